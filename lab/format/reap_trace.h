@@ -1,0 +1,166 @@
+/* The trace format, version 1. `docs/trace-format.md` is its page; this header is the law.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ * One file holds a whole process tree. It is a sequence of blocks of REAP_BLOCK_BYTES. Block 0 holds the
+ * file header; every other block belongs to one thread of one process image and is either a stream of
+ * records (EVENTS, DEFINITIONS, OUTSIDE) or a table of counters (COUNTS). A block of zeros was reserved
+ * and never used.
+ *
+ * All integers are little-endian. Freestanding C11 / C++20; knows nobody else in the project.
+ */
+#ifndef REAP_TRACE_H
+#define REAP_TRACE_H
+
+#include <stdint.h>
+
+#define REAP_TRACE_MAGIC UINT64_C(0x3145434152545052) /* "RPTRACE1" */
+#define REAP_BLOCK_MAGIC UINT32_C(0x4b4c4252)         /* "RBLK" */
+#define REAP_TRACE_VERSION 1u
+#define REAP_BLOCK_BYTES 65536u
+
+/* The environment variable by which a recorded process finds its file (an absolute path). */
+#define REAP_TRACE_ENV "REAP_TRACE"
+
+enum reap_depth { REAP_DEPTH_TRIAGE = 1, REAP_DEPTH_FULL = 2 };
+
+/* What stamps count. TSC only where it is invariant and the kernel itself trusts it. */
+enum reap_clock { REAP_CLOCK_TSC = 1, REAP_CLOCK_MONOTONIC_NS = 2 };
+
+/* Why recording stopped somewhere in the tree before the program did. */
+enum reap_stop {
+    REAP_STOP_NONE = 0,
+    REAP_STOP_NO_SPACE = 1,   /* the file could not grow: disk full, quota, file size limit */
+    REAP_STOP_OPEN = 2,       /* the file could not be opened again: chroot, dropped rights, no descriptors */
+    REAP_STOP_MAP = 3         /* no address space or no memory for a block */
+};
+
+/* The first 4 KB of block 0. Mapped by every process of the tree; fields marked (atomic) are shared by them. */
+struct reap_file_header {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t block_bytes;
+    uint32_t depth;              /* enum reap_depth */
+    uint32_t clock;              /* enum reap_clock */
+    uint64_t start_ticks;        /* one moment on three clocks: stamp, ... */
+    uint64_t start_monotonic_ns; /* ... CLOCK_MONOTONIC, ... */
+    uint64_t start_unix_ns;      /* ... and CLOCK_REALTIME */
+    uint64_t end_ticks;          /* the same at the end; 0 in a recording that was not finished */
+    uint64_t end_monotonic_ns;
+    uint32_t sampler;            /* enum reap_sampler: who samples instruction pointers */
+    uint32_t sampler_period_us;
+    uint32_t next_block;         /* (atomic) number of blocks handed out, block 0 included */
+    uint32_t next_image;         /* (atomic) number of process images that have started */
+    uint32_t stop_reason;        /* (atomic) enum reap_stop, the first that happened */
+    uint32_t stop_errno;         /* (atomic) its errno */
+    uint32_t stop_count;         /* (atomic) how often a thread or process had to stop recording */
+    uint32_t finished;           /* 1: the tree ended and every block of a dead process was sealed */
+};
+
+enum reap_sampler { REAP_SAMPLER_NONE = 0, REAP_SAMPLER_PERF = 1, REAP_SAMPLER_TIMER = 2 };
+
+enum reap_block_kind {
+    REAP_BLOCK_EVENTS = 1,      /* what one thread did, in its own order */
+    REAP_BLOCK_DEFINITIONS = 2, /* images, modules, frames of one process image; read these first */
+    REAP_BLOCK_COUNTS = 3,      /* struct reap_counts: exact counters of triage */
+    REAP_BLOCK_OUTSIDE = 4      /* what the launcher saw: resident memory, sampled instruction pointers */
+};
+
+enum reap_block_flags { REAP_BLOCK_SEALED = 1u };
+
+/* The head of every block but block 0. */
+struct reap_block_header {
+    uint32_t magic;
+    uint16_t kind;             /* enum reap_block_kind */
+    uint16_t flags;            /* enum reap_block_flags */
+    uint32_t pid;
+    uint32_t tid;              /* 0: of the whole process */
+    uint64_t process_start;    /* field 22 of /proc/PID/stat: tells two uses of a pid apart */
+    uint32_t image;            /* number of the process image, from next_image */
+    uint32_t sequence;         /* 0, 1, 2, ... within (image, thread, kind) */
+    uint64_t base_ticks;       /* stamps in the block are differences, starting here */
+    uint32_t thread;           /* number of the thread within its image (tids are used again, this is not) */
+    uint32_t committed;        /* (release store) bytes of payload that are whole */
+    uint64_t checksum;         /* XXH3-64 of the payload up to `committed`, seeded with `image`; if sealed */
+    uint64_t reserved;
+};
+
+#define REAP_BLOCK_HEADER_BYTES 64u
+#define REAP_PAYLOAD_BYTES (REAP_BLOCK_BYTES - REAP_BLOCK_HEADER_BYTES)
+
+/* Which function was called. */
+enum reap_call {
+    REAP_CALL_MALLOC = 0,
+    REAP_CALL_CALLOC = 1,
+    REAP_CALL_REALLOC = 2,
+    REAP_CALL_REALLOCARRAY = 3,
+    REAP_CALL_POSIX_MEMALIGN = 4,
+    REAP_CALL_ALIGNED_ALLOC = 5,
+    REAP_CALL_MEMALIGN = 6,
+    REAP_CALL_VALLOC = 7,
+    REAP_CALL_PVALLOC = 8,
+    REAP_CALL_NEW = 9,
+    REAP_CALL_FREE = 10,
+    REAP_CALL_DELETE = 11,
+    REAP_CALL_USABLE_SIZE = 12,
+    REAP_CALLS = 16
+};
+
+/* Sizes up to REAP_EXACT_SIZES - 1 are counted one by one; larger ones in four bins an octave. */
+#define REAP_EXACT_SIZES 4096u
+#define REAP_LARGE_BINS 208u /* (64 - 12) octaves x 4 */
+
+/* Payload of a COUNTS block. Owned by one thread at a time; a thread that ends hands it on. */
+struct reap_counts {
+    uint64_t by_size[REAP_EXACT_SIZES]; /* allocations of exactly this many bytes, any function */
+    uint64_t large_objects[REAP_LARGE_BINS];
+    uint64_t large_bytes[REAP_LARGE_BINS];
+    uint64_t calls[REAP_CALLS]; /* by enum reap_call; malloc itself is the rest: allocations less the others */
+    uint64_t frees;             /* blocks given back, by free, delete or realloc */
+    uint64_t failures;          /* allocations that returned null */
+    uint64_t skipped;           /* calls that could not be sampled: made inside the recorder's own work */
+};
+
+/* A record: one tag byte, then fields. Varints are LEB128, at most 10 bytes.
+ *
+ *   stamp    varint: ticks since the stamp before it in this block (the first: since base_ticks)
+ *   address  varint: difference to the address before it in this block (the first: to 0), folded so that
+ *            multiples of 16 are short: m = |d|; fold = (m >> 4) | ((m & 15) << 53); fold * 2 + (d < 0)
+ *   string   varint length, then that many bytes (UTF-8 by habit, any bytes by right)
+ *
+ * Tags below 16 are the hot ones: their low bits are the tag, their high four bits the enum reap_call.
+ * Tags from 16 on are a plain byte followed by a varint length of the rest, so that a reader can pass over
+ * what it does not know. */
+enum reap_tag {
+    REAP_TAG_END = 0,        /* nothing follows in this block */
+    REAP_TAG_ALLOC = 1,      /* stamp (after the call returned), size, address, stack */
+    REAP_TAG_FREE = 2,       /* stamp (before the call was made), address */
+    REAP_TAG_REALLOC = 3,    /* stamp before, stamp after, old address, new address, size, stack */
+    REAP_TAG_ALIGNED = 4,    /* as ALLOC, then varint log2 of the alignment */
+    REAP_TAG_FREE_SIZED = 5, /* as FREE, then varint size given at free */
+    REAP_TAG_FAILED = 6,     /* stamp, size, stack: the call returned null */
+
+    REAP_TAG_IMAGE = 16,     /* parent image + 1 (0: none), ppid, flags, string executable,
+                                string provider of malloc, string command line (NUL-separated) */
+    REAP_TAG_MODULE = 17,    /* module id, start, end, load bias, string path (all plain varints) */
+    REAP_TAG_FRAME = 18,     /* frame id, plain varint address, parent frame id (0: outermost) */
+    REAP_TAG_SAMPLE = 19,    /* stamp, call, size, address, stack, period, duration in ticks, thread bytes:
+                                one allocation drawn with probability 1 - exp(-(size + 16) / period) */
+    REAP_TAG_SAMPLE_END = 20,/* stamp, address, duration in ticks, thread number and thread bytes of the freeing
+                                thread: a sampled allocation was freed */
+    REAP_TAG_MARK = 21,      /* reserved for marks: stamp, kind, id, string */
+    REAP_TAG_STRING = 22,    /* reserved for interned strings: id, string */
+    REAP_TAG_LATENCY = 23,   /* reserved for latencies sampled in a full recording: stamp, call, size, ticks */
+    REAP_TAG_STOPPED = 24,   /* stamp, enum reap_stop, errno: this thread recorded nothing after this */
+    REAP_TAG_RESIDENT = 25,  /* stamp, pid, resident bytes */
+    REAP_TAG_IP = 26,        /* stamp, pid, tid, mode (0 user, 1 kernel), plain varint user instruction pointer,
+                                count of words, that many plain varint words from the top of the user stack */
+    REAP_TAG_MAPPING = 27    /* stamp, pid, start, length, file offset, string path: an executable mapping */
+};
+
+enum reap_image_flags {
+    REAP_IMAGE_FORKED = 1,   /* began by fork: blocks of the parent live on in it */
+    REAP_IMAGE_BYPASSED = 2  /* malloc belongs to the executable or another preload: nothing can be recorded */
+};
+
+#endif

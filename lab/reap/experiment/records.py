@@ -1,0 +1,104 @@
+"""The shape of an experiment: cells, their runs, and the comparison drawn from them.
+
+An experiment is a table of cells. A cell is a plain record that could be run anywhere; a run is a
+cell and what came of it. Runs are appended to the experiment's folder as they end.
+"""
+
+from typing import Literal
+
+from reap.launch.records import Outcome
+from reap.records import Estimate, Record
+
+Verdict = Literal["better", "worse", "cannot tell"]
+
+
+class Cell(Record):
+    """One thing to run: six coordinates, all of them data."""
+
+    workload: str
+    """Name of a card, or `command` for a program named on the command line."""
+    variant: str = "default"
+    """`custom`, `naive` or `default`: which of the card's command lines."""
+    allocator: str = "glibc"
+    """An allocator's name in the catalogue, or NAME of NAME=/path."""
+    level: str = "none"
+    """How fragmented the heap is made before the program starts: `none`, or adv0 to adv10."""
+    environment: dict[str, str] = {}
+    """Variables beyond those of the allocator and the variant."""
+    repeat: int = 0
+    """The round: cells of one round are run side by side and paired."""
+
+    def key(self) -> str:
+        """A name that no other cell of an experiment has; the same in every process."""
+        env = ",".join(f"{k}={v}" for k, v in sorted(self.environment.items()))
+        return "/".join([self.workload, self.variant, self.allocator, self.level, env, str(self.repeat)])
+
+
+class Run(Record):
+    """A cell and what came of it."""
+
+    cell: Cell
+    outcome: Outcome
+    order: int
+    """Place in the sequence of all runs, from 0."""
+    started: float
+    """Unix time in seconds."""
+    warmup: bool = False
+
+
+class Ratio(Record):
+    """One metric of one allocator against the baseline, over paired rounds."""
+
+    metric: str
+    """`cpu`, `wall`, `peak_resident`, `minor_faults`, `major_faults`, `voluntary_switches`, `involuntary_switches`."""
+    unit: str
+    """`s`, `bytes` or `count`."""
+    baseline: float
+    """Median of the baseline, in the unit."""
+    value: float
+    """Median of the allocator, in the unit."""
+    ratio: Estimate
+    """Geometric mean of value / baseline over the rounds, with its 95 % interval; below 1 is less."""
+    pairs: list[float]
+    """The ratio of every round, in order."""
+    verdict: Verdict
+    """`cannot tell` where the interval holds 1."""
+
+
+class Side(Record):
+    """One allocator of a comparison."""
+
+    allocator: str
+    rounds: int
+    """How many rounds this allocator finished beside the baseline."""
+    verified: bool
+    """Whether malloc really came from it."""
+    provider: str
+    """The file that malloc came from."""
+    ratios: dict[str, Ratio]
+    """By metric."""
+    same_output: bool | None
+    """Whether output agreed with the baseline's; None where the program's output varies by itself."""
+    same_exit: bool
+    problem: str = ""
+    """One sentence where this allocator could not be compared."""
+
+
+class Comparison(Record):
+    """Allocators compared on one program."""
+
+    workload: str
+    command: list[str]
+    baseline: str
+    rounds: int
+    sides: list[Side]
+    """The allocators, the baseline not among them, in the order they were asked for."""
+    noise: dict[str, Ratio]
+    """By metric: the baseline against itself, paired in the same rounds. What is within it is noise."""
+    exit_code: int
+    """The program's own status under the baseline."""
+    stdout_varies: bool
+    """Whether two runs under the baseline differed in output, so that output cannot be compared."""
+    stopped_early: bool = False
+    """Whether the budget ended before all rounds were run."""
+    notes: list[str] = []

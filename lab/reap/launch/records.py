@@ -1,0 +1,63 @@
+"""What a launched program left behind, as the kernel accounts for it."""
+
+from reap.records import Record
+
+
+class Outcome(Record):
+    """One run of a program, from its launcher. Times in nanoseconds, memory in bytes.
+
+    CPU time, faults and switches are those of the program and of the children it waited for
+    (wait4's rusage); `peak_resident` is the largest of them, not their sum.
+    """
+
+    exit_code: int
+    """The program's own exit code; meaningless when `signal` is set."""
+    signal: int = 0
+    """The signal that ended the program, or 0."""
+    timed_out: bool = False
+    wall_ns: int = 0
+    user_ns: int = 0
+    system_ns: int = 0
+    peak_resident: int = 0
+    minor_faults: int = 0
+    major_faults: int = 0
+    voluntary_switches: int = 0
+    involuntary_switches: int = 0
+    stdout_bytes: int = 0
+    """Bytes that the program wrote, when its output was captured."""
+    stdout_digest: str = ""
+    """XXH3-128 of the output in hexadecimal, when it was captured."""
+    stderr_bytes: int = 0
+    stderr_digest: str = ""
+    stderr_tail: str = ""
+    """The last of its standard error, for messages (at most 2 KB)."""
+    malloc_provider: str = ""
+    """The file that `malloc` came from, when it was asked for."""
+
+    @property
+    def cpu_ns(self) -> int:
+        """User and system time together."""
+        return self.user_ns + self.system_ns
+
+    @property
+    def status(self) -> int:
+        """What a shell would show: the exit code, or 128 + the signal."""
+        return 128 + self.signal if self.signal else self.exit_code
+
+
+class Machine(Record):
+    """The machine that the figures were taken on."""
+
+    processor: str
+    cores: int
+    """Processors this process may use."""
+    memory: int
+    """Bytes of physical memory."""
+    kernel: str
+    system: str
+    """The distribution's own name for itself."""
+    libc: str
+    virtual: str
+    """Hypervisor, or empty on bare metal (as far as the machine lets one see)."""
+    huge_pages: str
+    """Transparent huge pages: `always`, `madvise`, `never`, or empty."""

@@ -1,0 +1,28 @@
+"""The base of every record that crosses a room or a file.
+
+Records are msgspec structs: typed, validated when read, written as JSON without code of our own.
+"""
+
+import msgspec
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
+    """An immutable record. Unknown fields are passed over, so that an older reap reads a newer file."""
+
+
+class Estimate(Record):
+    """A value with its 95 % interval. An exact value has `low == value == high`."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether this was counted and not estimated."""
+        return self.low == self.value == self.high
+
+
+def exactly(value: float) -> Estimate:
+    """An estimate without doubt."""
+    return Estimate(value=float(value), low=float(value), high=float(value))

@@ -1,0 +1,33 @@
+"""What a report draws: results, and nothing that it would have to measure."""
+
+from reap.analysis.records import Profile
+from reap.diagnosis.records import Diagnosis
+from reap.experiment.records import Comparison
+from reap.launch.records import Machine
+from reap.records import Record
+
+SCHEMA = 1
+"""Raised when a field changes its meaning; new fields do not raise it."""
+
+
+class Answer(Record):
+    """All that is known of one program. Parts that were not asked for are None."""
+
+    title: str
+    command: list[str]
+    profile: Profile | None = None
+    comparison: Comparison | None = None
+    diagnosis: Diagnosis | None = None
+
+
+class Report(Record):
+    """One file's worth: answers for one or more programs. This is what `--json` writes."""
+
+    schema: int = SCHEMA
+    reap_version: str
+    created: str
+    """ISO 8601, UTC."""
+    machine: Machine
+    made_by: list[str]
+    """The command line that made it."""
+    answers: list[Answer]
