@@ -47,6 +47,7 @@ struct reap_file_header {
     uint64_t start_unix_ns;      /* ... and CLOCK_REALTIME */
     uint64_t end_ticks;          /* the same at the end; 0 in a recording that was not finished */
     uint64_t end_monotonic_ns;
+    uint64_t ticks_per_second;   /* the creator's first estimate; start and end together tell it exactly */
     uint32_t sampler;            /* enum reap_sampler: who samples instruction pointers */
     uint32_t sampler_period_us;
     uint32_t next_block;         /* (atomic) number of blocks handed out, block 0 included */
