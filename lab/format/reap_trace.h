@@ -125,15 +125,17 @@ struct reap_counts {
 /* A record: one tag byte, then fields. Varints are LEB128, at most 10 bytes.
  *
  *   stamp    varint: ticks since the stamp before it in this block (the first: since base_ticks)
- *   address  varint: difference to the address before it in this block (the first: to 0), folded so that
+ *   address  varint: the difference to the address before it in this block (the first: to 0), folded so that
  *            multiples of 16 are short: m = |d|; fold = (m >> 4) | ((m & 15) << 53); fold * 2 + (d < 0)
  *   string   varint length, then that many bytes (UTF-8 by habit, any bytes by right)
  *
- * Tags below 16 are the hot ones: their low bits are the tag, their high four bits the enum reap_call.
- * Tags from 16 on are a plain byte followed by a varint length of the rest, so that a reader can pass over
- * what it does not know. */
+ * The short records are the hot ones: the low four bits of the tag byte are 1 to 14 and say which, the high
+ * four bits are the enum reap_call. In the long records the low four bits are 0 and a varint length of the
+ * rest follows the tag, so that a reader can pass over what it does not know; to make that safe their stamps
+ * count from base_ticks, their addresses are plain varints, and neither is what a later one is relative to.
+ * Low bits of 15 are kept for later. */
 enum reap_tag {
-    REAP_TAG_END = 0,        /* nothing follows in this block */
+    REAP_TAG_END = 0,        /* never written: what is behind the committed length */
     REAP_TAG_ALLOC = 1,      /* stamp (after the call returned), size, address, stack */
     REAP_TAG_FREE = 2,       /* stamp (before the call was made), address */
     REAP_TAG_REALLOC = 3,    /* stamp before, stamp after, old address, new address, size, stack */
@@ -141,22 +143,21 @@ enum reap_tag {
     REAP_TAG_FREE_SIZED = 5, /* as FREE, then varint size given at free */
     REAP_TAG_FAILED = 6,     /* stamp, size, stack: the call returned null */
 
-    REAP_TAG_IMAGE = 16,     /* parent image + 1 (0: none), ppid, flags, string executable,
+    REAP_TAG_IMAGE = 0x10,     /* parent image + 1 (0: none), ppid, flags, string executable,
                                 string provider of malloc, string command line (NUL-separated) */
-    REAP_TAG_MODULE = 17,    /* module id, start, end, load bias, string path (all plain varints) */
-    REAP_TAG_FRAME = 18,     /* frame id, plain varint address, parent frame id (0: outermost) */
-    REAP_TAG_SAMPLE = 19,    /* stamp, call, size, address, stack, period, duration in ticks, thread bytes:
+    REAP_TAG_MODULE = 0x20,    /* module id, start, end, load bias, string path */
+    REAP_TAG_FRAME = 0x30,     /* frame id, address, parent frame id (0: outermost) */
+    REAP_TAG_SAMPLE = 0x40,    /* stamp, call, size, address, stack, period, duration in ticks, thread bytes:
                                 one allocation drawn with probability 1 - exp(-(size + 16) / period) */
-    REAP_TAG_SAMPLE_END = 20,/* stamp, address, duration in ticks, thread number and thread bytes of the freeing
+    REAP_TAG_SAMPLE_END = 0x50,/* stamp, address, duration in ticks, thread number and thread bytes of the freeing
                                 thread: a sampled allocation was freed */
-    REAP_TAG_MARK = 21,      /* reserved for marks: stamp, kind, id, string */
-    REAP_TAG_STRING = 22,    /* reserved for interned strings: id, string */
-    REAP_TAG_LATENCY = 23,   /* reserved for latencies sampled in a full recording: stamp, call, size, ticks */
-    REAP_TAG_STOPPED = 24,   /* stamp, enum reap_stop, errno: this thread recorded nothing after this */
-    REAP_TAG_RESIDENT = 25,  /* stamp, pid, resident bytes */
-    REAP_TAG_IP = 26,        /* stamp, pid, tid, mode (0 user, 1 kernel), plain varint user instruction pointer,
-                                count of words, that many plain varint words from the top of the user stack */
-    REAP_TAG_MAPPING = 27    /* stamp, pid, start, length, file offset, string path: an executable mapping */
+    REAP_TAG_MARK = 0x60,      /* reserved for marks: stamp, kind, id, string */
+    REAP_TAG_STRING = 0x70,    /* reserved for interned strings: id, string */
+    REAP_TAG_LATENCY = 0x80,   /* reserved for latencies sampled in a full recording: stamp, call, size, ticks */
+    REAP_TAG_RESIDENT = 0x90,  /* stamp, pid, resident bytes */
+    REAP_TAG_IP = 0xa0,        /* stamp, pid, tid, mode (0 user, 1 kernel), user instruction pointer,
+                                count of words, that many words from the top of the user stack */
+    REAP_TAG_MAPPING = 0xb0    /* stamp, pid, start, length, file offset, string path: an executable mapping */
 };
 
 enum reap_image_flags {

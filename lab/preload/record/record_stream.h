@@ -43,7 +43,12 @@ class RecordStream {
         return format::put_varint(out, folded);
     }
 
-    // A record of the second kind: its tag, then its length, then `length` bytes from `body`.
+    // A stamp of a long record: these count from the head of the block.
+    [[nodiscard]] uint8_t *put_plain_stamp(uint8_t *out, uint64_t ticks) const noexcept {
+        return format::put_varint(out, ticks > block_->base_ticks ? ticks - block_->base_ticks : 0);
+    }
+
+    // A long record: its tag, then its length, then `length` bytes from `body`.
     static uint8_t *put_long(uint8_t *out, reap_tag tag, const uint8_t *body, size_t length) noexcept {
         *out++ = static_cast<uint8_t>(tag);
         return format::put_string(out, reinterpret_cast<const char *>(body), length);

@@ -65,8 +65,8 @@ void record_sample_end(ThreadState &thread, const void *pointer, uint64_t before
     uint8_t *const length = out + 1;
     *out = REAP_TAG_SAMPLE_END;
     uint8_t *end = length + 1;
-    end = thread.events.put_stamp(end, before);
-    end = thread.events.put_address(end, pointer);
+    end = thread.events.put_plain_stamp(end, before);
+    end = format::put_varint(end, reinterpret_cast<uint64_t>(pointer));
     end = format::put_varint(end, after - before);
     end = format::put_varint(end, thread.number);
     end = format::put_varint(end, thread.bytes_clock());
@@ -141,10 +141,10 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
     uint8_t *const length = out + 1;
     *out = REAP_TAG_SAMPLE;
     uint8_t *end = length + 1;
-    end = thread.events.put_stamp(end, after);
+    end = thread.events.put_plain_stamp(end, after);
     end = format::put_varint(end, call);
     end = format::put_varint(end, size);
-    end = thread.events.put_address(end, pointer);
+    end = format::put_varint(end, reinterpret_cast<uint64_t>(pointer));
     end = format::put_varint(end, stack);
     end = format::put_varint(end, period);
     end = format::put_varint(end, after - before);

@@ -34,7 +34,7 @@ void take_sample(int, siginfo_t *, void *context) {
     if (uint8_t *out = samples.begin(*trace_of_samples, REAP_BLOCK_OUTSIDE, owner_of_samples, kMostHotBytes)) {
         uint8_t *const length = out + 1;
         *out = REAP_TAG_IP;
-        uint8_t *end = samples.put_stamp(length + 1, stamp(clock_of_samples));
+        uint8_t *end = samples.put_plain_stamp(length + 1, stamp(clock_of_samples));
         end = format::put_varint(end, owner_of_samples.pid);
         end = format::put_varint(end, thread_id());
         end = format::put_varint(end, 0);

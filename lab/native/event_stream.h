@@ -1,0 +1,44 @@
+// The events of one thread, block after block, in its own order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "block_file.h"
+#include "event.h"
+#include "record_reader.h"
+
+namespace reap::native {
+
+// Holds one block in memory at a time, from its first event to its last.
+class EventStream {
+  public:
+    // `blocks` are EVENTS blocks of one thread, by sequence; not empty.
+    EventStream(BlockFile &file, std::vector<const BlockInfo *> blocks);
+
+    [[nodiscard]] uint32_t image() const noexcept { return blocks_.front()->head.image; }
+    [[nodiscard]] uint32_t thread() const noexcept { return blocks_.front()->head.thread; }
+    [[nodiscard]] uint32_t tid() const noexcept { return blocks_.front()->head.tid; }
+
+    // Not later than the first event: where this stream has to be put into the order of all.
+    [[nodiscard]] uint64_t starts_at() const noexcept { return blocks_.front()->head.base_ticks; }
+
+    // The next event; false at the end. What makes no sense ends its block and counts as damage.
+    bool next(Event &event);
+
+  private:
+    bool next_block();
+    bool hot(uint8_t tag, Event &event);
+    bool cold(uint8_t tag, Event &event);
+
+    BlockFile &file_;
+    std::vector<const BlockInfo *> blocks_;
+    size_t block_ = 0;
+    std::vector<unsigned char> payload_;
+    RecordReader in_;
+    BlockState state_;
+    bool has_second_ = false; // a realloc is two events: the second waits here
+    Event second_;
+};
+
+} // namespace reap::native
