@@ -6,31 +6,11 @@
 #include <memory>
 #include <unordered_map>
 
-#include <tsl/robin_map.h>
-
+#include "live_table.h"
 #include "merge.h"
 
 namespace reap::native {
 namespace {
-
-// A block in use.
-struct Live {
-    uint64_t size;
-    uint64_t birth; // ticks
-    uint64_t clock; // the allocating thread's count of allocations, or of bytes in triage
-    uint32_t stack;
-    uint32_t thread;
-    double weight; // how many blocks of the program it stands for
-};
-
-// malloc's addresses differ in their middle bits; the identity would put them into few places.
-struct AddressHash {
-    size_t operator()(uint64_t address) const noexcept {
-        return static_cast<size_t>((address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 16);
-    }
-};
-
-using LiveMap = tsl::robin_map<uint64_t, Live, AddressHash>;
 
 class Aggregator {
   public:
@@ -39,22 +19,20 @@ class Aggregator {
 
   private:
     struct ImageState {
-        LiveMap live;
+        LiveTable live;
         uint32_t streams = 0; // still to be read
-        std::vector<uint64_t> allocations; // by thread: how many so far
+        std::vector<uint32_t> allocations; // by thread: how many so far
     };
 
     void read_counts();
     void handle(EventStream &stream, const Event &event);
-    void allocated(size_t image, const Event &event, uint32_t thread, uint64_t clock, double weight);
-    void freed(size_t image, const Event &event, uint32_t thread, uint64_t clock, bool counted);
+    void allocated(size_t image, const Event &event, uint32_t thread, uint32_t clock, float weight);
+    void freed(size_t image, const Event &event, uint32_t thread, uint32_t clock, bool counted);
+    void take_out(size_t image, const Live &live);
     void image_ended(size_t image);
     SiteTotals &site(size_t image, uint32_t stack);
     void latency(const Event &event, uint8_t call, double weight);
     size_t place_of(uint32_t image);
-
-    // Variance of the count that one sample of this weight contributes: (1 - p) / p^2 = weight^2 - weight.
-    static double variance(double weight) { return weight * weight - weight; }
 
     BlockFile &file_;
     const Definitions &definitions_;
@@ -106,10 +84,9 @@ SiteTotals &Aggregator::site(size_t image, uint32_t stack) {
     return site;
 }
 
-void Aggregator::allocated(size_t image, const Event &event, uint32_t thread, uint64_t clock, double weight) {
+void Aggregator::allocated(size_t image, const Event &event, uint32_t thread, uint32_t clock, float weight) {
     ImageTotals &totals = out_.images[image];
     const auto size = static_cast<double>(event.size);
-    const double count_variance = variance(weight);
     SiteTotals &from = site(image, event.stack);
     from.objects += weight;
     from.bytes += weight * size;
@@ -117,49 +94,47 @@ void Aggregator::allocated(size_t image, const Event &event, uint32_t thread, ui
     out_.weight += weight;
     out_.weight_squares += weight * weight;
 
-    auto [entry, fresh] = states_[image].live.try_emplace(event.address);
-    Live &live = entry.value();
-    if (!fresh) {
+    LiveTable &table = states_[image].live;
+    if (event.address >= LiveTable::kLowest) {
+        const LiveTable::Added place = table.add(event.address);
         // Handed out again without a free that we saw (it was made where we could not look): that ended it.
-        const auto old = static_cast<double>(live.size) * live.weight;
-        const double old_variance = variance(live.weight);
-        totals.use.remove(live.weight, old, old_variance, old_variance * static_cast<double>(live.size * live.size));
-        out_.tree.remove(live.weight, old, old_variance, old_variance * static_cast<double>(live.size * live.size));
-        site(image, live.stack).live_bytes -= old;
+        if (!place.fresh) take_out(image, place.block);
+        place.block = {event.size, event.ticks, clock, event.stack, thread, weight};
     }
-    live = {event.size, event.ticks, clock, event.stack, thread, weight};
-    totals.use.add(weight, weight * size, count_variance, count_variance * size * size);
-    if (out_.tree.add(weight, weight * size, count_variance, count_variance * size * size)) ++peak_epoch_;
+    totals.use.add(weight, size);
+    if (out_.tree.add(weight, size)) ++peak_epoch_;
     out_.live.level(event.ticks, out_.tree.bytes);
     out_.live.count(event.ticks, weight);
 }
 
-void Aggregator::freed(size_t image, const Event &event, uint32_t thread, uint64_t clock, bool counted) {
-    LiveMap &map = states_[image].live;
-    const auto found = map.find(event.address);
-    if (found == map.end()) {
+void Aggregator::take_out(size_t image, const Live &live) {
+    const auto size = static_cast<double>(live.size);
+    site(image, live.stack).live_bytes -= live.weight * size;
+    out_.images[image].use.remove(live.weight, size);
+    out_.tree.remove(live.weight, size);
+}
+
+void Aggregator::freed(size_t image, const Event &event, uint32_t thread, uint32_t clock, bool counted) {
+    LiveTable &table = states_[image].live;
+    const Live *found = table.find(event.address);
+    if (found == nullptr) {
         if (counted && event.address != 0) ++out_.unmatched_frees;
         return;
     }
-    const Live live = found->second;
-    map.erase(found);
-    const auto size = static_cast<double>(live.size);
-    const double count_variance = variance(live.weight);
-    SiteTotals &from = site(image, live.stack);
-    from.live_bytes -= live.weight * size;
+    const Live live = *found;
+    table.remove(found);
+    take_out(image, live);
     if (live.thread == thread && live.clock == clock) {
-        from.temporary += live.weight;
+        site(image, live.stack).temporary += live.weight;
         out_.temporary += live.weight;
     }
-    out_.images[image].use.remove(live.weight, live.weight * size, count_variance, count_variance * size * size);
-    out_.tree.remove(live.weight, live.weight * size, count_variance, count_variance * size * size);
     out_.live.level(event.ticks, out_.tree.bytes);
 
     const uint64_t ticks = event.ticks > live.birth ? event.ticks - live.birth : 0;
     const auto ns = static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick_);
     const size_t bin = std::min<size_t>(ns > 0 ? static_cast<size_t>(std::bit_width(ns)) - 1 : 0, kLifetimeBins - 1);
     out_.lifetime_objects[bin] += live.weight;
-    out_.lifetime_bytes[bin] += live.weight * size;
+    out_.lifetime_bytes[bin] += live.weight * static_cast<double>(live.size);
 }
 
 void Aggregator::latency(const Event &event, uint8_t call, double weight) {
@@ -167,7 +142,7 @@ void Aggregator::latency(const Event &event, uint8_t call, double weight) {
 }
 
 void Aggregator::handle(EventStream &stream, const Event &event) {
-    const size_t image = place_of(stream.image());
+    const size_t image = stream.place;
     ImageState &state = states_[image];
     ++out_.events;
     if (event.ticks > out_.last_ticks) out_.last_ticks = event.ticks;
@@ -175,7 +150,7 @@ void Aggregator::handle(EventStream &stream, const Event &event) {
     case What::Alloc: {
         const uint32_t thread = stream.thread();
         if (thread >= state.allocations.size()) state.allocations.resize(thread + size_t{1});
-        const uint64_t clock = ++state.allocations[thread];
+        const uint32_t clock = ++state.allocations[thread];
         allocated(image, event, thread, clock, 1);
         ImageTotals &totals = out_.images[image];
         ++totals.objects;
@@ -192,7 +167,7 @@ void Aggregator::handle(EventStream &stream, const Event &event) {
     }
     case What::Free: {
         const uint32_t thread = stream.thread();
-        const uint64_t clock = thread < state.allocations.size() ? state.allocations[thread] : 0;
+        const uint32_t clock = thread < state.allocations.size() ? state.allocations[thread] : 0;
         freed(image, event, thread, clock, true);
         ++out_.images[image].frees;
         ++out_.frees;
@@ -206,13 +181,13 @@ void Aggregator::handle(EventStream &stream, const Event &event) {
     case What::Sample: {
         ++out_.samples;
         const double drawn = static_cast<double>(event.size + 16) / static_cast<double>(event.period);
-        const double weight = 1.0 / -std::expm1(-drawn);
-        allocated(image, event, event.thread, event.clock, weight);
+        const auto weight = static_cast<float>(1.0 / -std::expm1(-drawn));
+        allocated(image, event, event.thread, static_cast<uint32_t>(event.clock), weight);
         latency(event, event.call, weight);
         break;
     }
     case What::SampleEnd:
-        freed(image, event, event.thread, event.clock, false);
+        freed(image, event, event.thread, static_cast<uint32_t>(event.clock), false);
         if (event.duration > 0) latency(event, REAP_CALL_FREE, 1);
         break;
     }
@@ -221,13 +196,12 @@ void Aggregator::handle(EventStream &stream, const Event &event) {
 // What a process had in use when it ended goes back to the system with it.
 void Aggregator::image_ended(size_t image) {
     ImageState &state = states_[image];
-    for (const auto &[address, live] : state.live) {
+    state.live.each([this](uint64_t, const Live &live) {
         out_.immortal_objects += live.weight;
         out_.immortal_bytes += live.weight * static_cast<double>(live.size);
-    }
-    const InUse &use = out_.images[image].use;
-    out_.tree.remove(use.objects, use.bytes, use.objects_variance, use.bytes_variance);
-    state.live = LiveMap();
+    });
+    out_.tree.remove(out_.images[image].use);
+    state.live.clear();
 }
 
 void Aggregator::read_counts() {
@@ -278,12 +252,19 @@ void Aggregator::read_counts() {
 Summary Aggregator::run() {
     read_counts();
     std::vector<std::unique_ptr<EventStream>> streams = event_streams(file_);
-    for (const auto &stream : streams) ++states_[place_of(stream->image())].streams;
+    for (const auto &stream : streams) {
+        stream->place = place_of(stream->image());
+        ++states_[stream->place].streams;
+    }
     merge(
-        std::move(streams), [this](EventStream &stream, const Event &event) { handle(stream, event); },
+        std::move(streams),
+        [this](const EventStream &stream) {
+            const LiveTable &table = states_[stream.place].live;
+            for (const Event &event : stream.waiting()) table.prefetch(event.address);
+        },
+        [this](EventStream &stream, const Event &event) { handle(stream, event); },
         [this](EventStream &stream) {
-            const size_t image = place_of(stream.image());
-            if (--states_[image].streams == 0) image_ended(image);
+            if (--states_[stream.place].streams == 0) image_ended(stream.place);
         });
     for (ImageTotals &image : out_.images) {
         for (SiteTotals &site : image.sites) {

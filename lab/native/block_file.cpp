@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "checksum.h"
+#include "record_reader.h"
 
 namespace reap::native {
 
@@ -69,6 +70,7 @@ size_t BlockFile::read_at(void *out, size_t length, uint64_t offset) const {
 }
 
 bool BlockFile::payload(const BlockInfo &block, std::vector<unsigned char> &out) {
+    out.resize(block.head.committed + kReaderPadding); // the padding stays behind when the size shrinks
     out.resize(block.head.committed);
     if (read_at(out.data(), out.size(), block.index * REAP_BLOCK_BYTES + REAP_BLOCK_HEADER_BYTES) != out.size()) {
         ++damage_.truncated;

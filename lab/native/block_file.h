@@ -55,7 +55,8 @@ class BlockFile {
     [[nodiscard]] Damage &damage() noexcept { return damage_; }
     [[nodiscard]] const std::string &path() const noexcept { return path_; }
 
-    // Reads the committed payload of a block into `out`. False, and counted as damage, when a sealed block's
+    // Reads the committed payload of a block into `out`, which is a little longer in memory than its size() so
+    // that a RecordReader may look behind the end. False, and counted as damage, when a sealed block's
     // checksum does not hold or the file is shorter than that.
     bool payload(const BlockInfo &block, std::vector<unsigned char> &out);
 

@@ -19,6 +19,16 @@ bool EventStream::next_block() {
     return false;
 }
 
+bool EventStream::refill() {
+    batch_.resize(kBatch);
+    size_t count = 0;
+    while (count < kBatch && next(batch_[count])) ++count;
+    batch_.resize(count);
+    first_ = 0;
+    if (count == 0) batch_ = {};
+    return count > 0;
+}
+
 bool EventStream::next(Event &event) {
     if (has_second_) {
         has_second_ = false;

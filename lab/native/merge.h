@@ -31,16 +31,15 @@ inline std::vector<std::unique_ptr<EventStream>> event_streams(BlockFile &file) 
     return streams;
 }
 
-// Calls `handle(stream, event)` for every event by increasing stamp, and `ended(stream)` behind a stream's last.
-// A stream's block is read only when its time has come, so that memory is bounded by the threads that overlap.
-template <class Handle, class Ended>
-void merge(std::vector<std::unique_ptr<EventStream>> streams, Handle handle, Ended ended) {
+// Calls `handle(stream, event)` for every event by increasing stamp, `announce(stream)` when more of a stream's
+// events have been decoded and wait, and `ended(stream)` behind its last. A stream's block is read only when its
+// time has come, so that memory is bounded by the threads that overlap.
+template <class Announce, class Handle, class Ended>
+void merge(std::vector<std::unique_ptr<EventStream>> streams, Announce announce, Handle handle, Ended ended) {
     struct Head {
         uint64_t ticks;
         size_t order; // equal stamps: the older thread first, so that every reading gives the same result
         std::unique_ptr<EventStream> stream;
-        Event event;
-        bool read;
     };
     const auto later = [](const Head *a, const Head *b) {
         return std::tie(a->ticks, a->order) > std::tie(b->ticks, b->order);
@@ -49,7 +48,7 @@ void merge(std::vector<std::unique_ptr<EventStream>> streams, Handle handle, End
     heads.reserve(streams.size());
     for (auto &stream : streams) {
         const uint64_t start = stream->starts_at();
-        heads.push_back({start, heads.size(), std::move(stream), {}, false});
+        heads.push_back({start, heads.size(), std::move(stream)});
     }
     std::priority_queue<Head *, std::vector<Head *>, decltype(later)> queue(later);
     for (Head &head : heads) queue.push(&head);
@@ -57,25 +56,25 @@ void merge(std::vector<std::unique_ptr<EventStream>> streams, Handle handle, End
     while (!queue.empty()) {
         Head *head = queue.top();
         queue.pop();
+        EventStream &stream = *head->stream;
+        // Until somebody else is due, stay with this thread.
         const uint64_t limit = queue.empty() ? std::numeric_limits<uint64_t>::max() : queue.top()->ticks;
         bool more = true;
-        if (!head->read) {
-            head->read = true;
-            more = head->stream->next(head->event);
-        } else {
-            handle(*head->stream, head->event);
-            more = head->stream->next(head->event);
-        }
-        // As long as nobody else is due, stay with this thread.
-        while (more && head->event.ticks < limit) {
-            handle(*head->stream, head->event);
-            more = head->stream->next(head->event);
-        }
+        do {
+            if (stream.empty()) {
+                more = stream.refill();
+                if (!more) break;
+                announce(stream);
+                if (stream.front().ticks > limit) break;
+            }
+            handle(stream, stream.front());
+            stream.pop();
+        } while (stream.empty() || stream.front().ticks <= limit);
         if (more) {
-            head->ticks = head->event.ticks;
+            head->ticks = stream.front().ticks;
             queue.push(head);
         } else {
-            ended(*head->stream);
+            ended(stream);
             head->stream.reset();
         }
     }

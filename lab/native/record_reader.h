@@ -1,13 +1,18 @@
 // Taking numbers out of a block, with every read bounded.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "reap_encode.h"
 #include "reap_trace.h"
 
 namespace reap::native {
+
+// How many bytes must be readable behind the end of what a RecordReader is given.
+inline constexpr size_t kReaderPadding = 8;
 
 // Reads fields from [begin, end). After a field that does not fit, `good()` is false and every read gives 0.
 class RecordReader {
@@ -25,8 +30,20 @@ class RecordReader {
     }
 
     uint64_t varint() noexcept {
-        if (at_ != end_ && *at_ < 0x80) return *at_++; // most fields are one byte
-        return long_varint();
+        // Eight bytes at once and no branch on the length, which nobody could predict: the lowest clear top bit
+        // ends the number; then the groups of seven bits are pushed together in three steps.
+        uint64_t word;
+        std::memcpy(&word, at_, sizeof word);
+        const uint64_t ends = ~word & UINT64_C(0x8080808080808080);
+        if (ends == 0) [[unlikely]] return long_varint();
+        const unsigned bits = static_cast<unsigned>(std::countr_zero(ends)) + 1;
+        const unsigned char *next = at_ + bits / 8;
+        if (next > end_) [[unlikely]] return fail();
+        at_ = next;
+        word &= ends ^ (ends - 1);
+        word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
+        word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;
+        return (word & UINT64_C(0x000000000fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
     }
 
     std::string_view string() noexcept {

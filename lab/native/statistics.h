@@ -41,12 +41,15 @@ class Timeline {
 
   private:
     Bin &at(uint64_t ticks) {
+        if (ticks - bin_start_ < width_ && ticks >= bin_start_) return bins_[bin_]; // nearly always
         uint64_t place = ticks > start_ ? (ticks - start_) / width_ : 0;
         while (place >= kBins) {
             halve();
             place /= 2;
         }
         if (place >= used_) used_ = place + 1;
+        bin_ = place;
+        bin_start_ = start_ + place * width_;
         return bins_[place];
     }
 
@@ -68,6 +71,8 @@ class Timeline {
     uint64_t start_;
     uint64_t width_;
     size_t used_ = 0;
+    size_t bin_ = kBins; // the bin of the last moment, and where it begins
+    uint64_t bin_start_ = UINT64_MAX;
     std::array<Bin, kBins> bins_{};
 };
 
@@ -128,12 +133,11 @@ struct InUse {
     double max_bytes = 0;
     double max_bytes_variance = 0;
 
-    // Whether this is a new peak of bytes.
-    bool add(double weight, double weighted_bytes, double objects_var, double bytes_var) {
+    // `weight` blocks of `size` bytes more. Whether this is a new peak of bytes.
+    bool add(double weight, double size) noexcept {
         objects += weight;
-        bytes += weighted_bytes;
-        objects_variance += objects_var;
-        bytes_variance += bytes_var;
+        bytes += weight * size;
+        if (weight != 1) vary(weight, size);
         if (objects > max_objects) {
             max_objects = objects;
             max_objects_variance = objects_variance;
@@ -144,11 +148,26 @@ struct InUse {
         return true;
     }
 
-    void remove(double weight, double weighted_bytes, double objects_var, double bytes_var) {
+    void remove(double weight, double size) noexcept {
         objects -= weight;
-        bytes -= weighted_bytes;
-        objects_variance -= objects_var;
-        bytes_variance -= bytes_var;
+        bytes -= weight * size;
+        if (weight != 1) vary(weight, size, -1);
+    }
+
+    // All of another's blocks at once.
+    void remove(const InUse &other) noexcept {
+        objects -= other.objects;
+        bytes -= other.bytes;
+        objects_variance -= other.objects_variance;
+        bytes_variance -= other.bytes_variance;
+    }
+
+  private:
+    // What one sample of this weight contributes to the variance of a count: (1 - p) / p^2 with p = 1 / weight.
+    void vary(double weight, double size, double sign = 1) noexcept {
+        const double variance = sign * (weight * weight - weight);
+        objects_variance += variance;
+        bytes_variance += variance * size * size;
     }
 };
 
