@@ -1,4 +1,4 @@
-"""What a bare machine meets first: the bootstrap that may not install, the rooms that go on past a failure."""
+"""What a bare machine meets first: a bootstrap that may not install, rooms that go on past a failure."""
 
 import os
 import re
