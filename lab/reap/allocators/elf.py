@@ -2,13 +2,15 @@
 
 import platform
 import struct
+from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
+from elftools.elf.segments import InterpSegment
 
 from reap.records import Record
 
@@ -23,7 +25,7 @@ _FUNCTION_TYPES = (2, 10)
 _MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64", "i686": "EM_386", "riscv64": "EM_RISCV"}
 
 
-class NotElf(Exception):
+class NotElfError(Exception):
     """The file is not an ELF file, or it is cut short. The text says which, as the end of a sentence."""
 
 
@@ -54,27 +56,27 @@ class Elf(Record):
 
 def is_elf(path: str | Path) -> bool:
     """Whether the file begins as an ELF file does. Throws OSError."""
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         return file.read(4) == MAGIC
 
 
 def read(path: str | Path, interesting: frozenset[str]) -> Elf:
     """Reads what the file says of itself; of its symbols only those in `interesting`.
 
-    Throws OSError if it cannot be read, and NotElf.
+    Throws OSError if it cannot be read, and NotElfError.
     """
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         start = file.read(4)
         if not start:
-            raise NotElf("is empty")
+            raise NotElfError("is empty")
         if start != MAGIC:
-            raise NotElf("is not an ELF file")
+            raise NotElfError("is not an ELF file")
         file.seek(0)
         try:
             return _read(str(path), file, interesting)
         # pyelftools lets any of these out when a table lies beyond the end of the file.
         except (ELFError, ValueError, KeyError, IndexError, TypeError, AttributeError, UnicodeError) as error:
-            raise NotElf("is a damaged or truncated ELF file") from error
+            raise NotElfError("is a damaged or truncated ELF file") from error
 
 
 def _read(path: str, file: BinaryIO, interesting: frozenset[str]) -> Elf:
@@ -83,7 +85,7 @@ def _read(path: str, file: BinaryIO, interesting: frozenset[str]) -> Elf:
     dynamic = False
     for segment in elf.iter_segments():
         kind = segment["p_type"]
-        if kind == "PT_INTERP":
+        if isinstance(segment, InterpSegment):
             interpreter = segment.get_interp_name()
         dynamic = dynamic or kind == "PT_DYNAMIC"
         if kind == "PT_LOAD" and segment["p_offset"] + segment["p_filesz"] > _size(file):
@@ -93,7 +95,8 @@ def _read(path: str, file: BinaryIO, interesting: frozenset[str]) -> Elf:
     defines: set[str] = set()
     for section in elf.iter_sections():
         if isinstance(section, DynamicSection):
-            needed += [tag.needed for tag in section.iter_tags() if tag.entry.d_tag == "DT_NEEDED"]
+            tags: Iterable[Any] = section.iter_tags()  # pyelftools makes up their attributes
+            needed += [tag.needed for tag in tags if tag.entry.d_tag == "DT_NEEDED"]
         elif isinstance(section, SymbolTableSection):
             found = _defined(section, interesting)
             defines |= found

@@ -53,7 +53,7 @@ def _read(name: str, library: Path) -> elf.Elf:
         raise _refusal(name, library, "cannot be read: permission denied", f"chmod a+r {library}") from None
     except OSError as error:
         raise _refusal(name, library, f"cannot be read: {error.strerror}", "") from error
-    except elf.NotElf as error:
+    except elf.NotElfError as error:
         raise _refusal(name, library, str(error), "give the allocator's .so file") from error
 
 

@@ -7,7 +7,7 @@ from reap.allocators.records import MALLOC, Allocator
 from reap.records import Record
 
 Heap = dict[str, dict[str, str]]
-"""What the probe saw: by executable of the tree, in the order they started, the file that serves each function."""
+"""What the probe saw: by executable, in the order they started, the file that serves each function."""
 
 
 class Verification(Record):
@@ -27,7 +27,7 @@ def judge(allocator: Allocator, heap: Heap) -> Verification:
         return Verification(
             verified=False,
             provider="",
-            problem="it could not be seen where malloc comes from: the program does not load what is preloaded",
+            problem="where malloc comes from could not be seen: the program does not load what is preloaded",
         )
     executables = list(heap)
     program = executables[0]
@@ -69,5 +69,7 @@ def _why_not(allocator: Allocator, program: str, provider: str) -> str:
             f"{allocator.name} would serve nothing"
         )
     if not allocator.library:
-        return f"without a preload, malloc of {Path(program).name} comes from {provider}, not from the C library"
+        return (
+            f"without a preload, malloc of {Path(program).name} comes from {provider}, not from the C library"
+        )
     return f"malloc came from {provider or 'nowhere'} although {allocator.library} was preloaded"
