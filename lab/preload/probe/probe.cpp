@@ -74,14 +74,14 @@ public:
     }
 
 private:
-    char text_[most * (2 + sizeof functions / sizeof *functions)];
+    char text_[most * (2 + sizeof functions / sizeof *functions)] = {};
     size_t used_ = 0;
 };
 
 [[gnu::constructor]] void report() {
     const char* path = getenv("REAP_PROBE");
     if (path == nullptr) return;
-    static Line line;
+    static constinit Line line;
     static char executable[most];
     char pid[16];
     snprintf(pid, sizeof pid, "%d", static_cast<int>(getpid()));
