@@ -22,6 +22,9 @@ _SHN_UNDEF = 0
 _FUNCTION_TYPES = (2, 10)
 """STT_FUNC and STT_GNU_IFUNC."""
 
+_TABLE_ERRORS = (ELFError, ValueError, KeyError, IndexError, TypeError, AttributeError, UnicodeError)
+"""What pyelftools lets out when a table lies beyond the end of the file."""
+
 _MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64", "i686": "EM_386", "riscv64": "EM_RISCV"}
 
 
@@ -74,8 +77,7 @@ def read(path: str | Path, interesting: frozenset[str]) -> Elf:
         file.seek(0)
         try:
             return _read(str(path), file, interesting)
-        # pyelftools lets any of these out when a table lies beyond the end of the file.
-        except (ELFError, ValueError, KeyError, IndexError, TypeError, AttributeError, UnicodeError) as error:
+        except _TABLE_ERRORS as error:
             raise NotElfError("is a damaged or truncated ELF file") from error
 
 
@@ -149,3 +151,16 @@ def _name_offsets(strings: bytes, interesting: frozenset[str]) -> dict[int, str]
             offsets[at] = name
             at = strings.find(wanted, at + 1)
     return offsets
+
+
+def build_id(path: str | Path) -> str:
+    """The build's identity in hexadecimal, by which debug files are found; empty if it has none.
+
+    Throws OSError and NotElfError.
+    """
+    with Path(path).open("rb") as file:
+        try:
+            section: Any = ELFFile(file).get_section_by_name(".note.gnu.build-id")
+            return "" if section is None else next((str(note.n_desc) for note in section.iter_notes()), "")
+        except _TABLE_ERRORS as error:
+            raise NotElfError("is a damaged or truncated ELF file") from error

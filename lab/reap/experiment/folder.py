@@ -80,6 +80,10 @@ class Folder:
             )
         except OSError as error:
             raise _cannot_write(path, error) from error
+        except BaseException:
+            # Interrupted while standard input was spooled: half a folder is of no use to anyone.
+            shutil.rmtree(path, ignore_errors=True)
+            raise
         _lock(path, log)
         return cls(path, experiment, [], log)
 

@@ -89,6 +89,11 @@ class Runner:
         rounds, seconds = self._plan()
         runs = rounds * self._runs_a_round()
         self._listener.say(f"{runs} runs in {rounds} rounds, about {_duration(seconds)}")
+        if not self._spec.runs and rounds < LEAST_ROUNDS:
+            self.stopped_early = True
+            self.notes.append(
+                f"the budget of {self._spec.budget:g} s allows {rounds} rounds; {LEAST_ROUNDS} would say more"
+            )
 
     def _rounds(self) -> None:
         rounds, _ = self._plan()
@@ -119,12 +124,11 @@ class Runner:
         a_round = max(1e-4, sum(run.seconds for run in each) + baseline)
         if self._spec.runs:
             return self._spec.runs, self._spec.runs * a_round
-        available = USUAL_SECONDS
-        if self._spec.budget is not None:
-            available = max(
-                0.0, self._spec.budget - sum(run.seconds for run in self._folder.runs if run.warmup)
-            )
-        rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, int(available / a_round)))
+        if self._spec.budget is None:
+            rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, int(USUAL_SECONDS / a_round)))
+        else:
+            spent = sum(run.seconds for run in self._folder.runs if run.warmup)
+            rounds = min(MOST_ROUNDS, max(1, int((self._spec.budget - spent) / a_round)))
         return rounds, rounds * a_round
 
     def _over_budget(self, number: int) -> bool:

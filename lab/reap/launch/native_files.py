@@ -21,6 +21,6 @@ def _find(relative: str, *, executable: bool) -> Path:
     path = Path(str(resources.files("reap"))) / relative
     if not path.is_file() or (executable and not os.access(path, os.X_OK)):
         raise ReapError(
-            f"a part of reap is missing: {path}", "install reap again, or run `make` in its checkout"
+            f"a part of reap is missing: {path}", "install reap again, or run `make install` in its checkout"
         )
     return path
