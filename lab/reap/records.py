@@ -3,9 +3,12 @@
 Records are msgspec structs: typed, validated when read, written as JSON without code of our own.
 """
 
+from typing import dataclass_transform
+
 import msgspec
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
     """An immutable record. Unknown fields are passed over, so that an older reap reads a newer file."""
 

@@ -1,9 +1,112 @@
-"""The command `reap`."""
+"""The command `reap`: its verbs, loaded when they are called, and the one place where errors are printed."""
+
+import importlib
+import signal
+import sys
+import traceback
+from types import FrameType
+from typing import NoReturn
 
 import click
 
+from reap import __version__
+from reap.errors import ExitCode, ReapError
 
-@click.group()
-@click.version_option(package_name="reap")
-def main() -> None:
-    """Is memory allocation what holds a program back, and what would each remedy give?"""
+VERBS = {
+    "run": "Is memory allocation what holds a program back? The whole answer.",
+    "record": "Record every allocation of a program into a file.",
+    "show": "Show what a recording says.",
+    "compare": "Compare allocators on a program.",
+    "doctor": "What this machine can and cannot do, and how to mend it.",
+    "allocators": "List the allocators that are found, and from where.",
+    "demo": "Try it all on perl, gcc and sed.",
+}
+"""Each is `reap.cli.NAME:NAME`. Its line of help stands here, so that `reap --help` loads none of them."""
+
+EPILOG = """\b
+Exit codes:
+  the program's own  where a program ran and nothing else went wrong
+  1                  the answer is bad: an allocator changed what the program does, a check failed
+  2                  the command line cannot be understood
+  124                the program did not end in time (--timeout)
+  125                reap itself failed: a file it cannot write, a part it cannot find
+  126                the program cannot be executed here, or nothing can be preloaded into it
+  127                the program was not found
+  128 + N            the program was ended by signal N
+"""
+
+
+class Verbs(click.Group):
+    """A group whose commands are imported when they are called and not before."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The verbs, in the order in which one meets them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Imports the verb."""
+        if cmd_name not in VERBS:
+            return None
+        command = getattr(importlib.import_module(f"reap.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101 - a mistake of ours, not of the user
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Lists the verbs without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.command(
+    cls=Verbs,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="reap")
+def cli() -> None:
+    """Is memory allocation what holds a program back, and what would each remedy give?
+
+    Measures unmodified Linux programs from outside. The program's command comes after --, as in:
+
+        reap run -- perl script.pl
+    """
+
+
+def main() -> NoReturn:
+    """Runs the command line and exits. What the user can act on is printed as what happened and a hint."""
+    # Whoever stops us with SIGTERM gets what Ctrl-C gets: the program is ended, what was measured is kept.
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        status = cli.main(prog_name="reap", standalone_mode=False)
+    except ReapError as error:
+        complain(error)
+        sys.exit(error.code)
+    except click.UsageError as error:
+        error.show()
+        sys.exit(ExitCode.USAGE)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(ExitCode.INTERNAL)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("reap: stopped", err=True)
+        sys.exit(ExitCode.SIGNALLED + signal.SIGINT)
+    except BrokenPipeError:
+        # The reader of our output went away (`reap show FILE | head`); Python must not try to flush again.
+        sys.stderr.close()
+        sys.exit(ExitCode.SIGNALLED + signal.SIGPIPE)
+    except Exception:  # noqa: BLE001 - a mistake of ours must not look like the program's own exit code 1
+        traceback.print_exc()
+        click.echo("reap: this is a mistake in reap; please report it with the lines above", err=True)
+        sys.exit(ExitCode.INTERNAL)
+    sys.exit(status if isinstance(status, int) else ExitCode.OK)
+
+
+def complain(error: ReapError) -> None:
+    """Prints an error as every verb does."""
+    click.echo(f"reap: {error.what}", err=True)
+    if error.hint:
+        click.echo(f"  {error.hint}", err=True)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt

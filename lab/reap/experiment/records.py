@@ -27,11 +27,14 @@ class Cell(Record):
     """Variables beyond those of the allocator and the variant."""
     repeat: int = 0
     """The round: cells of one round are run side by side and paired."""
+    control: bool = False
+    """The baseline's second run of a round: beside the first, it shows what is noise."""
 
     def key(self) -> str:
         """A name that no other cell of an experiment has; the same in every process."""
         env = ",".join(f"{k}={v}" for k, v in sorted(self.environment.items()))
-        return "/".join([self.workload, self.variant, self.allocator, self.level, env, str(self.repeat)])
+        repeat = f"{self.repeat}c" if self.control else str(self.repeat)
+        return "/".join([self.workload, self.variant, self.allocator, self.level, env, repeat])
 
 
 class Run(Record):
@@ -44,13 +47,16 @@ class Run(Record):
     started: float
     """Unix time in seconds."""
     warmup: bool = False
+    seconds: float = 0.0
+    """What the run took in all, its preparation and clean-up included."""
 
 
 class Ratio(Record):
     """One metric of one allocator against the baseline, over paired rounds."""
 
     metric: str
-    """`cpu`, `wall`, `peak_resident`, `minor_faults`, `major_faults`, `voluntary_switches`, `involuntary_switches`."""
+    """`cpu`, `wall`, `peak_resident`, `minor_faults`, `major_faults`, `voluntary_switches` or
+    `involuntary_switches`."""
     unit: str
     """`s`, `bytes` or `count`."""
     baseline: float

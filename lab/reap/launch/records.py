@@ -3,6 +3,35 @@
 from reap.records import Record
 
 
+class Launch(Record):
+    """One program to be run, and how."""
+
+    argv: list[str]
+    """The program's own arguments, its name first."""
+    program: str
+    """The file to execute."""
+    directory: str = ""
+    """Where it runs; empty for here."""
+    preloads: list[str] = []
+    """Reap's own objects, which come before the allocator."""
+    allocator: str = ""
+    """The allocator's library; empty for the C library's own."""
+    environment: dict[str, str] = {}
+    """Variables to set beside those of this process."""
+    remove: list[str] = []
+    """Variables to remove."""
+    stdin: str = ""
+    """A file to read standard input from; empty for nothing when captured, or for this process's own."""
+    capture: bool = True
+    """Count, hash and discard its output. If not, its streams and terminal are those of this process."""
+    timeout: float | None = None
+    """Seconds after which it is ended; None for never."""
+    probe: bool = False
+    """See where its allocation functions come from. Not for a run that is measured."""
+    options: list[str] = []
+    """Further options of the launcher."""
+
+
 class Outcome(Record):
     """One run of a program, from its launcher. Times in nanoseconds, memory in bytes.
 
@@ -33,6 +62,9 @@ class Outcome(Record):
     """The last of its standard error, for messages (at most 2 KB)."""
     malloc_provider: str = ""
     """The file that `malloc` came from, when it was asked for."""
+    heap: dict[str, dict[str, str]] = {}
+    """When it was asked for: by executable of the process tree, in the order they started, the file that
+    serves each allocation function."""
 
     @property
     def cpu_ns(self) -> int:

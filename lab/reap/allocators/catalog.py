@@ -1,0 +1,156 @@
+"""Which allocators there are, where this machine has them, and how to get the others."""
+
+import platform
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from reap.allocators import library, packages
+from reap.allocators.records import DEFAULT, Allocator, Missing
+from reap.errors import ExitCode, ReapError
+from reap.records import Record
+
+
+class Entry(Record):
+    """An allocator that the catalogue knows by name."""
+
+    name: str
+    files: list[str]
+    """Names or patterns below the folders for libraries; the last match in version order is taken."""
+    package: str
+    """The Debian package to install for it."""
+
+
+_ARCHITECTURE = platform.machine()
+
+ENTRIES = (
+    Entry(name="jemalloc", files=["libjemalloc.so.2"], package="libjemalloc2"),
+    Entry(name="tcmalloc", files=["libtcmalloc_minimal.so.4"], package="libtcmalloc-minimal4"),
+    Entry(name="tcmalloc-full", files=["libtcmalloc.so.4"], package="libgoogle-perftools4"),
+    Entry(name="mimalloc", files=["libmimalloc.so.2", "libmimalloc.so.3"], package="libmimalloc2.0"),
+    Entry(name="tbbmalloc", files=["libtbbmalloc_proxy.so.2"], package="libtbbmalloc2"),
+    Entry(
+        name="scudo",
+        files=[f"llvm-*/lib/clang/*/lib/linux/libclang_rt.scudo_standalone-{_ARCHITECTURE}.so"],
+        package="libclang-rt-19-dev",
+    ),
+)
+"""What the catalogue knows beside glibc. `tcmalloc` is gperftools without its profilers."""
+
+FOLDERS = (
+    f"/usr/local/lib/{_ARCHITECTURE}-linux-gnu",
+    "/usr/local/lib",
+    f"/usr/lib/{_ARCHITECTURE}-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+)
+"""Where libraries are looked for, in this order."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+
+
+def names() -> list[str]:
+    """Every name that needs no path."""
+    return [DEFAULT, *(entry.name for entry in ENTRIES)]
+
+
+def find(name: str) -> Allocator | Missing:
+    """The allocator of that name on this machine, or how to install it.
+
+    Throws ReapError for a name that is not in the catalogue, and for a file that turns out to be no
+    allocator.
+    """
+    if name == DEFAULT:
+        return Allocator(name=DEFAULT)
+    for entry in ENTRIES:
+        if entry.name == name:
+            path = _locate(entry)
+            if path is None:
+                return Missing(name=name, package=entry.package, install=install_command([entry.package]))
+            return library.examine(name, str(path))
+    raise ReapError(
+        f"no allocator is called '{name}'",
+        f"known are {', '.join(names())}; name any other as NAME=/path/lib.so",
+        ExitCode.USAGE,
+    )
+
+
+def survey() -> list[Allocator | Missing]:
+    """All of the catalogue, with packages and versions where dpkg knows them."""
+    found = [find(name) for name in names()]
+    return [with_package(each) if isinstance(each, Allocator) else each for each in found]
+
+
+def parse(text: str) -> list[Allocator]:
+    """The allocators of `glibc,jemalloc,NAME=/path/lib.so`, in that order, each of them usable.
+
+    Throws ReapError for an unknown name, a name given twice, one that is not installed, or a file that is
+    no allocator.
+    """
+    chosen: list[Allocator] = []
+    missing: list[Missing] = []
+    for word in filter(None, (part.strip() for part in text.split(","))):
+        name, given, path = word.partition("=")
+        if not _NAME.fullmatch(name):
+            raise ReapError(
+                f"'{word}' names no allocator",
+                "write names separated by commas, as in jemalloc,mine=/path/libmine.so",
+                ExitCode.USAGE,
+            )
+        if given and name == DEFAULT:
+            raise ReapError(
+                f"'{DEFAULT}' always means the C library's own malloc", "choose another name", ExitCode.USAGE
+            )
+        allocator = library.examine(name, path) if given else find(name)
+        if isinstance(allocator, Missing):
+            missing.append(allocator)
+        else:
+            chosen.append(allocator)
+    _refuse_repetition([each.name for each in chosen])
+    if missing:
+        raise ReapError(
+            f"not installed here: {', '.join(each.name for each in missing)}",
+            f"{install_command(each.package for each in missing)}, or leave them out of --allocators",
+            ExitCode.USAGE,
+        )
+    return chosen
+
+
+def install_command(names_of_packages: Iterable[str]) -> str:
+    """The line that installs Debian packages."""
+    return f"sudo apt-get install --no-install-recommends {' '.join(names_of_packages)}"
+
+
+def with_package(allocator: Allocator) -> Allocator:
+    """The same with its Debian package and version, where dpkg knows them (it takes dpkg some 60 ms)."""
+    package, version = packages.owner(allocator.library or _libc())
+    return Allocator(
+        name=allocator.name,
+        library=allocator.library,
+        package=package,
+        version=version,
+        notes=allocator.notes,
+    )
+
+
+def _libc() -> str:
+    return f"/lib/{_ARCHITECTURE}-linux-gnu/libc.so.6"
+
+
+def _locate(entry: Entry) -> Path | None:
+    for folder in FOLDERS:
+        for pattern in entry.files:
+            if found := sorted(Path(folder).glob(pattern), key=_version_order):
+                return found[-1]
+    return None
+
+
+def _version_order(path: Path) -> list[tuple[int, str]]:
+    """So that llvm-19 comes after llvm-9."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", str(path))]
+
+
+def _refuse_repetition(chosen: list[str]) -> None:
+    for name in chosen:
+        if chosen.count(name) > 1:
+            raise ReapError(f"allocator {name} is named twice", "name each once", ExitCode.USAGE)

@@ -1,0 +1,166 @@
+"""What an ELF file says of itself, as far as preloading goes. Reads headers and symbols, runs nothing."""
+
+import platform
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+from elftools.elf.segments import InterpSegment
+
+from reap.records import Record
+
+MAGIC = b"\x7fELF"
+
+_SYMBOL = struct.Struct("<IBxH16x")
+"""Elf64_Sym: st_name, st_info, st_shndx; the address and the size do not matter here."""
+_SHN_UNDEF = 0
+_FUNCTION_TYPES = (2, 10)
+"""STT_FUNC and STT_GNU_IFUNC."""
+
+_TABLE_ERRORS = (ELFError, ValueError, KeyError, IndexError, TypeError, AttributeError, UnicodeError)
+"""What pyelftools lets out when a table lies beyond the end of the file."""
+
+_MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64", "i686": "EM_386", "riscv64": "EM_RISCV"}
+
+
+class NotElfError(Exception):
+    """The file is not an ELF file, or it is cut short. The text says which, as the end of a sentence."""
+
+
+class Elf(Record):
+    """The facts about one ELF file."""
+
+    path: str
+    bits: int
+    machine: str
+    """As `EM_X86_64`."""
+    kind: str
+    """`ET_EXEC`, `ET_DYN`, `ET_REL`, `ET_CORE`."""
+    interpreter: str
+    """The loader that it asks for; empty for a static program and for most libraries."""
+    dynamic: bool
+    """Whether it has a dynamic section."""
+    needed: list[str]
+    exports: frozenset[str]
+    """Functions of `interesting` that it defines for others to find."""
+    defines: frozenset[str]
+    """Functions of `interesting` that it defines at all, exported or not (unless it was stripped)."""
+
+    @property
+    def native(self) -> bool:
+        """Whether it is for the machine that we run on."""
+        return self.machine == _MACHINES.get(platform.machine(), self.machine) and self.bits == 64
+
+
+def is_elf(path: str | Path) -> bool:
+    """Whether the file begins as an ELF file does. Throws OSError."""
+    with Path(path).open("rb") as file:
+        return file.read(4) == MAGIC
+
+
+def read(path: str | Path, interesting: frozenset[str]) -> Elf:
+    """Reads what the file says of itself; of its symbols only those in `interesting`.
+
+    Throws OSError if it cannot be read, and NotElfError.
+    """
+    with Path(path).open("rb") as file:
+        start = file.read(4)
+        if not start:
+            raise NotElfError("is empty")
+        if start != MAGIC:
+            raise NotElfError("is not an ELF file")
+        file.seek(0)
+        try:
+            return _read(str(path), file, interesting)
+        except _TABLE_ERRORS as error:
+            raise NotElfError("is a damaged or truncated ELF file") from error
+
+
+def _read(path: str, file: BinaryIO, interesting: frozenset[str]) -> Elf:
+    elf = ELFFile(file)
+    interpreter = ""
+    dynamic = False
+    for segment in elf.iter_segments():
+        kind = segment["p_type"]
+        if isinstance(segment, InterpSegment):
+            interpreter = segment.get_interp_name()
+        dynamic = dynamic or kind == "PT_DYNAMIC"
+        if kind == "PT_LOAD" and segment["p_offset"] + segment["p_filesz"] > _size(file):
+            raise ELFError("a segment lies beyond the end of the file")
+    needed: list[str] = []
+    exports: set[str] = set()
+    defines: set[str] = set()
+    for section in elf.iter_sections():
+        if isinstance(section, DynamicSection):
+            tags: Iterable[Any] = section.iter_tags()  # pyelftools makes up their attributes
+            needed += [tag.needed for tag in tags if tag.entry.d_tag == "DT_NEEDED"]
+        elif isinstance(section, SymbolTableSection):
+            found = _defined(section, interesting)
+            defines |= found
+            if section.name == ".dynsym":
+                exports |= found
+    return Elf(
+        path=path,
+        bits=elf.elfclass,
+        machine=str(elf["e_machine"]),
+        kind=str(elf["e_type"]),
+        interpreter=interpreter,
+        dynamic=dynamic,
+        needed=needed,
+        exports=frozenset(exports),
+        defines=frozenset(defines),
+    )
+
+
+def _size(file: BinaryIO) -> int:
+    at = file.tell()
+    end = file.seek(0, 2)
+    file.seek(at)
+    return end
+
+
+def _defined(section: SymbolTableSection, interesting: frozenset[str]) -> set[str]:
+    """Those of `interesting` that the table defines as functions.
+
+    Read by hand: the name index that pyelftools builds takes seconds on the tables of large programs.
+    """
+    if section["sh_entsize"] != _SYMBOL.size:
+        return set()  # 32-bit: refused for its class anyway
+    names = _name_offsets(section.stringtable.data(), interesting)
+    data = section.data()
+    whole = len(data) - len(data) % _SYMBOL.size
+    return {
+        names[name]
+        for name, info, section_index in _SYMBOL.iter_unpack(memoryview(data)[:whole])
+        if name in names and section_index != _SHN_UNDEF and info & 15 in _FUNCTION_TYPES
+    }
+
+
+def _name_offsets(strings: bytes, interesting: frozenset[str]) -> dict[int, str]:
+    """Where each name is in a string table. Linkers let a name share the end of a longer one."""
+    offsets = {}
+    for name in interesting:
+        wanted = name.encode() + b"\0"
+        at = strings.find(wanted)
+        while at >= 0:
+            offsets[at] = name
+            at = strings.find(wanted, at + 1)
+    return offsets
+
+
+def build_id(path: str | Path) -> str:
+    """The build's identity in hexadecimal, by which debug files are found; empty if it has none.
+
+    Throws OSError and NotElfError.
+    """
+    with Path(path).open("rb") as file:
+        try:
+            section: Any = ELFFile(file).get_section_by_name(".note.gnu.build-id")
+            return "" if section is None else next((str(note.n_desc) for note in section.iter_notes()), "")
+        except _TABLE_ERRORS as error:
+            raise NotElfError("is a damaged or truncated ELF file") from error

@@ -1,0 +1,65 @@
+"""Is this file an allocator that can be preloaded?"""
+
+from pathlib import Path
+
+from reap.allocators import elf
+from reap.allocators.records import FUNCTIONS, MALLOC, Allocator
+from reap.errors import ExitCode, ReapError
+
+_ESSENTIAL = (MALLOC, "free", "calloc", "realloc", "aligned_alloc", "posix_memalign")
+"""Without one of these, ordinary programs get a block from one heap and give it to another."""
+
+
+def examine(name: str, path: str) -> Allocator:
+    """Reads the file and says that it is an allocator, or throws a ReapError that says why not."""
+    library = Path(path).absolute()
+    facts = _read(name, library)
+    if facts.kind != "ET_DYN" or not facts.dynamic:
+        raise _refusal(name, library, "is not a shared library", "give the allocator's .so file")
+    if not facts.native:
+        raise _refusal(
+            name,
+            library,
+            f"is for another machine ({facts.machine.removeprefix('EM_')}, {facts.bits}-bit)",
+            "build or install it for this machine",
+        )
+    if MALLOC not in facts.exports:
+        raise _refusal(
+            name,
+            library,
+            "is no allocator: it exports no malloc",
+            "build it to replace malloc (many allocators have a separate library or switch for that)",
+        )
+    lacking = [function for function in FUNCTIONS if function not in facts.exports]
+    if fatal := [function for function in lacking if function in _ESSENTIAL]:
+        raise _refusal(
+            name,
+            library,
+            f"lacks {_list(fatal)}: blocks of two heaps would be mixed, and programs would crash",
+            f"add {_list(fatal)} to the allocator",
+        )
+    notes = [f"{name} lacks {_list(lacking)}; a program that uses it would mix two heaps"] if lacking else []
+    return Allocator(name=name, library=str(library), notes=notes)
+
+
+def _read(name: str, library: Path) -> elf.Elf:
+    try:
+        return elf.read(library, frozenset(FUNCTIONS))
+    except FileNotFoundError:
+        raise _refusal(name, library, "does not exist", "check the path") from None
+    except IsADirectoryError:
+        raise _refusal(name, library, "is a folder", "give the allocator's .so file") from None
+    except PermissionError:
+        raise _refusal(name, library, "cannot be read: permission denied", f"chmod a+r {library}") from None
+    except OSError as error:
+        raise _refusal(name, library, f"cannot be read: {error.strerror}", "") from error
+    except elf.NotElfError as error:
+        raise _refusal(name, library, str(error), "give the allocator's .so file") from error
+
+
+def _refusal(name: str, library: Path, what: str, hint: str) -> ReapError:
+    return ReapError(f"allocator {name}: {library} {what}", hint, ExitCode.USAGE)
+
+
+def _list(functions: list[str]) -> str:
+    return " and ".join([", ".join(functions[:-1]), functions[-1]]) if len(functions) > 1 else functions[0]

@@ -1,0 +1,26 @@
+"""Which Debian package a file belongs to."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+
+def owner(path: str | Path) -> tuple[str, str]:
+    """The package that installed the file, and its version; two empty strings where nobody knows."""
+    if shutil.which("dpkg-query") is None:
+        return "", ""
+    # On a system with merged /usr, dpkg may know a file by either of its names.
+    resolved = str(Path(path).resolve())
+    for name in dict.fromkeys([str(path), resolved, resolved.removeprefix("/usr")]):
+        answer = _query("-S", name)
+        if answer:
+            package = answer.partition(": ")[0].split(",")[0]
+            return package.partition(":")[0], _query("-W", "-f=${Version}", package)
+    return "", ""
+
+
+def _query(*arguments: str) -> str:
+    done = subprocess.run(
+        ["dpkg-query", *arguments], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )
+    return done.stdout.strip() if done.returncode == 0 else ""

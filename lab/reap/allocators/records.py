@@ -1,0 +1,49 @@
+"""What is known of an allocator before anything runs."""
+
+from reap.records import Record
+
+MALLOC = "malloc"
+
+FUNCTIONS = (
+    MALLOC,
+    "free",
+    "calloc",
+    "realloc",
+    "aligned_alloc",
+    "posix_memalign",
+    "memalign",
+    "malloc_usable_size",
+)
+"""The functions that must all come from one heap. Keep in step with lab/preload/probe/probe.cpp."""
+
+DEFAULT = "glibc"
+"""The name of what a program gets without a preload."""
+
+
+class Allocator(Record):
+    """One allocator that can serve a program."""
+
+    name: str
+    library: str = ""
+    """The file to preload, absolute; empty for the C library's own malloc."""
+    package: str = ""
+    """The Debian package that the file belongs to, where one does."""
+    version: str = ""
+    notes: list[str] = []
+    """What a reader must know: functions that it lacks."""
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, in words."""
+        if self.package:
+            return f"Debian package {self.package} {self.version}".rstrip()
+        return "file" if self.library else "the C library"
+
+
+class Missing(Record):
+    """An allocator that the catalogue knows and this machine does not have."""
+
+    name: str
+    package: str
+    install: str
+    """The command that installs it."""

@@ -1,0 +1,75 @@
+"""Did the allocator really replace malloc? Judged from what the probe saw in the program itself."""
+
+import os
+from pathlib import Path
+
+from reap.allocators.records import MALLOC, Allocator
+from reap.records import Record
+
+Heap = dict[str, dict[str, str]]
+"""What the probe saw: by executable, in the order they started, the file that serves each function."""
+
+
+class Verification(Record):
+    """Whether malloc came from where it should."""
+
+    verified: bool
+    provider: str
+    """The file that malloc came from in the program itself; empty if the probe saw nothing."""
+    problem: str = ""
+    """One sentence, where it did not."""
+    notes: list[str] = []
+
+
+def judge(allocator: Allocator, heap: Heap) -> Verification:
+    """Compares what the probe saw with what was asked for. The first executable is the program's own."""
+    if not heap:
+        return Verification(
+            verified=False,
+            provider="",
+            problem="where malloc comes from could not be seen: the program does not load what is preloaded",
+        )
+    executables = list(heap)
+    program = executables[0]
+    served = heap[program]
+    provider = served.get(MALLOC, "")
+    if not _serves(allocator, provider):
+        return Verification(verified=False, provider=provider, problem=_why_not(allocator, program, provider))
+    if mixed := [name for name, file in served.items() if file and not _same(file, provider)]:
+        return Verification(
+            verified=False,
+            provider=provider,
+            problem=f"two heaps are mixed: malloc is from {provider}, but {', '.join(mixed)} from "
+            f"{served[mixed[0]]}",
+        )
+    strays = [each for each in executables[1:] if not _serves(allocator, heap[each].get(MALLOC, ""))]
+    notes = [
+        f"the child program {each} has its malloc from {heap[each].get(MALLOC, '') or 'nowhere'}, "
+        f"not from {allocator.name}"
+        for each in strays
+    ]
+    return Verification(verified=True, provider=provider, notes=notes)
+
+
+def _serves(allocator: Allocator, provider: str) -> bool:
+    if allocator.library:
+        return _same(provider, allocator.library)
+    return Path(provider).name.startswith(("libc.so", "libc-2"))
+
+
+def _same(one: str, other: str) -> bool:
+    # The preload may be named by a link: compare what the names lead to.
+    return bool(one) and os.path.realpath(one) == os.path.realpath(other)
+
+
+def _why_not(allocator: Allocator, program: str, provider: str) -> str:
+    if _same(provider, program):
+        return (
+            f"{Path(program).name} brings its own malloc, which a preload cannot replace: "
+            f"{allocator.name} would serve nothing"
+        )
+    if not allocator.library:
+        return (
+            f"without a preload, malloc of {Path(program).name} comes from {provider}, not from the C library"
+        )
+    return f"malloc came from {provider or 'nowhere'} although {allocator.library} was preloaded"

@@ -1,0 +1,40 @@
+"""`reap allocators`: what is found, and from where."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option(
+    "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the list as JSON."
+)
+@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+def allocators(json_file: Path | None, force: bool) -> int:
+    """List the allocators that are found, from where, and how to install the others.
+
+    Any other allocator is named by its file: --allocators NAME=/path/lib.so.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from reap.allocators import catalog
+    from reap.allocators.records import Missing
+    from reap.cli import reporting
+
+    reporting.refuse_existing(json_file, force=force)
+    survey = catalog.survey()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("allocator", "from", "file"):
+        table.add_column(heading, overflow="fold")
+    for each in survey:
+        if isinstance(each, Missing):
+            table.add_row(each.name, "not installed", each.install, style="dim")
+        else:
+            table.add_row(each.name, each.origin, each.library or "(what programs have by default)")
+    Console().print(table)
+    if json_file is not None:
+        reporting.write_plain(json_file, survey, force=force)
+    found = [each.name for each in survey if not isinstance(each, Missing)]
+    click.echo(f"next: reap compare --allocators {','.join(found[:4])} -- CMD", err=True)
+    return 0

@@ -1,0 +1,70 @@
+"""What the verbs share: making a report of an answer, writing its files, saying so."""
+
+import shlex
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from reap import __version__
+from reap.errors import ExitCode, ReapError
+from reap.launch import machine
+from reap.report.records import Answer, Report
+
+
+def report_of(*answers: Answer) -> Report:
+    """A report made now, on this machine, by this command line."""
+    return Report(
+        reap_version=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        machine=machine.describe(),
+        made_by=["reap", *sys.argv[1:]],
+        answers=list(answers),
+    )
+
+
+def refuse_existing(*paths: Path | None, force: bool) -> None:
+    """Throws ReapError for a file that would be overwritten: before the measuring, not after it."""
+    for path in paths:
+        if path is not None and path.exists() and not force:
+            raise ReapError(f"{path} exists already", "give another name, or --force", ExitCode.INTERNAL)
+
+
+def write_files(report: Report, *, json: Path | None, html: Path | None, force: bool) -> None:
+    """Writes what was asked for and names it on standard error. Throws ReapError."""
+    if json is not None:
+        from reap.report.json import write_json
+
+        write_json(report, json, force=force)
+        say_written("the results", json)
+    if html is not None:
+        from reap.report.html import write_html
+
+        write_html(report, html, force=force)
+        say_written("the report", html)
+
+
+def write_plain(path: Path, value: object, *, force: bool) -> None:
+    """Writes any records as JSON, and names the file. Throws ReapError."""
+    import msgspec
+
+    from reap.report.files import write_safely
+
+    write_safely(path, msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n", force=force)
+    say_written("the results", path)
+
+
+def say_written(what: str, path: Path) -> None:
+    """One line that names a file."""
+    click.echo(f"{what}: {path}", err=True)
+
+
+def say_next(command: list[str]) -> None:
+    """The exact next command, ready to be pasted."""
+    click.echo(f"next: {shlex.join(command)}", err=True)
+
+
+def name_of(command: list[str]) -> str:
+    """A short name for a command, good for a file."""
+    return Path(command[0]).name.lstrip(".-") or "program"

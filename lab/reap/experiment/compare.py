@@ -1,0 +1,126 @@
+"""Allocators compared on one program: runs the experiment, and draws the comparison from its runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reap.allocators import verify
+from reap.allocators.records import Allocator
+from reap.experiment import statistics
+from reap.experiment.folder import Folder
+from reap.experiment.metrics import METRICS
+from reap.experiment.records import Comparison, Ratio, Run, Side
+from reap.experiment.runner import Listener, Runner
+from reap.experiment.spec import Spec
+
+
+def compare(folder: Folder, listener: Listener | None = None) -> Comparison:
+    """Runs what is left of the experiment in `folder` and compares. Throws ReapError.
+
+    On Ctrl-C it throws `runner.InterruptedRunError`; the folder can be resumed.
+    """
+    runner = Runner(folder, listener or Listener())
+    runner.run()
+    return draw(folder.spec, folder.runs, runner.dropped, runner.notes, stopped_early=runner.stopped_early)
+
+
+def draw(
+    spec: Spec,
+    runs: Sequence[Run],
+    dropped: Mapping[str, str],
+    notes: Sequence[str] = (),
+    *,
+    stopped_early: bool = False,
+) -> Comparison:
+    """The comparison that these runs give."""
+    measured = [run for run in runs if not run.warmup]
+    warmups = {run.cell.allocator: run for run in runs if run.warmup}
+    baseline = _by_round(measured, spec.baseline.name)
+    control = _by_round(measured, spec.baseline.name, control=True)
+    reference = [*baseline.values(), *control.values()] or [warmups[spec.baseline.name]]
+    exits = {run.outcome.status for run in reference}
+    outputs = {run.outcome.stdout_digest for run in reference}
+    expected = _Expected(baseline=baseline, exits=exits, outputs=outputs, dropped=dropped, seed=spec.seed)
+    sides = [
+        _side(each, _by_round(measured, each.name), warmups[each.name], expected)
+        for each in spec.allocators[1:]
+        if each.name in warmups
+    ]
+    said = [*spec.program.notes, *(note for each in spec.allocators for note in each.notes), *notes]
+    if len(exits) > 1:
+        said.append(f"the program's own exit status varies: {', '.join(map(str, sorted(exits)))}")
+    return Comparison(
+        workload=spec.workload,
+        command=spec.program.command,
+        baseline=spec.baseline.name,
+        rounds=len(baseline),
+        sides=sides,
+        noise=_ratios(baseline, control, spec.seed),
+        exit_code=reference[0].outcome.status,
+        stdout_varies=len(outputs) > 1,
+        stopped_early=stopped_early,
+        notes=list(dict.fromkeys(said)),
+    )
+
+
+def differs(comparison: Comparison) -> bool:
+    """Whether some allocator changed what the program does."""
+    return any(not side.same_exit or side.same_output is False for side in comparison.sides)
+
+
+def _by_round(runs: Sequence[Run], name: str, *, control: bool = False) -> dict[int, Run]:
+    own = [run for run in runs if run.cell.allocator == name and run.cell.control == control]
+    return {run.cell.repeat: run for run in own}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Expected:
+    """What an allocator is held against."""
+
+    baseline: Mapping[int, Run]
+    exits: set[int]
+    outputs: set[str]
+    dropped: Mapping[str, str]
+    seed: int
+
+
+def _side(allocator: Allocator, own: Mapping[int, Run], warmup: Run, expected: _Expected) -> Side:
+    verification = verify.judge(allocator, warmup.outcome.heap)
+    sound = {number: run for number, run in own.items() if not run.outcome.signal}
+    every = [*own.values(), warmup]
+    status = next((run.outcome.status for run in every if run.outcome.status not in expected.exits), None)
+    problem = expected.dropped.get(allocator.name, "")
+    if not problem and status is not None:
+        problem = f"exit status {status} instead of {min(expected.exits)}"
+    ratios = _ratios(expected.baseline, sound, expected.seed)
+    if not problem and not ratios:
+        problem = f"only {len(sound)} rounds were run: too few for an interval"
+    same_output = None
+    if len(expected.outputs) == 1:
+        same_output = all(run.outcome.stdout_digest in expected.outputs for run in every)
+    if not problem and same_output is False:
+        problem = "the program's output is not what it is under the baseline"
+    return Side(
+        allocator=allocator.name,
+        rounds=len(sound.keys() & expected.baseline.keys()),
+        verified=verification.verified,
+        provider=verification.provider,
+        ratios=ratios,
+        same_output=same_output,
+        same_exit=status is None,
+        problem=problem,
+    )
+
+
+def _ratios(baseline: Mapping[int, Run], own: Mapping[int, Run], seed: int) -> dict[str, Ratio]:
+    rounds = sorted(baseline.keys() & own.keys())
+    if len(rounds) < statistics.LEAST_ROUNDS:
+        return {}
+    return {
+        metric.name: statistics.compare(
+            metric,
+            [metric.of(baseline[number].outcome) for number in rounds],
+            [metric.of(own[number].outcome) for number in rounds],
+            seed,
+        )
+        for metric in METRICS
+    }

@@ -1,0 +1,226 @@
+"""The folder of an experiment: what it is, and every run as it ended.
+
+    experiment.json   what is measured, on which machine; written once
+    runs.jsonl        one run a line, appended and synced when it ends
+    stdin             what the program reads, if it reads anything
+
+A kill at any moment loses the run that was going on and nothing else: a last line that was cut short is
+passed over. The folder may hold a program's secrets (its arguments and environment), so it is private.
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+import msgspec
+
+import reap
+from reap.errors import ReapError
+from reap.experiment.records import Run
+from reap.experiment.spec import Spec, changed_files
+from reap.launch import machine
+from reap.launch.records import Machine
+from reap.records import Record
+
+SCHEMA = 1
+"""Raised when a field changes its meaning."""
+
+
+class Experiment(Record, kw_only=True):
+    """What experiment.json holds."""
+
+    schema: int = SCHEMA
+    reap_version: str
+    created: str
+    """ISO 8601, UTC."""
+    machine: Machine
+    spec: Spec
+
+
+class Folder:
+    """An open experiment. While it is open no other process can open it."""
+
+    def __init__(self, path: Path, experiment: Experiment, runs: list[Run], log: BinaryIO) -> None:
+        self.path = path
+        self.experiment = experiment
+        self.runs = runs
+        """Those that have ended, in order."""
+        self._log = log
+
+    @classmethod
+    def create(
+        cls, path: Path, spec: Spec, stdin: Iterable[bytes] | None = None, *, force: bool = False
+    ) -> Self:
+        """Makes the folder, and spools standard input into it.
+
+        Throws ReapError if the path exists, unless `force` is set and it is an experiment's folder.
+        """
+        path = path.absolute()
+        _make_room(path, force=force)
+        experiment = Experiment(
+            reap_version=reap.__version__,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            machine=machine.describe(),
+            spec=spec,
+        )
+        try:
+            path.mkdir(mode=0o700, parents=True)
+            if stdin is not None:
+                with (path / "stdin").open("wb") as file:
+                    file.writelines(stdin)
+            log = (path / "runs.jsonl").open("ab")
+            # Last, so that a folder with this file is whole.
+            _write_synced(
+                path / "experiment.json", msgspec.json.format(msgspec.json.encode(experiment), indent=2)
+            )
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        except BaseException:
+            # Interrupted while standard input was spooled: half a folder is of no use to anyone.
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+        _lock(path, log)
+        return cls(path, experiment, [], log)
+
+    @classmethod
+    def resume(cls, path: Path) -> Self:
+        """Opens a folder to go on with it.
+
+        Throws ReapError if it is no experiment's folder, is damaged, is in use, or if the program or an
+        allocator is no longer what it was.
+        """
+        path = path.absolute()
+        experiment = _read_experiment(path)
+        if changed := changed_files(experiment.spec):
+            raise ReapError(
+                f"{path} cannot go on: {', '.join(changed)} changed since it began",
+                "begin a new experiment; runs of two different programs cannot be compared",
+            )
+        try:
+            log = (path / "runs.jsonl").open("r+b")
+        except OSError as error:
+            raise ReapError(
+                f"{path}/runs.jsonl cannot be opened: {error.strerror}", "begin a new experiment"
+            ) from error
+        _lock(path, log)
+        runs, whole = read_runs(path / "runs.jsonl")
+        log.truncate(whole)
+        log.seek(whole)
+        return cls(path, experiment, runs, log)
+
+    @property
+    def spec(self) -> Spec:
+        """What the experiment is."""
+        return self.experiment.spec
+
+    @property
+    def stdin(self) -> str:
+        """The spooled standard input, or empty."""
+        return str(self.path / "stdin") if self.spec.stdin else ""
+
+    def append(self, run: Run) -> None:
+        """Keeps a run; when this returns it survives a kill and a power cut. Throws ReapError."""
+        try:
+            self._log.write(msgspec.json.encode(run) + b"\n")
+            self._log.flush()
+            os.fsync(self._log.fileno())
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
+        self.runs.append(run)
+
+    def close(self) -> None:
+        """Lets go of the folder."""
+        self._log.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def read_runs(path: Path) -> tuple[list[Run], int]:
+    """The runs of a log, and how many of its bytes are whole lines.
+
+    A last line without its end was cut short by a kill and is not counted. Throws ReapError if an earlier
+    line cannot be read: that is damage, not a kill.
+    """
+    text = path.read_bytes()
+    whole = text.rfind(b"\n") + 1
+    lines = text[:whole].splitlines()
+    runs = []
+    for number, line in enumerate(lines, 1):
+        try:
+            runs.append(msgspec.json.decode(line, type=Run))
+        except msgspec.MsgspecError as error:
+            raise ReapError(
+                f"{path}, line {number}, is damaged: {error}", "remove that line, or begin a new experiment"
+            ) from error
+    return runs, whole
+
+
+def _read_experiment(path: Path) -> Experiment:
+    file = path / "experiment.json"
+    try:
+        experiment = msgspec.json.decode(file.read_bytes(), type=Experiment)
+    except (FileNotFoundError, NotADirectoryError):
+        raise ReapError(
+            f"{path} is no experiment's folder", "give the folder that `reap compare` made"
+        ) from None
+    except OSError as error:
+        raise ReapError(f"{file} cannot be read: {error.strerror}", "check its permissions") from error
+    except msgspec.MsgspecError as error:
+        raise ReapError(f"{file} is damaged: {error}", "begin a new experiment") from error
+    if experiment.schema > SCHEMA:
+        raise ReapError(f"{path} was made by a newer reap ({experiment.reap_version})", "go on with that one")
+    return experiment
+
+
+def _make_room(path: Path, *, force: bool) -> None:
+    if not path.exists():
+        return
+    if not force:
+        raise ReapError(
+            f"{path} exists already", "give another folder with --output, or --force to replace it"
+        )
+    # Never a folder that is not ours: a slip of the hand must not remove somebody's work.
+    if not (path / "experiment.json").is_file():
+        raise ReapError(
+            f"{path} is no experiment's folder, so --force does not replace it",
+            "give another folder with --output",
+        )
+    shutil.rmtree(path)
+
+
+def _write_synced(path: Path, data: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(data + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _lock(path: Path, log: BinaryIO) -> None:
+    try:
+        fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        log.close()
+        raise ReapError(f"another reap is running in {path}", "wait until it has ended") from None
+
+
+def _cannot_write(path: Path, error: OSError) -> ReapError:
+    return ReapError(
+        f"{path} cannot be written: {error.strerror}",
+        f"make room; runs that ended are kept, and `reap compare --resume {path}` goes on with them",
+    )

@@ -1,0 +1,255 @@
+"""Runs an experiment's cells, one after another, and keeps each as it ends."""
+
+import subprocess
+import time
+
+from reap.allocators import verify
+from reap.allocators.records import Allocator
+from reap.errors import ExitCode, ReapError
+from reap.experiment import schedule
+from reap.experiment.folder import Folder
+from reap.experiment.records import Cell, Run
+from reap.launch import spawn
+from reap.launch.records import Launch, Outcome
+
+LEAST_ROUNDS = 5
+"""Fewer have no bootstrap interval worth the name."""
+MOST_ROUNDS = 30
+"""More than this hardly narrows an interval."""
+USUAL_SECONDS = 60.0
+"""What the measured rounds take together when no one says otherwise, if LEAST_ROUNDS allow."""
+
+
+class Listener:
+    """Hears how an experiment goes. This one is silent; a terminal's overrides it."""
+
+    def say(self, text: str) -> None:
+        """Something that the user must know before it goes on."""
+
+    def progress(self, done: int, total: int, label: str) -> None:
+        """`done` of about `total` runs have ended, and `label` runs now (empty at the end)."""
+
+
+class InterruptedRunError(ReapError):
+    """The user stopped it; what was measured is kept."""
+
+
+class Runner:
+    """One experiment in its folder. What was run before a kill is not run again."""
+
+    def __init__(self, folder: Folder, listener: Listener) -> None:
+        self._folder = folder
+        self._spec = folder.spec
+        self._listener = listener
+        self._allocators = {allocator.name: allocator for allocator in self._spec.allocators}
+        self._done = {(run.warmup, run.cell.key()): run for run in folder.runs}
+        self._cell = Cell(
+            workload=self._spec.workload, variant=self._spec.variant, environment=self._spec.environment
+        )
+        self.dropped: dict[str, str] = {}
+        """Allocators that are not run any more, and why: a sentence each."""
+        self.notes: list[str] = []
+        self.stopped_early = False
+
+    def run(self) -> None:
+        """Runs all that is left. Throws ReapError; `InterruptedRunError` on Ctrl-C."""
+        try:
+            self._announce()
+            self._warm_up()
+            self._rounds()
+        except KeyboardInterrupt:
+            raise InterruptedRunError(
+                f"stopped; the {len(self._folder.runs)} runs that ended are kept in {self._folder.path}",
+                f"go on with: reap compare --resume {self._folder.path}",
+                ExitCode.SIGNALLED + 2,
+            ) from None
+
+    def _announce(self) -> None:
+        """Before anything runs: a command that sends mail should not be run thirty times unawares."""
+        names = len(self._allocators)
+        rounds = self._spec.runs
+        many = (
+            f"{rounds * (names + 1) + names}" if rounds else f"{LEAST_ROUNDS * (names + 1) + names} or more"
+        )
+        self._listener.say(
+            f"{self._spec.program.command[0]} runs {many} times: a warm-up under each of {names} allocators, "
+            f"then rounds of {names + 1} runs (the baseline twice)"
+        )
+
+    def _warm_up(self) -> None:
+        cells = schedule.warmups(self._cell, list(self._allocators))
+        for number, cell in enumerate(cells):
+            self._listener.progress(number, len(cells), f"warm-up, {cell.allocator}")
+            run = self._once(cell, warmup=True)
+            if cell.allocator == self._spec.baseline.name:
+                self._require_sound(run.outcome)
+            self._judge(self._allocators[cell.allocator], run.outcome)
+        if len(self.dropped) == len(self._allocators) - 1:
+            return
+        rounds, seconds = self._plan()
+        runs = rounds * self._runs_a_round()
+        self._listener.say(f"{runs} runs in {rounds} rounds, about {_duration(seconds)}")
+        if not self._spec.runs and rounds < LEAST_ROUNDS:
+            self.stopped_early = True
+            self.notes.append(
+                f"the budget of {self._spec.budget:g} s allows {rounds} rounds; {LEAST_ROUNDS} would say more"
+            )
+
+    def _rounds(self) -> None:
+        rounds, _ = self._plan()
+        for number in range(rounds):
+            if len(self.dropped) == len(self._allocators) - 1:
+                return
+            if self._over_budget(number):
+                self.stopped_early = True
+                return
+            living = [name for name in self._allocators if name not in self.dropped]
+            done = number * self._runs_a_round()
+            for place, cell in enumerate(schedule.a_round(self._cell, living, number, self._spec.seed)):
+                if cell.allocator in self.dropped:
+                    continue
+                self._listener.progress(
+                    done + place, rounds * self._runs_a_round(), f"round {number + 1}, {cell.allocator}"
+                )
+                self._examine(cell, self._once(cell, warmup=False).outcome)
+        self._listener.progress(rounds * self._runs_a_round(), rounds * self._runs_a_round(), "")
+
+    def _runs_a_round(self) -> int:
+        return len(self._allocators) - len(self.dropped) + 1
+
+    def _plan(self) -> tuple[int, float]:
+        """How many rounds, and how many seconds; follows from the warm-ups, so is the same after a resume."""
+        each = [run for run in self._folder.runs if run.warmup and run.cell.allocator not in self.dropped]
+        baseline = next(run.seconds for run in each if run.cell.allocator == self._spec.baseline.name)
+        a_round = max(1e-4, sum(run.seconds for run in each) + baseline)
+        if self._spec.runs:
+            return self._spec.runs, self._spec.runs * a_round
+        if self._spec.budget is None:
+            rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, int(USUAL_SECONDS / a_round)))
+        else:
+            spent = sum(run.seconds for run in self._folder.runs if run.warmup)
+            rounds = min(MOST_ROUNDS, max(1, int((self._spec.budget - spent) / a_round)))
+        return rounds, rounds * a_round
+
+    def _over_budget(self, number: int) -> bool:
+        """Whether another round would go beyond the budget. A round that was begun before a kill goes on."""
+        if self._spec.budget is None or any(
+            not run.warmup and run.cell.repeat == number for run in self._folder.runs
+        ):
+            return False
+        spent = sum(run.seconds for run in self._folder.runs)
+        rounds, seconds = self._plan()
+        return spent + seconds / rounds > self._spec.budget
+
+    def _once(self, cell: Cell, *, warmup: bool) -> Run:
+        known = self._done.get((warmup, cell.key()))
+        if known is not None:
+            return known
+        started = time.time()
+        begun = time.monotonic()
+        self._shell("--prepare", self._spec.prepare)
+        outcome = spawn.run(
+            Launch(
+                argv=self._spec.program.command,
+                program=self._spec.program.path,
+                directory=self._spec.directory,
+                allocator=self._allocators[cell.allocator].library,
+                environment=cell.environment,
+                stdin=self._folder.stdin,
+                timeout=self._spec.timeout,
+                probe=warmup,
+            )
+        )
+        self._shell("--cleanup", self._spec.cleanup)
+        run = Run(
+            cell=cell,
+            outcome=outcome,
+            order=len(self._folder.runs),
+            started=started,
+            warmup=warmup,
+            seconds=time.monotonic() - begun,
+        )
+        self._folder.append(run)
+        return run
+
+    def _shell(self, option: str, command: str) -> None:
+        if not command:
+            return
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd=self._spec.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        if done.returncode != 0:
+            said = done.stderr.decode(errors="replace").strip()[-500:]
+            raise ReapError(
+                f"the {option} command failed with {done.returncode}: {command}",
+                f"it said: {said}" if said else "it said nothing on standard error",
+            )
+
+    def _require_sound(self, outcome: Outcome) -> None:
+        """There is nothing to compare with where the program itself does not end."""
+        name = self._spec.program.command[0]
+        if outcome.timed_out:
+            raise ReapError(
+                f"{name} did not end within {self._spec.timeout:g} s, without any change of allocator",
+                "give it more time with --timeout, or less to do",
+                ExitCode.TIMED_OUT,
+            )
+        if outcome.signal:
+            said = f"; it said: {outcome.stderr_tail.strip()[-500:]}" if outcome.stderr_tail.strip() else ""
+            raise ReapError(
+                f"{name} was ended by {signal_name(outcome.signal)}, without any change of allocator{said}",
+                "make it run by itself first",
+                outcome.status,
+            )
+
+    def _judge(self, allocator: Allocator, outcome: Outcome) -> None:
+        self._examine(Cell(workload=self._spec.workload, allocator=allocator.name), outcome, "in the warm-up")
+        if allocator.name in self.dropped:
+            return
+        verification = verify.judge(allocator, outcome.heap)
+        self.notes += [note for note in verification.notes if note not in self.notes]
+        if verification.verified:
+            return
+        if allocator.name == self._spec.baseline.name:
+            self.notes.append(verification.problem)
+        else:
+            self.dropped[allocator.name] = verification.problem
+
+    def _examine(self, cell: Cell, outcome: Outcome, when: str = "") -> None:
+        """Drops an allocator under which the program crashes or hangs; of the baseline it is only noted."""
+        when = when or f"in round {cell.repeat + 1}"
+        if outcome.timed_out:
+            problem = f"the program did not end within {self._spec.timeout:g} s ({when})"
+        elif outcome.signal:
+            problem = f"the program was ended by {signal_name(outcome.signal)} ({when})"
+        else:
+            return
+        if cell.allocator == self._spec.baseline.name:
+            note = f"under {cell.allocator} {problem}"
+            if note not in self.notes:
+                self.notes.append(note)
+        else:
+            self.dropped[cell.allocator] = problem
+
+
+def signal_name(number: int) -> str:
+    """As `SIGSEGV`; realtime signals have a number only."""
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 1:
+        return "a second"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"

@@ -1,0 +1,26 @@
+"""Where the native parts of reap are: built beside the package, carried in its wheel."""
+
+import os
+from importlib import resources
+from pathlib import Path
+
+from reap.errors import ReapError
+
+
+def spawner() -> Path:
+    """The launcher."""
+    return _find("bin/reap-spawn", executable=True)
+
+
+def preload(name: str) -> Path:
+    """A shared object to preload: `record`, `probe`. Throws ReapError if it was not built."""
+    return _find(f"lib/libreap-{name}.so", executable=False)
+
+
+def _find(relative: str, *, executable: bool) -> Path:
+    path = Path(str(resources.files("reap"))) / relative
+    if not path.is_file() or (executable and not os.access(path, os.X_OK)):
+        raise ReapError(
+            f"a part of reap is missing: {path}", "install reap again, or run `make install` in its checkout"
+        )
+    return path

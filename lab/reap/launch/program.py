@@ -1,0 +1,247 @@
+"""Finds the program that a command names, and says what a preload can do with it before anything runs."""
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from reap.allocators import elf
+from reap.allocators.records import MALLOC
+from reap.errors import ExitCode, ReapError
+from reap.records import Record
+
+_PRIVATE_NAMES = {
+    "_rjem_malloc": "jemalloc",
+    "_rjem_mallocx": "jemalloc",
+    "je_malloc": "jemalloc",
+    "je_mallocx": "jemalloc",
+    "mi_malloc": "mimalloc",
+    "mi_malloc_aligned": "mimalloc",
+    "tc_malloc": "tcmalloc",
+    "sn_malloc": "snmalloc",
+    "rpmalloc": "rpmalloc",
+}
+"""Functions by which an allocator that was linked in gives itself away."""
+
+_INTERESTING = frozenset({MALLOC, "free", *_PRIVATE_NAMES})
+_LONGEST_CHAIN = 5
+"""The kernel follows as many scripts that interpret scripts."""
+
+
+class Program(Record):
+    """What a command will really execute."""
+
+    command: list[str]
+    """As it was given."""
+    path: str
+    """The file to execute, absolute."""
+    image: str
+    """The ELF file that becomes the process: `path` itself, or the interpreter of the script."""
+    loader: str
+    """The dynamic loader that it asks for; empty for a static program."""
+    brings_malloc: bool
+    """Whether it exports a malloc of its own, so that no preload can serve it."""
+    obstacle: str = ""
+    """Why no preload can enter it, as a sentence; empty if one can."""
+    remedy: str = ""
+    """What to do about the obstacle."""
+    notes: list[str] = []
+
+
+def resolve(
+    command: list[str], *, directory: str = "", environment: Mapping[str, str] | None = None
+) -> Program:
+    """Finds the program as execvp would, follows the interpreters of scripts, and reads the ELF file.
+
+    Throws ReapError with exit code 127 if it does not exist and 126 if it cannot be executed here. What
+    keeps a preload out is no error yet: see `require_preloadable`.
+    """
+    if not command or not command[0]:
+        raise ReapError("no command to run", "put it after --, as in: reap compare -- CMD", ExitCode.USAGE)
+    variables = os.environ if environment is None else environment
+    base = Path(directory) if directory else Path.cwd()
+    path = _find(command[0], base, variables.get("PATH", os.defpath))
+    image, notes = _follow(path, base, variables)
+    facts = _read(image)
+    obstacle, remedy = _obstacle(image, facts)
+    return Program(
+        command=command,
+        path=str(path),
+        image=str(image),
+        loader=facts.interpreter,
+        brings_malloc=MALLOC in facts.exports,
+        obstacle=obstacle,
+        remedy=remedy,
+        notes=[*notes, *_notes(image, facts)],
+    )
+
+
+def require_preloadable(program: Program) -> None:
+    """Throws ReapError (126) if nothing can be preloaded into the program."""
+    if program.obstacle:
+        raise ReapError(program.obstacle, program.remedy, ExitCode.NOT_EXECUTABLE)
+
+
+def _find(name: str, base: Path, search: str) -> Path:
+    if "/" in name:
+        path = base / name
+        _require_executable(path)
+        return path
+    refused: Path | None = None
+    for folder in search.split(os.pathsep):
+        path = base / (folder or ".") / name
+        if path.is_file():
+            if os.access(path, os.X_OK):
+                return path.absolute()
+            refused = refused or path
+    if refused is not None:
+        _require_executable(refused)
+    raise ReapError(
+        f"{name}: no such command in PATH",
+        f"check the spelling, or give its path (./{name} for one in this folder)",
+        ExitCode.NOT_FOUND,
+    )
+
+
+def _require_executable(path: Path) -> None:
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise ReapError(f"{path} does not exist", "check the path", ExitCode.NOT_FOUND) from None
+    except NotADirectoryError:
+        raise ReapError(
+            f"{path} does not exist: a part of the path is a file", "check the path", ExitCode.NOT_FOUND
+        ) from None
+    except OSError as error:
+        raise _cannot(
+            f"{path} cannot be reached: {error.strerror}", "ask for access to its folders"
+        ) from error
+    if stat.S_ISDIR(mode):
+        raise _cannot(f"{path} is a folder, not a program", "name a program in it")
+    if not stat.S_ISREG(mode):
+        raise _cannot(f"{path} is not a regular file", "name a program")
+    if not os.access(path, os.X_OK):
+        raise _cannot(f"{path} is not executable", f"chmod +x {path}, or name its interpreter first")
+
+
+def _follow(path: Path, base: Path, variables: Mapping[str, str]) -> tuple[Path, list[str]]:
+    """The ELF file behind a script, and what is worth a note on the way."""
+    image = path
+    for _ in range(_LONGEST_CHAIN):
+        words = _interpreter(image)
+        if not words:
+            return image, []
+        interpreter = base / words[0]
+        try:
+            _require_executable(interpreter)
+        except ReapError as error:
+            raise ReapError(
+                f"{image} asks for the interpreter {words[0]}, which cannot be used: {error.what}",
+                "install the interpreter, or correct the first line of the script",
+                error.code,
+            ) from error
+        image = interpreter
+        if interpreter.name == "env" and (name := _program_of_env(words[1:])):
+            image = _find(name, base, variables.get("PATH", os.defpath))
+    raise _cannot(f"{path} is a script of a script of a script: too many to follow", "name the interpreter")
+
+
+def _interpreter(path: Path) -> list[str]:
+    """The words of a first line that begins with #!; none for what is no script."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(256)
+    except PermissionError:
+        raise _cannot(
+            f"{path} cannot be read, so that what it needs is not known", f"chmod a+r {path}"
+        ) from None
+    except OSError as error:
+        raise _cannot(f"{path} cannot be read: {error.strerror}", "") from error
+    if not start:
+        raise _cannot(f"{path} is empty", "give a program, or a script that begins with #!")
+    if not start.startswith(b"#!"):
+        if not start.startswith(elf.MAGIC):
+            raise _cannot(
+                f"{path} is neither an ELF program nor a script that begins with #!",
+                f"if it is a shell script, run: sh {path}",
+            )
+        return []
+    words = start[2:].splitlines()[0].decode(errors="replace").split()
+    if not words:
+        raise _cannot(f"{path} begins with #! but names no interpreter", "write it on the first line")
+    return words
+
+
+def _program_of_env(words: list[str]) -> str:
+    """What env(1) will execute: its first word that is neither an option nor an assignment."""
+    return next((word for word in words if not word.startswith("-") and "=" not in word), "")
+
+
+def _read(image: Path) -> elf.Elf:
+    try:
+        facts = elf.read(image, _INTERESTING)
+    except elf.NotElfError as error:
+        raise _cannot(f"{image} {error}", "install or build it again") from error
+    if facts.kind not in ("ET_EXEC", "ET_DYN"):
+        raise _cannot(f"{image} is an ELF file but no program", "link it into a program first")
+    if not facts.native:
+        machine = facts.machine.removeprefix("EM_")
+        raise _cannot(
+            f"{image} is a program for another machine ({machine}, {facts.bits}-bit)",
+            "build it for this machine, or measure it on its own",
+        )
+    if facts.interpreter and not Path(facts.interpreter).exists():
+        raise _cannot(
+            f"{image} asks for the loader {facts.interpreter}, which is not installed",
+            "install the C library that the program was built for",
+        )
+    return facts
+
+
+def _obstacle(image: Path, facts: elf.Elf) -> tuple[str, str]:
+    """What keeps a preload out of the program, and what to do about it."""
+    if not facts.interpreter:
+        return (
+            f"{image} is statically linked: nothing can be preloaded into it",
+            "link it dynamically, or choose the allocator when building it",
+        )
+    if "ld-musl" in facts.interpreter:
+        return (
+            f"{image} is built for the musl C library; reap's preloads and the allocators are for glibc",
+            "build it for glibc",
+        )
+    copy = f"measure a copy without the privilege: cp {image} /tmp/"
+    if _changes_identity(image.stat()):
+        return f"{image} is set-user-ID or set-group-ID: the loader ignores preloads", copy
+    if os.getuid() != 0 and _has_capabilities(image):
+        return f"{image} has file capabilities: the loader ignores preloads", copy
+    return "", ""
+
+
+def _changes_identity(status: os.stat_result) -> bool:
+    user = bool(status.st_mode & stat.S_ISUID) and status.st_uid != os.getuid()
+    group = bool(status.st_mode & stat.S_ISGID) and status.st_gid != os.getgid()
+    return user or group
+
+
+def _has_capabilities(image: Path) -> bool:
+    try:
+        return bool(os.getxattr(image, "security.capability"))
+    except OSError:
+        return False
+
+
+def _notes(image: Path, facts: elf.Elf) -> list[str]:
+    """What makes a measurement by preload doubtful without making it impossible."""
+    hidden = sorted({_PRIVATE_NAMES[name] for name in facts.defines if name in _PRIVATE_NAMES})
+    if hidden:
+        return [f"{image.name} has {' and '.join(hidden)} linked in; what it allocates there is out of reach"]
+    if MALLOC in facts.exports:
+        return [f"{image.name} brings its own malloc, which a preload cannot replace"]
+    if MALLOC in facts.defines and facts.interpreter:
+        return [f"{image.name} has a malloc of its own for itself; what it allocates there is out of reach"]
+    return []
+
+
+def _cannot(what: str, hint: str) -> ReapError:
+    return ReapError(what, hint, ExitCode.NOT_EXECUTABLE)

@@ -1,0 +1,136 @@
+"""Runs a program through the launcher, which keeps our own size out of the program's peak memory."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from reap.errors import ExitCode, ReapError
+from reap.launch import native_files, probe
+from reap.launch.records import Launch, Outcome
+
+_PATIENCE = 5.0
+"""Seconds that the launcher gets to end the program when we are interrupted."""
+
+
+class _Failure(msgspec.Struct):
+    """What the launcher writes when the program did not run."""
+
+    failed_step: str
+    errno: int
+
+
+def run(launch: Launch) -> Outcome:
+    """Runs the program to its end and returns what it cost.
+
+    Throws ReapError with exit code 126 or 127 if the program could not be executed, and 125 if the
+    launcher failed. If this process is interrupted, the program is ended before the exception goes on.
+    """
+    with tempfile.TemporaryDirectory(prefix="reap-") as scratch:
+        sink = Path(scratch) / "probe"
+        if launch.probe:
+            sink.touch()
+        outcome = _decode(launch, _spawn(_command(launch, Path(scratch), sink), launch))
+        if not launch.probe:
+            return outcome
+        heap = probe.read(sink)
+        provider = next(iter(heap.values()), {}).get("malloc", "")
+        return msgspec.structs.replace(outcome, heap=heap, malloc_provider=provider)
+
+
+def compose_preloads(launch: Launch, scratch: Path) -> str:
+    """The value of LD_PRELOAD: reap's own, the allocator, then what the user preloads anyway.
+
+    The order matters: the recorder must see a call before the allocator does, and a user's preload has to
+    meet both as it would meet the C library. The loader splits the list at spaces and colons; a file whose
+    path has one gets a link in `scratch`.
+    """
+    probes = [str(native_files.preload("probe"))] if launch.probe else []
+    ours = [*probes, *launch.preloads, *([launch.allocator] if launch.allocator else [])]
+    linked = [_without_separators(path, scratch / str(number)) for number, path in enumerate(ours)]
+    theirs = launch.environment.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
+    return ":".join([*linked, *([theirs] if theirs else [])])
+
+
+def _without_separators(path: str, folder: Path) -> str:
+    if not any(separator in path for separator in " \t\n:"):
+        return path
+    folder.mkdir()
+    link = folder / Path(path).name.translate(str.maketrans(" \t\n:", "____"))
+    link.symlink_to(Path(path).absolute())
+    return str(link)
+
+
+def _command(launch: Launch, scratch: Path, sink: Path) -> list[str]:
+    command = [str(native_files.spawner()), "--program", launch.program]
+    if launch.capture:
+        command.append("--capture")
+    if launch.stdin:
+        command += ["--stdin", str(Path(launch.stdin).absolute())]
+    if launch.timeout is not None:
+        command += ["--timeout-ms", str(max(1, round(launch.timeout * 1000)))]
+    for name in launch.remove:
+        command += ["--unset", name]
+    for name, value in launch.environment.items():
+        command += ["--set", f"{name}={value}"]
+    if preloads := compose_preloads(launch, scratch):
+        command += ["--preload", preloads]
+    if launch.probe:
+        command += ["--set", f"{probe.VARIABLE}={sink}"]
+    return [*command, *launch.options, "--", *launch.argv]
+
+
+def _spawn(command: Sequence[str], launch: Launch) -> bytes:
+    receiving, sending = os.pipe()
+    with contextlib.closing(os.fdopen(receiving, "rb")) as answer:
+        try:
+            process = subprocess.Popen(
+                [command[0], "--result-fd", str(sending), *command[1:]],
+                pass_fds=[sending],
+                cwd=launch.directory or None,
+            )
+        except OSError as error:
+            raise ReapError(f"the launcher {command[0]} cannot be started: {error.strerror}") from error
+        finally:
+            os.close(sending)
+        try:
+            text = answer.read()
+            process.wait()
+        except BaseException:
+            _end(process)
+            raise
+    if process.returncode != 0 or not text:
+        raise ReapError(
+            f"the launcher failed ({_how(process.returncode)}) when running {launch.program}",
+            "run `reap doctor`",
+        )
+    return text
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _how(status: int) -> str:
+    return f"exit code {status}" if status >= 0 else f"signal {-status}"
+
+
+def _decode(launch: Launch, text: bytes) -> Outcome:
+    if not text.startswith(b'{"failed_step"'):
+        return msgspec.json.decode(text, type=Outcome)
+    failure = msgspec.json.decode(text, type=_Failure)
+    reason = os.strerror(failure.errno)
+    if failure.failed_step != "exec":
+        raise ReapError(f"the launcher failed at {failure.failed_step}: {reason}", "run `reap doctor`")
+    code = ExitCode.NOT_FOUND if failure.errno == 2 else ExitCode.NOT_EXECUTABLE
+    raise ReapError(f"{launch.program} cannot be executed: {reason}", "run it without reap to see more", code)

@@ -1,0 +1,51 @@
+/* What a program prints: counted, hashed, and discarded.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef REAP_SPAWN_CAPTURE_H
+#define REAP_SPAWN_CAPTURE_H
+
+#include <cstddef>
+#include <cstdint>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace reap::spawn {
+
+/// One captured stream. Memory is constant whatever the program prints.
+class Capture {
+public:
+    static constexpr std::size_t tail_bytes = 2048;
+    static constexpr std::size_t digest_bytes = 33;
+
+    Capture() { XXH3_128bits_reset(&hash_); }
+
+    /// Takes the read end of a pipe, which must not block; -1 for a stream that is not captured.
+    void open(int fd) { fd_ = fd; }
+
+    int fd() const { return fd_; }
+    std::uint64_t bytes() const { return bytes_; }
+
+    /// Reads what is there, a bounded amount at a time so that the caller's other duties go on.
+    /// Closes the stream at its end. Returns whether anything was read.
+    bool drain();
+
+    /// XXH3-128 of everything so far, in hexadecimal (as xxhsum -H2 prints it).
+    void digest(char (&text)[digest_bytes]) const;
+
+    /// Copies the last bytes of the stream into `text`, oldest first; returns how many.
+    std::size_t tail(char (&text)[tail_bytes]) const;
+
+private:
+    void keep_tail(const char* data, std::size_t length);
+
+    int fd_ = -1;
+    std::uint64_t bytes_ = 0;
+    XXH3_state_t hash_;
+    char tail_[tail_bytes] = {};
+};
+
+}  // namespace reap::spawn
+
+#endif

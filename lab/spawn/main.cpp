@@ -1,0 +1,36 @@
+/* reap-spawn: runs one program and reports what it cost.
+ *
+ * It exists because a parent's size shows up in its child's ru_maxrss: a Python of 200 MB cannot start
+ * a program and learn its peak memory. This one is static and stays under 1 MB. It computes nothing.
+ *
+ * Exits with 0 when it wrote a result (whatever came of the program), 2 on a wrong command line, 125 when
+ * it could not write.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "check_sampling.h"
+#include "options.h"
+#include "supervisor.h"
+
+int main(int argc, char** argv) {
+    using namespace reap::spawn;
+    Options options;
+    if (!parse_options(argc, argv, environ, options)) return 2;
+    if (fcntl(options.result_fd, F_GETFD) < 0) {
+        std::fprintf(stderr, "reap-spawn: descriptor %d for the result: %s\n", options.result_fd, std::strerror(errno));
+        return 2;
+    }
+    if (options.check_sampling) return check_sampling(options.result_fd) ? 0 : 125;
+    if (options.result_fd > STDERR_FILENO) fcntl(options.result_fd, F_SETFD, FD_CLOEXEC);
+    static Result result;
+    class : public Observer {
+    } nobody;
+    supervise(options, nobody, result);
+    return write_result(options.result_fd, result) ? 0 : 125;
+}

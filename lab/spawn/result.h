@@ -1,0 +1,35 @@
+/* What came of a launch, as JSON.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef REAP_SPAWN_RESULT_H
+#define REAP_SPAWN_RESULT_H
+
+#include <sys/resource.h>
+
+#include <cstdint>
+
+#include "capture.h"
+
+namespace reap::spawn {
+
+/// The raw outcome of one program.
+struct Result {
+    int failed_errno = 0;               ///< not 0: the program did not run at all
+    const char* failed_step = "";       ///< and this is what failed: `exec`, `fork`, `attach`, ...
+    int wait_status = 0;
+    bool timed_out = false;
+    std::int64_t wall_ns = 0;
+    rusage usage{};
+    Capture output;
+    Capture errors;
+    bool captured = false;
+};
+
+/// Writes one JSON object: the fields of reap.launch.records.Outcome, or `failed_step` and `errno` when
+/// the program did not run. Returns false if it could not be written.
+bool write_result(int fd, const Result& result);
+
+}  // namespace reap::spawn
+
+#endif

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "supervisor.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "clock.h"
+#include "tree.h"
+
+namespace reap::spawn {
+namespace {
+
+/// How long a program that has ended may be outlived by children that still hold its output.
+constexpr std::int64_t output_grace_ns = 1'000'000'000;
+/// How often a tree that should be dead is looked at again.
+constexpr std::int64_t kill_period_ns = 20'000'000;
+
+class Supervisor {
+public:
+    Supervisor(const Options& options, Observer& observer, Result& result)
+        : options_(options), observer_(observer), result_(result) {}
+
+    void run() {
+        if (!prepare_signals()) return fail("signalfd", errno);
+        if (!start_child(options_, original_mask_, child_)) return fail("fork", errno);
+        if (!observer_.attach(child_.pid)) return abandon("attach", errno);
+        if (options_.capture) {
+            result_.captured = true;
+            result_.output.open(child_.output);
+            result_.errors.open(child_.errors);
+        }
+        const std::int64_t start = now_ns();
+        if (options_.timeout_ns > 0) deadline_ = start + options_.timeout_ns;
+        if (const int error = release_child(child_); error != 0) return abandon("exec", error);
+        while (!ended_) step();
+        result_.wall_ns = ended_at_ - start;
+        observer_.detach();
+        drain_leftovers();
+        end_leftovers();
+    }
+
+private:
+    void fail(const char* step, int error) {
+        result_.failed_step = step;
+        result_.failed_errno = error != 0 ? error : EINVAL;
+    }
+
+    /// The program was forked and will not run.
+    void abandon(const char* step, int error) {
+        kill(child_.pid, SIGKILL);
+        while (waitpid(child_.pid, nullptr, 0) < 0 && errno == EINTR) {
+        }
+        fail(step, error);
+    }
+
+    bool prepare_signals() {
+        // Orphans of the tree come to the launcher, where a walk of /proc finds them.
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        parent_ = getppid();
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        sigset_t mask;
+        sigemptyset(&mask);
+        for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) sigaddset(&mask, signal);
+        if (sigprocmask(SIG_BLOCK, &mask, &original_mask_) != 0) return false;
+        signals_ = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+        return signals_ >= 0;
+    }
+
+    void step() {
+        pollfd watched[3] = {{signals_, POLLIN, 0},
+                             {result_.output.fd(), POLLIN, 0},  // poll passes over a negative descriptor
+                             {result_.errors.fd(), POLLIN, 0}};
+        const std::int64_t due = std::min({deadline_, kill_at_, observer_.next_tick()});
+        wait_for(watched, 3, due);
+        take_signals();
+        if (watched[1].revents != 0) result_.output.drain();
+        if (watched[2].revents != 0) result_.errors.drain();
+        const std::int64_t now = now_ns();
+        if (!ended_ && observer_.next_tick() <= now) observer_.tick(now);
+        if (!ended_ && now >= deadline_) {
+            deadline_ = never;
+            result_.timed_out = true;
+            end_tree();
+        }
+        if (!ended_ && now >= kill_at_) {
+            signal_tree(SIGKILL);
+            kill_at_ = now + kill_period_ns;
+        }
+    }
+
+    static void wait_for(pollfd* watched, nfds_t count, std::int64_t due) {
+        timespec timeout{};
+        if (due != never) {
+            const std::int64_t left = std::max<std::int64_t>(due - now_ns(), 0);
+            timeout = {left / 1'000'000'000, left % 1'000'000'000};
+        }
+        ppoll(watched, count, due == never ? nullptr : &timeout, nullptr);
+    }
+
+    void take_signals() {
+        signalfd_siginfo info;
+        while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+            const int signal = static_cast<int>(info.ssi_signo);
+            if (signal == SIGCHLD) {
+                reap_children();
+            } else if (getppid() != parent_) {
+                end_tree();
+            } else if (options_.capture) {
+                kill(-child_.pid, signal);
+            } else if (info.ssi_code != SI_KERNEL) {
+                // What the terminal sends it sends to the whole group: the program has it already.
+                kill(child_.pid, signal);
+            }
+        }
+    }
+
+    void reap_children() {
+        int status = 0;
+        rusage usage{};
+        // Orphans of the tree are waited for too, so that none stays a zombie; only the program counts.
+        for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) {
+            if (pid != child_.pid) continue;
+            ended_at_ = now_ns();
+            ended_ = true;
+            result_.wait_status = status;
+            result_.usage = usage;
+        }
+    }
+
+    void signal_tree(int signal) {
+        if (options_.capture) kill(-child_.pid, signal);
+        signal_descendants(getpid(), signal);
+    }
+
+    void end_tree() {
+        if (kill_at_ != never) return;
+        signal_tree(SIGTERM);
+        signal_tree(SIGCONT);
+        kill_at_ = now_ns() + options_.grace_ns;
+    }
+
+    /// The rest of the output: what is in the pipes, and what children that outlive the program add soon.
+    void drain_leftovers() {
+        const std::int64_t until = now_ns() + output_grace_ns;
+        while ((result_.output.fd() >= 0 || result_.errors.fd() >= 0) && now_ns() < until) {
+            pollfd watched[2] = {{result_.output.fd(), POLLIN, 0}, {result_.errors.fd(), POLLIN, 0}};
+            wait_for(watched, 2, until);
+            result_.output.drain();
+            result_.errors.drain();
+        }
+    }
+
+    /// Nothing of a measured program may run beside the next one; of a timed-out one nothing at all.
+    void end_leftovers() {
+        if (options_.capture) kill(-child_.pid, SIGKILL);
+        if (kill_at_ != never) signal_descendants(getpid(), SIGKILL);
+    }
+
+    const Options& options_;
+    Observer& observer_;
+    Result& result_;
+    Child child_;
+    sigset_t original_mask_{};
+    int signals_ = -1;
+    pid_t parent_ = 0;
+    bool ended_ = false;
+    std::int64_t ended_at_ = 0;
+    std::int64_t deadline_ = never;
+    std::int64_t kill_at_ = never;
+};
+
+}  // namespace
+
+void supervise(const Options& options, Observer& observer, Result& result) {
+    Supervisor(options, observer, result).run();
+}
+
+}  // namespace reap::spawn

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "tree.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+namespace reap::spawn {
+namespace {
+
+struct Process {
+    pid_t pid;
+    pid_t parent;
+    bool below;
+};
+
+// More than this many processes at once, and the rest are met by the next walk.
+constexpr int most = 1 << 15;
+Process processes[most];
+
+/// Field 4 of /proc/PID/stat; the name before it is in parentheses and may hold anything.
+bool read_parent(pid_t pid, pid_t& parent) {
+    char path[64], text[512];
+    std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const ssize_t got = read(file, text, sizeof text - 1);
+    close(file);
+    if (got <= 0) return false;
+    text[got] = '\0';
+    const char* name_end = std::strrchr(text, ')');
+    char state = 0;
+    int number = 0;
+    if (name_end == nullptr || std::sscanf(name_end + 1, " %c %d", &state, &number) != 2) return false;
+    parent = number;
+    return state != 'Z';
+}
+
+int list_processes() {
+    DIR* folder = opendir("/proc");
+    if (folder == nullptr) return 0;
+    int count = 0;
+    while (const dirent* entry = readdir(folder)) {
+        const pid_t pid = std::atoi(entry->d_name);
+        pid_t parent = 0;
+        if (pid > 0 && count < most && read_parent(pid, parent)) processes[count++] = {pid, parent, false};
+    }
+    closedir(folder);
+    return count;
+}
+
+bool is_below(pid_t pid, pid_t root, int count) {
+    if (pid == root) return true;
+    return std::any_of(processes, processes + count, [pid](const Process& p) { return p.pid == pid && p.below; });
+}
+
+}  // namespace
+
+int signal_descendants(pid_t root, int signal) {
+    const int count = list_processes();
+    // A child may come before its parent in /proc (pids wrap around): repeat until nothing is new.
+    for (bool found = true; found;) {
+        found = false;
+        for (int i = 0; i < count; ++i) {
+            if (!processes[i].below && is_below(processes[i].parent, root, count)) found = processes[i].below = true;
+        }
+    }
+    int sent = 0;
+    for (int i = 0; i < count; ++i) {
+        if (processes[i].below && kill(processes[i].pid, signal) == 0) ++sent;
+    }
+    return sent;
+}
+
+}  // namespace reap::spawn

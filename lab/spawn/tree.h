@@ -1,0 +1,19 @@
+/* Ending a whole tree of processes.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef REAP_SPAWN_TREE_H
+#define REAP_SPAWN_TREE_H
+
+#include <sys/types.h>
+
+namespace reap::spawn {
+
+/// Sends `signal` to every living descendant of `root`, as /proc shows them now. The root is not sent
+/// to. The launcher is the subreaper of the tree, so that a process whose parent died is still below it.
+/// Returns how many were sent to.
+int signal_descendants(pid_t root, int signal);
+
+}  // namespace reap::spawn
+
+#endif
