@@ -67,18 +67,21 @@ def duration(seconds: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 0 to 1 as percent: one digit behind the point below 10 %."""
+    """A share of 0 to 1 as percent: one digit behind the point below 20 %."""
     if not math.isfinite(share):
         return UNKNOWN
     value = share * 100
     if 0 < abs(value) < 0.05:
         return "< 0.1 %"
-    return f"{value:.1f} %" if abs(value) < 9.95 and value != 0 else f"{value:.0f} %"
+    return f"{value:.1f} %" if abs(value) < 19.95 and value != 0 else f"{value:.0f} %"
 
 
 def percent_span(low: float, high: float) -> str:
-    """Two shares with one unit: `3.1 to 4.2 %`."""
-    return f"{percent(low).removesuffix(' %')} to {percent(high)}"
+    """Two shares with one unit and one precision: `3.1 to 4.2 %`, `8.7 to 10.9 %`, `20 to 30 %`."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return UNKNOWN
+    digits = 1 if min(abs(low), abs(high)) < 0.1995 or abs(high - low) < 0.03 else 0
+    return f"{low * 100:.{digits}f} to {high * 100:.{digits}f} %"
 
 
 def ratio(value: float) -> str:

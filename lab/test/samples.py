@@ -33,7 +33,9 @@ def around(value: float, half: float) -> Estimate:
     return Estimate(value=value, low=value - half, high=value + half)
 
 
-def ratio_of(metric: str, value: float, half: float = 0.01, *, baseline: float = 2.0, rounds: int = 15) -> Ratio:
+def ratio_of(
+    metric: str, value: float, half: float = 0.01, *, baseline: float = 2.0, rounds: int = 15
+) -> Ratio:
     """A ratio with its interval, and pairs that scatter as the interval says."""
     chance = random.Random(f"{metric} {value} {half}")
     sigma = half * math.sqrt(rounds) / 2
@@ -70,7 +72,9 @@ def side_of(
         "provider": f"/usr/lib/x86_64-linux-gnu/lib{allocator}.so.2",
         "ratios": {
             "cpu": ratio_of("cpu", cpu, half, baseline=cpu_seconds, rounds=rounds),
-            "wall": ratio_of("wall", cpu if wall is None else wall, half, baseline=cpu_seconds, rounds=rounds),
+            "wall": ratio_of(
+                "wall", cpu if wall is None else wall, half, baseline=cpu_seconds, rounds=rounds
+            ),
             "peak_resident": ratio_of("peak_resident", memory, 0.005, baseline=peak, rounds=rounds),
             "minor_faults": ratio_of("minor_faults", memory * 1.1, 0.02, baseline=52_000, rounds=rounds),
             "involuntary_switches": ratio_of("involuntary_switches", 1.02, 0.4, baseline=31, rounds=rounds),
@@ -120,8 +124,11 @@ _SITES = (
     ("S_new_xpv", "sv_inline.h:210", "/usr/lib/x86_64-linux-gnu/libperl.so.5.36"),
     ("Perl_sv_grow", "sv.c:1644", "/usr/lib/x86_64-linux-gnu/libperl.so.5.36"),
     ("S_hsplit", "hv.c:1266", "/usr/lib/x86_64-linux-gnu/libperl.so.5.36"),
-    ("std::vector<std::pair<int, std::string>, std::allocator<std::pair<int, std::string> > >::_M_realloc_insert",
-     "vector.tcc:459", "/usr/lib/x86_64-linux-gnu/libperl.so.5.36"),
+    (
+        "std::vector<std::pair<int, std::string>, std::allocator<std::pair<int, std::string> > >::_M_realloc_insert",
+        "vector.tcc:459",
+        "/usr/lib/x86_64-linux-gnu/libperl.so.5.36",
+    ),
     ("PerlIOBuf_get_base", "perlio.c:4040", "/usr/lib/x86_64-linux-gnu/libperl.so.5.36"),
     ("", "libc.so.6+0x8f2c1", LIBC),
 )
@@ -131,11 +138,22 @@ def _site(rank: int, objects: float, size: float, rng: random.Random) -> Site:
     function, location, module = _SITES[rank % len(_SITES)]
     if rank >= len(_SITES):
         function = f"{function or 'static'}_{rank}"
-    stack = [f"{function or location} ({location})", "Perl_pp_split (pp.c:6104)", "Perl_runops_standard (run.c:41)",
-             "perl_run (perl.c:2741)", "main (perlmain.c:127)"]
+    stack = [
+        f"{function or location} ({location})",
+        "Perl_pp_split (pp.c:6104)",
+        "Perl_runops_standard (run.c:41)",
+        "perl_run (perl.c:2741)",
+        "main (perlmain.c:127)",
+    ]
     return Site(
-        function=function, location=location, module=module, stack=stack, objects=objects, bytes=objects * size,
-        temporary=objects * rng.random(), live_at_peak=objects * size * rng.random() * 0.4,
+        function=function,
+        location=location,
+        module=module,
+        stack=stack,
+        objects=objects,
+        bytes=objects * size,
+        temporary=objects * rng.random(),
+        live_at_peak=objects * size * rng.random() * 0.4,
     )
 
 
@@ -173,15 +191,21 @@ def profile_of(
     edges = [0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, None]
     lived = [38, 21, 14, 9, 6, 4, 5, 3]
     lifetimes = [
-        LifetimeBin(low=edges[i] or 0.0, high=edges[i + 1], objects=objects * lived[i] / 100,
-                    bytes=total_bytes * lived[i] / 100)
+        LifetimeBin(
+            low=edges[i] or 0.0,
+            high=edges[i + 1],
+            objects=objects * lived[i] / 100,
+            bytes=total_bytes * lived[i] / 100,
+        )
         for i in range(8)
     ]
     live, resident, rates = [], [], []
     kept = 0.0
     for i in range(points):
         t = seconds * i / max(1, points - 1)
-        grown = peak_bytes * (0.15 + 0.85 * math.sin(min(1.0, t / 2.1) * math.pi / 2)) * (0.55 if t > 2.2 else 1)
+        grown = (
+            peak_bytes * (0.15 + 0.85 * math.sin(min(1.0, t / 2.1) * math.pi / 2)) * (0.55 if t > 2.2 else 1)
+        )
         now = grown * (1 + 0.05 * rng.random())
         kept = max(kept * 0.999, now * 1.12 + 6 * MIB)
         live.append(Point(seconds=t, bytes=now))
@@ -199,8 +223,14 @@ def profile_of(
         "seconds": seconds,
         "totals": totals,
         "processes": [
-            Process(image=1, pid=4711, name="perl", command=["perl", "words.pl", "corpus.txt"],
-                    allocator=LIBC, totals=totals)
+            Process(
+                image=1,
+                pid=4711,
+                name="perl",
+                command=["perl", "words.pl", "corpus.txt"],
+                allocator=LIBC,
+                totals=totals,
+            )
         ],
         "sizes": bins,
         "lifetimes": lifetimes,
@@ -209,8 +239,12 @@ def profile_of(
         "resident": resident,
         "rates": rates,
         "sites": rows,
-        "calls": {"malloc": int(objects * 0.93), "calloc": int(objects * 0.02), "realloc": int(objects * 0.05),
-                  "free": int(objects * 0.97)},
+        "calls": {
+            "malloc": int(objects * 0.93),
+            "calloc": int(objects * 0.02),
+            "realloc": int(objects * 0.05),
+            "free": int(objects * 0.97),
+        },
         "latencies": [
             Latency(call="malloc", samples=9120, p50=21, p90=48, p99=310, p999=4210),
             Latency(call="free", samples=8804, p50=14, p90=30, p99=122, p999=980),
@@ -226,8 +260,14 @@ def profile_of(
 def machine() -> Machine:
     """A small virtual machine."""
     return Machine(
-        processor="AMD EPYC 7B13", cores=2, memory=16 << 30, kernel="6.1.0-25-amd64",
-        system="Debian GNU/Linux 12 (bookworm)", libc="glibc 2.36", virtual="kvm", huge_pages="madvise",
+        processor="AMD EPYC 7B13",
+        cores=2,
+        memory=16 << 30,
+        kernel="6.1.0-25-amd64",
+        system="Debian GNU/Linux 12 (bookworm)",
+        libc="glibc 2.36",
+        virtual="kvm",
+        huge_pages="madvise",
     )
 
 
@@ -237,7 +277,10 @@ def answer_of(
     """An answer with the verdict that its parts lead to."""
     argv = command or (profile.command if profile else comparison.command if comparison else ["true"])
     return Answer(
-        title=title, command=argv, profile=profile, comparison=comparison,
+        title=title,
+        command=argv,
+        profile=profile,
+        comparison=comparison,
         diagnosis=diagnose(profile, comparison, command=argv),
     )
 
@@ -245,8 +288,11 @@ def answer_of(
 def report_of(*answers: Answer) -> Report:
     """A report of these answers."""
     return Report(
-        reap_version="0.1.0", created="2026-11-20T23:59:00Z", machine=machine(),
-        made_by=["reap", "run", "--html", "report.html", "--", "perl", "words.pl"], answers=list(answers),
+        reap_version="0.1.0",
+        created="2026-11-20T23:59:00Z",
+        machine=machine(),
+        made_by=["reap", "run", "--html", "report.html", "--", "perl", "words.pl"],
+        answers=list(answers),
     )
 
 
@@ -259,28 +305,58 @@ def three_answers() -> Report:
         side_of("tcmalloc", 0.944, 0.012, memory=1.09),
     ]
     gcc_command = ["gcc", "-O2", "-c", "big.c", "-o", "big.o"]
-    gcc = profile_of(seed=2, objects=1_911_200, share=share_of(0.062, 0.008), command=gcc_command,
-                     notes=["1 process ended without sealing its last block; it was read up to its committed length."])
+    gcc = profile_of(
+        seed=2,
+        objects=1_911_200,
+        share=share_of(0.062, 0.008),
+        command=gcc_command,
+        notes=["1 process ended without sealing its last block; it was read up to its committed length."],
+    )
     whole = gcc.processes[0]
     gcc_tree = [
-        Process(image=i, pid=5000 + i, name=name, command=[name, "-quiet", "big.c"], allocator=LIBC,
-                totals=whole.totals, recorded=name != "ld", note="static" if name == "ld" else "")
+        Process(
+            image=i,
+            pid=5000 + i,
+            name=name,
+            command=[name, "-quiet", "big.c"],
+            allocator=LIBC,
+            totals=whole.totals,
+            recorded=name != "ld",
+            note="static" if name == "ld" else "",
+        )
         for i, name in enumerate(["gcc", "cc1", "as", "collect2", "ld"])
     ]
     gcc_sides = [
         side_of("jemalloc", 0.951, 0.013, memory=1.62, cpu_seconds=4.1),
         side_of("mimalloc", 0.998, 0.03, memory=1.3, cpu_seconds=4.1),
-        side_of("tcmalloc", 1.0, 0.01, verified=False, ratios={}, rounds=0,
-                problem="malloc still came from libc.so.6: cc1 is linked so that it cannot be replaced."),
+        side_of(
+            "tcmalloc",
+            1.0,
+            0.01,
+            verified=False,
+            ratios={},
+            rounds=0,
+            problem="malloc still came from libc.so.6: cc1 is linked so that it cannot be replaced.",
+        ),
     ]
-    sed = profile_of(seed=3, objects=9_120, share=share_of(0.011, 0.005), command=["sed", "-n", "s/a/b/p", "corpus.txt"],
-                     sites=9)
-    sed_sides = [side_of(name, 1.0 + d, 0.012, memory=1.4, peak=2.0 * MIB, cpu_seconds=0.7)
-                 for name, d in [("jemalloc", 0.012), ("mimalloc", 0.004), ("tcmalloc", 0.021)]]
+    sed = profile_of(
+        seed=3,
+        objects=9_120,
+        share=share_of(0.011, 0.005),
+        command=["sed", "-n", "s/a/b/p", "corpus.txt"],
+        sites=9,
+    )
+    sed_sides = [
+        side_of(name, 1.0 + d, 0.012, memory=1.4, peak=2.0 * MIB, cpu_seconds=0.7)
+        for name, d in [("jemalloc", 0.012), ("mimalloc", 0.004), ("tcmalloc", 0.021)]
+    ]
     return report_of(
         answer_of("perl", perl, comparison_of(perl_sides)),
-        answer_of("gcc", msg_replace(gcc, processes=gcc_tree), comparison_of(
-            gcc_sides, command=gcc_command, stdout_varies=True, stopped_early=True)),
+        answer_of(
+            "gcc",
+            msg_replace(gcc, processes=gcc_tree),
+            comparison_of(gcc_sides, command=gcc_command, stdout_varies=True, stopped_early=True),
+        ),
         answer_of("sed", sed, comparison_of(sed_sides, command=sed.command)),
     )
 
@@ -296,11 +372,24 @@ def hostile_report() -> Report:
     """Every string that a measured program could choose holds markup, escapes and line separators."""
     bad = HOSTILE + "\u2028\x1b[31m&amp;'\"{{7*7}}${1}"
     profile = profile_of(command=["./a", bad], notes=[bad])
-    first = Site(function=bad, location=bad, module=bad, stack=[bad, bad], objects=10, bytes=1e9, temporary=1,
-                 live_at_peak=1)
+    first = Site(
+        function=bad,
+        location=bad,
+        module=bad,
+        stack=[bad, bad],
+        objects=10,
+        bytes=1e9,
+        temporary=1,
+        live_at_peak=1,
+    )
     process = Process(image=1, pid=1, name=bad, command=[bad], allocator=bad, totals=profile.totals, note=bad)
-    profile = msg_replace(profile, sites=[first, *profile.sites], processes=[process, process], calls={bad: 3},
-                          latencies=[Latency(call=bad, samples=1, p50=1, p90=1, p99=1, p999=1)])
+    profile = msg_replace(
+        profile,
+        sites=[first, *profile.sites],
+        processes=[process, process],
+        calls={bad: 3},
+        latencies=[Latency(call=bad, samples=1, p50=1, p90=1, p99=1, p999=1)],
+    )
     sides = [side_of(bad, 0.8, problem=bad), side_of("jemalloc", 0.9, provider=bad)]
     comparison = comparison_of(sides, command=[bad], notes=[bad], baseline=bad, workload=bad)
     return report_of(answer_of(bad, profile, comparison, [bad]))

@@ -41,7 +41,9 @@ def read_json(path: Path | str) -> Report:
     try:
         head = msgspec.json.decode(data, type=_Head)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ReapError(f"{source} is not a report of reap: {error}", "Name a file that `--json` wrote.") from error
+        raise ReapError(
+            f"{source} is not a report of reap: {error}", "Name a file that `--json` wrote."
+        ) from error
     if head.schema != SCHEMA:
         raise ReapError(
             f"{source} has schema {head.schema}; this reap reads schema {SCHEMA}",
