@@ -65,7 +65,7 @@ def too_short(facts: Facts) -> Finding:
         "cannot tell",
         [
             f"The program takes {units.duration(facts.cpu_seconds or 0)} of CPU time.",
-            "Loading another allocator's library alone is a good part of that, so that the ratios say nothing.",
+            "Loading another allocator's library is a good part of that, so that the ratios say nothing.",
         ],
         "Give it more work (a larger input), so that it runs for a second or so, and compare again.",
     )

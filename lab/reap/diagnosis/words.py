@@ -68,10 +68,9 @@ def share(measured: Share) -> str:
 def origin(profile: Profile) -> str:
     """How much is allocated, how big, how short-lived, and where most of it comes from."""
     totals = profile.totals
-    text = (
-        f"The program made {units.count(totals.total_objects)} allocations of {units.size(totals.average_size)} "
-        f"on average; {about(profile.temporary)} of them were freed before the same thread allocated again"
-    )
+    made = f"{units.count(totals.total_objects)} allocations of {units.size(totals.average_size)} on average"
+    died = f"{about(profile.temporary)} of them were freed before the same thread allocated again"
+    text = f"The program made {made}; {died}"
     site = busiest(profile)
     if site is None:
         return text + "."

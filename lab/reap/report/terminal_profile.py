@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from reap import units
-from reap.analysis.records import LifetimeBin, Profile, Totals
-from reap.records import Estimate
+from reap.analysis.records import Profile
 from reap.report import wording
+from reap.report.labels import estimate, lifetime_label, share_text, size_label, totals_rows
 from reap.report.text import bar, printable, resample, shortened, sparkline
 
 _SITES = 10
@@ -40,14 +40,6 @@ def render(console: Console, profile: Profile) -> None:
         console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
 
 
-def estimate(value: Estimate, show: str) -> str:
-    """A counted value as it is, an estimate as `~12 MiB (11 MiB to 13 MiB)`."""
-    form = {"bytes": units.size, "share": units.percent}.get(show, units.count)
-    if value.exact:
-        return form(value.value)
-    return f"~{form(value.value)} ({form(value.low)} to {form(value.high)})"
-
-
 def _heading(console: Console, text: str, remark: str = "") -> None:
     console.print()
     console.print(Text(text, style="bold") + Text(f"  {remark}" if remark else "", style="dim"))
@@ -62,27 +54,6 @@ def _pairs(console: Console, rows: Iterable[tuple[str, str]]) -> None:
     console.print(Padding(table, (0, 0, 0, 2)))
 
 
-def totals_rows(totals: Totals) -> list[tuple[str, str]]:
-    """The columns of Table 3 (OOPSLA 2002), but for the share of time."""
-    return [
-        ("Total objects", units.whole(totals.total_objects)),
-        ("Most in use at once", estimate(totals.max_objects, "count")),
-        ("Average size", units.size(totals.average_size)),
-        ("Total bytes", units.size(totals.total_bytes)),
-        ("Most bytes in use", estimate(totals.max_bytes, "bytes")),
-        ("Total / most", units.ratio(totals.total_over_max)),
-    ]
-
-
-def share_text(profile: Profile) -> str:
-    """The share of time with its interval and how it was sampled, or that there is none."""
-    share = profile.share
-    if share is None:
-        return "not sampled"
-    span = units.percent_span(share.share.low, share.share.high)
-    return f"{units.percent(share.share.value)} (95 % interval {span}; {wording.share_method(share)})"
-
-
 def _totals(console: Console, profile: Profile) -> None:
     rate = profile.totals.total_objects / profile.seconds if profile.seconds > 0 else math.nan
     _heading(console, "Totals")
@@ -95,22 +66,6 @@ def _totals(console: Console, profile: Profile) -> None:
             (wording.SHARE_NAME, share_text(profile)),
         ],
     )
-
-
-def size_label(low: int, high: int) -> str:
-    """A bin of sizes: `17 to 32 B`."""
-    if high < 1024:
-        return f"{low} to {high} B" if low != high else f"{low} B"
-    return f"{units.size(low)} to {units.size(high)}"
-
-
-def lifetime_label(held: LifetimeBin) -> str:
-    """A bin of lifetimes: `10 µs to 100 µs`, `never freed`."""
-    if held.high is None:
-        return "never freed"
-    if held.low <= 0:
-        return f"under {units.duration(held.high)}"
-    return f"{units.duration(held.low)} to {units.duration(held.high)}"
 
 
 def _bars(console: Console, rows: list[tuple[str, float, float, str]]) -> None:
