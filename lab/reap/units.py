@@ -85,10 +85,10 @@ def percent_span(low: float, high: float) -> str:
 
 
 def ratio(value: float) -> str:
-    """A ratio with what its size deserves: `0.93`, `1.004`, `12.5`, `250`."""
+    """A ratio with what its size deserves: `0.931`, `1.004`, `2.50`, `12.5`, `250`."""
     if not math.isfinite(value):
         return UNKNOWN
-    if 0.9 <= value < 1.1:
+    if 0 <= value < 1.9995:
         return f"{value:.3f}"
     return f"{value:.2f}" if value < 10 else _three_digits(value)
 

@@ -210,12 +210,16 @@ def _figures(profile: Profile) -> list[Figure]:
             Figure(
                 "memory",
                 "Live and resident memory over time",
-                "Live is what the program asked for and has not freed; resident is what the kernel holds for it. "
-                "Drag the handles below, or hold Ctrl and scroll, to zoom.",
+                "Live is what the program asked for and has not freed; resident is what the kernel holds for "
+                "it. Drag the handles below, or hold Ctrl and scroll, to zoom.",
                 f"live memory peaks at {units.size(tops[0])}, resident memory at {units.size(tops[1])}",
                 wide=True,
             )
         )
+    if profile.rates:
+        top = max(point.bytes for point in profile.rates)
+        summary = f"at most {units.count(top)} a second"
+        figures.append(Figure("rates", "Allocations per second", "", summary, wide=True))
     if any(held.objects for held in profile.sizes):
         most = max(profile.sizes, key=lambda held: held.objects)
         figures.append(
@@ -234,11 +238,6 @@ def _figures(profile: Profile) -> list[Figure]:
                 f"How long objects lived.{estimated}",
                 "objects by how long they lived",
             )
-        )
-    if profile.rates:
-        top = max(point.bytes for point in profile.rates)
-        figures.append(
-            Figure("rates", "Allocations per second", "Over time.", f"at most {units.count(top)} a second")
         )
     if profile.sites:
         figures.append(

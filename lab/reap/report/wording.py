@@ -8,8 +8,7 @@ from reap.experiment.records import Ratio, Side
 SHARE_NAME = "Time executing in the allocator (sampled)"
 
 BELOW_ONE = (
-    "Ratios are to the baseline: below 1 is less of it (better), above 1 is more. "
-    "In brackets, the 95 % interval."
+    "Ratios are to the baseline: below 1 is less of it (better), above 1 is more. Each has its 95 % interval."
 )
 
 CANNOT_TELL = "Cannot tell: the interval holds 1, so that the difference may be chance."

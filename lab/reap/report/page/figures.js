@@ -11,6 +11,7 @@ const figures = (() => {
     blue: css("--blue"),
     orange: css("--orange"),
     grey: css("--grey"),
+    violet: css("--violet"),
     band: css("--band"),
     font: css("--sans"),
   });
@@ -91,7 +92,7 @@ const figures = (() => {
         value: [held.ratio.value, index],
         symbol: held.verdict === "better" ? "circle" : held.verdict === "worse" ? "diamond" : "emptyCircle",
         symbolSize: held.verdict === "worse" ? 15 : 12,
-        itemStyle: { color: colour[held.verdict] },
+        itemStyle: { color: colour[held.verdict], opacity: 1 },
       })),
       markLine: {
         silent: true,
@@ -127,7 +128,7 @@ const figures = (() => {
           min: Math.floor((low - room) / step) * step,
           max: Math.ceil((high + room) / step) * step,
           interval: step,
-          name: "less  ←  1  →  more",
+          name: `ratio to ${format.shorten(comparison.baseline, 24)}; below 1 is less`,
           nameLocation: "middle",
           nameGap: 26,
           axisLabel: { formatter: (value) => String(Number(value.toFixed(2))) },
@@ -154,13 +155,17 @@ const figures = (() => {
     {
       type: "slider",
       height: 22,
-      bottom: 4,
+      bottom: 10,
       filterMode: "none",
       borderColor: colours.line,
       fillerColor: colours.band,
+      showDetail: false,
+      brushSelect: false,
+      moveHandleSize: 0,
+      handleStyle: { color: colours.surface, borderColor: colours.grey },
+      selectedDataBackground: { lineStyle: { color: colours.grey }, areaStyle: { color: colours.band } },
       textStyle: { color: colours.muted },
-      labelFormatter: (value) => format.seconds(value),
-      dataBackground: { lineStyle: { color: colours.grey }, areaStyle: { color: colours.band } },
+            dataBackground: { lineStyle: { color: colours.grey }, areaStyle: { color: colours.band } },
     },
   ];
 
@@ -171,8 +176,8 @@ const figures = (() => {
       trigger: "axis",
       formatter: (at) => tip(format.seconds(at[0].axisValue), at.map((p) => [p.seriesName, show(p.value[1])])),
     },
-    xAxis: axis(colours, { type: "value", max: "dataMax", splitLine: { show: false }, axisLabel: { formatter: format.seconds } }),
-    yAxis: axis(colours, { type: "value", axisLabel: { formatter: show } }),
+    xAxis: axis(colours, { type: "value", max: "dataMax", splitLine: { show: false }, axisLabel: { formatter: format.tick(format.seconds) } }),
+    yAxis: axis(colours, { type: "value", axisLabel: { formatter: format.tick(show) } }),
     series: series.map(([name, points, colour, area, dash]) => ({
       name,
       type: "line",
@@ -200,7 +205,7 @@ const figures = (() => {
         ...option,
         yAxis: { ...option.yAxis, interval: step * unit, max: Math.ceil(top / unit / step) * step * unit },
         legend: legend(colours, ["live", "resident"]),
-        grid: { ...option.grid, bottom: 34 },
+        grid: { ...option.grid, bottom: 44 },
         dataZoom: zoom(colours),
       },
       columns: ["curve", "seconds", "bytes"],
@@ -213,8 +218,8 @@ const figures = (() => {
     const points = answer.profile.rates;
     const option = overTime(colours, format.count, [["allocations per second", points, colours.blue, true, "solid"]]);
     return {
-      height: 280,
-      option: { ...option, grid: { ...option.grid, top: 14, bottom: 34 }, dataZoom: zoom(colours) },
+      height: 230,
+      option: { ...option, grid: { ...option.grid, top: 14, bottom: 44 }, dataZoom: zoom(colours) },
       columns: ["seconds", "allocations per second"],
       rows: points.map((point) => [point.seconds, point.bytes]),
     };
@@ -243,13 +248,13 @@ const figures = (() => {
       height: 320,
       option: bars(
         colours,
-        used.map((bin) => `≤ ${format.bytes(bin.high)}`),
+        used.map((bin) => `≤ ${format.tick(format.bytes)(bin.high)}`),
         [
           ["objects", used.map((bin) => positive(bin.objects)), colours.blue],
           ["bytes", used.map((bin) => positive(bin.bytes)), colours.orange],
         ],
         {
-          value: { type: "log", min: 0.5, axisLabel: { formatter: (value) => (value < 1 ? "" : format.count(value)) } },
+          value: { type: "log", min: 0.5, axisLabel: { formatter: (value) => (value < 1 ? "" : format.tick(format.count)(value)) } },
           tip: ([at]) => {
             const bin = used[at.dataIndex];
             return tip(`${bin.low} to ${bin.high} bytes`, [["objects", format.count(bin.objects)], ["bytes", format.bytes(bin.bytes)]]);
@@ -269,7 +274,7 @@ const figures = (() => {
       all.bytes += bin.bytes;
     }
     const part = (bin, what) => (all[what] > 0 ? bin[what] / all[what] : 0);
-    const label = (bin) => (bin.high === null ? "never freed" : `< ${format.seconds(bin.high)}`);
+    const label = (bin) => (bin.high === null ? "never freed" : `< ${format.tick(format.seconds)(bin.high)}`);
     return {
       height: 320,
       option: bars(
@@ -280,7 +285,7 @@ const figures = (() => {
           ["bytes", bins.map((bin) => part(bin, "bytes")), colours.orange],
         ],
         {
-          value: { type: "value", axisLabel: { formatter: format.percent } },
+          value: { type: "value", axisLabel: { formatter: format.tick(format.percent) } },
           tip: ([at]) => {
             const bin = bins[at.dataIndex];
             const span = bin.high === null ? "never freed" : `${format.seconds(bin.low)} to ${format.seconds(bin.high)}`;
@@ -304,7 +309,7 @@ const figures = (() => {
     const measures = [
       ["bytes", shown.map((site) => part(site.bytes, totals.total_bytes)), colours.blue],
       ["objects", shown.map((site) => part(site.objects, totals.total_objects)), colours.orange],
-      ["live at peak", shown.map((site) => part(site.live_at_peak, peak)), colours.grey],
+      ["live at peak", shown.map((site) => part(site.live_at_peak, peak)), colours.violet],
     ];
     const narrow = window.innerWidth < 560;
     return {
@@ -327,7 +332,7 @@ const figures = (() => {
             ]);
           },
         },
-        xAxis: axis(colours, { type: "value", axisLabel: { formatter: format.percent } }),
+        xAxis: axis(colours, { type: "value", axisLabel: { formatter: format.tick(format.percent) } }),
         yAxis: axis(colours, {
           type: "category",
           inverse: true,

@@ -27,12 +27,14 @@ const format = (() => {
     if (value > 0 && value < 0.05) return "< 0.1 %";
     return `${value.toFixed(value !== 0 && value < 19.95 ? 1 : 0)} %`;
   };
-  const ratio = (value) => (value >= 0.9 && value < 1.1 ? value.toFixed(3) : value < 10 ? value.toFixed(2) : digits(value));
+  const ratio = (value) => (value < 1.9995 ? value.toFixed(3) : value < 10 ? value.toFixed(2) : digits(value));
   const unit = (value, name) => ({ s: seconds, bytes }[name] ?? count)(value);
   const shorten = (text, most) => {
     if (text.length <= most) return text;
     const head = Math.floor((most - 1) / 2);
     return `${text.slice(0, head)}…${text.slice(text.length - (most - 1 - head))}`;
   };
-  return { bytes, count, seconds, percent, ratio, unit, shorten };
+  // On an axis, 50 MiB and not 50.0 MiB.
+  const tick = (show) => (value) => show(value).replace(/(\.\d*?)0+(?= |$)/, "$1").replace(/\.(?= |$)/, "");
+  return { tick, bytes, count, seconds, percent, ratio, unit, shorten };
 })();

@@ -10,6 +10,10 @@
     box.style.height = `${built.height}px`;
     const chart = echarts.init(box, null, { renderer: "svg" });
     chart.setOption(built.option);
+    if (kind === "memory" || kind === "rates") {
+      chart.group = `time-${figure.dataset.answer}`; // the two share their zoom and their pointer
+      echarts.connect(chart.group);
+    }
     reapReport.charts[figure.id] = chart;
     drawn.push({ chart, kind, answer, option });
     data.attach(figure, built);
