@@ -90,10 +90,11 @@ def switch_for_time(facts: Facts) -> Finding:
         fastest = all(won.ratio.value <= other.ratio.value for other in _gains(facts))
         why = "the fastest" if fastest else "as fast as the best, with less memory"
         sentences.append(f"{words.listed(others)} {verb} as well; {side.allocator} is {why}.")
-    if facts.small_share:
+    sentences += _time(facts)
+    if facts.share and 1 - won.ratio.high > facts.share.share.high:
         sentences.append(
-            "That is more than the time executing in the allocator: most of it comes from where objects "
-            "lie in memory, or from page faults."
+            "The gain is larger than that, so that part of it probably comes from elsewhere: from where "
+            "objects lie in memory, or from page faults."
         )
     return Finding(
         "switch the allocator",
@@ -110,8 +111,9 @@ def switch_for_memory(facts: Facts) -> Finding:
     return Finding(
         "switch the allocator",
         [
-            f"Switching to {side.allocator} saves memory and costs no time: {words.memory(side)}.",
+            f"{side.allocator} saves memory at no cost in time that matters: {words.memory(side)}.",
             f"As to time, {words.effect(side, side.ratios['cpu'])}.",
+            *_time(facts),
             *_origin(facts),
         ],
         f"Run the program under {side.allocator}, on the inputs that matter to you, before you rely on it.",
@@ -129,6 +131,7 @@ def bad_trade(facts: Facts) -> Finding:
         "leave it alone",
         [
             f"The gain is not worth its price: {words.effect(side, won)}, but {words.memory(side)}.",
+            *_time(facts),
             *_origin(facts),
         ],
         f"Where memory is plentiful and time is not, {side.allocator} may still be right for you.",
@@ -157,8 +160,8 @@ def wide_intervals(facts: Facts) -> Finding:
     assert comparison is not None  # noqa: S101 - the rule applies only then
     least = min(facts.undecided, key=lambda side: side.ratios["cpu"].ratio.low)
     few = least.rounds < at.FEWEST_ROUNDS
-    rounds = "round" if least.rounds == 1 else "rounds"
-    reason = f"{least.rounds} {rounds} are too few for an interval" if few else "the interval is too wide"
+    rounds = "round is" if least.rounds == 1 else "rounds are"
+    reason = f"{least.rounds} {rounds} too few for an interval" if few else "the interval is too wide"
     sentences = [
         f"Whether another allocator would help cannot be said yet: {reason}.",
         f"So far, {words.effect(least, least.ratios['cpu'])}.",
@@ -295,6 +298,11 @@ def _no_gain(facts: Facts) -> str:
         f"{who} gain worth having: {nearest}{effect}, so that more than {units.percent(most)} less "
         "CPU time does not fit the measurements."
     )
+
+
+def _time(facts: Facts) -> list[str]:
+    """The share of time in the allocator, where it was sampled."""
+    return [f"{_capital(words.share(facts.share))}."] if facts.share else []
 
 
 def _origin(facts: Facts) -> list[str]:

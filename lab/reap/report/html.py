@@ -3,6 +3,7 @@
 import base64
 import functools
 import hashlib
+import re
 from importlib import resources
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from reap.report.trim import STEPS, trim
 MOST_BYTES = 2_000_000
 """A page that can be mailed and opens at once on a phone."""
 
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|[KMGTP]iB|B|s|ms|µs|ns|k|M|G|T)(?:\W|$))")
+
 SCRIPTS = ("start.js", "format.js", "figures.js", "data.js", "tables.js", "main.js")
 """Our scripts, in the order in which they need each other."""
 
@@ -37,7 +40,11 @@ def write_html(report: Report, path: Path | str, *, force: bool = False) -> Path
 def render(report: Report) -> str:
     """The page. Raises ReapError where even the shortest form is too large."""
     for limits in STEPS:
-        page = _page(trim(report, limits))
+        cut = trim(report, limits)
+        data = embedded(msgspec.json.encode(cut))
+        if len(data) + len(_library()) > MOST_BYTES:
+            continue  # too large before anything is drawn
+        page = _page(cut, data)
         if len(page.encode()) <= MOST_BYTES:
             return page
     raise ReapError(
@@ -54,7 +61,12 @@ def embedded(data: bytes) -> str:
     return text
 
 
-def _page(report: Report) -> str:
+def tied(text: str) -> str:
+    """The text with its numbers tied to their units, so that no line begins with a percent sign."""
+    return _UNIT.sub("\u00a0", text)
+
+
+def _page(report: Report, data: str) -> str:
     early, library, ours = _own("theme.js"), _library(), "\n".join(_own(name) for name in SCRIPTS)
     sections = view.answers(report)
     return _template().render(
@@ -70,7 +82,7 @@ def _page(report: Report) -> str:
         early=markupsafe.Markup(early),  # noqa: S704
         library=markupsafe.Markup(library),  # noqa: S704
         script=markupsafe.Markup(ours),  # noqa: S704
-        data=markupsafe.Markup(embedded(msgspec.json.encode(report))),  # noqa: S704
+        data=markupsafe.Markup(data),  # noqa: S704
     )
 
 
@@ -95,6 +107,7 @@ def _template() -> jinja2.Template:
     )
     # Control characters of the measured program's text are shown and not obeyed, as on a terminal.
     environment.filters["printable"] = printable
+    environment.filters["tied"] = tied
     return environment.get_template("page.html.j2")
 
 

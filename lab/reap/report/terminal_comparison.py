@@ -68,7 +68,10 @@ def _ratio(ratio: Ratio | None, *, noise: bool = False) -> Text:
     if noise:
         return Text(f"{units.ratio(ratio.ratio.value)}\n{span}", style="dim")
     word = wording.verdict_word(ratio)
-    return Text(f"{units.ratio(ratio.ratio.value)} {word}\n{span}", style=_STYLES[ratio.verdict])
+    value, style = units.ratio(ratio.ratio.value), _STYLES[ratio.verdict]
+    if ratio.verdict == "cannot tell":  # too long for the line of the ratio at 80 columns
+        return Text(f"{value}\n{span}\n{word}", style=style)
+    return Text(f"{value} {word}\n{span}", style=style)
 
 
 def _values(comparison: Comparison) -> Table:

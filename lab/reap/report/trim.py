@@ -28,7 +28,7 @@ STEPS = (
     Limits(sites=20, frames=12, points=100, processes=20, text=300),
     Limits(sites=5, frames=4, points=40, processes=5, text=150),
 )
-"""From what a page shows well to what a page of hundreds of programs can hold."""
+"""From what a page shows well to what a page of dozens of programs can hold."""
 
 
 def trim(report: Report, limits: Limits) -> Report:
