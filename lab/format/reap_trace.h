@@ -50,6 +50,7 @@ struct reap_file_header {
     uint64_t ticks_per_second;   /* the creator's first estimate; start and end together tell it exactly */
     uint32_t sampler;            /* enum reap_sampler: who samples instruction pointers */
     uint32_t sampler_period_us;
+    uint32_t sampler_kernel;     /* 1: time in the kernel is sampled, too */
     uint32_t next_block;         /* (atomic) number of blocks handed out, block 0 included */
     uint32_t next_image;         /* (atomic) number of process images that have started */
     uint32_t stop_reason;        /* (atomic) enum reap_stop, the first that happened */

@@ -56,6 +56,7 @@ class Recording {
         out["start_unix_ns"] = header.start_unix_ns;
         out["sampler"] = header.sampler;
         out["sampler_period_us"] = header.sampler_period_us;
+        out["sampler_kernel"] = header.sampler_kernel != 0;
         out["finished"] = header.finished != 0;
         out["stop_reason"] = header.stop_reason;
         out["stop_errno"] = header.stop_errno;
