@@ -128,16 +128,17 @@ def _folder() -> Path:
 def program(name: str) -> str:
     """The path of one of SOURCES, compiled. `NAME_static` is the same, linked statically."""
     source = SOURCES[name.removesuffix("_static")]
-    return _compile(name, source, ["-O1", *FLAGS.get(name, [])])
+    return compile_c(name, source, ["-O1", *FLAGS.get(name, [])])
 
 
 @functools.cache
 def library(name: str) -> str:
     """The path of one of LIBRARIES, compiled."""
-    return _compile(f"lib{name}.so", LIBRARIES[name], ["-O1", "-fPIC", "-shared", "-fno-builtin"])
+    return compile_c(f"lib{name}.so", LIBRARIES[name], ["-O1", "-fPIC", "-shared", "-fno-builtin"])
 
 
-def _compile(name: str, source: str, flags: list[str]) -> str:
+def compile_c(name: str, source: str, flags: list[str]) -> str:
+    """The path of a program or library, compiled as `name`."""
     target = _folder() / name
     subprocess.run(["gcc", "-w", "-x", "c", *flags, "-o", target, "-"], input=source, text=True, check=True)
     return str(target)
@@ -145,8 +146,8 @@ def _compile(name: str, source: str, flags: list[str]) -> str:
 
 def reap(*words: str, **options) -> subprocess.CompletedProcess:
     """Runs the command `reap` as a user would."""
-    options = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL, "check": False, **options}
-    return subprocess.run([*reap_command(), *words], **options)
+    options = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL, **options}
+    return subprocess.run([*reap_command(), *words], check=False, **options)
 
 
 def reap_command() -> list[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from programs import library, program
+
 from reap.allocators import catalog, elf
 from reap.allocators.records import FUNCTIONS, Allocator, Missing
 from reap.allocators.verify import judge
@@ -158,8 +159,12 @@ def test_the_probe_needs_libc_alone():
 
 
 def test_a_name_that_shares_the_end_of_another_is_found():
-    facts = elf.read("/proc/self/exe" if not Path("/lib/x86_64-linux-gnu/libc.so.6").exists() else
-                     "/lib/x86_64-linux-gnu/libc.so.6", frozenset({"malloc", "no_such_function"}))
+    facts = elf.read(
+        "/proc/self/exe"
+        if not Path("/lib/x86_64-linux-gnu/libc.so.6").exists()
+        else "/lib/x86_64-linux-gnu/libc.so.6",
+        frozenset({"malloc", "no_such_function"}),
+    )
     assert facts.exports == {"malloc"}
 
 

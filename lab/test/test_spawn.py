@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from programs import alive, library, program
+
 from reap.errors import ExitCode, ReapError
 from reap.launch import native_files, spawn
 from reap.launch.records import Launch
@@ -187,7 +188,9 @@ def test_environment_is_added_to_and_removed_from(monkeypatch):
 def test_preloads_come_before_the_allocator_and_that_before_the_users(monkeypatch):
     monkeypatch.setenv("LD_PRELOAD", library("no_malloc"))
     outcome = shell('echo "$LD_PRELOAD" >&2', allocator=library("good"), preloads=[library("talks")])
-    assert outcome.stderr_tail.split() == [":".join([library("talks"), library("good"), library("no_malloc")])]
+    assert outcome.stderr_tail.split() == [
+        ":".join([library("talks"), library("good"), library("no_malloc")])
+    ]
 
 
 def test_a_preload_may_have_spaces_and_colons_in_its_path(tmp_path):

@@ -7,6 +7,7 @@ import statistics as python_statistics
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from reap.experiment import statistics
 from reap.experiment.metrics import METRICS
 from reap.records import Estimate
@@ -49,7 +50,9 @@ def test_exchanging_the_sides_inverts_the_ratio(samples):
     one, other = compare(baseline, values).ratio, compare(values, baseline).ratio
     assert one.value * other.value == pytest.approx(1, rel=1e-9)
     # The resamples are the same, but percentiles from below and above differ by a resample.
-    assert math.log(one.low) == pytest.approx(-math.log(other.high), rel=0.2, abs=0.05 * math.log(one.high / one.low) + 1e-9)
+    assert math.log(one.low) == pytest.approx(
+        -math.log(other.high), rel=0.2, abs=0.05 * math.log(one.high / one.low) + 1e-9
+    )
 
 
 @settings(max_examples=20, deadline=None)
@@ -120,7 +123,13 @@ def test_few_rounds_need_a_higher_level():
 
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
-    [(0.5, 0.9, "better"), (1.1, 1.2, "worse"), (0.9, 1.1, "cannot tell"), (1.0, 1.2, "cannot tell"), (0.8, 1.0, "cannot tell")],
+    [
+        (0.5, 0.9, "better"),
+        (1.1, 1.2, "worse"),
+        (0.9, 1.1, "cannot tell"),
+        (1.0, 1.2, "cannot tell"),
+        (0.8, 1.0, "cannot tell"),
+    ],
 )
 def test_verdicts(low, high, verdict):
     assert statistics.verdict(Estimate(value=(low + high) / 2, low=low, high=high)) == verdict
