@@ -76,6 +76,8 @@ def main() -> NoReturn:
     """Runs the command line and exits. What the user can act on is printed as what happened and a hint."""
     # Whoever stops us with SIGTERM gets what Ctrl-C gets: the program is ended, what was measured is kept.
     signal.signal(signal.SIGTERM, _interrupt)
+    # As every Unix tool: `reap show FILE | head` ends when head has seen enough.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         status = cli.main(prog_name="reap", standalone_mode=False)
     except ReapError as error:
@@ -90,10 +92,6 @@ def main() -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         click.echo("reap: stopped", err=True)
         sys.exit(ExitCode.SIGNALLED + signal.SIGINT)
-    except BrokenPipeError:
-        # The reader of our output went away (`reap show FILE | head`); Python must not try to flush again.
-        sys.stderr.close()
-        sys.exit(ExitCode.SIGNALLED + signal.SIGPIPE)
     except Exception:  # noqa: BLE001 - a mistake of ours must not look like the program's own exit code 1
         traceback.print_exc()
         click.echo("reap: this is a mistake in reap; please report it with the lines above", err=True)

@@ -13,9 +13,10 @@ import os
 import shutil
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Self
 
 import msgspec
 
@@ -45,7 +46,7 @@ class Experiment(Record, kw_only=True):
 class Folder:
     """An open experiment. While it is open no other process can open it."""
 
-    def __init__(self, path: Path, experiment: Experiment, runs: list[Run], log: BinaryIO) -> None:
+    def __init__(self, path: Path, experiment: Experiment, runs: list[Run], log: FileIO) -> None:
         self.path = path
         self.experiment = experiment
         self.runs = runs
@@ -73,7 +74,7 @@ class Folder:
             if stdin is not None:
                 with (path / "stdin").open("wb") as file:
                     file.writelines(stdin)
-            log = (path / "runs.jsonl").open("ab")
+            log = (path / "runs.jsonl").open("ab", buffering=0)
             # Last, so that a folder with this file is whole.
             _write_synced(
                 path / "experiment.json", msgspec.json.format(msgspec.json.encode(experiment), indent=2)
@@ -102,7 +103,7 @@ class Folder:
                 "begin a new experiment; runs of two different programs cannot be compared",
             )
         try:
-            log = (path / "runs.jsonl").open("r+b")
+            log = (path / "runs.jsonl").open("r+b", buffering=0)
         except OSError as error:
             raise ReapError(
                 f"{path}/runs.jsonl cannot be opened: {error.strerror}", "begin a new experiment"
@@ -126,8 +127,10 @@ class Folder:
     def append(self, run: Run) -> None:
         """Keeps a run; when this returns it survives a kill and a power cut. Throws ReapError."""
         try:
-            self._log.write(msgspec.json.encode(run) + b"\n")
-            self._log.flush()
+            # Unbuffered: what a full disk refuses must not come back when the log is closed.
+            line = memoryview(msgspec.json.encode(run) + b"\n")
+            while line:
+                line = line[self._log.write(line) :]
             os.fsync(self._log.fileno())
         except OSError as error:
             raise _cannot_write(self.path, error) from error
@@ -211,7 +214,7 @@ def _write_synced(path: Path, data: bytes) -> None:
         os.close(folder)
 
 
-def _lock(path: Path, log: BinaryIO) -> None:
+def _lock(path: Path, log: FileIO) -> None:
     try:
         fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -1,0 +1,186 @@
+"""Small real programs and libraries for the tests, compiled once in a session."""
+
+import atexit
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+NOBODY = 65534
+
+SOURCES = {
+    # Takes MB, touches them, and says on standard error what the kernel says was its peak.
+    "peak": r"""
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        int main(int count, char **words) {
+            size_t size = (size_t)atoi(words[1]) << 20;
+            char *block = malloc(size + 1), line[256];
+            memset(block, 1, size);
+            FILE *status = fopen("/proc/self/status", "r");
+            while (fgets(line, sizeof line, status))
+                if (!strncmp(line, "VmHWM:", 6)) fprintf(stderr, "%ld", atol(line + 6) * 1024);
+            return block[size / 2] == 2;
+        }""",
+    "spin": r"""
+        #include <time.h>
+        int main(void) {
+            struct timespec t;
+            do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); while (t.tv_sec == 0 && t.tv_nsec < 50000000);
+            return 0;
+        }""",
+    # Allocates with every function; prints a sum that depends on nothing else.
+    "busy": r"""
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        int main(int count, char **words) {
+            enum { n = 2000 };
+            static char *blocks[n];
+            unsigned long sum = 0, size = 0;
+            for (int round = 0; round < 20; round++)
+                for (int i = 0; i < n; i++) {
+                    free(blocks[i]);
+                    size = (size * 1103515245 + 12345) % 2048;
+                    blocks[i] = i % 3 ? malloc(size + 1) : calloc(1, size + 1);
+                    if (i % 7 == 0) blocks[i] = realloc(blocks[i], size + 100);
+                    if (i % 11 == 0) { free(blocks[i]); blocks[i] = aligned_alloc(64, 640); }
+                    blocks[i][0] = 1;
+                    sum += size;
+                }
+            if (count > 1) { char *big = malloc(777777); if (!big) return 7; memset(big, 1, 777777); }
+            printf("%lu\n", sum);
+            return 0;
+        }""",
+    "own_malloc": r"""
+        #include <stdio.h>
+        #include <stdlib.h>
+        static char pool[1 << 20];
+        static size_t used;
+        void *malloc(size_t n) { used = (used + 15) & ~15ul; used += n; return pool + used - n; }
+        void free(void *p) { (void)p; }
+        int main(void) { char *p = malloc(3); p[0] = 0; free(p); puts("own"); return 0; }""",
+    # A program that is not position-independent and takes malloc's address has a malloc symbol with a value.
+    "takes_address": r"""
+        #include <stdlib.h>
+        void *(*volatile take)(size_t);
+        int main(void) { take = malloc; free(take(3)); return 0; }""",
+    "echo_group": r"""
+        #include <stdio.h>
+        #include <unistd.h>
+        int main(void) { printf("%d %d\n", getpgrp(), getsid(0)); return 0; }""",
+}
+
+FLAGS = {
+    "peak_static": ["-static"],
+    "takes_address": ["-fno-pic", "-no-pie"],
+}
+
+_FORWARD = r"""
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <errno.h>
+    #include <stddef.h>
+    #include <unistd.h>
+    extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+    extern void *__libc_memalign(size_t, size_t);
+    extern void __libc_free(void *);
+    void *malloc(size_t n) { ODD(n) return __libc_malloc(n); }
+    void free(void *p) { __libc_free(p); }
+    void *calloc(size_t n, size_t m) { return __libc_calloc(n, m); }
+    void *realloc(void *p, size_t n) { return __libc_realloc(p, n); }
+    void *memalign(size_t a, size_t n) { return __libc_memalign(a, n); }
+    int posix_memalign(void **p, size_t a, size_t n) { *p = __libc_memalign(a, n); return *p ? 0 : ENOMEM; }
+    size_t malloc_usable_size(void *p) {
+        static size_t (*next)(void *);
+        if (!next) next = (size_t (*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
+        return next(p);
+    }
+    """
+_ALIGNED = "void *aligned_alloc(size_t a, size_t n) { return __libc_memalign(a, n); }\n"
+
+LIBRARIES = {
+    "good": "#define ODD(n)\n" + _FORWARD + _ALIGNED,
+    "crashes": "#define ODD(n) if (n == 777777) *(volatile int *)0 = 0;\n" + _FORWARD + _ALIGNED,
+    "hangs": "#define ODD(n) if (n == 777777) for (;;) pause();\n" + _FORWARD + _ALIGNED,
+    "refuses": "#define ODD(n) if (n == 777777) return NULL;\n" + _FORWARD + _ALIGNED,
+    "lacks_aligned": "#define ODD(n)\n" + _FORWARD,
+    "no_malloc": "int nothing(void) { return 0; }\n",
+    # Speaks on the program's standard output.
+    "talks": '#define ODD(n) if (n == 777777) (void)!write(1, "hello\\n", 6);\n' + _FORWARD + _ALIGNED,
+}
+
+
+@functools.cache
+def _folder() -> Path:
+    path = Path(tempfile.mkdtemp(prefix="reap-test-"))
+    path.chmod(0o755)
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
+
+
+@functools.cache
+def program(name: str) -> str:
+    """The path of one of SOURCES, compiled. `NAME_static` is the same, linked statically."""
+    source = SOURCES[name.removesuffix("_static")]
+    return compile_c(name, source, ["-O1", *FLAGS.get(name, [])])
+
+
+@functools.cache
+def library(name: str) -> str:
+    """The path of one of LIBRARIES, compiled."""
+    return compile_c(f"lib{name}.so", LIBRARIES[name], ["-O1", "-fPIC", "-shared", "-fno-builtin"])
+
+
+def compile_c(name: str, source: str, flags: list[str]) -> str:
+    """The path of a program or library, compiled as `name`."""
+    target = _folder() / name
+    subprocess.run(["gcc", "-w", "-x", "c", *flags, "-o", target, "-"], input=source, text=True, check=True)
+    return str(target)
+
+
+def reap(*words: str, **options) -> subprocess.CompletedProcess:
+    """Runs the command `reap` as a user would."""
+    options = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL, **options}
+    return subprocess.run([*reap_command(), *words], check=False, **options)
+
+
+def reap_command() -> list[str]:
+    """The words that start `reap` with this Python."""
+    return [sys.executable, "-c", "from reap.cli.main import main; main()"]
+
+
+def as_nobody(action: Callable[[], str]) -> str:
+    """What `action` returns when run as an unprivileged user, in a process of its own."""
+    receiving, sending = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+            os.write(sending, action().encode())
+        finally:
+            os._exit(0)
+    os.close(sending)
+    with os.fdopen(receiving) as answer:
+        text = answer.read()
+    os.waitpid(child, 0)
+    return text
+
+
+def alive(pattern: str) -> bool:
+    """Whether some process has `pattern` in its command line."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if pattern.encode() in (folder / "cmdline").read_bytes().replace(b"\0", b" "):
+                return True
+        except OSError:
+            continue
+    return False

@@ -1,0 +1,114 @@
+"""Workload cards: each is whole, and gives the same inputs and output every time."""
+
+import pytest
+
+from reap.errors import ExitCode, ReapError
+from reap.experiment import card
+from reap.launch import program, spawn
+from reap.launch.records import Launch
+
+SMALL = {"perl": 1, "gcc": 1, "sed": 1}
+
+
+def run(ready):
+    found = program.resolve(ready.argv, directory=ready.directory)
+    program.require_preloadable(found)
+    return spawn.run(
+        Launch(argv=ready.argv, program=found.path, directory=ready.directory, environment=ready.environment)
+    )
+
+
+def test_the_demos_programs_have_cards():
+    assert set(card.names()) >= {"perl", "gcc", "sed"}
+
+
+@pytest.mark.parametrize("name", card.names())
+def test_a_card_is_whole(name):
+    read = card.load(name)
+    assert read.title
+    assert read.description
+    assert read.origin.licence
+    assert read.packages
+    assert 0.1 < read.expected_seconds < 60
+    assert read.variants.keys() <= {"default", "custom", "naive"}
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_two_preparations_give_the_same_output(name, tmp_path):
+    one, two = (card.prepare(name, scale=1, cache=tmp_path / which) for which in ("one", "two"))
+    first, second = run(one), run(two)
+    assert first.exit_code == second.exit_code == 0, first.stderr_tail
+    assert first.stdout_bytes > 100
+    if name != "gcc":  # which writes the name of its input's folder
+        assert first.stdout_digest == second.stdout_digest
+    assert first.stdout_digest == run(one).stdout_digest
+
+
+def test_inputs_are_made_once(tmp_path):
+    first = card.prepare("sed", scale=1, cache=tmp_path)
+    (made,) = tmp_path.iterdir()
+    stamp = (made / "text.txt").stat().st_mtime_ns
+    assert card.prepare("sed", scale=1, cache=tmp_path) == first
+    assert (made / "text.txt").stat().st_mtime_ns == stamp
+    card.prepare("sed", scale=2, cache=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def folder_with(tmp_path, monkeypatch, text, script="import sys\n"):
+    home = tmp_path / "workloads" / "mine"
+    home.mkdir(parents=True)
+    (home / "card.toml").write_text(text)
+    (home / "prepare.py").write_text(script)
+    monkeypatch.setattr(card, "folders", lambda: [tmp_path / "workloads"])
+
+
+MINE = """
+name = "mine"
+title = "t"
+description = "d"
+kind = "ordinary"
+allocator = "none"
+switch = "no"
+packages = ["nothing"]
+expected_seconds = 1.0
+origin = { package = "p", licence = "l" }
+prepare = { argv = ["{python}", "{card}/prepare.py", "{inputs}"], makes = ["made"] }
+[variants.default]
+argv = ["cat", "{inputs}/made"]
+"""
+
+
+def test_a_failing_preparation_leaves_nothing(tmp_path, monkeypatch):
+    folder_with(tmp_path, monkeypatch, MINE, "open('made', 'w'); raise SystemExit('out of luck')")
+    with pytest.raises(ReapError, match="failed with 1") as caught:
+        card.prepare("mine", cache=tmp_path / "cache")
+    assert "out of luck" in caught.value.hint
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_preparation_that_makes_something_else(tmp_path, monkeypatch):
+    folder_with(tmp_path, monkeypatch, MINE)
+    with pytest.raises(ReapError, match="did not make made"):
+        card.prepare("mine", cache=tmp_path / "cache")
+
+
+def test_a_changed_script_makes_new_inputs(tmp_path, monkeypatch):
+    folder_with(tmp_path, monkeypatch, MINE, "open('made', 'w').write('one')")
+    card.prepare("mine", cache=tmp_path / "cache")
+    (tmp_path / "workloads/mine/prepare.py").write_text("open('made', 'w').write('three')")
+    assert run(card.prepare("mine", cache=tmp_path / "cache")).stdout_bytes == 5
+
+
+def test_mistakes_are_named(tmp_path, monkeypatch):
+    with pytest.raises(ReapError, match="no workload called 'nothing'") as caught:
+        card.load("nothing")
+    assert caught.value.code == ExitCode.USAGE
+    with pytest.raises(ReapError, match="no variant 'naive'"):
+        card.prepare("perl", "naive", cache=tmp_path)
+    folder_with(tmp_path, monkeypatch, MINE.replace('kind = "ordinary"', 'kind = "odd"'))
+    with pytest.raises(ReapError, match=r"is not a card: .*kind"):
+        card.load("mine")
+    (tmp_path / "workloads/mine/card.toml").write_text(MINE.replace('"cat"', '"no-such-program"'))
+    with pytest.raises(ReapError, match="needs no-such-program") as caught:
+        card.prepare("mine", cache=tmp_path)
+    assert "apt-get install" in caught.value.hint

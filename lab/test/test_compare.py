@@ -1,0 +1,270 @@
+"""Comparing allocators on real programs: good ones, bad ones, and programs that are hard to compare."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from programs import alive, library, program, reap, reap_command
+
+from reap.allocators import catalog
+from reap.errors import ExitCode, ReapError
+from reap.experiment import compare as comparing
+from reap.experiment.folder import Folder, read_runs
+from reap.experiment.runner import Listener
+from reap.experiment.spec import specify
+
+
+class Ear(Listener):
+    """Keeps what it hears."""
+
+    def __init__(self):
+        self.said = []
+        self.seen = []
+
+    def say(self, text):
+        self.said.append(text)
+
+    def progress(self, done, total, label):
+        self.seen.append((done, total, label))
+
+
+def compare(where, command, allocators=("good",), stdin=None, listener=None, **options):
+    text = ",".join(["glibc", *(name if "=" in name else f"{name}={library(name)}" for name in allocators)])
+    options.setdefault("runs", 2)
+    spec = specify(command, catalog.parse(text), stdin=stdin is not None, **options)
+    with Folder.create(where / "experiment", spec, stdin) as folder:
+        return comparing.compare(folder, listener)
+
+
+def side_of(comparison, name):
+    return next(side for side in comparison.sides if side.allocator == name)
+
+
+def test_a_good_allocator(tmp_path):
+    comparison = compare(tmp_path, [program("busy")], runs=5)
+    (side,) = comparison.sides
+    assert side.verified
+    assert side.provider == library("good")
+    assert (side.same_output, side.same_exit, side.problem, side.rounds) == (True, True, "", 5)
+    assert side.ratios.keys() == comparison.noise.keys() >= {"cpu", "wall", "peak_resident", "minor_faults"}
+    assert all(len(ratio.pairs) == 5 for ratio in side.ratios.values())
+    assert 0.2 < side.ratios["cpu"].ratio.value < 5
+    assert (comparison.exit_code, comparison.rounds, comparison.stdout_varies) == (0, 5, False)
+    assert not comparing.differs(comparison)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("crashes", "ended by SIGSEGV (in the warm-up)"), ("hangs", "did not end within 0.5 s")],
+)
+def test_an_allocator_that_breaks_the_program_is_reported_and_the_others_go_on(tmp_path, name, problem):
+    comparison = compare(tmp_path, [program("busy"), "big"], [name, "good"], runs=3, timeout=0.5)
+    bad, good = comparison.sides
+    assert problem in bad.problem
+    assert not bad.same_exit
+    assert bad.ratios == {}
+    assert (good.problem, good.rounds) == ("", 3)
+    assert comparing.differs(comparison)
+    runs, _ = read_runs(tmp_path / "experiment" / "runs.jsonl")
+    assert sum(run.cell.allocator == name for run in runs) == 1, "it is not run again"
+
+
+def test_an_allocator_that_changes_the_exit_code(tmp_path):
+    comparison = compare(tmp_path, [program("busy"), "big"], ["refuses"])
+    assert comparison.exit_code == 0
+    assert comparison.sides[0].problem == "exit status 7 instead of 0"
+    assert not comparison.sides[0].same_exit
+    assert comparing.differs(comparison)
+
+
+def test_an_allocator_that_changes_the_output(tmp_path):
+    comparison = compare(tmp_path, [program("busy"), "big"], ["talks"])
+    assert comparison.sides[0].same_output is False
+    assert comparison.sides[0].same_exit
+    assert comparing.differs(comparison)
+
+
+def test_output_that_varies_by_itself_is_not_compared(tmp_path):
+    comparison = compare(tmp_path, ["/bin/sh", "-c", "cat /proc/sys/kernel/random/uuid"])
+    assert comparison.stdout_varies
+    assert comparison.sides[0].same_output is None
+    assert not comparing.differs(comparison)
+
+
+def test_a_program_that_always_fails_is_compared_all_the_same(tmp_path):
+    comparison = compare(tmp_path, ["/bin/sh", "-c", "exit 3"])
+    assert comparison.exit_code == 3
+    assert comparison.sides[0].same_exit
+
+
+def test_a_program_with_its_own_malloc_is_not_measured_under_another(tmp_path):
+    comparison = compare(tmp_path, [program("own_malloc")])
+    (side,) = comparison.sides
+    assert not side.verified
+    assert "brings its own malloc" in side.problem
+    assert side.ratios == {}
+    runs, _ = read_runs(tmp_path / "experiment" / "runs.jsonl")
+    assert all(run.warmup for run in runs)
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "message"),
+    [("kill -ABRT $$", 134, "ended by SIGABRT"), ("sleep 9", ExitCode.TIMED_OUT, "did not end within 0.2 s")],
+)
+def test_a_program_that_is_broken_by_itself(tmp_path, script, code, message):
+    with pytest.raises(ReapError, match=message) as caught:
+        compare(tmp_path, ["/bin/sh", "-c", script], timeout=0.2)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("command", [["no-such-program"], [program("peak_static"), "1"]])
+def test_a_program_that_cannot_be_compared_is_refused_before_anything_is_made(tmp_path, command):
+    with pytest.raises(ReapError):
+        compare(tmp_path, command)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_standard_input_is_the_same_for_every_run(tmp_path):
+    comparison = compare(tmp_path, ["/bin/cat"], stdin=[b"words\n" * 1000])
+    runs, _ = read_runs(tmp_path / "experiment" / "runs.jsonl")
+    assert {run.outcome.stdout_bytes for run in runs} == {6000}
+    assert comparison.sides[0].same_output
+
+
+def test_prepare_and_cleanup_surround_every_run_and_are_not_measured(tmp_path):
+    log = tmp_path / "log"
+    compare(
+        tmp_path,
+        ["/bin/sh", "-c", f"echo run >> {log}"],
+        prepare=f"sleep 0.05; echo prepare >> {log}",
+        cleanup=f"echo cleanup >> {log}",
+        directory=str(tmp_path),
+    )
+    lines = log.read_text().split()
+    assert lines == ["prepare", "run", "cleanup"] * 8
+    runs, _ = read_runs(tmp_path / "experiment" / "runs.jsonl")
+    assert all(run.outcome.wall_ns < 45e6 or run.outcome.cpu_ns < 45e6 for run in runs)
+    assert all(run.seconds > 0.05 for run in runs)
+
+
+def test_a_prepare_command_that_fails_ends_it_with_its_words(tmp_path):
+    with pytest.raises(ReapError, match="--prepare command failed with 2") as caught:
+        compare(tmp_path, [program("busy")], prepare="echo no such luck >&2; exit 2")
+    assert "no such luck" in caught.value.hint
+
+
+def test_it_says_how_often_the_program_runs_before_it_does(tmp_path):
+    ear = Ear()
+    compare(tmp_path, [program("busy")], runs=3, listener=ear)
+    assert "runs 11 times" in ear.said[0]
+    assert ear.said[1].startswith("9 runs in 3 rounds, about ")
+    runs, _ = read_runs(tmp_path / "experiment" / "runs.jsonl")
+    assert len(runs) == 11
+    assert ear.seen[-1] == (9, 9, "")
+
+
+def test_the_budget_bounds_the_time(tmp_path):
+    begun = time.monotonic()
+    comparison = compare(tmp_path, ["/bin/sleep", "0.2"], runs=0, budget=2.5)
+    assert time.monotonic() - begun < 4
+    assert comparison.stopped_early
+    assert 1 <= comparison.rounds <= 3
+    assert "the budget of 2.5 s allows" in comparison.notes[0]
+
+
+def test_the_baseline_may_be_another(tmp_path):
+    comparison = compare(tmp_path, [program("busy")], baseline="good")
+    assert comparison.baseline == "good"
+    assert [side.allocator for side in comparison.sides] == ["glibc"]
+
+
+def test_nothing_to_compare_with(tmp_path):
+    with pytest.raises(ReapError, match="nothing to compare glibc with"):
+        compare(tmp_path, [program("busy")], [])
+
+
+def test_a_kill_loses_one_run_and_resume_goes_on(tmp_path):
+    where = tmp_path / "e"
+    command = ["compare", "-a", f"good={library('good')}", "-n", "4", "-o", str(where)]
+    sleep = f"sleep 0.1{os.getpid()}"
+    process = subprocess.Popen(
+        [*reap_command(), *command, "--", "/bin/sh", "-c", sleep],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not where.exists() or len((where / "runs.jsonl").read_bytes().splitlines()) < 5:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    before, _ = read_runs(where / "runs.jsonl")
+    assert 5 <= len(before) < 14
+    time.sleep(0.3)
+    assert not alive(sleep)
+    done = reap("compare", "--resume", str(where))
+    assert done.returncode == 0, done.stderr
+    after, _ = read_runs(where / "runs.jsonl")
+    assert after[: len(before)] == before
+    assert len(after) == 14
+    assert len({(run.warmup, run.cell.key()) for run in after}) == 14
+
+
+def test_ctrl_c_names_the_command_that_goes_on(tmp_path):
+    where = tmp_path / "e"
+    command = [
+        "compare",
+        "-a",
+        f"good={library('good')}",
+        "-n",
+        "50",
+        "-o",
+        str(where),
+        "--",
+        "/bin/sleep",
+        "0.1",
+    ]
+    process = subprocess.Popen(
+        [*reap_command(), *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not where.exists() or len((where / "runs.jsonl").read_bytes().splitlines()) < 3:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert f"go on with: reap compare --resume {where}" in said
+    assert "Traceback" not in said
+    assert len(read_runs(where / "runs.jsonl")[0]) >= 3
+
+
+def test_a_finished_experiment_runs_nothing_again(tmp_path):
+    first = compare(tmp_path, [program("busy")])
+    with Folder.resume(tmp_path / "experiment") as folder:
+        size = len(folder.runs)
+        again = comparing.compare(folder)
+        assert len(folder.runs) == size
+    assert again == first
+
+
+def test_as_a_library_it_is_silent():
+    code = f"""
+import pathlib, tempfile
+from reap.allocators import catalog
+from reap.experiment import compare
+from reap.experiment.folder import Folder
+from reap.experiment.spec import specify
+with tempfile.TemporaryDirectory() as scratch:
+    spec = specify([{program("busy")!r}], catalog.parse("good={library("good")}"), runs=2)
+    with Folder.create(pathlib.Path(scratch) / "e", spec) as folder:
+        assert compare.compare(folder).sides[0].verified
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,0 +1,310 @@
+"""The launcher: what it reports, what it passes on, and that it ends what it began."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from programs import alive, library, program
+
+from reap.errors import ExitCode, ReapError
+from reap.launch import native_files, spawn
+from reap.launch.records import Launch
+
+EMPTY = "99aa06d3014798d86001c324468d497f"
+"""XXH3-128 of nothing, as its authors publish it."""
+
+
+def run(*argv, **options):
+    return spawn.run(Launch(argv=list(argv), program=argv[0], **options))
+
+
+def shell(script, **options):
+    return run("/bin/sh", "-c", script, **options)
+
+
+def marked_sleep(seconds=100):
+    """A sleep that no other test has, to look for in the process list."""
+    marked_sleep.count = getattr(marked_sleep, "count", 0) + 1
+    return f"sleep {seconds}.{os.getpid()}{marked_sleep.count:03d}"
+
+
+def test_exit_code_and_empty_output():
+    outcome = shell("exit 3")
+    assert (outcome.exit_code, outcome.signal, outcome.status) == (3, 0, 3)
+    assert (outcome.stdout_bytes, outcome.stdout_digest, outcome.stderr_tail) == (0, EMPTY, "")
+
+
+def test_death_by_signal():
+    outcome = shell("kill -SEGV $$")
+    assert (outcome.signal, outcome.status) == (signal.SIGSEGV, 139)
+    assert not outcome.timed_out
+
+
+def test_output_is_counted_and_hashed():
+    one, same, other = shell("seq 100000"), shell("seq 100000"), shell("seq 100000 | tr 7 8")
+    assert one.stdout_bytes == same.stdout_bytes == other.stdout_bytes == 588895
+    assert one.stdout_digest == same.stdout_digest != other.stdout_digest
+
+
+def test_the_streams_are_told_apart():
+    outcome = shell("echo out; echo error >&2")
+    assert outcome.stderr_tail == "error\n"
+    assert outcome.stdout_digest == shell("echo out").stdout_digest != outcome.stderr_digest
+
+
+def test_the_tail_is_the_last_of_standard_error():
+    outcome = shell("seq 10000 >&2")
+    whole = "".join(f"{number}\n" for number in range(1, 10001))
+    assert outcome.stderr_tail == whole[-2048:]
+    assert outcome.stderr_bytes == len(whole)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.one_of(st.binary(max_size=300), st.text(max_size=100).map(lambda text: text.encode())))
+def test_any_bytes_make_a_tail(tmp_path, data):
+    (tmp_path / "data").write_bytes(data)
+    tail = run("/bin/cat", stdin=str(tmp_path / "data")), shell(f"cat {tmp_path}/data >&2").stderr_tail
+    try:
+        assert tail[1] == data.decode()
+    except UnicodeDecodeError:
+        assert "\ufffd" in tail[1]
+    assert tail[0].stdout_bytes == len(data)
+
+
+def test_standard_input_is_a_file_or_nothing(tmp_path):
+    (tmp_path / "input").write_bytes(b"words\n" * 1000)
+    assert run("/bin/cat", stdin=str(tmp_path / "input")).stdout_bytes == 6000
+    assert run("/bin/cat").stdout_bytes == 0
+
+
+def test_cpu_time_is_the_programs_own():
+    outcome = run(program("spin"))
+    assert 49e6 <= outcome.cpu_ns < 150e6
+    assert outcome.wall_ns >= 49e6
+
+
+def test_waiting_is_wall_time_and_not_cpu_time():
+    outcome = run("/bin/sleep", "0.2")
+    assert 200e6 <= outcome.wall_ns < 600e6
+    assert outcome.cpu_ns < 20e6
+    assert outcome.voluntary_switches >= 1
+
+
+def test_children_that_were_waited_for_count():
+    assert shell(f"{program('spin')}; {program('spin')}").cpu_ns >= 98e6
+
+
+@pytest.mark.parametrize("kind", ["peak", "peak_static"])
+@pytest.mark.parametrize("size", [0, 20])
+def test_peak_memory_is_within_1_mb_of_the_truth_whatever_our_own_size(kind, size):
+    ballast = bytearray(b"x") * (200 << 20)
+    outcome = run(program(kind), str(size))
+    truth = int(outcome.stderr_tail)
+    assert abs(outcome.peak_resident - truth) < 1 << 20
+    assert len(ballast) == 200 << 20
+
+
+def test_timeout_ends_a_tree_that_does_not_want_to():
+    sleep = marked_sleep()
+    outcome = shell(f"trap '' TERM; setsid {sleep} & {sleep} & {sleep}; {sleep}", timeout=0.2)
+    assert outcome.timed_out
+    assert outcome.signal == signal.SIGKILL
+    assert 1.1e9 < outcome.wall_ns < 3e9
+    assert not alive(sleep)
+
+
+def test_timeout_lets_a_program_end_by_itself():
+    outcome = shell("trap 'exit 5' TERM; sleep 30 & wait", timeout=0.2)
+    assert (outcome.timed_out, outcome.exit_code) == (True, 5)
+    assert outcome.wall_ns < 1e9
+
+
+def test_timeout_without_capture():
+    sleep = marked_sleep()
+    outcome = shell(f"{sleep} & {sleep}", timeout=0.2, capture=False)
+    assert outcome.timed_out
+    assert not alive(sleep)
+
+
+def test_a_gigabyte_of_output_takes_no_memory_and_little_time():
+    begun = time.monotonic()
+    command = [native_files.spawner(), "--capture", "--", "/bin/sh", "-c", "yes | head -c 1G"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        peak = 0
+        while process.poll() is None:
+            try:
+                status = Path(f"/proc/{process.pid}/status").read_text()
+            except ProcessLookupError:
+                break
+            peak = max(peak, int(status.partition("VmHWM:")[2].split()[0]) if "VmHWM" in status else 0)
+            time.sleep(0.01)
+        outcome = json.loads(process.stdout.read())
+    assert outcome["stdout_bytes"] == 1 << 30
+    assert 0 < peak < 4096
+    assert time.monotonic() - begun < 20
+
+
+def test_a_child_that_outlives_the_program_does_not_hold_us_up():
+    sleep = marked_sleep()
+    begun = time.monotonic()
+    outcome = shell(f"{sleep} & echo done")
+    assert outcome.wall_ns < 1e9
+    assert outcome.stdout_bytes == 5
+    assert time.monotonic() - begun < 3
+    assert not alive(sleep)
+
+
+def test_late_output_of_a_child_is_counted():
+    assert shell("(sleep 0.2; echo late) & echo now").stdout_bytes == 9
+
+
+@pytest.mark.parametrize(
+    ("path", "code"), [("/nonexistent/program", ExitCode.NOT_FOUND), ("/etc/passwd", ExitCode.NOT_EXECUTABLE)]
+)
+def test_a_program_that_cannot_be_executed_is_told_from_one_that_failed(path, code):
+    with pytest.raises(ReapError, match="cannot be executed") as caught:
+        run(path)
+    assert caught.value.code == code
+
+
+def test_environment_is_added_to_and_removed_from(monkeypatch):
+    monkeypatch.setenv("REAP_TEST_GONE", "1")
+    monkeypatch.setenv("REAP_TEST_KEPT", "kept")
+    outcome = shell(
+        'echo "$REAP_TEST_GONE/$REAP_TEST_KEPT/$REAP_TEST_NEW" >&2',
+        environment={"REAP_TEST_NEW": "a=b c"},
+        remove=["REAP_TEST_GONE"],
+    )
+    assert outcome.stderr_tail == "/kept/a=b c\n"
+
+
+def test_preloads_come_before_the_allocator_and_that_before_the_users(monkeypatch):
+    monkeypatch.setenv("LD_PRELOAD", library("no_malloc"))
+    outcome = shell('echo "$LD_PRELOAD" >&2', allocator=library("good"), preloads=[library("talks")])
+    assert outcome.stderr_tail.split() == [
+        ":".join([library("talks"), library("good"), library("no_malloc")])
+    ]
+
+
+def test_a_preload_may_have_spaces_and_colons_in_its_path(tmp_path):
+    odd = tmp_path / "a b:c"
+    odd.mkdir()
+    (odd / "lib good.so").write_bytes(Path(library("good")).read_bytes())
+    outcome = run(program("busy"), allocator=str(odd / "lib good.so"), probe=True)
+    assert outcome.malloc_provider.endswith("/lib_good.so")
+
+
+def test_where_it_runs(tmp_path):
+    assert shell("pwd >&2", directory=str(tmp_path)).stderr_tail == f"{tmp_path}\n"
+
+
+UNTOUCHED = """
+import sys
+from reap.launch import spawn
+from reap.launch.records import Launch
+outcome = spawn.run(Launch(argv=sys.argv[1:], program=sys.argv[1], capture=False))
+sys.exit(outcome.status)
+"""
+
+
+def test_untouched_streams_are_those_of_the_caller():
+    done = subprocess.run(
+        [sys.executable, "-c", UNTOUCHED, "/bin/sh", "-c", "cat; echo error >&2; exit 4"],
+        input="given\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("given\n", "error\n", 4)
+
+
+def test_untouched_programs_stay_in_the_foreground_group():
+    command = [sys.executable, "-c", UNTOUCHED, program("echo_group")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0) as process:
+        group = int(process.stdout.read().split()[0])
+    assert group == process.pid
+
+
+def test_captured_programs_have_a_session_of_their_own():
+    outcome = shell(f"{program('echo_group')} >&2; echo $$ >&2")
+    group, session, pid = outcome.stderr_tail.split()
+    assert group == session == pid
+
+
+@pytest.mark.parametrize("capture", ["True", "False"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_to_the_launcher_reach_the_program(tmp_path, capture, number):
+    flags = ["--capture"] if capture == "True" else []
+    trap = f"trap 'echo caught > {tmp_path}/trace; exit 9' INT TERM"
+    script = f"{trap}; touch {tmp_path}/ready; while :; do sleep 0.02; done"
+    command = [native_files.spawner(), *flags, "--result-fd", "1", "--", "/bin/sh", "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        wait_for(tmp_path / "ready")
+        process.send_signal(number)
+        outcome = json.loads(process.stdout.read())
+    assert outcome["exit_code"] == 9
+    assert (tmp_path / "trace").exists()
+
+
+def test_an_interrupted_caller_ends_the_program(tmp_path):
+    sleep = marked_sleep()
+    code = UNTOUCHED.replace("capture=False", "capture=True")
+    command = [sys.executable, "-c", code, "/bin/sh", "-c", f"touch {tmp_path}/ready; {sleep}; {sleep}"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        wait_for(tmp_path / "ready")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) != 0
+    assert not alive(sleep)
+
+
+@pytest.mark.parametrize("capture", [True, False])
+def test_a_caller_that_is_killed_leaves_nothing_behind(tmp_path, capture):
+    sleep = marked_sleep()
+    code = UNTOUCHED.replace("capture=False", f"capture={capture}")
+    script = f"trap '' TERM; touch {tmp_path}/ready; {sleep}; {sleep}"
+    with subprocess.Popen([sys.executable, "-c", code, "/bin/sh", "-c", script]) as process:
+        wait_for(tmp_path / "ready")
+        process.kill()
+    deadline = time.monotonic() + 5
+    while alive(sleep) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not alive(sleep)
+
+
+def test_a_launcher_that_is_killed_takes_a_captured_program_with_it(tmp_path):
+    sleep = marked_sleep()
+    script = f"touch {tmp_path}/ready; exec {sleep}"
+    command = [native_files.spawner(), "--capture", "--", "/bin/sh", "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        wait_for(tmp_path / "ready")
+        process.kill()
+    time.sleep(0.2)
+    assert not alive(sleep)
+
+
+def test_the_wrong_command_line_is_refused():
+    for words in (["--capture"], ["--nonsense", "--", "true"], ["--timeout-ms", "x", "--", "true"], []):
+        done = subprocess.run([native_files.spawner(), *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert "usage:" in done.stderr
+
+
+def test_the_launcher_says_whether_sampling_works():
+    done = subprocess.run([native_files.spawner(), "--check-sampling"], capture_output=True, check=True)
+    seen = json.loads(done.stdout)
+    assert seen.keys() == {"samples", "kernel", "errno"}
+    assert (seen["samples"] > 0) or seen["errno"]
+
+
+def wait_for(path, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} never came"
+        time.sleep(0.01)

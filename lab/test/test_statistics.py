@@ -1,0 +1,135 @@
+"""Ratios and their intervals: known cases, invariances, and whether 95 % is 95 %."""
+
+import math
+import random
+import statistics as python_statistics
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reap.experiment import statistics
+from reap.experiment.metrics import METRICS
+from reap.records import Estimate
+
+CPU = METRICS[0]
+FAULTS = next(metric for metric in METRICS if metric.name == "major_faults")
+TIMES = st.floats(min_value=1e-4, max_value=1e3)
+SAMPLES = st.integers(min_value=2, max_value=12).flatmap(
+    lambda n: st.tuples(st.lists(TIMES, min_size=n, max_size=n), st.lists(TIMES, min_size=n, max_size=n))
+)
+
+
+def compare(baseline, values, metric=CPU, seed=1):
+    return statistics.compare(metric, baseline, values, seed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SAMPLES)
+def test_the_mean_is_geometric_and_inside_its_interval(samples):
+    baseline, values = samples
+    ratio = compare(baseline, values).ratio
+    expected = python_statistics.geometric_mean([v / b for b, v in zip(baseline, values, strict=True)])
+    assert ratio.value == pytest.approx(expected, rel=1e-9)
+    assert 0 < ratio.low <= ratio.value <= ratio.high < math.inf
+
+
+@settings(max_examples=40, deadline=None)
+@given(SAMPLES, st.floats(min_value=0.01, max_value=100))
+def test_a_faster_machine_changes_no_ratio(samples, factor):
+    baseline, values = samples
+    one = compare(baseline, values).ratio
+    other = compare([factor * x for x in baseline], [factor * x for x in values]).ratio
+    assert (other.value, other.low, other.high) == pytest.approx((one.value, one.low, one.high), rel=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SAMPLES)
+def test_exchanging_the_sides_inverts_the_ratio(samples):
+    baseline, values = samples
+    one, other = compare(baseline, values).ratio, compare(values, baseline).ratio
+    assert one.value * other.value == pytest.approx(1, rel=1e-9)
+    # The resamples are the same, but percentiles from below and above differ by a resample.
+    assert math.log(one.low) == pytest.approx(
+        -math.log(other.high), rel=0.2, abs=0.05 * math.log(one.high / one.low) + 1e-9
+    )
+
+
+@settings(max_examples=20, deadline=None)
+@given(SAMPLES)
+def test_the_same_runs_give_the_same_figures(samples):
+    assert compare(*samples) == compare(*samples)
+
+
+@pytest.mark.parametrize(("rounds", "spread"), [(2, 0.1), (3, 0.1), (5, 0.02), (5, 0.3), (8, 0.1), (20, 0.1)])
+def test_the_interval_holds_the_truth_about_95_times_in_100(rounds, spread):
+    chance = random.Random(rounds)
+    truth = 0.8
+    trials = 400
+    held = 0
+    for _ in range(trials):
+        baseline = [chance.uniform(1, 2) for _ in range(rounds)]
+        values = [truth * base * math.exp(chance.gauss(0, spread)) for base in baseline]
+        ratio = compare(baseline, values).ratio
+        held += ratio.low <= truth <= ratio.high
+    assert 0.91 <= held / trials <= 0.985
+
+
+def test_pairing_removes_what_both_share():
+    chance = random.Random(7)
+    drift = [chance.uniform(1, 10) for _ in range(10)]
+    ratio = compare(drift, [0.97 * x * math.exp(chance.gauss(0, 0.002)) for x in drift])
+    assert ratio.verdict == "better"
+    assert ratio.ratio.high - ratio.ratio.low < 0.01
+
+
+def test_equal_runs_cannot_be_told_apart():
+    ratio = compare([2.0] * 6, [2.0] * 6)
+    assert ratio.ratio == Estimate(value=1, low=1, high=1)
+    assert ratio.verdict == "cannot tell"
+
+
+def test_a_constant_difference_is_exact():
+    ratio = compare([2.0] * 6, [3.0] * 6)
+    assert ratio.ratio.value == ratio.ratio.low == ratio.ratio.high == pytest.approx(1.5)
+    assert ratio.verdict == "worse"
+
+
+def test_counts_of_zero():
+    assert compare([0] * 5, [0] * 5, FAULTS).ratio == Estimate(value=1, low=1, high=1)
+    more = compare([0] * 5, [3, 4, 3, 4, 3], FAULTS)
+    assert more.verdict == "worse"
+    assert 6 < more.ratio.value < 10
+    assert (more.baseline, more.value) == (0, 3)
+    less = compare([3, 0, 4, 3, 3], [0] * 5, FAULTS)
+    assert less.ratio.value < 1
+
+
+def test_one_round_has_no_interval():
+    with pytest.raises(ValueError, match="1 rounds"):
+        compare([1.0], [2.0])
+
+
+def test_two_rounds_that_disagree_say_nothing_and_stay_finite():
+    ratio = compare([1.0, 1.0], [0.001, 1000.0])
+    assert ratio.verdict == "cannot tell"
+    assert ratio.ratio.high < math.inf
+
+
+def test_few_rounds_need_a_higher_level():
+    assert statistics.expanded_level(5) == pytest.approx(1 - 2 * 0.00096, abs=1e-4)
+    assert statistics.expanded_level(5) > statistics.expanded_level(30) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.5, 0.9, "better"),
+        (1.1, 1.2, "worse"),
+        (0.9, 1.1, "cannot tell"),
+        (1.0, 1.2, "cannot tell"),
+        (0.8, 1.0, "cannot tell"),
+    ],
+)
+def test_verdicts(low, high, verdict):
+    assert statistics.verdict(Estimate(value=(low + high) / 2, low=low, high=high)) == verdict
