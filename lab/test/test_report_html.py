@@ -183,10 +183,18 @@ def huge_report(programs: int, sites: int, points: int, frames: int = 60) -> Rep
         f"a_function_with_a_long_name_{i}<std::string> (some/path/file_{i}.cc:{i})" for i in range(frames)
     ]
     held = [
-        Site(function=f"site_{i}", location="x.cc:1", module="m", stack=stack, objects=1.0, bytes=float(sites - i),
-             temporary=0.0, live_at_peak=0.0)
+        Site(
+            function=f"site_{i}",
+            location="x.cc:1",
+            module="m",
+            stack=stack,
+            objects=1.0,
+            bytes=float(sites - i),
+            temporary=0.0,
+            live_at_peak=0.0,
+        )
         for i in range(sites)
-    ]  # fmt: skip
+    ]
     curve = [Point(seconds=i / 7, bytes=float(i * 7919 % 1_000_003)) for i in range(points)]
     profile = profile_of(live=curve, resident=curve, rates=curve, points=2)
     profile = msgspec.structs.replace(profile, sites=held, notes=["x" * 100_000])
