@@ -157,6 +157,8 @@ SITUATIONS = [
     ),
     Situation("other exit status", "cannot tell", "not_compared", sides=(jemalloc(0.5, same_exit=False),)),
     Situation("not verified", "cannot tell", "not_compared", sides=(jemalloc(0.5, verified=False),)),
+    Situation("a ratio that is none", "cannot tell", "not_compared", sides=(jemalloc(0.0, 0.0),)),
+    Situation("a ratio without an end", "cannot tell", "not_compared", sides=(jemalloc(math.inf, 0.0),)),
     Situation(
         "output varies by itself",
         "switch the allocator",
