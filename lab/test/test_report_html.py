@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from any_records import ANY, comparisons, profiles
+from hypothesis import given, settings
 from samples import (
     HOSTILE,
     answer_of,
@@ -244,3 +246,9 @@ def test_no_programs_at_all() -> None:
 
 def test_rendering_twice_gives_the_same_page(three: str) -> None:
     assert render(three_answers()) == three
+
+
+@settings(ANY, max_examples=40)
+@given(profiles(), comparisons())
+def test_any_records_are_drawn(profile, comparison) -> None:
+    assert "report-data" in render(report_of(answer_of("any", profile, comparison)))

@@ -5,6 +5,8 @@ import math
 import re
 
 import pytest
+from any_records import ANY, comparisons, profiles
+from hypothesis import given
 from rich.console import Console
 from samples import (
     answer_of,
@@ -14,6 +16,7 @@ from samples import (
     msg_replace,
     profile_of,
     ratio_of,
+    report_of,
     side_of,
     three_answers,
 )
@@ -22,7 +25,13 @@ from reap import units
 from reap.analysis.records import Point, Share
 from reap.records import Estimate, exactly
 from reap.report import text
-from reap.report.terminal import render_answer, render_comparison, render_diagnosis, render_profile
+from reap.report.terminal import (
+    render_answer,
+    render_comparison,
+    render_diagnosis,
+    render_overview,
+    render_profile,
+)
 
 
 def printed(draw, held, width: int = 80, **options) -> str:
@@ -239,3 +248,16 @@ def test_one_point_in_time() -> None:
 
 def test_the_machine_of_the_samples_is_a_machine() -> None:
     assert machine().cores
+
+
+def test_overview_has_a_line_for_each_program() -> None:
+    shown = flat(printed(render_overview, three_answers()))
+    assert "perl switch the allocator 12.4 % 0.902 [0.891, 0.913] mimalloc" in shown
+    assert "sed leave it alone 1.1 %" in shown
+    assert "-" in printed(render_overview, report_of(answer_of("x", None, None)))
+
+
+@ANY
+@given(profiles(), comparisons())
+def test_any_records_are_drawn(profile, comparison) -> None:
+    assert printed(render_answer, answer_of("any", profile, comparison))
