@@ -89,8 +89,11 @@ def test_a_file_size_limit_is_a_full_disk(tmp_path: Path) -> None:
     path = [str(Path(files.__file__).parents[2]), *sys.path]
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "a")],
-        capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+    )
     assert "nothing of it was kept" in done.stdout
     assert not list(tmp_path.iterdir())
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from any_records import ANY, comparisons, profiles
+from hypothesis import given, settings
 from samples import (
     HOSTILE,
     answer_of,
@@ -183,10 +185,18 @@ def huge_report(programs: int, sites: int, points: int, frames: int = 60) -> Rep
         f"a_function_with_a_long_name_{i}<std::string> (some/path/file_{i}.cc:{i})" for i in range(frames)
     ]
     held = [
-        Site(function=f"site_{i}", location="x.cc:1", module="m", stack=stack, objects=1.0, bytes=float(sites - i),
-             temporary=0.0, live_at_peak=0.0)
+        Site(
+            function=f"site_{i}",
+            location="x.cc:1",
+            module="m",
+            stack=stack,
+            objects=1.0,
+            bytes=float(sites - i),
+            temporary=0.0,
+            live_at_peak=0.0,
+        )
         for i in range(sites)
-    ]  # fmt: skip
+    ]
     curve = [Point(seconds=i / 7, bytes=float(i * 7919 % 1_000_003)) for i in range(points)]
     profile = profile_of(live=curve, resident=curve, rates=curve, points=2)
     profile = msgspec.structs.replace(profile, sites=held, notes=["x" * 100_000])
@@ -236,3 +246,9 @@ def test_no_programs_at_all() -> None:
 
 def test_rendering_twice_gives_the_same_page(three: str) -> None:
     assert render(three_answers()) == three
+
+
+@settings(ANY, max_examples=40)
+@given(profiles(), comparisons())
+def test_any_records_are_drawn(profile, comparison) -> None:
+    assert "report-data" in render(report_of(answer_of("any", profile, comparison)))

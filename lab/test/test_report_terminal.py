@@ -5,6 +5,8 @@ import math
 import re
 
 import pytest
+from any_records import ANY, comparisons, profiles
+from hypothesis import given
 from rich.console import Console
 from samples import (
     answer_of,
@@ -14,6 +16,7 @@ from samples import (
     msg_replace,
     profile_of,
     ratio_of,
+    report_of,
     side_of,
     three_answers,
 )
@@ -22,7 +25,13 @@ from reap import units
 from reap.analysis.records import Point, Share
 from reap.records import Estimate, exactly
 from reap.report import text
-from reap.report.terminal import render_answer, render_comparison, render_diagnosis, render_profile
+from reap.report.terminal import (
+    render_answer,
+    render_comparison,
+    render_diagnosis,
+    render_overview,
+    render_profile,
+)
 
 
 def printed(draw, held, width: int = 80, **options) -> str:
@@ -68,12 +77,26 @@ def test_a_long_command_is_not_broken() -> None:
 def test_profile_has_table_3() -> None:
     shown = flat(printed(render_profile, PERL.profile, 100))
     for words in (
-        "Total objects 4 812 331", "Most in use at once ~344 k (333 k to 354 k)", "Average size 62.1 B",
-        "Total bytes 285 MiB", "Most bytes in use ~30.3 MiB (29.7 MiB to 30.9 MiB)", "Total / most 9.40",
-        "Time executing in the allocator (sampled) 12.4 % (95 % interval 11.4 to 13.4 %;", "perf events",
-        "Allocations per second 1.92 M", "17 to 32 B", "under 1.00 µs", "never freed", "resident", "live",
-        "Perl_newSV", "sv.c:5721", "free 4 667 961", "p99.9", "4.21 µs",
-    ):  # fmt: skip
+        "Total objects 4 812 331",
+        "Most in use at once ~344 k (333 k to 354 k)",
+        "Average size 62.1 B",
+        "Total bytes 285 MiB",
+        "Most bytes in use ~30.3 MiB (29.7 MiB to 30.9 MiB)",
+        "Total / most 9.40",
+        "Time executing in the allocator (sampled) 12.4 % (95 % interval 11.4 to 13.4 %;",
+        "perf events",
+        "Allocations per second 1.92 M",
+        "17 to 32 B",
+        "under 1.00 µs",
+        "never freed",
+        "resident",
+        "live",
+        "Perl_newSV",
+        "sv.c:5721",
+        "free 4 667 961",
+        "p99.9",
+        "4.21 µs",
+    ):
         assert words in shown
 
 
@@ -174,22 +197,46 @@ def test_bar_and_sparkline() -> None:
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        (units.size(0), "0 B"), (units.size(1023), "1.00 KiB"), (units.size(999), "999 B"),
-        (units.size(-2048), "-2.00 KiB"), (units.size(1536), "1.50 KiB"), (units.size(2**80), "1073741824 PiB"),
-        (units.size(math.nan), "-"), (units.size(62.08), "62.1 B"), (units.count(9999), "9 999"),
-        (units.count(10_000), "10.0 k"), (units.count(999_999), "1.00 M"), (units.count(1e18), "1000000 T"),
-        (units.count(math.inf), "-"), (units.whole(1234567), "1 234 567"), (units.duration(0), "0 s"),
-        (units.duration(1.2), "1.20 s"), (units.duration(0.035), "35.0 ms"), (units.duration(2e-9), "2.00 ns"),
-        (units.duration(4.2e-6), "4.20 µs"), (units.duration(725), "12 min 5 s"), (units.duration(-1), "-1.00 s"),
-        (units.percent(0), "0 %"), (units.percent(0.0001), "< 0.1 %"), (units.percent(0.124), "12.4 %"),
-        (units.percent(0.62), "62 %"), (units.percent(1), "100 %"), (units.percent(math.nan), "-"),
-        (units.ratio(0.9314), "0.931"), (units.ratio(2.5), "2.50"), (units.ratio(1234), "1234"),
-        (units.change(0.9), "10.0 % less"), (units.change(1.4), "40 % more"), (units.change(3), "3.00 times"),
-        (units.change(1.0001), "the same"), (units.in_unit(2048, "bytes"), "2.00 KiB"),
-        (units.in_unit(2, "s"), "2.00 s"), (units.in_unit(2, "count"), "2"),
+        (units.size(0), "0 B"),
+        (units.size(1023), "1.00 KiB"),
+        (units.size(999), "999 B"),
+        (units.size(-2048), "-2.00 KiB"),
+        (units.size(1536), "1.50 KiB"),
+        (units.size(2**80), "1073741824 PiB"),
+        (units.size(math.nan), "-"),
+        (units.size(62.08), "62.1 B"),
+        (units.count(9999), "9 999"),
+        (units.count(10_000), "10.0 k"),
+        (units.count(999_999), "1.00 M"),
+        (units.count(1e18), "1000000 T"),
+        (units.count(math.inf), "-"),
+        (units.whole(1234567), "1 234 567"),
+        (units.duration(0), "0 s"),
+        (units.duration(1.2), "1.20 s"),
+        (units.duration(0.035), "35.0 ms"),
+        (units.duration(2e-9), "2.00 ns"),
+        (units.duration(4.2e-6), "4.20 µs"),
+        (units.duration(725), "12 min 5 s"),
+        (units.duration(-1), "-1.00 s"),
+        (units.percent(0), "0 %"),
+        (units.percent(0.0001), "< 0.1 %"),
+        (units.percent(0.124), "12.4 %"),
+        (units.percent(0.62), "62 %"),
+        (units.percent(1), "100 %"),
+        (units.percent(math.nan), "-"),
+        (units.ratio(0.9314), "0.931"),
+        (units.ratio(2.5), "2.50"),
+        (units.ratio(1234), "1234"),
+        (units.change(0.9), "10.0 % less"),
+        (units.change(1.4), "40 % more"),
+        (units.change(3), "3.00 times"),
+        (units.change(1.0001), "the same"),
+        (units.in_unit(2048, "bytes"), "2.00 KiB"),
+        (units.in_unit(2, "s"), "2.00 s"),
+        (units.in_unit(2, "count"), "2"),
         (units.ratio_with_interval(Estimate(value=0.9, low=0.88, high=0.93)), "0.900 [0.880, 0.930]"),
     ],
-)  # fmt: skip
+)
 def test_units(shown: str, expected: str) -> None:
     assert shown == expected
 
@@ -201,3 +248,16 @@ def test_one_point_in_time() -> None:
 
 def test_the_machine_of_the_samples_is_a_machine() -> None:
     assert machine().cores
+
+
+def test_overview_has_a_line_for_each_program() -> None:
+    shown = flat(printed(render_overview, three_answers()))
+    assert "perl switch the allocator 12.4 % 0.902 [0.891, 0.913] mimalloc" in shown
+    assert "sed leave it alone 1.1 %" in shown
+    assert "-" in printed(render_overview, report_of(answer_of("x", None, None)))
+
+
+@ANY
+@given(profiles(), comparisons())
+def test_any_records_are_drawn(profile, comparison) -> None:
+    assert printed(render_answer, answer_of("any", profile, comparison))

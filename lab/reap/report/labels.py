@@ -2,8 +2,12 @@
 
 from reap import units
 from reap.analysis.records import LifetimeBin, Profile, Totals
+from reap.diagnosis import candidates
+from reap.experiment.records import Side
 from reap.records import Estimate
 from reap.report import wording
+from reap.report.records import Answer
+from reap.report.text import printable
 
 _FORMS = {"bytes": units.size, "share": units.percent, "count": units.count}
 
@@ -59,3 +63,24 @@ def lifetime_label(held: LifetimeBin) -> str:
     if held.low <= 0:
         return f"under {units.duration(held.high)}"
     return f"{units.duration(held.low)} to {units.duration(held.high)}"
+
+
+def share_value(answer: Answer) -> str:
+    """The sampled share of time of a program, or a dash."""
+    share = answer.profile.share if answer.profile else None
+    return units.percent(share.share.value) if share else units.UNKNOWN
+
+
+def best_side(answer: Answer) -> Side | None:
+    """The trusted allocator with the lowest CPU ratio."""
+    sides = answer.comparison.sides if answer.comparison else []
+    trusted = [side for side in sides if candidates.trusted(side)]
+    return min(trusted, key=lambda side: side.ratios["cpu"].ratio.value, default=None)
+
+
+def best_ratio(answer: Answer) -> str:
+    """That allocator's ratio with its interval, and its name; or a dash."""
+    side = best_side(answer)
+    if side is None:
+        return units.UNKNOWN
+    return f"{units.ratio_with_interval(side.ratios['cpu'].ratio)} {printable(side.allocator)}"

@@ -3,15 +3,18 @@
 The console decides on width and colour; these functions only print.
 """
 
+from rich import box
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
+from reap import units
 from reap.analysis.records import Profile
 from reap.diagnosis.records import Diagnosis
 from reap.experiment.records import Comparison
-from reap.report import terminal_comparison, terminal_profile
-from reap.report.records import Answer
+from reap.report import labels, terminal_comparison, terminal_profile
+from reap.report.records import Answer, Report
 from reap.report.text import printable
 
 _COLOURS = {
@@ -45,6 +48,22 @@ def render_diagnosis(console: Console, diagnosis: Diagnosis) -> None:
     if diagnosis.next_command:
         # Not wrapped: a command that is cut into lines cannot be pasted.
         console.print(Text(f"  {printable(diagnosis.next_command)}", style="bold"), soft_wrap=True)
+
+
+def render_overview(console: Console, report: Report) -> None:
+    """Print a line for each program: its verdict, its share of time, the lowest CPU ratio."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("program", overflow="fold")
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("in the allocator", justify="right")
+    table.add_column("lowest CPU ratio")
+    for answer in report.answers:
+        headline = answer.diagnosis.headline if answer.diagnosis else units.UNKNOWN
+        share, best = labels.share_value(answer), labels.best_ratio(answer)
+        table.add_row(
+            Text(printable(answer.title)), Text(headline, style=_COLOURS.get(headline, "")), share, Text(best)
+        )
+    console.print(table)
 
 
 def render_answer(console: Console, answer: Answer) -> None:

@@ -9,7 +9,7 @@ from reap.analysis.records import Process, Profile, Site, Totals
 from reap.diagnosis import candidates
 from reap.diagnosis.words import METRICS
 from reap.experiment.records import Comparison, Ratio, Side
-from reap.report import wording
+from reap.report import labels, wording
 from reap.report.labels import span, value
 from reap.report.records import Answer, Report
 from reap.report.text import printable
@@ -140,19 +140,14 @@ def _answer(answer: Answer, number: int) -> AnswerView:
 
 def _overview(answer: Answer) -> list[str]:
     """Share of time, the lowest CPU ratio of a trusted allocator, its memory, most bytes in use."""
-    profile, comparison = answer.profile, answer.comparison
-    share = profile.share if profile else None
-    cells = [units.percent(share.share.value) if share else units.UNKNOWN]
-    sides = [side for side in comparison.sides if candidates.trusted(side)] if comparison else []
-    best = min(sides, key=lambda side: side.ratios["cpu"].ratio.value, default=None)
-    if best is None:
-        cells += [units.UNKNOWN, units.UNKNOWN]
-    else:
-        memory = best.ratios.get("peak_resident")
-        cells.append(f"{units.ratio_with_interval(best.ratios['cpu'].ratio)} {printable(best.allocator)}")
-        cells.append(units.ratio(memory.ratio.value) if memory else units.UNKNOWN)
-    cells.append(value(profile.totals.max_bytes, "bytes") if profile else units.UNKNOWN)
-    return cells
+    best, profile = labels.best_side(answer), answer.profile
+    memory = best.ratios.get("peak_resident") if best else None
+    return [
+        labels.share_value(answer),
+        labels.best_ratio(answer),
+        units.ratio(memory.ratio.value) if memory else units.UNKNOWN,
+        value(profile.totals.max_bytes, "bytes") if profile else units.UNKNOWN,
+    ]
 
 
 def _tiles(profile: Profile) -> list[tuple[str, str, str]]:

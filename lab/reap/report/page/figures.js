@@ -65,16 +65,18 @@ const figures = (() => {
 
   const forest = (answer, metric, colours) => {
     const comparison = answer.comparison;
-    const sides = comparison.sides.filter((side) => side.ratios[metric]);
+    const whole = (held) => held && [held.low, held.value, held.high].every(Number.isFinite);
+    const sides = comparison.sides.filter((side) => whole(side.ratios[metric]?.ratio));
     const names = sides.map((side) => side.allocator);
     const ratios = sides.map((side) => side.ratios[metric]);
-    const noise = comparison.noise[metric];
+    const noise = whole(comparison.noise[metric]?.ratio) ? comparison.noise[metric] : undefined;
     const colour = { better: colours.blue, worse: colours.orange, "cannot tell": colours.grey };
     const spread = [...ratios, ...(noise ? [noise] : [])].flatMap((r) => [r.ratio.low, r.ratio.high]);
     const low = Math.min(1, ...spread);
     const high = Math.max(1, ...spread);
     const room = Math.max((high - low) * 0.08, 0.005);
-    const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 50, 100].find((s) => (high - low + 2 * room) / s <= 5) ?? 1000;
+    const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 50, 100].find((s) => (high - low + 2 * room) / s <= 5)
+      ?? (high - low) / 4;
     const whiskers = ratios.map((held, index) => ({
       type: "line",
       data: [[held.ratio.low, index], [held.ratio.high, index]],
@@ -198,7 +200,7 @@ const figures = (() => {
     // Tick marks of a binary scale fall on whole units.
     const top = Math.max(1, ...[...live, ...resident].map((point) => point.bytes));
     const unit = 1024 ** Math.floor(Math.log(top) / Math.log(1024));
-    const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((s) => top / unit / s <= 6) ?? 1000;
+    const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((s) => top / unit / s <= 6) ?? top / unit / 5;
     return {
       height: 340,
       option: {
