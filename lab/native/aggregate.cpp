@@ -27,7 +27,7 @@ class Aggregator {
     void read_counts();
     void handle(EventStream &stream, const Event &event);
     void allocated(size_t image, const Event &event, uint32_t thread, uint32_t clock, float weight);
-    void freed(size_t image, const Event &event, uint32_t thread, uint32_t clock, bool counted);
+    double freed(size_t image, const Event &event, uint32_t thread, uint32_t clock, bool counted);
     void take_out(size_t image, const Live &live);
     void image_ended(size_t image);
     SiteTotals &site(size_t image, uint32_t stack);
@@ -114,12 +114,13 @@ void Aggregator::take_out(size_t image, const Live &live) {
     out_.tree.remove(live.weight, size);
 }
 
-void Aggregator::freed(size_t image, const Event &event, uint32_t thread, uint32_t clock, bool counted) {
+// The weight of the block that was freed; 0 if it is not known.
+double Aggregator::freed(size_t image, const Event &event, uint32_t thread, uint32_t clock, bool counted) {
     LiveTable &table = states_[image].live;
     const Live *found = table.find(event.address);
     if (found == nullptr) {
         if (counted && event.address != 0) ++out_.unmatched_frees;
-        return;
+        return 0;
     }
     const Live live = *found;
     table.remove(found);
@@ -135,6 +136,7 @@ void Aggregator::freed(size_t image, const Event &event, uint32_t thread, uint32
     const size_t bin = std::min<size_t>(ns > 0 ? static_cast<size_t>(std::bit_width(ns)) - 1 : 0, kLifetimeBins - 1);
     out_.lifetime_objects[bin] += live.weight;
     out_.lifetime_bytes[bin] += live.weight * static_cast<double>(live.size);
+    return live.weight;
 }
 
 void Aggregator::latency(const Event &event, uint8_t call, double weight) {
@@ -186,10 +188,11 @@ void Aggregator::handle(EventStream &stream, const Event &event) {
         latency(event, event.call, weight);
         break;
     }
-    case What::SampleEnd:
-        freed(image, event, event.thread, static_cast<uint32_t>(event.clock), false);
-        if (event.duration > 0) latency(event, REAP_CALL_FREE, 1);
+    case What::SampleEnd: {
+        const double weight = freed(image, event, event.thread, static_cast<uint32_t>(event.clock), false);
+        if (event.duration > 0 && weight > 0) latency(event, REAP_CALL_FREE, weight);
         break;
+    }
     }
 }
 

@@ -117,8 +117,16 @@ std::vector<SourceFrame> Symbolizer::resolve(const std::string &path, uint64_t a
     }
     Dwarf_Addr bias = 0;
     Dwarf_Die *unit = dwfl_module_addrdie(file, address, &bias);
+    // Two steps: the first finds the innermost scope, but goes on to where an inlined function was written; the
+    // second goes out from it to where it was inlined.
     Dwarf_Die *scopes = nullptr;
-    const int count = unit != nullptr ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+    int count = unit != nullptr ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+    if (count > 0) {
+        Dwarf_Die *innermost = scopes;
+        scopes = nullptr;
+        count = dwarf_getscopes_die(innermost, &scopes);
+        std::free(innermost);
+    }
     for (int i = 0; i < count; ++i) {
         const int tag = dwarf_tag(&scopes[i]);
         if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;

@@ -62,9 +62,10 @@ class Period {
 
     // A sample has been taken this long after the one before it. `floor` bounds the mean from below.
     void sampled(uint64_t elapsed_ns, uint64_t floor) noexcept {
-        if (elapsed_ns < kTargetNs / 2 && bytes_ < kLargest) {
+        // Gaps are exponential: at the target both happen equally often (1 - exp(-1/4) = exp(-3/2)).
+        if (elapsed_ns < kTargetNs / 4 && bytes_ < kLargest) {
             bytes_ *= 2;
-        } else if (elapsed_ns > kTargetNs * 2 && bytes_ > kFirst) {
+        } else if (elapsed_ns > kTargetNs * 3 / 2 && bytes_ > kFirst) {
             bytes_ /= 2;
         }
         if (bytes_ < floor) bytes_ = floor;

@@ -1,5 +1,7 @@
 """What a reader of a profile must know before believing it."""
 
+from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
+
 import errno
 
 from reap import native

@@ -1,5 +1,7 @@
 """From a recording to a profile: what `reap show` says."""
 
+from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
+
 from typing import Literal
 
 from reap import native

@@ -24,6 +24,10 @@ _WRAPPER = re.compile(
 _LIBRARY = re.compile(r"^(std|__gnu_cxx|__gnu_debug|boost::container)::|^(void|.*\W)?(std|__gnu_cxx)::\w+<")
 
 
+_HEADERS = "/include/c++/"
+"""Where the C++ library's templates are: without linkage names their functions have no namespace."""
+
+
 def sites(stacks: Iterable[Stack], frames: Callable[[int, int], list[Frame]]) -> list[Site]:
     """Folds stacks whose innermost telling frame is the same function and line; largest in bytes first.
 
@@ -69,7 +73,7 @@ def telling(chain: list[Frame]) -> Frame:
         return ("", 0, "", "", 0, False)
     for frame in chain:
         function = frame[2].partition("(")[0]
-        if function and (_WRAPPER.search(function) or _LIBRARY.search(function)):
+        if function and (_WRAPPER.search(function) or _LIBRARY.search(function) or _HEADERS in frame[3]):
             continue
         return frame
     return chain[0]
