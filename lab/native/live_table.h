@@ -38,6 +38,8 @@ class LiveTable {
     static constexpr uint64_t kLowest = 16;
 
     [[nodiscard]] size_t size() const noexcept { return size_; }
+    // Memory that it holds.
+    [[nodiscard]] size_t bytes() const noexcept { return capacity() * (sizeof(uint64_t) + sizeof(Live)); }
 
     // The block at `address`; null if there is none. Valid until the next change.
     Live *find(uint64_t address) noexcept {

@@ -66,6 +66,7 @@ void create_trace(const std::string &path, const TraceOptions &options) {
     header.block_bytes = REAP_BLOCK_BYTES;
     header.depth = options.depth;
     header.clock = options.clock;
+    header.period_bytes = options.period_bytes;
     header.sampler = options.sampler;
     header.sampler_period_us = options.sampler_period_us;
     header.ticks_per_second = ticks_per_second(options.clock);

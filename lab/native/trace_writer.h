@@ -13,6 +13,7 @@ struct TraceOptions {
     uint32_t clock = REAP_CLOCK_MONOTONIC_NS;
     uint32_t sampler = REAP_SAMPLER_NONE;
     uint32_t sampler_period_us = 1000;
+    uint64_t period_bytes = 0; // mean gap between sampled allocations; 0: steered
 };
 
 // Creates an empty trace, private to the user; the file must not exist. Throws std::system_error.

@@ -121,6 +121,7 @@ void Image::enter(ThreadState &thread) noexcept {
     if (full_) {
         thread.budget = -1;
     } else {
+        thread.period = Period(trace_.period_bytes());
         thread.drawn = thread.random.gap(thread.period.bytes());
         thread.budget = thread.drawn;
         thread.mask = WatchList::kMask;

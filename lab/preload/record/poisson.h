@@ -58,10 +58,15 @@ class Period {
     static constexpr uint64_t kFirst = 4096;
     static constexpr uint64_t kLargest = UINT64_C(1) << 30;
 
+    Period() = default;
+    // A mean gap that never changes; 0 for one that is steered.
+    explicit constexpr Period(uint64_t fixed) noexcept : bytes_(fixed != 0 ? fixed : kFirst), steered_(fixed == 0) {}
+
     [[nodiscard]] uint64_t bytes() const noexcept { return bytes_; }
 
     // A sample has been taken this long after the one before it. `floor` bounds the mean from below.
     void sampled(uint64_t elapsed_ns, uint64_t floor) noexcept {
+        if (!steered_) return;
         // Gaps are exponential: at the target both happen equally often (1 - exp(-1/4) = exp(-3/2)).
         if (elapsed_ns < kTargetNs / 4 && bytes_ < kLargest) {
             bytes_ *= 2;
@@ -74,6 +79,7 @@ class Period {
   private:
     static constexpr uint64_t kTargetNs = 1'000'000;
     uint64_t bytes_ = kFirst;
+    bool steered_ = true;
 };
 
 } // namespace reap::preload

@@ -26,6 +26,7 @@ class TraceFile {
     [[nodiscard]] uint32_t depth() const noexcept { return header_->depth; }
     [[nodiscard]] uint32_t clock() const noexcept { return header_->clock; }
     [[nodiscard]] uint64_t ticks_per_second() const noexcept { return header_->ticks_per_second; }
+    [[nodiscard]] uint64_t period_bytes() const noexcept { return header_->period_bytes; }
     [[nodiscard]] uint32_t sampler() const noexcept { return header_->sampler; }
     [[nodiscard]] uint32_t sampler_period_us() const noexcept { return header_->sampler_period_us; }
 
