@@ -28,7 +28,9 @@ def verdict_word(ratio: Ratio) -> str:
 
 def trust(side: Side) -> str:
     """Whether the allocator was really used and the program did the same work, in a few words."""
-    words = ["verified" if side.verified else "NOT VERIFIED"]
+    if not side.verified:
+        return "NOT VERIFIED"
+    words = ["verified"]
     if not side.same_exit:
         words.append("OTHER EXIT STATUS")
     words.append(

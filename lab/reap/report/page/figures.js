@@ -130,7 +130,7 @@ const figures = (() => {
           min: Math.floor((low - room) / step) * step,
           max: Math.ceil((high + room) / step) * step,
           interval: step,
-          name: `ratio to ${format.shorten(comparison.baseline, 24)}; below 1 is less`,
+          name: `ratio to ${format.shorten(comparison.baseline, 14)}; below 1 is less`,
           nameLocation: "middle",
           nameGap: 26,
           axisLabel: { formatter: (value) => String(Number(value.toFixed(2))) },
