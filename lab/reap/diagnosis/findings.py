@@ -303,8 +303,8 @@ def _no_gain(facts: Facts) -> str:
     if ratio.ratio.high < 1:
         return f"{who} gain worth having: {nearest}, and so little may be gone with the next build."
     return (
-        f"{who} gain worth having: {nearest}, so that more than {units.percent(most)} less CPU time does not fit "
-        "the measurements."
+        f"{who} gain worth having: {nearest}, so that more than {units.percent(most)} less CPU time "
+        "does not fit the measurements."
     )
 
 
