@@ -13,6 +13,11 @@ BELOW_ONE = (
 
 CANNOT_TELL = "Cannot tell: the interval holds 1, so that the difference may be chance."
 
+DISTRUST = (
+    "(!) marks figures that are not to be trusted: the allocator was not in use, or the program "
+    "behaved differently."
+)
+
 NOISE = "Noise is the baseline against itself in the same rounds: what is within it is no difference."
 
 
