@@ -171,7 +171,7 @@ def wide_intervals(facts: Facts) -> Finding:
     if comparison.stopped_early:
         sentences.append("The budget ended before all rounds were run.")
     if facts.share:
-        sentences.append(f"{_capital(words.share(facts.share))}.")
+        sentences.append(f"{words.share(facts.share, 'The program')}.")
     needed = candidates.rounds_needed(least)
     step = (
         f"About {needed} rounds might settle it, if the machine stays as quiet as it was."
@@ -235,7 +235,7 @@ def no_gain(facts: Facts) -> Finding:
         sentences.append(
             f"Allocation is not the largest part of its work: {words.share(facts.share)}."
             if not facts.large_share
-            else f"{_capital(words.share(facts.share))}."
+            else f"{words.share(facts.share, 'The program')}."
         )
         step = "Look elsewhere first: a CPU profile of the whole program says where its time goes."
     else:
@@ -318,7 +318,7 @@ def _untrusted(facts: Facts) -> list[str]:
 
 def _time(facts: Facts) -> list[str]:
     """The share of time in the allocator, where it was sampled."""
-    return [f"{_capital(words.share(facts.share))}."] if facts.share else []
+    return [f"{words.share(facts.share, 'The program')}."] if facts.share else []
 
 
 def _origin(facts: Facts) -> list[str]:
@@ -329,4 +329,4 @@ def _origin(facts: Facts) -> list[str]:
 
 def _capital(text: str) -> str:
     """With a capital, unless the first word is a name (an allocator's)."""
-    return text[:1].upper() + text[1:] if text.startswith(("it ", "no ", "peak ")) else text
+    return text[:1].upper() + text[1:] if text.startswith(("no ", "peak ")) else text
