@@ -143,6 +143,9 @@ def test_comparison_does_not_hide_what_is_wrong() -> None:
     assert "tcmalloc: NOT VERIFIED" in shown
     assert "cc1 is linked so that it cannot be replaced" in shown
     assert "stopped early" in shown
+    assert "tcmalloc (!)" in shown
+    assert "(!) marks figures" in shown
+    assert "(!)" not in printed(render_comparison, PERL.comparison)
     assert "output varies by itself" not in shown
     bad = comparison_of(
         [side_of("x", 0.9, same_output=False, same_exit=False)], exit_code=3, notes=["A note."]

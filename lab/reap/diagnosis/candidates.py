@@ -42,18 +42,26 @@ def standing(side: Side, comparison: Comparison) -> Standing:
         return Standing.GAIN
     cpu = side.ratios["cpu"].ratio
     settled = cpu.low >= 1 - at.MAY_HIDE or (cpu.high < 1 and cpu.value > 1 - at.WORTH_IT)
-    return Standing.NONE if settled or _slower_elsewhere("cpu", side) else Standing.UNDECIDED
+    return Standing.NONE if settled or slower_elsewhere("cpu", side) else Standing.UNDECIDED
 
 
 def gain(side: Side, comparison: Comparison) -> Ratio | None:
     """The ratio in which this allocator is faster: proven, beyond noise, worth it. None where it is not."""
     for metric in TIMES:
         ratio = side.ratios.get(metric)
-        if ratio is None or not _sound(ratio) or _slower_elsewhere(metric, side):
+        if ratio is None or not _sound(ratio) or slower_elsewhere(metric, side):
             continue
         if ratio.ratio.high < noise_floor(comparison, metric) and ratio.ratio.value <= 1 - at.WORTH_IT:
             return ratio
     return None
+
+
+def slower_elsewhere(metric: str, side: Side) -> Ratio | None:
+    """The other kind of time, where it is proven worse by as much as would be a gain here."""
+    others = (side.ratios[name] for name in TIMES if name != metric and name in side.ratios)
+    return next(
+        (other for other in others if other.ratio.low > 1 and other.ratio.value >= 1 + at.WORTH_IT), None
+    )
 
 
 def noise_floor(comparison: Comparison, metric: str) -> float:
@@ -84,7 +92,7 @@ def saves_memory(side: Side, comparison: Comparison) -> bool:
         and memory.ratio.value <= 1 - at.MEMORY_WORTH_IT
         and memory.baseline - memory.value >= at.MEMORY_WORTH_BYTES
         and side.ratios["cpu"].ratio.high < 1 + at.WORTH_IT
-        and not _slower_elsewhere("cpu", side)
+        and not slower_elsewhere("cpu", side)
     )
 
 
@@ -126,12 +134,6 @@ def rounds_needed(side: Side) -> int | None:
 def _memory(side: Side) -> float:
     memory = side.ratios.get("peak_resident")
     return memory.ratio.value if memory else 1.0
-
-
-def _slower_elsewhere(metric: str, side: Side) -> bool:
-    """Whether the other kind of time is proven worse by as much as would be a gain here."""
-    others = (side.ratios[name].ratio for name in TIMES if name != metric and name in side.ratios)
-    return any(other.low > 1 and other.value >= 1 + at.WORTH_IT for other in others)
 
 
 def _sound(ratio: Ratio) -> bool:

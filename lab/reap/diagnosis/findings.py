@@ -24,15 +24,14 @@ class Finding:
 
 def nothing_measured(facts: Facts) -> Finding:
     """Neither sampled time nor an allocator that could be compared."""
-    reasons = (
-        [f"{side.allocator}: {why_not(side)}" for side in facts.comparison.sides] if facts.comparison else []
-    )
-    told = " No allocator could be compared (" + "; ".join(reasons) + ")." if reasons else ""
     return Finding(
         "cannot tell",
-        [f"Nothing was measured that could say whether allocation holds this program back.{told}"],
-        "See what this machine can measure with `reap doctor`, then run it again.",
-        commands.run(facts.command),
+        [
+            "Nothing was measured that could say whether allocation holds this program back.",
+            *_untrusted(facts),
+        ],
+        "See what this machine can measure, then run it again.",
+        "reap doctor",
     )
 
 
@@ -159,9 +158,12 @@ def wide_intervals(facts: Facts) -> Finding:
     comparison = facts.comparison
     assert comparison is not None  # noqa: S101 - the rule applies only then
     least = min(facts.undecided, key=lambda side: side.ratios["cpu"].ratio.low)
-    few = least.rounds < at.FEWEST_ROUNDS
     rounds = "round is" if least.rounds == 1 else "rounds are"
-    reason = f"{least.rounds} {rounds} too few for an interval" if few else "the interval is too wide"
+    reason = "the interval is too wide"
+    if least.rounds < at.FEWEST_ROUNDS:
+        reason = f"{least.rounds} {rounds} too few for an interval"
+    elif least.ratios["cpu"].ratio.high < 1:
+        reason = f"the gain is within the noise ({words.noise(comparison)})"
     sentences = [
         f"Whether another allocator would help cannot be said yet: {reason}.",
         f"So far, {words.effect(least, least.ratios['cpu'])}.",
@@ -169,7 +171,7 @@ def wide_intervals(facts: Facts) -> Finding:
     if comparison.stopped_early:
         sentences.append("The budget ended before all rounds were run.")
     if facts.share:
-        sentences.append(f"{_capital(words.share(facts.share))}.")
+        sentences.append(f"{words.share(facts.share, 'The program')}.")
     needed = candidates.rounds_needed(least)
     step = (
         f"About {needed} rounds might settle it, if the machine stays as quiet as it was."
@@ -177,6 +179,8 @@ def wide_intervals(facts: Facts) -> Finding:
         else f"More rounds alone will hardly settle it (over {at.MOST_ROUNDS}): quieten the machine, or give "
         "the program more work; `reap doctor` says what is noisy."
     )
+    if needed and comparison.stopped_early:
+        step += " They need a larger --budget."
     command = commands.compare(facts.command, facts.undecided, needed) if needed else "reap doctor"
     return Finding("cannot tell", [*sentences, *_origin(facts)], step, command)
 
@@ -231,7 +235,7 @@ def no_gain(facts: Facts) -> Finding:
         sentences.append(
             f"Allocation is not the largest part of its work: {words.share(facts.share)}."
             if not facts.large_share
-            else f"{_capital(words.share(facts.share))}."
+            else f"{words.share(facts.share, 'The program')}."
         )
         step = "Look elsewhere first: a CPU profile of the whole program says where its time goes."
     else:
@@ -255,13 +259,12 @@ def not_compared(facts: Facts) -> Finding:
         ]
     elif not facts.share.sees_kernel and not facts.large_share:
         sentences = [f"How much allocation matters is seen only in part: {words.share(facts.share)}."]
-    why = "No other allocator could be compared" if facts.comparison else "No other allocator was tried"
-    return Finding(
-        "cannot tell",
-        [*sentences, f"{why}, so that what would help is not known.", *_origin(facts)],
-        "Compare allocators on it.",
-        commands.compare(facts.command),
-    )
+    if facts.comparison:
+        tried, step, command = _untrusted(facts), "See which allocators this machine has.", "reap doctor"
+    else:
+        tried = ["No other allocator was tried, so that what would help is not known."]
+        step, command = "Compare allocators on it.", commands.compare(facts.command)
+    return Finding("cannot tell", [*sentences, *tried, *_origin(facts)], step, command)
 
 
 def why_not(side: Side) -> str:
@@ -292,17 +295,30 @@ def _no_gain(facts: Facts) -> str:
     names = words.listed([side.allocator for side in facts.compared])
     most = max(0.0, 1 - best.ratios["cpu"].ratio.low)
     who = f"{names} gives no" if one else f"None of {names} gives a"
-    nearest = "it" if one else best.allocator
-    effect = words.effect(best, best.ratios["cpu"]).removeprefix(best.allocator)
+    ratio = best.ratios["cpu"]
+    nearest = f"{'it' if one else best.allocator}{words.effect(best, ratio).removeprefix(best.allocator)}"
+    if slower := candidates.slower_elsewhere("cpu", best):
+        name = words.METRICS[slower.metric]
+        return f"{who} gain worth having: {nearest}, but {words.change_with_interval(slower.ratio)} {name}."
+    if ratio.ratio.high < 1:
+        return f"{who} gain worth having: {nearest}, and so little may be gone with the next build."
     return (
-        f"{who} gain worth having: {nearest}{effect}, so that more than {units.percent(most)} less "
-        "CPU time does not fit the measurements."
+        f"{who} gain worth having: {nearest}, so that more than {units.percent(most)} less CPU time "
+        "does not fit the measurements."
     )
+
+
+def _untrusted(facts: Facts) -> list[str]:
+    """Why no allocator could be compared, where some were tried."""
+    if facts.comparison is None or not facts.comparison.sides:
+        return []
+    reasons = "; ".join(f"{side.allocator}: {why_not(side)}" for side in facts.comparison.sides)
+    return [f"No other allocator could be compared ({reasons}), so that what would help is not known."]
 
 
 def _time(facts: Facts) -> list[str]:
     """The share of time in the allocator, where it was sampled."""
-    return [f"{_capital(words.share(facts.share))}."] if facts.share else []
+    return [f"{words.share(facts.share, 'The program')}."] if facts.share else []
 
 
 def _origin(facts: Facts) -> list[str]:
@@ -313,4 +329,4 @@ def _origin(facts: Facts) -> list[str]:
 
 def _capital(text: str) -> str:
     """With a capital, unless the first word is a name (an allocator's)."""
-    return text[:1].upper() + text[1:] if text.startswith(("it ", "no ", "peak ")) else text
+    return text[:1].upper() + text[1:] if text.startswith(("no ", "peak ")) else text

@@ -36,9 +36,9 @@ def _of_sampling(facts: Facts) -> list[Evidence]:
         return [
             Evidence(statement="The time executing in the allocator could not be sampled.", source="sampling")
         ]
-    said = words.share(share)
+    said = words.share(share, "The program")
     limit = "Its marginal cost is higher: call overhead and cache effects are not in it."
-    return [Evidence(statement=f"{said[0].upper()}{said[1:]}. {limit}", source="sampling")]
+    return [Evidence(statement=f"{said}. {limit}", source="sampling")]
 
 
 def _of_comparison(facts: Facts) -> list[Evidence]:

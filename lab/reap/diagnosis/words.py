@@ -55,12 +55,12 @@ def memory(side: Side) -> str:
     return f"peak memory is {change_with_interval(ratio.ratio)}: {sizes}"
 
 
-def share(measured: Share) -> str:
-    """The sampled share of time, named for what it is."""
+def share(measured: Share, who: str = "it") -> str:
+    """The sampled share of time, named for what it is; `who` is the subject of the sentence."""
     kernel = "" if measured.sees_kernel else "; time in the kernel could not be sampled"
     value, low, high = measured.share.value, measured.share.low, measured.share.high
     return (
-        f"it spent {units.percent(value)} of its CPU time executing in the allocator "
+        f"{who} spent {units.percent(value)} of its CPU time executing in the allocator "
         f"(95 % interval {units.percent_span(low, high)}, {units.whole(measured.samples)} samples{kernel})"
     )
 

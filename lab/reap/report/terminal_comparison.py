@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reap import units
+from reap.diagnosis import candidates
 from reap.diagnosis.words import METRICS
 from reap.experiment.records import Comparison, Ratio, Side
 from reap.report import wording
@@ -33,12 +34,19 @@ def render(console: Console, comparison: Comparison) -> None:
         if side.problem:
             console.print(Text(f"    {printable(side.problem)}", style="yellow"))
     console.print()
-    for line in (wording.BELOW_ONE, wording.CANNOT_TELL, wording.NOISE):
+    distrust = () if all(candidates.trusted(side) for side in comparison.sides) else (wording.DISTRUST,)
+    for line in (wording.BELOW_ONE, wording.CANNOT_TELL, wording.NOISE, *distrust):
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
     if comparison.exit_code:
         console.print(Text(f"  The program itself ended with status {comparison.exit_code}."))
     for note in comparison.notes:
         console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+
+
+def _name(side: Side) -> Text:
+    """The allocator's name, marked where its figures are not to be trusted (in a pipe too)."""
+    name = printable(side.allocator)
+    return Text(name) if candidates.trusted(side) else Text(f"{name} (!)", style="strike")
 
 
 def _metrics(comparison: Comparison) -> list[str]:
@@ -55,7 +63,7 @@ def _ratios(comparison: Comparison, metrics: tuple[str, ...]) -> Table:
         table.add_column(wording.metric_name(metric), overflow="fold", min_width=13)
     for side in comparison.sides:
         cells = [_ratio(side.ratios.get(metric)) for metric in metrics]
-        table.add_row(Text(printable(side.allocator), style="" if side.verified else "strike"), *cells)
+        table.add_row(_name(side), *cells)
     noise = [_ratio(comparison.noise.get(metric), noise=True) for metric in metrics]
     table.add_row(Text("(noise)", style="dim"), *noise, end_section=True)
     return table
@@ -85,7 +93,7 @@ def _values(comparison: Comparison) -> Table:
         table.add_row(Text(printable(comparison.baseline)), *_medians(first, baseline=True))
     for side in comparison.sides:
         if side.ratios:
-            table.add_row(Text(printable(side.allocator)), *_medians(side, baseline=False))
+            table.add_row(_name(side), *_medians(side, baseline=False))
     return table
 
 

@@ -9,26 +9,11 @@ from reap.analysis.records import Process, Profile, Site, Totals
 from reap.diagnosis import candidates
 from reap.diagnosis.words import METRICS
 from reap.experiment.records import Comparison, Ratio, Side
-from reap.report import labels, wording
+from reap.report import figures, labels, wording
+from reap.report.figures import Figure
 from reap.report.labels import span, value
 from reap.report.records import Answer, Report
 from reap.report.text import printable
-
-FOREST = ("cpu", "wall", "peak_resident", "minor_faults")
-"""The metrics that get a figure; the table has them all."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One figure: what it is of, in words for those who do not see it."""
-
-    kind: str
-    title: str
-    remark: str
-    summary: str
-    wide: bool = False
-    option: str = ""
-    """What the kind needs to know besides, such as the metric."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +110,8 @@ def _answer(answer: Answer, number: int) -> AnswerView:
         answer=answer,
         overview=_overview(answer),
         tiles=_tiles(profile) if profile else [],
-        forest=_forest(comparison) if comparison else [],
-        figures=_figures(profile) if profile else [],
+        forest=figures.forest(comparison) if comparison else [],
+        figures=figures.of_profile(profile) if profile else [],
         metrics=[wording.metric_name(metric) for metric in metrics],
         rows=[_row(side, metrics) for side in comparison.sides] if comparison else [],
         noise=[_cell(comparison.noise.get(metric)) for metric in metrics] if comparison else [],
@@ -174,76 +159,6 @@ def _metrics(comparison: Comparison) -> list[str]:
     present = {metric for side in comparison.sides for metric in side.ratios}
     known = [metric for metric in METRICS if metric in present]
     return known + sorted(present - set(known))
-
-
-def _forest(comparison: Comparison) -> list[Figure]:
-    baseline = printable(comparison.baseline)
-    return [
-        Figure(
-            kind="forest",
-            option=metric,
-            title=wording.metric_name(metric).capitalize() if metric != "cpu" else "CPU time",
-            remark="",
-            summary=f"{wording.metric_name(metric)} as a ratio to {baseline}: "
-            + "; ".join(
-                f"{printable(side.allocator)} {units.ratio_with_interval(side.ratios[metric].ratio)}"
-                for side in comparison.sides
-                if metric in side.ratios
-            ),
-        )
-        for metric in FOREST
-        if any(metric in side.ratios for side in comparison.sides)
-    ]
-
-
-def _figures(profile: Profile) -> list[Figure]:
-    estimated = "" if profile.depth == "full" else " Estimated from samples."
-    figures = []
-    if profile.live or profile.resident:
-        tops = [max((p.bytes for p in points), default=0.0) for points in (profile.live, profile.resident)]
-        figures.append(
-            Figure(
-                "memory",
-                "Live and resident memory over time",
-                "Live is what the program asked for and has not freed; resident is what the kernel holds for "
-                "it. Drag the handles below, or hold Ctrl and scroll, to zoom.",
-                f"live memory peaks at {units.size(tops[0])}, resident memory at {units.size(tops[1])}",
-                wide=True,
-            )
-        )
-    if profile.rates:
-        top = max(point.bytes for point in profile.rates)
-        summary = f"at most {units.count(top)} a second"
-        figures.append(Figure("rates", "Allocations per second", "", summary, wide=True))
-    if any(held.objects for held in profile.sizes):
-        most = max(profile.sizes, key=lambda held: held.objects)
-        figures.append(
-            Figure(
-                "sizes",
-                "Size distribution",
-                "Objects by size in bins of powers of two, on a log scale.",
-                f"most objects are of {most.low} to {most.high} bytes",
-            )
-        )
-    if any(held.objects for held in profile.lifetimes):
-        figures.append(
-            Figure(
-                "lifetimes",
-                "Lifetimes",
-                f"How long objects lived.{estimated}",
-                "objects by how long they lived",
-            )
-        )
-    if profile.sites:
-        figures.append(
-            Figure(
-                "sites",
-                "Top allocation sites",
-                f"Share of all, by where the program allocates.{estimated}",
-                "the sites with most bytes; the table below has them all",
-            )
-        )
-    return figures
 
 
 def _row(side: Side, metrics: list[str]) -> Row:

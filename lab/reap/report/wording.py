@@ -13,6 +13,11 @@ BELOW_ONE = (
 
 CANNOT_TELL = "Cannot tell: the interval holds 1, so that the difference may be chance."
 
+DISTRUST = (
+    "(!) marks figures that are not to be trusted: the allocator was not in use, or the program "
+    "behaved differently."
+)
+
 NOISE = "Noise is the baseline against itself in the same rounds: what is within it is no difference."
 
 
@@ -28,7 +33,9 @@ def verdict_word(ratio: Ratio) -> str:
 
 def trust(side: Side) -> str:
     """Whether the allocator was really used and the program did the same work, in a few words."""
-    words = ["verified" if side.verified else "NOT VERIFIED"]
+    if not side.verified:
+        return "NOT VERIFIED"
+    words = ["verified"]
     if not side.same_exit:
         words.append("OTHER EXIT STATUS")
     words.append(

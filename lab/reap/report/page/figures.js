@@ -67,7 +67,8 @@ const figures = (() => {
     const comparison = answer.comparison;
     const whole = (held) => held && [held.low, held.value, held.high].every(Number.isFinite);
     const sides = comparison.sides.filter((side) => whole(side.ratios[metric]?.ratio));
-    const names = sides.map((side) => side.allocator);
+    const trusted = (side) => side.verified && side.same_exit && side.same_output !== false && !side.problem;
+    const names = sides.map((side) => (trusted(side) ? side.allocator : `${format.shorten(side.allocator, 12)} (!)`));
     const ratios = sides.map((side) => side.ratios[metric]);
     const noise = whole(comparison.noise[metric]?.ratio) ? comparison.noise[metric] : undefined;
     const colour = { better: colours.blue, worse: colours.orange, "cannot tell": colours.grey };
@@ -130,7 +131,7 @@ const figures = (() => {
           min: Math.floor((low - room) / step) * step,
           max: Math.ceil((high + room) / step) * step,
           interval: step,
-          name: `ratio to ${format.shorten(comparison.baseline, 24)}; below 1 is less`,
+          name: `ratio to ${format.shorten(comparison.baseline, 14)}; below 1 is less`,
           nameLocation: "middle",
           nameGap: 26,
           axisLabel: { formatter: (value) => String(Number(value.toFixed(2))) },
