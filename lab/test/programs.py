@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -158,7 +159,9 @@ def reap_command() -> list[str]:
 def as_nobody(action: Callable[[], str]) -> str:
     """What `action` returns when run as an unprivileged user, in a process of its own."""
     receiving, sending = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork beside threads: the child uses none
+        child = os.fork()
     if child == 0:
         try:
             if os.geteuid() == 0:

@@ -1,11 +1,14 @@
 """The launcher: what it reports, what it passes on, and that it ends what it began."""
 
+import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -262,6 +265,61 @@ def test_an_interrupted_caller_ends_the_program(tmp_path):
         process.send_signal(signal.SIGINT)
         assert process.wait(10) != 0
     assert not alive(sleep)
+
+
+def test_an_interrupted_caller_ends_a_program_that_does_not_want_to(tmp_path):
+    sleep = marked_sleep()
+    code = UNTOUCHED.replace("capture=False", "capture=True")
+    script = f"trap '' INT TERM; touch {tmp_path}/ready; {sleep}; {sleep}"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "/bin/sh", "-c", script], stderr=subprocess.DEVNULL
+    ) as process:
+        wait_for(tmp_path / "ready")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) != 0
+    assert not alive(sleep)
+
+
+COUNTS_INTERRUPTS = """
+import signal, sys, time
+seen = []
+signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(40 + len(seen)))
+print("ready", flush=True)
+while not seen:
+    time.sleep(0.01)
+time.sleep(0.3)
+sys.exit(len(seen))
+"""
+
+
+def test_a_program_with_the_terminal_decides_on_ctrl_c():
+    """It sees Ctrl-C once, and we wait until it ends as it wants to."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork beside threads: the child executes at once
+        pid, terminal = pty.fork()
+    if pid == 0:
+        words = [sys.executable, "-c", UNTOUCHED, sys.executable, "-c", COUNTS_INTERRUPTS]
+        os.execv(sys.executable, words)  # noqa: S606
+    seen = b""
+    while b"ready" not in seen:
+        seen += os.read(terminal, 100)
+    os.write(terminal, b"\x03")
+    with contextlib.suppress(OSError):
+        while os.read(terminal, 100):
+            pass
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 1
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 1), (signal.SIGTERM, 40)])
+def test_a_program_with_our_streams_gets_what_is_sent_to_us(number, code):
+    words = [sys.executable, "-c", UNTOUCHED, sys.executable, "-c", COUNTS_INTERRUPTS]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True) as process:
+        process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait(10) == code
 
 
 @pytest.mark.parametrize("capture", [True, False])
