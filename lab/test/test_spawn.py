@@ -114,6 +114,13 @@ def test_peak_memory_is_within_1_mb_of_the_truth_whatever_our_own_size(kind, siz
     assert len(ballast) == 200 << 20
 
 
+def test_orphans_are_not_taken_for_the_program():
+    outcome = shell(f"(sh -c '{program('spin')}; exit 7' &) ; sleep 0.3; exit 3")
+    assert outcome.exit_code == 3
+    assert outcome.wall_ns >= 300e6
+    assert outcome.cpu_ns < 49e6
+
+
 def test_timeout_ends_a_tree_that_does_not_want_to():
     sleep = marked_sleep()
     outcome = shell(f"trap '' TERM; setsid {sleep} & {sleep} & {sleep}; {sleep}", timeout=0.2)
@@ -280,26 +287,13 @@ def test_an_interrupted_caller_ends_a_program_that_does_not_want_to(tmp_path):
     assert not alive(sleep)
 
 
-COUNTS_INTERRUPTS = """
-import signal, sys, time
-seen = []
-signal.signal(signal.SIGINT, lambda *_: seen.append(1))
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(40 + len(seen)))
-print("ready", flush=True)
-while not seen:
-    time.sleep(0.01)
-time.sleep(0.3)
-sys.exit(len(seen))
-"""
-
-
 def test_a_program_with_the_terminal_decides_on_ctrl_c():
     """It sees Ctrl-C once, and we wait until it ends as it wants to."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # fork beside threads: the child executes at once
         pid, terminal = pty.fork()
     if pid == 0:
-        words = [sys.executable, "-c", UNTOUCHED, sys.executable, "-c", COUNTS_INTERRUPTS]
+        words = [sys.executable, "-c", UNTOUCHED, program("counts_interrupts")]
         os.execv(sys.executable, words)  # noqa: S606
     seen = b""
     while b"ready" not in seen:
@@ -315,7 +309,7 @@ def test_a_program_with_the_terminal_decides_on_ctrl_c():
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 1), (signal.SIGTERM, 40)])
 def test_a_program_with_our_streams_gets_what_is_sent_to_us(number, code):
-    words = [sys.executable, "-c", UNTOUCHED, sys.executable, "-c", COUNTS_INTERRUPTS]
+    words = [sys.executable, "-c", UNTOUCHED, program("counts_interrupts")]
     with subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True) as process:
         process.stdout.readline()
         process.send_signal(number)

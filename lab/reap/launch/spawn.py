@@ -93,7 +93,8 @@ def _command(launch: Launch, scratch: Path, sink: Path) -> list[str]:
 
 def _spawn(command: Sequence[str], launch: Launch) -> bytes:
     receiving, sending = os.pipe()
-    with contextlib.closing(os.fdopen(receiving, "rb")) as answer:
+    signals = contextlib.nullcontext(_Signals()) if launch.capture else _passed_on()
+    with contextlib.closing(os.fdopen(receiving, "rb")) as answer, signals as passing:
         try:
             process = subprocess.Popen(
                 [command[0], "--result-fd", str(sending), *command[1:]],
@@ -105,9 +106,9 @@ def _spawn(command: Sequence[str], launch: Launch) -> bytes:
         finally:
             os.close(sending)
         try:
-            with contextlib.nullcontext() if launch.capture else _passing_on(process):
-                text = answer.read()
-                process.wait()
+            passing.to(process)
+            text = answer.read()
+            process.wait()
         except BaseException:
             _end(process)
             raise
@@ -119,21 +120,40 @@ def _spawn(command: Sequence[str], launch: Launch) -> bytes:
     return text
 
 
-@contextlib.contextmanager
-def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """While a program has the terminal, what is sent to us is meant for it: it decides what comes of it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # handlers belong to the main thread, and so does what they would protect from
-        return
+class _Signals:
+    """Signals on their way to a launcher; those that come before it is there wait for it."""
 
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        # A terminal's Ctrl-C goes to the whole foreground group: the program has it already.
-        if number != signal.SIGINT or not _in_foreground():
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._waiting: list[int] = []
+
+    def to(self, process: subprocess.Popen[bytes]) -> None:
+        """From now on, to this process."""
+        self._process = process
+        for number in self._waiting:
             process.send_signal(number)
 
-    before = {number: signal.signal(number, pass_on) for number in _PASSED_ON}
+    def pass_on(self, number: int, _frame: FrameType | None) -> None:
+        """Handles a signal of ours."""
+        # A terminal's Ctrl-C goes to the whole foreground group: the program has it already.
+        if number == signal.SIGINT and _in_foreground():
+            return
+        if self._process is None:
+            self._waiting.append(number)
+        else:
+            self._process.send_signal(number)
+
+
+@contextlib.contextmanager
+def _passed_on() -> Iterator[_Signals]:
+    """While a program has the terminal, what is sent to us is meant for it: it decides what comes of it."""
+    signals = _Signals()
+    if threading.current_thread() is not threading.main_thread():
+        yield signals  # handlers belong to the main thread, and so does what they would protect from
+        return
+    before = {number: signal.signal(number, signals.pass_on) for number in _PASSED_ON}
     try:
-        yield
+        yield signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
