@@ -20,7 +20,7 @@ class Aggregator {
   private:
     struct ImageState {
         LiveTable live;
-        uint32_t streams = 0; // still to be read
+        uint32_t streams = 0;              // still to be read
         std::vector<uint32_t> allocations; // by thread: how many so far
     };
 
@@ -43,7 +43,8 @@ class Aggregator {
     double ns_per_tick_ = 1;
 };
 
-Aggregator::Aggregator(BlockFile &file, const Definitions &definitions) : file_(file), definitions_(definitions) {
+Aggregator::Aggregator(BlockFile &file, const Definitions &definitions)
+    : file_(file), definitions_(definitions) {
     const reap_file_header &header = file.header();
     out_.depth = header.depth;
     out_.start_ticks = header.start_ticks;
@@ -74,7 +75,8 @@ SiteTotals &Aggregator::site(size_t image, uint32_t stack) {
         // A number that no frame has is damage; it must not make us allocate gigabytes.
         const uint32_t limit = definitions_.frame_limit(out_.images[image].image);
         if (stack >= limit) stack = 0;
-        if (stack >= sites.size()) sites.resize(std::min<size_t>(limit, std::max<size_t>(stack + 1, sites.size() * 2)));
+        if (stack >= sites.size())
+            sites.resize(std::min<size_t>(limit, std::max<size_t>(stack + 1, sites.size() * 2)));
     }
     SiteTotals &site = sites[stack];
     if (site.epoch < peak_epoch_) { // untouched since the last peak: what it had then is what it has now
@@ -133,14 +135,16 @@ double Aggregator::freed(size_t image, const Event &event, uint32_t thread, uint
 
     const uint64_t ticks = event.ticks > live.birth ? event.ticks - live.birth : 0;
     const auto ns = static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick_);
-    const size_t bin = std::min<size_t>(ns > 0 ? static_cast<size_t>(std::bit_width(ns)) - 1 : 0, kLifetimeBins - 1);
+    const size_t bin =
+        std::min<size_t>(ns > 0 ? static_cast<size_t>(std::bit_width(ns)) - 1 : 0, kLifetimeBins - 1);
     out_.lifetime_objects[bin] += live.weight;
     out_.lifetime_bytes[bin] += live.weight * static_cast<double>(live.size);
     return live.weight;
 }
 
 void Aggregator::latency(const Event &event, uint8_t call, double weight) {
-    out_.latencies[call].add(static_cast<uint64_t>(static_cast<double>(event.duration) * ns_per_tick_), weight);
+    out_.latencies[call].add(static_cast<uint64_t>(static_cast<double>(event.duration) * ns_per_tick_),
+                             weight);
 }
 
 void Aggregator::handle(EventStream &stream, const Event &event) {
@@ -279,6 +283,8 @@ Summary Aggregator::run() {
 
 } // namespace
 
-Summary aggregate(BlockFile &file, const Definitions &definitions) { return Aggregator(file, definitions).run(); }
+Summary aggregate(BlockFile &file, const Definitions &definitions) {
+    return Aggregator(file, definitions).run();
+}
 
 } // namespace reap::native

@@ -31,7 +31,9 @@ class EventStream {
     [[nodiscard]] bool empty() const noexcept { return first_ == batch_.size(); }
     [[nodiscard]] const Event &front() const noexcept { return batch_[first_]; }
     void pop() noexcept { ++first_; }
-    [[nodiscard]] std::span<const Event> waiting() const noexcept { return std::span(batch_).subspan(first_); }
+    [[nodiscard]] std::span<const Event> waiting() const noexcept {
+        return std::span(batch_).subspan(first_);
+    }
 
     // Decodes some more events; false when there are none. What makes no sense ends its block and counts as
     // damage. Events come in batches so that a reader can fetch the memory that they will need ahead of time.

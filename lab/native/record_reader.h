@@ -30,15 +30,17 @@ class RecordReader {
     }
 
     uint64_t varint() noexcept {
-        // Eight bytes at once and no branch on the length, which nobody could predict: the lowest clear top bit
-        // ends the number; then the groups of seven bits are pushed together in three steps.
+        // Eight bytes at once and no branch on the length, which nobody could predict: the lowest clear top
+        // bit ends the number; then the groups of seven bits are pushed together in three steps.
         uint64_t word;
         std::memcpy(&word, at_, sizeof word);
         const uint64_t ends = ~word & UINT64_C(0x8080808080808080);
-        if (ends == 0) [[unlikely]] return long_varint();
+        if (ends == 0) [[unlikely]]
+            return long_varint();
         const unsigned bits = static_cast<unsigned>(std::countr_zero(ends)) + 1;
         const unsigned char *next = at_ + bits / 8;
-        if (next > end_) [[unlikely]] return fail();
+        if (next > end_) [[unlikely]]
+            return fail();
         at_ = next;
         word &= ends ^ (ends - 1);
         word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;

@@ -14,7 +14,8 @@ class Timeline {
   public:
     static constexpr size_t kBins = 1024;
 
-    Timeline(uint64_t start, uint64_t first_width) : start_(start), width_(first_width > 0 ? first_width : 1) {}
+    Timeline(uint64_t start, uint64_t first_width)
+        : start_(start), width_(first_width > 0 ? first_width : 1) {}
 
     // The level at a moment; a bin keeps the highest. Moments come in order.
     void level(uint64_t ticks, double value) {
@@ -37,7 +38,9 @@ class Timeline {
     [[nodiscard]] uint64_t start() const noexcept { return start_; }
     [[nodiscard]] uint64_t width() const noexcept { return width_; }
     // Up to the last moment that was seen.
-    [[nodiscard]] std::vector<Bin> bins() const { return {bins_.begin(), bins_.begin() + static_cast<long>(used_)}; }
+    [[nodiscard]] std::vector<Bin> bins() const {
+        return {bins_.begin(), bins_.begin() + static_cast<long>(used_)};
+    }
 
   private:
     Bin &at(uint64_t ticks) {
@@ -163,7 +166,8 @@ struct InUse {
     }
 
   private:
-    // What one sample of this weight contributes to the variance of a count: (1 - p) / p^2 with p = 1 / weight.
+    // What one sample of this weight contributes to the variance of a count: (1 - p) / p^2 with p = 1 /
+    // weight.
     void vary(double weight, double size, double sign = 1) noexcept {
         const double variance = sign * (weight * weight - weight);
         objects_variance += variance;

@@ -1,4 +1,4 @@
-"""Types of the compiled module; its contracts stand in lab/native."""
+
 
 from typing import TypedDict
 
@@ -16,7 +16,7 @@ IMAGE_FORKED: int
 IMAGE_BYPASSED: int
 TRACE_ENV: str
 
-class BadTrace(ValueError): ...
+class BadTraceError(ValueError): ...
 
 class Header(TypedDict):
     depth: int

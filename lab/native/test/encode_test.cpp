@@ -15,7 +15,8 @@ std::vector<uint64_t> values() {
     std::vector<uint64_t> found = {0, UINT64_MAX};
     std::mt19937_64 random(1);
     for (unsigned bits = 1; bits < 64; ++bits) {
-        for (const uint64_t near : {uint64_t{1} << bits, (uint64_t{1} << bits) - 1, (uint64_t{1} << bits) + 1}) {
+        for (const uint64_t near :
+             {uint64_t{1} << bits, (uint64_t{1} << bits) - 1, (uint64_t{1} << bits) + 1}) {
             found.push_back(near);
         }
         found.push_back(random() >> bits);

@@ -212,7 +212,8 @@ void Image::define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcep
     end = format::put_varint(end, address);
     end = format::put_varint(end, parent);
     if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), sizeof body + 16)) {
-        definitions_.commit(RecordStream::put_long(out, REAP_TAG_FRAME, body, static_cast<size_t>(end - body)));
+        definitions_.commit(
+            RecordStream::put_long(out, REAP_TAG_FRAME, body, static_cast<size_t>(end - body)));
     }
 }
 
@@ -247,7 +248,8 @@ void Image::define_module(uint64_t address) noexcept {
     end = format::put_varint(end, found.dlfo_link_map->l_addr);
     end = format::put_string(end, name, length);
     if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), sizeof body + 16)) {
-        definitions_.commit(RecordStream::put_long(out, REAP_TAG_MODULE, body, static_cast<size_t>(end - body)));
+        definitions_.commit(
+            RecordStream::put_long(out, REAP_TAG_MODULE, body, static_cast<size_t>(end - body)));
     }
     __atomic_store_n(&module_count_, module_count_ + 1, __ATOMIC_RELEASE);
 }

@@ -31,7 +31,8 @@ class Image {
     // Room for an event of `thread`; null turns the thread off.
     uint8_t *begin_event(ThreadState &thread, size_t most = kMostHotBytes) noexcept;
 
-    // The number of the calling thread's stack; 0 when it cannot be known. New frames and modules are defined.
+    // The number of the calling thread's stack; 0 when it cannot be known. New frames and modules are
+    // defined.
     uint32_t intern_stack() noexcept;
 
     // The module that `address` lies in is defined, if the loader knows one. Safe in a signal handler.

@@ -60,7 +60,8 @@ class Period {
 
     Period() = default;
     // A mean gap that never changes; 0 for one that is steered.
-    explicit constexpr Period(uint64_t fixed) noexcept : bytes_(fixed != 0 ? fixed : kFirst), steered_(fixed == 0) {}
+    explicit constexpr Period(uint64_t fixed) noexcept
+        : bytes_(fixed != 0 ? fixed : kFirst), steered_(fixed == 0) {}
 
     [[nodiscard]] uint64_t bytes() const noexcept { return bytes_; }
 

@@ -32,7 +32,8 @@ void count_into(reap_counts &counts, reap_call call, size_t size, bool succeeded
 }
 
 // Runs `change` on the counters that this thread may use; none when nothing is recorded.
-template <class Change> void on_counts(ThreadState &thread, Change change) noexcept {
+template <class Change>
+void on_counts(ThreadState &thread, Change change) noexcept {
     if (thread.counts != nullptr) {
         change(*thread.counts);
     } else if (thread.phase == Phase::Ended && !image.full()) {
@@ -153,7 +154,8 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
     thread.events.commit(end);
 }
 
-void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment, void *pointer) noexcept {
+void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment,
+                       void *pointer) noexcept {
     const Inside inside(thread);
     const uint64_t after = image.now();
     const uint32_t stack = image.intern_stack();
@@ -166,7 +168,8 @@ void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t 
     out = format::put_varint(out, size);
     if (pointer != nullptr) out = thread.events.put_address(out, pointer);
     out = format::put_varint(out, stack);
-    if (tag == REAP_TAG_ALIGNED) out = format::put_varint(out, static_cast<uint64_t>(__builtin_ctzll(alignment)));
+    if (tag == REAP_TAG_ALIGNED)
+        out = format::put_varint(out, static_cast<uint64_t>(__builtin_ctzll(alignment)));
     thread.events.commit(out);
 }
 

@@ -1,4 +1,5 @@
-// Concern: gaps are exponential with the mean that the weights assume, and the steering settles at its target.
+// Concern: gaps are exponential with the mean that the weights assume, and the steering settles at its
+// target.
 #include "poisson.h"
 
 #include <cmath>

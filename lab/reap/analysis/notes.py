@@ -56,7 +56,9 @@ def _unfinished(header: native.Header) -> list[str]:
     if header["finished"]:
         return []
     if header["ended"]:
-        return ["Some process of the tree still ran when the recording was closed; what it did later is missing."]
+        return [
+            "Some process of the tree still ran when the recording was closed; what it did later is missing."
+        ]
     return ["The recording was not closed (reap was killed, or it still runs)."]
 
 
@@ -70,7 +72,11 @@ def _nothing(images: list[native.Image], whole: native.Totals) -> list[str]:
 
 def _bypassed(images: list[native.Image]) -> list[str]:
     names = sorted(
-        {image["executable"].rpartition("/")[2] for image in images if image.get("flags", 0) & native.IMAGE_BYPASSED}
+        {
+            image["executable"].rpartition("/")[2]
+            for image in images
+            if image.get("flags", 0) & native.IMAGE_BYPASSED
+        }
     )
     if not names:
         return []
@@ -82,9 +88,13 @@ def _bypassed(images: list[native.Image]) -> list[str]:
 
 def _sampling(seen: native.InstructionSamples, header: native.Header) -> list[str]:
     if seen["all"] == 0:
-        return ["No instruction pointer was sampled: the share of time in the allocator is unknown (`reap doctor`)."]
+        return [
+            "No instruction pointer was sampled: the share of time in the allocator is unknown (`reap doctor`)."
+        ]
     if seen["all"] < _ENOUGH_SAMPLES:
-        return [f"Only {seen['all']} instruction pointers were sampled: the run is too short for a sharp share."]
+        return [
+            f"Only {seen['all']} instruction pointers were sampled: the run is too short for a sharp share."
+        ]
     if header["sampler"] == native.SAMPLER_PERF and not header["sampler_kernel"]:
         return [
             "Time in the kernel could not be sampled: page faults and system calls of the allocator are not in "
@@ -112,5 +122,7 @@ def _oddities(whole: native.Totals) -> list[str]:
             "parent process, or past the recorder."
         )
     if whole["skipped"]:
-        said.append(f"{whole['skipped']} calls came from inside the recorder's own work and were only counted.")
+        said.append(
+            f"{whole['skipped']} calls came from inside the recorder's own work and were only counted."
+        )
     return said

@@ -94,7 +94,9 @@ def _lifetimes(recording: native.Recording, whole: native.Totals) -> list[Lifeti
         for low, high, objects, size in recording.lifetimes()
     ]
     if whole["immortal_objects"] > 0:
-        last = LifetimeBin(low=0.0, high=None, objects=whole["immortal_objects"], bytes=whole["immortal_bytes"])
+        last = LifetimeBin(
+            low=0.0, high=None, objects=whole["immortal_objects"], bytes=whole["immortal_bytes"]
+        )
         return [*freed, last]
     return freed
 

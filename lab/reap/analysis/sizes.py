@@ -20,7 +20,12 @@ def bins(counted: Iterable[tuple[int, int, int, int]]) -> list[SizeBin]:
     if not found:
         return []
     return [
-        SizeBin(low=_low(place), high=_high(place), objects=found.get(place, (0, 0))[0], bytes=found.get(place, (0, 0))[1])
+        SizeBin(
+            low=_low(place),
+            high=_high(place),
+            objects=found.get(place, (0, 0))[0],
+            bytes=found.get(place, (0, 0))[1],
+        )
         for place in range(min(found), max(found) + 1)
     ]
 

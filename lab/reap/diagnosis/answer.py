@@ -1,7 +1,6 @@
 """The whole answer for one program: recorded once, compared under several allocators, judged."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
