@@ -50,6 +50,7 @@ Owner Image::owner(const ThreadState &thread) const noexcept {
 Owner Image::process() const noexcept { return {pid_, 0, process_start_, number_, 0}; }
 
 void Image::start(uint32_t flags) noexcept {
+    pthread_key_create(&thread_end_key, thread_ended);
     const char *path = getenv(REAP_TRACE_ENV);
     if (path == nullptr || !trace_.open(path)) {
         state_ = State::Off;
@@ -62,7 +63,6 @@ void Image::start(uint32_t flags) noexcept {
     const Range bootstrap = bootstrap_range();
     WatchList::guard(bootstrap.begin, bootstrap.end); // blocks that free must not pass on
     if (!calls_reach_us()) flags |= REAP_IMAGE_BYPASSED;
-    pthread_key_create(&thread_end_key, thread_ended);
     pthread_atfork([] { image.before_fork(); }, [] { image.after_fork_in_parent(); },
                    [] { image.after_fork_in_child(); });
     define_self(flags);
@@ -108,11 +108,13 @@ void Image::enter(ThreadState &thread) noexcept {
             start(0);
         }
     }
+    // Any value but null makes the key's destructor run when the thread ends.
+    pthread_setspecific(thread_end_key, &thread);
     thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
     thread.tid = thread_id();
     if (state_ != State::Running || !give_counters(thread)) {
-        thread.phase = Phase::Off;
-        thread.budget = -1;
+        thread.counts = static_cast<reap_counts *>(map_private(sizeof(reap_counts))); // nobody reads them
+        turn_off(thread);
         return;
     }
     thread.phase = Phase::Recording;
@@ -126,8 +128,6 @@ void Image::enter(ThreadState &thread) noexcept {
         thread.budget = thread.drawn;
         thread.mask = WatchList::kMask;
     }
-    // Any value but null makes the key's destructor run when the thread ends.
-    pthread_setspecific(thread_end_key, &thread);
 }
 
 bool Image::give_counters(ThreadState &thread) noexcept {
@@ -148,12 +148,14 @@ bool Image::give_counters(ThreadState &thread) noexcept {
 }
 
 void Image::leave(ThreadState &thread) noexcept {
-    if (thread.phase != Phase::Recording) return;
+    const bool in_trace = thread.counts_block != nullptr;
+    if (!in_trace && thread.counts != nullptr) munmap(thread.counts, sizeof(reap_counts));
     thread.phase = Phase::Ended;
     thread.budget = -1;
     thread.mask = 0;
     thread.counts = nullptr;
     thread.events.close();
+    if (!in_trace) return;
     const LockGuard guard(idle_lock_);
     thread.counts_block->reserved = reinterpret_cast<uint64_t>(idle_counts_);
     idle_counts_ = thread.counts_block;
@@ -170,12 +172,20 @@ reap_counts *Image::leftover() noexcept {
 
 uint8_t *Image::begin_event(ThreadState &thread, size_t most) noexcept {
     uint8_t *out = thread.events.begin(trace_, REAP_BLOCK_EVENTS, owner(thread), most);
-    if (out == nullptr) {
-        thread.phase = Phase::Off;
+    if (out == nullptr) turn_off(thread);
+    return out;
+}
+
+void Image::turn_off(ThreadState &thread) noexcept {
+    thread.phase = Phase::Off;
+    if (thread.counts == nullptr) { // no memory either: every call takes the slow path, and works
         thread.budget = -1;
         thread.mask = 0;
+        return;
     }
-    return out;
+    // The fast paths go on counting. In triage the counters are still in the trace and stay exact.
+    thread.budget = INT64_MAX / 2;
+    thread.mask = WatchList::kMask;
 }
 
 uint64_t Image::period_floor() const noexcept {

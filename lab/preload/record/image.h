@@ -54,6 +54,7 @@ class Image {
 
   private:
     void start(uint32_t flags) noexcept;
+    static void turn_off(ThreadState &thread) noexcept;
     void define_self(uint32_t flags) noexcept;
     void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
     bool give_counters(ThreadState &thread) noexcept;

@@ -33,10 +33,8 @@ def _stopped(header: native.Header) -> list[str]:
         native.STOP_MAP: "there was no memory for a block",
     }.get(header["stop_reason"], "of an unknown reason")
     name = errno.errorcode.get(header["stop_errno"], str(header["stop_errno"]))
-    return [
-        f"Recording stopped before the program did: {why} ({name}; {header['stop_count']} times). "
-        "What is shown is what was recorded until then."
-    ]
+    stopped = f"Recording stopped before the program did: {why} ({name}; {header['stop_count']} times)."
+    return [f"{stopped} What is shown is what was recorded until then."]
 
 
 def _damage(damage: native.Damage) -> list[str]:
@@ -80,35 +78,28 @@ def _bypassed(images: list[native.Image]) -> list[str]:
     )
     if not names:
         return []
-    return [
-        f"{', '.join(names)}: the executable brings a malloc of its own, which no preload can get in front of; "
-        "its allocations are not in these figures."
-    ]
+    own = "the executable brings a malloc of its own, which no preload can get in front of"
+    return [f"{', '.join(names)}: {own}; its allocations are not in these figures."]
 
 
 def _sampling(seen: native.InstructionSamples, header: native.Header) -> list[str]:
     if seen["all"] == 0:
-        return [
-            "No instruction pointer was sampled: the share of time in the allocator is unknown (`reap doctor`)."
-        ]
+        return ["No instruction pointer was sampled: the share of time is unknown (see `reap doctor`)."]
     if seen["all"] < _ENOUGH_SAMPLES:
         return [
             f"Only {seen['all']} instruction pointers were sampled: the run is too short for a sharp share."
         ]
     if header["sampler"] == native.SAMPLER_PERF and not header["sampler_kernel"]:
-        return [
-            "Time in the kernel could not be sampled: page faults and system calls of the allocator are not in "
-            "its share (sudo sysctl kernel.perf_event_paranoid=1)."
-        ]
+        missing = "page faults and system calls of the allocator are not in its share"
+        mend = "sudo sysctl kernel.perf_event_paranoid=1"
+        return [f"Time in the kernel could not be sampled: {missing} ({mend})."]
     return []
 
 
 def _few(whole: native.Totals, depth: str) -> list[str]:
     if depth == "triage" and 0 < whole["samples"] < _ENOUGH_SAMPLES:
-        return [
-            f"Only {whole['samples']} allocations were sampled, so sites, lifetimes and peaks are rough; "
-            "--depth full counts them all."
-        ]
+        rough = f"Only {whole['samples']} allocations were sampled, so sites, lifetimes and peaks are rough"
+        return [f"{rough}; --depth full counts them all."]
     return []
 
 
@@ -118,8 +109,8 @@ def _oddities(whole: native.Totals) -> list[str]:
         said.append(f"{whole['failures']} allocations failed.")
     if whole["unmatched_frees"]:
         said.append(
-            f"{whole['unmatched_frees']} frees were of blocks that were handed out before the recording, in a "
-            "parent process, or past the recorder."
+            f"{whole['unmatched_frees']} frees were of blocks that the recorder never saw: handed out in a "
+            "parent process, before the recording, or past it."
         )
     if whole["skipped"]:
         said.append(

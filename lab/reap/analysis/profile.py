@@ -22,7 +22,7 @@ _MOST_SITES = 200
 
 
 def profile(recording: native.Recording, command: list[str]) -> Profile:
-    """Everything a recording says. `command` is what was recorded, where the recording itself does not tell."""
+    """Everything a recording says. `command` is what was run; empty: as it says itself."""
     header = recording.header()
     whole = recording.totals()
     images = recording.images()
