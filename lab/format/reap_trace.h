@@ -49,7 +49,7 @@ struct reap_file_header {
     uint64_t end_ticks;          /* the same at the end; 0 in a recording that was not finished */
     uint64_t end_monotonic_ns;
     uint64_t ticks_per_second; /* the creator's first estimate; start and end together tell it exactly */
-    uint64_t period_bytes;     /* mean gap between sampled allocations; 0: steered to about 1000 a second */
+    uint64_t period_bytes;     /* mean gap between sampled allocations; 0: steered to about 500 a second */
     uint32_t sampler;          /* enum reap_sampler: who samples instruction pointers */
     uint32_t sampler_period_us;
     uint32_t sampler_kernel; /* 1: time in the kernel is sampled, too */
