@@ -16,6 +16,7 @@
 
 #include "check_sampling.h"
 #include "options.h"
+#include "sampler.h"
 #include "supervisor.h"
 
 int main(int argc, char **argv) {
@@ -30,8 +31,13 @@ int main(int argc, char **argv) {
     if (options.check_sampling) return check_sampling(options.result_fd) ? 0 : 125;
     if (options.result_fd > STDERR_FILENO) fcntl(options.result_fd, F_SETFD, FD_CLOEXEC);
     static Result result;
-    class : public Observer {
-    } nobody;
-    supervise(options, nobody, result);
+    if (options.trace != nullptr) {
+        static Sampler sampler(options.trace);
+        supervise(options, sampler, result);
+    } else {
+        class : public Observer {
+        } nobody;
+        supervise(options, nobody, result);
+    }
     return write_result(options.result_fd, result) ? 0 : 125;
 }

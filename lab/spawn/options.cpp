@@ -12,7 +12,7 @@ namespace {
 constexpr const char *usage =
     "usage: reap-spawn [--program FILE] [--preload LIST] [--set NAME=VALUE]... [--unset NAME]...\n"
     "                  [--stdin FILE] [--capture] [--timeout-ms N] [--grace-ms N] [--result-fd N]\n"
-    "                  -- CMD [ARGUMENT]...\n"
+    "                  [--trace FILE] -- CMD [ARGUMENT]...\n"
     "       reap-spawn --check-sampling [--result-fd N]\n";
 
 bool refuse(const char *what, const char *which) {
@@ -111,6 +111,8 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
             variables.unset(value);
         } else if (std::strcmp(option, "--stdin") == 0) {
             options.input = value;
+        } else if (std::strcmp(option, "--trace") == 0) {
+            options.trace = value;
         } else if (std::strcmp(option, "--timeout-ms") == 0) {
             if (!parse_number(value, longest_ms, number)) return refuse("not a time in milliseconds", value);
             options.timeout_ns = number * 1'000'000;

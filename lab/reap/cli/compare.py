@@ -102,9 +102,9 @@ def compare(
     """
     reporting.refuse_existing(json_file, html_file, force=force)
     if resume:
-        folder = _resume(resume, list(command), _given(context))
+        folder = reopen("compare", resume, list(command), given(context))
     else:
-        folder = _create(list(command), output, Options(**options), force=force)
+        folder = create(list(command), output, Options(**options), force=force)
     with folder, Bar() as bar:
         comparison = comparing.compare(folder, Terminal(bar))
     return finish(comparison, folder.path, json_file, html_file, force=force)
@@ -124,6 +124,11 @@ def finish(
     reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
     reporting.say_written("the runs", folder)
     reporting.say_next(["reap", "record", "-o", f"{title}.reap", "--", *comparison.command])
+    return exit_code(comparison)
+
+
+def exit_code(comparison: Comparison) -> int:
+    """The program's own status, or 1 if an allocator changed what it does."""
     return ExitCode.FAILED if comparing.differs(comparison) else comparison.exit_code
 
 
@@ -145,7 +150,8 @@ def choose(text: str | None) -> tuple[list[Allocator], str]:
     return here, f"not installed: {names} ({catalog.install_command(each.package for each in missing)})"
 
 
-def _create(command: list[str], output: Path | None, options: Options, *, force: bool) -> Folder:
+def create(command: list[str], output: Path | None, options: Options, *, force: bool) -> Folder:
+    """A new experiment on a command line's program. Throws ReapError."""
     allocators, missing = choose(options.allocators)
     stdin = spooled()
     spec = specify(
@@ -165,12 +171,12 @@ def _create(command: list[str], output: Path | None, options: Options, *, force:
     return Folder.create(path, spec, stdin, force=force)
 
 
-def _resume(path: Path, command: list[str], given: set[str]) -> Folder:
+def reopen(verb: str, path: Path, command: list[str], given: set[str]) -> Folder:
     """A resumed experiment is what it was: options that would change it are refused, not passed over."""
     if given:
         raise ReapError(
             f"--resume goes on with the experiment as it began; it takes no {', '.join(sorted(given))}",
-            f"reap compare --resume {path}",
+            f"reap {verb} --resume {path}",
             ExitCode.USAGE,
         )
     folder = Folder.resume(path)
@@ -180,13 +186,13 @@ def _resume(path: Path, command: list[str], given: set[str]) -> Folder:
         where = folder.spec.directory
         raise ReapError(
             f"{path} is an experiment with another command: {shlex.join(program)} in {where}",
-            f"leave the command out: reap compare --resume {path}",
+            f"leave the command out: reap {verb} --resume {path}",
             ExitCode.USAGE,
         )
     return folder
 
 
-def _given(context: click.Context) -> set[str]:
+def given(context: click.Context) -> set[str]:
     """Options of the experiment that were written on the command line."""
     fixed = [field.name for field in fields(Options)] + ["output"]
     source = click.core.ParameterSource.COMMANDLINE

@@ -5,7 +5,7 @@ from typing import Literal
 from reap.records import Record
 
 
-class Evidence(Record):
+class Evidence(Record, frozen=True, kw_only=True):
     """One measured fact behind the verdict."""
 
     statement: str
@@ -13,7 +13,7 @@ class Evidence(Record):
     source: Literal["recording", "comparison", "sampling", "machine"]
 
 
-class Diagnosis(Record):
+class Diagnosis(Record, frozen=True, kw_only=True):
     """What holds a program back, as far as memory allocation goes."""
 
     headline: Literal[

@@ -10,7 +10,7 @@ SCHEMA = 1
 """Raised when a field changes its meaning; new fields do not raise it."""
 
 
-class Answer(Record):
+class Answer(Record, frozen=True, kw_only=True):
     """All that is known of one program. Parts that were not asked for are None."""
 
     title: str
@@ -20,7 +20,7 @@ class Answer(Record):
     diagnosis: Diagnosis | None = None
 
 
-class Report(Record):
+class Report(Record, frozen=True, kw_only=True):
     """One file's worth: answers for one or more programs. This is what `--json` writes."""
 
     schema: int = SCHEMA

@@ -1,0 +1,50 @@
+# The doors. `make demo` and `make test` work on a bare machine that has git, make and python3.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo install test test-more test-long bench lint format clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: ## install what is missing, build, and measure perl, gcc and sed
+	@setup/bootstrap demo
+	@setup/install
+	.venv/bin/reap demo
+
+install: ## the same without the measuring: afterwards the command is .venv/bin/reap
+	@setup/bootstrap demo
+	@setup/install
+
+test: ## all tests, room by room (under 20 minutes on two cores)
+	@setup/bootstrap test
+	@setup/install
+	@setup/rooms test
+
+test-more: ## what takes longer: clang, memcheck, coverage, fuzzing (under 45 minutes)
+	@setup/bootstrap more
+	@setup/install
+	@setup/rooms more
+
+test-long: ## the tests that take minutes each
+	@setup/bootstrap more
+	@setup/install
+	@setup/rooms long
+
+bench: ## the figures that the documents quote, made again
+	@setup/bootstrap bench
+	@setup/install
+	@for bench in lab/bench/*.py; do echo "$$bench"; .venv/bin/python "$$bench" || exit 1; done
+
+lint: ## the first room of `make test` alone
+	@setup/bootstrap test
+	@setup/install
+	@setup/rooms lint
+
+format: ## rewrite the sources as clang-format and ruff want them
+	@setup/bootstrap test
+	.venv/bin/ruff check --fix --exit-zero .
+	.venv/bin/ruff format .
+	git ls-files '*.h' '*.cpp' '*.c' | xargs --no-run-if-empty .venv/bin/clang-format -i
+
+clean: ## remove what was built; `rm -r .venv` as well, to begin from nothing
+	rm -rf build dist .venv/.reap.stamp .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,65 @@
+// How the writers of a trace put numbers into a block. Knows `reap_trace.h` alone; needs no runtime.
+//
+// SPDX-License-Identifier: MIT
+#ifndef REAP_ENCODE_H
+#define REAP_ENCODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "reap_trace.h"
+
+namespace reap::format {
+
+// The longest varint of 64 bits.
+inline constexpr size_t kMaxVarint = 10;
+
+// Writes `value` as LEB128 at `out`; returns the byte behind it.
+inline uint8_t *put_varint(uint8_t *out, uint64_t value) noexcept {
+    while (value >= 0x80) {
+        *out++ = static_cast<uint8_t>(value | 0x80);
+        value >>= 7;
+    }
+    *out++ = static_cast<uint8_t>(value);
+    return out;
+}
+
+// Writes a length and that many bytes.
+inline uint8_t *put_string(uint8_t *out, const char *text, size_t length) noexcept {
+    out = put_varint(out, length);
+    memcpy(out, text, length);
+    return out + length;
+}
+
+// Folds the step from one address to another so that multiples of 16 become small numbers.
+inline uint64_t fold_address(uint64_t from, uint64_t to) noexcept {
+    const bool down = to < from;
+    const uint64_t distance = down ? from - to : to - from;
+    return ((distance >> 4 | (distance & 15) << 53) << 1) | (down ? 1 : 0);
+}
+
+// The inverse of fold_address. Addresses of user space stay below 2^57, so no bit is lost.
+inline uint64_t unfold_address(uint64_t from, uint64_t folded) noexcept {
+    const uint64_t magnitude = folded >> 1;
+    const uint64_t distance = (magnitude & ((UINT64_C(1) << 53) - 1)) << 4 | magnitude >> 53;
+    return (folded & 1) != 0 ? from - distance : from + distance;
+}
+
+// The first byte of a hot record.
+inline uint8_t hot_tag(reap_tag tag, reap_call call) noexcept {
+    return static_cast<uint8_t>(static_cast<unsigned>(tag) | static_cast<unsigned>(call) << 4);
+}
+
+// The bin of `reap_counts::large_*` for a size of REAP_EXACT_SIZES or more: four bins an octave.
+inline unsigned large_bin(uint64_t size) noexcept {
+    const unsigned top = 63u - static_cast<unsigned>(__builtin_clzll(size));
+    return (top - 12u) * 4u + static_cast<unsigned>(size >> (top - 2) & 3);
+}
+
+// The smallest size in a bin: the inverse of large_bin.
+inline uint64_t large_bin_low(unsigned bin) noexcept { return (UINT64_C(4) + bin % 4) << (bin / 4 + 10); }
+
+} // namespace reap::format
+
+#endif

@@ -1,0 +1,307 @@
+// The module reap.native: what Python sees of the code in this folder. Aggregates only; never an object an
+// event.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "aggregate.h"
+#include "outside.h"
+#include "reap_encode.h"
+#include "symbols.h"
+#include "trace_writer.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace reap::native;
+
+namespace {
+
+// Names from a measured program may hold any bytes; what is not UTF-8 is shown with replacement characters.
+nb::object text(const std::string &raw) {
+    return nb::steal(PyUnicode_DecodeUTF8(raw.data(), static_cast<Py_ssize_t>(raw.size()), "replace"));
+}
+
+nb::dict in_use(const InUse &use) {
+    nb::dict out;
+    out["max_objects"] = use.max_objects;
+    out["max_objects_variance"] = use.max_objects_variance;
+    out["max_bytes"] = use.max_bytes;
+    out["max_bytes_variance"] = use.max_bytes_variance;
+    return out;
+}
+
+nb::dict damage_of(const Damage &damage) {
+    nb::dict out;
+    out["empty"] = damage.empty;
+    out["foreign"] = damage.foreign;
+    out["corrupt"] = damage.corrupt;
+    out["truncated"] = damage.truncated;
+    out["malformed"] = damage.malformed;
+    return out;
+}
+
+// A trace that has been read. Everything is computed on construction; the attributes are plain data.
+class Recording {
+  public:
+    Recording(const std::string &path, const std::string &recorder)
+        : file_(path), definitions_(file_), summary_(reap::native::aggregate(file_, definitions_)),
+          outside_(read_outside(file_, definitions_, symbols_, recorder)) {}
+
+    nb::dict header() const {
+        const reap_file_header &header = file_.header();
+        nb::dict out;
+        out["depth"] = header.depth;
+        out["start_unix_ns"] = header.start_unix_ns;
+        out["sampler"] = header.sampler;
+        out["sampler_period_us"] = header.sampler_period_us;
+        out["sampler_kernel"] = header.sampler_kernel != 0;
+        out["finished"] = header.finished != 0;
+        out["stop_reason"] = header.stop_reason;
+        out["stop_errno"] = header.stop_errno;
+        out["stop_count"] = header.stop_count;
+        out["ended"] = header.end_ticks != 0;
+        out["seconds"] =
+            header.end_ticks > header.start_ticks ? seconds(header.end_ticks) : seconds(summary_.last_ticks);
+        return out;
+    }
+
+    nb::dict damage() { return damage_of(file_.damage()); }
+
+    nb::list images() const {
+        nb::list out;
+        for (const ImageTotals &totals : summary_.images) {
+            nb::dict image = in_use(totals.use);
+            image["image"] = totals.image;
+            image["objects"] = totals.objects;
+            image["bytes"] = totals.bytes;
+            image["frees"] = totals.frees;
+            const int64_t place = definitions_.find(totals.image);
+            if (place >= 0) {
+                const ImageInfo &info = definitions_.images()[static_cast<size_t>(place)];
+                image["pid"] = info.pid;
+                image["ppid"] = info.ppid;
+                image["parent"] = info.parent;
+                image["flags"] = info.flags;
+                image["executable"] = text(info.executable);
+                image["provider"] = text(info.provider);
+                nb::list command;
+                for (const std::string &word : info.command) command.append(text(word));
+                image["command"] = command;
+            }
+            out.append(image);
+        }
+        return out;
+    }
+
+    nb::dict totals() const {
+        nb::dict out = in_use(summary_.tree);
+        out["frees"] = summary_.frees;
+        out["failures"] = summary_.failures;
+        out["skipped"] = summary_.skipped;
+        out["unmatched_frees"] = summary_.unmatched_frees;
+        out["events"] = summary_.events;
+        out["samples"] = summary_.samples;
+        out["weight"] = summary_.weight;
+        out["weight_squares"] = summary_.weight_squares;
+        out["temporary"] = summary_.temporary;
+        out["immortal_objects"] = summary_.immortal_objects;
+        out["immortal_bytes"] = summary_.immortal_bytes;
+        nb::list calls;
+        for (const uint64_t count : summary_.calls) calls.append(count);
+        out["calls"] = calls;
+        return out;
+    }
+
+    // (low, high, objects, bytes) for every size or bin that occurred.
+    nb::list sizes() const {
+        nb::list out;
+        for (uint64_t size = 0; size < REAP_EXACT_SIZES; ++size) {
+            const uint64_t objects = summary_.by_size[size];
+            if (objects > 0) out.append(nb::make_tuple(size, size, objects, objects * size));
+        }
+        for (unsigned bin = 0; bin < REAP_LARGE_BINS; ++bin) {
+            const uint64_t objects = summary_.large_objects[bin];
+            if (objects == 0) continue;
+            const uint64_t low = reap::format::large_bin_low(bin);
+            const uint64_t high =
+                bin + 1 < REAP_LARGE_BINS ? reap::format::large_bin_low(bin + 1) - 1 : UINT64_MAX;
+            out.append(nb::make_tuple(low, high, objects, summary_.large_bytes[bin]));
+        }
+        return out;
+    }
+
+    // (low seconds, high seconds, objects, bytes) of objects that were freed.
+    nb::list lifetimes() const {
+        nb::list out;
+        for (size_t bin = 0; bin < kLifetimeBins; ++bin) {
+            if (summary_.lifetime_objects[bin] == 0) continue;
+            const double low = bin == 0 ? 0.0 : static_cast<double>(UINT64_C(1) << bin) * 1e-9;
+            const double high = static_cast<double>(UINT64_C(2) << bin) * 1e-9;
+            out.append(
+                nb::make_tuple(low, high, summary_.lifetime_objects[bin], summary_.lifetime_bytes[bin]));
+        }
+        return out;
+    }
+
+    // (seconds, highest live bytes, allocations) by bin; the width of a bin in seconds comes first.
+    nb::tuple timeline() const {
+        nb::list out;
+        const Timeline &live = summary_.live;
+        double level = 0;
+        size_t place = 0;
+        for (const Timeline::Bin &bin : live.bins()) {
+            const double at = seconds(live.start() + place++ * live.width());
+            out.append(nb::make_tuple(at, bin.seen ? bin.high : level, bin.sum));
+            if (bin.seen) level = bin.last;
+        }
+        return nb::make_tuple(static_cast<double>(live.width()) / summary_.ticks_per_second, out);
+    }
+
+    nb::list resident() const {
+        nb::list out;
+        for (const ResidentPoint &point : outside_.resident) {
+            out.append(nb::make_tuple(seconds(point.ticks), point.bytes));
+        }
+        return out;
+    }
+
+    nb::dict instruction_samples() const {
+        const SampleTotals &samples = outside_.samples;
+        nb::dict out;
+        out["all"] = samples.all;
+        out["inside"] = samples.inside;
+        out["kernel_inside"] = samples.kernel_inside;
+        out["kernel"] = samples.kernel;
+        out["recorder"] = samples.recorder;
+        out["unknown"] = samples.unknown;
+        return out;
+    }
+
+    // (call, samples, p50, p90, p99, p99.9) in nanoseconds.
+    nb::list latencies() const {
+        nb::list out;
+        for (const auto &[call, histogram] : summary_.latencies) {
+            out.append(nb::make_tuple(call, histogram.samples(), histogram.quantile(0.5),
+                                      histogram.quantile(0.9), histogram.quantile(0.99),
+                                      histogram.quantile(0.999)));
+        }
+        return out;
+    }
+
+    // (image, stack, objects, bytes, temporary, live at peak) for the `most` stacks with the most bytes.
+    nb::list stacks(size_t most) const {
+        struct Row {
+            uint32_t image;
+            uint32_t stack;
+            const SiteTotals *totals;
+        };
+        std::vector<Row> rows;
+        for (const ImageTotals &image : summary_.images) {
+            for (uint32_t stack = 0; stack < image.sites.size(); ++stack) {
+                if (image.sites[stack].objects > 0) rows.push_back({image.image, stack, &image.sites[stack]});
+            }
+        }
+        std::stable_sort(rows.begin(), rows.end(),
+                         [](const Row &a, const Row &b) { return a.totals->bytes > b.totals->bytes; });
+        if (rows.size() > most) rows.resize(most);
+        nb::list out;
+        for (const Row &row : rows) {
+            out.append(nb::make_tuple(row.image, row.stack, row.totals->objects, row.totals->bytes,
+                                      row.totals->temporary, row.totals->at_peak));
+        }
+        return out;
+    }
+
+    // The frames of a stack, innermost first: (module path, address in the file, function, source file, line,
+    // inlined). The path is empty where no module is known; the address is then the process's own.
+    nb::list frames(uint32_t image, uint32_t stack) {
+        nb::list out;
+        for (size_t depth = 0; depth < 512 && stack != 0; ++depth) {
+            const Frame *frame = definitions_.frame(image, stack);
+            if (frame == nullptr) break;
+            const uint64_t call = frame->address - 1; // inside the call instruction, not behind it
+            if (const Module *module = definitions_.module(image, call)) {
+                const uint64_t address = call - module->bias;
+                for (const SourceFrame &source : symbols_.resolve(module->path, address)) {
+                    out.append(nb::make_tuple(text(module->path), address, text(source.function),
+                                              text(source.file), source.line, source.inlined));
+                }
+            } else {
+                out.append(nb::make_tuple("", call, "", "", 0, false));
+            }
+            stack = frame->parent;
+        }
+        return out;
+    }
+
+  private:
+    [[nodiscard]] double seconds(uint64_t ticks) const {
+        return ticks > summary_.start_ticks
+                   ? static_cast<double>(ticks - summary_.start_ticks) / summary_.ticks_per_second
+                   : 0.0;
+    }
+
+    BlockFile file_;
+    Definitions definitions_;
+    Symbolizer symbols_;
+    Summary summary_;
+    Outside outside_;
+};
+
+} // namespace
+
+NB_MODULE(native, m) {
+    m.doc() = "Traces: made, closed and read by compiled code.";
+
+    nb::exception<BadTrace>(m, "BadTraceError", PyExc_ValueError);
+    nb::register_exception_translator([](const std::exception_ptr &pointer, void *) {
+        try {
+            std::rethrow_exception(pointer);
+        } catch (const std::system_error &error) {
+            errno = error.code().value();
+            PyErr_SetFromErrno(PyExc_OSError);
+        }
+    });
+
+    m.attr("TRIAGE") = static_cast<int>(REAP_DEPTH_TRIAGE);
+    m.attr("FULL") = static_cast<int>(REAP_DEPTH_FULL);
+    m.attr("TSC") = static_cast<int>(REAP_CLOCK_TSC);
+    m.attr("MONOTONIC_NS") = static_cast<int>(REAP_CLOCK_MONOTONIC_NS);
+    m.attr("SAMPLER_NONE") = static_cast<int>(REAP_SAMPLER_NONE);
+    m.attr("SAMPLER_PERF") = static_cast<int>(REAP_SAMPLER_PERF);
+    m.attr("SAMPLER_TIMER") = static_cast<int>(REAP_SAMPLER_TIMER);
+    m.attr("STOP_NO_SPACE") = static_cast<int>(REAP_STOP_NO_SPACE);
+    m.attr("STOP_OPEN") = static_cast<int>(REAP_STOP_OPEN);
+    m.attr("STOP_MAP") = static_cast<int>(REAP_STOP_MAP);
+    m.attr("IMAGE_FORKED") = static_cast<int>(REAP_IMAGE_FORKED);
+    m.attr("IMAGE_BYPASSED") = static_cast<int>(REAP_IMAGE_BYPASSED);
+    m.attr("TRACE_ENV") = REAP_TRACE_ENV;
+
+    m.def(
+        "create_trace",
+        [](const std::string &path, uint32_t depth, uint32_t clock, uint32_t sampler, uint32_t period_us) {
+            create_trace(path, {depth, clock, sampler, period_us});
+        },
+        "path"_a, "depth"_a, "clock"_a, "sampler"_a, "sampler_period_us"_a,
+        "Make an empty trace, private to the user. Raises OSError; the file must not exist.");
+    m.def("finish_trace", &finish_trace, "path"_a,
+          "Seal the blocks of ended processes; returns how many blocks of running ones stay open.");
+
+    nb::class_<Recording>(m, "Recording", "A trace, read and boiled down. Raises BadTrace or OSError.")
+        .def(nb::init<const std::string &, const std::string &>(), "path"_a, "recorder"_a)
+        .def("header", &Recording::header)
+        .def("damage", &Recording::damage)
+        .def("images", &Recording::images)
+        .def("totals", &Recording::totals)
+        .def("sizes", &Recording::sizes)
+        .def("lifetimes", &Recording::lifetimes)
+        .def("timeline", &Recording::timeline)
+        .def("resident", &Recording::resident)
+        .def("instruction_samples", &Recording::instruction_samples)
+        .def("latencies", &Recording::latencies)
+        .def("stacks", &Recording::stacks, "most"_a)
+        .def("frames", &Recording::frames, "image"_a, "stack"_a);
+}

@@ -1,0 +1,73 @@
+// A trace as a table of blocks. Trusts nothing in the file.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "reap_trace.h"
+
+namespace reap::native {
+
+// The file is no trace, or of a version that this reader does not know. The message is for the user.
+class BadTrace : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+// A file descriptor with an owner.
+class Descriptor {
+  public:
+    explicit Descriptor(int descriptor) noexcept : descriptor_(descriptor) {}
+    ~Descriptor();
+    Descriptor(const Descriptor &) = delete;
+    Descriptor &operator=(const Descriptor &) = delete;
+    [[nodiscard]] int get() const noexcept { return descriptor_; }
+
+  private:
+    int descriptor_;
+};
+
+struct BlockInfo {
+    uint64_t index; // in blocks from the start of the file
+    reap_block_header head;
+};
+
+// What was wrong with a file, in numbers.
+struct Damage {
+    uint64_t empty = 0;     // reserved and never used: a process died, or the disk was full, right then
+    uint64_t foreign = 0;   // no block where one should be
+    uint64_t corrupt = 0;   // the checksum of a sealed block does not hold
+    uint64_t truncated = 0; // the file ends inside a block
+    uint64_t malformed = 0; // records that make no sense; the rest of their block is passed over
+};
+
+class BlockFile {
+  public:
+    // Opens a trace and reads the heads of its blocks (64 bytes each). Throws std::system_error when it
+    // cannot be read and BadTrace when it is no trace.
+    explicit BlockFile(const std::string &path);
+
+    [[nodiscard]] const reap_file_header &header() const noexcept { return header_; }
+    [[nodiscard]] const std::vector<BlockInfo> &blocks() const noexcept { return blocks_; }
+    [[nodiscard]] Damage &damage() noexcept { return damage_; }
+    [[nodiscard]] const std::string &path() const noexcept { return path_; }
+
+    // Reads the committed payload of a block into `out`, which is a little longer in memory than its size()
+    // so that a RecordReader may look behind the end. False, and counted as damage, when a sealed block's
+    // checksum does not hold or the file is shorter than that.
+    bool payload(const BlockInfo &block, std::vector<unsigned char> &out);
+
+  private:
+    [[nodiscard]] size_t read_at(void *out, size_t length, uint64_t offset) const;
+
+    std::string path_;
+    Descriptor file_;
+    reap_file_header header_{};
+    std::vector<BlockInfo> blocks_;
+    Damage damage_;
+};
+
+} // namespace reap::native

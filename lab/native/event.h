@@ -1,0 +1,31 @@
+// What happened, one event at a time, in either depth.
+#pragma once
+
+#include <cstdint>
+
+namespace reap::native {
+
+enum class What : uint8_t {
+    Alloc,     // full depth: a block was handed out
+    Free,      // full depth: a block was given back
+    Failed,    // full depth: null was returned
+    Sample,    // triage: a block that was drawn as a sample was handed out
+    SampleEnd, // triage: such a block was given back
+};
+
+struct Event {
+    What what = What::Alloc;
+    uint8_t call = 0;        // enum reap_call
+    bool by_realloc = false; // one half of a realloc: the free of the old block, or the new one
+    uint32_t stack = 0;      // frame id, 0 unknown
+    uint64_t ticks = 0;
+    uint64_t address = 0;
+    uint64_t size = 0;
+    // Samples alone:
+    uint64_t period = 0;   // mean gap in bytes that the sample was drawn with
+    uint64_t duration = 0; // ticks that the call took
+    uint64_t clock = 0;    // bytes that the thread named in `thread` had allocated by then
+    uint32_t thread = 0;   // of a SampleEnd: the freeing thread
+};
+
+} // namespace reap::native

@@ -1,0 +1,42 @@
+// The reader against hostile files: whatever the bytes, it neither crashes nor takes more memory than they
+// justify.
+//
+// The input is cut into blocks (kind, image, thread, sequence, length, payload), so that the fuzzer reaches
+// the records and does not spend its time on 64 KB of padding and checksums.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "../test/trace_builder.h"
+#include "aggregate.h"
+#include "outside.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    using namespace reap::native;
+    size_t at = 0;
+    const auto byte = [&]() -> unsigned { return at < size ? data[at++] : 0u; };
+    reap::test::TraceBuilder trace(byte() % 2 != 0 ? REAP_DEPTH_TRIAGE : REAP_DEPTH_FULL);
+    while (at < size) {
+        const auto kind = static_cast<reap_block_kind>(byte() % 6);
+        const reap::test::Where where{byte() % 4, byte() % 4, byte() % 4};
+        const size_t length = byte() | byte() << 8;
+        std::vector<unsigned char> payload(data + at, data + std::min(size, at + length));
+        at += payload.size();
+        trace.raw_block(kind, where, payload, byte() % 2 != 0);
+    }
+    BlockFile file(trace.write());
+    const Definitions definitions(file);
+    const Summary summary = aggregate(file, definitions);
+    Symbolizer symbols;
+    read_outside(file, definitions, symbols, "libreap-record.so");
+    for (const ImageTotals &image : summary.images) {
+        for (uint32_t stack = 0; stack < image.sites.size(); ++stack) {
+            const Frame *frame = definitions.frame(image.image, stack);
+            for (int depth = 0; frame != nullptr && depth < 512; ++depth) {
+                definitions.module(image.image, frame->address);
+                frame = definitions.frame(image.image, frame->parent);
+            }
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,42 @@
+// What was seen of the program from outside its allocation calls: resident memory, and sampled instruction
+// pointers judged by whether they lay in the allocator.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "block_file.h"
+#include "definitions.h"
+#include "symbols.h"
+
+namespace reap::native {
+
+struct ResidentPoint {
+    uint64_t ticks;
+    uint64_t bytes; // of all processes of the tree together
+};
+
+struct SampleTotals {
+    uint64_t all = 0;           // without the recorder's own
+    uint64_t inside = 0;        // executing in the allocator, in user or kernel mode
+    uint64_t kernel_inside = 0; // of those, in the kernel on its behalf
+    uint64_t kernel = 0;        // all samples in the kernel
+    uint64_t recorder = 0;      // in the recorder: left out of `all`
+    uint64_t unknown = 0;       // in no mapping that is known (counted in `all`, as outside)
+};
+
+// Where time went, by file and function start, for the largest consumers.
+struct Outside {
+    std::vector<ResidentPoint> resident;
+    SampleTotals samples;
+};
+
+// Reads the OUTSIDE blocks. Which code is the allocator is taken from the images' own words (who provides
+// malloc); `recorder` is the file name of the recording preload.
+Outside read_outside(BlockFile &file, const Definitions &definitions, Symbolizer &symbols,
+                     const std::string &recorder);
+
+} // namespace reap::native

@@ -1,0 +1,178 @@
+// Small accumulators with bounded memory.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace reap::native {
+
+// A quantity over time in a fixed number of bins: when the time outgrows them, pairs of bins are merged.
+class Timeline {
+  public:
+    static constexpr size_t kBins = 1024;
+
+    Timeline(uint64_t start, uint64_t first_width)
+        : start_(start), width_(first_width > 0 ? first_width : 1) {}
+
+    // The level at a moment; a bin keeps the highest. Moments come in order.
+    void level(uint64_t ticks, double value) {
+        Bin &bin = at(ticks);
+        if (value > bin.high) bin.high = value;
+        bin.last = value;
+        bin.seen = true;
+    }
+
+    // Something was counted at a moment.
+    void count(uint64_t ticks, double weight) { at(ticks).sum += weight; }
+
+    struct Bin {
+        double high = 0; // highest level in the bin
+        double last = 0; // level at its end
+        double sum = 0;  // of the counts
+        bool seen = false;
+    };
+
+    [[nodiscard]] uint64_t start() const noexcept { return start_; }
+    [[nodiscard]] uint64_t width() const noexcept { return width_; }
+    // Up to the last moment that was seen.
+    [[nodiscard]] std::vector<Bin> bins() const {
+        return {bins_.begin(), bins_.begin() + static_cast<long>(used_)};
+    }
+
+  private:
+    Bin &at(uint64_t ticks) {
+        if (ticks - bin_start_ < width_ && ticks >= bin_start_) return bins_[bin_]; // nearly always
+        uint64_t place = ticks > start_ ? (ticks - start_) / width_ : 0;
+        while (place >= kBins) {
+            halve();
+            place /= 2;
+        }
+        if (place >= used_) used_ = place + 1;
+        bin_ = place;
+        bin_start_ = start_ + place * width_;
+        return bins_[place];
+    }
+
+    void halve() {
+        for (size_t i = 0; i < kBins; ++i) {
+            if (i >= kBins / 2) {
+                bins_[i] = Bin{};
+                continue;
+            }
+            const Bin left = bins_[2 * i];
+            const Bin right = bins_[2 * i + 1];
+            bins_[i] = {left.high > right.high ? left.high : right.high, right.seen ? right.last : left.last,
+                        left.sum + right.sum, left.seen || right.seen};
+        }
+        used_ = (used_ + 1) / 2;
+        width_ *= 2;
+    }
+
+    uint64_t start_;
+    uint64_t width_;
+    size_t used_ = 0;
+    size_t bin_ = kBins; // the bin of the last moment, and where it begins
+    uint64_t bin_start_ = UINT64_MAX;
+    std::array<Bin, kBins> bins_{};
+};
+
+// Weights by value, in 16 bins an octave: percentiles within 4.5 %.
+class LogHistogram {
+  public:
+    static constexpr unsigned kSubBits = 4;
+    static constexpr size_t kBins = (64 - kSubBits) << kSubBits | ((1u << kSubBits) - 1);
+
+    void add(uint64_t value, double weight) {
+        weights_[bin(value)] += weight;
+        ++samples_;
+    }
+
+    static size_t bin(uint64_t value) noexcept {
+        if (value < (1u << kSubBits)) return static_cast<size_t>(value);
+        const unsigned top = 63u - static_cast<unsigned>(std::countl_zero(value));
+        return (static_cast<size_t>(top - kSubBits + 1) << kSubBits) |
+               (static_cast<size_t>(value >> (top - kSubBits)) & ((1u << kSubBits) - 1));
+    }
+
+    // The middle of a bin.
+    static double middle(size_t bin) noexcept {
+        const size_t octave = bin >> kSubBits;
+        const auto sub = static_cast<double>(bin & ((1u << kSubBits) - 1));
+        if (octave == 0) return sub;
+        const double unit = static_cast<double>(UINT64_C(1) << (octave - 1));
+        return (16.0 + sub + 0.5) * unit;
+    }
+
+    // The value that a share of the weight does not exceed; 0 when empty.
+    [[nodiscard]] double quantile(double share) const noexcept {
+        double total = 0;
+        for (const double weight : weights_) total += weight;
+        double below = 0;
+        for (size_t i = 0; i < kBins; ++i) {
+            below += weights_[i];
+            if (weights_[i] > 0 && below >= share * total) return middle(i);
+        }
+        return 0;
+    }
+
+    [[nodiscard]] uint64_t samples() const noexcept { return samples_; }
+
+  private:
+    std::array<double, kBins> weights_{};
+    uint64_t samples_ = 0;
+};
+
+// What is in use, and the most that ever was, with the variance of the estimate at that moment.
+struct InUse {
+    double objects = 0;
+    double bytes = 0;
+    double bytes_variance = 0;
+    double objects_variance = 0;
+    double max_objects = 0;
+    double max_objects_variance = 0;
+    double max_bytes = 0;
+    double max_bytes_variance = 0;
+
+    // `weight` blocks of `size` bytes more. Whether this is a new peak of bytes.
+    bool add(double weight, double size) noexcept {
+        objects += weight;
+        bytes += weight * size;
+        if (weight != 1) vary(weight, size);
+        if (objects > max_objects) {
+            max_objects = objects;
+            max_objects_variance = objects_variance;
+        }
+        if (bytes <= max_bytes) return false;
+        max_bytes = bytes;
+        max_bytes_variance = bytes_variance;
+        return true;
+    }
+
+    void remove(double weight, double size) noexcept {
+        objects -= weight;
+        bytes -= weight * size;
+        if (weight != 1) vary(weight, size, -1);
+    }
+
+    // All of another's blocks at once.
+    void remove(const InUse &other) noexcept {
+        objects -= other.objects;
+        bytes -= other.bytes;
+        objects_variance -= other.objects_variance;
+        bytes_variance -= other.bytes_variance;
+    }
+
+  private:
+    // What one sample of this weight contributes to the variance of a count: (1 - p) / p^2 with p = 1 /
+    // weight.
+    void vary(double weight, double size, double sign = 1) noexcept {
+        const double variance = sign * (weight * weight - weight);
+        objects_variance += variance;
+        bytes_variance += variance * size * size;
+    }
+};
+
+} // namespace reap::native

@@ -1,0 +1,245 @@
+#include "symbols.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <cxxabi.h>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+
+namespace reap::native {
+namespace {
+
+std::string demangle(const char *name) {
+    if (name == nullptr) return {};
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> plain(
+        abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
+    return status == 0 && plain ? plain.get() : name;
+}
+
+// elfutils would ask the servers that this variable names.
+void forbid_network() {
+    static std::once_flag once;
+    std::call_once(once, [] { ::unsetenv("DEBUGINFOD_URLS"); });
+}
+
+const Dwfl_Callbacks &callbacks() {
+    static char *no_path = nullptr;
+    static const Dwfl_Callbacks value = {
+        .find_elf = dwfl_build_id_find_elf,
+        .find_debuginfo = dwfl_standard_find_debuginfo,
+        .section_address = dwfl_offline_section_address,
+        .debuginfo_path = &no_path,
+    };
+    return value;
+}
+
+struct Symbol {
+    std::string name;
+    uint64_t begin;
+    uint64_t end;
+};
+
+// The functions of malloc.c that every glibc exports.
+const std::set<std::string> &malloc_exports() {
+    static const std::set<std::string> names = {
+        "malloc",
+        "free",
+        "calloc",
+        "realloc",
+        "memalign",
+        "aligned_alloc",
+        "valloc",
+        "pvalloc",
+        "malloc_trim",
+        "mallinfo",
+        "malloc_usable_size",
+        "mallinfo2",
+        "malloc_stats",
+        "posix_memalign",
+        "malloc_info",
+        "mallopt",
+        "cfree",
+    };
+    return names;
+}
+
+} // namespace
+
+struct Symbolizer::Files {
+    struct File {
+        Dwfl *dwfl = nullptr;
+        Dwfl_Module *module = nullptr;
+        ~File() {
+            if (dwfl != nullptr) dwfl_end(dwfl);
+        }
+    };
+    std::map<std::string, File> open;
+
+    Dwfl_Module *module(const std::string &path) {
+        const auto [entry, fresh] = open.try_emplace(path);
+        File &file = entry->second;
+        if (fresh) {
+            file.dwfl = dwfl_begin(&callbacks());
+            if (file.dwfl != nullptr) {
+                dwfl_report_begin(file.dwfl);
+                // Base 0: addresses are then those of the file.
+                file.module = dwfl_report_elf(file.dwfl, path.c_str(), path.c_str(), -1, 0, false);
+                dwfl_report_end(file.dwfl, nullptr, nullptr);
+            }
+        }
+        return file.module;
+    }
+
+    // Function symbols, by address. Exported ones alone where there is no debug file.
+    std::vector<Symbol> symbols(const std::string &path) {
+        std::vector<Symbol> found;
+        Dwfl_Module *file = module(path);
+        const int count = file != nullptr ? dwfl_module_getsymtab(file) : 0;
+        for (int i = 1; i < count; ++i) {
+            GElf_Sym symbol;
+            GElf_Addr address = 0;
+            const char *name = dwfl_module_getsym_info(file, i, &symbol, &address, nullptr, nullptr, nullptr);
+            const unsigned type = GELF_ST_TYPE(symbol.st_info);
+            if (name == nullptr || symbol.st_shndx == SHN_UNDEF ||
+                (type != STT_FUNC && type != STT_GNU_IFUNC))
+                continue;
+            std::string plain(name);
+            plain.resize(std::min(plain.find('@'), plain.size())); // dynamic symbols carry their version
+            found.push_back({std::move(plain), address, address + symbol.st_size});
+        }
+        std::sort(found.begin(), found.end(),
+                  [](const Symbol &a, const Symbol &b) { return a.begin < b.begin; });
+        return found;
+    }
+};
+
+Symbolizer::Symbolizer() : files_(std::make_unique<Files>()) { forbid_network(); }
+Symbolizer::~Symbolizer() = default;
+
+std::vector<SourceFrame> Symbolizer::resolve(const std::string &path, uint64_t address) {
+    std::vector<SourceFrame> frames;
+    Dwfl_Module *file = files_->module(path);
+    if (file == nullptr) return {SourceFrame{}};
+
+    SourceFrame here;
+    if (Dwfl_Line *line = dwfl_module_getsrc(file, address)) {
+        if (const char *name = dwfl_lineinfo(line, nullptr, &here.line, nullptr, nullptr, nullptr))
+            here.file = name;
+    }
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *unit = dwfl_module_addrdie(file, address, &bias);
+    // Two steps: the first finds the innermost scope, but goes on to where an inlined function was written;
+    // the second goes out from it to where it was inlined.
+    Dwarf_Die *scopes = nullptr;
+    int count = unit != nullptr ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+    if (count > 0) {
+        Dwarf_Die *innermost = scopes;
+        scopes = nullptr;
+        count = dwarf_getscopes_die(innermost, &scopes);
+        std::free(innermost);
+    }
+    for (int i = 0; i < count; ++i) {
+        const int tag = dwarf_tag(&scopes[i]);
+        if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
+        Dwarf_Attribute memory;
+        Dwarf_Attribute *linkage = dwarf_attr_integrate(&scopes[i], DW_AT_linkage_name, &memory);
+        const char *mangled = linkage != nullptr ? dwarf_formstring(linkage) : nullptr;
+        const char *plain = dwarf_diename(&scopes[i]);
+        here.function = mangled != nullptr ? demangle(mangled) : plain != nullptr ? plain : "";
+        here.inlined = tag == DW_TAG_inlined_subroutine;
+        frames.push_back(here);
+        if (tag == DW_TAG_subprogram) break;
+        // The next frame is the caller, at the line where this one was inlined.
+        here = SourceFrame{};
+        Dwarf_Word call_line = 0;
+        if (dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &memory), &call_line) == 0) {
+            here.line = static_cast<int>(call_line);
+        }
+        Dwarf_Word call_file = 0;
+        Dwarf_Files *files = nullptr;
+        if (dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &memory), &call_file) == 0 &&
+            dwarf_getsrcfiles(unit, &files, nullptr) == 0) {
+            if (const char *name = dwarf_filesrc(files, call_file, nullptr, nullptr)) here.file = name;
+        }
+    }
+    std::free(scopes);
+    if (frames.empty() || frames.back().function.empty()) {
+        here.function = demangle(dwfl_module_addrname(file, address));
+        if (frames.empty()) {
+            frames.push_back(here);
+        } else {
+            frames.back().function = here.function;
+        }
+    }
+    return frames;
+}
+
+std::vector<AddressRange> Symbolizer::malloc_ranges(const std::string &path) {
+    const std::vector<Symbol> symbols = files_->symbols(path);
+    uint64_t begin = UINT64_MAX;
+    uint64_t end = 0;
+    bool has_private = false;
+    for (const Symbol &symbol : symbols) {
+        if (malloc_exports().contains(symbol.name) && symbol.end > symbol.begin) {
+            begin = std::min(begin, symbol.begin);
+            end = std::max(end, symbol.end);
+        }
+        has_private = has_private || symbol.name == "_int_malloc";
+    }
+    if (end == 0) return {};
+    // Functions of 40 KB between them mean that this is no glibc; then trust nothing but the exports.
+    if (end - begin > 65536) {
+        std::vector<std::string> names(malloc_exports().begin(), malloc_exports().end());
+        return functions(path, names);
+    }
+    const std::set<std::string> helpers = {"malloc_printerr", "int_mallinfo",       "munmap_chunk",
+                                           "unlink_chunk",    "malloc_consolidate", "_int_free",
+                                           "_int_malloc",     "sysmalloc"};
+    uint64_t before = 0;
+    uint64_t first_helper = begin;
+    for (const Symbol &symbol : symbols) {
+        const std::string base = symbol.name.substr(0, symbol.name.find('.'));
+        if (helpers.contains(base) && symbol.begin < begin && begin - symbol.begin < 65536) {
+            first_helper = std::min(first_helper, symbol.begin);
+        }
+        if (symbol.end <= begin) before = std::max(before, symbol.end);
+    }
+    if (has_private) return {{first_helper, end}};
+    return {{begin - before < 65536 ? before : begin, end}};
+}
+
+uint64_t Symbolizer::address_at(const std::string &path, uint64_t offset) {
+    Dwfl_Module *file = files_->module(path);
+    GElf_Addr bias = 0;
+    Elf *elf = file != nullptr ? dwfl_module_getelf(file, &bias) : nullptr;
+    size_t count = 0;
+    if (elf == nullptr || elf_getphdrnum(elf, &count) != 0) return offset;
+    for (size_t i = 0; i < count; ++i) {
+        GElf_Phdr header;
+        if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr || header.p_type != PT_LOAD) continue;
+        if (offset >= header.p_offset && offset - header.p_offset < header.p_filesz) {
+            return header.p_vaddr + (offset - header.p_offset);
+        }
+    }
+    return offset;
+}
+
+std::vector<AddressRange> Symbolizer::functions(const std::string &path,
+                                                const std::vector<std::string> &names) {
+    const std::set<std::string> wanted(names.begin(), names.end());
+    std::vector<AddressRange> found;
+    for (const Symbol &symbol : files_->symbols(path)) {
+        if (wanted.contains(symbol.name) && symbol.end > symbol.begin)
+            found.push_back({symbol.begin, symbol.end});
+    }
+    return found;
+}
+
+} // namespace reap::native

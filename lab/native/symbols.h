@@ -1,0 +1,51 @@
+// Names of functions and lines, from ELF symbols and DWARF by elfutils. Never asks the network.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace reap::native {
+
+struct SourceFrame {
+    std::string function; // demangled; empty when unknown
+    std::string file;
+    int line = 0;
+    bool inlined = false;
+};
+
+struct AddressRange {
+    uint64_t begin;
+    uint64_t end;
+};
+
+// Opens each file once. A file that is gone, or is no ELF, has no names; nothing throws.
+class Symbolizer {
+  public:
+    Symbolizer();
+    ~Symbolizer();
+    Symbolizer(const Symbolizer &) = delete;
+    Symbolizer &operator=(const Symbolizer &) = delete;
+
+    // The function at `address` (as in the file, without load bias) and those it was inlined into, innermost
+    // first; at least one frame, perhaps without a name.
+    std::vector<SourceFrame> resolve(const std::string &path, uint64_t address);
+
+    // Where the general allocator's own code lies in a libc: from its first helper to its last function.
+    // glibc compiles malloc.c into one stretch; without debug symbols its beginning is taken to be the end of
+    // the exported function before it. Addresses as in the file; empty when the file exports no malloc.
+    std::vector<AddressRange> malloc_ranges(const std::string &path);
+
+    // The address (as symbols have it) of a byte at this offset in the file.
+    uint64_t address_at(const std::string &path, uint64_t offset);
+
+    // The ranges of functions with these exact (mangled) names.
+    std::vector<AddressRange> functions(const std::string &path, const std::vector<std::string> &names);
+
+  private:
+    struct Files;
+    std::unique_ptr<Files> files_;
+};
+
+} // namespace reap::native

@@ -1,0 +1,279 @@
+// Concern: what comes out of a trace is what its writers put in, in the order of their stamps, whatever the
+// order of the blocks, and whatever has happened to the file.
+#include "aggregate.h"
+
+#include <gtest/gtest.h>
+#include <random>
+#include <system_error>
+#include <unordered_map>
+
+#include "trace_builder.h"
+
+namespace {
+
+using namespace reap::native;
+using reap::test::Payload;
+using reap::test::TraceBuilder;
+using reap::test::Where;
+
+Summary read(const std::string &path, Damage *damage = nullptr) {
+    BlockFile file(path);
+    const Definitions definitions(file);
+    Summary summary = aggregate(file, definitions);
+    if (damage != nullptr) *damage = file.damage();
+    return summary;
+}
+
+Payload one_image() { return Payload().image(-1, 0, "/bin/prog").frame(1, 0x1000, 0).frame(2, 0x2000, 1); }
+
+TEST(Aggregate, CountsLiveAndPeakOfOneThread) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(
+        REAP_BLOCK_EVENTS, {},
+        Payload().alloc(10, 0x100, 100, 1).alloc(20, 0x200, 50, 2).free(30, 0x100).alloc(40, 0x300, 10, 1));
+    const Summary summary = read(trace.write());
+    ASSERT_EQ(summary.images.size(), 1u);
+    EXPECT_EQ(summary.images[0].objects, 3u);
+    EXPECT_EQ(summary.images[0].bytes, 160u);
+    EXPECT_EQ(summary.frees, 1u);
+    EXPECT_EQ(summary.tree.max_bytes, 150);
+    EXPECT_EQ(summary.tree.max_objects, 2);
+    EXPECT_EQ(summary.immortal_objects, 2);
+    EXPECT_EQ(summary.images[0].sites[1].at_peak, 100);
+    EXPECT_EQ(summary.images[0].sites[2].at_peak, 50);
+}
+
+TEST(Aggregate, TemporaryIsWhatIsFreedBeforeTheThreadAllocatesAgain) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_EVENTS, {},
+                Payload()
+                    .alloc(1, 0x100, 8, 1)
+                    .free(2, 0x100)
+                    .alloc(3, 0x100, 8, 1)
+                    .alloc(4, 0x200, 8, 1)
+                    .free(5, 0x100));
+    EXPECT_EQ(read(trace.write()).temporary, 1);
+}
+
+// An address that one thread frees and another gets at once: stamps alone say which block a free belongs to.
+TEST(Aggregate, OneAddressWandersBetweenThreads) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    // Written so that the order of blocks, and of threads, contradicts the order of time.
+    trace.block(REAP_BLOCK_EVENTS, {0, 2, 0}, Payload().alloc(30, 0x100, 7, 1).free(60, 0x100));
+    trace.block(REAP_BLOCK_EVENTS, {0, 1, 0}, Payload().free(20, 0x100).alloc(50, 0x200, 5, 1));
+    trace.block(REAP_BLOCK_EVENTS, {0, 0, 0}, Payload().alloc(10, 0x100, 1000, 2).free(70, 0x200));
+    const Summary summary = read(trace.write());
+    EXPECT_EQ(summary.unmatched_frees, 0u);
+    EXPECT_EQ(summary.tree.max_bytes, 1000);
+    EXPECT_EQ(summary.immortal_objects, 0);
+    EXPECT_EQ(summary.tree.objects, 0);
+}
+
+// Between the two halves of a realloc another thread may get the old address.
+TEST(Aggregate, ReallocGivesTheOldBlockBackBeforeItHasTheNewOne) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_EVENTS, {0, 0, 0},
+                Payload().alloc(10, 0x100, 64, 1).realloc(20, 40, 0x100, 0x900, 128, 1));
+    trace.block(REAP_BLOCK_EVENTS, {0, 1, 0}, Payload().alloc(30, 0x100, 32, 1).free(50, 0x100));
+    const Summary summary = read(trace.write());
+    EXPECT_EQ(summary.unmatched_frees, 0u);
+    EXPECT_EQ(summary.immortal_bytes, 128);
+    EXPECT_EQ(summary.calls[REAP_CALL_REALLOC], 1u);
+    EXPECT_EQ(summary.calls[REAP_CALL_FREE], 1u);
+}
+
+TEST(Aggregate, BlocksOfAThreadAreReadInSequence) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_EVENTS, {0, 0, 1}, Payload().free(20, 0x100));
+    trace.block(REAP_BLOCK_EVENTS, {0, 0, 0}, Payload().alloc(10, 0x100, 1, 1));
+    EXPECT_EQ(read(trace.write()).unmatched_frees, 0u);
+}
+
+TEST(Aggregate, ProcessesHaveAddressesOfTheirOwn) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {0}, one_image());
+    trace.block(REAP_BLOCK_DEFINITIONS, {1}, Payload().image(0, REAP_IMAGE_FORKED, "/bin/prog"));
+    trace.block(REAP_BLOCK_EVENTS, {0}, Payload().alloc(10, 0x100, 10, 1).free(40, 0x100));
+    // The child frees what its parent allocated (unknown here), and uses the same address for itself.
+    trace.block(REAP_BLOCK_EVENTS, {1}, Payload().free(20, 0x100).alloc(30, 0x100, 20, 2));
+    const Summary summary = read(trace.write());
+    ASSERT_EQ(summary.images.size(), 2u);
+    EXPECT_EQ(summary.tree.max_bytes, 30);
+    EXPECT_EQ(summary.unmatched_frees, 1u);
+    EXPECT_EQ(summary.images[1].sites[2].bytes, 20); // a stack that the parent defined
+}
+
+TEST(Aggregate, TriageCountsComeFromTheCounters) {
+    TraceBuilder trace(REAP_DEPTH_TRIAGE);
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    std::vector<unsigned char> payload(sizeof(reap_counts));
+    auto *counts = reinterpret_cast<reap_counts *>(payload.data());
+    counts->by_size[16] = 5;
+    counts->large_objects[reap::format::large_bin(10000)] = 2;
+    counts->large_bytes[reap::format::large_bin(10000)] = 20000;
+    counts->calls[REAP_CALL_CALLOC] = 3;
+    counts->frees = 4;
+    trace.raw_block(REAP_BLOCK_COUNTS, {}, payload);
+    const Summary summary = read(trace.write());
+    EXPECT_EQ(summary.images[0].objects, 7u);
+    EXPECT_EQ(summary.images[0].bytes, 20080u);
+    EXPECT_EQ(summary.calls[REAP_CALL_MALLOC], 4u);
+    EXPECT_EQ(summary.calls[REAP_CALL_FREE], 4u);
+}
+
+// The estimator: many programs, sampled as the recorder samples, must on average give the truth.
+TEST(Aggregate, SampledLiveBytesAreUnbiased) {
+    std::mt19937_64 random(7);
+    double sum = 0;
+    constexpr int kRuns = 200;
+    constexpr double kTruth = 1000 * 200.0;
+    for (int run = 0; run < kRuns; ++run) {
+        TraceBuilder trace(REAP_DEPTH_TRIAGE);
+        trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+        Payload events;
+        for (uint64_t block = 0; block < 1000; ++block) {
+            const uint64_t period = block < 500 ? 2000 : 6000; // a mean gap that changes on the way
+            const double drawn = 1 - std::exp(-216.0 / static_cast<double>(period));
+            if (std::uniform_real_distribution<>(0, 1)(random) >= drawn) continue;
+            events.record(REAP_TAG_SAMPLE, Payload()
+                                               .number(block)
+                                               .number(REAP_CALL_MALLOC)
+                                               .number(200)
+                                               .number(0x1000 + block * 256)
+                                               .number(1)
+                                               .number(period)
+                                               .number(30)
+                                               .number(block * 216));
+        }
+        trace.block(REAP_BLOCK_EVENTS, {}, events);
+        sum += read(trace.write()).tree.max_bytes;
+    }
+    EXPECT_NEAR(sum / kRuns / kTruth, 1.0, 0.02);
+}
+
+TEST(Damage, AnUnsealedBlockIsReadUpToWhatWasCommitted) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_EVENTS, {}, Payload().alloc(10, 0x100, 100, 1), false);
+    // What a killed process had written behind the committed length is noise.
+    std::fill(trace.bytes(1).begin() + 200, trace.bytes(1).end(), static_cast<unsigned char>(0xff));
+    Damage damage;
+    const Summary summary = read(trace.write(), &damage);
+    EXPECT_EQ(summary.events, 1u);
+    EXPECT_EQ(damage.corrupt + damage.malformed + damage.truncated, 0u);
+}
+
+TEST(Damage, AFlippedBitInASealedBlockIsFound) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_EVENTS, {}, Payload().alloc(10, 0x100, 100, 1));
+    trace.bytes(1)[REAP_BLOCK_HEADER_BYTES + 2] ^= 1;
+    Damage damage;
+    EXPECT_EQ(read(trace.write(), &damage).events, 0u);
+    EXPECT_EQ(damage.corrupt, 1u);
+}
+
+TEST(Damage, ACutFileIsReadAsFarAsItGoes) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_EVENTS, {0, 0, 0}, Payload().alloc(10, 0x100, 100, 1));
+    trace.block(REAP_BLOCK_EVENTS, {0, 0, 1}, Payload().alloc(20, 0x200, 100, 1));
+    Damage damage;
+    const Summary summary = read(trace.write(3 * uint64_t{REAP_BLOCK_BYTES} + 10), &damage);
+    EXPECT_EQ(summary.events, 1u);
+    EXPECT_EQ(damage.truncated, 1u);
+}
+
+TEST(Damage, RecordsOfALaterVersionArePassedOver) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {},
+                one_image().record(static_cast<reap_tag>(0xe0), Payload().text("new")));
+    trace.block(REAP_BLOCK_EVENTS, {},
+                Payload()
+                    .alloc(10, 0x100, 1, 1)
+                    .record(static_cast<reap_tag>(0xd0), Payload().number(1))
+                    .free(20, 0x100));
+    Damage damage;
+    EXPECT_EQ(read(trace.write(), &damage).events, 2u);
+    EXPECT_EQ(damage.malformed, 0u);
+}
+
+TEST(Damage, AnUnknownHotRecordEndsItsBlockAlone) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_EVENTS, {0, 0, 0},
+                Payload().alloc(10, 0x100, 1, 1).byte(0x0f).alloc(11, 0x200, 1, 1));
+    trace.block(REAP_BLOCK_EVENTS, {0, 0, 1}, Payload().alloc(20, 0x300, 1, 1));
+    Damage damage;
+    EXPECT_EQ(read(trace.write(), &damage).events, 2u);
+    EXPECT_EQ(damage.malformed, 1u);
+}
+
+TEST(Damage, AHugeStackNumberDoesNotAllocateForIt) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_EVENTS, {}, Payload().alloc(10, 0x100, 1, 0xfffffff0));
+    const Summary summary = read(trace.write());
+    EXPECT_LE(summary.images[0].sites.size(), 3u);
+    EXPECT_EQ(summary.images[0].sites[0].objects, 1); // nowhere
+}
+
+TEST(Damage, WhatIsNoTraceIsRefused) {
+    EXPECT_THROW(BlockFile("/nonexistent/trace"), std::system_error);
+    EXPECT_THROW(BlockFile("/dev/null"), BadTrace);
+    TraceBuilder trace;
+    trace.header().version = REAP_TRACE_VERSION + 1;
+    EXPECT_THROW(BlockFile(trace.write()), BadTrace);
+    trace.header().version = REAP_TRACE_VERSION;
+    trace.header().magic = 1;
+    EXPECT_THROW(BlockFile(trace.write()), BadTrace);
+}
+
+// A random program with the truth kept beside it.
+TEST(Aggregate, AgreesWithAModelOnRandomThreads) {
+    std::mt19937_64 random(20261120);
+    for (int round = 0; round < 20; ++round) {
+        constexpr int kThreads = 4;
+        std::vector<Payload> threads(kThreads);
+        std::unordered_map<uint64_t, uint64_t> live;
+        uint64_t bytes = 0;
+        uint64_t peak = 0;
+        uint64_t total = 0;
+        for (uint64_t ticks = 1; ticks <= 2000; ++ticks) {
+            Payload &thread = threads[random() % kThreads];
+            const uint64_t address = 16 + random() % 64 * 16; // few, so that they wander between threads
+            const auto found = live.find(address);
+            if (found != live.end()) {
+                bytes -= found->second;
+                live.erase(found);
+                thread.free(ticks, address);
+            } else {
+                const uint64_t size = random() % 5000;
+                live.emplace(address, size);
+                bytes += size;
+                total += size;
+                peak = std::max(peak, bytes);
+                thread.alloc(ticks, address, size, 1 + random() % 2);
+            }
+        }
+        TraceBuilder trace;
+        trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+        for (uint32_t i = 0; i < kThreads; ++i)
+            trace.block(REAP_BLOCK_EVENTS, {0, kThreads - i, 0}, threads[i]);
+        const Summary summary = read(trace.write());
+        EXPECT_EQ(summary.images[0].bytes, total);
+        EXPECT_EQ(summary.tree.max_bytes, static_cast<double>(peak));
+        EXPECT_EQ(summary.immortal_bytes, static_cast<double>(bytes));
+        EXPECT_EQ(summary.unmatched_frees, 0u);
+        double at_peak = 0;
+        for (const SiteTotals &site : summary.images[0].sites) at_peak += site.at_peak;
+        EXPECT_EQ(at_peak, static_cast<double>(peak));
+    }
+}
+
+} // namespace

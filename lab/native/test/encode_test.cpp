@@ -1,0 +1,108 @@
+// Concern: what a writer puts a reader gets, for every value; a reader never looks past the end.
+#include <gtest/gtest.h>
+#include <random>
+
+#include "reap_encode.h"
+#include "record_reader.h"
+#include "statistics.h"
+
+namespace {
+
+using namespace reap;
+
+// Values of every length, and those around each change of length.
+std::vector<uint64_t> values() {
+    std::vector<uint64_t> found = {0, UINT64_MAX};
+    std::mt19937_64 random(1);
+    for (unsigned bits = 1; bits < 64; ++bits) {
+        for (const uint64_t near :
+             {uint64_t{1} << bits, (uint64_t{1} << bits) - 1, (uint64_t{1} << bits) + 1}) {
+            found.push_back(near);
+        }
+        found.push_back(random() >> bits);
+    }
+    return found;
+}
+
+TEST(Varint, ComesBack) {
+    for (const uint64_t value : values()) {
+        unsigned char buffer[format::kMaxVarint + native::kReaderPadding] = {};
+        const unsigned char *end = format::put_varint(buffer, value);
+        native::RecordReader in(buffer, end);
+        EXPECT_EQ(in.varint(), value);
+        EXPECT_TRUE(in.good());
+        EXPECT_TRUE(in.done());
+    }
+}
+
+TEST(Varint, CutShortIsNoticed) {
+    for (const uint64_t value : values()) {
+        unsigned char buffer[format::kMaxVarint + native::kReaderPadding] = {};
+        const unsigned char *end = format::put_varint(buffer, value);
+        for (const unsigned char *cut = buffer; cut < end; ++cut) {
+            native::RecordReader in(buffer, cut);
+            in.varint();
+            EXPECT_FALSE(in.good());
+        }
+    }
+}
+
+TEST(Varint, WithoutEndIsNoticed) {
+    unsigned char buffer[32];
+    std::memset(buffer, 0xff, sizeof buffer);
+    native::RecordReader in(buffer, buffer + 16);
+    in.varint();
+    EXPECT_FALSE(in.good());
+}
+
+TEST(Address, StepsComeBackAndMultiplesOf16AreShort) {
+    std::mt19937_64 random(2);
+    for (int i = 0; i < 100000; ++i) {
+        const uint64_t from = random() >> (8 + random() % 40);
+        const uint64_t to = random() >> (8 + random() % 40);
+        EXPECT_EQ(format::unfold_address(from, format::fold_address(from, to)), to);
+    }
+    EXPECT_LT(format::fold_address(0x555555560000, 0x555555560000 + 16 * 63), 128u);
+    EXPECT_LT(format::fold_address(0x555555560000, 0x555555560000 - 16 * 63), 128u);
+}
+
+TEST(LargeBin, EverySizeLiesInItsBin) {
+    std::mt19937_64 random(3);
+    for (int i = 0; i < 100000; ++i) {
+        const uint64_t size = (random() >> (random() % 52)) | 4096;
+        const unsigned bin = format::large_bin(size);
+        ASSERT_LT(bin, REAP_LARGE_BINS);
+        EXPECT_LE(format::large_bin_low(bin), size);
+        if (bin + 1 < REAP_LARGE_BINS) {
+            EXPECT_GT(format::large_bin_low(bin + 1), size);
+        }
+    }
+    EXPECT_EQ(format::large_bin(4096), 0u);
+    EXPECT_EQ(format::large_bin(UINT64_MAX), REAP_LARGE_BINS - 1);
+}
+
+TEST(LogHistogram, QuantilesAreWithinABin) {
+    native::LogHistogram histogram;
+    for (uint64_t value = 1; value <= 10000; ++value) histogram.add(value, 1);
+    EXPECT_NEAR(histogram.quantile(0.5), 5000, 5000 * 0.05);
+    EXPECT_NEAR(histogram.quantile(0.99), 9900, 9900 * 0.05);
+    EXPECT_EQ(native::LogHistogram().quantile(0.5), 0);
+}
+
+TEST(Timeline, MergesPairsOfBinsWhenTimeOutgrowsThem) {
+    native::Timeline timeline(100, 1);
+    for (uint64_t at = 0; at < 5000; ++at) {
+        timeline.level(100 + at, static_cast<double>(at % 10));
+        timeline.count(100 + at, 1);
+    }
+    double sum = 0;
+    for (const auto &bin : timeline.bins()) {
+        sum += bin.sum;
+        EXPECT_LE(bin.high, 9);
+    }
+    EXPECT_EQ(sum, 5000);
+    EXPECT_EQ(timeline.width(), 8u);
+    EXPECT_EQ(timeline.bins().back().last, 4999 % 10);
+}
+
+} // namespace

@@ -1,0 +1,122 @@
+#include "trace_writer.h"
+
+#include <cerrno>
+#include <ctime>
+#include <fcntl.h>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+#include <x86intrin.h>
+
+#include "block_file.h"
+#include "checksum.h"
+
+namespace reap::native {
+namespace {
+
+uint64_t clock_ns(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t ticks_per_second(uint32_t clock) {
+    if (clock != REAP_CLOCK_TSC) return 1'000'000'000u;
+    const uint64_t ns = clock_ns(CLOCK_MONOTONIC);
+    const uint64_t ticks = __rdtsc();
+    const timespec pause{0, 20'000'000};
+    nanosleep(&pause, nullptr);
+    const uint64_t more_ns = clock_ns(CLOCK_MONOTONIC) - ns;
+    const uint64_t more_ticks = __rdtsc() - ticks;
+    return static_cast<uint64_t>(static_cast<double>(more_ticks) * 1e9 / static_cast<double>(more_ns));
+}
+
+[[noreturn]] void fail(const std::string &path) {
+    throw std::system_error(errno, std::generic_category(), path);
+}
+
+// Whether the process that wrote a block is still there. A pid that was used again has another start time.
+bool alive(uint32_t pid, uint64_t start) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    if (!std::getline(file, text)) return false;
+    std::istringstream rest(text.substr(text.rfind(')') + 1));
+    std::string field;
+    std::string state;
+    for (int number = 3; number <= 22; ++number) {
+        if (!(rest >> field)) return false;
+        if (number == 3) state = field;
+    }
+    return state != "Z" && state != "X" && std::to_string(start) == field;
+}
+
+} // namespace
+
+uint64_t ticks_now(uint32_t clock) { return clock == REAP_CLOCK_TSC ? __rdtsc() : clock_ns(CLOCK_MONOTONIC); }
+
+void create_trace(const std::string &path, const TraceOptions &options) {
+    reap_file_header header{};
+    header.magic = REAP_TRACE_MAGIC;
+    header.version = REAP_TRACE_VERSION;
+    header.block_bytes = REAP_BLOCK_BYTES;
+    header.depth = options.depth;
+    header.clock = options.clock;
+    header.period_bytes = options.period_bytes;
+    header.sampler = options.sampler;
+    header.sampler_period_us = options.sampler_period_us;
+    header.ticks_per_second = ticks_per_second(options.clock);
+    header.next_block = 1;
+    header.start_ticks = ticks_now(options.clock);
+    header.start_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+    header.start_unix_ns = clock_ns(CLOCK_REALTIME);
+
+    const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (file.get() < 0) fail(path);
+    std::vector<unsigned char> block(REAP_BLOCK_BYTES);
+    std::memcpy(block.data(), &header, sizeof header);
+    if (::pwrite(file.get(), block.data(), block.size(), 0) != static_cast<ssize_t>(block.size())) {
+        const int error = errno;
+        ::unlink(path.c_str());
+        errno = error;
+        fail(path);
+    }
+}
+
+uint64_t finish_trace(const std::string &path) {
+    const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (file.get() < 0) fail(path);
+    BlockFile blocks(path);
+    std::map<std::pair<uint32_t, uint64_t>, bool> running;
+    uint64_t open = 0;
+    std::vector<unsigned char> block;
+    for (const BlockInfo &info : blocks.blocks()) {
+        if ((info.head.flags & REAP_BLOCK_SEALED) != 0) continue;
+        const auto who = std::pair(info.head.pid, info.head.process_start);
+        auto known = running.find(who);
+        if (known == running.end()) known = running.emplace(who, alive(who.first, who.second)).first;
+        if (known->second) {
+            ++open;
+            continue;
+        }
+        reap_block_header head = info.head;
+        head.flags = static_cast<uint16_t>(head.flags | REAP_BLOCK_SEALED);
+        head.reserved = 0;
+        if (!blocks.payload(info, block)) continue;
+        head.checksum = checksum(block.data(), block.size(), head.image);
+        const auto offset = static_cast<off_t>(info.index * REAP_BLOCK_BYTES);
+        if (::pwrite(file.get(), &head, sizeof head, offset) != static_cast<ssize_t>(sizeof head)) fail(path);
+    }
+    reap_file_header header = blocks.header();
+    header.end_ticks = ticks_now(header.clock);
+    header.end_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+    header.finished = open == 0 ? 1 : 0;
+    if (::pwrite(file.get(), &header, sizeof header, 0) != static_cast<ssize_t>(sizeof header)) fail(path);
+    return open;
+}
+
+} // namespace reap::native

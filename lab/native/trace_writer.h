@@ -1,0 +1,31 @@
+// Making a trace, and closing it when the recorded tree has ended.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "reap_trace.h"
+
+namespace reap::native {
+
+struct TraceOptions {
+    uint32_t depth = REAP_DEPTH_TRIAGE;
+    uint32_t clock = REAP_CLOCK_MONOTONIC_NS;
+    uint32_t sampler = REAP_SAMPLER_NONE;
+    uint32_t sampler_period_us = 1000;
+    uint64_t period_bytes = 0; // mean gap between sampled allocations; 0: steered
+};
+
+// Creates an empty trace, private to the user; the file must not exist. Throws std::system_error.
+// Takes 20 ms where the clock has to be calibrated.
+void create_trace(const std::string &path, const TraceOptions &options);
+
+// Seals the blocks of processes that are gone and writes the moment of the end. Blocks of processes that
+// still run stay open; how many there were is returned. Throws std::system_error, or BadTrace when it is no
+// trace.
+uint64_t finish_trace(const std::string &path);
+
+// Ticks of `clock` now.
+uint64_t ticks_now(uint32_t clock);
+
+} // namespace reap::native

@@ -1,0 +1,301 @@
+#include "image.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "real.h"
+#include "stack_walk.h"
+#include "timer_sampler.h"
+
+namespace reap::preload {
+
+Image image;
+
+namespace {
+
+constexpr size_t kMostPath = 4096;
+constexpr size_t kMostCommand = 4096;
+
+pthread_key_t thread_end_key;
+
+void thread_ended(void *) { image.leave(thread_state); }
+
+// Field 22 of /proc/self/stat, behind the command's name, which may itself hold blanks and brackets.
+uint64_t read_process_start() noexcept {
+    char text[1024];
+    const size_t length = read_file("/proc/self/stat", text, sizeof text - 1);
+    text[length] = '\0';
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at != nullptr && field < 22; ++field) {
+        at = strchr(at + 1, ' ');
+    }
+    return at != nullptr ? strtoull(at, nullptr, 10) : 0;
+}
+
+// The idle list runs through the `reserved` field of the blocks' heads.
+reap_block_header *next_idle(const reap_block_header *block) noexcept {
+    return reinterpret_cast<reap_block_header *>(block->reserved);
+}
+
+} // namespace
+
+Owner Image::owner(const ThreadState &thread) const noexcept {
+    return {pid_, thread.tid, process_start_, number_, thread.number};
+}
+
+Owner Image::process() const noexcept { return {pid_, 0, process_start_, number_, 0}; }
+
+void Image::start(uint32_t flags) noexcept {
+    pthread_key_create(&thread_end_key, thread_ended);
+    const char *path = getenv(REAP_TRACE_ENV);
+    if (path == nullptr || !trace_.open(path)) {
+        state_ = State::Off;
+        return;
+    }
+    full_ = trace_.depth() == REAP_DEPTH_FULL;
+    clock_ = trace_.clock();
+    ns_per_tick_ = 1.0;
+    if (clock_ == REAP_CLOCK_TSC) ns_per_tick_ = 1e9 / static_cast<double>(trace_.ticks_per_second());
+    const Range bootstrap = bootstrap_range();
+    WatchList::guard(bootstrap.begin, bootstrap.end); // blocks that free must not pass on
+    if (!calls_reach_us()) flags |= REAP_IMAGE_BYPASSED;
+    pthread_atfork([] { image.before_fork(); }, [] { image.after_fork_in_parent(); },
+                   [] { image.after_fork_in_child(); });
+    define_self(flags);
+}
+
+void Image::define_self(uint32_t flags) noexcept {
+    number_ = trace_.next_image();
+    pid_ = static_cast<uint32_t>(getpid());
+    process_start_ = read_process_start();
+
+    // A kilobyte or more on the stack of whatever thread comes first would be unkind: these are static and
+    // written once an image, under the start lock.
+    static char executable[kMostPath];
+    static char command[kMostCommand];
+    static uint8_t body[kMostPath * 2 + kMostCommand + 64];
+    const ssize_t linked = readlink("/proc/self/exe", executable, sizeof executable);
+    const size_t command_length = read_file("/proc/self/cmdline", command, sizeof command);
+    uint8_t *out = body;
+    out = format::put_varint(out, parent_);
+    out = format::put_varint(out, static_cast<uint64_t>(getppid()));
+    out = format::put_varint(out, flags);
+    out = format::put_string(out, executable, linked > 0 ? static_cast<size_t>(linked) : 0);
+    out = format::put_string(out, real_provider(), strnlen(real_provider(), kMostPath));
+    out = format::put_string(out, command, command_length);
+
+    uint8_t *record = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), sizeof body + 16);
+    if (record == nullptr) {
+        state_ = State::Off;
+        return;
+    }
+    definitions_.commit(
+        RecordStream::put_long(record, REAP_TAG_IMAGE, body, static_cast<size_t>(out - body)));
+    state_ = State::Running;
+    if (trace_.sampler() == REAP_SAMPLER_TIMER) start_timer_sampler(trace_, process(), clock_);
+}
+
+void Image::enter(ThreadState &thread) noexcept {
+    {
+        const LockGuard guard(start_lock_);
+        if (state_ == State::Fresh) {
+            state_ = State::Starting;
+            resolve_real();
+            start(0);
+        }
+    }
+    // Any value but null makes the key's destructor run when the thread ends.
+    pthread_setspecific(thread_end_key, &thread);
+    thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
+    thread.tid = thread_id();
+    if (state_ != State::Running || !give_counters(thread)) {
+        thread.counts = static_cast<reap_counts *>(map_private(sizeof(reap_counts))); // nobody reads them
+        turn_off(thread);
+        return;
+    }
+    thread.phase = Phase::Recording;
+    thread.last_sample = now();
+    thread.random = Random(thread.last_sample ^ static_cast<uint64_t>(thread.tid) << 32);
+    if (full_) {
+        thread.budget = -1;
+    } else {
+        thread.period = Period(trace_.period_bytes());
+        thread.drawn = thread.random.gap(thread.period.bytes());
+        thread.budget = thread.drawn;
+        thread.mask = WatchList::kMask;
+    }
+}
+
+bool Image::give_counters(ThreadState &thread) noexcept {
+    {
+        const LockGuard guard(idle_lock_);
+        if (idle_counts_ != nullptr) {
+            thread.counts_block = idle_counts_;
+            idle_counts_ = next_idle(idle_counts_);
+        }
+    }
+    if (thread.counts_block == nullptr) {
+        thread.counts_block = trace_.add_block(REAP_BLOCK_COUNTS, owner(thread), 0);
+        if (thread.counts_block == nullptr) return false;
+        TraceFile::commit(thread.counts_block, sizeof(reap_counts));
+    }
+    thread.counts = reinterpret_cast<reap_counts *>(TraceFile::payload(thread.counts_block));
+    return true;
+}
+
+void Image::leave(ThreadState &thread) noexcept {
+    const bool in_trace = thread.counts_block != nullptr;
+    if (!in_trace && thread.counts != nullptr) munmap(thread.counts, sizeof(reap_counts));
+    thread.phase = Phase::Ended;
+    thread.budget = -1;
+    thread.mask = 0;
+    thread.counts = nullptr;
+    thread.events.close();
+    if (!in_trace) return;
+    const LockGuard guard(idle_lock_);
+    thread.counts_block->reserved = reinterpret_cast<uint64_t>(idle_counts_);
+    idle_counts_ = thread.counts_block;
+    thread.counts_block = nullptr;
+}
+
+reap_counts *Image::leftover() noexcept {
+    if (leftover_ == nullptr && state_ == State::Running) {
+        leftover_ = trace_.add_block(REAP_BLOCK_COUNTS, process(), 1);
+        if (leftover_ != nullptr) TraceFile::commit(leftover_, sizeof(reap_counts));
+    }
+    return leftover_ == nullptr ? nullptr : reinterpret_cast<reap_counts *>(TraceFile::payload(leftover_));
+}
+
+uint8_t *Image::begin_event(ThreadState &thread, size_t most) noexcept {
+    uint8_t *out = thread.events.begin(trace_, REAP_BLOCK_EVENTS, owner(thread), most);
+    if (out == nullptr) turn_off(thread);
+    return out;
+}
+
+void Image::turn_off(ThreadState &thread) noexcept {
+    thread.phase = Phase::Off;
+    if (thread.counts == nullptr) { // no memory either: every call takes the slow path, and works
+        thread.budget = -1;
+        thread.mask = 0;
+        return;
+    }
+    // The fast paths go on counting. In triage the counters are still in the trace and stay exact.
+    thread.budget = INT64_MAX / 2;
+    thread.mask = WatchList::kMask;
+}
+
+uint64_t Image::period_floor() const noexcept {
+    constexpr size_t kComfortable = 4096;
+    uint64_t floor = Period::kFirst;
+    for (size_t size = watched.size(); size > kComfortable; size /= 2) floor *= 4;
+    return floor;
+}
+
+uint32_t Image::intern_stack() noexcept {
+    uint64_t frames[kMostFrames];
+    const size_t count = walk_stack(frames);
+    uint32_t id = 0;
+    for (size_t i = count; i-- > 0;) {
+        uint32_t next = stacks_.find(id, frames[i]);
+        if (next == 0) {
+            define_module(frames[i] - 1);
+            const LockGuard guard(definitions_lock_);
+            next = stacks_.find(id, frames[i]);
+            if (next == 0) {
+                next = stacks_.add(id, frames[i]);
+                if (next == 0) return 0;
+                define_frame(next, frames[i], id);
+            }
+        }
+        id = next;
+    }
+    return id;
+}
+
+void Image::define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept {
+    uint8_t body[3 * format::kMaxVarint];
+    uint8_t *end = format::put_varint(body, id);
+    end = format::put_varint(end, address);
+    end = format::put_varint(end, parent);
+    if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), sizeof body + 16)) {
+        definitions_.commit(
+            RecordStream::put_long(out, REAP_TAG_FRAME, body, static_cast<size_t>(end - body)));
+    }
+}
+
+void Image::define_module(uint64_t address) noexcept {
+    dl_find_object found{};
+    if (_dl_find_object(reinterpret_cast<void *>(address), &found) != 0) return;
+    const auto start = reinterpret_cast<uint64_t>(found.dlfo_map_start);
+    const uint32_t known = __atomic_load_n(&module_count_, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < known; ++i) {
+        if (modules_[i].start == start && modules_[i].link_map == found.dlfo_link_map) return;
+    }
+    const LockGuard guard(definitions_lock_);
+    for (uint32_t i = 0; i < module_count_; ++i) {
+        if (modules_[i].start == start && modules_[i].link_map == found.dlfo_link_map) return;
+    }
+    if (module_count_ == kMostModules) return;
+    const auto finish = reinterpret_cast<uint64_t>(found.dlfo_map_end);
+    modules_[module_count_] = {start, finish, found.dlfo_link_map};
+
+    static uint8_t body[kMostPath + 64];
+    static char executable[kMostPath];
+    const char *name = found.dlfo_link_map->l_name;
+    size_t length = strnlen(name, kMostPath);
+    if (length == 0) { // the loader leaves the main program without a name
+        const ssize_t linked = readlink("/proc/self/exe", executable, sizeof executable);
+        name = executable;
+        length = linked > 0 ? static_cast<size_t>(linked) : 0;
+    }
+    uint8_t *end = format::put_varint(body, module_count_);
+    end = format::put_varint(end, start);
+    end = format::put_varint(end, finish);
+    end = format::put_varint(end, found.dlfo_link_map->l_addr);
+    end = format::put_string(end, name, length);
+    if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), sizeof body + 16)) {
+        definitions_.commit(
+            RecordStream::put_long(out, REAP_TAG_MODULE, body, static_cast<size_t>(end - body)));
+    }
+    __atomic_store_n(&module_count_, module_count_ + 1, __ATOMIC_RELEASE);
+}
+
+void Image::before_fork() noexcept {
+    thread_state.busy = true; // the sampling timer must not wait for a lock that this thread holds
+    start_lock_.lock();
+    definitions_lock_.lock();
+    idle_lock_.lock();
+    leftover_lock.lock();
+}
+
+void Image::after_fork_in_parent() noexcept {
+    leftover_lock.unlock();
+    idle_lock_.unlock();
+    definitions_lock_.unlock();
+    start_lock_.unlock();
+    thread_state.busy = false;
+}
+
+void Image::after_fork_in_child() noexcept {
+    const ErrnoGuard keep;
+    leftover_lock.reset();
+    idle_lock_.reset();
+    definitions_lock_.reset();
+    start_lock_.reset();
+    // Every block that is mapped belongs to the parent: let go of them unsealed, it still writes there.
+    idle_counts_ = nullptr;
+    leftover_ = nullptr;
+    definitions_.forget();
+    watched.forget();
+    threads_ = 0;
+    thread_state = ThreadState{};
+    if (state_ != State::Running) return;
+    parent_ = number_ + 1;
+    define_self(REAP_IMAGE_FORKED);
+}
+
+} // namespace reap::preload

@@ -1,0 +1,98 @@
+// One process image of the recorded tree: begun by exec or fork, ended by exit, exec or a signal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform.h"
+#include "record_stream.h"
+#include "stack_table.h"
+#include "stamp.h"
+#include "thread_state.h"
+#include "trace_file.h"
+#include "watch_list.h"
+
+namespace reap::preload {
+
+class Image {
+  public:
+    // Makes `thread` ready to record; its phase says what came of it. Starts the image when it is the first.
+    void enter(ThreadState &thread) noexcept;
+
+    // The thread's own destructors are over: its blocks go to others.
+    void leave(ThreadState &thread) noexcept;
+
+    [[nodiscard]] uint64_t now() const noexcept { return stamp(clock_); }
+    [[nodiscard]] bool full() const noexcept { return full_; }
+    [[nodiscard]] uint64_t to_ns(uint64_t ticks) const noexcept {
+        return static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick_);
+    }
+
+    // Room for an event of `thread`; null turns the thread off.
+    uint8_t *begin_event(ThreadState &thread, size_t most = kMostHotBytes) noexcept;
+
+    // The number of the calling thread's stack; 0 when it cannot be known. New frames and modules are
+    // defined.
+    uint32_t intern_stack() noexcept;
+
+    // The module that `address` lies in is defined, if the loader knows one. Safe in a signal handler.
+    void define_module(uint64_t address) noexcept;
+
+    // Counters for threads that have none of their own any more. Callers hold `leftover_lock`.
+    reap_counts *leftover() noexcept;
+    FutexLock leftover_lock;
+
+    WatchList watched;
+
+    // The smallest mean gap between samples: rises with the number of watched blocks, so that these stay few.
+    [[nodiscard]] uint64_t period_floor() const noexcept;
+
+    // Called around fork by the handlers that `start` registers.
+    void before_fork() noexcept;
+    void after_fork_in_parent() noexcept;
+    void after_fork_in_child() noexcept;
+
+  private:
+    void start(uint32_t flags) noexcept;
+    static void turn_off(ThreadState &thread) noexcept;
+    void define_self(uint32_t flags) noexcept;
+    void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
+    bool give_counters(ThreadState &thread) noexcept;
+    [[nodiscard]] Owner owner(const ThreadState &thread) const noexcept;
+    [[nodiscard]] Owner process() const noexcept;
+
+    enum class State : uint8_t { Fresh, Starting, Running, Off };
+
+    TraceFile trace_;
+    State state_ = State::Fresh;
+    bool full_ = false;
+    uint32_t clock_ = REAP_CLOCK_MONOTONIC_NS;
+    double ns_per_tick_ = 1;
+    uint32_t number_ = 0;
+    uint32_t parent_ = 0; // parent image + 1
+    uint32_t pid_ = 0;
+    uint64_t process_start_ = 0;
+    uint32_t threads_ = 0;
+
+    FutexLock start_lock_;
+    FutexLock definitions_lock_;
+    RecordStream definitions_;
+    StackTable stacks_;
+    struct Module {
+        uint64_t start;
+        uint64_t end;
+        const void *link_map;
+    };
+    static constexpr size_t kMostModules = 1024;
+    Module modules_[kMostModules] = {};
+    uint32_t module_count_ = 0;
+
+    // Counter blocks of threads that have ended, for threads that begin.
+    reap_block_header *idle_counts_ = nullptr;
+    FutexLock idle_lock_;
+    reap_block_header *leftover_ = nullptr;
+};
+
+extern Image image;
+
+} // namespace reap::preload

@@ -1,0 +1,119 @@
+// operator new and delete.
+//
+// Those of the C++ runtime call malloc and free, which are recorded; recording them here as well would count
+// twice. An allocator that brings its own (jemalloc, tcmalloc, mimalloc) serves them without malloc, so here
+// is where they are seen. Each operator asks once which of the two it is, then either jumps on or records.
+//
+// This file is compiled with unwind tables like any other: an operator new that throws bad_alloc passes
+// through these frames, and nothing is held meanwhile.
+#include "slow_path.h"
+
+using namespace reap::preload;
+
+namespace {
+
+struct Operator {
+    const char *symbol;
+    void *function; // the next definition; null until asked for
+    bool recorded;  // the allocator's own
+};
+
+// Finds the next definition. The fallback is malloc and free themselves, which is what a program gets that
+// refers to an operator without any C++ runtime.
+[[gnu::noinline, gnu::cold]] void resolve(Operator &self, void *fallback) noexcept {
+    resolve_real();
+    const ErrnoGuard keep;
+    void *found = next_symbol(self.symbol);
+    self.recorded = found != nullptr && belongs_to_allocator(found);
+    __atomic_store_n(&self.function, found != nullptr ? found : fallback, __ATOMIC_RELEASE);
+}
+
+template <class Function>
+Function *next(Operator &self, void *fallback) noexcept {
+    void *function = __atomic_load_n(&self.function, __ATOMIC_ACQUIRE);
+    if (unlikely(function == nullptr)) {
+        resolve(self, fallback);
+        function = self.function;
+    }
+    return reinterpret_cast<Function *>(function);
+}
+
+void *plain_new(size_t size) { return malloc(size); }
+void *aligned_new(size_t size, size_t alignment) { return aligned_alloc(alignment, size); }
+void plain_delete(void *pointer) { free(pointer); }
+
+// `rest` are the arguments behind the size: alignment, nothrow tag.
+template <class... Rest>
+void *make(Operator &self, void *fallback, size_t alignment, size_t size, Rest... rest) {
+    auto *function = next<void *(size_t, Rest...)>(self, fallback);
+    if (!self.recorded) return function(size, rest...);
+    thread_state.budget -= static_cast<int64_t>(size) + kSampleSlack;
+    return allocate_slow(REAP_CALL_NEW, size, alignment, [=] { return function(size, rest...); });
+}
+
+template <class... Rest>
+void drop(Operator &self, void *pointer, Rest... rest) {
+    auto *function = next<void(void *, Rest...)>(self, reinterpret_cast<void *>(&plain_delete));
+    if (pointer != nullptr && self.recorded && !note_free(REAP_CALL_DELETE, pointer)) return;
+    function(pointer, rest...);
+}
+
+} // namespace
+
+#define REAP_NEW(symbol)                                                                                     \
+    REAP_EXPORT void *symbol(size_t size) {                                                                  \
+        static Operator self{#symbol, nullptr, false};                                                       \
+        return make(self, reinterpret_cast<void *>(&plain_new), 0, size);                                    \
+    }
+#define REAP_NEW_NOTHROW(symbol)                                                                             \
+    REAP_EXPORT void *symbol(size_t size, const void *tag) {                                                 \
+        static Operator self{#symbol, nullptr, false};                                                       \
+        return make(self, reinterpret_cast<void *>(&plain_new), 0, size, tag);                               \
+    }
+#define REAP_NEW_ALIGNED(symbol)                                                                             \
+    REAP_EXPORT void *symbol(size_t size, size_t alignment) {                                                \
+        static Operator self{#symbol, nullptr, false};                                                       \
+        return make(self, reinterpret_cast<void *>(&aligned_new), alignment, size, alignment);               \
+    }
+#define REAP_NEW_ALIGNED_NOTHROW(symbol)                                                                     \
+    REAP_EXPORT void *symbol(size_t size, size_t alignment, const void *tag) {                               \
+        static Operator self{#symbol, nullptr, false};                                                       \
+        return make(self, reinterpret_cast<void *>(&aligned_new), alignment, size, alignment, tag);          \
+    }
+#define REAP_DELETE(symbol)                                                                                  \
+    REAP_EXPORT void symbol(void *pointer) {                                                                 \
+        static Operator self{#symbol, nullptr, false};                                                       \
+        drop(self, pointer);                                                                                 \
+    }
+#define REAP_DELETE_1(symbol, Type)                                                                          \
+    REAP_EXPORT void symbol(void *pointer, Type first) {                                                     \
+        static Operator self{#symbol, nullptr, false};                                                       \
+        drop(self, pointer, first);                                                                          \
+    }
+#define REAP_DELETE_2(symbol, Type, Other)                                                                   \
+    REAP_EXPORT void symbol(void *pointer, Type first, Other second) {                                       \
+        static Operator self{#symbol, nullptr, false};                                                       \
+        drop(self, pointer, first, second);                                                                  \
+    }
+
+// The names are the Itanium ABI's, because a function cannot be both operator new and a plain forwarder.
+REAP_NEW(_Znwm)                        // operator new(size_t)
+REAP_NEW(_Znam)                        // operator new[](size_t)
+REAP_NEW_NOTHROW(_ZnwmRKSt9nothrow_t)  // operator new(size_t, nothrow)
+REAP_NEW_NOTHROW(_ZnamRKSt9nothrow_t)  // operator new[](size_t, nothrow)
+REAP_NEW_ALIGNED(_ZnwmSt11align_val_t) // operator new(size_t, align_val_t)
+REAP_NEW_ALIGNED(_ZnamSt11align_val_t) // operator new[](size_t, align_val_t)
+REAP_NEW_ALIGNED_NOTHROW(_ZnwmSt11align_val_tRKSt9nothrow_t)
+REAP_NEW_ALIGNED_NOTHROW(_ZnamSt11align_val_tRKSt9nothrow_t)
+REAP_DELETE(_ZdlPv)            // operator delete(void*)
+REAP_DELETE(_ZdaPv)            // operator delete[](void*)
+REAP_DELETE_1(_ZdlPvm, size_t) // operator delete(void*, size_t)
+REAP_DELETE_1(_ZdaPvm, size_t) // operator delete[](void*, size_t)
+REAP_DELETE_1(_ZdlPvRKSt9nothrow_t, const void *)
+REAP_DELETE_1(_ZdaPvRKSt9nothrow_t, const void *)
+REAP_DELETE_1(_ZdlPvSt11align_val_t, size_t) // operator delete(void*, align_val_t)
+REAP_DELETE_1(_ZdaPvSt11align_val_t, size_t) // operator delete[](void*, align_val_t)
+REAP_DELETE_2(_ZdlPvmSt11align_val_t, size_t, size_t)
+REAP_DELETE_2(_ZdaPvmSt11align_val_t, size_t, size_t)
+REAP_DELETE_2(_ZdlPvSt11align_val_tRKSt9nothrow_t, size_t, const void *)
+REAP_DELETE_2(_ZdaPvSt11align_val_tRKSt9nothrow_t, size_t, const void *)

@@ -1,0 +1,86 @@
+// Which allocations are sampled: a Poisson process over allocated bytes.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace reap::preload {
+
+// Every block counts as its size and this much more, so that small and empty blocks are drawn too.
+inline constexpr int64_t kSampleSlack = 16;
+
+// log(x) for x in (0, 1]. Within 1e-9; libm would be one more library in the measured program.
+inline double natural_log(double x) noexcept {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int exponent = static_cast<int>(bits >> 52) - 1022;
+    bits = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1022) << 52; // mantissa in [0.5, 1)
+    double mantissa;
+    memcpy(&mantissa, &bits, sizeof mantissa);
+    if (mantissa < 0.70710678118654752) {
+        mantissa *= 2;
+        --exponent;
+    }
+    const double z = (mantissa - 1) / (mantissa + 1); // |z| < 0.172
+    const double z2 = z * z;
+    const double series =
+        1 + z2 * (1.0 / 3 + z2 * (1.0 / 5 + z2 * (1.0 / 7 + z2 * (1.0 / 9 + z2 * (1.0 / 11)))));
+    return 2 * z * series + exponent * 0.69314718055994531;
+}
+
+// splitmix64: small, and good enough for gaps.
+class Random {
+  public:
+    constexpr Random() noexcept = default;
+    explicit constexpr Random(uint64_t seed) noexcept : state_(seed) {}
+
+    uint64_t next() noexcept {
+        uint64_t z = (state_ += UINT64_C(0x9e3779b97f4a7c15));
+        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+        return z ^ (z >> 31);
+    }
+
+    // Bytes to the next sample, exponential with this mean; at least 1.
+    int64_t gap(uint64_t mean) noexcept {
+        const double uniform = (static_cast<double>(next() >> 11) + 1.0) * 0x1p-53; // (0, 1]
+        return 1 + static_cast<int64_t>(-natural_log(uniform) * static_cast<double>(mean));
+    }
+
+  private:
+    uint64_t state_ = 0;
+};
+
+// The mean gap, steered so that a thread takes about a thousand samples a second whatever it allocates. The
+// gap under way keeps the mean that it was drawn with, so steering by the past leaves the weights exact.
+class Period {
+  public:
+    static constexpr uint64_t kFirst = 4096;
+    static constexpr uint64_t kLargest = UINT64_C(1) << 30;
+
+    Period() = default;
+    // A mean gap that never changes; 0 for one that is steered.
+    explicit constexpr Period(uint64_t fixed) noexcept
+        : bytes_(fixed != 0 ? fixed : kFirst), steered_(fixed == 0) {}
+
+    [[nodiscard]] uint64_t bytes() const noexcept { return bytes_; }
+
+    // A sample has been taken this long after the one before it. `floor` bounds the mean from below.
+    void sampled(uint64_t elapsed_ns, uint64_t floor) noexcept {
+        if (!steered_) return;
+        // Gaps are exponential: at the target both happen equally often (1 - exp(-1/4) = exp(-3/2)).
+        if (elapsed_ns < kTargetNs / 4 && bytes_ < kLargest) {
+            bytes_ *= 2;
+        } else if (elapsed_ns > kTargetNs * 3 / 2 && bytes_ > kFirst) {
+            bytes_ /= 2;
+        }
+        if (bytes_ < floor) bytes_ = floor;
+    }
+
+  private:
+    static constexpr uint64_t kTargetNs = 1'000'000;
+    uint64_t bytes_ = kFirst;
+    bool steered_ = true;
+};
+
+} // namespace reap::preload

@@ -1,0 +1,191 @@
+#include "real.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <dlfcn.h>
+
+#include "platform.h"
+
+namespace reap::preload {
+namespace {
+
+// dlsym itself may allocate while we look for malloc. What it gets comes from here and is never given back.
+class BootstrapHeap {
+  public:
+    void *allocate(size_t size, size_t alignment) noexcept {
+        if (size > sizeof bytes_ || alignment > 4096) return nullptr;
+        size_t used = __atomic_load_n(&used_, __ATOMIC_RELAXED);
+        for (;;) {
+            const size_t start = (used + kHeader + alignment - 1) & ~(alignment - 1);
+            if (start > sizeof bytes_ || size > sizeof bytes_ - start) return nullptr;
+            if (__atomic_compare_exchange_n(&used_, &used, start + size, true, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED)) {
+                memcpy(bytes_ + start - kHeader, &size, sizeof size);
+                return bytes_ + start;
+            }
+        }
+    }
+
+    [[nodiscard]] bool owns(const void *pointer) const noexcept {
+        const auto address = reinterpret_cast<uintptr_t>(pointer);
+        const auto base = reinterpret_cast<uintptr_t>(bytes_);
+        return address - base < sizeof bytes_;
+    }
+
+    [[nodiscard]] Range range() const noexcept {
+        return {bytes_, bytes_ + __atomic_load_n(&used_, __ATOMIC_RELAXED)};
+    }
+
+    static size_t size_of(const void *pointer) noexcept {
+        size_t size;
+        memcpy(&size, static_cast<const unsigned char *>(pointer) - kHeader, sizeof size);
+        return size;
+    }
+
+  private:
+    static constexpr size_t kHeader = 16;
+    alignas(4096) unsigned char bytes_[65536] = {};
+    size_t used_ = 0;
+};
+
+BootstrapHeap bootstrap;
+Dl_info provider;
+
+void *boot_malloc(size_t size) {
+    resolve_real();
+    if (real.malloc != boot_malloc) return real.malloc(size);
+    return bootstrap.allocate(size, 16);
+}
+void boot_free(void *pointer) {
+    resolve_real();
+    if (real.free != boot_free) real.free(pointer);
+}
+void *boot_calloc(size_t count, size_t size) {
+    resolve_real();
+    if (real.calloc != boot_calloc) return real.calloc(count, size);
+    size_t total;
+    if (__builtin_mul_overflow(count, size, &total)) return nullptr;
+    return bootstrap.allocate(total, 16); // static storage: zero already, and nothing is handed out twice
+}
+void *boot_realloc(void *pointer, size_t size) {
+    resolve_real();
+    if (real.realloc != boot_realloc) return real.realloc(pointer, size);
+    void *fresh = bootstrap.allocate(size, 16);
+    if (fresh != nullptr && bootstrap.owns(pointer)) {
+        const size_t old = BootstrapHeap::size_of(pointer);
+        memcpy(fresh, pointer, old < size ? old : size);
+    }
+    return fresh;
+}
+void *boot_reallocarray(void *pointer, size_t count, size_t size) {
+    resolve_real();
+    size_t total;
+    if (__builtin_mul_overflow(count, size, &total)) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    return real.realloc(pointer, total);
+}
+int boot_posix_memalign(void **out, size_t alignment, size_t size) {
+    resolve_real();
+    if (real.posix_memalign != boot_posix_memalign) return real.posix_memalign(out, alignment, size);
+    *out = bootstrap.allocate(size, alignment);
+    return *out != nullptr ? 0 : ENOMEM;
+}
+void *boot_aligned_alloc(size_t alignment, size_t size) {
+    resolve_real();
+    if (real.aligned_alloc != boot_aligned_alloc) return real.aligned_alloc(alignment, size);
+    return bootstrap.allocate(size, alignment);
+}
+void *boot_memalign(size_t alignment, size_t size) {
+    resolve_real();
+    if (real.memalign != boot_memalign) return real.memalign(alignment, size);
+    return bootstrap.allocate(size, alignment);
+}
+void *boot_valloc(size_t size) {
+    resolve_real();
+    if (real.valloc != boot_valloc) return real.valloc(size);
+    return bootstrap.allocate(size, 4096);
+}
+void *boot_pvalloc(size_t size) {
+    resolve_real();
+    if (real.pvalloc != boot_pvalloc) return real.pvalloc(size);
+    return bootstrap.allocate((size + 4095) & ~size_t{4095}, 4096);
+}
+size_t boot_usable_size(void *pointer) {
+    resolve_real();
+    if (real.malloc_usable_size != boot_usable_size) return real.malloc_usable_size(pointer);
+    return 0;
+}
+
+template <class Function>
+void find(Function *&slot, const char *name) noexcept {
+    if (void *found = dlsym(RTLD_NEXT, name)) {
+        __atomic_store_n(&slot, reinterpret_cast<Function *>(found), __ATOMIC_RELAXED);
+    }
+}
+
+} // namespace
+
+RealAllocator real = {
+    boot_malloc,        boot_free,     boot_calloc, boot_realloc, boot_reallocarray, boot_posix_memalign,
+    boot_aligned_alloc, boot_memalign, boot_valloc, boot_pvalloc, boot_usable_size,
+};
+
+void resolve_real() noexcept {
+    // 0 not yet, 1 somebody is at it, 2 done. Whoever comes in between is served from the bootstrap heap:
+    // waiting could be waiting for ourselves.
+    static int state = 0;
+    int fresh = 0;
+    if (!__atomic_compare_exchange_n(&state, &fresh, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) return;
+    const ErrnoGuard keep;
+    find(real.free, "free"); // first: whatever malloc hands out must have a way back
+    find(real.realloc, "realloc");
+    find(real.calloc, "calloc");
+    find(real.reallocarray, "reallocarray");
+    find(real.posix_memalign, "posix_memalign");
+    find(real.aligned_alloc, "aligned_alloc");
+    find(real.memalign, "memalign");
+    find(real.valloc, "valloc");
+    find(real.pvalloc, "pvalloc");
+    find(real.malloc_usable_size, "malloc_usable_size");
+    find(real.malloc, "malloc");
+    dladdr(reinterpret_cast<const void *>(real.malloc), &provider);
+    __atomic_store_n(&state, 2, __ATOMIC_RELEASE);
+}
+
+bool is_bootstrap(const void *pointer) noexcept { return bootstrap.owns(pointer); }
+
+Range bootstrap_range() noexcept { return bootstrap.range(); }
+
+const char *real_provider() noexcept { return provider.dli_fname != nullptr ? provider.dli_fname : ""; }
+
+bool calls_reach_us() noexcept {
+    Dl_info first{};
+    Dl_info ours{};
+    void *seen = dlsym(RTLD_DEFAULT, "malloc");
+    return dladdr(seen, &first) != 0 && dladdr(reinterpret_cast<const void *>(&resolve_real), &ours) != 0 &&
+           first.dli_fbase == ours.dli_fbase;
+}
+
+void *next_symbol(const char *symbol) noexcept {
+    if (void *found = dlsym(RTLD_NEXT, symbol)) return found;
+    static const char *const kRuntimes[] = {"libstdc++.so.6", "libc++.so.1"};
+    for (const char *runtime : kRuntimes) {
+        // Only a runtime that is there already: asking must not load one.
+        if (void *handle = dlopen(runtime, RTLD_LAZY | RTLD_NOLOAD)) {
+            void *found = dlsym(handle, symbol);
+            dlclose(handle);
+            if (found != nullptr) return found;
+        }
+    }
+    return nullptr;
+}
+
+bool belongs_to_allocator(const void *function) noexcept {
+    Dl_info info{};
+    return dladdr(function, &info) != 0 && info.dli_fbase == provider.dli_fbase;
+}
+
+} // namespace reap::preload

@@ -1,0 +1,258 @@
+#include "slow_path.h"
+
+#include <cstring>
+
+namespace reap::preload {
+namespace {
+
+// Marks the thread as being inside the recorder and keeps the program's errno.
+class Inside {
+  public:
+    explicit Inside(ThreadState &thread) noexcept : thread_(thread) { thread_.busy = true; }
+    ~Inside() { thread_.busy = false; }
+    Inside(const Inside &) = delete;
+    Inside &operator=(const Inside &) = delete;
+
+  private:
+    ErrnoGuard keep_;
+    ThreadState &thread_;
+};
+
+void count_into(reap_counts &counts, reap_call call, size_t size, bool succeeded) noexcept {
+    if (call != REAP_CALL_MALLOC) ++counts.calls[call];
+    if (!succeeded) {
+        ++counts.failures;
+    } else if (size < REAP_EXACT_SIZES) {
+        ++counts.by_size[size];
+    } else {
+        const unsigned bin = format::large_bin(size);
+        ++counts.large_objects[bin];
+        counts.large_bytes[bin] += size;
+    }
+}
+
+// Runs `change` on the counters that this thread may use; none when nothing is recorded.
+template <class Change>
+void on_counts(ThreadState &thread, Change change) noexcept {
+    if (thread.counts != nullptr) {
+        change(*thread.counts);
+    } else if (thread.phase == Phase::Ended && !image.full()) {
+        const ErrnoGuard keep;
+        const LockGuard guard(image.leftover_lock);
+        if (reap_counts *shared = image.leftover()) change(*shared);
+    }
+}
+
+void count_free(ThreadState &thread, reap_call call) noexcept {
+    on_counts(thread, [call](reap_counts &counts) {
+        if (call != REAP_CALL_FREE && call != REAP_CALL_REALLOC) ++counts.calls[call];
+        ++counts.frees;
+    });
+}
+
+void draw_next_sample(ThreadState &thread, uint64_t now) noexcept {
+    thread.period.sampled(image.to_ns(now - thread.last_sample), image.period_floor());
+    thread.last_sample = now;
+    const auto clock = static_cast<int64_t>(thread.bytes_clock());
+    thread.budget = thread.random.gap(thread.period.bytes());
+    thread.drawn = clock + thread.budget;
+}
+
+void record_sample_end(ThreadState &thread, const void *pointer, uint64_t before, uint64_t after) noexcept {
+    const Inside inside(thread);
+    uint8_t *out = image.begin_event(thread);
+    if (out == nullptr) return;
+    // The body's length has to be known first; a sample's end fits into one byte of length.
+    uint8_t *const length = out + 1;
+    *out = REAP_TAG_SAMPLE_END;
+    uint8_t *end = length + 1;
+    end = thread.events.put_plain_stamp(end, before);
+    end = format::put_varint(end, reinterpret_cast<uint64_t>(pointer));
+    end = format::put_varint(end, after - before);
+    end = format::put_varint(end, thread.number);
+    end = format::put_varint(end, thread.bytes_clock());
+    *length = static_cast<uint8_t>(end - length - 1);
+    thread.events.commit(end);
+}
+
+void record_free(ThreadState &thread, reap_call call, const void *pointer, uint64_t before) noexcept {
+    const Inside inside(thread);
+    uint8_t *out = image.begin_event(thread);
+    if (out == nullptr) return;
+    *out++ = format::hot_tag(REAP_TAG_FREE, call);
+    out = thread.events.put_stamp(out, before);
+    out = thread.events.put_address(out, pointer);
+    thread.events.commit(out);
+}
+
+void record_reallocation(ThreadState &thread, reap_call call, const void *from, const void *to, size_t size,
+                         uint64_t before, uint64_t after) noexcept {
+    const Inside inside(thread);
+    const uint32_t stack = image.intern_stack();
+    uint8_t *out = image.begin_event(thread);
+    if (out == nullptr) return;
+    *out++ = format::hot_tag(REAP_TAG_REALLOC, call);
+    out = thread.events.put_stamp(out, before);
+    out = thread.events.put_stamp(out, after);
+    out = thread.events.put_address(out, from);
+    out = thread.events.put_address(out, to);
+    out = format::put_varint(out, size);
+    out = format::put_varint(out, stack);
+    thread.events.commit(out);
+}
+
+void *call_realloc(void *pointer, size_t size) {
+    if (!is_bootstrap(pointer)) return real.realloc(pointer, size);
+    // The bootstrap heap has no way back: copy out of it. Its header is 16 bytes before the block.
+    void *fresh = real.malloc(size);
+    size_t old;
+    memcpy(&old, static_cast<const unsigned char *>(pointer) - 16, sizeof old);
+    if (fresh != nullptr) memcpy(fresh, pointer, old < size ? old : size);
+    return fresh;
+}
+
+} // namespace
+
+bool ready(ThreadState &thread) noexcept {
+    if (thread.busy) {
+        if (thread.counts != nullptr) ++thread.counts->skipped;
+        return false;
+    }
+    if (thread.phase == Phase::Fresh) {
+        const Inside inside(thread);
+        image.enter(thread);
+    }
+    return thread.phase == Phase::Recording;
+}
+
+void count_allocation(ThreadState &thread, reap_call call, size_t size, bool succeeded) noexcept {
+    on_counts(thread, [=](reap_counts &counts) { count_into(counts, call, size, succeeded); });
+}
+
+void record_sample(ThreadState &thread, reap_call call, size_t size, void *pointer, uint64_t before,
+                   uint64_t after) noexcept {
+    const Inside inside(thread);
+    const uint64_t period = thread.period.bytes();
+    const uint64_t clock = thread.bytes_clock();
+    draw_next_sample(thread, after);
+    if (pointer == nullptr || !image.watched.add(pointer)) return;
+    const uint32_t stack = image.intern_stack();
+    uint8_t *out = image.begin_event(thread);
+    if (out == nullptr) return;
+    uint8_t *const length = out + 1;
+    *out = REAP_TAG_SAMPLE;
+    uint8_t *end = length + 1;
+    end = thread.events.put_plain_stamp(end, after);
+    end = format::put_varint(end, call);
+    end = format::put_varint(end, size);
+    end = format::put_varint(end, reinterpret_cast<uint64_t>(pointer));
+    end = format::put_varint(end, stack);
+    end = format::put_varint(end, period);
+    end = format::put_varint(end, after - before);
+    end = format::put_varint(end, clock);
+    *length = static_cast<uint8_t>(end - length - 1);
+    thread.events.commit(end);
+}
+
+void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment,
+                       void *pointer) noexcept {
+    const Inside inside(thread);
+    const uint64_t after = image.now();
+    const uint32_t stack = image.intern_stack();
+    uint8_t *out = image.begin_event(thread);
+    if (out == nullptr) return;
+    reap_tag tag = alignment != 0 ? REAP_TAG_ALIGNED : REAP_TAG_ALLOC;
+    if (pointer == nullptr) tag = REAP_TAG_FAILED;
+    *out++ = format::hot_tag(tag, call);
+    out = thread.events.put_stamp(out, after);
+    out = format::put_varint(out, size);
+    if (pointer != nullptr) out = thread.events.put_address(out, pointer);
+    out = format::put_varint(out, stack);
+    if (tag == REAP_TAG_ALIGNED)
+        out = format::put_varint(out, static_cast<uint64_t>(__builtin_ctzll(alignment)));
+    thread.events.commit(out);
+}
+
+bool note_free(reap_call call, void *pointer) noexcept {
+    if (is_bootstrap(pointer)) return false;
+    ThreadState &thread = thread_state;
+    if (ready(thread) && image.full()) {
+        record_free(thread, call, pointer, image.now());
+    } else {
+        count_free(thread, call);
+        // Sized and aligned deletes are rare enough that the end of a sample needs no duration.
+        if (thread.phase == Phase::Recording && !thread.busy && image.watched.remove(pointer)) {
+            const uint64_t now = image.now();
+            record_sample_end(thread, pointer, now, now);
+        }
+    }
+    return true;
+}
+
+void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept {
+    if (pointer == nullptr || is_bootstrap(pointer)) return;
+    ThreadState &thread = thread_state;
+    if (!ready(thread)) {
+        count_free(thread, call);
+        release(pointer);
+        return;
+    }
+    if (image.full()) {
+        record_free(thread, call, pointer, image.now());
+        release(pointer);
+        return;
+    }
+    count_free(thread, call);
+    if (!image.watched.remove(pointer)) {
+        release(pointer);
+        return;
+    }
+    const uint64_t before = image.now();
+    release(pointer);
+    record_sample_end(thread, pointer, before, image.now());
+}
+
+void *realloc_slow(reap_call call, void *pointer, size_t size) {
+    if (pointer == nullptr) {
+        return allocate_slow(call, size, 0, [size] { return real.malloc(size); });
+    }
+    ThreadState &thread = thread_state;
+    const bool recording = ready(thread);
+    const bool full = recording && image.full();
+    const bool watched = recording && !full && image.watched.remove(pointer);
+    const uint64_t before = full || watched ? image.now() : 0;
+    const bool sampled = recording && !full && thread.budget < 0;
+    const uint64_t start = sampled ? image.now() : 0;
+    void *moved = call_realloc(pointer, size);
+    const uint64_t after = full || watched || sampled ? image.now() : 0;
+    const bool freed = moved == nullptr && size == 0;
+
+    if (full) {
+        if (moved != nullptr) {
+            record_reallocation(thread, call, pointer, moved, size, before, after);
+        } else if (freed) {
+            record_free(thread, call, pointer, before);
+        } else {
+            record_allocation(thread, call, size, 0, nullptr);
+        }
+        return moved;
+    }
+    if (freed) {
+        count_free(thread, call);
+        on_counts(thread, [call](reap_counts &counts) { ++counts.calls[call]; });
+    } else {
+        count_allocation(thread, call, size, moved != nullptr);
+        if (moved != nullptr) count_free(thread, REAP_CALL_REALLOC);
+    }
+    if (watched) {
+        if (moved != nullptr || freed) {
+            record_sample_end(thread, pointer, before, after);
+        } else {
+            image.watched.add(pointer); // the call failed: the block is still there
+        }
+    }
+    if (sampled) record_sample(thread, call, size, moved, start, after);
+    return moved;
+}
+
+} // namespace reap::preload

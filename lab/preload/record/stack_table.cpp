@@ -1,0 +1,49 @@
+#include "stack_table.h"
+
+#include "platform.h"
+
+namespace reap::preload {
+
+StackTable::Edge *StackTable::place(Table *table, uint32_t parent, uint64_t address) noexcept {
+    uint64_t hash = (address ^ (static_cast<uint64_t>(parent) << 40)) * UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 29;
+    const size_t mask = table->capacity - 1;
+    for (size_t at = hash & mask;; at = (at + 1) & mask) {
+        Edge &edge = table->edges[at];
+        const uint32_t id = __atomic_load_n(&edge.id, __ATOMIC_ACQUIRE);
+        if (id == 0 || (edge.address == address && edge.parent == parent)) return &edge;
+    }
+}
+
+uint32_t StackTable::find(uint32_t parent, uint64_t address) const noexcept {
+    Table *table = __atomic_load_n(&table_, __ATOMIC_ACQUIRE);
+    if (table == nullptr) return 0;
+    return __atomic_load_n(&place(table, parent, address)->id, __ATOMIC_ACQUIRE);
+}
+
+uint32_t StackTable::add(uint32_t parent, uint64_t address) noexcept {
+    if (table_ == nullptr || used_ * 2 >= table_->capacity) {
+        if (!grow()) return 0;
+    }
+    Edge *edge = place(table_, parent, address);
+    edge->address = address;
+    edge->parent = parent;
+    const auto id = static_cast<uint32_t>(++used_);
+    __atomic_store_n(&edge->id, id, __ATOMIC_RELEASE);
+    return id;
+}
+
+bool StackTable::grow() noexcept {
+    const size_t capacity = table_ == nullptr ? 2048 : table_->capacity * 2;
+    auto *bigger = static_cast<Table *>(map_private(sizeof(Table) + capacity * sizeof(Edge)));
+    if (bigger == nullptr) return false;
+    bigger->capacity = capacity;
+    for (size_t i = 0; table_ != nullptr && i < table_->capacity; ++i) {
+        const Edge &edge = table_->edges[i];
+        if (edge.id != 0) *place(bigger, edge.parent, edge.address) = edge;
+    }
+    __atomic_store_n(&table_, bigger, __ATOMIC_RELEASE);
+    return true;
+}
+
+} // namespace reap::preload

@@ -1,0 +1,16 @@
+// Where a call came from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace reap::preload {
+
+inline constexpr size_t kMostFrames = 128;
+
+// Fills `frames` with the return addresses of the calling thread's stack, innermost first, without the
+// recorder's own frames; returns how many. Walks unwind tables (about 0.1 us a frame), takes no lock and does
+// not allocate; frames without tables end the walk.
+size_t walk_stack(uint64_t (&frames)[kMostFrames]) noexcept;
+
+} // namespace reap::preload

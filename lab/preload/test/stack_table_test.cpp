@@ -1,0 +1,66 @@
+// Concern: an edge has one number for ever, for readers without a lock while others add and the table grows.
+#include "stack_table.h"
+
+#include <atomic>
+#include <gtest/gtest.h>
+#include <map>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using reap::preload::StackTable;
+
+TEST(StackTable, NumbersEdgesFromOneInOrder) {
+    StackTable table;
+    EXPECT_EQ(table.find(0, 0x1000), 0u);
+    EXPECT_EQ(table.add(0, 0x1000), 1u);
+    EXPECT_EQ(table.add(1, 0x1000), 2u);
+    EXPECT_EQ(table.find(0, 0x1000), 1u);
+    EXPECT_EQ(table.find(1, 0x1000), 2u);
+    EXPECT_EQ(table.find(2, 0x1000), 0u);
+}
+
+TEST(StackTable, KeepsEveryEdgeThroughGrowth) {
+    StackTable table;
+    std::map<std::pair<uint32_t, uint64_t>, uint32_t> model;
+    std::mt19937_64 random(4);
+    for (int i = 0; i < 50000; ++i) {
+        const auto parent = static_cast<uint32_t>(random() % 100);
+        const uint64_t address = 0x400000 + random() % 5000;
+        const uint32_t known = table.find(parent, address);
+        const auto found = model.find({parent, address});
+        ASSERT_EQ(known, found == model.end() ? 0 : found->second);
+        if (known == 0) model[{parent, address}] = table.add(parent, address);
+    }
+}
+
+TEST(StackTable, ReadersNeedNoLock) {
+    StackTable table;
+    std::mutex adding;
+    std::atomic<bool> wrong = false;
+    std::vector<std::thread> threads;
+    for (unsigned number = 0; number < 4; ++number) {
+        threads.emplace_back([&, number] {
+            std::mt19937_64 random(number);
+            std::map<uint64_t, uint32_t> mine;
+            for (int i = 0; i < 20000; ++i) {
+                const uint64_t address = 0x1000 + random() % 8000;
+                uint32_t id = table.find(7, address);
+                if (id == 0) {
+                    const std::lock_guard guard(adding);
+                    id = table.find(7, address);
+                    if (id == 0) id = table.add(7, address);
+                }
+                const auto [known, fresh] = mine.emplace(address, id);
+                if (!fresh && known->second != id) wrong = true;
+            }
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+    EXPECT_FALSE(wrong);
+}
+
+} // namespace

@@ -1,0 +1,148 @@
+// Concern: what the recorder's stream writes the reader reads, from many threads at once and when space runs
+// out.
+#include "trace_file.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "aggregate.h"
+#include "record_stream.h"
+#include "trace_writer.h"
+
+namespace {
+
+using namespace reap;
+using preload::kMostHotBytes;
+using preload::Owner;
+using preload::RecordStream;
+using preload::TraceFile;
+
+class TraceFileTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        char folder[] = "/tmp/reap-test-XXXXXX";
+        ASSERT_NE(mkdtemp(folder), nullptr);
+        folder_ = folder;
+        path_ = folder_ + "/trace";
+        native::TraceOptions options;
+        options.depth = REAP_DEPTH_FULL;
+        native::create_trace(path_, options);
+    }
+    void TearDown() override {
+        unlink(path_.c_str());
+        rmdir(folder_.c_str());
+    }
+
+    // A pid that no process has, so that the blocks count as a dead process's.
+    static Owner owner(uint32_t thread) { return {0x7fffffff, thread + 1, 1, 0, thread}; }
+
+    // Writes `count` pairs of alloc and free; how many fitted.
+    static int write_pairs(TraceFile &trace, uint32_t thread, int count) {
+        RecordStream stream;
+        for (int i = 0; i < count; ++i) {
+            const auto *block = reinterpret_cast<const void *>(uintptr_t{0x10000} + thread * 0x1000000 +
+                                                               static_cast<uintptr_t>(i) * 16);
+            for (const reap_tag tag : {REAP_TAG_ALLOC, REAP_TAG_FREE}) {
+                uint8_t *out = stream.begin(trace, REAP_BLOCK_EVENTS, owner(thread), kMostHotBytes);
+                if (out == nullptr) return i;
+                *out++ = format::hot_tag(tag, tag == REAP_TAG_ALLOC ? REAP_CALL_MALLOC : REAP_CALL_FREE);
+                out = stream.put_stamp(out, native::ticks_now(trace.clock()));
+                if (tag == REAP_TAG_ALLOC) out = format::put_varint(out, 48);
+                out = stream.put_address(out, block);
+                if (tag == REAP_TAG_ALLOC) out = format::put_varint(out, 0);
+                stream.commit(out);
+            }
+        }
+        return count;
+    }
+
+    std::string folder_;
+    std::string path_;
+};
+
+TEST_F(TraceFileTest, ThreadsWriteAndTheReaderFindsAll) {
+    TraceFile trace;
+    ASSERT_TRUE(trace.open(path_.c_str()));
+    static constexpr int kPairs = 20000; // several blocks each
+    std::vector<std::thread> threads;
+    for (uint32_t number = 0; number < 4; ++number) {
+        threads.emplace_back([&trace, number] { EXPECT_EQ(write_pairs(trace, number, kPairs), kPairs); });
+    }
+    for (std::thread &thread : threads) thread.join();
+    EXPECT_EQ(native::finish_trace(path_), 0u);
+
+    native::BlockFile file(path_);
+    const native::Summary summary = native::aggregate(file, native::Definitions(file));
+    EXPECT_EQ(summary.events, 4u * 2 * kPairs);
+    EXPECT_EQ(summary.unmatched_frees, 0u);
+    EXPECT_EQ(summary.temporary, 4 * kPairs);
+    EXPECT_EQ(file.damage().malformed + file.damage().corrupt, 0u);
+}
+
+TEST_F(TraceFileTest, FinishingSealsWhatADeadProcessLeftOpen) {
+    TraceFile trace;
+    ASSERT_TRUE(trace.open(path_.c_str()));
+    write_pairs(trace, 0, 10);
+    EXPECT_EQ(native::finish_trace(path_), 0u);
+    const native::BlockFile file(path_);
+    ASSERT_EQ(file.blocks().size(), 1u);
+    EXPECT_EQ(file.blocks()[0].head.flags & REAP_BLOCK_SEALED, REAP_BLOCK_SEALED);
+    TraceFile again;
+    EXPECT_FALSE(again.open(path_.c_str())) << "a finished trace takes no more";
+}
+
+TEST_F(TraceFileTest, BlocksOfALivingProcessStayOpen) {
+    TraceFile trace;
+    ASSERT_TRUE(trace.open(path_.c_str()));
+    // Our own pid and start time, as the recorder reads them.
+    char text[512] = {};
+    std::FILE *stat = std::fopen("/proc/self/stat", "r");
+    ASSERT_NE(stat, nullptr);
+    ASSERT_GT(std::fread(text, 1, sizeof text - 1, stat), 0u);
+    std::fclose(stat);
+    uint64_t start = 0;
+    const std::string fields = std::string(text).substr(std::string(text).rfind(')') + 2);
+    size_t at = 0;
+    for (int field = 3; field < 22; ++field) at = fields.find(' ', at) + 1;
+    start = std::strtoull(fields.c_str() + at, nullptr, 10);
+    RecordStream stream;
+    const Owner alive{static_cast<uint32_t>(getpid()), 1, start, 0, 0};
+    ASSERT_NE(stream.begin(trace, REAP_BLOCK_EVENTS, alive, kMostHotBytes), nullptr);
+    EXPECT_EQ(native::finish_trace(path_), 1u);
+}
+
+// A file size limit must end the recording, not the program: SIGXFSZ would kill it.
+TEST_F(TraceFileTest, AFileSizeLimitStopsTheRecordingAndSaysSo) {
+    const pid_t child = fork();
+    if (child == 0) {
+        signal(SIGXFSZ, SIG_DFL);
+        const rlimit limit{REAP_BLOCK_BYTES * 3, REAP_BLOCK_BYTES * 3};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        TraceFile trace;
+        if (!trace.open(path_.c_str())) _exit(1);
+        _exit(write_pairs(trace, 0, 100000) < 100000 ? 0 : 2);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    const native::BlockFile file(path_);
+    EXPECT_EQ(file.header().stop_reason, static_cast<uint32_t>(REAP_STOP_NO_SPACE));
+    EXPECT_EQ(file.header().stop_errno, static_cast<uint32_t>(EFBIG));
+    EXPECT_EQ(file.blocks().size(), 2u);
+}
+
+TEST_F(TraceFileTest, WhatIsNoTraceIsNotOpened) {
+    TraceFile trace;
+    EXPECT_FALSE(trace.open("/nonexistent/trace"));
+    EXPECT_FALSE(trace.open("/dev/null"));
+    EXPECT_FALSE(trace.open(""));
+}
+
+} // namespace

@@ -1,0 +1,119 @@
+"""What a reader of a profile must know before believing it."""
+
+from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
+
+import errno
+
+from reap import native
+
+_ENOUGH_SAMPLES = 100
+
+
+def notes(recording: native.Recording, depth: str) -> list[str]:
+    """One sentence for each trouble, the gravest first; none for a sound recording of an ordinary program."""
+    header, whole, images = recording.header(), recording.totals(), recording.images()
+    return [
+        *_stopped(header),
+        *_damage(recording.damage()),
+        *_unfinished(header),
+        *_nothing(images, whole),
+        *_bypassed(images),
+        *_sampling(recording.instruction_samples(), header),
+        *_few(whole, depth),
+        *_oddities(whole),
+    ]
+
+
+def _stopped(header: native.Header) -> list[str]:
+    if header["stop_reason"] == 0:
+        return []
+    why = {
+        native.STOP_NO_SPACE: "the file could not grow",
+        native.STOP_OPEN: "the file could not be opened again (a changed root or dropped rights do that)",
+        native.STOP_MAP: "there was no memory for a block",
+    }.get(header["stop_reason"], "of an unknown reason")
+    name = errno.errorcode.get(header["stop_errno"], str(header["stop_errno"]))
+    stopped = f"Recording stopped before the program did: {why} ({name}; {header['stop_count']} times)."
+    return [f"{stopped} What is shown is what was recorded until then."]
+
+
+def _damage(damage: native.Damage) -> list[str]:
+    said = []
+    if damage["corrupt"]:
+        said.append(f"{damage['corrupt']} blocks with a wrong checksum were left out")
+    if damage["truncated"]:
+        said.append(f"{damage['truncated']} blocks are missing at the end of the file")
+    if damage["foreign"]:
+        said.append(f"{damage['foreign']} blocks are not what they should be")
+    if damage["malformed"]:
+        said.append(f"{damage['malformed']} blocks hold records that make no sense from some point on")
+    return [f"The file is damaged: {'; '.join(said)}. The figures are too low."] if said else []
+
+
+def _unfinished(header: native.Header) -> list[str]:
+    if header["finished"]:
+        return []
+    if header["ended"]:
+        return [
+            "Some process of the tree still ran when the recording was closed; what it did later is missing."
+        ]
+    return ["The recording was not closed (reap was killed, or it still runs)."]
+
+
+def _nothing(images: list[native.Image], whole: native.Totals) -> list[str]:
+    if not images:
+        return ["No process was recorded: the recorder was never loaded."]
+    if not any(image["objects"] for image in images) and not whole["events"]:
+        return ["No allocation was recorded."]
+    return []
+
+
+def _bypassed(images: list[native.Image]) -> list[str]:
+    names = sorted(
+        {
+            image["executable"].rpartition("/")[2]
+            for image in images
+            if image.get("flags", 0) & native.IMAGE_BYPASSED
+        }
+    )
+    if not names:
+        return []
+    own = "the executable brings a malloc of its own, which no preload can get in front of"
+    return [f"{', '.join(names)}: {own}; its allocations are not in these figures."]
+
+
+def _sampling(seen: native.InstructionSamples, header: native.Header) -> list[str]:
+    if seen["all"] == 0:
+        return ["No instruction pointer was sampled: the share of time is unknown (see `reap doctor`)."]
+    if seen["all"] < _ENOUGH_SAMPLES:
+        return [
+            f"Only {seen['all']} instruction pointers were sampled: the run is too short for a sharp share."
+        ]
+    if header["sampler"] == native.SAMPLER_PERF and not header["sampler_kernel"]:
+        missing = "page faults and system calls of the allocator are not in its share"
+        mend = "sudo sysctl kernel.perf_event_paranoid=1"
+        return [f"Time in the kernel could not be sampled: {missing} ({mend})."]
+    return []
+
+
+def _few(whole: native.Totals, depth: str) -> list[str]:
+    if depth == "triage" and 0 < whole["samples"] < _ENOUGH_SAMPLES:
+        rough = f"Only {whole['samples']} allocations were sampled, so sites, lifetimes and peaks are rough"
+        return [f"{rough}; --depth full counts them all."]
+    return []
+
+
+def _oddities(whole: native.Totals) -> list[str]:
+    said = []
+    if whole["failures"]:
+        said.append(f"{whole['failures']} allocations failed.")
+    if whole["unmatched_frees"]:
+        said.append(
+            f"{whole['unmatched_frees']} frees were of blocks that the recorder never saw: handed out in a "
+            "parent process, before the recording, or past it."
+        )
+    if whole["skipped"]:
+        said.append(
+            f"{whole['skipped']} calls came from inside the recorder's own work and were only counted."
+        )
+    return said

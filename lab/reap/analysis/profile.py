@@ -1,0 +1,125 @@
+"""From a recording to a profile: what `reap show` says."""
+
+from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
+
+from typing import Literal
+
+from reap import native
+from reap.analysis import estimates, notes, sizes
+from reap.analysis.records import Latency, LifetimeBin, Point, Process, Profile, Share, Totals
+from reap.analysis.sites import sites
+from reap.records import Estimate, exactly
+
+CALLS = (
+    "malloc", "calloc", "realloc", "reallocarray", "posix_memalign", "aligned_alloc", "memalign", "valloc",
+    "pvalloc", "operator new", "free", "operator delete", "malloc_usable_size",
+)  # fmt: skip
+"""By number, as enum reap_call of the trace format has them."""
+
+_MOST_STACKS = 1000
+"""By bytes and by objects, each."""
+_MOST_SITES = 200
+
+
+def profile(recording: native.Recording, command: list[str]) -> Profile:
+    """Everything a recording says. `command` is what was run; empty: as it says itself."""
+    header = recording.header()
+    whole = recording.totals()
+    images = recording.images()
+    depth: Literal["triage", "full"] = "full" if header["depth"] == native.FULL else "triage"
+    objects = sum(image["objects"] for image in images)
+    size = sum(image["bytes"] for image in images)
+    width, moments = recording.timeline()
+    return Profile(
+        command=command or next((image["command"] for image in images if image.get("command")), []),
+        depth=depth,
+        seconds=header["seconds"],
+        totals=_totals(objects, size, whole),
+        processes=[_process(image) for image in images],
+        sizes=sizes.bins(recording.sizes()),
+        lifetimes=_lifetimes(recording, whole),
+        temporary=_temporary(whole, depth),
+        live=[Point(seconds=at, bytes=level) for at, level, _ in moments],
+        resident=[Point(seconds=at, bytes=float(level)) for at, level in recording.resident()],
+        rates=[Point(seconds=at, bytes=count / width) for at, _, count in moments],
+        sites=sites(recording.stacks(_MOST_STACKS), recording.frames)[:_MOST_SITES],
+        calls={name: count for name, count in zip(CALLS, whole["calls"], strict=False) if count},
+        latencies=[
+            Latency(call=CALLS[call], samples=samples, p50=p50, p90=p90, p99=p99, p999=p999)
+            for call, samples, p50, p90, p99, p999 in recording.latencies()
+        ],
+        share=_share(recording.instruction_samples(), header),
+        samples=whole["samples"],
+        notes=notes.notes(recording, depth),
+    )
+
+
+def _totals(objects: int, size: int, use: native.InUse) -> Totals:
+    largest = estimates.from_variance(use["max_bytes"], use["max_bytes_variance"])
+    return Totals(
+        total_objects=objects,
+        max_objects=estimates.from_variance(use["max_objects"], use["max_objects_variance"]),
+        average_size=size / objects if objects else 0.0,
+        total_bytes=size,
+        max_bytes=largest,
+        total_over_max=size / largest.value if largest.value else 0.0,
+    )
+
+
+def _process(image: native.Image) -> Process:
+    command = image.get("command", [])
+    executable = image.get("executable", "")
+    flags = image.get("flags", 0)
+    bypassed = bool(flags & native.IMAGE_BYPASSED)
+    said = []
+    if bypassed:
+        said.append("its malloc is its own: nothing of it could be recorded")
+    if flags & native.IMAGE_FORKED:
+        said.append("forked")
+    return Process(
+        image=image["image"],
+        pid=image.get("pid", 0),
+        name=executable.rpartition("/")[2] or (command[0] if command else "unknown"),
+        command=command,
+        allocator=image.get("provider", ""),
+        totals=_totals(image["objects"], image["bytes"], image),
+        recorded=not bypassed,
+        note="; ".join(said),
+    )
+
+
+def _lifetimes(recording: native.Recording, whole: native.Totals) -> list[LifetimeBin]:
+    freed = [
+        LifetimeBin(low=low, high=high, objects=objects, bytes=size)
+        for low, high, objects, size in recording.lifetimes()
+    ]
+    if whole["immortal_objects"] > 0:
+        last = LifetimeBin(
+            low=0.0, high=None, objects=whole["immortal_objects"], bytes=whole["immortal_bytes"]
+        )
+        return [*freed, last]
+    return freed
+
+
+def _temporary(whole: native.Totals, depth: str) -> Estimate:
+    if whole["weight"] <= 0:
+        return exactly(0.0)
+    share = whole["temporary"] / whole["weight"]
+    if depth == "full":
+        return exactly(share)
+    count = estimates.effective(whole["weight"], whole["weight_squares"])
+    return estimates.proportion(share * count, count)
+
+
+def _share(seen: native.InstructionSamples, header: native.Header) -> Share | None:
+    if seen["all"] == 0:
+        return None
+    by_timer = header["sampler"] == native.SAMPLER_TIMER
+    return Share(
+        method="timer" if by_timer else "perf",
+        samples=seen["all"],
+        inside=seen["inside"],
+        kernel_inside=seen["kernel_inside"],
+        share=estimates.proportion(seen["inside"], seen["all"]),
+        sees_kernel=by_timer or header["sampler_kernel"],
+    )

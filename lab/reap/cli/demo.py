@@ -1,0 +1,79 @@
+"""`reap demo`: the whole answer for three programs that everybody has."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+PROGRAMS = ("perl", "gcc", "sed")
+"""Those of the evaluation of general-purpose allocators that this project grew out of."""
+
+
+@click.command()
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    default=40.0,
+    show_default=True,
+    help="Seconds for the comparison of each program.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for all of it (a new reap-demo-TIME here if not given).",
+)
+@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+def demo(budget: float, output: Path | None, force: bool) -> int:
+    """Try it all on perl, gcc and sed, in about three minutes.
+
+    Makes an input for each, answers for each as `reap run` does, and writes one report for the three.
+    """
+    from rich.console import Console
+
+    from reap.cli import compare as comparing
+    from reap.cli import reporting
+    from reap.cli.progress import Bar
+    from reap.cli.run import REPORT
+    from reap.diagnosis import answer as answering
+    from reap.experiment import card
+    from reap.experiment.folder import Folder
+    from reap.experiment.spec import specify
+    from reap.report.records import Answer
+    from reap.report.terminal import render_diagnosis
+
+    place = (output or Path(f"reap-demo-{datetime.now(UTC):%Y%m%d-%H%M%S}")).absolute()
+    allocators, missing = comparing.choose(None)
+    if missing:
+        click.echo(missing, err=True)
+    console = Console()
+    answers = []
+    for name in PROGRAMS:
+        ready = card.prepare(name)
+        spec = specify(
+            ready.argv,
+            allocators,
+            workload=name,
+            variant=ready.variant,
+            directory=ready.directory,
+            environment=ready.environment,
+            budget=budget,
+        )
+        with Folder.create(place / name, spec, force=force) as folder, Bar() as bar:
+            findings = answering.answer(folder, comparing.Terminal(bar), title=name)
+        answers.append(
+            Answer(
+                title=ready.card.title,
+                command=ready.argv,
+                profile=findings.profile,
+                comparison=findings.comparison,
+                diagnosis=findings.diagnosis,
+            )
+        )
+        console.rule(name, align="left")
+        render_diagnosis(console, findings.diagnosis)
+        console.print()
+    report = reporting.report_of(*answers)
+    reporting.write_files(report, json=place / "report.json", html=place / REPORT, force=force)
+    reporting.say_next(["reap", "run", "--", "CMD"])
+    return 0

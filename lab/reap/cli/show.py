@@ -1,0 +1,38 @@
+"""`reap show`: what a recording says."""
+
+from pathlib import Path
+
+import click
+
+_PATH = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
+@click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool) -> int:
+    """Show what a recording says.
+
+    Counts, sizes, lifetimes, live and resident memory over time, where allocations come from, and the share
+    of time spent executing in the allocator. Figures from a triage recording that are estimates carry their
+    95 % interval.
+    """
+    from rich.console import Console
+
+    from reap.analysis.profile import profile as analyse
+    from reap.cli import reporting
+    from reap.report.records import Answer
+    from reap.report.terminal import render_profile
+    from reap.trace.read import read
+
+    reporting.refuse_existing(json_file, html_file, force=force)
+    profile = analyse(read(file), [])
+    render_profile(Console(), profile)
+    title = reporting.name_of(profile.command) if profile.command else file.stem
+    answer = Answer(title=title, command=profile.command, profile=profile)
+    reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
+    if profile.command:
+        reporting.say_next(["reap", "compare", "--", *profile.command])
+    return 0

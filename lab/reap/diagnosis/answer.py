@@ -1,0 +1,78 @@
+"""The whole answer for one program: recorded once, compared under several allocators, judged."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from reap.analysis.profile import profile as analyse
+from reap.analysis.records import Profile
+from reap.diagnosis.records import Diagnosis
+from reap.diagnosis.verdict import diagnose
+from reap.errors import ExitCode, ReapError
+from reap.experiment import compare
+from reap.experiment.folder import Folder
+from reap.experiment.records import Comparison
+from reap.experiment.runner import InterruptedRunError, Listener
+from reap.launch.records import Launch, Outcome
+from reap.records import Record
+from reap.trace import read, record
+
+RECORDING = "recording.reap"
+"""The recording's name in an experiment's folder."""
+_OUTCOME = "recording.json"
+"""What the recorded run cost; written when it has ended, so that it marks a whole recording."""
+
+
+class Findings(Record):
+    """What is known of a program."""
+
+    profile: Profile
+    comparison: Comparison
+    diagnosis: Diagnosis
+
+
+def answer(folder: Folder, listener: Listener, *, title: str) -> Findings:
+    """Records in triage, compares, and judges; what a killed predecessor did in `folder` is not done again.
+
+    Throws ReapError, and `InterruptedRunError` on Ctrl-C with the command to go on.
+    """
+    try:
+        outcome = _record_once(folder, lambda: listener.say(f"recording one run of {title}"))
+    except KeyboardInterrupt:
+        raise InterruptedRunError(
+            f"stopped while recording; nothing was lost but that run ({folder.path})",
+            f"go on with: reap run --resume {folder.path}",
+            ExitCode.SIGNALLED + 2,
+        ) from None
+    if outcome.timed_out:
+        raise ReapError(
+            f"{title} did not end within {folder.spec.timeout:g} s",
+            f"give it more with --timeout; what it did until then: reap show {folder.path / RECORDING}",
+            ExitCode.TIMED_OUT,
+        )
+    recorded = analyse(read.read(folder.path / RECORDING), folder.spec.program.command)
+    compared = compare.compare(folder, listener)
+    return Findings(
+        profile=recorded,
+        comparison=compared,
+        diagnosis=diagnose(recorded, compared, command=folder.spec.program.command),
+    )
+
+
+def _record_once(folder: Folder, announce: Callable[[], None]) -> Outcome:
+    done = folder.path / _OUTCOME
+    if done.exists():
+        return msgspec.json.decode(done.read_bytes(), type=Outcome)
+    announce()
+    spec = folder.spec
+    launch = Launch(
+        argv=spec.program.command,
+        program=spec.program.path,
+        directory=spec.directory,
+        environment=spec.environment,
+        stdin=folder.stdin,
+        timeout=spec.timeout,
+    )
+    outcome = record.record(launch, folder.path / RECORDING, "triage", force=True)
+    done.write_bytes(msgspec.json.encode(outcome) + b"\n")
+    return outcome

@@ -1,0 +1,86 @@
+"""The verdict: is memory allocation what holds this program back, and what is to be done?"""
+
+from reap import units
+from reap.analysis.records import Profile
+from reap.diagnosis import words
+from reap.diagnosis.facts import Facts
+from reap.diagnosis.findings import why_not
+from reap.diagnosis.records import Diagnosis, Evidence
+from reap.diagnosis.rules import RULES
+from reap.experiment.records import Comparison
+
+
+def diagnose(profile: Profile | None, comparison: Comparison | None, *, command: list[str]) -> Diagnosis:
+    """Judge a program by what was recorded, by what was compared, or by both.
+
+    Pure: the same records give the same verdict. The first rule of `rules.RULES` that applies decides;
+    the evidence lists the figures behind it, and what limits them. `command` is the measured program's
+    command line, for the command to type next.
+    """
+    facts = Facts(profile, comparison, command)
+    finding = next(rule for rule in RULES if rule.applies(facts)).says(facts)
+    return Diagnosis(
+        headline=finding.headline,
+        paragraph=" ".join(finding.sentences),
+        evidence=[*_of_sampling(facts), *_of_comparison(facts), *_of_recording(facts)],
+        next_step=finding.next_step,
+        next_command=finding.next_command,
+    )
+
+
+def _of_sampling(facts: Facts) -> list[Evidence]:
+    share, profile = facts.share, facts.profile
+    if profile is None:
+        return []
+    if share is None:
+        return [
+            Evidence(statement="The time executing in the allocator could not be sampled.", source="sampling")
+        ]
+    said = words.share(share, "The program")
+    limit = "Its marginal cost is higher: call overhead and cache effects are not in it."
+    return [Evidence(statement=f"{said}. {limit}", source="sampling")]
+
+
+def _of_comparison(facts: Facts) -> list[Evidence]:
+    comparison = facts.comparison
+    if comparison is None:
+        return []
+    texts = []
+    for side in comparison.sides:
+        if side not in facts.compared:
+            texts.append(f"{side.allocator} was left out: {why_not(side)}.")
+            continue
+        memory = words.memory(side)
+        texts.append(
+            f"Over {side.rounds} paired rounds {words.effect(side, side.ratios['cpu'])}"
+            f"{'; ' + memory if memory else ''}."
+        )
+    if noise := words.noise(comparison):
+        texts.append(f"{noise}.")
+    if comparison.stopped_early:
+        texts.append(f"The budget ended after {comparison.rounds} rounds, before all were run.")
+    if 0 < comparison.exit_code < 126:
+        texts.append(f"The program ended with status {comparison.exit_code} under its own allocator.")
+    if comparison.stdout_varies:
+        texts.append(
+            "The program's output varies by itself, so that it could not be compared between allocators."
+        )
+    return [Evidence(statement=text, source="comparison") for text in texts]
+
+
+def _of_recording(facts: Facts) -> list[Evidence]:
+    profile = facts.profile
+    if profile is None:
+        return []
+    totals, peak = profile.totals, profile.totals.max_bytes
+    held = units.size(peak.value)
+    if not peak.exact:
+        held = f"about {held} ({units.size(peak.low)} to {units.size(peak.high)})"
+    made = f"{units.count(totals.total_objects)} allocations of {units.size(totals.total_bytes)} in all"
+    texts = [f"{made}; at most {held} in use at once."]
+    missing = [process.name for process in profile.processes if not process.recorded]
+    if missing:
+        texts.append(
+            f"Not recorded: {words.listed(missing)} ({len(missing)} of {len(profile.processes)} processes)."
+        )
+    return [Evidence(statement=text, source="recording") for text in texts]

@@ -1,0 +1,96 @@
+from typing import TypedDict
+
+TRIAGE: int
+FULL: int
+TSC: int
+MONOTONIC_NS: int
+SAMPLER_NONE: int
+SAMPLER_PERF: int
+SAMPLER_TIMER: int
+STOP_NO_SPACE: int
+STOP_OPEN: int
+STOP_MAP: int
+IMAGE_FORKED: int
+IMAGE_BYPASSED: int
+TRACE_ENV: str
+
+class BadTraceError(ValueError): ...
+
+class Header(TypedDict):
+    depth: int
+    start_unix_ns: int
+    sampler: int
+    sampler_period_us: int
+    sampler_kernel: bool
+    finished: bool
+    ended: bool
+    stop_reason: int
+    stop_errno: int
+    stop_count: int
+    seconds: float
+
+class Damage(TypedDict):
+    empty: int
+    foreign: int
+    corrupt: int
+    truncated: int
+    malformed: int
+
+class InUse(TypedDict):
+    max_objects: float
+    max_objects_variance: float
+    max_bytes: float
+    max_bytes_variance: float
+
+class Image(InUse):
+    image: int
+    objects: int
+    bytes: int
+    frees: int
+    pid: int
+    ppid: int
+    parent: int
+    flags: int
+    executable: str
+    provider: str
+    command: list[str]
+
+class Totals(InUse):
+    frees: int
+    failures: int
+    skipped: int
+    unmatched_frees: int
+    events: int
+    samples: int
+    weight: float
+    weight_squares: float
+    temporary: float
+    immortal_objects: float
+    immortal_bytes: float
+    calls: list[int]
+
+class InstructionSamples(TypedDict):
+    all: int
+    inside: int
+    kernel_inside: int
+    kernel: int
+    recorder: int
+    unknown: int
+
+class Recording:
+    def __init__(self, path: str, recorder: str) -> None: ...
+    def header(self) -> Header: ...
+    def damage(self) -> Damage: ...
+    def images(self) -> list[Image]: ...
+    def totals(self) -> Totals: ...
+    def sizes(self) -> list[tuple[int, int, int, int]]: ...
+    def lifetimes(self) -> list[tuple[float, float, float, float]]: ...
+    def timeline(self) -> tuple[float, list[tuple[float, float, float]]]: ...
+    def resident(self) -> list[tuple[float, int]]: ...
+    def instruction_samples(self) -> InstructionSamples: ...
+    def latencies(self) -> list[tuple[int, int, float, float, float, float]]: ...
+    def stacks(self, most: int) -> list[tuple[int, int, float, float, float, float]]: ...
+    def frames(self, image: int, stack: int) -> list[tuple[str, int, str, str, int, bool]]: ...
+
+def create_trace(path: str, depth: int, clock: int, sampler: int, sampler_period_us: int) -> None: ...
+def finish_trace(path: str) -> int: ...

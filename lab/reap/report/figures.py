@@ -1,0 +1,97 @@
+"""Which figures the page has, and what each says in words to those who do not see it."""
+
+from dataclasses import dataclass
+
+from reap import units
+from reap.analysis.records import Profile
+from reap.experiment.records import Comparison
+from reap.report import wording
+from reap.report.text import printable
+
+FOREST = ("cpu", "wall", "peak_resident", "minor_faults")
+"""The metrics that get a figure; the table has them all."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure: what it is of, in words for those who do not see it."""
+
+    kind: str
+    title: str
+    remark: str
+    summary: str
+    wide: bool = False
+    option: str = ""
+    """What the kind needs to know besides, such as the metric."""
+
+
+def forest(comparison: Comparison) -> list[Figure]:
+    """A figure for each metric that some allocator has."""
+    baseline = printable(comparison.baseline)
+    return [
+        Figure(
+            kind="forest",
+            option=metric,
+            title=wording.metric_name(metric).capitalize() if metric != "cpu" else "CPU time",
+            remark="",
+            summary=f"{wording.metric_name(metric)} as a ratio to {baseline}: "
+            + "; ".join(
+                f"{printable(side.allocator)} {units.ratio_with_interval(side.ratios[metric].ratio)}"
+                for side in comparison.sides
+                if metric in side.ratios
+            ),
+        )
+        for metric in FOREST
+        if any(metric in side.ratios for side in comparison.sides)
+    ]
+
+
+def of_profile(profile: Profile) -> list[Figure]:
+    """The figures that a profile has something for."""
+    estimated = "" if profile.depth == "full" else " Estimated from samples."
+    figures = []
+    if profile.live or profile.resident:
+        tops = [max((p.bytes for p in points), default=0.0) for points in (profile.live, profile.resident)]
+        figures.append(
+            Figure(
+                "memory",
+                "Live and resident memory over time",
+                "Live is what the program asked for and has not freed; resident is what the kernel holds for "
+                "it. Drag the handles below, or hold Ctrl and scroll, to zoom.",
+                f"live memory peaks at {units.size(tops[0])}, resident memory at {units.size(tops[1])}",
+                wide=True,
+            )
+        )
+    if profile.rates:
+        top = max(point.bytes for point in profile.rates)
+        summary = f"at most {units.count(top)} a second"
+        figures.append(Figure("rates", "Allocations per second", "", summary, wide=True))
+    if any(held.objects for held in profile.sizes):
+        most = max(profile.sizes, key=lambda held: held.objects)
+        figures.append(
+            Figure(
+                "sizes",
+                "Size distribution",
+                "Objects by size in bins of powers of two, on a log scale.",
+                f"most objects are of {most.low} to {most.high} bytes",
+            )
+        )
+    if any(held.objects for held in profile.lifetimes):
+        figures.append(
+            Figure(
+                "lifetimes",
+                "Lifetimes",
+                f"How long objects lived.{estimated}",
+                "objects by how long they lived",
+            )
+        )
+    if profile.sites:
+        figures.append(
+            Figure(
+                "sites",
+                "Top allocation sites",
+                f"Share of all, by where the program allocates.{estimated}",
+                "the sites with most bytes; the table below has them all",
+            )
+        )
+    return figures

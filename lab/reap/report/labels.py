@@ -1,0 +1,86 @@
+"""Labels and figures of a profile, the same on a terminal and on the page."""
+
+from reap import units
+from reap.analysis.records import LifetimeBin, Profile, Totals
+from reap.diagnosis import candidates
+from reap.experiment.records import Side
+from reap.records import Estimate
+from reap.report import wording
+from reap.report.records import Answer
+from reap.report.text import printable
+
+_FORMS = {"bytes": units.size, "share": units.percent, "count": units.count}
+
+
+def value(held: Estimate, show: str) -> str:
+    """The value alone, an estimate with a mark: `12 MiB`, `~12 MiB`. `show` is bytes, share or count."""
+    return ("" if held.exact else "~") + _FORMS[show](held.value)
+
+
+def span(held: Estimate, show: str) -> str:
+    """The interval of an estimate, `11 MiB to 13 MiB`; empty where the value was counted."""
+    form = _FORMS[show]
+    return "" if held.exact else f"{form(held.low)} to {form(held.high)}"
+
+
+def estimate(held: Estimate, show: str) -> str:
+    """Both: a counted value as it is, an estimate as `~12 MiB (11 MiB to 13 MiB)`."""
+    return value(held, show) + ("" if held.exact else f" ({span(held, show)})")
+
+
+def totals_rows(totals: Totals) -> list[tuple[str, str]]:
+    """The columns of Table 3 (OOPSLA 2002), but for the share of time."""
+    return [
+        ("Total objects", units.whole(totals.total_objects)),
+        ("Most in use at once", estimate(totals.max_objects, "count")),
+        ("Average size", units.size(totals.average_size)),
+        ("Total bytes", units.size(totals.total_bytes)),
+        ("Most bytes in use", estimate(totals.max_bytes, "bytes")),
+        ("Total / most", units.ratio(totals.total_over_max)),
+    ]
+
+
+def share_text(profile: Profile) -> str:
+    """The share of time with its interval and how it was sampled, or that there is none."""
+    share = profile.share
+    if share is None:
+        return "not sampled"
+    span = units.percent_span(share.share.low, share.share.high)
+    return f"{units.percent(share.share.value)} (95 % interval {span}; {wording.share_method(share)})"
+
+
+def size_label(low: int, high: int) -> str:
+    """A bin of sizes: `17 to 32 B`."""
+    if high < 1024:
+        return f"{low} to {high} B" if low != high else f"{low} B"
+    return f"{units.size(low)} to {units.size(high)}"
+
+
+def lifetime_label(held: LifetimeBin) -> str:
+    """A bin of lifetimes: `10 µs to 100 µs`, `never freed`."""
+    if held.high is None:
+        return "never freed"
+    if held.low <= 0:
+        return f"under {units.duration(held.high)}"
+    return f"{units.duration(held.low)} to {units.duration(held.high)}"
+
+
+def share_value(answer: Answer) -> str:
+    """The sampled share of time of a program, or a dash."""
+    share = answer.profile.share if answer.profile else None
+    return units.percent(share.share.value) if share else units.UNKNOWN
+
+
+def best_side(answer: Answer) -> Side | None:
+    """The trusted allocator with the lowest CPU ratio."""
+    sides = answer.comparison.sides if answer.comparison else []
+    trusted = [side for side in sides if candidates.trusted(side)]
+    return min(trusted, key=lambda side: side.ratios["cpu"].ratio.value, default=None)
+
+
+def best_ratio(answer: Answer) -> str:
+    """That allocator's ratio with its interval, and its name; or a dash."""
+    side = best_side(answer)
+    if side is None:
+        return units.UNKNOWN
+    return f"{units.ratio_with_interval(side.ratios['cpu'].ratio)} {printable(side.allocator)}"

@@ -1,0 +1,363 @@
+// Every kind of figure: from an answer to a chart's option and to the rows of its table.
+// Text from the measured program reaches the document as text nodes alone.
+const figures = (() => {
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  const palette = () => ({
+    ink: css("--ink"),
+    muted: css("--muted"),
+    line: css("--line"),
+    surface: css("--surface"),
+    blue: css("--blue"),
+    orange: css("--orange"),
+    grey: css("--grey"),
+    violet: css("--violet"),
+    band: css("--band"),
+    font: css("--sans"),
+  });
+
+  // A tooltip of a heading and of named values.
+  const tip = (heading, pairs) => {
+    const box = document.createElement("div");
+    box.className = "tip";
+    const title = box.appendChild(document.createElement("strong"));
+    title.textContent = heading;
+    const list = box.appendChild(document.createElement("dl"));
+    for (const [name, value] of pairs) {
+      list.appendChild(document.createElement("dt")).textContent = name;
+      list.appendChild(document.createElement("dd")).textContent = value;
+    }
+    return box;
+  };
+
+  const base = (colours) => ({
+    animation: false,
+    textStyle: { fontFamily: colours.font, color: colours.ink },
+    tooltip: {
+      confine: true,
+      backgroundColor: colours.surface,
+      borderColor: colours.line,
+      textStyle: { color: colours.ink, fontSize: 13 },
+      extraCssText: "box-shadow: 0 2px 10px rgb(0 0 0 / 18%); max-width: 22rem; white-space: normal;",
+    },
+    grid: { left: 8, right: 16, top: 34, bottom: 8, containLabel: true },
+  });
+
+  const axis = (colours, more) => ({
+    axisLine: { lineStyle: { color: colours.line } },
+    axisTick: { show: false },
+    axisLabel: { color: colours.muted, hideOverlap: true, ...(more.axisLabel ?? {}) },
+    splitLine: { lineStyle: { color: colours.line } },
+    nameTextStyle: { color: colours.muted },
+    ...Object.fromEntries(Object.entries(more).filter(([key]) => key !== "axisLabel")),
+  });
+
+  const legend = (colours, names, more = {}) => ({
+    data: names,
+    left: 0,
+    top: 0,
+    itemWidth: 18,
+    itemHeight: 9,
+    textStyle: { color: colours.ink },
+    inactiveColor: colours.grey,
+    ...more,
+  });
+
+  const forest = (answer, metric, colours) => {
+    const comparison = answer.comparison;
+    const whole = (held) => held && [held.low, held.value, held.high].every(Number.isFinite);
+    const sides = comparison.sides.filter((side) => whole(side.ratios[metric]?.ratio));
+    const trusted = (side) => side.verified && side.same_exit && side.same_output !== false && !side.problem;
+    const names = sides.map((side) => (trusted(side) ? side.allocator : `${format.shorten(side.allocator, 12)} (!)`));
+    const ratios = sides.map((side) => side.ratios[metric]);
+    const noise = whole(comparison.noise[metric]?.ratio) ? comparison.noise[metric] : undefined;
+    const colour = { better: colours.blue, worse: colours.orange, "cannot tell": colours.grey };
+    const spread = [...ratios, ...(noise ? [noise] : [])].flatMap((r) => [r.ratio.low, r.ratio.high]);
+    const low = Math.min(1, ...spread);
+    const high = Math.max(1, ...spread);
+    const room = Math.max((high - low) * 0.08, 0.005);
+    const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 50, 100].find((s) => (high - low + 2 * room) / s <= 5)
+      ?? (high - low) / 4;
+    const whiskers = ratios.map((held, index) => ({
+      type: "line",
+      data: [[held.ratio.low, index], [held.ratio.high, index]],
+      symbol: "rect",
+      symbolSize: [2, 11],
+      lineStyle: { width: 2, color: colour[held.verdict] },
+      itemStyle: { color: colour[held.verdict] },
+      silent: true,
+      tooltip: { show: false },
+    }));
+    const dots = {
+      type: "scatter",
+      symbolSize: 12,
+      data: ratios.map((held, index) => ({
+        value: [held.ratio.value, index],
+        symbol: held.verdict === "better" ? "circle" : held.verdict === "worse" ? "diamond" : "emptyCircle",
+        symbolSize: held.verdict === "worse" ? 15 : 12,
+        itemStyle: { color: colour[held.verdict], opacity: 1 },
+      })),
+      markLine: {
+        silent: true,
+        symbol: "none",
+        label: { show: false },
+        lineStyle: { color: colours.ink, type: "solid", width: 1 },
+        data: [{ xAxis: 1 }],
+      },
+      markArea: noise
+        ? { silent: true, itemStyle: { color: colours.band }, data: [[{ xAxis: noise.ratio.low }, { xAxis: noise.ratio.high }]] }
+        : undefined,
+      tooltip: {
+        formatter: (at) => {
+          const held = ratios[at.dataIndex];
+          return tip(names[at.dataIndex], [
+            ["ratio", format.ratio(held.ratio.value)],
+            ["95 % interval", `${format.ratio(held.ratio.low)} to ${format.ratio(held.ratio.high)}`],
+            ["median", `${format.unit(held.value, held.unit)} (${comparison.baseline}: ${format.unit(held.baseline, held.unit)})`],
+            ["rounds", String(held.pairs.length)],
+            ["that is", { better: "less", worse: "more" }[held.verdict] ?? "cannot tell"],
+          ]);
+        },
+      },
+    };
+    return {
+      height: 74 + 34 * sides.length,
+      option: {
+        ...base(colours),
+        tooltip: { ...base(colours).tooltip, trigger: "item" },
+        grid: { left: 8, right: 18, top: 8, bottom: 26, containLabel: true },
+        xAxis: axis(colours, {
+          type: "value",
+          min: Math.floor((low - room) / step) * step,
+          max: Math.ceil((high + room) / step) * step,
+          interval: step,
+          name: `ratio to ${format.shorten(comparison.baseline, 14)}; below 1 is less`,
+          nameLocation: "middle",
+          nameGap: 26,
+          axisLabel: { formatter: (value) => String(Number(value.toFixed(2))) },
+        }),
+        yAxis: axis(colours, {
+          type: "category",
+          data: names,
+          inverse: true,
+          splitLine: { show: false },
+          axisLine: { show: false },
+          axisLabel: { color: colours.ink, formatter: (name) => format.shorten(name, 16) },
+        }),
+        series: [...whiskers, dots],
+      },
+      columns: ["allocator", "ratio", "low", "high", "median", "median of baseline", "verdict"],
+      rows: ratios.map((held, index) => [
+        names[index], held.ratio.value, held.ratio.low, held.ratio.high, held.value, held.baseline, held.verdict,
+      ]),
+    };
+  };
+
+  const zoom = (colours) => [
+    { type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseMove: false, moveOnMouseWheel: false, filterMode: "none" },
+    {
+      type: "slider",
+      height: 22,
+      bottom: 10,
+      filterMode: "none",
+      borderColor: colours.line,
+      fillerColor: colours.band,
+      showDetail: false,
+      brushSelect: false,
+      moveHandleSize: 0,
+      handleStyle: { color: colours.surface, borderColor: colours.grey },
+      selectedDataBackground: { lineStyle: { color: colours.grey }, areaStyle: { color: colours.band } },
+      textStyle: { color: colours.muted },
+            dataBackground: { lineStyle: { color: colours.grey }, areaStyle: { color: colours.band } },
+    },
+  ];
+
+  const overTime = (colours, show, series) => ({
+    ...base(colours),
+    tooltip: {
+      ...base(colours).tooltip,
+      trigger: "axis",
+      formatter: (at) => tip(format.seconds(at[0].axisValue), at.map((p) => [p.seriesName, show(p.value[1])])),
+    },
+    xAxis: axis(colours, { type: "value", max: "dataMax", splitLine: { show: false }, axisLabel: { formatter: format.tick(format.seconds) } }),
+    yAxis: axis(colours, { type: "value", axisLabel: { formatter: format.tick(show) } }),
+    series: series.map(([name, points, colour, area, dash]) => ({
+      name,
+      type: "line",
+      showSymbol: false,
+      data: points.map((point) => [point.seconds, point.bytes]),
+      lineStyle: { color: colour, width: 2, type: dash },
+      itemStyle: { color: colour },
+      areaStyle: area ? { color: colour, opacity: 0.16 } : undefined,
+    })),
+  });
+
+  const memory = (answer, _, colours) => {
+    const { live, resident } = answer.profile;
+    const option = overTime(colours, format.bytes, [
+      ["resident", resident, colours.orange, false, "dashed"],
+      ["live", live, colours.blue, true, "solid"],
+    ]);
+    // Tick marks of a binary scale fall on whole units.
+    const top = Math.max(1, ...[...live, ...resident].map((point) => point.bytes));
+    const unit = 1024 ** Math.floor(Math.log(top) / Math.log(1024));
+    const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((s) => top / unit / s <= 6) ?? top / unit / 5;
+    return {
+      height: 340,
+      option: {
+        ...option,
+        yAxis: { ...option.yAxis, interval: step * unit, max: Math.ceil(top / unit / step) * step * unit },
+        legend: legend(colours, ["live", "resident"]),
+        grid: { ...option.grid, bottom: 44 },
+        dataZoom: zoom(colours),
+      },
+      columns: ["curve", "seconds", "bytes"],
+      rows: [["live", live], ["resident", resident]].flatMap(([name, points]) =>
+        points.map((point) => [name, point.seconds, point.bytes])),
+    };
+  };
+
+  const rates = (answer, _, colours) => {
+    const points = answer.profile.rates;
+    const option = overTime(colours, format.count, [["allocations per second", points, colours.blue, true, "solid"]]);
+    return {
+      height: 230,
+      option: { ...option, grid: { ...option.grid, top: 14, bottom: 44 }, dataZoom: zoom(colours) },
+      columns: ["seconds", "allocations per second"],
+      rows: points.map((point) => [point.seconds, point.bytes]),
+    };
+  };
+
+  const bars = (colours, labels, series, more) => ({
+    ...base(colours),
+    tooltip: { ...base(colours).tooltip, trigger: "axis", axisPointer: { type: "shadow" }, formatter: more.tip },
+    legend: series.length > 1 ? legend(colours, series.map(([name]) => name), { selectedMode: "single" }) : undefined,
+    xAxis: axis(colours, { type: "category", data: labels, splitLine: { show: false }, axisLabel: { rotate: 45, interval: 0, fontSize: 11, hideOverlap: false } }),
+    yAxis: axis(colours, more.value),
+    series: series.map(([name, values, colour]) => ({
+      name,
+      type: "bar",
+      barCategoryGap: "18%",
+      itemStyle: { color: colour, borderRadius: [2, 2, 0, 0] },
+      data: values,
+    })),
+  });
+
+  const sizes = (answer, _, colours) => {
+    const bins = answer.profile.sizes;
+    const used = bins.slice(0, bins.findLastIndex((bin) => bin.objects > 0) + 1);
+    const positive = (value) => (value > 0 ? value : null); // a log scale has no place for 0
+    return {
+      height: 320,
+      option: bars(
+        colours,
+        used.map((bin) => `≤ ${format.tick(format.bytes)(bin.high)}`),
+        [
+          ["objects", used.map((bin) => positive(bin.objects)), colours.blue],
+          ["bytes", used.map((bin) => positive(bin.bytes)), colours.orange],
+        ],
+        {
+          value: { type: "log", min: 0.5, axisLabel: { formatter: (value) => (value < 1 ? "" : format.tick(format.count)(value)) } },
+          tip: ([at]) => {
+            const bin = used[at.dataIndex];
+            return tip(`${bin.low} to ${bin.high} bytes`, [["objects", format.count(bin.objects)], ["bytes", format.bytes(bin.bytes)]]);
+          },
+        },
+      ),
+      columns: ["from bytes", "to bytes", "objects", "bytes"],
+      rows: bins.map((bin) => [bin.low, bin.high, bin.objects, bin.bytes]),
+    };
+  };
+
+  const lifetimes = (answer, _, colours) => {
+    const bins = answer.profile.lifetimes;
+    const all = { objects: 0, bytes: 0 };
+    for (const bin of bins) {
+      all.objects += bin.objects;
+      all.bytes += bin.bytes;
+    }
+    const part = (bin, what) => (all[what] > 0 ? bin[what] / all[what] : 0);
+    const label = (bin) => (bin.high === null ? "never freed" : `< ${format.tick(format.seconds)(bin.high)}`);
+    return {
+      height: 320,
+      option: bars(
+        colours,
+        bins.map(label),
+        [
+          ["objects", bins.map((bin) => part(bin, "objects")), colours.blue],
+          ["bytes", bins.map((bin) => part(bin, "bytes")), colours.orange],
+        ],
+        {
+          value: { type: "value", axisLabel: { formatter: format.tick(format.percent) } },
+          tip: ([at]) => {
+            const bin = bins[at.dataIndex];
+            const span = bin.high === null ? "never freed" : `${format.seconds(bin.low)} to ${format.seconds(bin.high)}`;
+            return tip(span, [
+              ["objects", `${format.count(bin.objects)} (${format.percent(part(bin, "objects"))})`],
+              ["bytes", `${format.bytes(bin.bytes)} (${format.percent(part(bin, "bytes"))})`],
+            ]);
+          },
+        },
+      ),
+      columns: ["from seconds", "to seconds (empty: never freed)", "objects", "bytes"],
+      rows: bins.map((bin) => [bin.low, bin.high, bin.objects, bin.bytes]),
+    };
+  };
+
+  const sites = (answer, _, colours) => {
+    const { sites: all, totals } = answer.profile;
+    const shown = all.slice(0, 12);
+    const part = (value, whole) => (whole > 0 ? Math.min(1, value / whole) : 0);
+    const peak = totals.max_bytes.value;
+    const measures = [
+      ["bytes", shown.map((site) => part(site.bytes, totals.total_bytes)), colours.blue],
+      ["objects", shown.map((site) => part(site.objects, totals.total_objects)), colours.orange],
+      ["live at peak", shown.map((site) => part(site.live_at_peak, peak)), colours.violet],
+    ];
+    const narrow = window.innerWidth < 560;
+    return {
+      height: 84 + 26 * shown.length,
+      option: {
+        ...base(colours),
+        legend: legend(colours, measures.map(([name]) => name), { selectedMode: "single" }),
+        tooltip: {
+          ...base(colours).tooltip,
+          trigger: "axis",
+          axisPointer: { type: "shadow" },
+          formatter: ([at]) => {
+            const site = shown[at.dataIndex];
+            return tip(site.function || site.location, [
+              ["at", site.location],
+              ["bytes", `${format.bytes(site.bytes)} (${format.percent(measures[0][1][at.dataIndex])})`],
+              ["objects", `${format.count(site.objects)} (${format.percent(measures[1][1][at.dataIndex])})`],
+              ["temporary", format.percent(part(site.temporary, site.objects))],
+              ["live at peak", format.bytes(site.live_at_peak)],
+            ]);
+          },
+        },
+        xAxis: axis(colours, { type: "value", axisLabel: { formatter: format.tick(format.percent) } }),
+        yAxis: axis(colours, {
+          type: "category",
+          inverse: true,
+          data: shown.map((site) => site.function || site.location),
+          axisLine: { show: false },
+          axisLabel: { color: colours.ink, interval: 0, formatter: (name) => format.shorten(name, narrow ? 18 : 40) },
+        }),
+        series: measures.map(([name, values, colour]) => ({
+          name,
+          type: "bar",
+          barCategoryGap: "28%",
+          itemStyle: { color: colour, borderRadius: [0, 2, 2, 0] },
+          data: values,
+        })),
+      },
+      wide: true,
+      columns: ["function", "location", "module", "objects", "bytes", "temporary", "live at peak"],
+      rows: all.map((site) => [site.function, site.location, site.module, site.objects, site.bytes, site.temporary, site.live_at_peak]),
+    };
+  };
+
+  const kinds = { forest, memory, rates, sizes, lifetimes, sites };
+  const build = (kind, answer, option) => kinds[kind](answer, option, palette());
+  return { build };
+})();

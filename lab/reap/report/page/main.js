@@ -1,0 +1,105 @@
+// Puts the page together: draws what comes into view, and draws anew when theme or width change.
+(() => {
+  const drawn = [];
+
+  const draw = (figure) => {
+    const answer = reapReport.report.answers[Number(figure.dataset.answer)];
+    const { figure: kind, option } = figure.dataset;
+    const built = figures.build(kind, answer, option);
+    const box = figure.querySelector(".chart");
+    box.style.height = `${built.height}px`;
+    const chart = echarts.init(box, null, { renderer: "svg" });
+    chart.setOption(built.option);
+    if (kind === "memory" || kind === "rates") {
+      chart.group = `time-${figure.dataset.answer}`; // the two share their zoom and their pointer
+      echarts.connect(chart.group);
+    }
+    reapReport.charts[figure.id] = chart;
+    drawn.push({ chart, kind, answer, option });
+    data.attach(figure, built);
+  };
+
+  const redraw = () => {
+    for (const { chart, kind, answer, option } of drawn) {
+      const { legend, dataZoom } = chart.getOption();
+      const fresh = figures.build(kind, answer, option).option;
+      // What the reader has chosen stays: hidden curves and the zoomed span.
+      if (fresh.legend && legend?.[0]) fresh.legend.selected = legend[0].selected;
+      if (fresh.dataZoom && dataZoom) {
+        fresh.dataZoom = fresh.dataZoom.map((zoom, index) => ({ ...zoom, start: dataZoom[index].start, end: dataZoom[index].end }));
+      }
+      chart.setOption(fresh, true);
+    }
+  };
+
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const root = document.documentElement;
+  const current = () => root.dataset.theme ?? (dark.matches ? "dark" : "light");
+  const toggle = document.getElementById("theme");
+  const label = () => {
+    toggle.setAttribute("aria-pressed", String(current() === "dark"));
+    toggle.querySelector("span").textContent = current() === "dark" ? "Light theme" : "Dark theme";
+  };
+  toggle.addEventListener("click", () => {
+    root.dataset.theme = current() === "dark" ? "light" : "dark";
+    try {
+      localStorage.setItem("reap-theme", root.dataset.theme);
+    } catch {
+      // Not remembered: a page opened from a file may have no storage.
+    }
+    label();
+    redraw();
+  });
+  dark.addEventListener("change", () => {
+    label();
+    redraw();
+  });
+
+  // Paper is white, and a sheet has its own width.
+  let before;
+  window.addEventListener("beforeprint", () => {
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    redraw();
+    for (const { chart } of drawn) chart.resize();
+  });
+  window.addEventListener("afterprint", () => {
+    if (before) root.dataset.theme = before;
+    else delete root.dataset.theme;
+    redraw();
+    for (const { chart } of drawn) chart.resize();
+  });
+
+  for (const figure of document.querySelectorAll("figure[data-figure]")) {
+    try {
+      draw(figure);
+    } catch (error) {
+      // One figure that cannot be drawn must not take the others with it.
+      reapReport.errors.push(`${figure.id}: ${error}`);
+      figure.querySelector(".chart").textContent = "This figure could not be drawn; its numbers are in the JSON.";
+    }
+  }
+  const watch = new ResizeObserver((entries) => {
+    for (const { target } of entries) echarts.getInstanceByDom(target)?.resize();
+  });
+  for (const { chart } of drawn) watch.observe(chart.getDom());
+
+  document.querySelectorAll(".sortable").forEach(tables.attach);
+  for (const button of document.querySelectorAll("button.copy")) {
+    button.addEventListener("click", async () => {
+      const text = document.getElementById(button.dataset.copies).textContent;
+      try {
+        await navigator.clipboard.writeText(text);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(document.getElementById(button.dataset.copies));
+        button.textContent = "Selected";
+      }
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+  }
+  document.getElementById("whole").addEventListener("click", () => data.download("report.json", reapReport.report));
+  for (const element of document.querySelectorAll(".scripted")) element.hidden = false;
+  label();
+  reapReport.ready = true;
+})();

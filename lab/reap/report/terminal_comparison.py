@@ -1,0 +1,108 @@
+"""A comparison of allocators as a table."""
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from reap import units
+from reap.diagnosis import candidates
+from reap.diagnosis.words import METRICS
+from reap.experiment.records import Comparison, Ratio, Side
+from reap.report import wording
+from reap.report.text import printable
+
+_MAIN = ("cpu", "wall", "peak_resident", "minor_faults")
+_STYLES = {"better": "green", "worse": "yellow", "cannot tell": "dim"}
+
+
+def render(console: Console, comparison: Comparison) -> None:
+    """Print the tables, how they are read, and what limits them."""
+    rounds = f"{comparison.rounds} paired round{'' if comparison.rounds == 1 else 's'}"
+    early = " (stopped early: the budget ended)" if comparison.stopped_early else ""
+    title = f"Allocators, each as a ratio to {printable(comparison.baseline)}; {rounds}{early}"
+    console.print(Text(title, style="bold"))
+    console.print(_ratios(comparison, _MAIN))
+    console.print(_values(comparison))
+    rest = [m for m in _metrics(comparison) if m not in _MAIN]
+    if rest:
+        console.print(_ratios(comparison, tuple(rest)))
+    for side in comparison.sides:
+        provider = printable(side.provider) or "?"
+        console.print(Text(f"  {printable(side.allocator)}: {wording.trust(side)}; malloc from {provider}"))
+        if side.problem:
+            console.print(Text(f"    {printable(side.problem)}", style="yellow"))
+    console.print()
+    distrust = () if all(candidates.trusted(side) for side in comparison.sides) else (wording.DISTRUST,)
+    for line in (wording.BELOW_ONE, wording.CANNOT_TELL, wording.NOISE, *distrust):
+        console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
+    if comparison.exit_code:
+        console.print(Text(f"  The program itself ended with status {comparison.exit_code}."))
+    for note in comparison.notes:
+        console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+
+
+def _name(side: Side) -> Text:
+    """The allocator's name, marked where its figures are not to be trusted (in a pipe too)."""
+    name = printable(side.allocator)
+    return Text(name) if candidates.trusted(side) else Text(f"{name} (!)", style="strike")
+
+
+def _metrics(comparison: Comparison) -> list[str]:
+    """Every metric that some allocator has, in the order in which they matter."""
+    present = {metric for side in comparison.sides for metric in side.ratios}
+    known = [metric for metric in METRICS if metric in present]
+    return known + sorted(present - set(known))
+
+
+def _ratios(comparison: Comparison, metrics: tuple[str, ...]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("allocator", overflow="fold")
+    for metric in metrics:
+        table.add_column(wording.metric_name(metric), overflow="fold", min_width=13)
+    for side in comparison.sides:
+        cells = [_ratio(side.ratios.get(metric)) for metric in metrics]
+        table.add_row(_name(side), *cells)
+    noise = [_ratio(comparison.noise.get(metric), noise=True) for metric in metrics]
+    table.add_row(Text("(noise)", style="dim"), *noise, end_section=True)
+    return table
+
+
+def _ratio(ratio: Ratio | None, *, noise: bool = False) -> Text:
+    if ratio is None:
+        return Text(units.UNKNOWN)
+    span = f"[{units.ratio(ratio.ratio.low)}, {units.ratio(ratio.ratio.high)}]"
+    if noise:
+        return Text(f"{units.ratio(ratio.ratio.value)}\n{span}", style="dim")
+    word = wording.verdict_word(ratio)
+    value, style = units.ratio(ratio.ratio.value), _STYLES[ratio.verdict]
+    if ratio.verdict == "cannot tell":  # too long for the line of the ratio at 80 columns
+        return Text(f"{value}\n{span}\n{word}", style=style)
+    return Text(f"{value} {word}\n{span}", style=style)
+
+
+def _values(comparison: Comparison) -> Table:
+    """Medians in their units: what a ratio is of."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("median", overflow="fold")
+    for metric in _MAIN:
+        table.add_column(wording.metric_name(metric), justify="right", min_width=13)
+    first = next((side for side in comparison.sides if side.ratios), None)
+    if first:
+        table.add_row(Text(printable(comparison.baseline)), *_medians(first, baseline=True))
+    for side in comparison.sides:
+        if side.ratios:
+            table.add_row(_name(side), *_medians(side, baseline=False))
+    return table
+
+
+def _medians(side: Side, *, baseline: bool) -> list[Text]:
+    cells = []
+    for metric in _MAIN:
+        ratio = side.ratios.get(metric)
+        value = (ratio.baseline if baseline else ratio.value) if ratio else None
+        cells.append(
+            Text(units.UNKNOWN if ratio is None or value is None else units.in_unit(value, ratio.unit))
+        )
+    return cells

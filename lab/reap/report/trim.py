@@ -1,0 +1,102 @@
+"""Cutting a report to a size that fits into a page. What is cut is said in the report's own notes."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from reap import units
+from reap.analysis.records import Point, Profile, Site
+from reap.report.records import Answer, Report
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of a profile is kept."""
+
+    sites: int
+    frames: int
+    points: int
+    processes: int
+    text: int
+    """Characters of one string: an argument can be a whole program."""
+
+
+STEPS = (
+    Limits(sites=200, frames=64, points=800, processes=200, text=4000),
+    Limits(sites=100, frames=32, points=400, processes=100, text=1000),
+    Limits(sites=50, frames=24, points=200, processes=50, text=500),
+    Limits(sites=20, frames=12, points=100, processes=20, text=300),
+    Limits(sites=5, frames=4, points=40, processes=5, text=150),
+)
+"""From what a page shows well to what a page of dozens of programs can hold."""
+
+
+def trim(report: Report, limits: Limits) -> Report:
+    """The report with its long lists and strings cut; the largest sites and every peak of a curve stay."""
+    answers = [_answer(answer, limits) for answer in report.answers]
+    return _clipped(msgspec.structs.replace(report, answers=answers), limits.text)
+
+
+def thin(points: list[Point], most: int) -> list[Point]:
+    """At most `most` points: the lowest and the highest of each slice, so that no peak is lost."""
+    if len(points) <= most:
+        return points
+    slices = max(1, most // 2)
+    kept: list[Point] = []
+    for index in range(slices):
+        part = points[index * len(points) // slices : (index + 1) * len(points) // slices]
+        ends = {id(p): p for p in (min(part, key=_bytes), max(part, key=_bytes))}
+        kept += sorted(ends.values(), key=lambda point: point.seconds)
+    return kept
+
+
+def _bytes(point: Point) -> float:
+    return point.bytes
+
+
+def _answer(answer: Answer, limits: Limits) -> Answer:
+    if answer.profile is None:
+        return answer
+    return msgspec.structs.replace(answer, profile=_profile(answer.profile, limits))
+
+
+def _profile(profile: Profile, limits: Limits) -> Profile:
+    cuts = [
+        f"This page lists the first {limit} of {units.whole(held)} {what}; the JSON report has them all."
+        for held, limit, what in (
+            (len(profile.sites), limits.sites, "allocation sites"),
+            (len(profile.processes), limits.processes, "processes"),
+        )
+        if held > limit
+    ]
+    return msgspec.structs.replace(
+        profile,
+        sites=[_site(site, limits) for site in profile.sites[: limits.sites]],
+        processes=profile.processes[: limits.processes],
+        live=thin(profile.live, limits.points),
+        resident=thin(profile.resident, limits.points),
+        rates=thin(profile.rates, limits.points),
+        notes=[*profile.notes, *cuts],
+    )
+
+
+def _site(site: Site, limits: Limits) -> Site:
+    left = len(site.stack) - limits.frames
+    if left <= 0:
+        return site
+    return msgspec.structs.replace(site, stack=[*site.stack[: limits.frames], f"... and {left} more"])
+
+
+def _clipped(report: Report, most: int) -> Report:
+    """The report with every string cut to `most` characters, wherever it stands."""
+    return msgspec.convert(_walk(msgspec.to_builtins(report), most), Report)
+
+
+def _walk(value: object, most: int) -> object:
+    if isinstance(value, str):
+        return value if len(value) <= most else f"{value[:most]}... ({units.whole(len(value))} characters)"
+    if isinstance(value, list):
+        return [_walk(item, most) for item in value]
+    if isinstance(value, dict):
+        return {_walk(key, most): _walk(item, most) for key, item in value.items()}
+    return value

@@ -1,0 +1,51 @@
+"""What figures are called and how they are read: said once, for the terminal and for the page."""
+
+from reap import units
+from reap.analysis.records import Share
+from reap.diagnosis.words import METRICS
+from reap.experiment.records import Ratio, Side
+
+SHARE_NAME = "Time executing in the allocator (sampled)"
+
+BELOW_ONE = (
+    "Ratios are to the baseline: below 1 is less of it (better), above 1 is more. Each has its 95 % interval."
+)
+
+CANNOT_TELL = "Cannot tell: the interval holds 1, so that the difference may be chance."
+
+DISTRUST = (
+    "(!) marks figures that are not to be trusted: the allocator was not in use, or the program "
+    "behaved differently."
+)
+
+NOISE = "Noise is the baseline against itself in the same rounds: what is within it is no difference."
+
+
+def metric_name(metric: str) -> str:
+    """What people call a metric."""
+    return METRICS.get(metric, metric.replace("_", " "))
+
+
+def verdict_word(ratio: Ratio) -> str:
+    """The verdict of one ratio."""
+    return {"better": "less", "worse": "more"}.get(ratio.verdict, "cannot tell")
+
+
+def trust(side: Side) -> str:
+    """Whether the allocator was really used and the program did the same work, in a few words."""
+    if not side.verified:
+        return "NOT VERIFIED"
+    words = ["verified"]
+    if not side.same_exit:
+        words.append("OTHER EXIT STATUS")
+    words.append(
+        {True: "same output", False: "OTHER OUTPUT", None: "output varies by itself"}[side.same_output]
+    )
+    return ", ".join(words)
+
+
+def share_method(share: Share) -> str:
+    """How the share of time was sampled."""
+    method = "perf events" if share.method == "perf" else "a timer"
+    kernel = "" if share.sees_kernel else ", time in the kernel not seen"
+    return f"{units.whole(share.samples)} samples by {method}{kernel}"

@@ -1,0 +1,73 @@
+"""Recording a program into a trace."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from msgspec.structs import replace
+
+from reap import native
+from reap.errors import ReapError
+from reap.launch import native_files, sampling, spawn
+from reap.launch.records import Launch, Outcome
+from reap.trace import clock
+
+Depth = Literal["triage", "full"]
+DEPTHS: tuple[Depth, ...] = ("triage", "full")
+
+_PERIOD_US = 1000
+"""Between two samples of the instruction pointer, in processor time of a thread."""
+_TIMER_PERIOD_US = 4000
+"""The same by timer: the kernel's own tick is no finer."""
+
+
+def record(launch: Launch, path: Path, depth: Depth, *, force: bool = False) -> Outcome:
+    """Runs the program with the recorder in front of its allocator, and writes what it did to `path`.
+
+    The file is private to the user, holds the whole process tree, and is readable at any moment, even if the
+    program or this process is killed. `depth` triage counts everything and samples stacks, latencies and live
+    bytes; full writes every event with its stack. Throws ReapError if the file exists (without `force`) or
+    cannot be made, and what `spawn.run` throws.
+    """
+    _make_room(path, force=force)
+    sees = sampling.check()
+    sampler, period = native.SAMPLER_PERF, _PERIOD_US
+    if sees.samples == 0:
+        sampler, period = native.SAMPLER_TIMER, _TIMER_PERIOD_US
+    trace = str(path.absolute())
+    try:
+        native.create_trace(
+            trace, native.FULL if depth == "full" else native.TRIAGE, clock.choose(), sampler, period
+        )
+    except OSError as error:
+        raise ReapError(
+            f"the recording {path} cannot be written: {error.strerror}", "name another file with -o"
+        ) from error
+    recorded = replace(
+        launch,
+        preloads=[str(native_files.preload("record")), *launch.preloads],
+        environment={**launch.environment, native.TRACE_ENV: trace},
+        options=[*launch.options, "--trace", trace],
+    )
+    try:
+        return spawn.run(recorded)
+    finally:
+        finish(path)
+
+
+def finish(path: Path) -> int:
+    """Seals what the ended processes left; returns how many blocks belong to processes that still run."""
+    try:
+        return native.finish_trace(str(path))
+    except OSError as error:
+        raise ReapError(f"the recording {path} cannot be completed: {error.strerror}") from error
+
+
+def _make_room(path: Path, *, force: bool) -> None:
+    if not os.path.lexists(path):
+        return
+    if not force:
+        raise ReapError(f"{path} exists already", "give another name with -o, or --force to replace it")
+    if path.is_dir():
+        raise ReapError(f"{path} is a folder", "give the name of a file with -o")
+    path.unlink()

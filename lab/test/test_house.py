@@ -1,0 +1,157 @@
+"""The rules of the house that a program can check: who may know whom, and what may not be lying about."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+ROOT = Path(__file__).resolve().parents[2]
+LAB = ROOT / "lab"
+PACKAGE = LAB / "reap"
+
+# Whose files each native room may include beside its own; a header's folder tells whose it is.
+NATIVE = {
+    "format": set(),
+    "spawn": {"format"},
+    "preload": {"format"},
+    "drag": {"format"},
+    "native": {"format"},
+}
+
+
+def committed(*patterns: str) -> list[Path]:
+    """Files of ours that git knows or would add."""
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [path for line in listing.stdout.splitlines() if (path := ROOT / line).is_file()]
+
+
+def test_rooms_import_only_what_they_may():
+    answer = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout
+
+
+def test_the_import_contract_names_every_room():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    named = set(re.findall(r"reap\.(\w+)", " ".join(contracts[0]["layers"])))
+    rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    assert rooms <= named, "a new room takes its place in pyproject.toml and in HOUSE's order"
+
+
+def test_analysis_opens_nothing():
+    """The import contract sees modules; this sees the builtin."""
+    for path in (PACKAGE / "analysis").rglob("*.py"):
+        called = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        names = {function.id for function in called if isinstance(function, ast.Name)}
+        assert not names & {"open", "__import__", "exec", "eval"}, path.name
+
+
+def test_native_rooms_include_only_what_they_may():
+    headers: dict[str, set[str]] = {}
+    sources = [path for path in committed("lab/*.h", "lab/*.c", "lab/*.cpp") if "reap" not in path.parts[-2:]]
+    for path in sources:
+        headers.setdefault(path.name, set()).add(path.relative_to(LAB).parts[0])
+    for path in sources:
+        room = path.relative_to(LAB).parts[0]
+        if room not in NATIVE:
+            continue
+        for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(), re.MULTILINE):
+            owners = headers.get(Path(name).name, {"nobody"})
+            allowed = {room} | NATIVE[room]
+            assert owners & allowed, f"{path.relative_to(ROOT)} includes {name} of {', '.join(owners)}"
+
+
+def preloads() -> list[Path]:
+    return sorted(Path(str(files("reap"))).glob("lib/libreap-*.so"))
+
+
+def test_preloads_are_installed():
+    assert preloads(), "the wheel carries reap/lib/libreap-record.so"
+
+
+@pytest.mark.parametrize("path", preloads(), ids=lambda path: path.name)
+def test_preloads_need_libc_alone(path):
+    with path.open("rb") as file:
+        dynamic = ELFFile(file).get_section_by_name(".dynamic")
+        needed = {tag.needed for tag in dynamic.iter_tags("DT_NEEDED")}
+    assert {name for name in needed if not name.startswith(("libc.so.", "ld-linux"))} == set()
+
+
+@pytest.mark.parametrize("path", preloads(), ids=lambda path: path.name)
+def test_preloads_export_no_cpp_names_but_operators(path):
+    """What a preload exports enters the program's name space: the calls it listens to, and nothing else."""
+    with path.open("rb") as file:
+        symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
+        exported = [
+            symbol.name
+            for symbol in symbols
+            if symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["bind"] in {"STB_GLOBAL", "STB_WEAK"}
+        ]
+    # _Znw, _Zna, _Zdl, _Zda: operator new, new[], delete, delete[].
+    strange = [name for name in exported if name.startswith("_Z") and not re.match(r"_Z(n[wa]|d[la])", name)]
+    assert strange == []
+
+
+def test_no_room_is_empty():
+    for init in PACKAGE.rglob("__init__.py"):
+        others = [path for path in init.parent.glob("*.py") if path != init]
+        assert others, f"{init.parent.relative_to(ROOT)} holds nothing"
+    for name in NATIVE:
+        if (LAB / name).exists():
+            assert list((LAB / name).rglob("*.[ch]*")), f"lab/{name} holds nothing"
+
+
+def test_each_verb_has_a_file_of_its_own():
+    """A command defined in cli/NAME.py is called NAME, and no file defines two."""
+    for path in (PACKAGE / "cli").glob("*.py"):
+        commands = [
+            node.name
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.FunctionDef)
+            and any(re.search(r"\bcommand\b", ast.unparse(decorator)) for decorator in node.decorator_list)
+        ]
+        assert len(commands) <= 1, f"{path.name} defines {', '.join(commands)}"
+
+
+def test_nothing_is_left_for_later():
+    # The words in two parts, or this file would find itself.
+    later = re.compile("TO" + "DO|FIX" + "ME|XX" + "X:|NotImplemented" + "Error")
+    ours = committed("lab", "library", "setup", "workloads", "docs", "*.md", "CMakeLists.txt", "Makefile")
+    binary = {".lock", ".png", ".jpg", ".webp", ".woff2"}
+    text = [path for path in ours if path.suffix not in binary and "vendor" not in path.parts]
+    found = [str(path.relative_to(ROOT)) for path in text if later.search(path.read_text(errors="replace"))]
+    assert found == []
+
+
+def test_the_lock_and_the_package_ask_for_the_same():
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = {*asked["project"]["dependencies"], *asked["build-system"]["requires"]}
+    lines = (ROOT / "setup/python/runtime.in").read_text().splitlines()
+    assert {line for line in lines if line and not line.startswith("#")} == wanted
+
+
+def test_the_locks_agree():
+    """The environment of the tests is that of the command, and more."""
+
+    def pins(name: str) -> set[str]:
+        text = (ROOT / "setup" / "python" / f"{name}.lock").read_text()
+        return set(re.findall(r"^[a-z][^ ]*==[^ \\]+(?: ; [^\\]+)?", text, re.MULTILINE))
+
+    assert {pin.strip() for pin in pins("runtime")} <= {pin.strip() for pin in pins("test")}

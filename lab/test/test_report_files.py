@@ -1,0 +1,165 @@
+"""Files that are written whole or not at all; reports as JSON and back."""
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from samples import hostile_report, report_of, three_answers
+
+from reap.errors import ExitCode, ReapError
+from reap.report import files
+from reap.report.files import write_safely
+from reap.report.json import encode, read_json, write_json
+from reap.report.records import SCHEMA
+
+
+def test_a_file_is_private_and_whole(tmp_path: Path) -> None:
+    path = write_safely(tmp_path / "a", b"text")
+    assert path.read_bytes() == b"text"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_an_existing_file_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"mine")
+    with pytest.raises(ReapError, match="exists already") as caught:
+        write_safely(path, b"other")
+    assert str(path) in caught.value.what
+    assert "--force" in caught.value.hint
+    assert caught.value.code == ExitCode.INTERNAL
+    assert path.read_bytes() == b"mine"
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_force_replaces_it_and_makes_it_private(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"mine")
+    path.chmod(0o644)
+    write_safely(path, b"other", force=True)
+    assert path.read_bytes() == b"other"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_link_to_nothing_is_a_name_that_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ReapError, match="exists already"):
+        write_safely(path, b"other")
+
+
+def test_a_name_taken_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"mine")
+    monkeypatch.setattr(files.os.path, "lexists", lambda _: False)
+    with pytest.raises(ReapError, match="exists already"):
+        write_safely(path, b"other")
+    assert path.read_bytes() == b"mine"
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    def full(_: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(ReapError, match="nothing of it was kept") as caught:
+        write_safely(tmp_path / "a", b"text")
+    assert "space" in caught.value.hint
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_size_limit_is_a_full_disk(tmp_path: Path) -> None:
+    """A real limit: the kernel refuses the second block."""
+    script = (
+        "import resource, signal, sys\n"
+        "from reap.errors import ReapError\n"
+        "from reap.report.files import write_safely\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "try:\n    write_safely(sys.argv[1], b'x' * 100_000)\n"
+        "except ReapError as error:\n    print(error)\n"
+    )
+    path = [str(Path(files.__file__).parents[2]), *sys.path]
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "a")],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+    )
+    assert "nothing of it was kept" in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_folder_and_a_folder_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ReapError, match="does not exist"):
+        write_safely(tmp_path / "none" / "a", b"")
+    with pytest.raises(ReapError, match="is a folder"):
+        write_safely(tmp_path, b"", force=True)
+
+
+def test_a_device_is_written_to() -> None:
+    write_safely("/dev/null", b"text")
+    assert not Path("/dev/null").is_file()
+
+
+def test_the_full_device_is_a_full_disk() -> None:
+    with pytest.raises(ReapError, match="nothing of it was kept"):
+        write_safely("/dev/full", b"text")
+
+
+@pytest.mark.parametrize("report", [three_answers(), hostile_report(), report_of()])
+def test_json_and_back(tmp_path: Path, report) -> None:
+    assert read_json(write_json(report, tmp_path / "r.json")) == report
+
+
+def test_json_is_written_in_lines_and_never_over_another(tmp_path: Path) -> None:
+    path = write_json(three_answers(), tmp_path / "r.json")
+    assert len(path.read_text().splitlines()) > 100
+    with pytest.raises(ReapError, match="exists already"):
+        write_json(three_answers(), path)
+    assert write_json(report_of(), path, force=True) == path
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is not a report"),
+        (b"{", "is not a report"),
+        (b"[]", "is not a report"),
+        (b"{}", "is not a report"),
+        (b"\xff\xfe", "is not a report"),
+        (b'{"schema": 99}', "reads schema 1"),
+        (b'{"schema": 1}', "is damaged"),
+        (encode(three_answers())[:-900], "is not a report"),
+        (encode(three_answers()).replace(b'"total_objects": ', b'"total_objects": "x", "y": '), "is damaged"),
+    ],
+)
+def test_what_is_no_report_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "r.json"
+    path.write_bytes(content)
+    with pytest.raises(ReapError, match=message) as caught:
+        read_json(path)
+    assert str(path) in caught.value.what
+    assert caught.value.hint
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ReapError, match="could not be read: No such file"):
+        read_json(tmp_path / "none")
+
+
+def test_fields_of_a_newer_reap_are_passed_over(tmp_path: Path) -> None:
+    held = msgspec.json.decode(encode(three_answers()))
+    held["answers"][0]["profile"]["invented_later"] = 1
+    path = tmp_path / "r.json"
+    path.write_bytes(msgspec.json.encode(held))
+    assert read_json(path) == three_answers()
+    assert held["schema"] == SCHEMA
