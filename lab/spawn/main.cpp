@@ -21,7 +21,7 @@
 
 int main(int argc, char **argv) {
     using namespace reap::spawn;
-    Options options;
+    static Options options; // static: what it points to is kept to the end
     if (!parse_options(argc, argv, environ, options)) return 2;
     if (fcntl(options.result_fd, F_GETFD) < 0) {
         std::fprintf(stderr, "reap-spawn: descriptor %d for the result: %s\n", options.result_fd,
