@@ -4,9 +4,12 @@ from __future__ import annotations  # the types of reap.native stand in its stub
 
 import errno
 
-from reap import native
+from reap import native, units
 
 _ENOUGH_SAMPLES = 100
+_MUCH_RESIDENT = 16 << 20
+"""Below this, code and libraries are a good part of what is resident."""
+_SMALL_PART = 0.4
 
 
 def notes(recording: native.Recording, depth: str) -> list[str]:
@@ -20,6 +23,7 @@ def notes(recording: native.Recording, depth: str) -> list[str]:
         *_bypassed(images),
         *_sampling(recording.instruction_samples(), header),
         *_few(whole, depth),
+        *_elsewhere(recording, whole),
         *_oddities(whole),
     ]
 
@@ -101,6 +105,17 @@ def _few(whole: native.Totals, depth: str) -> list[str]:
         rough = f"Only {whole['samples']} allocations were sampled, so sites, lifetimes and peaks are rough"
         return [f"{rough}; --depth full counts them all."]
     return []
+
+
+def _elsewhere(recording: native.Recording, whole: native.Totals) -> list[str]:
+    """Resident memory that malloc does not account for is often a pool that hides allocations from us."""
+    resident = max((size for _, size in recording.resident()), default=0)
+    live = whole["max_bytes"]
+    if resident < _MUCH_RESIDENT or live > resident * _SMALL_PART:
+        return []
+    share = f"At most {units.size(live)} of {units.size(resident)} resident came from malloc"
+    hidden = "pools and heaps of the program's own that map memory themselves are not seen"
+    return [f"{share}: {hidden} (for CPython, PYTHONMALLOC=malloc shows its objects)."]
 
 
 def _oddities(whole: native.Totals) -> list[str]:
