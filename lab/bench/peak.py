@@ -2,8 +2,8 @@
 
 .venv/bin/python lab/bench/peak.py
 
-The program touches a known amount of memory and prints its own VmHWM at its end. It is run from a Python that holds
-300 MB, whose size must not show.
+The program touches a known amount of memory and prints its own VmHWM at its end. It is run from a Python that
+holds 300 MB, whose size must not show.
 """
 
 import subprocess
