@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-
 from reap.allocators import catalog, elf, verify
 from reap.allocators.records import Allocator, Missing
 from reap.errors import ReapError
