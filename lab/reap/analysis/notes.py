@@ -10,6 +10,8 @@ _ENOUGH_SAMPLES = 100
 _MUCH_RESIDENT = 16 << 20
 """Below this, code and libraries are a good part of what is resident."""
 _SMALL_PART = 0.4
+_FEW_FREES = 100
+"""As many frees may be of blocks from before a fork, or from before the recorder."""
 
 
 def notes(recording: native.Recording, depth: str) -> list[str]:
@@ -19,11 +21,12 @@ def notes(recording: native.Recording, depth: str) -> list[str]:
         *_stopped(header),
         *_damage(recording.damage()),
         *_unfinished(header),
-        *_nothing(images, whole),
+        *_nothing(header, images, whole),
         *_bypassed(images),
         *_sampling(recording.instruction_samples(), header),
         *_few(whole, depth),
         *_elsewhere(recording, whole),
+        *_past_us(images, whole),
         *_oddities(whole),
     ]
 
@@ -64,7 +67,9 @@ def _unfinished(header: native.Header) -> list[str]:
     return ["The recording was not closed (reap was killed, or it still runs)."]
 
 
-def _nothing(images: list[native.Image], whole: native.Totals) -> list[str]:
+def _nothing(header: native.Header, images: list[native.Image], whole: native.Totals) -> list[str]:
+    if header["stop_reason"]:
+        return []  # that is said already
     if not images:
         return ["No process was recorded: the recorder was never loaded."]
     if not any(image["objects"] for image in images) and not whole["events"]:
@@ -116,6 +121,18 @@ def _elsewhere(recording: native.Recording, whole: native.Totals) -> list[str]:
     share = f"At most {units.size(live)} of {units.size(resident)} resident came from malloc"
     hidden = "pools and heaps of the program's own that map memory themselves are not seen"
     return [f"{share}: {hidden} (for CPython, PYTHONMALLOC=malloc shows its objects)."]
+
+
+def _past_us(images: list[native.Image], whole: native.Totals) -> list[str]:
+    objects = sum(image["objects"] for image in images)
+    if whole["frees"] <= objects * 1.05 + _FEW_FREES:
+        return []
+    given = (
+        f"{whole['frees']} blocks were given back, but only {objects} handed out where the recorder could see"
+    )
+    return [
+        f"{given}: a part of the program calls malloc past it (a library opened with RTLD_DEEPBIND does)."
+    ]
 
 
 def _oddities(whole: native.Totals) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from reap import native
 from reap.analysis import estimates, notes, sizes
+from reap.analysis.rates import rates
 from reap.analysis.records import Latency, LifetimeBin, Point, Process, Profile, Share, Totals
 from reap.analysis.sites import sites
 from reap.records import Estimate, exactly
@@ -41,7 +42,7 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         temporary=_temporary(whole, depth),
         live=[Point(seconds=at, bytes=level) for at, level, _ in moments],
         resident=[Point(seconds=at, bytes=float(level)) for at, level in recording.resident()],
-        rates=[Point(seconds=at, bytes=count / width) for at, _, count in moments],
+        rates=rates(moments, width, objects, whole["samples"]),
         sites=sites(recording.stacks(_MOST_STACKS), recording.frames)[:_MOST_SITES],
         calls={name: count for name, count in zip(CALLS, whole["calls"], strict=False) if count},
         latencies=[
@@ -121,5 +122,6 @@ def _share(seen: native.InstructionSamples, header: native.Header) -> Share | No
         inside=seen["inside"],
         kernel_inside=seen["kernel_inside"],
         share=estimates.proportion(seen["inside"], seen["all"]),
-        sees_kernel=by_timer or header["sampler_kernel"],
+        # A timer's handler sees whose system call it was only where the allocator makes it without libc's help.
+        sees_kernel=not by_timer and header["sampler_kernel"],
     )
