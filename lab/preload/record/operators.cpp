@@ -46,7 +46,7 @@ template <class... Rest>
 void *make(Operator &self, void *fallback, size_t alignment, size_t size, Rest... rest) {
     auto *function = next<void *(size_t, Rest...)>(self, fallback);
     if (!self.recorded) return function(size, rest...);
-    thread_state.budget -= static_cast<int64_t>(size) + kSampleSlack;
+    thread_state.spend(size);
     return allocate_slow(REAP_CALL_NEW, size, alignment, [=] { return function(size, rest...); });
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "platform.h"
 #include "poisson.h"
 #include "reap_trace.h"
 #include "record_stream.h"
@@ -13,7 +14,7 @@ enum class Phase : uint8_t {
     Fresh,     // has not recorded anything yet
     Recording, // in triage or full depth, as the trace says
     Off,       // nothing is recorded: no trace, no space, or the process is not ours
-    Ended      // the thread's destructors have run; what it still does is counted under a lock
+    Ended      // the thread's destructors have run; for what it still does it takes an idle place, call by call
 };
 
 // The initial state is a valid fresh one: the budget runs out at the first allocation, and mask 0 raises the alarm at
@@ -34,7 +35,40 @@ struct ThreadState {
     Random random;
     RecordStream events;
 
+    // Takes an allocation off the budget. May wrap around: see refund_impossible.
+    void spend(uint64_t size) noexcept {
+        budget = static_cast<int64_t>(static_cast<uint64_t>(budget) - size - uint64_t{kSampleSlack});
+    }
+
     [[nodiscard]] uint64_t bytes_clock() const noexcept { return static_cast<uint64_t>(drawn - budget); }
+};
+
+// What a thread that has ended hands on to one that begins, so that its place in the file is used again. Lies behind
+// the counters in their block.
+struct Handover {
+    RecordStream events;
+    uint64_t clock;
+    uint32_t number;
+    reap_block_header *next;
+
+    static Handover *of(reap_block_header *block) noexcept {
+        static_assert(sizeof(reap_counts) % alignof(Handover) == 0);
+        static_assert(sizeof(reap_counts) + sizeof(Handover) <= REAP_PAYLOAD_BYTES);
+        return reinterpret_cast<Handover *>(TraceFile::payload(block) + sizeof(reap_counts));
+    }
+};
+
+// Marks the thread as being inside the recorder and keeps the program's errno.
+class Inside {
+  public:
+    explicit Inside(ThreadState &thread) noexcept : thread_(thread) { thread_.busy = true; }
+    ~Inside() { thread_.busy = false; }
+    Inside(const Inside &) = delete;
+    Inside &operator=(const Inside &) = delete;
+
+  private:
+    ErrnoGuard keep_;
+    ThreadState &thread_;
 };
 
 // Initial-exec: one instruction to reach, and never an allocation.
