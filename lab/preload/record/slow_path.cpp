@@ -179,6 +179,7 @@ bool note_free(reap_call call, void *pointer) noexcept {
 void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept {
     if (pointer == nullptr || is_bootstrap(pointer)) return;
     ThreadState &thread = thread_state;
+    if (passes(thread)) return release(pointer);
     const Turn turn(thread);
     if (!turn.granted()) {
         count_free(thread, call);
@@ -201,6 +202,7 @@ void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept 
 }
 
 void *realloc_slow(reap_call call, void *pointer, size_t size) {
+    if (passes(thread_state)) return call_realloc(pointer, size);
     if (pointer == nullptr) {
         const Turn turn(thread_state);
         on_counts(thread_state, [](reap_counts &counts) { ++counts.fresh_reallocs; });

@@ -13,6 +13,13 @@ namespace reap::preload {
 // Whether the thread may record now. Makes a fresh thread ready first.
 bool ready(ThreadState &thread) noexcept;
 
+// Whether a call comes from within an allocator's own operator, which has been recorded already.
+inline bool passes(ThreadState &thread) noexcept {
+    if (likely(!thread.inside_operator)) return false;
+    thread.called_back = true;
+    return true;
+}
+
 // The thread's permission to record for the length of a call. A thread that has ended takes an idle place and gives
 // it back. (When an exception passes through, no destructor runs here: the place then stays taken, which is harmless.)
 class Turn {
@@ -53,6 +60,7 @@ void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t 
 template <class Invoke>
 [[gnu::noinline]] void *allocate_slow(reap_call call, size_t size, size_t alignment, Invoke invoke) {
     ThreadState &thread = thread_state;
+    if (passes(thread)) return invoke();
     refund_impossible(thread, size);
     const Turn turn(thread);
     if (!turn.granted()) {

@@ -26,6 +26,8 @@ struct ThreadState {
 
     Phase phase = Phase::Fresh;
     bool busy = false; // inside the recorder: a signal handler or a library it calls must not enter again
+    bool inside_operator = false; // an allocator's own operator runs; what it calls is its own business
+    bool called_back = false;     // it has called malloc or free by name
     uint32_t number = 0;
     uint32_t tid = 0;
     reap_block_header *counts_block = nullptr;
@@ -69,6 +71,31 @@ class Inside {
   private:
     ErrnoGuard keep_;
     ThreadState &thread_;
+};
+
+// For the length of an allocator's own operator new or delete: takes the fast paths away, and what comes to the slow
+// ones is neither counted nor recorded. Not for what may throw: no destructor runs here then.
+class InsideOperator {
+  public:
+    explicit InsideOperator(ThreadState &thread) noexcept
+        : thread_(thread), budget_(thread.budget), mask_(thread.mask) {
+        thread_.budget = INT64_MIN / 2;
+        thread_.mask = 0;
+        thread_.inside_operator = true;
+        thread_.called_back = false;
+    }
+    ~InsideOperator() {
+        thread_.budget = budget_;
+        thread_.mask = mask_;
+        thread_.inside_operator = false;
+    }
+    InsideOperator(const InsideOperator &) = delete;
+    InsideOperator &operator=(const InsideOperator &) = delete;
+
+  private:
+    ThreadState &thread_;
+    int64_t budget_;
+    uintptr_t mask_;
 };
 
 // Initial-exec: one instruction to reach, and never an allocation.
