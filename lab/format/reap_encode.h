@@ -58,9 +58,7 @@ inline unsigned large_bin(uint64_t size) noexcept {
 }
 
 // The smallest size in a bin: the inverse of large_bin.
-inline uint64_t large_bin_low(unsigned bin) noexcept {
-    return (UINT64_C(4) + bin % 4) << (bin / 4 + 10);
-}
+inline uint64_t large_bin_low(unsigned bin) noexcept { return (UINT64_C(4) + bin % 4) << (bin / 4 + 10); }
 
 } // namespace reap::format
 

@@ -30,12 +30,13 @@ enum reap_clock { REAP_CLOCK_TSC = 1, REAP_CLOCK_MONOTONIC_NS = 2 };
 /* Why recording stopped somewhere in the tree before the program did. */
 enum reap_stop {
     REAP_STOP_NONE = 0,
-    REAP_STOP_NO_SPACE = 1,   /* the file could not grow: disk full, quota, file size limit */
-    REAP_STOP_OPEN = 2,       /* the file could not be opened again: chroot, dropped rights, no descriptors */
-    REAP_STOP_MAP = 3         /* no address space or no memory for a block */
+    REAP_STOP_NO_SPACE = 1, /* the file could not grow: disk full, quota, file size limit */
+    REAP_STOP_OPEN = 2,     /* the file could not be opened again: chroot, dropped rights, no descriptors */
+    REAP_STOP_MAP = 3       /* no address space or no memory for a block */
 };
 
-/* The first 4 KB of block 0. Mapped by every process of the tree; fields marked (atomic) are shared by them. */
+/* The first 4 KB of block 0. Mapped by every process of the tree; fields marked (atomic) are shared by them.
+ */
 struct reap_file_header {
     uint64_t magic;
     uint32_t version;
@@ -47,17 +48,17 @@ struct reap_file_header {
     uint64_t start_unix_ns;      /* ... and CLOCK_REALTIME */
     uint64_t end_ticks;          /* the same at the end; 0 in a recording that was not finished */
     uint64_t end_monotonic_ns;
-    uint64_t ticks_per_second;   /* the creator's first estimate; start and end together tell it exactly */
-    uint64_t period_bytes;       /* mean gap between sampled allocations; 0: steered to about 1000 a second */
-    uint32_t sampler;            /* enum reap_sampler: who samples instruction pointers */
+    uint64_t ticks_per_second; /* the creator's first estimate; start and end together tell it exactly */
+    uint64_t period_bytes;     /* mean gap between sampled allocations; 0: steered to about 500 a second */
+    uint32_t sampler;          /* enum reap_sampler: who samples instruction pointers */
     uint32_t sampler_period_us;
-    uint32_t sampler_kernel;     /* 1: time in the kernel is sampled, too */
-    uint32_t next_block;         /* (atomic) number of blocks handed out, block 0 included */
-    uint32_t next_image;         /* (atomic) number of process images that have started */
-    uint32_t stop_reason;        /* (atomic) enum reap_stop, the first that happened */
-    uint32_t stop_errno;         /* (atomic) its errno */
-    uint32_t stop_count;         /* (atomic) how often a thread or process had to stop recording */
-    uint32_t finished;           /* 1: the tree ended and every block of a dead process was sealed */
+    uint32_t sampler_kernel; /* 1: time in the kernel is sampled, too */
+    uint32_t next_block;     /* (atomic) number of blocks handed out, block 0 included */
+    uint32_t next_image;     /* (atomic) number of process images that have started */
+    uint32_t stop_reason;    /* (atomic) enum reap_stop, the first that happened */
+    uint32_t stop_errno;     /* (atomic) its errno */
+    uint32_t stop_count;     /* (atomic) how often a thread or process had to stop recording */
+    uint32_t finished;       /* 1: the tree ended and every block of a dead process was sealed */
 };
 
 enum reap_sampler { REAP_SAMPLER_NONE = 0, REAP_SAMPLER_PERF = 1, REAP_SAMPLER_TIMER = 2 };
@@ -74,18 +75,18 @@ enum reap_block_flags { REAP_BLOCK_SEALED = 1u };
 /* The head of every block but block 0. */
 struct reap_block_header {
     uint32_t magic;
-    uint16_t kind;             /* enum reap_block_kind */
-    uint16_t flags;            /* enum reap_block_flags */
+    uint16_t kind;  /* enum reap_block_kind */
+    uint16_t flags; /* enum reap_block_flags */
     uint32_t pid;
-    uint32_t tid;              /* 0: of the whole process; else the thread that began the block */
-    uint64_t process_start;    /* field 22 of /proc/PID/stat: tells two uses of a pid apart */
-    uint32_t image;            /* number of the process image, from next_image */
-    uint32_t sequence;         /* 0, 1, 2, ... within (image, thread, kind) */
-    uint64_t base_ticks;       /* stamps in the block are differences, starting here */
-    uint32_t thread;           /* number of the thread within its image; one that begins after another has ended
-                                  may go on under its number, so that short-lived threads do not fill the file */
-    uint32_t committed;        /* (release store) bytes of payload that are whole */
-    uint64_t checksum;         /* XXH3-64 of the payload up to `committed`, seeded with `image`; if sealed */
+    uint32_t tid;           /* 0: of the whole process; else the thread that began the block */
+    uint64_t process_start; /* field 22 of /proc/PID/stat: tells two uses of a pid apart */
+    uint32_t image;         /* number of the process image, from next_image */
+    uint32_t sequence;      /* 0, 1, 2, ... within (image, thread, kind) */
+    uint64_t base_ticks;    /* stamps in the block are differences, starting here */
+    uint32_t thread;        /* number of the thread within its image; one that begins after another has ended
+                               may go on under its number, so that short-lived threads do not fill the file */
+    uint32_t committed;     /* (release store) bytes of payload that are whole */
+    uint64_t checksum;      /* XXH3-64 of the payload up to `committed`, seeded with `image`; if sealed */
     uint64_t reserved;
 };
 
@@ -119,12 +120,13 @@ struct reap_counts {
     uint64_t by_size[REAP_EXACT_SIZES]; /* allocations of exactly this many bytes, any function */
     uint64_t large_objects[REAP_LARGE_BINS];
     uint64_t large_bytes[REAP_LARGE_BINS];
-    uint64_t calls[REAP_CALLS]; /* by enum reap_call; malloc itself is the rest: allocations less the others */
-    uint64_t frees;             /* blocks given back, by free, delete or realloc */
-    uint64_t failures;          /* allocations that returned null */
-    uint64_t skipped;           /* calls that could not be sampled: made inside the recorder's own work */
-    uint64_t fresh_reallocs;    /* of the calls of realloc and reallocarray: those that gave no block back */
-    uint64_t final_reallocs;    /* and those that gave one back and were asked for none */
+    uint64_t
+        calls[REAP_CALLS];   /* by enum reap_call; malloc itself is the rest: allocations less the others */
+    uint64_t frees;          /* blocks given back, by free, delete or realloc */
+    uint64_t failures;       /* allocations that returned null */
+    uint64_t skipped;        /* calls that could not be sampled: made inside the recorder's own work */
+    uint64_t fresh_reallocs; /* of the calls of realloc and reallocarray: those that gave no block back */
+    uint64_t final_reallocs; /* and those that gave one back and were asked for none */
 };
 
 /* A record: one tag byte, then fields. Varints are LEB128, at most 10 bytes.
@@ -148,26 +150,27 @@ enum reap_tag {
     REAP_TAG_FREE_SIZED = 5, /* as FREE, then varint size given at free */
     REAP_TAG_FAILED = 6,     /* stamp, size, stack: the call returned null */
 
-    REAP_TAG_IMAGE = 0x10,     /* parent image + 1 (0: none), ppid, flags, string executable,
-                                string provider of malloc, string command line (NUL-separated) */
-    REAP_TAG_MODULE = 0x20,    /* module id, start, end, load bias, string path */
-    REAP_TAG_FRAME = 0x30,     /* frame id, address, parent frame id (0: outermost) */
-    REAP_TAG_SAMPLE = 0x40,    /* stamp, call, size, address, stack, period, duration in ticks, thread bytes:
-                                one allocation drawn with probability 1 - exp(-(size + 16) / period) */
-    REAP_TAG_SAMPLE_END = 0x50,/* stamp, address, duration in ticks, thread number and thread bytes of the freeing
-                                thread: a sampled allocation was freed */
-    REAP_TAG_MARK = 0x60,      /* reserved for marks: stamp, kind, id, string */
-    REAP_TAG_STRING = 0x70,    /* reserved for interned strings: id, string */
-    REAP_TAG_LATENCY = 0x80,   /* reserved for latencies sampled in a full recording: stamp, call, size, ticks */
-    REAP_TAG_RESIDENT = 0x90,  /* stamp, pid, resident bytes */
-    REAP_TAG_IP = 0xa0,        /* stamp, pid, tid, mode (0 user, 1 kernel), user instruction pointer,
-                                count of words, that many words from the top of the user stack */
-    REAP_TAG_MAPPING = 0xb0    /* stamp, pid, start, length, file offset, string path: an executable mapping */
+    REAP_TAG_IMAGE = 0x10,      /* parent image + 1 (0: none), ppid, flags, string executable,
+                                 string provider of malloc, string command line (NUL-separated) */
+    REAP_TAG_MODULE = 0x20,     /* module id, start, end, load bias, string path */
+    REAP_TAG_FRAME = 0x30,      /* frame id, address, parent frame id (0: outermost) */
+    REAP_TAG_SAMPLE = 0x40,     /* stamp, call, size, address, stack, period, duration in ticks, thread bytes:
+                                 one allocation drawn with probability 1 - exp(-(size + 16) / period) */
+    REAP_TAG_SAMPLE_END = 0x50, /* stamp, address, duration in ticks, thread number and thread bytes of the
+                                 freeing thread: a sampled allocation was freed */
+    REAP_TAG_MARK = 0x60,       /* reserved for marks: stamp, kind, id, string */
+    REAP_TAG_STRING = 0x70,     /* reserved for interned strings: id, string */
+    REAP_TAG_LATENCY =
+        0x80, /* reserved for latencies sampled in a full recording: stamp, call, size, ticks */
+    REAP_TAG_RESIDENT = 0x90, /* stamp, pid, resident bytes */
+    REAP_TAG_IP = 0xa0,       /* stamp, pid, tid, mode (0 user, 1 kernel), user instruction pointer,
+                               count of words, that many words from the top of the user stack */
+    REAP_TAG_MAPPING = 0xb0   /* stamp, pid, start, length, file offset, string path: an executable mapping */
 };
 
 enum reap_image_flags {
-    REAP_IMAGE_FORKED = 1,   /* began by fork: blocks of the parent live on in it */
-    REAP_IMAGE_BYPASSED = 2  /* malloc belongs to the executable or another preload: nothing can be recorded */
+    REAP_IMAGE_FORKED = 1,  /* began by fork: blocks of the parent live on in it */
+    REAP_IMAGE_BYPASSED = 2 /* malloc belongs to the executable or another preload: nothing can be recorded */
 };
 
 #endif

@@ -1,4 +1,5 @@
-// The module reap.native: what Python sees of the code in this folder. Aggregates only; never an object an event.
+// The module reap.native: what Python sees of the code in this folder. Aggregates only; never an object an
+// event.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -62,7 +63,8 @@ class Recording {
         out["stop_errno"] = header.stop_errno;
         out["stop_count"] = header.stop_count;
         out["ended"] = header.end_ticks != 0;
-        out["seconds"] = header.end_ticks > header.start_ticks ? seconds(header.end_ticks) : seconds(summary_.last_ticks);
+        out["seconds"] =
+            header.end_ticks > header.start_ticks ? seconds(header.end_ticks) : seconds(summary_.last_ticks);
         return out;
     }
 
@@ -124,7 +126,8 @@ class Recording {
             const uint64_t objects = summary_.large_objects[bin];
             if (objects == 0) continue;
             const uint64_t low = reap::format::large_bin_low(bin);
-            const uint64_t high = bin + 1 < REAP_LARGE_BINS ? reap::format::large_bin_low(bin + 1) - 1 : UINT64_MAX;
+            const uint64_t high =
+                bin + 1 < REAP_LARGE_BINS ? reap::format::large_bin_low(bin + 1) - 1 : UINT64_MAX;
             out.append(nb::make_tuple(low, high, objects, summary_.large_bytes[bin]));
         }
         return out;
@@ -137,7 +140,8 @@ class Recording {
             if (summary_.lifetime_objects[bin] == 0) continue;
             const double low = bin == 0 ? 0.0 : static_cast<double>(UINT64_C(1) << bin) * 1e-9;
             const double high = static_cast<double>(UINT64_C(2) << bin) * 1e-9;
-            out.append(nb::make_tuple(low, high, summary_.lifetime_objects[bin], summary_.lifetime_bytes[bin]));
+            out.append(
+                nb::make_tuple(low, high, summary_.lifetime_objects[bin], summary_.lifetime_bytes[bin]));
         }
         return out;
     }
@@ -180,8 +184,9 @@ class Recording {
     nb::list latencies() const {
         nb::list out;
         for (const auto &[call, histogram] : summary_.latencies) {
-            out.append(nb::make_tuple(call, histogram.samples(), histogram.quantile(0.5), histogram.quantile(0.9),
-                                      histogram.quantile(0.99), histogram.quantile(0.999)));
+            out.append(nb::make_tuple(call, histogram.samples(), histogram.quantile(0.5),
+                                      histogram.quantile(0.9), histogram.quantile(0.99),
+                                      histogram.quantile(0.999)));
         }
         return out;
     }
@@ -221,8 +226,8 @@ class Recording {
             if (const Module *module = definitions_.module(image, call)) {
                 const uint64_t address = call - module->bias;
                 for (const SourceFrame &source : symbols_.resolve(module->path, address)) {
-                    out.append(nb::make_tuple(text(module->path), address, text(source.function), text(source.file),
-                                              source.line, source.inlined));
+                    out.append(nb::make_tuple(text(module->path), address, text(source.function),
+                                              text(source.file), source.line, source.inlined));
                 }
             } else {
                 out.append(nb::make_tuple("", call, "", "", 0, false));
@@ -251,7 +256,7 @@ class Recording {
 NB_MODULE(native, m) {
     m.doc() = "Traces: made, closed and read by compiled code.";
 
-    nb::exception<BadTrace>(m, "BadTrace", PyExc_ValueError);
+    nb::exception<BadTrace>(m, "BadTraceError", PyExc_ValueError);
     nb::register_exception_translator([](const std::exception_ptr &pointer, void *) {
         try {
             std::rethrow_exception(pointer);

@@ -16,9 +16,11 @@ Descriptor::~Descriptor() {
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-BlockFile::BlockFile(const std::string &path) : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) { // a pipe would make us wait
+BlockFile::BlockFile(const std::string &path)
+    : path_(path),
+      file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) { // a pipe would make us wait
     if (file_.get() < 0) throw std::system_error(errno, std::generic_category(), path);
-    struct stat status {};
+    struct stat status{};
     if (::fstat(file_.get(), &status) != 0) throw std::system_error(errno, std::generic_category(), path);
     if (!S_ISREG(status.st_mode)) throw BadTrace("it is not a regular file");
     const auto length = static_cast<uint64_t>(status.st_size);
@@ -27,8 +29,8 @@ BlockFile::BlockFile(const std::string &path) : path_(path), file_(::open(path.c
         throw BadTrace("it is not a recording made by reap");
     }
     if (header_.version != REAP_TRACE_VERSION) {
-        throw BadTrace("its format has version " + std::to_string(header_.version) + ", this reap reads version " +
-                       std::to_string(REAP_TRACE_VERSION));
+        throw BadTrace("its format has version " + std::to_string(header_.version) +
+                       ", this reap reads version " + std::to_string(REAP_TRACE_VERSION));
     }
     if (header_.block_bytes != REAP_BLOCK_BYTES ||
         (header_.depth != REAP_DEPTH_TRIAGE && header_.depth != REAP_DEPTH_FULL) ||
@@ -72,7 +74,8 @@ size_t BlockFile::read_at(void *out, size_t length, uint64_t offset) const {
 bool BlockFile::payload(const BlockInfo &block, std::vector<unsigned char> &out) {
     out.resize(block.head.committed + kReaderPadding); // the padding stays behind when the size shrinks
     out.resize(block.head.committed);
-    if (read_at(out.data(), out.size(), block.index * REAP_BLOCK_BYTES + REAP_BLOCK_HEADER_BYTES) != out.size()) {
+    if (read_at(out.data(), out.size(), block.index * REAP_BLOCK_BYTES + REAP_BLOCK_HEADER_BYTES) !=
+        out.size()) {
         ++damage_.truncated;
         return false;
     }

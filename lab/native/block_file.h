@@ -46,8 +46,8 @@ struct Damage {
 
 class BlockFile {
   public:
-    // Opens a trace and reads the heads of its blocks (64 bytes each). Throws std::system_error when it cannot
-    // be read and BadTrace when it is no trace.
+    // Opens a trace and reads the heads of its blocks (64 bytes each). Throws std::system_error when it
+    // cannot be read and BadTrace when it is no trace.
     explicit BlockFile(const std::string &path);
 
     [[nodiscard]] const reap_file_header &header() const noexcept { return header_; }
@@ -55,8 +55,8 @@ class BlockFile {
     [[nodiscard]] Damage &damage() noexcept { return damage_; }
     [[nodiscard]] const std::string &path() const noexcept { return path_; }
 
-    // Reads the committed payload of a block into `out`, which is a little longer in memory than its size() so
-    // that a RecordReader may look behind the end. False, and counted as damage, when a sealed block's
+    // Reads the committed payload of a block into `out`, which is a little longer in memory than its size()
+    // so that a RecordReader may look behind the end. False, and counted as damage, when a sealed block's
     // checksum does not hold or the file is shorter than that.
     bool payload(const BlockInfo &block, std::vector<unsigned char> &out);
 

@@ -34,8 +34,8 @@ struct ImageInfo {
     std::string provider; // the file that serves malloc
     std::vector<std::string> command;
     std::vector<Module> modules;
-    std::vector<Frame> frames;       // by id - first_frame
-    uint32_t first_frame = 1;        // a forked image goes on counting where its parent was
+    std::vector<Frame> frames; // by id - first_frame
+    uint32_t first_frame = 1;  // a forked image goes on counting where its parent was
 };
 
 // All definitions of a trace. Memory is bounded by the number of distinct frames.

@@ -15,9 +15,9 @@ enum class What : uint8_t {
 
 struct Event {
     What what = What::Alloc;
-    uint8_t call = 0;    // enum reap_call
+    uint8_t call = 0;        // enum reap_call
     bool by_realloc = false; // one half of a realloc: the free of the old block, or the new one
-    uint32_t stack = 0;  // frame id, 0 unknown
+    uint32_t stack = 0;      // frame id, 0 unknown
     uint64_t ticks = 0;
     uint64_t address = 0;
     uint64_t size = 0;

@@ -14,11 +14,11 @@ namespace reap::native {
 // A block in use.
 struct Live {
     uint64_t size;
-    uint64_t birth;  // ticks
-    uint32_t clock;  // the allocating thread's count of allocations (of bytes in triage), its low 32 bits
+    uint64_t birth; // ticks
+    uint32_t clock; // the allocating thread's count of allocations (of bytes in triage), its low 32 bits
     uint32_t stack;
     uint32_t thread;
-    float weight;    // how many blocks of the program it stands for
+    float weight; // how many blocks of the program it stands for
 };
 
 // Gives memory back that came straight from the system.
@@ -27,11 +27,12 @@ struct Unmap {
     void operator()(uint64_t *memory) const noexcept { ::munmap(memory, bytes); }
 };
 
-// Linear probing over keys that lie apart from their values. What is special is the hash: blocks within the same
-// 128 bytes of the program fall onto one cache line of keys, so that neighbours are found together. (Wider
-// neighbourhoods probe far too long: they fill whole stretches.) A block that is freed leaves a mark, because its
-// address comes back soon; marks go when the table is laid anew. 40 bytes a place, at most half in use or marked.
-// Large tables ask for huge pages, since every look-up in them is otherwise a miss of the TLB as well.
+// Linear probing over keys that lie apart from their values. What is special is the hash: blocks within the
+// same 128 bytes of the program fall onto one cache line of keys, so that neighbours are found together.
+// (Wider neighbourhoods probe far too long: they fill whole stretches.) A block that is freed leaves a mark,
+// because its address comes back soon; marks go when the table is laid anew. 40 bytes a place, at most half
+// in use or marked. Large tables ask for huge pages, since every look-up in them is otherwise a miss of the
+// TLB as well.
 class LiveTable {
   public:
     // Addresses below this cannot be keys.
@@ -89,7 +90,8 @@ class LiveTable {
         __builtin_prefetch(&values()[at]);
     }
 
-    template <class Visit> void each(Visit visit) const {
+    template <class Visit>
+    void each(Visit visit) const {
         for (size_t at = 0; at < capacity(); ++at) {
             if (keys_[at] >= kLowest) visit(keys_[at], values()[at]);
         }

@@ -19,7 +19,8 @@ namespace reap::native {
 inline std::vector<std::unique_ptr<EventStream>> event_streams(BlockFile &file) {
     std::map<std::pair<uint32_t, uint32_t>, std::vector<const BlockInfo *>> threads;
     for (const BlockInfo &block : file.blocks()) {
-        if (block.head.kind == REAP_BLOCK_EVENTS) threads[{block.head.image, block.head.thread}].push_back(&block);
+        if (block.head.kind == REAP_BLOCK_EVENTS)
+            threads[{block.head.image, block.head.thread}].push_back(&block);
     }
     std::vector<std::unique_ptr<EventStream>> streams;
     for (auto &[who, blocks] : threads) {
@@ -31,9 +32,9 @@ inline std::vector<std::unique_ptr<EventStream>> event_streams(BlockFile &file) 
     return streams;
 }
 
-// Calls `handle(stream, event)` for every event by increasing stamp, `announce(stream)` when more of a stream's
-// events have been decoded and wait, and `ended(stream)` behind its last. A stream's block is read only when its
-// time has come, so that memory is bounded by the threads that overlap.
+// Calls `handle(stream, event)` for every event by increasing stamp, `announce(stream)` when more of a
+// stream's events have been decoded and wait, and `ended(stream)` behind its last. A stream's block is read
+// only when its time has come, so that memory is bounded by the threads that overlap.
 template <class Announce, class Handle, class Ended>
 void merge(std::vector<std::unique_ptr<EventStream>> streams, Announce announce, Handle handle, Ended ended) {
     struct Head {

@@ -18,8 +18,16 @@ struct Mapping {
 // C++ runtimes: operator new and delete are the allocator's front door, whatever they call.
 const std::vector<std::string> &operator_names() {
     static const std::vector<std::string> names = {
-        "_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZdlPv",
-        "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvSt11align_val_t",
+        "_Znwm",
+        "_Znam",
+        "_ZnwmRKSt9nothrow_t",
+        "_ZnamRKSt9nothrow_t",
+        "_ZnwmSt11align_val_t",
+        "_ZdlPv",
+        "_ZdaPv",
+        "_ZdlPvm",
+        "_ZdaPvm",
+        "_ZdlPvSt11align_val_t",
     };
     return names;
 }
@@ -42,7 +50,8 @@ class Judge {
 
     void map(uint32_t pid, Mapping mapping) { mappings_[pid].push_back(std::move(mapping)); }
 
-    void judge(uint32_t pid, bool kernel, uint64_t pointer, const std::vector<uint64_t> &stack, SampleTotals &out) {
+    void judge(uint32_t pid, bool kernel, uint64_t pointer, const std::vector<uint64_t> &stack,
+               SampleTotals &out) {
         const std::optional<Place> place = find(pid, pointer);
         if (place && ends_with(place->path, recorder_)) {
             ++out.recorder;

@@ -29,16 +29,18 @@ class RecordReader {
         return *at_++;
     }
 
-    uint64_t varint() noexcept {
-        // Eight bytes at once and no branch on the length, which nobody could predict: the lowest clear top bit
-        // ends the number; then the groups of seven bits are pushed together in three steps.
+    [[gnu::always_inline]] uint64_t varint() noexcept {
+        // Eight bytes at once and no branch on the length, which nobody could predict: the lowest clear top
+        // bit ends the number; then the groups of seven bits are pushed together in three steps.
         uint64_t word;
         std::memcpy(&word, at_, sizeof word);
         const uint64_t ends = ~word & UINT64_C(0x8080808080808080);
-        if (ends == 0) [[unlikely]] return long_varint();
+        if (ends == 0) [[unlikely]]
+            return long_varint();
         const unsigned bits = static_cast<unsigned>(std::countr_zero(ends)) + 1;
         const unsigned char *next = at_ + bits / 8;
-        if (next > end_) [[unlikely]] return fail();
+        if (next > end_) [[unlikely]]
+            return fail();
         at_ = next;
         word &= ends ^ (ends - 1);
         word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
@@ -57,14 +59,14 @@ class RecordReader {
         return text;
     }
 
-    uint8_t fail() noexcept {
+    [[gnu::noinline, gnu::cold]] uint8_t fail() noexcept {
         good_ = false;
         at_ = end_;
         return 0;
     }
 
   private:
-    uint64_t long_varint() noexcept {
+    [[gnu::noinline, gnu::cold]] uint64_t long_varint() noexcept {
         uint64_t value = 0;
         for (unsigned shift = 0; shift < 64; shift += 7) {
             if (at_ == end_) return fail();

@@ -14,18 +14,8 @@ class Timeline {
   public:
     static constexpr size_t kBins = 1024;
 
-    Timeline(uint64_t start, uint64_t first_width) : start_(start), width_(first_width > 0 ? first_width : 1) {}
-
-    // The level at a moment; a bin keeps the highest. Moments come in order.
-    void level(uint64_t ticks, double value) {
-        Bin &bin = at(ticks);
-        if (value > bin.high) bin.high = value;
-        bin.last = value;
-        bin.seen = true;
-    }
-
-    // Something was counted at a moment.
-    void count(uint64_t ticks, double weight) { at(ticks).sum += weight; }
+    Timeline(uint64_t start, uint64_t first_width)
+        : start_(start), width_(first_width > 0 ? first_width : 1) {}
 
     struct Bin {
         double high = 0; // highest level in the bin
@@ -34,10 +24,21 @@ class Timeline {
         bool seen = false;
     };
 
+    // The level at a moment; a bin keeps the highest. Moments come in order. Returns the bin, for its sum.
+    Bin &level(uint64_t ticks, double value) {
+        Bin &bin = at(ticks);
+        if (value > bin.high) bin.high = value;
+        bin.last = value;
+        bin.seen = true;
+        return bin;
+    }
+
     [[nodiscard]] uint64_t start() const noexcept { return start_; }
     [[nodiscard]] uint64_t width() const noexcept { return width_; }
     // Up to the last moment that was seen.
-    [[nodiscard]] std::vector<Bin> bins() const { return {bins_.begin(), bins_.begin() + static_cast<long>(used_)}; }
+    [[nodiscard]] std::vector<Bin> bins() const {
+        return {bins_.begin(), bins_.begin() + static_cast<long>(used_)};
+    }
 
   private:
     Bin &at(uint64_t ticks) {
@@ -163,7 +164,8 @@ struct InUse {
     }
 
   private:
-    // What one sample of this weight contributes to the variance of a count: (1 - p) / p^2 with p = 1 / weight.
+    // What one sample of this weight contributes to the variance of a count: (1 - p) / p^2 with p = 1 /
+    // weight.
     void vary(double weight, double size, double sign = 1) noexcept {
         const double variance = sign * (weight * weight - weight);
         objects_variance += variance;

@@ -18,8 +18,8 @@ namespace {
 std::string demangle(const char *name) {
     if (name == nullptr) return {};
     int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> plain(abi::__cxa_demangle(name, nullptr, nullptr, &status),
-                                                           std::free);
+    const std::unique_ptr<char, decltype(&std::free)> plain(
+        abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
     return status == 0 && plain ? plain.get() : name;
 }
 
@@ -49,9 +49,23 @@ struct Symbol {
 // The functions of malloc.c that every glibc exports.
 const std::set<std::string> &malloc_exports() {
     static const std::set<std::string> names = {
-        "malloc",       "free",          "calloc",         "realloc",     "memalign",           "aligned_alloc",
-        "valloc",       "pvalloc",       "malloc_trim",    "mallinfo",    "malloc_usable_size", "mallinfo2",
-        "malloc_stats", "posix_memalign", "malloc_info",   "mallopt",     "cfree",
+        "malloc",
+        "free",
+        "calloc",
+        "realloc",
+        "memalign",
+        "aligned_alloc",
+        "valloc",
+        "pvalloc",
+        "malloc_trim",
+        "mallinfo",
+        "malloc_usable_size",
+        "mallinfo2",
+        "malloc_stats",
+        "posix_memalign",
+        "malloc_info",
+        "mallopt",
+        "cfree",
     };
     return names;
 }
@@ -93,12 +107,15 @@ struct Symbolizer::Files {
             GElf_Addr address = 0;
             const char *name = dwfl_module_getsym_info(file, i, &symbol, &address, nullptr, nullptr, nullptr);
             const unsigned type = GELF_ST_TYPE(symbol.st_info);
-            if (name == nullptr || symbol.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC)) continue;
+            if (name == nullptr || symbol.st_shndx == SHN_UNDEF ||
+                (type != STT_FUNC && type != STT_GNU_IFUNC))
+                continue;
             std::string plain(name);
             plain.resize(std::min(plain.find('@'), plain.size())); // dynamic symbols carry their version
             found.push_back({std::move(plain), address, address + symbol.st_size});
         }
-        std::sort(found.begin(), found.end(), [](const Symbol &a, const Symbol &b) { return a.begin < b.begin; });
+        std::sort(found.begin(), found.end(),
+                  [](const Symbol &a, const Symbol &b) { return a.begin < b.begin; });
         return found;
     }
 };
@@ -113,12 +130,13 @@ std::vector<SourceFrame> Symbolizer::resolve(const std::string &path, uint64_t a
 
     SourceFrame here;
     if (Dwfl_Line *line = dwfl_module_getsrc(file, address)) {
-        if (const char *name = dwfl_lineinfo(line, nullptr, &here.line, nullptr, nullptr, nullptr)) here.file = name;
+        if (const char *name = dwfl_lineinfo(line, nullptr, &here.line, nullptr, nullptr, nullptr))
+            here.file = name;
     }
     Dwarf_Addr bias = 0;
     Dwarf_Die *unit = dwfl_module_addrdie(file, address, &bias);
-    // Two steps: the first finds the innermost scope, but goes on to where an inlined function was written; the
-    // second goes out from it to where it was inlined.
+    // Two steps: the first finds the innermost scope, but goes on to where an inlined function was written;
+    // the second goes out from it to where it was inlined.
     Dwarf_Die *scopes = nullptr;
     int count = unit != nullptr ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
     if (count > 0) {
@@ -181,8 +199,9 @@ std::vector<AddressRange> Symbolizer::malloc_ranges(const std::string &path) {
         std::vector<std::string> names(malloc_exports().begin(), malloc_exports().end());
         return functions(path, names);
     }
-    const std::set<std::string> helpers = {"malloc_printerr", "int_mallinfo", "munmap_chunk", "unlink_chunk",
-                                           "malloc_consolidate", "_int_free", "_int_malloc", "sysmalloc"};
+    const std::set<std::string> helpers = {"malloc_printerr", "int_mallinfo",       "munmap_chunk",
+                                           "unlink_chunk",    "malloc_consolidate", "_int_free",
+                                           "_int_malloc",     "sysmalloc"};
     uint64_t before = 0;
     uint64_t first_helper = begin;
     for (const Symbol &symbol : symbols) {
@@ -212,11 +231,13 @@ uint64_t Symbolizer::address_at(const std::string &path, uint64_t offset) {
     return offset;
 }
 
-std::vector<AddressRange> Symbolizer::functions(const std::string &path, const std::vector<std::string> &names) {
+std::vector<AddressRange> Symbolizer::functions(const std::string &path,
+                                                const std::vector<std::string> &names) {
     const std::set<std::string> wanted(names.begin(), names.end());
     std::vector<AddressRange> found;
     for (const Symbol &symbol : files_->symbols(path)) {
-        if (wanted.contains(symbol.name) && symbol.end > symbol.begin) found.push_back({symbol.begin, symbol.end});
+        if (wanted.contains(symbol.name) && symbol.end > symbol.begin)
+            found.push_back({symbol.begin, symbol.end});
     }
     return found;
 }

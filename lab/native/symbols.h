@@ -32,9 +32,9 @@ class Symbolizer {
     // first; at least one frame, perhaps without a name.
     std::vector<SourceFrame> resolve(const std::string &path, uint64_t address);
 
-    // Where the general allocator's own code lies in a libc: from its first helper to its last function. glibc
-    // compiles malloc.c into one stretch; without debug symbols its beginning is taken to be the end of the
-    // exported function before it. Addresses as in the file; empty when the file exports no malloc.
+    // Where the general allocator's own code lies in a libc: from its first helper to its last function.
+    // glibc compiles malloc.c into one stretch; without debug symbols its beginning is taken to be the end of
+    // the exported function before it. Addresses as in the file; empty when the file exports no malloc.
     std::vector<AddressRange> malloc_ranges(const std::string &path);
 
     // The address (as symbols have it) of a byte at this offset in the file.

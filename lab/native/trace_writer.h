@@ -20,8 +20,9 @@ struct TraceOptions {
 // Takes 20 ms where the clock has to be calibrated.
 void create_trace(const std::string &path, const TraceOptions &options);
 
-// Seals the blocks of processes that are gone and writes the moment of the end. Blocks of processes that still
-// run stay open; how many there were is returned. Throws std::system_error, or BadTrace when it is no trace.
+// Seals the blocks of processes that are gone and writes the moment of the end. Blocks of processes that
+// still run stay open; how many there were is returned. Throws std::system_error, or BadTrace when it is no
+// trace.
 uint64_t finish_trace(const std::string &path);
 
 // Ticks of `clock` now.

@@ -1,5 +1,3 @@
-"""Types of the compiled module; its contracts stand in lab/native."""
-
 from typing import TypedDict
 
 TRIAGE: int
@@ -16,7 +14,7 @@ IMAGE_FORKED: int
 IMAGE_BYPASSED: int
 TRACE_ENV: str
 
-class BadTrace(ValueError): ...
+class BadTraceError(ValueError): ...
 
 class Header(TypedDict):
     depth: int

@@ -14,7 +14,7 @@ char buffer[1 << 18];
 
 constexpr int reads_at_a_time = 8;
 
-}  // namespace
+} // namespace
 
 bool Capture::drain() {
     bool any = false;
@@ -36,7 +36,7 @@ bool Capture::drain() {
     return any;
 }
 
-void Capture::keep_tail(const char* data, std::size_t length) {
+void Capture::keep_tail(const char *data, std::size_t length) {
     // A ring: the byte numbered n of the stream is at n % tail_bytes.
     std::uint64_t at = bytes_;
     if (length > tail_bytes) {
@@ -68,4 +68,4 @@ std::size_t Capture::tail(char (&text)[tail_bytes]) const {
     return tail_bytes;
 }
 
-}  // namespace reap::spawn
+} // namespace reap::spawn

@@ -15,7 +15,7 @@ namespace reap::spawn {
 
 /// One captured stream. Memory is constant whatever the program prints.
 class Capture {
-public:
+  public:
     static constexpr std::size_t tail_bytes = 2048;
     static constexpr std::size_t digest_bytes = 33;
 
@@ -37,8 +37,8 @@ public:
     /// Copies the last bytes of the stream into `text`, oldest first; returns how many.
     std::size_t tail(char (&text)[tail_bytes]) const;
 
-private:
-    void keep_tail(const char* data, std::size_t length);
+  private:
+    void keep_tail(const char *data, std::size_t length);
 
     int fd_ = -1;
     std::uint64_t bytes_ = 0;
@@ -46,6 +46,6 @@ private:
     char tail_[tail_bytes] = {};
 };
 
-}  // namespace reap::spawn
+} // namespace reap::spawn
 
 #endif

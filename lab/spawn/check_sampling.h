@@ -12,6 +12,6 @@ namespace reap::spawn {
 /// sampled too, and why not at all (0: it works). Returns false if that cannot be written.
 bool check_sampling(int fd);
 
-}  // namespace reap::spawn
+} // namespace reap::spawn
 
 #endif

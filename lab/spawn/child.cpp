@@ -14,7 +14,7 @@ struct Pipe {
     int write_end = -1;
 };
 
-bool make_pipe(Pipe& pipe) {
+bool make_pipe(Pipe &pipe) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
     pipe = {ends[0], ends[1]};
@@ -30,11 +30,10 @@ constexpr int pipe_bytes = 1 << 20;
     _exit(127);
 }
 
-[[noreturn]] void become_program(const Options& options, const sigset_t& mask, int release, int failure,
+[[noreturn]] void become_program(const Options &options, const sigset_t &mask, int release, int failure,
                                  int output, int errors, pid_t launcher) {
     char byte = 0;
-    ssize_t got;
-    while ((got = read(release, &byte, 1)) < 0 && errno == EINTR) {
+    while (read(release, &byte, 1) < 0 && errno == EINTR) {
     }
     if (options.capture) {
         // A launcher that is killed outright must not leave the program running beside the next measurement.
@@ -43,7 +42,7 @@ constexpr int pipe_bytes = 1 << 20;
         setsid();
         if (dup2(output, STDOUT_FILENO) < 0 || dup2(errors, STDERR_FILENO) < 0) fail_in_child(failure);
     }
-    const char* input = options.input != nullptr ? options.input : (options.capture ? "/dev/null" : nullptr);
+    const char *input = options.input != nullptr ? options.input : (options.capture ? "/dev/null" : nullptr);
     if (input != nullptr) {
         const int file = open(input, O_RDONLY | O_CLOEXEC);
         if (file < 0 || dup2(file, STDIN_FILENO) < 0) fail_in_child(failure);
@@ -53,14 +52,14 @@ constexpr int pipe_bytes = 1 << 20;
     fail_in_child(failure);
 }
 
-}  // namespace
+} // namespace
 
-bool start_child(const Options& options, const sigset_t& mask, Child& child) {
+bool start_child(const Options &options, const sigset_t &mask, Child &child) {
     Pipe release, failure, output, errors;
     if (!make_pipe(release) || !make_pipe(failure)) return false;
     if (options.capture) {
         if (!make_pipe(output) || !make_pipe(errors)) return false;
-        fcntl(output.read_end, F_SETPIPE_SZ, pipe_bytes);  // may be refused: then it stays at 64 KB
+        fcntl(output.read_end, F_SETPIPE_SZ, pipe_bytes); // may be refused: then it stays at 64 KB
         fcntl(output.read_end, F_SETFL, O_NONBLOCK);
         fcntl(errors.read_end, F_SETFL, O_NONBLOCK);
     }
@@ -82,7 +81,7 @@ bool start_child(const Options& options, const sigset_t& mask, Child& child) {
     return true;
 }
 
-int release_child(Child& child) {
+int release_child(Child &child) {
     close(child.release);
     child.release = -1;
     int error = 0;
@@ -94,4 +93,4 @@ int release_child(Child& child) {
     return got == static_cast<ssize_t>(sizeof error) ? error : 0;
 }
 
-}  // namespace reap::spawn
+} // namespace reap::spawn

@@ -20,6 +20,6 @@ inline std::int64_t now_ns() {
     return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-}  // namespace reap::spawn
+} // namespace reap::spawn
 
 #endif

@@ -19,12 +19,13 @@
 #include "sampler.h"
 #include "supervisor.h"
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
     using namespace reap::spawn;
-    Options options;
+    static Options options; // static: what it points to is kept to the end
     if (!parse_options(argc, argv, environ, options)) return 2;
     if (fcntl(options.result_fd, F_GETFD) < 0) {
-        std::fprintf(stderr, "reap-spawn: descriptor %d for the result: %s\n", options.result_fd, std::strerror(errno));
+        std::fprintf(stderr, "reap-spawn: descriptor %d for the result: %s\n", options.result_fd,
+                     std::strerror(errno));
         return 2;
     }
     if (options.check_sampling) return check_sampling(options.result_fd) ? 0 : 125;

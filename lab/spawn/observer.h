@@ -15,7 +15,7 @@ namespace reap::spawn {
 
 /// Watches one program. The supervisor calls it from its only thread; it must not block.
 class Observer {
-public:
+  public:
     /// The program was forked and waits to be released: it has not executed yet, so that what is
     /// attached now (perf events, ...) sees all of it. False ends the launch with `errno`.
     virtual bool attach(pid_t child) {
@@ -32,10 +32,10 @@ public:
     /// The program has ended (and was waited for); `tick` is not called again.
     virtual void detach() {}
 
-protected:
+  protected:
     ~Observer() = default;
 };
 
-}  // namespace reap::spawn
+} // namespace reap::spawn
 
 #endif

@@ -9,19 +9,19 @@
 namespace reap::spawn {
 namespace {
 
-constexpr const char* usage =
+constexpr const char *usage =
     "usage: reap-spawn [--program FILE] [--preload LIST] [--set NAME=VALUE]... [--unset NAME]...\n"
     "                  [--stdin FILE] [--capture] [--timeout-ms N] [--grace-ms N] [--result-fd N]\n"
     "                  [--trace FILE] -- CMD [ARGUMENT]...\n"
     "       reap-spawn --check-sampling [--result-fd N]\n";
 
-bool refuse(const char* what, const char* which) {
+bool refuse(const char *what, const char *which) {
     std::fprintf(stderr, "reap-spawn: %s: %s\n%s", what, which, usage);
     return false;
 }
 
-bool parse_number(const char* text, std::int64_t most, std::int64_t& value) {
-    char* end = nullptr;
+bool parse_number(const char *text, std::int64_t most, std::int64_t &value) {
+    char *end = nullptr;
     errno = 0;
     const long long parsed = std::strtoll(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || parsed < 0 || parsed > most) return false;
@@ -30,23 +30,24 @@ bool parse_number(const char* text, std::int64_t most, std::int64_t& value) {
 }
 
 /// Whether `entry` (NAME=VALUE) sets the variable that `edit` (NAME or NAME=VALUE) is about.
-bool same_variable(const char* entry, const char* edit) {
+bool same_variable(const char *entry, const char *edit) {
     const std::size_t length = std::strcspn(edit, "=");
     return std::strncmp(entry, edit, length) == 0 && entry[length] == '=';
 }
 
 /// The environment with edits applied in order. It is as large as both together, plus a null.
 class Environment {
-public:
-    Environment(char** base, int edits) {
+  public:
+    Environment(char **base, int edits) {
         std::size_t size = 0;
         while (base[size] != nullptr) ++size;
-        entries_ = static_cast<char**>(std::calloc(size + static_cast<std::size_t>(edits) + 1, sizeof(char*)));
+        entries_ =
+            static_cast<char **>(std::calloc(size + static_cast<std::size_t>(edits) + 1, sizeof(char *)));
         if (entries_ == nullptr) return;
         for (; count_ < size; ++count_) entries_[count_] = base[count_];
     }
 
-    void unset(const char* name) {
+    void unset(const char *name) {
         std::size_t kept = 0;
         for (std::size_t i = 0; i < count_; ++i) {
             if (!same_variable(entries_[i], name)) entries_[kept++] = entries_[i];
@@ -55,36 +56,36 @@ public:
         entries_[count_] = nullptr;
     }
 
-    void set(char* assignment) {
+    void set(char *assignment) {
         unset(assignment);
         entries_[count_++] = assignment;
         entries_[count_] = nullptr;
     }
 
     /// Never freed: it is handed to exec.
-    char** entries() const { return entries_; }
+    char **entries() const { return entries_; }
 
-private:
-    char** entries_ = nullptr;
+  private:
+    char **entries_ = nullptr;
     std::size_t count_ = 0;
 };
 
 /// `LD_PRELOAD=` before `list`, for exec; never freed.
-char* preload_assignment(const char* list) {
-    char* text = nullptr;
+char *preload_assignment(const char *list) {
+    char *text = nullptr;
     return asprintf(&text, "LD_PRELOAD=%s", list) < 0 ? nullptr : text;
 }
 
-}  // namespace
+} // namespace
 
-bool parse_options(int argc, char** argv, char** environment, Options& options) {
+bool parse_options(int argc, char **argv, char **environment, Options &options) {
     Environment variables(environment, argc);
     if (variables.entries() == nullptr) return refuse("out of memory", "environment");
     options.environment = variables.entries();
     constexpr std::int64_t longest_ms = INT64_MAX / 2'000'000;
     int at = 1;
     for (; at < argc; ++at) {
-        const char* option = argv[at];
+        const char *option = argv[at];
         if (std::strcmp(option, "--") == 0) break;
         if (std::strcmp(option, "--capture") == 0) {
             options.capture = true;
@@ -95,12 +96,12 @@ bool parse_options(int argc, char** argv, char** environment, Options& options) 
             continue;
         }
         if (at + 1 >= argc) return refuse("unknown option, or its value is missing", option);
-        char* value = argv[++at];
+        char *value = argv[++at];
         std::int64_t number = 0;
         if (std::strcmp(option, "--program") == 0) {
             options.program = value;
         } else if (std::strcmp(option, "--preload") == 0) {
-            char* assignment = preload_assignment(value);
+            char *assignment = preload_assignment(value);
             if (assignment == nullptr) return refuse("out of memory", option);
             variables.set(assignment);
         } else if (std::strcmp(option, "--set") == 0) {
@@ -132,4 +133,4 @@ bool parse_options(int argc, char** argv, char** environment, Options& options) 
     return true;
 }
 
-}  // namespace reap::spawn
+} // namespace reap::spawn

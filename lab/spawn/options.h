@@ -11,21 +11,21 @@ namespace reap::spawn {
 
 /// The command line of the launcher, parsed. Every string points into argv or the environment.
 struct Options {
-    const char* program = nullptr;  ///< file to execute; argv[0] when not given
-    char** argv = nullptr;          ///< the program's own arguments, null-terminated
-    char** environment = nullptr;   ///< the program's environment, null-terminated
-    const char* input = nullptr;    ///< file that becomes its standard input; null: inherited
-    bool capture = false;           ///< count, hash and discard its output; false: leave stdio alone
-    bool check_sampling = false;    ///< run no program: try whether instruction pointers can be sampled
-    const char* trace = nullptr;    ///< trace to write samples and resident memory into; null: none
-    std::int64_t timeout_ns = 0;    ///< 0: none
-    std::int64_t grace_ns = 1'000'000'000;  ///< from SIGTERM to SIGKILL
-    int result_fd = 1;              ///< where the result goes
+    const char *program = nullptr; ///< file to execute; argv[0] when not given
+    char **argv = nullptr;         ///< the program's own arguments, null-terminated
+    char **environment = nullptr;  ///< the program's environment, null-terminated
+    const char *input = nullptr;   ///< file that becomes its standard input; null: inherited
+    bool capture = false;          ///< count, hash and discard its output; false: leave stdio alone
+    bool check_sampling = false;   ///< run no program: try whether instruction pointers can be sampled
+    const char *trace = nullptr;   ///< trace to write samples and resident memory into; null: none
+    std::int64_t timeout_ns = 0;   ///< 0: none
+    std::int64_t grace_ns = 1'000'000'000; ///< from SIGTERM to SIGKILL
+    int result_fd = 1;                     ///< where the result goes
 };
 
 /// Parses the command line. On a mistake says which on standard error and returns false.
-bool parse_options(int argc, char** argv, char** environment, Options& options);
+bool parse_options(int argc, char **argv, char **environment, Options &options);
 
-}  // namespace reap::spawn
+} // namespace reap::spawn
 
 #endif

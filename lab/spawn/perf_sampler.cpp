@@ -20,10 +20,11 @@ std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE))
 
 /// Reads numbers of a record one after another.
 class Fields {
-public:
-    Fields(const unsigned char* at, const unsigned char* end) : at_(at), end_(end) {}
+  public:
+    Fields(const unsigned char *at, const unsigned char *end) : at_(at), end_(end) {}
 
-    template <class Number> Number next() {
+    template <class Number>
+    Number next() {
         Number value{};
         if (static_cast<std::size_t>(end_ - at_) < sizeof value) {
             at_ = end_;
@@ -36,16 +37,16 @@ public:
     }
 
     bool good() const { return good_; }
-    const unsigned char* at() const { return at_; }
-    const unsigned char* end() const { return end_; }
+    const unsigned char *at() const { return at_; }
+    const unsigned char *end() const { return end_; }
 
-private:
-    const unsigned char* at_;
-    const unsigned char* end_;
+  private:
+    const unsigned char *at_;
+    const unsigned char *end_;
     bool good_ = true;
 };
 
-void handle_sample(const perf_event_header& header, Fields fields, TraceBlocks& trace) {
+void handle_sample(const perf_event_header &header, Fields fields, TraceBlocks &trace) {
     const auto pointer = fields.next<std::uint64_t>();
     const auto pid = fields.next<std::uint32_t>();
     const auto tid = fields.next<std::uint32_t>();
@@ -53,7 +54,7 @@ void handle_sample(const perf_event_header& header, Fields fields, TraceBlocks& 
     const auto abi = fields.next<std::uint64_t>();
     std::uint64_t user = 0;
     if (abi != PERF_SAMPLE_REGS_ABI_NONE) {
-        fields.next<std::uint64_t>();  // the stack pointer
+        fields.next<std::uint64_t>(); // the stack pointer
         user = fields.next<std::uint64_t>();
     }
     const bool kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
@@ -62,12 +63,13 @@ void handle_sample(const perf_event_header& header, Fields fields, TraceBlocks& 
     std::uint64_t count = 0;
     const auto dumped = fields.next<std::uint64_t>();
     if (kernel && dumped <= stack_bytes) {
-        const unsigned char* stack = fields.at();
-        const unsigned char* length = stack + dumped;  // how much of it was really there comes behind it
+        const unsigned char *stack = fields.at();
+        const unsigned char *length = stack + dumped; // how much of it was really there comes behind it
         std::uint64_t real = 0;
         if (dumped > 0 && static_cast<std::size_t>(fields.end() - length) >= sizeof real) {
             std::memcpy(&real, length, sizeof real);
-            for (; (count + 1) * sizeof(std::uint64_t) <= real && count < sizeof words / sizeof *words; ++count) {
+            for (; (count + 1) * sizeof(std::uint64_t) <= real && count < sizeof words / sizeof *words;
+                 ++count) {
                 std::memcpy(&words[count], stack + count * sizeof(std::uint64_t), sizeof(std::uint64_t));
             }
         }
@@ -79,16 +81,16 @@ void handle_sample(const perf_event_header& header, Fields fields, TraceBlocks& 
     record.commit();
 }
 
-void handle_mapping(Fields fields, TraceBlocks& trace) {
+void handle_mapping(Fields fields, TraceBlocks &trace) {
     const auto pid = fields.next<std::uint32_t>();
-    fields.next<std::uint32_t>();  // thread
+    fields.next<std::uint32_t>(); // thread
     const auto start = fields.next<std::uint64_t>();
     const auto length = fields.next<std::uint64_t>();
     const auto offset = fields.next<std::uint64_t>();
-    fields.next<std::uint64_t>();  // device
-    fields.next<std::uint64_t>();  // inode
-    fields.next<std::uint64_t>();  // its generation
-    fields.next<std::uint64_t>();  // protection and flags
+    fields.next<std::uint64_t>(); // device
+    fields.next<std::uint64_t>(); // inode
+    fields.next<std::uint64_t>(); // its generation
+    fields.next<std::uint64_t>(); // protection and flags
     if (!fields.good()) return;
     char path[4096];
     const std::size_t room = static_cast<std::size_t>(fields.end() - fields.at());
@@ -103,7 +105,7 @@ void handle_mapping(Fields fields, TraceBlocks& trace) {
     record.commit();
 }
 
-}  // namespace
+} // namespace
 
 PerfSampler::~PerfSampler() {
     for (int i = 0; i < count_; ++i) {
@@ -112,15 +114,15 @@ PerfSampler::~PerfSampler() {
     }
 }
 
-bool PerfSampler::open(pid_t child, int processor, std::uint32_t period_us, bool kernel, Ring& ring) const {
+bool PerfSampler::open(pid_t child, int processor, std::uint32_t period_us, bool kernel, Ring &ring) const {
     perf_event_attr attributes;
     std::memset(&attributes, 0, sizeof attributes);
     attributes.size = sizeof attributes;
     attributes.type = PERF_TYPE_SOFTWARE;
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     attributes.sample_period = std::uint64_t{period_us} * 1000;
-    attributes.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER |
-                             PERF_SAMPLE_STACK_USER;
+    attributes.sample_type =
+        PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     attributes.sample_regs_user = UINT64_C(1) << PERF_REG_X86_SP | UINT64_C(1) << PERF_REG_X86_IP;
     attributes.sample_stack_user = stack_bytes;
     attributes.use_clockid = 1;
@@ -135,7 +137,8 @@ bool PerfSampler::open(pid_t child, int processor, std::uint32_t period_us, bool
     ring.fd = static_cast<int>(
         syscall(SYS_perf_event_open, &attributes, child, processor, -1, PERF_FLAG_FD_CLOEXEC));
     if (ring.fd < 0) return false;
-    ring.memory = mmap(nullptr, (ring_pages + 1) * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, 0);
+    ring.memory =
+        mmap(nullptr, (ring_pages + 1) * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, 0);
     if (ring.memory != MAP_FAILED) return true;
     close(ring.fd);
     return false;
@@ -154,7 +157,7 @@ bool PerfSampler::attach(pid_t child, std::uint32_t period_us) {
         }
         if (opened) {
             rings_[count_++] = ring;
-        } else if (errno != ENODEV) {  // a processor that is switched off is none
+        } else if (errno != ENODEV) { // a processor that is switched off is none
             error = errno;
         }
     }
@@ -162,21 +165,22 @@ bool PerfSampler::attach(pid_t child, std::uint32_t period_us) {
     return count_ > 0;
 }
 
-void PerfSampler::drain(TraceBlocks& trace) {
+void PerfSampler::drain(TraceBlocks &trace) {
     for (int i = 0; i < count_; ++i) drain(rings_[i], trace);
 }
 
-void PerfSampler::drain(Ring& ring, TraceBlocks& trace) {
-    auto* control = static_cast<perf_event_mmap_page*>(ring.memory);
-    const auto* data = static_cast<const unsigned char*>(ring.memory) + page_size();
+void PerfSampler::drain(Ring &ring, TraceBlocks &trace) {
+    auto *control = static_cast<perf_event_mmap_page *>(ring.memory);
+    const auto *data = static_cast<const unsigned char *>(ring.memory) + page_size();
     const std::uint64_t size = ring_pages * page_size();
     const std::uint64_t head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
     std::uint64_t tail = control->data_tail;
     while (tail < head) {
         perf_event_header header;
         unsigned char record[largest_record];
-        const auto copy = [&](void* out, std::size_t length) {
-            for (std::size_t i = 0; i < length; ++i) static_cast<unsigned char*>(out)[i] = data[(tail + i) % size];
+        const auto copy = [&](void *out, std::size_t length) {
+            for (std::size_t i = 0; i < length; ++i)
+                static_cast<unsigned char *>(out)[i] = data[(tail + i) % size];
         };
         copy(&header, sizeof header);
         if (header.size < sizeof header || header.size > head - tail) break;
@@ -189,7 +193,7 @@ void PerfSampler::drain(Ring& ring, TraceBlocks& trace) {
     __atomic_store_n(&control->data_tail, head, __ATOMIC_RELEASE);
 }
 
-void PerfSampler::handle(const unsigned char* record, std::size_t size, TraceBlocks& trace) {
+void PerfSampler::handle(const unsigned char *record, std::size_t size, TraceBlocks &trace) {
     perf_event_header header;
     std::memcpy(&header, record, sizeof header);
     const Fields fields(record + sizeof header, record + size);
@@ -197,4 +201,4 @@ void PerfSampler::handle(const unsigned char* record, std::size_t size, TraceBlo
     if (header.type == PERF_RECORD_MMAP2) handle_mapping(fields, trace);
 }
 
-}  // namespace reap::spawn
+} // namespace reap::spawn

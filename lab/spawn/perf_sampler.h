@@ -19,11 +19,11 @@ namespace reap::spawn {
 /// worked. Of those a few words of the user's stack are kept as well, because system calls are made through
 /// small wrappers and the caller is what matters.
 class PerfSampler {
-public:
+  public:
     PerfSampler() = default;
     ~PerfSampler();
-    PerfSampler(const PerfSampler&) = delete;
-    PerfSampler& operator=(const PerfSampler&) = delete;
+    PerfSampler(const PerfSampler &) = delete;
+    PerfSampler &operator=(const PerfSampler &) = delete;
 
     /// Attaches to a process that has not executed its program yet; sampling starts when it does. False with
     /// errno when this machine does not allow it.
@@ -33,26 +33,26 @@ public:
     bool sees_kernel() const { return sees_kernel_; }
 
     /// Moves what the kernel has collected into the trace.
-    void drain(TraceBlocks& trace);
+    void drain(TraceBlocks &trace);
 
-private:
+  private:
     static constexpr int most_processors = 512;
     static constexpr std::size_t ring_pages = 64;
 
     struct Ring {
         int fd = -1;
-        void* memory = nullptr;
+        void *memory = nullptr;
     };
 
-    bool open(pid_t child, int processor, std::uint32_t period_us, bool kernel, Ring& ring) const;
-    void drain(Ring& ring, TraceBlocks& trace);
-    static void handle(const unsigned char* record, std::size_t size, TraceBlocks& trace);
+    bool open(pid_t child, int processor, std::uint32_t period_us, bool kernel, Ring &ring) const;
+    void drain(Ring &ring, TraceBlocks &trace);
+    static void handle(const unsigned char *record, std::size_t size, TraceBlocks &trace);
 
     Ring rings_[most_processors];
     int count_ = 0;
     bool sees_kernel_ = false;
 };
 
-}  // namespace reap::spawn
+} // namespace reap::spawn
 
 #endif

@@ -15,7 +15,7 @@ namespace {
 constexpr int most_depth = 16;
 constexpr int most_threads = 16;
 
-std::size_t read_text(const char* path, char* text, std::size_t capacity) {
+std::size_t read_text(const char *path, char *text, std::size_t capacity) {
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return 0;
     const ssize_t got = read(file, text, capacity - 1);
@@ -37,14 +37,14 @@ std::uint64_t own_bytes(pid_t pid) {
 std::uint64_t below(pid_t pid, int depth);
 
 /// The children that one thread of a process has forked.
-std::uint64_t children_of(pid_t pid, const char* thread, int depth) {
+std::uint64_t children_of(pid_t pid, const char *thread, int depth) {
     char path[96];
     char text[4096];
     std::snprintf(path, sizeof path, "/proc/%d/task/%s/children", static_cast<int>(pid), thread);
     read_text(path, text, sizeof text);
     std::uint64_t bytes = 0;
-    char* at = text;
-    for (char* end = text;; at = end) {
+    char *at = text;
+    for (char *end = text;; at = end) {
         const long child = std::strtol(at, &end, 10);
         if (end == at) return bytes;
         bytes += own_bytes(static_cast<pid_t>(child)) + below(static_cast<pid_t>(child), depth + 1);
@@ -55,11 +55,11 @@ std::uint64_t below(pid_t pid, int depth) {
     if (depth >= most_depth) return 0;
     char path[64];
     std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(pid));
-    DIR* threads = opendir(path);
+    DIR *threads = opendir(path);
     if (threads == nullptr) return 0;
     std::uint64_t bytes = 0;
     int count = 0;
-    while (const dirent* entry = readdir(threads)) {
+    while (const dirent *entry = readdir(threads)) {
         if (entry->d_name[0] == '.' || count++ >= most_threads) continue;
         bytes += children_of(pid, entry->d_name, depth);
     }
@@ -67,8 +67,8 @@ std::uint64_t below(pid_t pid, int depth) {
     return bytes;
 }
 
-}  // namespace
+} // namespace
 
 std::uint64_t resident_bytes(pid_t root) { return below(root, 0); }
 
-}  // namespace reap::spawn
+} // namespace reap::spawn

@@ -15,6 +15,6 @@ namespace reap::spawn {
 /// share count once for each. A few microseconds a process.
 std::uint64_t resident_bytes(pid_t root);
 
-}  // namespace reap::spawn
+} // namespace reap::spawn
 
 #endif

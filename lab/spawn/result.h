@@ -15,8 +15,8 @@ namespace reap::spawn {
 
 /// The raw outcome of one program.
 struct Result {
-    int failed_errno = 0;               ///< not 0: the program did not run at all
-    const char* failed_step = "";       ///< and this is what failed: `exec`, `fork`, `attach`, ...
+    int failed_errno = 0;         ///< not 0: the program did not run at all
+    const char *failed_step = ""; ///< and this is what failed: `exec`, `fork`, `attach`, ...
     int wait_status = 0;
     bool timed_out = false;
     std::int64_t wall_ns = 0;
@@ -28,8 +28,8 @@ struct Result {
 
 /// Writes one JSON object: the fields of reap.launch.records.Outcome, or `failed_step` and `errno` when
 /// the program did not run. Returns false if it could not be written.
-bool write_result(int fd, const Result& result);
+bool write_result(int fd, const Result &result);
 
-}  // namespace reap::spawn
+} // namespace reap::spawn
 
 #endif

@@ -15,7 +15,7 @@ constexpr std::int64_t later_period_ns = 50'000'000;
 constexpr std::int64_t young_ns = 10'000'000'000;
 constexpr std::int64_t flush_period_ns = 1'000'000'000;
 
-}  // namespace
+} // namespace
 
 bool Sampler::attach(pid_t child) {
     child_ = child;
@@ -47,11 +47,11 @@ void Sampler::detach() {
 
 void Sampler::measure_resident(std::int64_t now) {
     const std::uint64_t bytes = resident_bytes(getpid());
-    if (bytes == 0) return;  // between fork and exec, or over already
+    if (bytes == 0) return; // between fork and exec, or over already
     TraceBlocks::Record(trace_, REAP_TAG_RESIDENT, now)
         .number(static_cast<std::uint64_t>(child_))
         .number(bytes)
         .commit();
 }
 
-}  // namespace reap::spawn
+} // namespace reap::spawn

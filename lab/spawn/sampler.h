@@ -13,19 +13,19 @@ namespace reap::spawn {
 
 /// Writes instruction pointers and resident memory of the program's tree into its trace.
 class Sampler final : public Observer {
-public:
+  public:
     /// `path` is the trace that the program will be recorded into; its header says how to sample.
-    explicit Sampler(const char* path) : path_(path) {}
+    explicit Sampler(const char *path) : path_(path) {}
 
     bool attach(pid_t child) override;
     std::int64_t next_tick() const override { return next_; }
     void tick(std::int64_t now) override;
     void detach() override;
 
-private:
+  private:
     void measure_resident(std::int64_t now);
 
-    const char* path_;
+    const char *path_;
     pid_t child_ = 0;
     std::int64_t started_ = 0;
     std::int64_t next_ = never;
@@ -35,6 +35,6 @@ private:
     bool sampling_ = false;
 };
 
-}  // namespace reap::spawn
+} // namespace reap::spawn
 
 #endif

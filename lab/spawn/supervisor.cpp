@@ -23,8 +23,8 @@ constexpr std::int64_t output_grace_ns = 1'000'000'000;
 constexpr std::int64_t kill_period_ns = 20'000'000;
 
 class Supervisor {
-public:
-    Supervisor(const Options& options, Observer& observer, Result& result)
+  public:
+    Supervisor(const Options &options, Observer &observer, Result &result)
         : options_(options), observer_(observer), result_(result) {}
 
     void run() {
@@ -46,14 +46,14 @@ public:
         end_leftovers();
     }
 
-private:
-    void fail(const char* step, int error) {
+  private:
+    void fail(const char *step, int error) {
         result_.failed_step = step;
         result_.failed_errno = error != 0 ? error : EINVAL;
     }
 
     /// The program was forked and will not run.
-    void abandon(const char* step, int error) {
+    void abandon(const char *step, int error) {
         kill(child_.pid, SIGKILL);
         while (waitpid(child_.pid, nullptr, 0) < 0 && errno == EINTR) {
         }
@@ -67,7 +67,8 @@ private:
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         sigset_t mask;
         sigemptyset(&mask);
-        for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) sigaddset(&mask, signal);
+        for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2})
+            sigaddset(&mask, signal);
         if (sigprocmask(SIG_BLOCK, &mask, &original_mask_) != 0) return false;
         signals_ = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
         return signals_ >= 0;
@@ -75,7 +76,7 @@ private:
 
     void step() {
         pollfd watched[3] = {{signals_, POLLIN, 0},
-                             {result_.output.fd(), POLLIN, 0},  // poll passes over a negative descriptor
+                             {result_.output.fd(), POLLIN, 0}, // poll passes over a negative descriptor
                              {result_.errors.fd(), POLLIN, 0}};
         const std::int64_t due = std::min({deadline_, kill_at_, observer_.next_tick()});
         wait_for(watched, 3, due);
@@ -95,7 +96,7 @@ private:
         }
     }
 
-    static void wait_for(pollfd* watched, nfds_t count, std::int64_t due) {
+    static void wait_for(pollfd *watched, nfds_t count, std::int64_t due) {
         timespec timeout{};
         if (due != never) {
             const std::int64_t left = std::max<std::int64_t>(due - now_ns(), 0);
@@ -110,7 +111,8 @@ private:
             const int signal = static_cast<int>(info.ssi_signo);
             if (signal == SIGCHLD) {
                 reap_children();
-            } else if (getppid() != parent_) {
+            } else if (getppid() != parent_ || (signal == SIGTERM && asked_to_end_)) {
+                // Nobody is left to wait for us, or somebody waits and asks again: no more patience.
                 end_tree();
             } else if (options_.capture) {
                 kill(-child_.pid, signal);
@@ -118,6 +120,7 @@ private:
                 // What the terminal sends it sends to the whole group: the program has it already.
                 kill(child_.pid, signal);
             }
+            if (signal == SIGTERM) asked_to_end_ = true;
         }
     }
 
@@ -134,7 +137,7 @@ private:
         }
     }
 
-    void signal_tree(int signal) {
+    void signal_tree(int signal) const {
         if (options_.capture) kill(-child_.pid, signal);
         signal_descendants(getpid(), signal);
     }
@@ -158,28 +161,29 @@ private:
     }
 
     /// Nothing of a measured program may run beside the next one; of a timed-out one nothing at all.
-    void end_leftovers() {
+    void end_leftovers() const {
         if (options_.capture) kill(-child_.pid, SIGKILL);
         if (kill_at_ != never) signal_descendants(getpid(), SIGKILL);
     }
 
-    const Options& options_;
-    Observer& observer_;
-    Result& result_;
+    const Options &options_;
+    Observer &observer_;
+    Result &result_;
     Child child_;
     sigset_t original_mask_{};
     int signals_ = -1;
     pid_t parent_ = 0;
+    bool asked_to_end_ = false;
     bool ended_ = false;
     std::int64_t ended_at_ = 0;
     std::int64_t deadline_ = never;
     std::int64_t kill_at_ = never;
 };
 
-}  // namespace
+} // namespace
 
-void supervise(const Options& options, Observer& observer, Result& result) {
+void supervise(const Options &options, Observer &observer, Result &result) {
     Supervisor(options, observer, result).run();
 }
 
-}  // namespace reap::spawn
+} // namespace reap::spawn

@@ -13,8 +13,8 @@ namespace reap::spawn {
 
 /// Runs the program to its end: drains its output, passes signals on to it, ends it (SIGTERM, then
 /// SIGKILL) when its time is over or the launcher's own parent dies, and fills `result`.
-void supervise(const Options& options, Observer& observer, Result& result);
+void supervise(const Options &options, Observer &observer, Result &result);
 
-}  // namespace reap::spawn
+} // namespace reap::spawn
 
 #endif

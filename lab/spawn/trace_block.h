@@ -18,16 +18,16 @@ namespace reap::spawn {
 /// OUTSIDE blocks of one program. Collects records in memory and writes whole blocks, so that nothing is
 /// mapped and a full disk costs samples and no more.
 class TraceBlocks {
-public:
+  public:
     TraceBlocks() = default;
     ~TraceBlocks();
-    TraceBlocks(const TraceBlocks&) = delete;
-    TraceBlocks& operator=(const TraceBlocks&) = delete;
+    TraceBlocks(const TraceBlocks &) = delete;
+    TraceBlocks &operator=(const TraceBlocks &) = delete;
 
     /// Opens the trace that the recorder of `child` writes to. False with errno set.
-    bool open(const char* path, pid_t child);
+    bool open(const char *path, pid_t child);
 
-    const reap_file_header& header() const { return *header_; }
+    const reap_file_header &header() const { return *header_; }
 
     /// The stamp of a moment of CLOCK_MONOTONIC, in the trace's ticks.
     std::uint64_t ticks(std::int64_t monotonic_ns) const;
@@ -40,14 +40,14 @@ public:
 
     /// A long record being put together. Fields that do not fit are cut off with the record.
     class Record {
-    public:
-        Record(TraceBlocks& blocks, reap_tag tag, std::int64_t monotonic_ns);
-        Record& number(std::uint64_t value);
-        Record& text(const char* value);
+      public:
+        Record(TraceBlocks &blocks, reap_tag tag, std::int64_t monotonic_ns);
+        Record &number(std::uint64_t value);
+        Record &text(const char *value);
         void commit();
 
-    private:
-        TraceBlocks& blocks_;
+      private:
+        TraceBlocks &blocks_;
         reap_tag tag_;
         std::uint64_t ticks_;
         std::size_t length_ = 0;
@@ -57,19 +57,19 @@ public:
     /// Writes what has been collected, so that it survives the launcher's death.
     void flush();
 
-private:
-    void append(reap_tag tag, std::uint64_t ticks, const unsigned char* body, std::size_t length);
+  private:
+    void append(reap_tag tag, std::uint64_t ticks, const unsigned char *body, std::size_t length);
     bool begin_block(std::uint64_t ticks);
 
     int fd_ = -1;
-    reap_file_header* header_ = nullptr;
+    reap_file_header *header_ = nullptr;
     pid_t child_ = 0;
     std::uint32_t sequence_ = 0;
-    bool full_ = false;      // the file takes no more blocks
-    std::uint64_t index_ = 0;  // of the block being filled; 0: none
+    bool full_ = false;       // the file takes no more blocks
+    std::uint64_t index_ = 0; // of the block being filled; 0: none
     alignas(8) unsigned char block_[REAP_BLOCK_BYTES];
 };
 
-}  // namespace reap::spawn
+} // namespace reap::spawn
 
 #endif

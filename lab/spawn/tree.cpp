@@ -24,7 +24,7 @@ constexpr int most = 1 << 15;
 Process processes[most];
 
 /// Field 4 of /proc/PID/stat; the name before it is in parentheses and may hold anything.
-bool read_parent(pid_t pid, pid_t& parent) {
+bool read_parent(pid_t pid, pid_t &parent) {
     char path[64], text[512];
     std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
     const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -33,20 +33,20 @@ bool read_parent(pid_t pid, pid_t& parent) {
     close(file);
     if (got <= 0) return false;
     text[got] = '\0';
-    const char* name_end = std::strrchr(text, ')');
-    char state = 0;
-    int number = 0;
-    if (name_end == nullptr || std::sscanf(name_end + 1, " %c %d", &state, &number) != 2) return false;
-    parent = number;
+    const char *name_end = std::strrchr(text, ')');
+    if (name_end == nullptr || name_end + 4 >= text + got) return false;
+    const char state = name_end[2];
+    parent = static_cast<pid_t>(std::strtol(name_end + 4, nullptr, 10));
     return state != 'Z';
 }
 
 int list_processes() {
-    DIR* folder = opendir("/proc");
+    DIR *folder = opendir("/proc");
     if (folder == nullptr) return 0;
     int count = 0;
-    while (const dirent* entry = readdir(folder)) {
-        const pid_t pid = std::atoi(entry->d_name);
+    while (const dirent *entry = readdir(folder)) {
+        const auto pid =
+            static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10)); // 0 for what is no process
         pid_t parent = 0;
         if (pid > 0 && count < most && read_parent(pid, parent)) processes[count++] = {pid, parent, false};
     }
@@ -56,10 +56,11 @@ int list_processes() {
 
 bool is_below(pid_t pid, pid_t root, int count) {
     if (pid == root) return true;
-    return std::any_of(processes, processes + count, [pid](const Process& p) { return p.pid == pid && p.below; });
+    return std::any_of(processes, processes + count,
+                       [pid](const Process &p) { return p.pid == pid && p.below; });
 }
 
-}  // namespace
+} // namespace
 
 int signal_descendants(pid_t root, int signal) {
     const int count = list_processes();
@@ -67,7 +68,8 @@ int signal_descendants(pid_t root, int signal) {
     for (bool found = true; found;) {
         found = false;
         for (int i = 0; i < count; ++i) {
-            if (!processes[i].below && is_below(processes[i].parent, root, count)) found = processes[i].below = true;
+            if (!processes[i].below && is_below(processes[i].parent, root, count))
+                found = processes[i].below = true;
         }
     }
     int sent = 0;
@@ -77,4 +79,4 @@ int signal_descendants(pid_t root, int signal) {
     return sent;
 }
 
-}  // namespace reap::spawn
+} // namespace reap::spawn

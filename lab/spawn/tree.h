@@ -14,6 +14,6 @@ namespace reap::spawn {
 /// Returns how many were sent to.
 int signal_descendants(pid_t root, int signal);
 
-}  // namespace reap::spawn
+} // namespace reap::spawn
 
 #endif

@@ -8,7 +8,7 @@ namespace reap::spawn {
 namespace {
 
 /// Length of the well-formed UTF-8 sequence (two bytes and more) at `at`, or 0 (Unicode, table 3-7).
-std::size_t sequence_length(const unsigned char* at, std::size_t left) {
+std::size_t sequence_length(const unsigned char *at, std::size_t left) {
     const auto tail = [&](std::size_t i) { return i < left && (at[i] & 0xc0u) == 0x80u; };
     const unsigned char first = at[0];
     if (first >= 0xc2 && first <= 0xdf) return tail(1) ? 2 : 0;
@@ -27,10 +27,10 @@ std::size_t sequence_length(const unsigned char* at, std::size_t left) {
     return 0;
 }
 
-}  // namespace
+} // namespace
 
-void escape_json(const char* data, std::size_t length, char* escaped) {
-    const auto* bytes = reinterpret_cast<const unsigned char*>(data);
+void escape_json(const char *data, std::size_t length, char *escaped) {
+    const auto *bytes = reinterpret_cast<const unsigned char *>(data);
     for (std::size_t i = 0; i < length;) {
         const unsigned char byte = bytes[i];
         if (byte == '"' || byte == '\\') {
@@ -56,4 +56,4 @@ void escape_json(const char* data, std::size_t length, char* escaped) {
     *escaped = '\0';
 }
 
-}  // namespace reap::spawn
+} // namespace reap::spawn

@@ -11,8 +11,8 @@ namespace reap::spawn {
 
 /// Writes `length` bytes of `data` to `escaped` as the inside of a JSON string, and a final 0. What is
 /// not UTF-8 becomes U+FFFD. `escaped` needs six bytes for each byte, and one more.
-void escape_json(const char* data, std::size_t length, char* escaped);
+void escape_json(const char *data, std::size_t length, char *escaped);
 
-}  // namespace reap::spawn
+} // namespace reap::spawn
 
 #endif

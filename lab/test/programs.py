@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,6 +71,25 @@ SOURCES = {
         #include <stdlib.h>
         void *(*volatile take)(size_t);
         int main(void) { take = malloc; free(take(3)); return 0; }""",
+    # Ends a moment after the first SIGINT with how many there were; after SIGTERM with 40 and as many.
+    "counts_interrupts": r"""
+        #include <signal.h>
+        #include <stdio.h>
+        #include <time.h>
+        #include <unistd.h>
+        static volatile sig_atomic_t seen;
+        static void interrupt(int n) { seen++; }
+        static void end(int n) { _exit(40 + seen); }
+        int main(void) {
+            struct timespec moment = {0, 10000000};
+            signal(SIGINT, interrupt);
+            signal(SIGTERM, end);
+            puts("ready");
+            fflush(stdout);
+            while (!seen) nanosleep(&moment, 0);
+            for (int i = 0; i < 30; i++) nanosleep(&moment, 0);
+            return seen;
+        }""",
     "echo_group": r"""
         #include <stdio.h>
         #include <unistd.h>
@@ -158,7 +178,9 @@ def reap_command() -> list[str]:
 def as_nobody(action: Callable[[], str]) -> str:
     """What `action` returns when run as an unprivileged user, in a process of its own."""
     receiving, sending = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork beside threads: the child uses none
+        child = os.fork()
     if child == 0:
         try:
             if os.geteuid() == 0:

@@ -80,7 +80,7 @@ def test_after_a_cut_the_next_run_begins_a_line_of_its_own(tmp_path):
     with Folder.create(tmp_path / "e", spec()) as folder:
         folder.append(a_run(0))
     with (tmp_path / "e" / "runs.jsonl").open("ab") as log:
-        log.write(b'{"cell":{"work')
+        log.write(b'{"cell":{"work' + b"x" * 5000)
     with Folder.resume(tmp_path / "e") as folder:
         folder.append(a_run(1))
     assert read_runs(tmp_path / "e" / "runs.jsonl")[0] == [a_run(0), a_run(1)]

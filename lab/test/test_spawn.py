@@ -1,11 +1,14 @@
 """The launcher: what it reports, what it passes on, and that it ends what it began."""
 
+import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -109,6 +112,13 @@ def test_peak_memory_is_within_1_mb_of_the_truth_whatever_our_own_size(kind, siz
     truth = int(outcome.stderr_tail)
     assert abs(outcome.peak_resident - truth) < 1 << 20
     assert len(ballast) == 200 << 20
+
+
+def test_orphans_are_not_taken_for_the_program():
+    outcome = shell(f"(sh -c '{program('spin')}; exit 7' &) ; sleep 0.3; exit 3")
+    assert outcome.exit_code == 3
+    assert outcome.wall_ns >= 300e6
+    assert outcome.cpu_ns < 49e6
 
 
 def test_timeout_ends_a_tree_that_does_not_want_to():
@@ -262,6 +272,48 @@ def test_an_interrupted_caller_ends_the_program(tmp_path):
         process.send_signal(signal.SIGINT)
         assert process.wait(10) != 0
     assert not alive(sleep)
+
+
+def test_an_interrupted_caller_ends_a_program_that_does_not_want_to(tmp_path):
+    sleep = marked_sleep()
+    code = UNTOUCHED.replace("capture=False", "capture=True")
+    script = f"trap '' INT TERM; touch {tmp_path}/ready; {sleep}; {sleep}"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "/bin/sh", "-c", script], stderr=subprocess.DEVNULL
+    ) as process:
+        wait_for(tmp_path / "ready")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) != 0
+    assert not alive(sleep)
+
+
+def test_a_program_with_the_terminal_decides_on_ctrl_c():
+    """It sees Ctrl-C once, and we wait until it ends as it wants to."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork beside threads: the child executes at once
+        pid, terminal = pty.fork()
+    if pid == 0:
+        words = [sys.executable, "-c", UNTOUCHED, program("counts_interrupts")]
+        os.execv(sys.executable, words)  # noqa: S606
+    seen = b""
+    while b"ready" not in seen:
+        seen += os.read(terminal, 100)
+    os.write(terminal, b"\x03")
+    with contextlib.suppress(OSError):
+        while os.read(terminal, 100):
+            pass
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 1
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 1), (signal.SIGTERM, 40)])
+def test_a_program_with_our_streams_gets_what_is_sent_to_us(number, code):
+    words = [sys.executable, "-c", UNTOUCHED, program("counts_interrupts")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True) as process:
+        process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait(10) == code
 
 
 @pytest.mark.parametrize("capture", [True, False])

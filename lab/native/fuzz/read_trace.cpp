@@ -1,7 +1,8 @@
-// The reader against hostile files: whatever the bytes, it neither crashes nor takes more memory than they justify.
+// The reader against hostile files: whatever the bytes, it neither crashes nor takes more memory than they
+// justify.
 //
-// The input is cut into blocks (kind, image, thread, sequence, length, payload), so that the fuzzer reaches the
-// records and does not spend its time on 64 KB of padding and checksums.
+// The input is cut into blocks (kind, image, thread, sequence, length, payload), so that the fuzzer reaches
+// the records and does not spend its time on 64 KB of padding and checksums.
 #include <cstddef>
 #include <cstdint>
 #include <string>

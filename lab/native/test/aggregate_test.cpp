@@ -1,5 +1,5 @@
-// Concern: what comes out of a trace is what its writers put in, in the order of their stamps, whatever the order
-// of the blocks, and whatever has happened to the file.
+// Concern: what comes out of a trace is what its writers put in, in the order of their stamps, whatever the
+// order of the blocks, and whatever has happened to the file.
 #include "aggregate.h"
 
 #include <gtest/gtest.h>
@@ -29,8 +29,9 @@ Payload one_image() { return Payload().image(-1, 0, "/bin/prog").frame(1, 0x1000
 TEST(Aggregate, CountsLiveAndPeakOfOneThread) {
     TraceBuilder trace;
     trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
-    trace.block(REAP_BLOCK_EVENTS, {},
-                Payload().alloc(10, 0x100, 100, 1).alloc(20, 0x200, 50, 2).free(30, 0x100).alloc(40, 0x300, 10, 1));
+    trace.block(
+        REAP_BLOCK_EVENTS, {},
+        Payload().alloc(10, 0x100, 100, 1).alloc(20, 0x200, 50, 2).free(30, 0x100).alloc(40, 0x300, 10, 1));
     const Summary summary = read(trace.write());
     ASSERT_EQ(summary.images.size(), 1u);
     EXPECT_EQ(summary.images[0].objects, 3u);
@@ -47,7 +48,12 @@ TEST(Aggregate, TemporaryIsWhatIsFreedBeforeTheThreadAllocatesAgain) {
     TraceBuilder trace;
     trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
     trace.block(REAP_BLOCK_EVENTS, {},
-                Payload().alloc(1, 0x100, 8, 1).free(2, 0x100).alloc(3, 0x100, 8, 1).alloc(4, 0x200, 8, 1).free(5, 0x100));
+                Payload()
+                    .alloc(1, 0x100, 8, 1)
+                    .free(2, 0x100)
+                    .alloc(3, 0x100, 8, 1)
+                    .alloc(4, 0x200, 8, 1)
+                    .free(5, 0x100));
     EXPECT_EQ(read(trace.write()).temporary, 1);
 }
 
@@ -70,7 +76,8 @@ TEST(Aggregate, OneAddressWandersBetweenThreads) {
 TEST(Aggregate, ReallocGivesTheOldBlockBackBeforeItHasTheNewOne) {
     TraceBuilder trace;
     trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
-    trace.block(REAP_BLOCK_EVENTS, {0, 0, 0}, Payload().alloc(10, 0x100, 64, 1).realloc(20, 40, 0x100, 0x900, 128, 1));
+    trace.block(REAP_BLOCK_EVENTS, {0, 0, 0},
+                Payload().alloc(10, 0x100, 64, 1).realloc(20, 40, 0x100, 0x900, 128, 1));
     trace.block(REAP_BLOCK_EVENTS, {0, 1, 0}, Payload().alloc(30, 0x100, 32, 1).free(50, 0x100));
     const Summary summary = read(trace.write());
     EXPECT_EQ(summary.unmatched_frees, 0u);
@@ -184,9 +191,13 @@ TEST(Damage, ACutFileIsReadAsFarAsItGoes) {
 
 TEST(Damage, RecordsOfALaterVersionArePassedOver) {
     TraceBuilder trace;
-    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image().record(static_cast<reap_tag>(0xe0), Payload().text("new")));
+    trace.block(REAP_BLOCK_DEFINITIONS, {},
+                one_image().record(static_cast<reap_tag>(0xe0), Payload().text("new")));
     trace.block(REAP_BLOCK_EVENTS, {},
-                Payload().alloc(10, 0x100, 1, 1).record(static_cast<reap_tag>(0xd0), Payload().number(1)).free(20, 0x100));
+                Payload()
+                    .alloc(10, 0x100, 1, 1)
+                    .record(static_cast<reap_tag>(0xd0), Payload().number(1))
+                    .free(20, 0x100));
     Damage damage;
     EXPECT_EQ(read(trace.write(), &damage).events, 2u);
     EXPECT_EQ(damage.malformed, 0u);
@@ -195,7 +206,8 @@ TEST(Damage, RecordsOfALaterVersionArePassedOver) {
 TEST(Damage, AnUnknownHotRecordEndsItsBlockAlone) {
     TraceBuilder trace;
     trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
-    trace.block(REAP_BLOCK_EVENTS, {0, 0, 0}, Payload().alloc(10, 0x100, 1, 1).byte(0x0f).alloc(11, 0x200, 1, 1));
+    trace.block(REAP_BLOCK_EVENTS, {0, 0, 0},
+                Payload().alloc(10, 0x100, 1, 1).byte(0x0f).alloc(11, 0x200, 1, 1));
     trace.block(REAP_BLOCK_EVENTS, {0, 0, 1}, Payload().alloc(20, 0x300, 1, 1));
     Damage damage;
     EXPECT_EQ(read(trace.write(), &damage).events, 2u);
@@ -251,7 +263,8 @@ TEST(Aggregate, AgreesWithAModelOnRandomThreads) {
         }
         TraceBuilder trace;
         trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
-        for (uint32_t i = 0; i < kThreads; ++i) trace.block(REAP_BLOCK_EVENTS, {0, kThreads - i, 0}, threads[i]);
+        for (uint32_t i = 0; i < kThreads; ++i)
+            trace.block(REAP_BLOCK_EVENTS, {0, kThreads - i, 0}, threads[i]);
         const Summary summary = read(trace.write());
         EXPECT_EQ(summary.images[0].bytes, total);
         EXPECT_EQ(summary.tree.max_bytes, static_cast<double>(peak));

@@ -15,7 +15,8 @@ std::vector<uint64_t> values() {
     std::vector<uint64_t> found = {0, UINT64_MAX};
     std::mt19937_64 random(1);
     for (unsigned bits = 1; bits < 64; ++bits) {
-        for (const uint64_t near : {uint64_t{1} << bits, (uint64_t{1} << bits) - 1, (uint64_t{1} << bits) + 1}) {
+        for (const uint64_t near :
+             {uint64_t{1} << bits, (uint64_t{1} << bits) - 1, (uint64_t{1} << bits) + 1}) {
             found.push_back(near);
         }
         found.push_back(random() >> bits);
@@ -91,8 +92,7 @@ TEST(LogHistogram, QuantilesAreWithinABin) {
 TEST(Timeline, MergesPairsOfBinsWhenTimeOutgrowsThem) {
     native::Timeline timeline(100, 1);
     for (uint64_t at = 0; at < 5000; ++at) {
-        timeline.level(100 + at, static_cast<double>(at % 10));
-        timeline.count(100 + at, 1);
+        timeline.level(100 + at, static_cast<double>(at % 10)).sum += 1;
     }
     double sum = 0;
     for (const auto &bin : timeline.bins()) {

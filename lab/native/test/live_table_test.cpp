@@ -1,4 +1,5 @@
-// Concern: the table holds what was put in and nothing else, through growth and many frees at the same places.
+// Concern: the table holds what was put in and nothing else, through growth and many frees at the same
+// places.
 #include "live_table.h"
 
 #include <gtest/gtest.h>

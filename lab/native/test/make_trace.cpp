@@ -1,4 +1,5 @@
-// make-trace FILE triage|full PERIOD: an empty trace. PERIOD is the mean gap in bytes between samples, 0: steered.
+// make-trace FILE triage|full PERIOD: an empty trace. PERIOD is the mean gap in bytes between samples, 0:
+// steered.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

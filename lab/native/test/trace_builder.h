@@ -45,12 +45,17 @@ class Payload {
     }
 
     Payload &alloc(uint64_t ticks, uint64_t at, uint64_t size, uint32_t stack = 0) {
-        return byte(format::hot_tag(REAP_TAG_ALLOC, REAP_CALL_MALLOC)).stamp(ticks).number(size).address(at).number(stack);
+        return byte(format::hot_tag(REAP_TAG_ALLOC, REAP_CALL_MALLOC))
+            .stamp(ticks)
+            .number(size)
+            .address(at)
+            .number(stack);
     }
     Payload &free(uint64_t ticks, uint64_t at) {
         return byte(format::hot_tag(REAP_TAG_FREE, REAP_CALL_FREE)).stamp(ticks).address(at);
     }
-    Payload &realloc(uint64_t before, uint64_t after, uint64_t from, uint64_t to, uint64_t size, uint32_t stack = 0) {
+    Payload &realloc(uint64_t before, uint64_t after, uint64_t from, uint64_t to, uint64_t size,
+                     uint32_t stack = 0) {
         return byte(format::hot_tag(REAP_TAG_REALLOC, REAP_CALL_REALLOC))
             .stamp(before)
             .stamp(after)
@@ -66,7 +71,11 @@ class Payload {
     }
     Payload &image(int64_t parent, uint32_t flags, const std::string &executable) {
         Payload body;
-        body.number(static_cast<uint64_t>(parent + 1)).number(1).number(flags).text(executable).text("/libc.so.6");
+        body.number(static_cast<uint64_t>(parent + 1))
+            .number(1)
+            .number(flags)
+            .text(executable)
+            .text("/libc.so.6");
         return record(REAP_TAG_IMAGE, body.text(std::string("prog\0arg\0", 9)));
     }
     Payload &frame(uint32_t id, uint64_t at, uint32_t parent) {
@@ -76,7 +85,9 @@ class Payload {
     [[nodiscard]] const std::vector<unsigned char> &bytes() const { return bytes_; }
 
   private:
-    void append(const unsigned char *begin, const unsigned char *end) { bytes_.insert(bytes_.end(), begin, end); }
+    void append(const unsigned char *begin, const unsigned char *end) {
+        bytes_.insert(bytes_.end(), begin, end);
+    }
 
     std::vector<unsigned char> bytes_;
     uint64_t last_address_ = 0;
@@ -109,12 +120,13 @@ class TraceBuilder {
 
     reap_file_header &header() { return header_; }
 
-    TraceBuilder &block(reap_block_kind kind, const Where &where, const Payload &payload, bool sealed = true) {
+    TraceBuilder &block(reap_block_kind kind, const Where &where, const Payload &payload,
+                        bool sealed = true) {
         return raw_block(kind, where, payload.bytes(), sealed);
     }
 
-    TraceBuilder &raw_block(reap_block_kind kind, const Where &where, const std::vector<unsigned char> &payload,
-                            bool sealed = true) {
+    TraceBuilder &raw_block(reap_block_kind kind, const Where &where,
+                            const std::vector<unsigned char> &payload, bool sealed = true) {
         std::vector<unsigned char> bytes(REAP_BLOCK_BYTES);
         reap_block_header head{};
         head.magic = REAP_BLOCK_MAGIC;

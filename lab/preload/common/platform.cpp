@@ -44,8 +44,9 @@ int allocate_space(int descriptor, uint64_t offset, uint64_t length) noexcept {
     // A file system without fallocate: writing the zeros is the only way to own the space.
     static constexpr char kZeros[4096] = {};
     for (uint64_t done = 0; done < length;) {
-        const long wrote = syscall(SYS_pwrite64, descriptor, kZeros,
-                                   length - done < sizeof kZeros ? length - done : sizeof kZeros, offset + done);
+        const long wrote =
+            syscall(SYS_pwrite64, descriptor, kZeros,
+                    length - done < sizeof kZeros ? length - done : sizeof kZeros, offset + done);
         if (wrote < 0 && errno == EINTR) continue;
         if (wrote <= 0) return wrote < 0 ? errno : ENOSPC;
         done += static_cast<uint64_t>(wrote);
@@ -54,7 +55,8 @@ int allocate_space(int descriptor, uint64_t offset, uint64_t length) noexcept {
 }
 
 void *map_private(size_t bytes) noexcept {
-    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? nullptr : memory;
 }
 

@@ -48,7 +48,8 @@ void *map_private(size_t bytes) noexcept;
 
 uint32_t thread_id() noexcept;
 
-// A lock that sleeps in the kernel when it has to wait; usable before anything is initialised and across fork.
+// A lock that sleeps in the kernel when it has to wait; usable before anything is initialised and across
+// fork.
 class FutexLock {
   public:
     void lock() noexcept;

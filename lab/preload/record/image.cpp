@@ -45,6 +45,7 @@ Owner Image::owner(const ThreadState &thread) const noexcept {
 Owner Image::process() const noexcept { return {pid_, 0, process_start_, number_, 0}; }
 
 void Image::start(uint32_t flags) noexcept {
+    pthread_key_create(&thread_end_key, thread_ended);
     const char *path = getenv(REAP_TRACE_ENV);
     if (path == nullptr || !trace_.open(path)) {
         state_ = State::Off;
@@ -57,7 +58,6 @@ void Image::start(uint32_t flags) noexcept {
     const Range bootstrap = bootstrap_range();
     WatchList::guard(bootstrap.begin, bootstrap.end); // blocks that free must not pass on
     if (!calls_reach_us()) flags |= REAP_IMAGE_BYPASSED;
-    pthread_key_create(&thread_end_key, thread_ended);
     pthread_atfork([] { image.before_fork(); }, [] { image.after_fork_in_parent(); },
                    [] { image.after_fork_in_child(); });
     auto *page = static_cast<uint8_t *>(map_private(1));
@@ -109,10 +109,13 @@ void Image::enter(ThreadState &thread) noexcept {
         }
     }
     const bool begins = thread.phase == Phase::Fresh;
+    // Any value but null makes the key's destructor run when the thread ends.
+    if (begins) pthread_setspecific(thread_end_key, &thread);
     thread.tid = thread_id();
     if (state_ != State::Running || !give_place(thread)) {
-        thread.phase = Phase::Off;
-        thread.budget = -1;
+        if (!begins) return; // it has ended already: not worth counters that nobody reads
+        thread.counts = static_cast<reap_counts *>(map_private(sizeof(reap_counts)));
+        turn_off(thread);
         return;
     }
     thread.phase = Phase::Recording;
@@ -126,8 +129,6 @@ void Image::enter(ThreadState &thread) noexcept {
         thread.drawn += thread.budget;
         thread.mask = WatchList::kMask;
     }
-    // Any value but null makes the key's destructor run when the thread ends.
-    if (begins) pthread_setspecific(thread_end_key, &thread);
 }
 
 bool Image::give_place(ThreadState &thread) noexcept {
@@ -155,15 +156,19 @@ bool Image::give_place(ThreadState &thread) noexcept {
 }
 
 void Image::leave(ThreadState &thread) noexcept {
-    if (thread.phase != Phase::Recording) return;
     const Inside inside(thread); // a signal that comes now must not want the lock
+    reap_counts *const counts = thread.counts;
     reap_block_header *const place = thread.counts_block;
-    *Handover::of(place) = {thread.events, thread.bytes_clock(), thread.number, nullptr};
     thread.phase = Phase::Ended;
     thread.budget = 0;
     thread.mask = 0;
     thread.counts = nullptr;
     thread.counts_block = nullptr;
+    if (place == nullptr) {
+        if (counts != nullptr) munmap(counts, sizeof(reap_counts));
+        return;
+    }
+    *Handover::of(place) = {thread.events, static_cast<uint64_t>(thread.drawn), thread.number, nullptr};
     thread.events.forget();
     const LockGuard guard(idle_lock_);
     Handover::of(place)->next = idle_;
@@ -172,12 +177,20 @@ void Image::leave(ThreadState &thread) noexcept {
 
 uint8_t *Image::begin_event(ThreadState &thread, size_t most) noexcept {
     uint8_t *out = thread.events.begin(trace_, REAP_BLOCK_EVENTS, owner(thread), most);
-    if (out == nullptr) {
-        thread.phase = Phase::Off;
+    if (out == nullptr) turn_off(thread);
+    return out;
+}
+
+void Image::turn_off(ThreadState &thread) noexcept {
+    thread.phase = Phase::Off;
+    if (thread.counts == nullptr) { // no memory either: every call takes the slow path, and works
         thread.budget = -1;
         thread.mask = 0;
+        return;
     }
-    return out;
+    // The fast paths go on counting. In triage the counters are still in the trace and stay exact.
+    thread.budget = INT64_MAX / 2;
+    thread.mask = WatchList::kMask;
 }
 
 uint64_t Image::period_floor() const noexcept {
@@ -214,7 +227,8 @@ void Image::define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcep
     end = format::put_varint(end, address);
     end = format::put_varint(end, parent);
     if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), sizeof body + 16)) {
-        definitions_.commit(RecordStream::put_long(out, REAP_TAG_FRAME, body, static_cast<size_t>(end - body)));
+        definitions_.commit(
+            RecordStream::put_long(out, REAP_TAG_FRAME, body, static_cast<size_t>(end - body)));
     }
 }
 
@@ -249,7 +263,8 @@ void Image::define_module(uint64_t address) noexcept {
     end = format::put_varint(end, found.dlfo_link_map->l_addr);
     end = format::put_string(end, name, length);
     if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), sizeof body + 16)) {
-        definitions_.commit(RecordStream::put_long(out, REAP_TAG_MODULE, body, static_cast<size_t>(end - body)));
+        definitions_.commit(
+            RecordStream::put_long(out, REAP_TAG_MODULE, body, static_cast<size_t>(end - body)));
     }
     __atomic_store_n(&module_count_, module_count_ + 1, __ATOMIC_RELEASE);
 }

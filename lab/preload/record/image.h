@@ -31,7 +31,8 @@ class Image {
     // Room for an event of `thread`; null turns the thread off.
     uint8_t *begin_event(ThreadState &thread, size_t most = kMostHotBytes) noexcept;
 
-    // The number of the calling thread's stack; 0 when it cannot be known. New frames and modules are defined.
+    // The number of the calling thread's stack; 0 when it cannot be known. New frames and modules are
+    // defined.
     uint32_t intern_stack() noexcept;
 
     // The module that `address` lies in is defined, if the loader knows one. Safe in a signal handler.
@@ -53,6 +54,7 @@ class Image {
 
   private:
     void start(uint32_t flags) noexcept;
+    static void turn_off(ThreadState &thread) noexcept;
     void define_self(uint32_t flags) noexcept;
     void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
     bool give_place(ThreadState &thread) noexcept;

@@ -20,7 +20,8 @@ inline bool watched(const ThreadState &thread, const void *pointer) noexcept {
 }
 
 // Functions that are called too rarely for a fast path.
-template <class Invoke> void *plain(reap_call call, size_t size, size_t alignment, Invoke invoke) {
+template <class Invoke>
+void *plain(reap_call call, size_t size, size_t alignment, Invoke invoke) {
     spend(thread_state, size);
     return allocate_slow(call, size, alignment, invoke);
 }
@@ -95,7 +96,8 @@ REAP_EXPORT void *aligned_alloc(size_t alignment, size_t size) {
 }
 
 REAP_EXPORT void *memalign(size_t alignment, size_t size) {
-    return plain(REAP_CALL_MEMALIGN, size, alignment, [alignment, size] { return real.memalign(alignment, size); });
+    return plain(REAP_CALL_MEMALIGN, size, alignment,
+                 [alignment, size] { return real.memalign(alignment, size); });
 }
 
 REAP_EXPORT void *valloc(size_t size) {

@@ -3,8 +3,8 @@
 // Those of the C++ runtime call malloc and free, which are recorded; recording them here as well would count
 // twice. An allocator that brings its own (jemalloc, tcmalloc, mimalloc) serves them without malloc, so here
 // is where they are seen. Each operator asks once which of the two it is, then either jumps on or records. An
-// allocator's operator may still call malloc by name and so come back to us (jemalloc's aligned ones do): for new this
-// is tried once, because what may throw cannot be guarded; for delete it is guarded each time.
+// allocator's operator may still call malloc by name and so come back to us (jemalloc's aligned ones do): for
+// new this is tried once, because what may throw cannot be guarded; for delete it is guarded each time.
 //
 // This file is compiled with unwind tables like any other: an operator new that throws bad_alloc passes
 // through these frames, and nothing is held meanwhile.
@@ -20,8 +20,10 @@ struct Operator {
     bool recorded;  // the allocator's own
 };
 
-// Whether an operator new serves itself, without calling malloc by name. Costs a block of a few bytes for good.
-template <class... Rest> bool serves_itself(void *function, Rest... rest) noexcept {
+// Whether an operator new serves itself, without calling malloc by name. Costs a block of a few bytes for
+// good.
+template <class... Rest>
+bool serves_itself(void *function, Rest... rest) noexcept {
     constexpr size_t kFew = 8;
     ThreadState &thread = thread_state;
     const InsideOperator inside(thread);
@@ -31,7 +33,8 @@ template <class... Rest> bool serves_itself(void *function, Rest... rest) noexce
 
 // Finds the next definition. The fallback is malloc and free themselves, which is what a program gets that
 // refers to an operator without any C++ runtime.
-template <class Try> [[gnu::noinline, gnu::cold]] void resolve(Operator &self, void *fallback, Try serves) noexcept {
+template <class Try>
+[[gnu::noinline, gnu::cold]] void resolve(Operator &self, void *fallback, Try serves) noexcept {
     resolve_real();
     const ErrnoGuard keep;
     void *found = next_symbol(self.symbol);
@@ -55,7 +58,8 @@ void *make(Operator &self, void *fallback, size_t alignment, size_t size, Rest..
     return allocate_slow(REAP_CALL_NEW, size, alignment, [=] { return function(size, rest...); });
 }
 
-template <class... Rest> void drop(Operator &self, void *pointer, Rest... rest) {
+template <class... Rest>
+void drop(Operator &self, void *pointer, Rest... rest) {
     if (unlikely(__atomic_load_n(&self.function, __ATOMIC_ACQUIRE) == nullptr)) {
         resolve(self, reinterpret_cast<void *>(&plain_delete), [](void *) { return true; });
     }
@@ -69,59 +73,59 @@ template <class... Rest> void drop(Operator &self, void *pointer, Rest... rest) 
 
 } // namespace
 
-#define REAP_NEW(symbol)                                                                                       \
-    REAP_EXPORT void *symbol(size_t size) {                                                                    \
-        static Operator self{#symbol, nullptr, false};                                                         \
-        return make(self, reinterpret_cast<void *>(&plain_new), 0, size);                                      \
+#define REAP_NEW(symbol)                                                                                     \
+    REAP_EXPORT void *symbol(size_t size) {                                                                  \
+        static Operator self{#symbol, nullptr, false};                                                       \
+        return make(self, reinterpret_cast<void *>(&plain_new), 0, size);                                    \
     }
-#define REAP_NEW_NOTHROW(symbol)                                                                               \
-    REAP_EXPORT void *symbol(size_t size, const void *tag) {                                                   \
-        static Operator self{#symbol, nullptr, false};                                                         \
-        return make(self, reinterpret_cast<void *>(&plain_new), 0, size, tag);                                 \
+#define REAP_NEW_NOTHROW(symbol)                                                                             \
+    REAP_EXPORT void *symbol(size_t size, const void *tag) {                                                 \
+        static Operator self{#symbol, nullptr, false};                                                       \
+        return make(self, reinterpret_cast<void *>(&plain_new), 0, size, tag);                               \
     }
-#define REAP_NEW_ALIGNED(symbol)                                                                               \
-    REAP_EXPORT void *symbol(size_t size, size_t alignment) {                                                  \
-        static Operator self{#symbol, nullptr, false};                                                         \
-        return make(self, reinterpret_cast<void *>(&aligned_new), alignment, size, alignment);                 \
+#define REAP_NEW_ALIGNED(symbol)                                                                             \
+    REAP_EXPORT void *symbol(size_t size, size_t alignment) {                                                \
+        static Operator self{#symbol, nullptr, false};                                                       \
+        return make(self, reinterpret_cast<void *>(&aligned_new), alignment, size, alignment);               \
     }
-#define REAP_NEW_ALIGNED_NOTHROW(symbol)                                                                       \
-    REAP_EXPORT void *symbol(size_t size, size_t alignment, const void *tag) {                                 \
-        static Operator self{#symbol, nullptr, false};                                                         \
-        return make(self, reinterpret_cast<void *>(&aligned_new), alignment, size, alignment, tag);            \
+#define REAP_NEW_ALIGNED_NOTHROW(symbol)                                                                     \
+    REAP_EXPORT void *symbol(size_t size, size_t alignment, const void *tag) {                               \
+        static Operator self{#symbol, nullptr, false};                                                       \
+        return make(self, reinterpret_cast<void *>(&aligned_new), alignment, size, alignment, tag);          \
     }
-#define REAP_DELETE(symbol)                                                                                    \
-    REAP_EXPORT void symbol(void *pointer) {                                                                   \
-        static Operator self{#symbol, nullptr, false};                                                         \
-        drop(self, pointer);                                                                                   \
+#define REAP_DELETE(symbol)                                                                                  \
+    REAP_EXPORT void symbol(void *pointer) {                                                                 \
+        static Operator self{#symbol, nullptr, false};                                                       \
+        drop(self, pointer);                                                                                 \
     }
-#define REAP_DELETE_1(symbol, Type)                                                                            \
-    REAP_EXPORT void symbol(void *pointer, Type first) {                                                       \
-        static Operator self{#symbol, nullptr, false};                                                         \
-        drop(self, pointer, first);                                                                            \
+#define REAP_DELETE_1(symbol, Type)                                                                          \
+    REAP_EXPORT void symbol(void *pointer, Type first) {                                                     \
+        static Operator self{#symbol, nullptr, false};                                                       \
+        drop(self, pointer, first);                                                                          \
     }
-#define REAP_DELETE_2(symbol, Type, Other)                                                                     \
-    REAP_EXPORT void symbol(void *pointer, Type first, Other second) {                                         \
-        static Operator self{#symbol, nullptr, false};                                                         \
-        drop(self, pointer, first, second);                                                                    \
+#define REAP_DELETE_2(symbol, Type, Other)                                                                   \
+    REAP_EXPORT void symbol(void *pointer, Type first, Other second) {                                       \
+        static Operator self{#symbol, nullptr, false};                                                       \
+        drop(self, pointer, first, second);                                                                  \
     }
 
 // The names are the Itanium ABI's, because a function cannot be both operator new and a plain forwarder.
-REAP_NEW(_Znwm)                                  // operator new(size_t)
-REAP_NEW(_Znam)                                  // operator new[](size_t)
-REAP_NEW_NOTHROW(_ZnwmRKSt9nothrow_t)            // operator new(size_t, nothrow)
-REAP_NEW_NOTHROW(_ZnamRKSt9nothrow_t)            // operator new[](size_t, nothrow)
-REAP_NEW_ALIGNED(_ZnwmSt11align_val_t)           // operator new(size_t, align_val_t)
-REAP_NEW_ALIGNED(_ZnamSt11align_val_t)           // operator new[](size_t, align_val_t)
+REAP_NEW(_Znwm)                        // operator new(size_t)
+REAP_NEW(_Znam)                        // operator new[](size_t)
+REAP_NEW_NOTHROW(_ZnwmRKSt9nothrow_t)  // operator new(size_t, nothrow)
+REAP_NEW_NOTHROW(_ZnamRKSt9nothrow_t)  // operator new[](size_t, nothrow)
+REAP_NEW_ALIGNED(_ZnwmSt11align_val_t) // operator new(size_t, align_val_t)
+REAP_NEW_ALIGNED(_ZnamSt11align_val_t) // operator new[](size_t, align_val_t)
 REAP_NEW_ALIGNED_NOTHROW(_ZnwmSt11align_val_tRKSt9nothrow_t)
 REAP_NEW_ALIGNED_NOTHROW(_ZnamSt11align_val_tRKSt9nothrow_t)
-REAP_DELETE(_ZdlPv)                              // operator delete(void*)
-REAP_DELETE(_ZdaPv)                              // operator delete[](void*)
-REAP_DELETE_1(_ZdlPvm, size_t)                   // operator delete(void*, size_t)
-REAP_DELETE_1(_ZdaPvm, size_t)                   // operator delete[](void*, size_t)
+REAP_DELETE(_ZdlPv)            // operator delete(void*)
+REAP_DELETE(_ZdaPv)            // operator delete[](void*)
+REAP_DELETE_1(_ZdlPvm, size_t) // operator delete(void*, size_t)
+REAP_DELETE_1(_ZdaPvm, size_t) // operator delete[](void*, size_t)
 REAP_DELETE_1(_ZdlPvRKSt9nothrow_t, const void *)
 REAP_DELETE_1(_ZdaPvRKSt9nothrow_t, const void *)
-REAP_DELETE_1(_ZdlPvSt11align_val_t, size_t)     // operator delete(void*, align_val_t)
-REAP_DELETE_1(_ZdaPvSt11align_val_t, size_t)     // operator delete[](void*, align_val_t)
+REAP_DELETE_1(_ZdlPvSt11align_val_t, size_t) // operator delete(void*, align_val_t)
+REAP_DELETE_1(_ZdaPvSt11align_val_t, size_t) // operator delete[](void*, align_val_t)
 REAP_DELETE_2(_ZdlPvmSt11align_val_t, size_t, size_t)
 REAP_DELETE_2(_ZdaPvmSt11align_val_t, size_t, size_t)
 REAP_DELETE_2(_ZdlPvSt11align_val_tRKSt9nothrow_t, size_t, const void *)

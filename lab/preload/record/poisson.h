@@ -51,8 +51,9 @@ class Random {
     uint64_t state_ = 0;
 };
 
-// The mean gap, steered so that a thread takes about a thousand samples a second whatever it allocates. The
-// gap under way keeps the mean that it was drawn with, so steering by the past leaves the weights exact.
+// The mean gap, steered so that a thread takes about five hundred samples a second whatever it allocates:
+// walking the stack makes one cost some ten microseconds, and together they must stay within half a percent.
+// The gap under way keeps the mean that it was drawn with, so steering by the past leaves the weights exact.
 class Period {
   public:
     static constexpr uint64_t kFirst = 4096;
@@ -60,7 +61,8 @@ class Period {
 
     Period() = default;
     // A mean gap that never changes; 0 for one that is steered.
-    explicit constexpr Period(uint64_t fixed) noexcept : bytes_(fixed != 0 ? fixed : kFirst), steered_(fixed == 0) {}
+    explicit constexpr Period(uint64_t fixed) noexcept
+        : bytes_(fixed != 0 ? fixed : kFirst), steered_(fixed == 0) {}
 
     [[nodiscard]] uint64_t bytes() const noexcept { return bytes_; }
 
@@ -77,7 +79,7 @@ class Period {
     }
 
   private:
-    static constexpr uint64_t kTargetNs = 1'000'000;
+    static constexpr uint64_t kTargetNs = 2'000'000;
     uint64_t bytes_ = kFirst;
     bool steered_ = true;
 };

@@ -19,7 +19,8 @@ class BootstrapHeap {
         for (;;) {
             const size_t start = (used + kHeader + alignment - 1) & ~(alignment - 1);
             if (start > sizeof bytes_ || size > sizeof bytes_ - start) return nullptr;
-            if (__atomic_compare_exchange_n(&used_, &used, start + size, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            if (__atomic_compare_exchange_n(&used_, &used, start + size, true, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED)) {
                 memcpy(bytes_ + start - kHeader, &size, sizeof size);
                 return bytes_ + start;
             }
@@ -32,7 +33,9 @@ class BootstrapHeap {
         return address - base < sizeof bytes_;
     }
 
-    [[nodiscard]] Range range() const noexcept { return {bytes_, bytes_ + __atomic_load_n(&used_, __ATOMIC_RELAXED)}; }
+    [[nodiscard]] Range range() const noexcept {
+        return {bytes_, bytes_ + __atomic_load_n(&used_, __ATOMIC_RELAXED)};
+    }
 
     static size_t size_of(const void *pointer) noexcept {
         size_t size;
@@ -116,7 +119,8 @@ size_t boot_usable_size(void *pointer) {
     return 0;
 }
 
-template <class Function> void find(Function *&slot, const char *name) noexcept {
+template <class Function>
+void find(Function *&slot, const char *name) noexcept {
     if (void *found = dlsym(RTLD_NEXT, name)) {
         __atomic_store_n(&slot, reinterpret_cast<Function *>(found), __ATOMIC_RELAXED);
     }
@@ -125,8 +129,8 @@ template <class Function> void find(Function *&slot, const char *name) noexcept 
 } // namespace
 
 RealAllocator real = {
-    boot_malloc,        boot_free,          boot_calloc,   boot_realloc, boot_reallocarray, boot_posix_memalign,
-    boot_aligned_alloc, boot_memalign,      boot_valloc,   boot_pvalloc, boot_usable_size,
+    boot_malloc,        boot_free,     boot_calloc, boot_realloc, boot_reallocarray, boot_posix_memalign,
+    boot_aligned_alloc, boot_memalign, boot_valloc, boot_pvalloc, boot_usable_size,
 };
 
 void resolve_real() noexcept {

@@ -26,7 +26,8 @@ extern RealAllocator real;
 // Finds the real functions; does so once. Any thread, any time.
 void resolve_real() noexcept;
 
-// Whether `pointer` was handed out before the real allocator could be found; such blocks are never given back.
+// Whether `pointer` was handed out before the real allocator could be found; such blocks are never given
+// back.
 bool is_bootstrap(const void *pointer) noexcept;
 
 // Where such blocks lie: [begin, end).

@@ -19,7 +19,8 @@ void count_into(reap_counts &counts, reap_call call, size_t size, bool succeeded
 }
 
 // Runs `change` on the counters that this thread may use; none when nothing is recorded.
-template <class Change> void on_counts(ThreadState &thread, Change change) noexcept {
+template <class Change>
+void on_counts(ThreadState &thread, Change change) noexcept {
     if (thread.counts != nullptr) change(*thread.counts);
 }
 
@@ -103,8 +104,8 @@ bool ready(ThreadState &thread) noexcept {
         image.after_fork_in_child();
     }
     if (thread.phase == Phase::Fresh || thread.phase == Phase::Ended) {
-        // What the call under way has spent comes off the first gap, too: else a thread's first allocation would
-        // never be a sample. (What the recorder's own start allocates does not.)
+        // What the call under way has spent comes off the first gap, too: else a thread's first allocation
+        // would never be a sample. (What the recorder's own start allocates does not.)
         const int64_t spent = thread.budget;
         const Inside inside(thread);
         image.enter(thread);
@@ -142,7 +143,8 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
     thread.events.commit(end);
 }
 
-void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment, void *pointer) noexcept {
+void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment,
+                       void *pointer) noexcept {
     const Inside inside(thread);
     const uint64_t after = image.now();
     const uint32_t stack = image.intern_stack();
@@ -155,7 +157,8 @@ void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t 
     out = format::put_varint(out, size);
     if (pointer != nullptr) out = thread.events.put_address(out, pointer);
     out = format::put_varint(out, stack);
-    if (tag == REAP_TAG_ALIGNED) out = format::put_varint(out, static_cast<uint64_t>(__builtin_ctzll(alignment)));
+    if (tag == REAP_TAG_ALIGNED)
+        out = format::put_varint(out, static_cast<uint64_t>(__builtin_ctzll(alignment)));
     thread.events.commit(out);
 }
 
@@ -239,7 +242,9 @@ void *realloc_slow(reap_call call, void *pointer, size_t size) {
         });
     } else {
         count_allocation(thread, call, size, moved != nullptr);
-        on_counts(thread, [moved](reap_counts &counts) { ++(moved != nullptr ? counts.frees : counts.fresh_reallocs); });
+        on_counts(thread, [moved](reap_counts &counts) {
+            ++(moved != nullptr ? counts.frees : counts.fresh_reallocs);
+        });
     }
     if (watched) {
         if (moved != nullptr || freed) {

@@ -53,7 +53,8 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
                    uint64_t after) noexcept;
 
 // Full depth: an allocation has returned. `alignment` is 0 where none was asked for.
-void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment, void *pointer) noexcept;
+void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment,
+                       void *pointer) noexcept;
 
 // Serves an allocation by calling `invoke`, and records it. Nothing is held while `invoke` runs, so that an
 // operator new may throw through here.
@@ -89,8 +90,8 @@ template <class Invoke>
 // A free that the fast path could not do. `release` gives the block back.
 void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept;
 
-// The same for operators delete that say the size; `release` is called by the caller afterwards. Returns false
-// when the block must not be released at all.
+// The same for operators delete that say the size; `release` is called by the caller afterwards. Returns
+// false when the block must not be released at all.
 bool note_free(reap_call call, void *pointer) noexcept;
 
 // realloc and reallocarray, once the size is known not to overflow.

@@ -17,8 +17,8 @@ enum class Phase : uint8_t {
     Ended      // the thread's destructors have run; for what it still does it takes an idle place, call by call
 };
 
-// The initial state is a valid fresh one: the budget runs out at the first allocation, and mask 0 raises the alarm at
-// the first free, so a thread enters the slow path before it needs anything here.
+// The initial state is a valid fresh one: the budget runs out at the first allocation, and mask 0 raises the
+// alarm at the first free, so a thread enters the slow path before it needs anything here.
 struct ThreadState {
     int64_t budget = 0;            // bytes until the next sample; negative: take the slow path
     uintptr_t mask = 0;            // for WatchList::slot; 0: every free takes the slow path

@@ -31,7 +31,8 @@ void take_sample(int, siginfo_t *, void *context) {
         image.define_module(pointer);
         thread_state.busy = false;
     }
-    if (uint8_t *out = samples.begin(*trace_of_samples, REAP_BLOCK_OUTSIDE, owner_of_samples, kMostHotBytes)) {
+    if (uint8_t *out =
+            samples.begin(*trace_of_samples, REAP_BLOCK_OUTSIDE, owner_of_samples, kMostHotBytes)) {
         uint8_t *const length = out + 1;
         *out = REAP_TAG_IP;
         uint8_t *end = samples.put_plain_stamp(length + 1, stamp(clock_of_samples));
@@ -50,7 +51,7 @@ void take_sample(int, siginfo_t *, void *context) {
 
 void start_timer_sampler(TraceFile &trace, const Owner &process, uint32_t clock) noexcept {
     const int signal = SIGRTMAX - 2;
-    struct sigaction current {};
+    struct sigaction current{};
     const bool restart = trace_of_samples != nullptr; // in the child of a fork the handler is there already
     if (!restart && (sigaction(signal, nullptr, &current) != 0 || current.sa_handler != SIG_DFL)) return;
     trace_of_samples = &trace;
@@ -59,7 +60,7 @@ void start_timer_sampler(TraceFile &trace, const Owner &process, uint32_t clock)
     samples.forget();
     writing = 0;
 
-    struct sigaction handler {};
+    struct sigaction handler{};
     handler.sa_sigaction = take_sample;
     handler.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
     sigfillset(&handler.sa_mask);

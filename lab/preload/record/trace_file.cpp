@@ -31,7 +31,9 @@ bool TraceFile::open(const char *path) noexcept {
     return true;
 }
 
-uint32_t TraceFile::next_image() noexcept { return __atomic_fetch_add(&header_->next_image, 1, __ATOMIC_RELAXED); }
+uint32_t TraceFile::next_image() noexcept {
+    return __atomic_fetch_add(&header_->next_image, 1, __ATOMIC_RELAXED);
+}
 
 void TraceFile::stopped(reap_stop reason, int error) noexcept {
     uint32_t none = REAP_STOP_NONE;
@@ -42,7 +44,8 @@ void TraceFile::stopped(reap_stop reason, int error) noexcept {
     __atomic_fetch_add(&header_->stop_count, 1, __ATOMIC_RELAXED);
 }
 
-reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner, uint32_t sequence) noexcept {
+reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner,
+                                        uint32_t sequence) noexcept {
     const int descriptor = open_shared(path_);
     if (descriptor < 0) {
         stopped(REAP_STOP_OPEN, -descriptor);

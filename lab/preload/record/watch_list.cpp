@@ -61,7 +61,8 @@ bool WatchList::remove(const void *pointer) noexcept {
         if (place == address) break;
     }
     const LockGuard guard(lock_);
-    for (size_t at = first_place(table_, address); table_->places[at] != 0; at = (at + 1) & (table_->capacity - 1)) {
+    for (size_t at = first_place(table_, address); table_->places[at] != 0;
+         at = (at + 1) & (table_->capacity - 1)) {
         if (table_->places[at] != address) continue;
         __atomic_store_n(&table_->places[at], kGone, __ATOMIC_RELEASE);
         __atomic_store_n(&live_, live_ - 1, __ATOMIC_RELAXED);

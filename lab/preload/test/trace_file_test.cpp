@@ -1,4 +1,5 @@
-// Concern: what the recorder's stream writes the reader reads, from many threads at once and when space runs out.
+// Concern: what the recorder's stream writes the reader reads, from many threads at once and when space runs
+// out.
 #include "trace_file.h"
 
 #include <csignal>
@@ -46,7 +47,8 @@ class TraceFileTest : public testing::Test {
     static int write_pairs(TraceFile &trace, uint32_t thread, int count) {
         RecordStream stream;
         for (int i = 0; i < count; ++i) {
-            const auto *block = reinterpret_cast<const void *>(uintptr_t{0x10000} + thread * 0x1000000 + static_cast<uintptr_t>(i) * 16);
+            const auto *block = reinterpret_cast<const void *>(uintptr_t{0x10000} + thread * 0x1000000 +
+                                                               static_cast<uintptr_t>(i) * 16);
             for (const reap_tag tag : {REAP_TAG_ALLOC, REAP_TAG_FREE}) {
                 uint8_t *out = stream.begin(trace, REAP_BLOCK_EVENTS, owner(thread), kMostHotBytes);
                 if (out == nullptr) return i;

@@ -13,7 +13,9 @@ using reap::preload::WatchList;
 
 const void *at(uintptr_t address) { return reinterpret_cast<const void *>(address); }
 
-bool alarmed(const void *pointer) { return WatchList::filter[WatchList::slot(pointer, WatchList::kMask)] != 0; }
+bool alarmed(const void *pointer) {
+    return WatchList::filter[WatchList::slot(pointer, WatchList::kMask)] != 0;
+}
 
 size_t alarms() {
     size_t count = 0;

@@ -70,6 +70,7 @@ def _why_not(allocator: Allocator, program: str, provider: str) -> str:
         )
     if not allocator.library:
         return (
-            f"without a preload, malloc of {Path(program).name} comes from {provider}, not from the C library"
+            f"malloc of {Path(program).name} comes from {provider} without our doing, so the baseline is "
+            "that, and not the C library"
         )
     return f"malloc came from {provider or 'nowhere'} although {allocator.library} was preloaded"

@@ -28,7 +28,9 @@ def proportion(part: float, whole: float) -> Estimate:
     z2 = _Z * _Z
     middle = (share + z2 / (2 * whole)) / (1 + z2 / whole)
     half = _Z * math.sqrt(share * (1 - share) / whole + z2 / (4 * whole * whole)) / (1 + z2 / whole)
-    return Estimate(value=share, low=min(max(middle - half, 0.0), share), high=max(min(middle + half, 1.0), share))
+    return Estimate(
+        value=share, low=min(max(middle - half, 0.0), share), high=max(min(middle + half, 1.0), share)
+    )
 
 
 def effective(weight: float, weight_squares: float) -> float:

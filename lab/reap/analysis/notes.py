@@ -4,9 +4,12 @@ from __future__ import annotations  # the types of reap.native stand in its stub
 
 import errno
 
-from reap import native
+from reap import native, units
 
 _ENOUGH_SAMPLES = 100
+_MUCH_RESIDENT = 16 << 20
+"""Below this, code and libraries are a good part of what is resident."""
+_SMALL_PART = 0.4
 
 
 def notes(recording: native.Recording, depth: str) -> list[str]:
@@ -20,6 +23,7 @@ def notes(recording: native.Recording, depth: str) -> list[str]:
         *_bypassed(images),
         *_sampling(recording.instruction_samples(), header),
         *_few(whole, depth),
+        *_elsewhere(recording, whole),
         *_oddities(whole),
     ]
 
@@ -33,10 +37,8 @@ def _stopped(header: native.Header) -> list[str]:
         native.STOP_MAP: "there was no memory for a block",
     }.get(header["stop_reason"], "of an unknown reason")
     name = errno.errorcode.get(header["stop_errno"], str(header["stop_errno"]))
-    return [
-        f"Recording stopped before the program did: {why} ({name}; {header['stop_count']} times). "
-        "What is shown is what was recorded until then."
-    ]
+    stopped = f"Recording stopped before the program did: {why} ({name}; {header['stop_count']} times)."
+    return [f"{stopped} What is shown is what was recorded until then."]
 
 
 def _damage(damage: native.Damage) -> list[str]:
@@ -56,7 +58,9 @@ def _unfinished(header: native.Header) -> list[str]:
     if header["finished"]:
         return []
     if header["ended"]:
-        return ["Some process of the tree still ran when the recording was closed; what it did later is missing."]
+        return [
+            "Some process of the tree still ran when the recording was closed; what it did later is missing."
+        ]
     return ["The recording was not closed (reap was killed, or it still runs)."]
 
 
@@ -70,36 +74,48 @@ def _nothing(images: list[native.Image], whole: native.Totals) -> list[str]:
 
 def _bypassed(images: list[native.Image]) -> list[str]:
     names = sorted(
-        {image["executable"].rpartition("/")[2] for image in images if image.get("flags", 0) & native.IMAGE_BYPASSED}
+        {
+            image["executable"].rpartition("/")[2]
+            for image in images
+            if image.get("flags", 0) & native.IMAGE_BYPASSED
+        }
     )
     if not names:
         return []
-    return [
-        f"{', '.join(names)}: the executable brings a malloc of its own, which no preload can get in front of; "
-        "its allocations are not in these figures."
-    ]
+    own = "the executable brings a malloc of its own, which no preload can get in front of"
+    return [f"{', '.join(names)}: {own}; its allocations are not in these figures."]
 
 
 def _sampling(seen: native.InstructionSamples, header: native.Header) -> list[str]:
     if seen["all"] == 0:
-        return ["No instruction pointer was sampled: the share of time in the allocator is unknown (`reap doctor`)."]
+        return ["No instruction pointer was sampled: the share of time is unknown (see `reap doctor`)."]
     if seen["all"] < _ENOUGH_SAMPLES:
-        return [f"Only {seen['all']} instruction pointers were sampled: the run is too short for a sharp share."]
-    if header["sampler"] == native.SAMPLER_PERF and not header["sampler_kernel"]:
         return [
-            "Time in the kernel could not be sampled: page faults and system calls of the allocator are not in "
-            "its share (sudo sysctl kernel.perf_event_paranoid=1)."
+            f"Only {seen['all']} instruction pointers were sampled: the run is too short for a sharp share."
         ]
+    if header["sampler"] == native.SAMPLER_PERF and not header["sampler_kernel"]:
+        missing = "page faults and system calls of the allocator are not in its share"
+        mend = "sudo sysctl kernel.perf_event_paranoid=1"
+        return [f"Time in the kernel could not be sampled: {missing} ({mend})."]
     return []
 
 
 def _few(whole: native.Totals, depth: str) -> list[str]:
     if depth == "triage" and 0 < whole["samples"] < _ENOUGH_SAMPLES:
-        return [
-            f"Only {whole['samples']} allocations were sampled, so sites, lifetimes and peaks are rough; "
-            "--depth full counts them all."
-        ]
+        rough = f"Only {whole['samples']} allocations were sampled, so sites, lifetimes and peaks are rough"
+        return [f"{rough}; --depth full counts them all."]
     return []
+
+
+def _elsewhere(recording: native.Recording, whole: native.Totals) -> list[str]:
+    """Resident memory that malloc does not account for is often a pool that hides allocations from us."""
+    resident = max((size for _, size in recording.resident()), default=0)
+    live = whole["max_bytes"]
+    if resident < _MUCH_RESIDENT or live > resident * _SMALL_PART:
+        return []
+    share = f"At most {units.size(live)} of {units.size(resident)} resident came from malloc"
+    hidden = "pools and heaps of the program's own that map memory themselves are not seen"
+    return [f"{share}: {hidden} (for CPython, PYTHONMALLOC=malloc shows its objects)."]
 
 
 def _oddities(whole: native.Totals) -> list[str]:
@@ -108,9 +124,11 @@ def _oddities(whole: native.Totals) -> list[str]:
         said.append(f"{whole['failures']} allocations failed.")
     if whole["unmatched_frees"]:
         said.append(
-            f"{whole['unmatched_frees']} frees were of blocks that were handed out before the recording, in a "
-            "parent process, or past the recorder."
+            f"{whole['unmatched_frees']} frees were of blocks that the recorder never saw: handed out in a "
+            "parent process, before the recording, or past it."
         )
     if whole["skipped"]:
-        said.append(f"{whole['skipped']} calls came from inside the recorder's own work and were only counted.")
+        said.append(
+            f"{whole['skipped']} calls came from inside the recorder's own work and were only counted."
+        )
     return said

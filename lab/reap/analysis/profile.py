@@ -22,7 +22,7 @@ _MOST_SITES = 200
 
 
 def profile(recording: native.Recording, command: list[str]) -> Profile:
-    """Everything a recording says. `command` is what was recorded, where the recording itself does not tell."""
+    """Everything a recording says. `command` is what was run; empty: as it says itself."""
     header = recording.header()
     whole = recording.totals()
     images = recording.images()
@@ -94,7 +94,9 @@ def _lifetimes(recording: native.Recording, whole: native.Totals) -> list[Lifeti
         for low, high, objects, size in recording.lifetimes()
     ]
     if whole["immortal_objects"] > 0:
-        last = LifetimeBin(low=0.0, high=None, objects=whole["immortal_objects"], bytes=whole["immortal_bytes"])
+        last = LifetimeBin(
+            low=0.0, high=None, objects=whole["immortal_objects"], bytes=whole["immortal_bytes"]
+        )
         return [*freed, last]
     return freed
 

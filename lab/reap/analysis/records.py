@@ -34,7 +34,7 @@ class Process(Record):
 
 
 class SizeBin(Record):
-    """Allocations of `low` to `high` bytes, both ends included; bins are powers of two as in Figure 2 (ISMM 2026)."""
+    """Allocations of `low` to `high` bytes, both included; powers of two as in Figure 2 (ISMM 2026)."""
 
     low: int
     high: int
@@ -43,7 +43,7 @@ class SizeBin(Record):
 
 
 class LifetimeBin(Record):
-    """Objects that lived `low` (included) to `high` (excluded) seconds; `high` is None for those never freed."""
+    """Objects that lived from `low` to below `high` seconds; `high` is None for those never freed."""
 
     low: float
     high: float | None

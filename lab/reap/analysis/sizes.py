@@ -6,7 +6,7 @@ from reap.analysis.records import SizeBin
 
 
 def bins(counted: Iterable[tuple[int, int, int, int]]) -> list[SizeBin]:
-    """Folds (low, high, objects, bytes) into bins 0, 1, 2, 3-4, 5-8, ...; without gaps between the first and last.
+    """Folds (low, high, objects, bytes) into bins 0, 1, 2, 3-4, 5-8, ... without gaps.
 
     A counted range lies in one bin by its low end: above 4096 bytes ranges are quarters of an octave, whose
     first begins with the power of two that closes the bin before; that is told apart by the mean size.
@@ -20,7 +20,12 @@ def bins(counted: Iterable[tuple[int, int, int, int]]) -> list[SizeBin]:
     if not found:
         return []
     return [
-        SizeBin(low=_low(place), high=_high(place), objects=found.get(place, (0, 0))[0], bytes=found.get(place, (0, 0))[1])
+        SizeBin(
+            low=_low(place),
+            high=_high(place),
+            objects=found.get(place, (0, 0))[0],
+            bytes=found.get(place, (0, 0))[1],
+        )
         for place in range(min(found), max(found) + 1)
     ]
 

@@ -35,6 +35,7 @@ class Bar:
                 TimeRemainingColumn(),
                 console=self._console,
                 transient=True,
+                refresh_per_second=2,  # what draws must not disturb what is measured
             )
             self._bar.add_task(label, total=total)
             self._bar.start()

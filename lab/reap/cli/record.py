@@ -63,7 +63,6 @@ def record(
         argv=found.command,
         program=found.path,
         allocator=chosen[0].library if chosen else "",
-        environment=chosen[0].environment if chosen else {},
         capture=False,
         timeout=timeout,
     )

@@ -26,7 +26,9 @@ REPORT = "report.html"
 @click.option("--timeout", type=_SECONDS, help="Seconds for one run.")
 @click.option("--prepare", default="", metavar="CMD", help="Shell command before each run, not measured.")
 @click.option("--cleanup", default="", metavar="CMD", help="Shell command after each run, not measured.")
-@click.option("-o", "--output", type=_FOLDER, help="Folder for all of it (a new reap-NAME-TIME here if not given).")
+@click.option(
+    "-o", "--output", type=_FOLDER, help="Folder for all of it (a new reap-NAME-TIME here if not given)."
+)
 @click.option("--resume", type=_FOLDER, help="Go on with what was begun in this folder.")
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON, too.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")

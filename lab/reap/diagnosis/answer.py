@@ -1,7 +1,6 @@
 """The whole answer for one program: recorded once, compared under several allocators, judged."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
@@ -33,7 +32,7 @@ class Findings(Record):
 
 
 def answer(folder: Folder, listener: Listener, *, title: str) -> Findings:
-    """Records in triage, compares, and judges; what a killed predecessor has done in `folder` is not done again.
+    """Records in triage, compares, and judges; what a killed predecessor did in `folder` is not done again.
 
     Throws ReapError, and `InterruptedRunError` on Ctrl-C with the command to go on.
     """

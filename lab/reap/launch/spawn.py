@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 
 import msgspec
 
@@ -14,8 +16,10 @@ from reap.errors import ExitCode, ReapError
 from reap.launch import native_files, probe
 from reap.launch.records import Launch, Outcome
 
-_PATIENCE = 5.0
-"""Seconds that the launcher gets to end the program when we are interrupted."""
+_PATIENCE = 2.0
+"""Seconds that a program gets to end when we are interrupted, and then once more."""
+
+_PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class _Failure(msgspec.Struct):
@@ -29,7 +33,8 @@ def run(launch: Launch) -> Outcome:
     """Runs the program to its end and returns what it cost.
 
     Throws ReapError with exit code 126 or 127 if the program could not be executed, and 125 if the
-    launcher failed. If this process is interrupted, the program is ended before the exception goes on.
+    launcher failed. If this process is interrupted, a captured program is ended before the exception goes on;
+    one that has the terminal gets the signal instead, and decides.
     """
     with tempfile.TemporaryDirectory(prefix="reap-") as scratch:
         sink = Path(scratch) / "probe"
@@ -53,7 +58,8 @@ def compose_preloads(launch: Launch, scratch: Path) -> str:
     probes = [str(native_files.preload("probe"))] if launch.probe else []
     ours = [*probes, *launch.preloads, *([launch.allocator] if launch.allocator else [])]
     linked = [_without_separators(path, scratch / str(number)) for number, path in enumerate(ours)]
-    theirs = launch.environment.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
+    inherited = "" if "LD_PRELOAD" in launch.remove else os.environ.get("LD_PRELOAD", "")
+    theirs = launch.environment.get("LD_PRELOAD", inherited)
     return ":".join([*linked, *([theirs] if theirs else [])])
 
 
@@ -87,7 +93,8 @@ def _command(launch: Launch, scratch: Path, sink: Path) -> list[str]:
 
 def _spawn(command: Sequence[str], launch: Launch) -> bytes:
     receiving, sending = os.pipe()
-    with contextlib.closing(os.fdopen(receiving, "rb")) as answer:
+    signals = contextlib.nullcontext(_Signals()) if launch.capture else _passed_on()
+    with contextlib.closing(os.fdopen(receiving, "rb")) as answer, signals as passing:
         try:
             process = subprocess.Popen(
                 [command[0], "--result-fd", str(sending), *command[1:]],
@@ -99,6 +106,7 @@ def _spawn(command: Sequence[str], launch: Launch) -> bytes:
         finally:
             os.close(sending)
         try:
+            passing.to(process)
             text = answer.read()
             process.wait()
         except BaseException:
@@ -112,13 +120,62 @@ def _spawn(command: Sequence[str], launch: Launch) -> bytes:
     return text
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.send_signal(signal.SIGTERM)
+class _Signals:
+    """Signals on their way to a launcher; those that come before it is there wait for it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._waiting: list[int] = []
+
+    def to(self, process: subprocess.Popen[bytes]) -> None:
+        """From now on, to this process."""
+        self._process = process
+        for number in self._waiting:
+            process.send_signal(number)
+
+    def pass_on(self, number: int, _frame: FrameType | None) -> None:
+        """Handles a signal of ours."""
+        # A terminal's Ctrl-C goes to the whole foreground group: the program has it already.
+        if number == signal.SIGINT and _in_foreground():
+            return
+        if self._process is None:
+            self._waiting.append(number)
+        else:
+            self._process.send_signal(number)
+
+
+@contextlib.contextmanager
+def _passed_on() -> Iterator[_Signals]:
+    """While a program has the terminal, what is sent to us is meant for it: it decides what comes of it."""
+    signals = _Signals()
+    if threading.current_thread() is not threading.main_thread():
+        yield signals  # handlers belong to the main thread, and so does what they would protect from
+        return
+    before = {number: signal.signal(number, signals.pass_on) for number in _PASSED_ON}
     try:
-        process.wait(_PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        yield signals
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _in_foreground() -> bool:
+    try:
+        with Path("/dev/tty").open() as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Asks, asks again (the launcher then ends the whole tree, with SIGKILL after a second), and kills."""
+    for _ in range(2):
+        process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_PATIENCE)
+            return
+    process.kill()
+    process.wait()
 
 
 def _how(status: int) -> str:

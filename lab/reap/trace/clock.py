@@ -5,8 +5,8 @@ from pathlib import Path
 from reap import native
 
 _SYNCHRONOUS = frozenset({"tsc", "kvm-clock", "hyperv_clocksource_tsc_page"})
-"""Kernel clock sources that are themselves the time stamp counter: the kernel has checked that it is invariant
-and the same on all processors."""
+"""Clock sources of the kernel that are the time stamp counter itself: it has checked that this never stops
+and is the same on all processors."""
 
 
 def choose() -> int:

@@ -18,7 +18,7 @@ def read(path: Path) -> native.Recording:
     except OSError as error:
         hint = "make one with: reap record -o FILE -- CMD" if isinstance(error, FileNotFoundError) else ""
         raise ReapError(f"the recording {path} cannot be read: {error.strerror}", hint) from error
-    except native.BadTrace as error:
+    except native.BadTraceError as error:
         raise ReapError(
             f"{path} cannot be read as a recording: {error}", "make one with: reap record -o FILE -- CMD"
         ) from error

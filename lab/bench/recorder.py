@@ -1,0 +1,103 @@
+"""What recording costs: CPU time recorded in triage over CPU time alone, in pairs, interleaved.
+
+    .venv/bin/python lab/bench/recorder.py [ROUNDS]
+
+On the demo's programs, whose bar is 1.05, and on a loop that does nothing but malloc and free, whose bar is
+1.3; there also in full depth, which has none yet.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from reap.experiment import card, statistics
+from reap.launch import spawn
+from reap.launch.records import Launch
+from reap.trace.record import Depth, record
+
+ROOT = Path(__file__).resolve().parents[2]
+LOOP = ROOT / "lab" / "preload" / "test" / "malloc_loop.c"
+
+
+def main() -> int:
+    """Prints a row for each program; the exit code says whether every bar was held."""
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    held = True
+    with tempfile.TemporaryDirectory(prefix="reap-bench-", dir=ROOT / "build") as name:
+        folder = Path(name)
+        loop = folder / "malloc-loop"
+        subprocess.run(["gcc", "-O2", "-fno-builtin", "-o", loop, LOOP], check=True)
+        print(f"{'program':<24} {'depth':<7} {'alone':>9} {'recorded':>9}  ratio [95 % interval]  rounds")
+        for title, launch, depth, bar, many in programs(loop):
+            held &= row(title, launch, depth, bar, max(many or rounds, 5), folder / "trace.reap")
+    return 0 if held else 1
+
+
+def programs(loop: Path) -> list[tuple[str, Launch, Depth, float, int]]:
+    """What is measured: title, launch, depth, bar, rounds (0: as many as were asked for)."""
+    found: list[tuple[str, Launch, Depth, float, int]] = []
+    for name in ("perl", "gcc", "sed"):
+        ready = card.prepare(name)
+        launch = Launch(
+            argv=ready.argv,
+            program=card_program(ready.argv[0]),
+            directory=ready.directory,
+            environment=ready.environment,
+        )
+        found.append((name, launch, "triage", 1.05, 0))
+    only = Launch(argv=[str(loop), "50000000"], program=str(loop))
+    found.append(("malloc and free alone", only, "triage", 1.3, 0))
+    little = Launch(argv=[str(loop), "300000"], program=str(loop))
+    found.append(("malloc and free alone", little, "full", float("inf"), 5))
+    return found
+
+
+def card_program(name: str) -> str:
+    """The file that the shell would run."""
+    from reap.launch import program
+
+    return program.resolve([name]).path
+
+
+def row(title: str, launch: Launch, depth: Depth, bar: float, rounds: int, trace: Path) -> bool:
+    """Measures one program and prints its row."""
+
+    def alone() -> float:
+        return spawn.run(launch).cpu_ns
+
+    def recorded() -> float:
+        return record(launch, trace, depth, force=True).cpu_ns
+
+    pairs = interleaved(alone, recorded, rounds)
+    estimate = statistics.interval([b / a for a, b in pairs], seed=1)
+    first, second = (sorted(side)[len(pairs) // 2] / 1e9 for side in zip(*pairs, strict=True))
+    verdict = "" if bar == float("inf") else ("held" if estimate.value <= bar else f"OVER {bar}")
+    print(
+        f"{title:<24} {depth:<7} {first:>8.3f}s {second:>8.3f}s  {estimate.value:.3f} "
+        f"[{estimate.low:.3f}, {estimate.high:.3f}]  {len(pairs):>4}  {verdict}",
+        flush=True,
+    )
+    return estimate.value <= bar
+
+
+def interleaved(
+    first: Callable[[], float], second: Callable[[], float], rounds: int
+) -> list[tuple[float, float]]:
+    """Pairs of figures, which one goes first changing every round; one of each before it counts."""
+    first(), second()
+    pairs = []
+    for number in range(rounds):
+        if number % 2 == 0:
+            a = first()
+            b = second()
+        else:
+            b = second()
+            a = first()
+        pairs.append((a, b))
+    return pairs
+
+
+if __name__ == "__main__":
+    sys.exit(main())
