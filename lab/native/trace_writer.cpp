@@ -56,8 +56,8 @@ bool alive(uint32_t pid, uint64_t start) {
     return state != "Z" && state != "X" && std::to_string(start) == field;
 }
 
-// Gives the disk back what a block did not use: a process that lived for a moment used a page of each of its blocks.
-// Holes read as zeros; a file system without them keeps what it has.
+// Gives the disk back what a block did not use: a process that lived for a moment used a page of each of its
+// blocks. Holes read as zeros; a file system without them keeps what it has.
 void punch_zeros(int file, const BlockInfo &info, const std::vector<unsigned char> &payload) {
     constexpr uint64_t kPage = 4096;
     constexpr uint64_t kPages = REAP_BLOCK_BYTES / kPage;

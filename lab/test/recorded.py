@@ -12,8 +12,9 @@ from programs import _folder
 from reap import native
 from reap.analysis.profile import CALLS, profile
 from reap.analysis.records import Profile
+from reap.launch import native_files, spawn
 from reap.launch.records import Launch, Outcome
-from reap.trace import read, record
+from reap.trace import clock, read, record
 
 TARGETS = Path(__file__).parent / "targets"
 
@@ -62,6 +63,26 @@ def recorded(folder: Path, depth: record.Depth, *argv: str, **options: object) -
     path = folder / f"{depth}.reap"
     launch = Launch(argv=list(argv), program=argv[0], **options)
     outcome = record.record(launch, path, depth, force=True)
+    return Recorded(outcome, read.read(path), path)
+
+
+def recorded_as(
+    folder: Path, *argv: str, depth: int, sampler: int, period_us: int = 1000, period_bytes: int = 0, **options: object
+) -> Recorded:
+    """The same into a trace made by hand: with a sampler that the machine would not choose, or a fixed period."""
+    path = folder / "by-hand.reap"
+    path.unlink(missing_ok=True)
+    native.create_trace(str(path), depth, clock.choose(), sampler, period_us, period_bytes)
+    launch = Launch(
+        argv=list(argv),
+        program=argv[0],
+        preloads=[str(native_files.preload("record"))],
+        environment={native.TRACE_ENV: str(path)},
+        options=["--trace", str(path)],
+        **options,
+    )
+    outcome = spawn.run(launch)
+    record.finish(path)
     return Recorded(outcome, read.read(path), path)
 
 

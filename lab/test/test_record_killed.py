@@ -179,6 +179,6 @@ def test_a_payload_with_a_wrong_checksum_is_left_out_and_said_so(tmp_path, sound
 def test_finishing_what_is_no_recording_leaves_it_alone(tmp_path):
     path = tmp_path / "x.reap"
     path.write_bytes(b"precious" * 20000)
-    with pytest.raises(native.BadTrace):
+    with pytest.raises(native.BadTraceError):
         native.finish_trace(str(path))
     assert path.read_bytes() == b"precious" * 20000

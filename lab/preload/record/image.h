@@ -38,8 +38,8 @@ class Image {
     // The module that `address` lies in is defined, if the loader knows one. Safe in a signal handler.
     void define_module(uint64_t address) noexcept;
 
-    // Whether this is a child that was made past the handlers of fork (_Fork, a system call of its own) and still
-    // believes to be its parent.
+    // Whether this is a child that was made past the handlers of fork (_Fork, a system call of its own) and
+    // still believes to be its parent.
     [[nodiscard]] bool is_copy() const noexcept { return alive_ != nullptr && *alive_ == 0; }
 
     WatchList watched;
@@ -87,7 +87,8 @@ class Image {
     Module modules_[kMostModules] = {};
     uint32_t module_count_ = 0;
 
-    // The places of threads that have ended, for threads that begin: their counters, with a Handover behind them.
+    // The places of threads that have ended, for threads that begin: their counters, with a Handover behind
+    // them.
     reap_block_header *idle_ = nullptr;
     FutexLock idle_lock_;
 

@@ -20,8 +20,9 @@ inline bool passes(ThreadState &thread) noexcept {
     return true;
 }
 
-// The thread's permission to record for the length of a call. A thread that has ended takes an idle place and gives
-// it back. (When an exception passes through, no destructor runs here: the place then stays taken, which is harmless.)
+// The thread's permission to record for the length of a call. A thread that has ended takes an idle place and
+// gives it back. (When an exception passes through, no destructor runs here: the place then stays taken,
+// which is harmless.)
 class Turn {
   public:
     explicit Turn(ThreadState &thread) noexcept
@@ -39,8 +40,8 @@ class Turn {
     bool granted_;
 };
 
-// No block is larger than the address space. What was taken off the budget for such a request is given back: it would
-// stop the sampling, or start the fast path in full depth.
+// No block is larger than the address space. What was taken off the budget for such a request is given back:
+// it would stop the sampling, or start the fast path in full depth.
 inline void refund_impossible(ThreadState &thread, size_t size) noexcept {
     if (unlikely(size >> 47 != 0)) thread.spend(-size - 2 * uint64_t{kSampleSlack});
 }

@@ -14,7 +14,7 @@ enum class Phase : uint8_t {
     Fresh,     // has not recorded anything yet
     Recording, // in triage or full depth, as the trace says
     Off,       // nothing is recorded: no trace, no space, or the process is not ours
-    Ended      // the thread's destructors have run; for what it still does it takes an idle place, call by call
+    Ended // the thread's destructors have run; for what it still does it takes an idle place, call by call
 };
 
 // The initial state is a valid fresh one: the budget runs out at the first allocation, and mask 0 raises the
@@ -45,8 +45,8 @@ struct ThreadState {
     [[nodiscard]] uint64_t bytes_clock() const noexcept { return static_cast<uint64_t>(drawn - budget); }
 };
 
-// What a thread that has ended hands on to one that begins, so that its place in the file is used again. Lies behind
-// the counters in their block.
+// What a thread that has ended hands on to one that begins, so that its place in the file is used again. Lies
+// behind the counters in their block.
 struct Handover {
     RecordStream events;
     uint64_t clock;
@@ -73,8 +73,8 @@ class Inside {
     ThreadState &thread_;
 };
 
-// For the length of an allocator's own operator new or delete: takes the fast paths away, and what comes to the slow
-// ones is neither counted nor recorded. Not for what may throw: no destructor runs here then.
+// For the length of an allocator's own operator new or delete: takes the fast paths away, and what comes to
+// the slow ones is neither counted nor recorded. Not for what may throw: no destructor runs here then.
 class InsideOperator {
   public:
     explicit InsideOperator(ThreadState &thread) noexcept

@@ -22,9 +22,9 @@ static struct {
 
 static unsigned by_size[LARGEST + 1];
 static unsigned long allocations, frees, failures, temporary, objects, bytes, peak_objects, peak_bytes;
-static const char *const names[] = {"malloc",        "calloc",   "realloc", "reallocarray", "posix_memalign",
-                                    "aligned_alloc", "memalign", "valloc",  "pvalloc",      "free",
-                                    "malloc_usable_size"};
+static const char *const names[] = {"malloc",         "calloc",        "realloc",           "reallocarray",
+                                    "posix_memalign", "aligned_alloc", "memalign",          "valloc",
+                                    "pvalloc",        "free",          "malloc_usable_size"};
 enum { MALLOC, CALLOC, REALLOC, REALLOCARRAY, POSIX, ALIGNED, MEMALIGN, VALLOC, PVALLOC, FREE, USABLE };
 static unsigned long calls[sizeof names / sizeof *names];
 static uint64_t state;
@@ -100,14 +100,30 @@ static void ask_for_too_much(int at) {
     void *out = untouched;
     errno = 0;
     switch (draw() % 8) {
-    case 0: refused(MALLOC, malloc(huge) != NULL || errno != ENOMEM); break;
-    case 1: refused(MALLOC, malloc(huge / 2 + 51) != NULL || errno != ENOMEM); break; // 2^63 + 1 and its like
-    case 2: refused(CALLOC, calloc(huge, 3) != NULL || errno != ENOMEM); break;
-    case 3: refused(REALLOCARRAY, reallocarray(slots[at].block, huge, 5) != NULL || errno != ENOMEM); break;
-    case 4: refused(REALLOC, realloc(slots[at].block, huge) != NULL || errno != ENOMEM); break;
-    case 5: refused(POSIX, posix_memalign(&out, 24, 100) != EINVAL || out != untouched || errno != 0); break;
-    case 6: refused(POSIX, posix_memalign(&out, 64, huge) != ENOMEM || out != untouched); break;
-    default: refused(VALLOC, valloc(huge) != NULL || errno != ENOMEM); break;
+    case 0:
+        refused(MALLOC, malloc(huge) != NULL || errno != ENOMEM);
+        break;
+    case 1:
+        refused(MALLOC, malloc(huge / 2 + 51) != NULL || errno != ENOMEM);
+        break; // 2^63 + 1 and its like
+    case 2:
+        refused(CALLOC, calloc(huge, 3) != NULL || errno != ENOMEM);
+        break;
+    case 3:
+        refused(REALLOCARRAY, reallocarray(slots[at].block, huge, 5) != NULL || errno != ENOMEM);
+        break;
+    case 4:
+        refused(REALLOC, realloc(slots[at].block, huge) != NULL || errno != ENOMEM);
+        break;
+    case 5:
+        refused(POSIX, posix_memalign(&out, 24, 100) != EINVAL || out != untouched || errno != 0);
+        break;
+    case 6:
+        refused(POSIX, posix_memalign(&out, 64, huge) != ENOMEM || out != untouched);
+        break;
+    default:
+        refused(VALLOC, valloc(huge) != NULL || errno != ENOMEM);
+        break;
     }
 }
 
@@ -119,15 +135,33 @@ static void allocate(int at) {
     if (call > PVALLOC) call = MALLOC;
     errno = 77;
     switch (call) {
-    case MALLOC: block = malloc(size); break;
-    case CALLOC: block = calloc(size, 1); break;
-    case REALLOC: block = realloc(NULL, size); break;
-    case REALLOCARRAY: block = reallocarray(NULL, size, 1); break;
-    case POSIX: if (posix_memalign(&block, alignment, size)) fail("posix_memalign"); break;
-    case ALIGNED: block = aligned_alloc(alignment, size); break;
-    case MEMALIGN: block = memalign(alignment, size); break;
-    case VALLOC: block = valloc(size); break;
-    default: block = pvalloc(size); break;
+    case MALLOC:
+        block = malloc(size);
+        break;
+    case CALLOC:
+        block = calloc(size, 1);
+        break;
+    case REALLOC:
+        block = realloc(NULL, size);
+        break;
+    case REALLOCARRAY:
+        block = reallocarray(NULL, size, 1);
+        break;
+    case POSIX:
+        if (posix_memalign(&block, alignment, size)) fail("posix_memalign");
+        break;
+    case ALIGNED:
+        block = aligned_alloc(alignment, size);
+        break;
+    case MEMALIGN:
+        block = memalign(alignment, size);
+        break;
+    case VALLOC:
+        block = valloc(size);
+        break;
+    default:
+        block = pvalloc(size);
+        break;
     }
     if (errno != 77) fail("errno was changed");
     if (call >= POSIX && call <= MEMALIGN && (uintptr_t)block % alignment) fail("not aligned");
@@ -173,11 +207,16 @@ int main(int count, char **words) {
     for (long left = atol(words[3]); left > 0; left--) {
         const int at = (int)(draw() % SLOTS);
         const unsigned what = (unsigned)(draw() % 100);
-        if (what == 0) ask_for_too_much(at);
-        else if (what == 1) free(NULL);
-        else if (!slots[at].block) allocate(at);
-        else if (what < 30) reallocate(at);
-        else release(at);
+        if (what == 0)
+            ask_for_too_much(at);
+        else if (what == 1)
+            free(NULL);
+        else if (!slots[at].block)
+            allocate(at);
+        else if (what < 30)
+            reallocate(at);
+        else
+            release(at);
         if (what >= 95 && slots[at].block) release(at); // temporary, mostly
     }
     for (size_t size = 0; size <= LARGEST; size++)
@@ -185,7 +224,7 @@ int main(int count, char **words) {
     for (size_t call = 0; call < sizeof names / sizeof *names; call++)
         if (calls[call]) say(output, "call %s %lu\n", names[call], calls[call]);
     say(output, "total objects %lu\ntotal frees %lu\ntotal failures %lu\ntotal temporary %lu\n", allocations,
-            frees, failures, temporary);
+        frees, failures, temporary);
     say(output, "total peak_objects %lu\ntotal peak_bytes %lu\n", peak_objects, peak_bytes);
     say(output, "total left_objects %lu\ntotal left_bytes %lu\n", objects, bytes);
     return 0;

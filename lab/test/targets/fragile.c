@@ -111,7 +111,8 @@ static void stacks(void) {
 }
 
 static void handlers(void) {
-    // A timer whose handler allocates, while the program does something else: then natively nothing can go wrong.
+    // A timer whose handler allocates, while the program does something else: then natively nothing can go
+    // wrong.
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGALRM, &action, NULL);
     const struct itimerval every = {{0, 1000}, {0, 1000}};
@@ -191,15 +192,25 @@ static void fibers(void) {
 int main(int count, char **words) {
     const char *mode = words[1];
     setvbuf(stdout, NULL, _IONBF, 0);
-    if (!strcmp(mode, "descriptors")) descriptors();
-    else if (!strcmp(mode, "files")) files(atoi(words[2]));
-    else if (!strcmp(mode, "fsize")) fsize();
-    else if (!strcmp(mode, "memory")) memory();
-    else if (!strcmp(mode, "stacks")) stacks();
-    else if (!strcmp(mode, "handlers")) handlers();
-    else if (!strcmp(mode, "jump")) jump();
-    else if (!strcmp(mode, "signals")) signals();
-    else if (!strcmp(mode, "fibers")) fibers();
-    else return 2;
+    if (!strcmp(mode, "descriptors"))
+        descriptors();
+    else if (!strcmp(mode, "files"))
+        files(atoi(words[2]));
+    else if (!strcmp(mode, "fsize"))
+        fsize();
+    else if (!strcmp(mode, "memory"))
+        memory();
+    else if (!strcmp(mode, "stacks"))
+        stacks();
+    else if (!strcmp(mode, "handlers"))
+        handlers();
+    else if (!strcmp(mode, "jump"))
+        jump();
+    else if (!strcmp(mode, "signals"))
+        signals();
+    else if (!strcmp(mode, "fibers"))
+        fibers();
+    else
+        return 2;
     return 0;
 }

@@ -1,4 +1,5 @@
-// Processes that fork, exec and end in their own ways. Each allocates blocks of a size that tells which it was.
+// Processes that fork, exec and end in their own ways. Each allocates blocks of a size that tells which it
+// was.
 //
 //     processes fork       a child (2002 bytes) goes on beside its parent (2001)
 //     processes threads N  the same N times, while other threads of the parent allocate (2003)
@@ -6,9 +7,9 @@
 //     processes vfork      vfork and exec of itself (`leaf`: 2005)
 //     processes spawn      posix_spawn of the same
 //     processes raw        a child made by a system call of its own, past the handlers of fork
-//     processes daemon     a grandchild in a session of its own outlives all and allocates 2006 when told by SIGUSR1
-//     processes other      a child changes its root to the given folder and its user, and goes on (2007)
-//     processes exec N     N times in one process: allocate (2008), then exec itself
+//     processes daemon     a grandchild in a session of its own outlives all and allocates 2006 when told by
+//     SIGUSR1 processes other      a child changes its root to the given folder and its user, and goes on
+//     (2007) processes exec N     N times in one process: allocate (2008), then exec itself
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>

@@ -2,7 +2,8 @@
 //
 //     threads exchange THREADS TURNS   blocks of 3001 bytes pass from thread to thread, until all are freed
 //     threads short THREADS            many threads, four at a time, each with blocks of 3002 bytes
-//     threads late THREADS             destructors of thread-specific data allocate 3003 bytes (their number goes
+//     threads late THREADS             destructors of thread-specific data allocate 3003 bytes (their number
+//     goes
 //                                     to standard error), exit handlers 3004
 //     threads once THREADS             each thread allocates one block of 1 MB and nothing else
 #include <pthread.h>
