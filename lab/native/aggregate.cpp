@@ -249,8 +249,10 @@ void Aggregator::read_counts() {
         }
         totals.objects += objects;
         totals.frees += counts.frees;
-        const uint64_t reallocs = counts.calls[REAP_CALL_REALLOC] + counts.calls[REAP_CALL_REALLOCARRAY];
-        const uint64_t attempts = objects + counts.failures;
+        const uint64_t all_reallocs = counts.calls[REAP_CALL_REALLOC] + counts.calls[REAP_CALL_REALLOCARRAY];
+        const uint64_t reallocs =
+            all_reallocs > counts.fresh_reallocs ? all_reallocs - counts.fresh_reallocs : 0;
+        const uint64_t attempts = objects + counts.failures + counts.final_reallocs;
         out_.calls[REAP_CALL_MALLOC] += attempts > named ? attempts - named : 0;
         const uint64_t other_frees = counts.calls[REAP_CALL_DELETE];
         out_.frees += counts.frees;

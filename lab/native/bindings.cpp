@@ -282,11 +282,11 @@ NB_MODULE(native, m) {
 
     m.def(
         "create_trace",
-        [](const std::string &path, uint32_t depth, uint32_t clock, uint32_t sampler, uint32_t period_us) {
-            create_trace(path, {depth, clock, sampler, period_us});
-        },
-        "path"_a, "depth"_a, "clock"_a, "sampler"_a, "sampler_period_us"_a,
-        "Make an empty trace, private to the user. Raises OSError; the file must not exist.");
+        [](const std::string &path, uint32_t depth, uint32_t clock, uint32_t sampler, uint32_t period_us,
+           uint64_t period_bytes) { create_trace(path, {depth, clock, sampler, period_us, period_bytes}); },
+        "path"_a, "depth"_a, "clock"_a, "sampler"_a, "sampler_period_us"_a, "period_bytes"_a = 0,
+        "Make an empty trace, private to the user; period_bytes fixes the mean gap between sampled allocations. "
+        "Raises OSError; the file must not exist.");
     m.def("finish_trace", &finish_trace, "path"_a,
           "Seal the blocks of ended processes; returns how many blocks of running ones stay open.");
 

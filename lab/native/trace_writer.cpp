@@ -1,5 +1,6 @@
 #include "trace_writer.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <fcntl.h>
@@ -53,6 +54,31 @@ bool alive(uint32_t pid, uint64_t start) {
         if (number == 3) state = field;
     }
     return state != "Z" && state != "X" && std::to_string(start) == field;
+}
+
+// Gives the disk back what a block did not use: a process that lived for a moment used a page of each of its
+// blocks. Holes read as zeros; a file system without them keeps what it has.
+void punch_zeros(int file, const BlockInfo &info, const std::vector<unsigned char> &payload) {
+    constexpr uint64_t kPage = 4096;
+    constexpr uint64_t kPages = REAP_BLOCK_BYTES / kPage;
+    const auto used = [&](uint64_t page) {
+        const uint64_t begin = page * kPage - REAP_BLOCK_HEADER_BYTES;
+        const uint64_t end = std::min<uint64_t>(begin + kPage, payload.size());
+        for (uint64_t at = begin; at < end; ++at) {
+            if (payload[at] != 0) return true;
+        }
+        return false;
+    };
+    uint64_t hole = 1; // the first page holds the head
+    for (uint64_t page = 1; page <= kPages; ++page) {
+        if (page < kPages && !used(page)) continue;
+        if (page > hole) {
+            (void)::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                              static_cast<off_t>(info.index * REAP_BLOCK_BYTES + hole * kPage),
+                              static_cast<off_t>((page - hole) * kPage));
+        }
+        hole = page + 1;
+    }
 }
 
 } // namespace
@@ -110,6 +136,7 @@ uint64_t finish_trace(const std::string &path) {
         head.checksum = checksum(block.data(), block.size(), head.image);
         const auto offset = static_cast<off_t>(info.index * REAP_BLOCK_BYTES);
         if (::pwrite(file.get(), &head, sizeof head, offset) != static_cast<ssize_t>(sizeof head)) fail(path);
+        punch_zeros(file.get(), info, block);
     }
     reap_file_header header = blocks.header();
     header.end_ticks = ticks_now(header.clock);

@@ -46,13 +46,14 @@ void TraceFile::stopped(reap_stop reason, int error) noexcept {
 
 reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner,
                                         uint32_t sequence) noexcept {
-    const uint64_t index = __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
-    const uint64_t offset = index * REAP_BLOCK_BYTES;
     const int descriptor = open_shared(path_);
     if (descriptor < 0) {
         stopped(REAP_STOP_OPEN, -descriptor);
         return nullptr;
     }
+    // Only now: a process that cannot open the file must not leave holes in it.
+    const uint64_t index = __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
+    const uint64_t offset = index * REAP_BLOCK_BYTES;
     // The space first: writing to a mapped page that the disk has no room for is a SIGBUS.
     const int error = allocate_space(descriptor, offset, REAP_BLOCK_BYTES);
     if (error != 0) {

@@ -56,10 +56,12 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
 
 
 def _totals(objects: int, size: int, use: native.InUse) -> Totals:
-    largest = estimates.from_variance(use["max_bytes"], use["max_bytes_variance"])
+    # Totals are counted: a rare sample that stands for too much cannot lift a peak above them.
+    largest = estimates.at_most(estimates.from_variance(use["max_bytes"], use["max_bytes_variance"]), size)
+    most = estimates.at_most(estimates.from_variance(use["max_objects"], use["max_objects_variance"]), objects)
     return Totals(
         total_objects=objects,
-        max_objects=estimates.from_variance(use["max_objects"], use["max_objects_variance"]),
+        max_objects=most,
         average_size=size / objects if objects else 0.0,
         total_bytes=size,
         max_bytes=largest,
