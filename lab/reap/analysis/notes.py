@@ -11,7 +11,7 @@ _MUCH_RESIDENT = 16 << 20
 """Below this, code and libraries are a good part of what is resident."""
 _SMALL_PART = 0.4
 _FEW_FREES = 100
-"""As many frees may be of blocks from before a fork, or from before the recorder."""
+"""As many may be of blocks from before the recorder."""
 
 
 def notes(recording: native.Recording, depth: str) -> list[str]:
@@ -125,14 +125,12 @@ def _elsewhere(recording: native.Recording, whole: native.Totals) -> list[str]:
 
 def _past_us(images: list[native.Image], whole: native.Totals) -> list[str]:
     objects = sum(image["objects"] for image in images)
-    if whole["frees"] <= objects * 1.05 + _FEW_FREES:
+    forked = any(image.get("flags", 0) & native.IMAGE_FORKED for image in images)  # they free their parent's
+    if forked or whole["frees"] <= objects * 1.05 + _FEW_FREES:
         return []
-    given = (
-        f"{whole['frees']} blocks were given back, but only {objects} handed out where the recorder could see"
-    )
-    return [
-        f"{given}: a part of the program calls malloc past it (a library opened with RTLD_DEEPBIND does)."
-    ]
+    given = f"{whole['frees']} blocks were given back, but the recorder saw only {objects} handed out"
+    why = "a part of the program calls malloc past it, as a library opened with RTLD_DEEPBIND does"
+    return [f"{given}: {why}."]
 
 
 def _oddities(whole: native.Totals) -> list[str]:

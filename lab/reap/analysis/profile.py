@@ -58,7 +58,9 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
 def _totals(objects: int, size: int, use: native.InUse) -> Totals:
     # Totals are counted: a rare sample that stands for too much cannot lift a peak above them.
     largest = estimates.at_most(estimates.from_variance(use["max_bytes"], use["max_bytes_variance"]), size)
-    most = estimates.at_most(estimates.from_variance(use["max_objects"], use["max_objects_variance"]), objects)
+    most = estimates.at_most(
+        estimates.from_variance(use["max_objects"], use["max_objects_variance"]), objects
+    )
     return Totals(
         total_objects=objects,
         max_objects=most,
@@ -124,6 +126,6 @@ def _share(seen: native.InstructionSamples, header: native.Header) -> Share | No
         inside=seen["inside"],
         kernel_inside=seen["kernel_inside"],
         share=estimates.proportion(seen["inside"], seen["all"]),
-        # A timer's handler sees whose system call it was only where the allocator makes it without libc's help.
+        # A timer's handler does not see who called libc's wrapper of a system call.
         sees_kernel=not by_timer and header["sampler_kernel"],
     )

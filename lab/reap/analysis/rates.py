@@ -6,7 +6,7 @@ from reap.analysis.records import Point
 
 _MOST_POINTS = 200
 _SAMPLES_A_POINT = 10
-"""In triage a point stands on this many samples on average: fewer, and one heavy sample is a peak of its own."""
+"""On average, in triage: with fewer, one heavy sample is a peak of its own."""
 
 
 def rates(
