@@ -155,7 +155,8 @@ enum reap_tag {
     REAP_TAG_MODULE = 0x20,     /* module id, start, end, load bias, string path */
     REAP_TAG_FRAME = 0x30,      /* frame id, address, parent frame id (0: outermost) */
     REAP_TAG_SAMPLE = 0x40,     /* stamp, call, size, address, stack, period, duration in ticks, thread bytes:
-                                 one allocation drawn with probability 1 - exp(-(size + 16) / period) */
+                                 one allocation drawn with probability 1 - exp(-(size + 16) / period); then how
+                              many     blocks were allocated and freed so far under this thread's number */
     REAP_TAG_SAMPLE_END = 0x50, /* stamp, address, duration in ticks, thread number and thread bytes of the
                                  freeing thread: a sampled allocation was freed */
     REAP_TAG_MARK = 0x60,       /* reserved for marks: stamp, kind, id, string */

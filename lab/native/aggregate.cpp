@@ -12,17 +12,26 @@
 namespace reap::native {
 namespace {
 
+// A thread's number beyond this is damage and not a program with that many.
+constexpr uint32_t kMostThreads = 1 << 20;
+
 class Aggregator {
   public:
     Aggregator(BlockFile &file, const Definitions &definitions);
     Summary run();
 
   private:
+    struct Counters {
+        uint64_t allocations = 0;
+        uint64_t frees = 0;
+    };
     struct ImageState {
         ImageTotals totals;
         LiveTable live;
         uint32_t streams = 0;              // still to be read
         std::vector<uint32_t> allocations; // by thread: how many so far
+        std::vector<Counters> counters;    // by thread, at its latest sample
+        double counted = 0;                // what these say is in use
     };
 
     // Which thread did something, and what its clock showed: allocations in full depth, bytes in triage.
@@ -37,6 +46,7 @@ class Aggregator {
     // The weight of the block that was freed; 0 if it is not known.
     template <bool kWeighted>
     double freed(ImageState &image, const Event &event, Actor actor);
+    void counted(ImageState &image, const Event &event);
     void take_out(ImageState &image, const Live &live, float weight);
     void image_ended(ImageState &image);
     SiteTotals &site(ImageState &image, uint32_t stack);
@@ -50,6 +60,7 @@ class Aggregator {
     std::vector<ImageState> states_; // complete before the events are read
     std::unordered_map<uint32_t, size_t> places_;
     uint64_t peak_epoch_ = 0;
+    double counted_ = 0; // blocks in use in the whole tree, from the counters of samples
     double ns_per_tick_ = 1;
 };
 
@@ -193,6 +204,7 @@ inline void Aggregator::handle(EventStream &stream, const Event &event) {
         const auto weight = static_cast<float>(1.0 / -std::expm1(-drawn));
         allocated(image, event, {event.thread, static_cast<uint32_t>(event.clock)}, weight);
         latency(event, event.call, weight);
+        counted(image, event);
         break;
     }
     case What::SampleEnd: {
@@ -204,6 +216,23 @@ inline void Aggregator::handle(EventStream &stream, const Event &event) {
     }
 }
 
+void Aggregator::counted(ImageState &image, const Event &event) {
+    if (event.thread > kMostThreads) return; // damage
+    if (event.thread >= image.counters.size()) image.counters.resize(event.thread + size_t{1});
+    Counters &known = image.counters[event.thread];
+    if (event.allocations < known.allocations || event.frees < known.frees) return;
+    const auto handed_out = static_cast<double>(event.allocations - known.allocations);
+    const auto given_back = static_cast<double>(event.frees - known.frees);
+    known = {event.allocations, event.frees};
+    const auto take = [&](Counted &most, double &sum) {
+        most.bound = std::max(most.bound, sum + handed_out);
+        sum += handed_out - given_back;
+        most.most = std::max(most.most, sum);
+    };
+    take(image.totals.counted, image.counted);
+    take(out_.counted, counted_);
+}
+
 // What a process had in use when it ended goes back to the system with it.
 void Aggregator::image_ended(ImageState &image) {
     image.live.each([this](uint64_t, const Live &live) {
@@ -211,6 +240,7 @@ void Aggregator::image_ended(ImageState &image) {
         out_.immortal_bytes += live.weight * static_cast<double>(live.size);
     });
     out_.tree.remove(image.totals.use);
+    counted_ -= image.counted;
     for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) site(image, stack).live_bytes = 0;
     image.live.clear();
 }

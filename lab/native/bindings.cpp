@@ -24,10 +24,12 @@ nb::object text(const std::string &raw) {
     return nb::steal(PyUnicode_DecodeUTF8(raw.data(), static_cast<Py_ssize_t>(raw.size()), "replace"));
 }
 
-nb::dict in_use(const InUse &use) {
+nb::dict in_use(const InUse &use, const Counted &counted) {
     nb::dict out;
     out["max_objects"] = use.max_objects;
     out["max_objects_variance"] = use.max_objects_variance;
+    out["counted_objects"] = counted.most;
+    out["counted_bound"] = counted.bound;
     out["max_bytes"] = use.max_bytes;
     out["max_bytes_variance"] = use.max_bytes_variance;
     return out;
@@ -73,7 +75,7 @@ class Recording {
     nb::list images() const {
         nb::list out;
         for (const ImageTotals &totals : summary_.images) {
-            nb::dict image = in_use(totals.use);
+            nb::dict image = in_use(totals.use, totals.counted);
             image["image"] = totals.image;
             image["objects"] = totals.objects;
             image["bytes"] = totals.bytes;
@@ -97,7 +99,7 @@ class Recording {
     }
 
     nb::dict totals() const {
-        nb::dict out = in_use(summary_.tree);
+        nb::dict out = in_use(summary_.tree, summary_.counted);
         out["frees"] = summary_.frees;
         out["failures"] = summary_.failures;
         out["skipped"] = summary_.skipped;
@@ -285,7 +287,8 @@ NB_MODULE(native, m) {
         [](const std::string &path, uint32_t depth, uint32_t clock, uint32_t sampler, uint32_t period_us,
            uint64_t period_bytes) { create_trace(path, {depth, clock, sampler, period_us, period_bytes}); },
         "path"_a, "depth"_a, "clock"_a, "sampler"_a, "sampler_period_us"_a, "period_bytes"_a = 0,
-        "Make an empty trace, private to the user; period_bytes fixes the mean gap between sampled allocations. "
+        "Make an empty trace, private to the user; period_bytes fixes the mean gap between sampled "
+        "allocations. "
         "Raises OSError; the file must not exist.");
     m.def("finish_trace", &finish_trace, "path"_a,
           "Seal the blocks of ended processes; returns how many blocks of running ones stay open.");

@@ -71,6 +71,8 @@ size_t decode_long(uint8_t tag, RecordReader &in, const reap_block_header &block
         event.period = fields.varint();
         event.duration = fields.varint();
         event.clock = fields.varint();
+        event.allocations = fields.varint();
+        event.frees = fields.varint();
         event.thread = block.thread;
         if (event.period == 0) fields.fail();
         break;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <ctime>
 #include <fcntl.h>
 #include <fstream>
@@ -39,6 +40,11 @@ uint64_t ticks_per_second(uint32_t clock) {
 
 [[noreturn]] void fail(const std::string &path) {
     throw std::system_error(errno, std::generic_category(), path);
+}
+
+void write_at(int file, const void *bytes, size_t length, uint64_t offset, const std::string &path) {
+    const ssize_t wrote = ::pwrite(file, bytes, length, static_cast<off_t>(offset));
+    if (wrote != static_cast<ssize_t>(length)) fail(path);
 }
 
 // Whether the process that wrote a block is still there. A pid that was used again has another start time.
@@ -134,15 +140,15 @@ uint64_t finish_trace(const std::string &path) {
         head.reserved = 0;
         if (!blocks.payload(info, block)) continue;
         head.checksum = checksum(block.data(), block.size(), head.image);
-        const auto offset = static_cast<off_t>(info.index * REAP_BLOCK_BYTES);
-        if (::pwrite(file.get(), &head, sizeof head, offset) != static_cast<ssize_t>(sizeof head)) fail(path);
+        write_at(file.get(), &head, sizeof head, info.index * REAP_BLOCK_BYTES, path);
         punch_zeros(file.get(), info, block);
     }
-    reap_file_header header = blocks.header();
-    header.end_ticks = ticks_now(header.clock);
-    header.end_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-    header.finished = open == 0 ? 1 : 0;
-    if (::pwrite(file.get(), &header, sizeof header, 0) != static_cast<ssize_t>(sizeof header)) fail(path);
+    // These fields and no others: processes that still run go on taking blocks through the same header.
+    const uint64_t end[] = {ticks_now(blocks.header().clock), clock_ns(CLOCK_MONOTONIC)};
+    static_assert(offsetof(reap_file_header, end_monotonic_ns) == offsetof(reap_file_header, end_ticks) + 8);
+    write_at(file.get(), end, sizeof end, offsetof(reap_file_header, end_ticks), path);
+    const uint32_t finished = open == 0 ? 1 : 0;
+    write_at(file.get(), &finished, sizeof finished, offsetof(reap_file_header, finished), path);
     return open;
 }
 

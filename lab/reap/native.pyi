@@ -39,6 +39,8 @@ class Damage(TypedDict):
 class InUse(TypedDict):
     max_objects: float
     max_objects_variance: float
+    counted_objects: float
+    counted_bound: float
     max_bytes: float
     max_bytes_variance: float
 

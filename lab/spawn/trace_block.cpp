@@ -107,7 +107,8 @@ void TraceBlocks::stop(int error) {
 
 void TraceBlocks::flush() {
     if (index_ == 0 || full_) return;
-    // Writing past the limit would raise SIGXFSZ, and the launcher's death would cost the program's own status.
+    // Writing past the limit would raise SIGXFSZ, and the launcher's death would cost the program's own
+    // status.
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         (index_ + 1) * REAP_BLOCK_BYTES > limit.rlim_cur) {

@@ -86,6 +86,6 @@ class RecordStream {
 };
 
 // Enough for any hot record, and for any sample.
-inline constexpr size_t kMostHotBytes = 96;
+inline constexpr size_t kMostHotBytes = 128;
 
 } // namespace reap::preload

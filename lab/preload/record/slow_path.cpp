@@ -31,6 +31,14 @@ void count_free(ThreadState &thread, reap_call call) noexcept {
     });
 }
 
+// Adding up the table takes about a microsecond, and only samples do it.
+uint64_t allocations(const reap_counts &counts) noexcept {
+    uint64_t sum = 0;
+    for (const uint64_t count : counts.by_size) sum += count;
+    for (const uint64_t count : counts.large_objects) sum += count;
+    return sum;
+}
+
 void draw_next_sample(ThreadState &thread, uint64_t now) noexcept {
     thread.period.sampled(image.to_ns(now - thread.last_sample), image.period_floor());
     thread.last_sample = now;
@@ -139,6 +147,8 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
     end = format::put_varint(end, period);
     end = format::put_varint(end, after - before);
     end = format::put_varint(end, clock);
+    end = format::put_varint(end, thread.counts == nullptr ? 0 : allocations(*thread.counts));
+    end = format::put_varint(end, thread.counts == nullptr ? 0 : thread.counts->frees);
     *length = static_cast<uint8_t>(end - length - 1);
     thread.events.commit(end);
 }

@@ -58,17 +58,22 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
 def _totals(objects: int, size: int, use: native.InUse) -> Totals:
     # Totals are counted: a rare sample that stands for too much cannot lift a peak above them.
     largest = estimates.at_most(estimates.from_variance(use["max_bytes"], use["max_bytes_variance"]), size)
-    most = estimates.at_most(
-        estimates.from_variance(use["max_objects"], use["max_objects_variance"]), objects
-    )
     return Totals(
         total_objects=objects,
-        max_objects=most,
+        max_objects=_most_objects(objects, use),
         average_size=size / objects if objects else 0.0,
         total_bytes=size,
         max_bytes=largest,
         total_over_max=size / largest.value if largest.value else 0.0,
     )
+
+
+def _most_objects(objects: int, use: native.InUse) -> Estimate:
+    seen = use["counted_objects"]
+    if seen > 0:  # triage: what the counters said at a sample, and what they cannot have exceeded between two
+        return Estimate(value=seen, low=seen, high=max(seen, min(use["counted_bound"], float(objects))))
+    most = estimates.from_variance(use["max_objects"], use["max_objects_variance"])
+    return estimates.at_most(most, objects)
 
 
 def _process(image: native.Image) -> Process:
