@@ -193,22 +193,31 @@ class Recording {
         return out;
     }
 
-    // (image, stack, objects, bytes, temporary, live at peak) for the `most` stacks with the most bytes.
+    // (image, stack, objects, bytes, temporary, live at peak) for the `most` stacks with the most objects and
+    // as many of the others with the most bytes; by bytes.
     nb::list stacks(size_t most) const {
         struct Row {
             uint32_t image;
             uint32_t stack;
             const SiteTotals *totals;
         };
+        const auto by_bytes = [](const Row &a, const Row &b) { return a.totals->bytes > b.totals->bytes; };
         std::vector<Row> rows;
         for (const ImageTotals &image : summary_.images) {
             for (uint32_t stack = 0; stack < image.sites.size(); ++stack) {
                 if (image.sites[stack].objects > 0) rows.push_back({image.image, stack, &image.sites[stack]});
             }
         }
-        std::stable_sort(rows.begin(), rows.end(),
-                         [](const Row &a, const Row &b) { return a.totals->bytes > b.totals->bytes; });
-        if (rows.size() > most) rows.resize(most);
+        // Those with the most objects are kept, too: many small blocks are as telling as few large ones.
+        if (rows.size() > most) {
+            const auto by_objects = [](const Row &a, const Row &b) {
+                return a.totals->objects > b.totals->objects;
+            };
+            std::nth_element(rows.begin(), rows.begin() + static_cast<long>(most), rows.end(), by_objects);
+            std::stable_sort(rows.begin() + static_cast<long>(most), rows.end(), by_bytes);
+            rows.resize(std::min(rows.size(), 2 * most));
+        }
+        std::stable_sort(rows.begin(), rows.end(), by_bytes);
         nb::list out;
         for (const Row &row : rows) {
             out.append(nb::make_tuple(row.image, row.stack, row.totals->objects, row.totals->bytes,

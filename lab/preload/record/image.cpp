@@ -39,10 +39,10 @@ uint64_t read_process_start() noexcept {
 } // namespace
 
 Owner Image::owner(const ThreadState &thread) const noexcept {
-    return {pid_, thread.tid, process_start_, number_, thread.number};
+    return {pid_, thread.tid, process_start_, number_, thread.number, thread.began};
 }
 
-Owner Image::process() const noexcept { return {pid_, 0, process_start_, number_, 0}; }
+Owner Image::process() const noexcept { return {pid_, 0, process_start_, number_, 0, began_}; }
 
 void Image::start(uint32_t flags) noexcept {
     pthread_key_create(&thread_end_key, thread_ended);
@@ -69,6 +69,7 @@ void Image::start(uint32_t flags) noexcept {
 }
 
 void Image::define_self(uint32_t flags) noexcept {
+    began_ = now();
     number_ = trace_.next_image();
     pid_ = static_cast<uint32_t>(getpid());
     process_start_ = read_process_start();
@@ -112,6 +113,7 @@ void Image::enter(ThreadState &thread) noexcept {
     // Any value but null makes the key's destructor run when the thread ends.
     if (begins) pthread_setspecific(thread_end_key, &thread);
     thread.tid = thread_id();
+    thread.began = now();
     if (state_ != State::Running || !give_place(thread)) {
         if (!begins) return; // it has ended already: not worth counters that nobody reads
         thread.counts = static_cast<reap_counts *>(map_private(sizeof(reap_counts)));
@@ -147,7 +149,7 @@ bool Image::give_place(ThreadState &thread) noexcept {
     } else {
         thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
         thread.drawn = 0;
-        thread.counts_block = trace_.add_block(REAP_BLOCK_COUNTS, owner(thread), 0);
+        thread.counts_block = trace_.add_block(REAP_BLOCK_COUNTS, owner(thread), 0, thread.began);
         if (thread.counts_block == nullptr) return false;
         TraceFile::commit(thread.counts_block, sizeof(reap_counts));
     }

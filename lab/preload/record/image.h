@@ -72,6 +72,7 @@ class Image {
     uint32_t parent_ = 0; // parent image + 1
     uint32_t pid_ = 0;
     uint64_t process_start_ = 0;
+    uint64_t began_ = 0; // ticks
     uint32_t threads_ = 0;
 
     FutexLock start_lock_;

@@ -30,6 +30,7 @@ struct ThreadState {
     bool called_back = false;     // it has called malloc or free by name
     uint32_t number = 0;
     uint32_t tid = 0;
+    uint64_t began = 0; // ticks
     reap_block_header *counts_block = nullptr;
     int64_t drawn = 0;        // all gaps drawn so far: drawn - budget is the bytes this thread has allocated
     uint64_t last_sample = 0; // ticks

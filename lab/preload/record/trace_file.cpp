@@ -44,8 +44,8 @@ void TraceFile::stopped(reap_stop reason, int error) noexcept {
     __atomic_fetch_add(&header_->stop_count, 1, __ATOMIC_RELAXED);
 }
 
-reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner,
-                                        uint32_t sequence) noexcept {
+reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner, uint32_t sequence,
+                                        uint64_t base) noexcept {
     const int descriptor = open_shared(path_);
     if (descriptor < 0) {
         stopped(REAP_STOP_OPEN, -descriptor);
@@ -79,7 +79,7 @@ reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner
     block->image = owner.image;
     block->thread = owner.thread;
     block->sequence = sequence;
-    block->base_ticks = stamp(clock());
+    block->base_ticks = base;
     // Last, so that a reader never takes a half-written head for a block.
     __atomic_store_n(&block->magic, REAP_BLOCK_MAGIC, __ATOMIC_RELEASE);
     return block;
