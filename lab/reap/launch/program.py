@@ -90,7 +90,8 @@ def _find(name: str, base: Path, search: str) -> Path:
     refused: Path | None = None
     for folder in search.split(os.pathsep):
         path = base / (folder or ".") / name
-        if os.path.isfile(path):  # False, unlike Path.is_file, in a folder that we may not enter
+        # False, where Path.is_file throws: in a folder that we may not enter.
+        if os.path.isfile(path):  # noqa: PTH113
             if os.access(path, os.X_OK):
                 return path.absolute()
             refused = refused or path
