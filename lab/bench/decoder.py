@@ -2,8 +2,8 @@
 
     .venv/bin/python lab/bench/decoder.py [EVENTS]
 
-Records a program that keeps a number of blocks in use and replaces them at random, in full depth, and reads the
-recording in a process of its own. The bar is 20 M events a second.
+Records a program that keeps a number of blocks in use and replaces them at random, in full depth, and
+reads the recording in a process of its own. The bar is 20 M events a second.
 """
 
 import subprocess

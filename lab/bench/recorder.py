@@ -2,8 +2,8 @@
 
     .venv/bin/python lab/bench/recorder.py [ROUNDS]
 
-On the demo's programs, whose bar is 1.05, and on a loop that does nothing but malloc and free, whose bar is 1.3;
-there also in full depth, which has none yet.
+On the demo's programs, whose bar is 1.05, and on a loop that does nothing but malloc and free, whose bar is
+1.3; there also in full depth, which has none yet.
 """
 
 import subprocess

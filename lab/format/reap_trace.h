@@ -78,12 +78,13 @@ struct reap_block_header {
     uint16_t kind;  /* enum reap_block_kind */
     uint16_t flags; /* enum reap_block_flags */
     uint32_t pid;
-    uint32_t tid;           /* 0: of the whole process */
+    uint32_t tid;           /* 0: of the whole process; else the thread that began the block */
     uint64_t process_start; /* field 22 of /proc/PID/stat: tells two uses of a pid apart */
     uint32_t image;         /* number of the process image, from next_image */
     uint32_t sequence;      /* 0, 1, 2, ... within (image, thread, kind) */
     uint64_t base_ticks;    /* stamps in the block are differences, starting here */
-    uint32_t thread;        /* number of the thread within its image (tids are used again, this is not) */
+    uint32_t thread;        /* number of the thread within its image; one that begins after another has ended
+                               may go on under its number, so that short-lived threads do not fill the file */
     uint32_t committed;     /* (release store) bytes of payload that are whole */
     uint64_t checksum;      /* XXH3-64 of the payload up to `committed`, seeded with `image`; if sealed */
     uint64_t reserved;
@@ -120,10 +121,12 @@ struct reap_counts {
     uint64_t large_objects[REAP_LARGE_BINS];
     uint64_t large_bytes[REAP_LARGE_BINS];
     uint64_t
-        calls[REAP_CALLS]; /* by enum reap_call; malloc itself is the rest: allocations less the others */
-    uint64_t frees;        /* blocks given back, by free, delete or realloc */
-    uint64_t failures;     /* allocations that returned null */
-    uint64_t skipped;      /* calls that could not be sampled: made inside the recorder's own work */
+        calls[REAP_CALLS];   /* by enum reap_call; malloc itself is the rest: allocations less the others */
+    uint64_t frees;          /* blocks given back, by free, delete or realloc */
+    uint64_t failures;       /* allocations that returned null */
+    uint64_t skipped;        /* calls that could not be sampled: made inside the recorder's own work */
+    uint64_t fresh_reallocs; /* of the calls of realloc and reallocarray: those that gave no block back */
+    uint64_t final_reallocs; /* and those that gave one back and were asked for none */
 };
 
 /* A record: one tag byte, then fields. Varints are LEB128, at most 10 bytes.
@@ -152,7 +155,8 @@ enum reap_tag {
     REAP_TAG_MODULE = 0x20,     /* module id, start, end, load bias, string path */
     REAP_TAG_FRAME = 0x30,      /* frame id, address, parent frame id (0: outermost) */
     REAP_TAG_SAMPLE = 0x40,     /* stamp, call, size, address, stack, period, duration in ticks, thread bytes:
-                                 one allocation drawn with probability 1 - exp(-(size + 16) / period) */
+                                 one allocation drawn with probability 1 - exp(-(size + 16) / period); then how
+                              many     blocks were allocated and freed so far under this thread's number */
     REAP_TAG_SAMPLE_END = 0x50, /* stamp, address, duration in ticks, thread number and thread bytes of the
                                  freeing thread: a sampled allocation was freed */
     REAP_TAG_MARK = 0x60,       /* reserved for marks: stamp, kind, id, string */

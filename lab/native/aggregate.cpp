@@ -12,34 +12,55 @@
 namespace reap::native {
 namespace {
 
+// A thread's number beyond this is damage and not a program with that many.
+constexpr uint32_t kMostThreads = 1 << 20;
+
 class Aggregator {
   public:
     Aggregator(BlockFile &file, const Definitions &definitions);
     Summary run();
 
   private:
+    struct Counters {
+        uint64_t allocations = 0;
+        uint64_t frees = 0;
+    };
     struct ImageState {
+        ImageTotals totals;
         LiveTable live;
         uint32_t streams = 0;              // still to be read
         std::vector<uint32_t> allocations; // by thread: how many so far
+        std::vector<Counters> counters;    // by thread, at its latest sample
+        double counted = 0;                // what these say is in use
+    };
+
+    // Which thread did something, and what its clock showed: allocations in full depth, bytes in triage.
+    struct Actor {
+        uint32_t thread;
+        uint32_t clock;
     };
 
     void read_counts();
     void handle(EventStream &stream, const Event &event);
-    void allocated(size_t image, const Event &event, uint32_t thread, uint32_t clock, float weight);
-    double freed(size_t image, const Event &event, uint32_t thread, uint32_t clock, bool counted);
-    void take_out(size_t image, const Live &live);
-    void image_ended(size_t image);
-    SiteTotals &site(size_t image, uint32_t stack);
+    void allocated(ImageState &image, const Event &event, Actor actor, float weight);
+    // The weight of the block that was freed; 0 if it is not known.
+    template <bool kWeighted>
+    double freed(ImageState &image, const Event &event, Actor actor);
+    void counted(ImageState &image, const Event &event);
+    void take_out(ImageState &image, const Live &live, float weight);
+    void image_ended(ImageState &image);
+    SiteTotals &site(ImageState &image, uint32_t stack);
+    [[gnu::noinline, gnu::cold]] uint32_t make_room(ImageTotals &totals, uint32_t stack) const;
     void latency(const Event &event, uint8_t call, double weight);
     size_t place_of(uint32_t image);
 
     BlockFile &file_;
     const Definitions &definitions_;
     Summary out_;
-    std::vector<ImageState> states_;
+    std::vector<ImageState> states_; // complete before the events are read
     std::unordered_map<uint32_t, size_t> places_;
     uint64_t peak_epoch_ = 0;
+    double counted_ = 0; // blocks in use in the whole tree, from the counters of samples
     double ns_per_tick_ = 1;
 };
 
@@ -61,24 +82,23 @@ Aggregator::Aggregator(BlockFile &file, const Definitions &definitions)
 }
 
 size_t Aggregator::place_of(uint32_t image) {
-    const auto [place, fresh] = places_.emplace(image, out_.images.size());
-    if (fresh) {
-        out_.images.emplace_back().image = image;
-        states_.emplace_back();
-    }
+    const auto [place, fresh] = places_.emplace(image, states_.size());
+    if (fresh) states_.emplace_back().totals.image = image;
     return place->second;
 }
 
-SiteTotals &Aggregator::site(size_t image, uint32_t stack) {
-    std::vector<SiteTotals> &sites = out_.images[image].sites;
-    if (stack >= sites.size()) {
-        // A number that no frame has is damage; it must not make us allocate gigabytes.
-        const uint32_t limit = definitions_.frame_limit(out_.images[image].image);
-        if (stack >= limit) stack = 0;
-        if (stack >= sites.size())
-            sites.resize(std::min<size_t>(limit, std::max<size_t>(stack + 1, sites.size() * 2)));
-    }
-    SiteTotals &site = sites[stack];
+// A number that no frame has is damage; it must not make us allocate gigabytes.
+uint32_t Aggregator::make_room(ImageTotals &totals, uint32_t stack) const {
+    const uint32_t limit = definitions_.frame_limit(totals.image);
+    if (stack >= limit) stack = 0;
+    const size_t wanted = std::max<size_t>(stack + size_t{1}, totals.sites.size() * 2);
+    if (stack >= totals.sites.size()) totals.sites.resize(std::min<size_t>(limit, wanted));
+    return stack;
+}
+
+inline SiteTotals &Aggregator::site(ImageState &image, uint32_t stack) {
+    if (stack >= image.totals.sites.size()) stack = make_room(image.totals, stack);
+    SiteTotals &site = image.totals.sites[stack];
     if (site.epoch < peak_epoch_) { // untouched since the last peak: what it had then is what it has now
         site.at_peak = site.live_bytes;
         site.epoch = peak_epoch_;
@@ -86,8 +106,8 @@ SiteTotals &Aggregator::site(size_t image, uint32_t stack) {
     return site;
 }
 
-void Aggregator::allocated(size_t image, const Event &event, uint32_t thread, uint32_t clock, float weight) {
-    ImageTotals &totals = out_.images[image];
+[[gnu::always_inline]] inline void Aggregator::allocated(ImageState &image, const Event &event, Actor actor,
+                                                         float weight) {
     const auto size = static_cast<double>(event.size);
     SiteTotals &from = site(image, event.stack);
     from.objects += weight;
@@ -96,50 +116,47 @@ void Aggregator::allocated(size_t image, const Event &event, uint32_t thread, ui
     out_.weight += weight;
     out_.weight_squares += weight * weight;
 
-    LiveTable &table = states_[image].live;
     if (event.address >= LiveTable::kLowest) {
-        const LiveTable::Added place = table.add(event.address);
+        const LiveTable::Added place = image.live.add(event.address);
         // Handed out again without a free that we saw (it was made where we could not look): that ended it.
-        if (!place.fresh) take_out(image, place.block);
-        place.block = {event.size, event.ticks, clock, event.stack, thread, weight};
+        if (!place.fresh) take_out(image, place.block, place.block.weight);
+        place.block = {event.size, event.ticks, actor.clock, event.stack, actor.thread, weight};
     }
-    totals.use.add(weight, size);
+    image.totals.use.add(weight, size);
     if (out_.tree.add(weight, size)) ++peak_epoch_;
-    out_.live.level(event.ticks, out_.tree.bytes);
-    out_.live.count(event.ticks, weight);
+    out_.live.level(event.ticks, out_.tree.bytes).sum += weight;
 }
 
-void Aggregator::take_out(size_t image, const Live &live) {
+inline void Aggregator::take_out(ImageState &image, const Live &live, float weight) {
     const auto size = static_cast<double>(live.size);
-    site(image, live.stack).live_bytes -= live.weight * size;
-    out_.images[image].use.remove(live.weight, size);
-    out_.tree.remove(live.weight, size);
+    site(image, live.stack).live_bytes -= weight * size;
+    image.totals.use.remove(weight, size);
+    out_.tree.remove(weight, size);
 }
 
-// The weight of the block that was freed; 0 if it is not known.
-double Aggregator::freed(size_t image, const Event &event, uint32_t thread, uint32_t clock, bool counted) {
-    LiveTable &table = states_[image].live;
-    const Live *found = table.find(event.address);
+template <bool kWeighted>
+[[gnu::always_inline]] inline double Aggregator::freed(ImageState &image, const Event &event, Actor actor) {
+    const Live *found = image.live.find(event.address);
     if (found == nullptr) {
-        if (counted && event.address != 0) ++out_.unmatched_frees;
+        if (!kWeighted && event.address != 0) ++out_.unmatched_frees;
         return 0;
     }
-    const Live live = *found;
-    table.remove(found);
-    take_out(image, live);
-    if (live.thread == thread && live.clock == clock) {
-        site(image, live.stack).temporary += live.weight;
-        out_.temporary += live.weight;
+    const float weight = kWeighted ? found->weight : 1;
+    take_out(image, *found, weight);
+    if (found->thread == actor.thread && found->clock == actor.clock) {
+        site(image, found->stack).temporary += weight;
+        out_.temporary += weight;
     }
     out_.live.level(event.ticks, out_.tree.bytes);
 
-    const uint64_t ticks = event.ticks > live.birth ? event.ticks - live.birth : 0;
-    const auto ns = static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick_);
-    const size_t bin =
-        std::min<size_t>(ns > 0 ? static_cast<size_t>(std::bit_width(ns)) - 1 : 0, kLifetimeBins - 1);
-    out_.lifetime_objects[bin] += live.weight;
-    out_.lifetime_bytes[bin] += live.weight * static_cast<double>(live.size);
-    return live.weight;
+    const uint64_t ticks = event.ticks > found->birth ? event.ticks - found->birth : 0;
+    const auto ns = static_cast<int64_t>(static_cast<double>(ticks) * ns_per_tick_);
+    const auto octave = static_cast<size_t>(std::bit_width(static_cast<uint64_t>(ns) | 1)) - 1;
+    const size_t bin = std::min<size_t>(octave, kLifetimeBins - 1);
+    out_.lifetime_objects[bin] += weight;
+    out_.lifetime_bytes[bin] += weight * static_cast<double>(found->size);
+    image.live.remove(found);
+    return weight;
 }
 
 void Aggregator::latency(const Event &event, uint8_t call, double weight) {
@@ -147,20 +164,17 @@ void Aggregator::latency(const Event &event, uint8_t call, double weight) {
                              weight);
 }
 
-void Aggregator::handle(EventStream &stream, const Event &event) {
-    const size_t image = stream.place;
-    ImageState &state = states_[image];
+inline void Aggregator::handle(EventStream &stream, const Event &event) {
+    ImageState &image = states_[stream.place];
     ++out_.events;
     if (event.ticks > out_.last_ticks) out_.last_ticks = event.ticks;
     switch (event.what) {
     case What::Alloc: {
         const uint32_t thread = stream.thread();
-        if (thread >= state.allocations.size()) state.allocations.resize(thread + size_t{1});
-        const uint32_t clock = ++state.allocations[thread];
-        allocated(image, event, thread, clock, 1);
-        ImageTotals &totals = out_.images[image];
-        ++totals.objects;
-        totals.bytes += event.size;
+        if (thread >= image.allocations.size()) image.allocations.resize(thread + size_t{1});
+        allocated(image, event, {thread, ++image.allocations[thread]}, 1);
+        ++image.totals.objects;
+        image.totals.bytes += event.size;
         ++out_.calls[event.call];
         if (event.size < REAP_EXACT_SIZES) {
             ++out_.by_size[event.size];
@@ -173,9 +187,9 @@ void Aggregator::handle(EventStream &stream, const Event &event) {
     }
     case What::Free: {
         const uint32_t thread = stream.thread();
-        const uint32_t clock = thread < state.allocations.size() ? state.allocations[thread] : 0;
-        freed(image, event, thread, clock, true);
-        ++out_.images[image].frees;
+        const uint32_t clock = thread < image.allocations.size() ? image.allocations[thread] : 0;
+        freed<false>(image, event, {thread, clock});
+        ++image.totals.frees;
         ++out_.frees;
         if (!event.by_realloc) ++out_.calls[event.call];
         break;
@@ -188,27 +202,47 @@ void Aggregator::handle(EventStream &stream, const Event &event) {
         ++out_.samples;
         const double drawn = static_cast<double>(event.size + 16) / static_cast<double>(event.period);
         const auto weight = static_cast<float>(1.0 / -std::expm1(-drawn));
-        allocated(image, event, event.thread, static_cast<uint32_t>(event.clock), weight);
+        allocated(image, event, {event.thread, static_cast<uint32_t>(event.clock)}, weight);
         latency(event, event.call, weight);
+        counted(image, event);
         break;
     }
     case What::SampleEnd: {
-        const double weight = freed(image, event, event.thread, static_cast<uint32_t>(event.clock), false);
+        const Actor actor{event.thread, static_cast<uint32_t>(event.clock)};
+        const double weight = freed<true>(image, event, actor);
         if (event.duration > 0 && weight > 0) latency(event, REAP_CALL_FREE, weight);
         break;
     }
     }
 }
 
+void Aggregator::counted(ImageState &image, const Event &event) {
+    if (event.thread > kMostThreads) return; // damage
+    if (event.thread >= image.counters.size()) image.counters.resize(event.thread + size_t{1});
+    Counters &known = image.counters[event.thread];
+    if (event.allocations < known.allocations || event.frees < known.frees) return;
+    const auto handed_out = static_cast<double>(event.allocations - known.allocations);
+    const auto given_back = static_cast<double>(event.frees - known.frees);
+    known = {event.allocations, event.frees};
+    const auto take = [&](Counted &most, double &sum) {
+        most.bound = std::max(most.bound, sum + handed_out);
+        sum += handed_out - given_back;
+        most.most = std::max(most.most, sum);
+    };
+    take(image.totals.counted, image.counted);
+    take(out_.counted, counted_);
+}
+
 // What a process had in use when it ended goes back to the system with it.
-void Aggregator::image_ended(size_t image) {
-    ImageState &state = states_[image];
-    state.live.each([this](uint64_t, const Live &live) {
+void Aggregator::image_ended(ImageState &image) {
+    image.live.each([this](uint64_t, const Live &live) {
         out_.immortal_objects += live.weight;
         out_.immortal_bytes += live.weight * static_cast<double>(live.size);
     });
-    out_.tree.remove(out_.images[image].use);
-    state.live.clear();
+    out_.tree.remove(image.totals.use);
+    counted_ -= image.counted;
+    for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) site(image, stack).live_bytes = 0;
+    image.live.clear();
 }
 
 void Aggregator::read_counts() {
@@ -224,7 +258,7 @@ void Aggregator::read_counts() {
         out_.skipped += counts.skipped;
         out_.calls[REAP_CALL_USABLE_SIZE] += counts.calls[REAP_CALL_USABLE_SIZE];
         if (out_.depth != REAP_DEPTH_TRIAGE) continue; // in full depth the events say the rest
-        ImageTotals &totals = out_.images[place_of(block.head.image)];
+        ImageTotals &totals = states_[place_of(block.head.image)].totals;
         uint64_t named = 0;
         for (uint32_t call = 0; call < REAP_CALLS; ++call) {
             if (call == REAP_CALL_USABLE_SIZE) continue;
@@ -245,8 +279,10 @@ void Aggregator::read_counts() {
         }
         totals.objects += objects;
         totals.frees += counts.frees;
-        const uint64_t reallocs = counts.calls[REAP_CALL_REALLOC] + counts.calls[REAP_CALL_REALLOCARRAY];
-        const uint64_t attempts = objects + counts.failures;
+        const uint64_t all_reallocs = counts.calls[REAP_CALL_REALLOC] + counts.calls[REAP_CALL_REALLOCARRAY];
+        const uint64_t reallocs =
+            all_reallocs > counts.fresh_reallocs ? all_reallocs - counts.fresh_reallocs : 0;
+        const uint64_t attempts = objects + counts.failures + counts.final_reallocs;
         out_.calls[REAP_CALL_MALLOC] += attempts > named ? attempts - named : 0;
         const uint64_t other_frees = counts.calls[REAP_CALL_DELETE];
         out_.frees += counts.frees;
@@ -271,12 +307,13 @@ Summary Aggregator::run() {
         },
         [this](EventStream &stream, const Event &event) { handle(stream, event); },
         [this](EventStream &stream) {
-            if (--states_[stream.place].streams == 0) image_ended(stream.place);
+            ImageState &image = states_[stream.place];
+            if (--image.streams == 0) image_ended(image);
         });
-    for (ImageTotals &image : out_.images) {
-        for (SiteTotals &site : image.sites) {
-            if (site.epoch < peak_epoch_) site.at_peak = site.live_bytes;
-        }
+    for (ImageState &image : states_) {
+        // A process without events has no site; of the others each was looked at when they ended.
+        for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) site(image, stack);
+        out_.images.push_back(std::move(image.totals));
     }
     return std::move(out_);
 }

@@ -25,12 +25,19 @@ struct SiteTotals {
     uint64_t epoch = 0; // the peak that `at_peak` belongs to
 };
 
+// How many blocks were in use, from the counters that samples carry: exact at those moments.
+struct Counted {
+    double most = 0;  // at any sample
+    double bound = 0; // at any time: what was in use at a sample and all that was handed out until the next
+};
+
 struct ImageTotals {
     uint32_t image = 0;
     uint64_t objects = 0;
     uint64_t bytes = 0;
     uint64_t frees = 0;
     InUse use;
+    Counted counted;
     std::vector<SiteTotals> sites; // by frame id
 };
 
@@ -46,6 +53,7 @@ struct Summary {
 
     std::vector<ImageTotals> images;
     InUse tree;
+    Counted counted;
     std::vector<uint64_t> by_size = std::vector<uint64_t>(REAP_EXACT_SIZES);
     std::vector<uint64_t> large_objects = std::vector<uint64_t>(REAP_LARGE_BINS);
     std::vector<uint64_t> large_bytes = std::vector<uint64_t>(REAP_LARGE_BINS);

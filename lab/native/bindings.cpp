@@ -24,10 +24,12 @@ nb::object text(const std::string &raw) {
     return nb::steal(PyUnicode_DecodeUTF8(raw.data(), static_cast<Py_ssize_t>(raw.size()), "replace"));
 }
 
-nb::dict in_use(const InUse &use) {
+nb::dict in_use(const InUse &use, const Counted &counted) {
     nb::dict out;
     out["max_objects"] = use.max_objects;
     out["max_objects_variance"] = use.max_objects_variance;
+    out["counted_objects"] = counted.most;
+    out["counted_bound"] = counted.bound;
     out["max_bytes"] = use.max_bytes;
     out["max_bytes_variance"] = use.max_bytes_variance;
     return out;
@@ -73,7 +75,7 @@ class Recording {
     nb::list images() const {
         nb::list out;
         for (const ImageTotals &totals : summary_.images) {
-            nb::dict image = in_use(totals.use);
+            nb::dict image = in_use(totals.use, totals.counted);
             image["image"] = totals.image;
             image["objects"] = totals.objects;
             image["bytes"] = totals.bytes;
@@ -97,7 +99,7 @@ class Recording {
     }
 
     nb::dict totals() const {
-        nb::dict out = in_use(summary_.tree);
+        nb::dict out = in_use(summary_.tree, summary_.counted);
         out["frees"] = summary_.frees;
         out["failures"] = summary_.failures;
         out["skipped"] = summary_.skipped;
@@ -191,22 +193,31 @@ class Recording {
         return out;
     }
 
-    // (image, stack, objects, bytes, temporary, live at peak) for the `most` stacks with the most bytes.
+    // (image, stack, objects, bytes, temporary, live at peak) for the `most` stacks with the most objects and
+    // as many of the others with the most bytes; by bytes.
     nb::list stacks(size_t most) const {
         struct Row {
             uint32_t image;
             uint32_t stack;
             const SiteTotals *totals;
         };
+        const auto by_bytes = [](const Row &a, const Row &b) { return a.totals->bytes > b.totals->bytes; };
         std::vector<Row> rows;
         for (const ImageTotals &image : summary_.images) {
             for (uint32_t stack = 0; stack < image.sites.size(); ++stack) {
                 if (image.sites[stack].objects > 0) rows.push_back({image.image, stack, &image.sites[stack]});
             }
         }
-        std::stable_sort(rows.begin(), rows.end(),
-                         [](const Row &a, const Row &b) { return a.totals->bytes > b.totals->bytes; });
-        if (rows.size() > most) rows.resize(most);
+        // Those with the most objects are kept, too: many small blocks are as telling as few large ones.
+        if (rows.size() > most) {
+            const auto by_objects = [](const Row &a, const Row &b) {
+                return a.totals->objects > b.totals->objects;
+            };
+            std::nth_element(rows.begin(), rows.begin() + static_cast<long>(most), rows.end(), by_objects);
+            std::stable_sort(rows.begin() + static_cast<long>(most), rows.end(), by_bytes);
+            rows.resize(std::min(rows.size(), 2 * most));
+        }
+        std::stable_sort(rows.begin(), rows.end(), by_bytes);
         nb::list out;
         for (const Row &row : rows) {
             out.append(nb::make_tuple(row.image, row.stack, row.totals->objects, row.totals->bytes,
@@ -282,11 +293,12 @@ NB_MODULE(native, m) {
 
     m.def(
         "create_trace",
-        [](const std::string &path, uint32_t depth, uint32_t clock, uint32_t sampler, uint32_t period_us) {
-            create_trace(path, {depth, clock, sampler, period_us});
-        },
-        "path"_a, "depth"_a, "clock"_a, "sampler"_a, "sampler_period_us"_a,
-        "Make an empty trace, private to the user. Raises OSError; the file must not exist.");
+        [](const std::string &path, uint32_t depth, uint32_t clock, uint32_t sampler, uint32_t period_us,
+           uint64_t period_bytes) { create_trace(path, {depth, clock, sampler, period_us, period_bytes}); },
+        "path"_a, "depth"_a, "clock"_a, "sampler"_a, "sampler_period_us"_a, "period_bytes"_a = 0,
+        "Make an empty trace, private to the user; period_bytes fixes the mean gap between sampled "
+        "allocations. "
+        "Raises OSError; the file must not exist.");
     m.def("finish_trace", &finish_trace, "path"_a,
           "Seal the blocks of ended processes; returns how many blocks of running ones stay open.");
 

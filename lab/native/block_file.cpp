@@ -17,7 +17,8 @@ Descriptor::~Descriptor() {
 }
 
 BlockFile::BlockFile(const std::string &path)
-    : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : path_(path),
+      file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) { // a pipe would make us wait
     if (file_.get() < 0) throw std::system_error(errno, std::generic_category(), path);
     struct stat status{};
     if (::fstat(file_.get(), &status) != 0) throw std::system_error(errno, std::generic_category(), path);

@@ -22,10 +22,12 @@ struct Event {
     uint64_t address = 0;
     uint64_t size = 0;
     // Samples alone:
-    uint64_t period = 0;   // mean gap in bytes that the sample was drawn with
-    uint64_t duration = 0; // ticks that the call took
-    uint64_t clock = 0;    // bytes that the thread named in `thread` had allocated by then
-    uint32_t thread = 0;   // of a SampleEnd: the freeing thread
+    uint64_t period = 0;      // mean gap in bytes that the sample was drawn with
+    uint64_t duration = 0;    // ticks that the call took
+    uint64_t clock = 0;       // bytes that the thread named in `thread` had allocated by then
+    uint64_t allocations = 0; // of a Sample: blocks handed out so far under the thread's number
+    uint64_t frees = 0;       // and given back
+    uint32_t thread = 0;      // of a SampleEnd: the freeing thread
 };
 
 } // namespace reap::native

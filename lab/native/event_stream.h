@@ -28,11 +28,11 @@ class EventStream {
     [[nodiscard]] uint64_t starts_at() const noexcept { return blocks_.front()->head.base_ticks; }
 
     // The events that have been decoded and not taken yet, in order; empty before `refill` and at the end.
-    [[nodiscard]] bool empty() const noexcept { return first_ == batch_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return first_ == last_; }
     [[nodiscard]] const Event &front() const noexcept { return batch_[first_]; }
     void pop() noexcept { ++first_; }
     [[nodiscard]] std::span<const Event> waiting() const noexcept {
-        return std::span(batch_).subspan(first_);
+        return std::span(batch_).subspan(first_, last_ - first_);
     }
 
     // Decodes some more events; false when there are none. What makes no sense ends its block and counts as
@@ -42,21 +42,18 @@ class EventStream {
   private:
     static constexpr size_t kBatch = 64;
 
-    bool next(Event &event);
     bool next_block();
-    bool hot(uint8_t tag, Event &event);
-    bool cold(uint8_t tag, Event &event);
+    void decode_batch();
 
     BlockFile &file_;
     std::vector<const BlockInfo *> blocks_;
     size_t block_ = 0;
     std::vector<unsigned char> payload_;
-    std::vector<Event> batch_;
+    std::vector<Event> batch_; // those from first_ to last_ wait
     size_t first_ = 0;
+    size_t last_ = 0;
     RecordReader in_;
     BlockState state_;
-    bool has_second_ = false; // a realloc is two events: the second waits here
-    Event second_;
 };
 
 } // namespace reap::native

@@ -29,7 +29,7 @@ class RecordReader {
         return *at_++;
     }
 
-    uint64_t varint() noexcept {
+    [[gnu::always_inline]] uint64_t varint() noexcept {
         // Eight bytes at once and no branch on the length, which nobody could predict: the lowest clear top
         // bit ends the number; then the groups of seven bits are pushed together in three steps.
         uint64_t word;
@@ -59,14 +59,14 @@ class RecordReader {
         return text;
     }
 
-    uint8_t fail() noexcept {
+    [[gnu::noinline, gnu::cold]] uint8_t fail() noexcept {
         good_ = false;
         at_ = end_;
         return 0;
     }
 
   private:
-    uint64_t long_varint() noexcept {
+    [[gnu::noinline, gnu::cold]] uint64_t long_varint() noexcept {
         uint64_t value = 0;
         for (unsigned shift = 0; shift < 64; shift += 7) {
             if (at_ == end_) return fail();

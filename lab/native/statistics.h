@@ -17,23 +17,21 @@ class Timeline {
     Timeline(uint64_t start, uint64_t first_width)
         : start_(start), width_(first_width > 0 ? first_width : 1) {}
 
-    // The level at a moment; a bin keeps the highest. Moments come in order.
-    void level(uint64_t ticks, double value) {
-        Bin &bin = at(ticks);
-        if (value > bin.high) bin.high = value;
-        bin.last = value;
-        bin.seen = true;
-    }
-
-    // Something was counted at a moment.
-    void count(uint64_t ticks, double weight) { at(ticks).sum += weight; }
-
     struct Bin {
         double high = 0; // highest level in the bin
         double last = 0; // level at its end
         double sum = 0;  // of the counts
         bool seen = false;
     };
+
+    // The level at a moment; a bin keeps the highest. Moments come in order. Returns the bin, for its sum.
+    Bin &level(uint64_t ticks, double value) {
+        Bin &bin = at(ticks);
+        if (value > bin.high) bin.high = value;
+        bin.last = value;
+        bin.seen = true;
+        return bin;
+    }
 
     [[nodiscard]] uint64_t start() const noexcept { return start_; }
     [[nodiscard]] uint64_t width() const noexcept { return width_; }

@@ -1,6 +1,8 @@
 #include "trace_writer.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <ctime>
 #include <fcntl.h>
 #include <fstream>
@@ -40,6 +42,11 @@ uint64_t ticks_per_second(uint32_t clock) {
     throw std::system_error(errno, std::generic_category(), path);
 }
 
+void write_at(int file, const void *bytes, size_t length, uint64_t offset, const std::string &path) {
+    const ssize_t wrote = ::pwrite(file, bytes, length, static_cast<off_t>(offset));
+    if (wrote != static_cast<ssize_t>(length)) fail(path);
+}
+
 // Whether the process that wrote a block is still there. A pid that was used again has another start time.
 bool alive(uint32_t pid, uint64_t start) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
@@ -53,6 +60,31 @@ bool alive(uint32_t pid, uint64_t start) {
         if (number == 3) state = field;
     }
     return state != "Z" && state != "X" && std::to_string(start) == field;
+}
+
+// Gives the disk back what a block did not use: a process that lived for a moment used a page of each of its
+// blocks. Holes read as zeros; a file system without them keeps what it has.
+void punch_zeros(int file, const BlockInfo &info, const std::vector<unsigned char> &payload) {
+    constexpr uint64_t kPage = 4096;
+    constexpr uint64_t kPages = REAP_BLOCK_BYTES / kPage;
+    const auto used = [&](uint64_t page) {
+        const uint64_t begin = page * kPage - REAP_BLOCK_HEADER_BYTES;
+        const uint64_t end = std::min<uint64_t>(begin + kPage, payload.size());
+        for (uint64_t at = begin; at < end; ++at) {
+            if (payload[at] != 0) return true;
+        }
+        return false;
+    };
+    uint64_t hole = 1; // the first page holds the head
+    for (uint64_t page = 1; page <= kPages; ++page) {
+        if (page < kPages && !used(page)) continue;
+        if (page > hole) {
+            (void)::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                              static_cast<off_t>(info.index * REAP_BLOCK_BYTES + hole * kPage),
+                              static_cast<off_t>((page - hole) * kPage));
+        }
+        hole = page + 1;
+    }
 }
 
 } // namespace
@@ -108,14 +140,15 @@ uint64_t finish_trace(const std::string &path) {
         head.reserved = 0;
         if (!blocks.payload(info, block)) continue;
         head.checksum = checksum(block.data(), block.size(), head.image);
-        const auto offset = static_cast<off_t>(info.index * REAP_BLOCK_BYTES);
-        if (::pwrite(file.get(), &head, sizeof head, offset) != static_cast<ssize_t>(sizeof head)) fail(path);
+        write_at(file.get(), &head, sizeof head, info.index * REAP_BLOCK_BYTES, path);
+        punch_zeros(file.get(), info, block);
     }
-    reap_file_header header = blocks.header();
-    header.end_ticks = ticks_now(header.clock);
-    header.end_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-    header.finished = open == 0 ? 1 : 0;
-    if (::pwrite(file.get(), &header, sizeof header, 0) != static_cast<ssize_t>(sizeof header)) fail(path);
+    // These fields and no others: processes that still run go on taking blocks through the same header.
+    const uint64_t end[] = {ticks_now(blocks.header().clock), clock_ns(CLOCK_MONOTONIC)};
+    static_assert(offsetof(reap_file_header, end_monotonic_ns) == offsetof(reap_file_header, end_ticks) + 8);
+    write_at(file.get(), end, sizeof end, offsetof(reap_file_header, end_ticks), path);
+    const uint32_t finished = open == 0 ? 1 : 0;
+    write_at(file.get(), &finished, sizeof finished, offsetof(reap_file_header, finished), path);
     return open;
 }
 

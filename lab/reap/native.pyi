@@ -39,6 +39,8 @@ class Damage(TypedDict):
 class InUse(TypedDict):
     max_objects: float
     max_objects_variance: float
+    counted_objects: float
+    counted_bound: float
     max_bytes: float
     max_bytes_variance: float
 
@@ -92,5 +94,7 @@ class Recording:
     def stacks(self, most: int) -> list[tuple[int, int, float, float, float, float]]: ...
     def frames(self, image: int, stack: int) -> list[tuple[str, int, str, str, int, bool]]: ...
 
-def create_trace(path: str, depth: int, clock: int, sampler: int, sampler_period_us: int) -> None: ...
+def create_trace(
+    path: str, depth: int, clock: int, sampler: int, sampler_period_us: int, period_bytes: int = 0
+) -> None: ...
 def finish_trace(path: str) -> int: ...

@@ -22,7 +22,8 @@ bool Sampler::attach(pid_t child) {
     if (!trace_.open(path_, child)) return false;
     if (trace_.header().sampler == REAP_SAMPLER_PERF) {
         sampling_ = perf_.attach(child, trace_.header().sampler_period_us);
-        trace_.set_sampler(sampling_ ? REAP_SAMPLER_PERF : REAP_SAMPLER_NONE, perf_.sees_kernel());
+        // Where the kernel refuses after all, the recorder takes over: it reads the header when it starts.
+        trace_.set_sampler(sampling_ ? REAP_SAMPLER_PERF : REAP_SAMPLER_TIMER, perf_.sees_kernel());
     }
     started_ = now_ns();
     next_ = started_;

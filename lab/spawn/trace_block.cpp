@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace reap::spawn {
@@ -95,21 +96,31 @@ void TraceBlocks::append(reap_tag tag, std::uint64_t ticks, const unsigned char 
     head->committed += static_cast<std::uint32_t>(out + stamp_length + length - begin);
 }
 
+void TraceBlocks::stop(int error) {
+    full_ = true;
+    std::uint32_t none = REAP_STOP_NONE;
+    if (__atomic_compare_exchange_n(&header_->stop_reason, &none, REAP_STOP_NO_SPACE, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED)) {
+        header_->stop_errno = static_cast<std::uint32_t>(error);
+    }
+}
+
 void TraceBlocks::flush() {
     if (index_ == 0 || full_) return;
+    // Writing past the limit would raise SIGXFSZ, and the launcher's death would cost the program's own
+    // status.
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        (index_ + 1) * REAP_BLOCK_BYTES > limit.rlim_cur) {
+        return stop(EFBIG);
+    }
     const auto offset = static_cast<off_t>(index_ * REAP_BLOCK_BYTES);
     for (std::size_t done = 0; done < sizeof block_;) {
         const ssize_t wrote =
             pwrite(fd_, block_ + done, sizeof block_ - done, offset + static_cast<off_t>(done));
         if (wrote < 0 && errno == EINTR) continue;
         if (wrote <= 0) {
-            full_ = true;
-            std::uint32_t none = REAP_STOP_NONE;
-            if (__atomic_compare_exchange_n(&header_->stop_reason, &none, REAP_STOP_NO_SPACE, false,
-                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-                header_->stop_errno = static_cast<std::uint32_t>(errno);
-            }
-            return;
+            return stop(errno);
         }
         done += static_cast<std::size_t>(wrote);
     }

@@ -60,6 +60,8 @@ class TraceBlocks {
   private:
     void append(reap_tag tag, std::uint64_t ticks, const unsigned char *body, std::size_t length);
     bool begin_block(std::uint64_t ticks);
+    /// The file takes no more: says so in its header, if it is the first to say so.
+    void stop(int error);
 
     int fd_ = -1;
     reap_file_header *header_ = nullptr;

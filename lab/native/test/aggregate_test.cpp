@@ -147,12 +147,33 @@ TEST(Aggregate, SampledLiveBytesAreUnbiased) {
                                                .number(1)
                                                .number(period)
                                                .number(30)
-                                               .number(block * 216));
+                                               .number(block * 216)
+                                               .number(block + 1)
+                                               .number(0));
         }
         trace.block(REAP_BLOCK_EVENTS, {}, events);
         sum += read(trace.write()).tree.max_bytes;
     }
     EXPECT_NEAR(sum / kRuns / kTruth, 1.0, 0.02);
+}
+
+// Samples carry the exact counters: what was in use at one is known, and between two it is bounded.
+TEST(Aggregate, BlocksInUseAreCountedAtSamples) {
+    const auto sample = [](uint64_t ticks, uint64_t at, uint64_t allocations, uint64_t frees) {
+        Payload body;
+        body.number(ticks).number(REAP_CALL_MALLOC).number(8).number(at).number(1).number(100).number(1);
+        return body.number(ticks).number(allocations).number(frees);
+    };
+    TraceBuilder trace(REAP_DEPTH_TRIAGE);
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    Payload one;
+    one.record(REAP_TAG_SAMPLE, sample(10, 0x100, 50, 0)).record(REAP_TAG_SAMPLE, sample(30, 0x200, 90, 80));
+    trace.block(REAP_BLOCK_EVENTS, {0, 0, 0}, one);
+    trace.block(REAP_BLOCK_EVENTS, {0, 1, 0}, Payload().record(REAP_TAG_SAMPLE, sample(20, 0x300, 7, 2)));
+    const Summary summary = read(trace.write());
+    EXPECT_EQ(summary.counted.most, 55);  // at 20: 50 and 5
+    EXPECT_EQ(summary.counted.bound, 95); // just before 30: 55 and the 40 that came until then
+    EXPECT_EQ(summary.images[0].counted.most, 55);
 }
 
 TEST(Damage, AnUnsealedBlockIsReadUpToWhatWasCommitted) {

@@ -36,18 +36,13 @@ uint64_t read_process_start() noexcept {
     return at != nullptr ? strtoull(at, nullptr, 10) : 0;
 }
 
-// The idle list runs through the `reserved` field of the blocks' heads.
-reap_block_header *next_idle(const reap_block_header *block) noexcept {
-    return reinterpret_cast<reap_block_header *>(block->reserved);
-}
-
 } // namespace
 
 Owner Image::owner(const ThreadState &thread) const noexcept {
-    return {pid_, thread.tid, process_start_, number_, thread.number};
+    return {pid_, thread.tid, process_start_, number_, thread.number, thread.began};
 }
 
-Owner Image::process() const noexcept { return {pid_, 0, process_start_, number_, 0}; }
+Owner Image::process() const noexcept { return {pid_, 0, process_start_, number_, 0, began_}; }
 
 void Image::start(uint32_t flags) noexcept {
     pthread_key_create(&thread_end_key, thread_ended);
@@ -65,10 +60,16 @@ void Image::start(uint32_t flags) noexcept {
     if (!calls_reach_us()) flags |= REAP_IMAGE_BYPASSED;
     pthread_atfork([] { image.before_fork(); }, [] { image.after_fork_in_parent(); },
                    [] { image.after_fork_in_child(); });
+    auto *page = static_cast<uint8_t *>(map_private(1));
+    if (page != nullptr && madvise(page, 1, MADV_WIPEONFORK) == 0) {
+        *page = 1;
+        alive_ = page;
+    }
     define_self(flags);
 }
 
 void Image::define_self(uint32_t flags) noexcept {
+    began_ = now();
     number_ = trace_.next_image();
     pid_ = static_cast<uint32_t>(getpid());
     process_start_ = read_process_start();
@@ -108,12 +109,14 @@ void Image::enter(ThreadState &thread) noexcept {
             start(0);
         }
     }
+    const bool begins = thread.phase == Phase::Fresh;
     // Any value but null makes the key's destructor run when the thread ends.
-    pthread_setspecific(thread_end_key, &thread);
-    thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
+    if (begins) pthread_setspecific(thread_end_key, &thread);
     thread.tid = thread_id();
-    if (state_ != State::Running || !give_counters(thread)) {
-        thread.counts = static_cast<reap_counts *>(map_private(sizeof(reap_counts))); // nobody reads them
+    thread.began = now();
+    if (state_ != State::Running || !give_place(thread)) {
+        if (!begins) return; // it has ended already: not worth counters that nobody reads
+        thread.counts = static_cast<reap_counts *>(map_private(sizeof(reap_counts)));
         turn_off(thread);
         return;
     }
@@ -124,22 +127,29 @@ void Image::enter(ThreadState &thread) noexcept {
         thread.budget = -1;
     } else {
         thread.period = Period(trace_.period_bytes());
-        thread.drawn = thread.random.gap(thread.period.bytes());
-        thread.budget = thread.drawn;
+        thread.budget = thread.random.gap(thread.period.bytes());
+        thread.drawn += thread.budget;
         thread.mask = WatchList::kMask;
     }
 }
 
-bool Image::give_counters(ThreadState &thread) noexcept {
+bool Image::give_place(ThreadState &thread) noexcept {
     {
         const LockGuard guard(idle_lock_);
-        if (idle_counts_ != nullptr) {
-            thread.counts_block = idle_counts_;
-            idle_counts_ = next_idle(idle_counts_);
+        if (idle_ != nullptr) {
+            thread.counts_block = idle_;
+            idle_ = Handover::of(idle_)->next;
         }
     }
-    if (thread.counts_block == nullptr) {
-        thread.counts_block = trace_.add_block(REAP_BLOCK_COUNTS, owner(thread), 0);
+    if (thread.counts_block != nullptr) {
+        const Handover &handed = *Handover::of(thread.counts_block);
+        thread.events = handed.events;
+        thread.number = handed.number;
+        thread.drawn = static_cast<int64_t>(handed.clock);
+    } else {
+        thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
+        thread.drawn = 0;
+        thread.counts_block = trace_.add_block(REAP_BLOCK_COUNTS, owner(thread), 0, thread.began);
         if (thread.counts_block == nullptr) return false;
         TraceFile::commit(thread.counts_block, sizeof(reap_counts));
     }
@@ -148,26 +158,23 @@ bool Image::give_counters(ThreadState &thread) noexcept {
 }
 
 void Image::leave(ThreadState &thread) noexcept {
-    const bool in_trace = thread.counts_block != nullptr;
-    if (!in_trace && thread.counts != nullptr) munmap(thread.counts, sizeof(reap_counts));
+    const Inside inside(thread); // a signal that comes now must not want the lock
+    reap_counts *const counts = thread.counts;
+    reap_block_header *const place = thread.counts_block;
     thread.phase = Phase::Ended;
-    thread.budget = -1;
+    thread.budget = 0;
     thread.mask = 0;
     thread.counts = nullptr;
-    thread.events.close();
-    if (!in_trace) return;
-    const LockGuard guard(idle_lock_);
-    thread.counts_block->reserved = reinterpret_cast<uint64_t>(idle_counts_);
-    idle_counts_ = thread.counts_block;
     thread.counts_block = nullptr;
-}
-
-reap_counts *Image::leftover() noexcept {
-    if (leftover_ == nullptr && state_ == State::Running) {
-        leftover_ = trace_.add_block(REAP_BLOCK_COUNTS, process(), 1);
-        if (leftover_ != nullptr) TraceFile::commit(leftover_, sizeof(reap_counts));
+    if (place == nullptr) {
+        if (counts != nullptr) munmap(counts, sizeof(reap_counts));
+        return;
     }
-    return leftover_ == nullptr ? nullptr : reinterpret_cast<reap_counts *>(TraceFile::payload(leftover_));
+    *Handover::of(place) = {thread.events, static_cast<uint64_t>(thread.drawn), thread.number, nullptr};
+    thread.events.forget();
+    const LockGuard guard(idle_lock_);
+    Handover::of(place)->next = idle_;
+    idle_ = place;
 }
 
 uint8_t *Image::begin_event(ThreadState &thread, size_t most) noexcept {
@@ -269,11 +276,9 @@ void Image::before_fork() noexcept {
     start_lock_.lock();
     definitions_lock_.lock();
     idle_lock_.lock();
-    leftover_lock.lock();
 }
 
 void Image::after_fork_in_parent() noexcept {
-    leftover_lock.unlock();
     idle_lock_.unlock();
     definitions_lock_.unlock();
     start_lock_.unlock();
@@ -282,17 +287,16 @@ void Image::after_fork_in_parent() noexcept {
 
 void Image::after_fork_in_child() noexcept {
     const ErrnoGuard keep;
-    leftover_lock.reset();
     idle_lock_.reset();
     definitions_lock_.reset();
     start_lock_.reset();
     // Every block that is mapped belongs to the parent: let go of them unsealed, it still writes there.
-    idle_counts_ = nullptr;
-    leftover_ = nullptr;
+    idle_ = nullptr;
     definitions_.forget();
     watched.forget();
     threads_ = 0;
     thread_state = ThreadState{};
+    if (alive_ != nullptr) *alive_ = 1;
     if (state_ != State::Running) return;
     parent_ = number_ + 1;
     define_self(REAP_IMAGE_FORKED);

@@ -19,7 +19,7 @@ class Image {
     // Makes `thread` ready to record; its phase says what came of it. Starts the image when it is the first.
     void enter(ThreadState &thread) noexcept;
 
-    // The thread's own destructors are over: its blocks go to others.
+    // The thread's own destructors are over: its place goes to others.
     void leave(ThreadState &thread) noexcept;
 
     [[nodiscard]] uint64_t now() const noexcept { return stamp(clock_); }
@@ -38,9 +38,9 @@ class Image {
     // The module that `address` lies in is defined, if the loader knows one. Safe in a signal handler.
     void define_module(uint64_t address) noexcept;
 
-    // Counters for threads that have none of their own any more. Callers hold `leftover_lock`.
-    reap_counts *leftover() noexcept;
-    FutexLock leftover_lock;
+    // Whether this is a child that was made past the handlers of fork (_Fork, a system call of its own) and
+    // still believes to be its parent.
+    [[nodiscard]] bool is_copy() const noexcept { return alive_ != nullptr && *alive_ == 0; }
 
     WatchList watched;
 
@@ -57,7 +57,7 @@ class Image {
     static void turn_off(ThreadState &thread) noexcept;
     void define_self(uint32_t flags) noexcept;
     void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
-    bool give_counters(ThreadState &thread) noexcept;
+    bool give_place(ThreadState &thread) noexcept;
     [[nodiscard]] Owner owner(const ThreadState &thread) const noexcept;
     [[nodiscard]] Owner process() const noexcept;
 
@@ -72,6 +72,7 @@ class Image {
     uint32_t parent_ = 0; // parent image + 1
     uint32_t pid_ = 0;
     uint64_t process_start_ = 0;
+    uint64_t began_ = 0; // ticks
     uint32_t threads_ = 0;
 
     FutexLock start_lock_;
@@ -87,10 +88,12 @@ class Image {
     Module modules_[kMostModules] = {};
     uint32_t module_count_ = 0;
 
-    // Counter blocks of threads that have ended, for threads that begin.
-    reap_block_header *idle_counts_ = nullptr;
+    // The places of threads that have ended, for threads that begin: their counters, with a Handover behind
+    // them.
+    reap_block_header *idle_ = nullptr;
     FutexLock idle_lock_;
-    reap_block_header *leftover_ = nullptr;
+
+    uint8_t *alive_ = nullptr; // 1 in memory that the kernel clears in a child
 };
 
 extern Image image;

@@ -11,7 +11,7 @@ namespace {
 
 // Takes `size` off the thread's budget; whether the fast path may be taken.
 inline bool spend(ThreadState &thread, size_t size) noexcept {
-    thread.budget -= static_cast<int64_t>(size) + kSampleSlack;
+    thread.spend(size);
     return likely(thread.budget >= 0) && likely(size < REAP_EXACT_SIZES);
 }
 
@@ -51,7 +51,7 @@ REAP_EXPORT void free(void *pointer) {
 REAP_EXPORT void *calloc(size_t count, size_t size) {
     ThreadState &thread = thread_state;
     size_t total;
-    if (unlikely(__builtin_mul_overflow(count, size, &total))) return real.calloc(count, size);
+    if (unlikely(__builtin_mul_overflow(count, size, &total))) total = SIZE_MAX; // refused below, and counted
     if (spend(thread, total)) {
         ++thread.counts->by_size[total];
         ++thread.counts->calls[REAP_CALL_CALLOC];
@@ -74,7 +74,7 @@ REAP_EXPORT void *realloc(void *pointer, size_t size) {
 
 REAP_EXPORT void *reallocarray(void *pointer, size_t count, size_t size) {
     size_t total;
-    if (__builtin_mul_overflow(count, size, &total)) return real.reallocarray(pointer, count, size);
+    if (__builtin_mul_overflow(count, size, &total)) total = SIZE_MAX; // which realloc refuses, too
     spend(thread_state, total);
     return realloc_slow(REAP_CALL_REALLOCARRAY, pointer, total);
 }

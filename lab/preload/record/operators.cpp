@@ -2,7 +2,9 @@
 //
 // Those of the C++ runtime call malloc and free, which are recorded; recording them here as well would count
 // twice. An allocator that brings its own (jemalloc, tcmalloc, mimalloc) serves them without malloc, so here
-// is where they are seen. Each operator asks once which of the two it is, then either jumps on or records.
+// is where they are seen. Each operator asks once which of the two it is, then either jumps on or records. An
+// allocator's operator may still call malloc by name and so come back to us (jemalloc's aligned ones do): for
+// new this is tried once, because what may throw cannot be guarded; for delete it is guarded each time.
 //
 // This file is compiled with unwind tables like any other: an operator new that throws bad_alloc passes
 // through these frames, and nothing is held meanwhile.
@@ -18,24 +20,26 @@ struct Operator {
     bool recorded;  // the allocator's own
 };
 
+// Whether an operator new serves itself, without calling malloc by name. Costs a block of a few bytes for
+// good.
+template <class... Rest>
+bool serves_itself(void *function, Rest... rest) noexcept {
+    constexpr size_t kFew = 8;
+    ThreadState &thread = thread_state;
+    const InsideOperator inside(thread);
+    reinterpret_cast<void *(*)(size_t, Rest...)>(function)(kFew, rest...);
+    return !thread.called_back;
+}
+
 // Finds the next definition. The fallback is malloc and free themselves, which is what a program gets that
 // refers to an operator without any C++ runtime.
-[[gnu::noinline, gnu::cold]] void resolve(Operator &self, void *fallback) noexcept {
+template <class Try>
+[[gnu::noinline, gnu::cold]] void resolve(Operator &self, void *fallback, Try serves) noexcept {
     resolve_real();
     const ErrnoGuard keep;
     void *found = next_symbol(self.symbol);
-    self.recorded = found != nullptr && belongs_to_allocator(found);
+    self.recorded = found != nullptr && belongs_to_allocator(found) && serves(found);
     __atomic_store_n(&self.function, found != nullptr ? found : fallback, __ATOMIC_RELEASE);
-}
-
-template <class Function>
-Function *next(Operator &self, void *fallback) noexcept {
-    void *function = __atomic_load_n(&self.function, __ATOMIC_ACQUIRE);
-    if (unlikely(function == nullptr)) {
-        resolve(self, fallback);
-        function = self.function;
-    }
-    return reinterpret_cast<Function *>(function);
 }
 
 void *plain_new(size_t size) { return malloc(size); }
@@ -45,16 +49,25 @@ void plain_delete(void *pointer) { free(pointer); }
 // `rest` are the arguments behind the size: alignment, nothrow tag.
 template <class... Rest>
 void *make(Operator &self, void *fallback, size_t alignment, size_t size, Rest... rest) {
-    auto *function = next<void *(size_t, Rest...)>(self, fallback);
+    if (unlikely(__atomic_load_n(&self.function, __ATOMIC_ACQUIRE) == nullptr)) {
+        resolve(self, fallback, [rest...](void *found) { return serves_itself(found, rest...); });
+    }
+    auto *function = reinterpret_cast<void *(*)(size_t, Rest...)>(self.function);
     if (!self.recorded) return function(size, rest...);
-    thread_state.budget -= static_cast<int64_t>(size) + kSampleSlack;
+    thread_state.spend(size);
     return allocate_slow(REAP_CALL_NEW, size, alignment, [=] { return function(size, rest...); });
 }
 
 template <class... Rest>
 void drop(Operator &self, void *pointer, Rest... rest) {
-    auto *function = next<void(void *, Rest...)>(self, reinterpret_cast<void *>(&plain_delete));
-    if (pointer != nullptr && self.recorded && !note_free(REAP_CALL_DELETE, pointer)) return;
+    if (unlikely(__atomic_load_n(&self.function, __ATOMIC_ACQUIRE) == nullptr)) {
+        resolve(self, reinterpret_cast<void *>(&plain_delete), [](void *) { return true; });
+    }
+    auto *function = reinterpret_cast<void (*)(void *, Rest...)>(self.function);
+    if (!self.recorded || pointer == nullptr) return function(pointer, rest...);
+    if (thread_state.inside_operator) return function(pointer, rest...);
+    if (!note_free(REAP_CALL_DELETE, pointer)) return;
+    const InsideOperator inside(thread_state);
     function(pointer, rest...);
 }
 

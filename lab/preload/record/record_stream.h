@@ -67,12 +67,13 @@ class RecordStream {
     [[gnu::noinline, gnu::cold]] uint8_t *next_block(TraceFile &trace, reap_block_kind kind,
                                                      const Owner &owner) noexcept {
         close();
-        block_ = trace.add_block(kind, owner, sequence_);
+        // The event that needs the block may have been stamped a while ago: making a block takes its time.
+        if (last_ticks_ == 0) last_ticks_ = owner.began;
+        block_ = trace.add_block(kind, owner, sequence_, last_ticks_);
         if (block_ == nullptr) return nullptr;
         ++sequence_;
         cursor_ = TraceFile::payload(block_);
         end_ = cursor_ + REAP_PAYLOAD_BYTES;
-        last_ticks_ = block_->base_ticks;
         last_address_ = 0;
         return cursor_;
     }
@@ -86,6 +87,6 @@ class RecordStream {
 };
 
 // Enough for any hot record, and for any sample.
-inline constexpr size_t kMostHotBytes = 96;
+inline constexpr size_t kMostHotBytes = 128;
 
 } // namespace reap::preload

@@ -5,19 +5,6 @@
 namespace reap::preload {
 namespace {
 
-// Marks the thread as being inside the recorder and keeps the program's errno.
-class Inside {
-  public:
-    explicit Inside(ThreadState &thread) noexcept : thread_(thread) { thread_.busy = true; }
-    ~Inside() { thread_.busy = false; }
-    Inside(const Inside &) = delete;
-    Inside &operator=(const Inside &) = delete;
-
-  private:
-    ErrnoGuard keep_;
-    ThreadState &thread_;
-};
-
 void count_into(reap_counts &counts, reap_call call, size_t size, bool succeeded) noexcept {
     if (call != REAP_CALL_MALLOC) ++counts.calls[call];
     if (!succeeded) {
@@ -34,20 +21,22 @@ void count_into(reap_counts &counts, reap_call call, size_t size, bool succeeded
 // Runs `change` on the counters that this thread may use; none when nothing is recorded.
 template <class Change>
 void on_counts(ThreadState &thread, Change change) noexcept {
-    if (thread.counts != nullptr) {
-        change(*thread.counts);
-    } else if (thread.phase == Phase::Ended && !image.full()) {
-        const ErrnoGuard keep;
-        const LockGuard guard(image.leftover_lock);
-        if (reap_counts *shared = image.leftover()) change(*shared);
-    }
+    if (thread.counts != nullptr) change(*thread.counts);
 }
 
 void count_free(ThreadState &thread, reap_call call) noexcept {
     on_counts(thread, [call](reap_counts &counts) {
-        if (call != REAP_CALL_FREE && call != REAP_CALL_REALLOC) ++counts.calls[call];
+        if (call != REAP_CALL_FREE) ++counts.calls[call];
         ++counts.frees;
     });
+}
+
+// Adding up the table takes about a microsecond, and only samples do it.
+uint64_t allocations(const reap_counts &counts) noexcept {
+    uint64_t sum = 0;
+    for (const uint64_t count : counts.by_size) sum += count;
+    for (const uint64_t count : counts.large_objects) sum += count;
+    return sum;
 }
 
 void draw_next_sample(ThreadState &thread, uint64_t now) noexcept {
@@ -118,9 +107,17 @@ bool ready(ThreadState &thread) noexcept {
         if (thread.counts != nullptr) ++thread.counts->skipped;
         return false;
     }
-    if (thread.phase == Phase::Fresh) {
+    if (unlikely(image.is_copy())) {
+        const Inside inside(thread);
+        image.after_fork_in_child();
+    }
+    if (thread.phase == Phase::Fresh || thread.phase == Phase::Ended) {
+        // What the call under way has spent comes off the first gap, too: else a thread's first allocation
+        // would never be a sample. (What the recorder's own start allocates does not.)
+        const int64_t spent = thread.budget;
         const Inside inside(thread);
         image.enter(thread);
+        if (thread.phase == Phase::Recording) thread.budget += spent;
     }
     return thread.phase == Phase::Recording;
 }
@@ -150,6 +147,8 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
     end = format::put_varint(end, period);
     end = format::put_varint(end, after - before);
     end = format::put_varint(end, clock);
+    end = format::put_varint(end, thread.counts == nullptr ? 0 : allocations(*thread.counts));
+    end = format::put_varint(end, thread.counts == nullptr ? 0 : thread.counts->frees);
     *length = static_cast<uint8_t>(end - length - 1);
     thread.events.commit(end);
 }
@@ -176,7 +175,8 @@ void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t 
 bool note_free(reap_call call, void *pointer) noexcept {
     if (is_bootstrap(pointer)) return false;
     ThreadState &thread = thread_state;
-    if (ready(thread) && image.full()) {
+    const Turn turn(thread);
+    if (turn.granted() && image.full()) {
         record_free(thread, call, pointer, image.now());
     } else {
         count_free(thread, call);
@@ -192,7 +192,9 @@ bool note_free(reap_call call, void *pointer) noexcept {
 void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept {
     if (pointer == nullptr || is_bootstrap(pointer)) return;
     ThreadState &thread = thread_state;
-    if (!ready(thread)) {
+    if (passes(thread)) return release(pointer);
+    const Turn turn(thread);
+    if (!turn.granted()) {
         count_free(thread, call);
         release(pointer);
         return;
@@ -213,11 +215,16 @@ void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept 
 }
 
 void *realloc_slow(reap_call call, void *pointer, size_t size) {
+    if (passes(thread_state)) return call_realloc(pointer, size);
     if (pointer == nullptr) {
+        const Turn turn(thread_state);
+        on_counts(thread_state, [](reap_counts &counts) { ++counts.fresh_reallocs; });
         return allocate_slow(call, size, 0, [size] { return real.malloc(size); });
     }
     ThreadState &thread = thread_state;
-    const bool recording = ready(thread);
+    refund_impossible(thread, size);
+    const Turn turn(thread);
+    const bool recording = turn.granted();
     const bool full = recording && image.full();
     const bool watched = recording && !full && image.watched.remove(pointer);
     const uint64_t before = full || watched ? image.now() : 0;
@@ -238,11 +245,16 @@ void *realloc_slow(reap_call call, void *pointer, size_t size) {
         return moved;
     }
     if (freed) {
-        count_free(thread, call);
-        on_counts(thread, [call](reap_counts &counts) { ++counts.calls[call]; });
+        on_counts(thread, [call](reap_counts &counts) {
+            ++counts.calls[call];
+            ++counts.frees;
+            ++counts.final_reallocs;
+        });
     } else {
         count_allocation(thread, call, size, moved != nullptr);
-        if (moved != nullptr) count_free(thread, REAP_CALL_REALLOC);
+        on_counts(thread, [moved](reap_counts &counts) {
+            ++(moved != nullptr ? counts.frees : counts.fresh_reallocs);
+        });
     }
     if (watched) {
         if (moved != nullptr || freed) {

@@ -13,7 +13,40 @@ namespace reap::preload {
 // Whether the thread may record now. Makes a fresh thread ready first.
 bool ready(ThreadState &thread) noexcept;
 
-// Counts an allocation in the thread's own counters, or in the shared ones of threads that have ended.
+// Whether a call comes from within an allocator's own operator, which has been recorded already.
+inline bool passes(ThreadState &thread) noexcept {
+    if (likely(!thread.inside_operator)) return false;
+    thread.called_back = true;
+    return true;
+}
+
+// The thread's permission to record for the length of a call. A thread that has ended takes an idle place and
+// gives it back. (When an exception passes through, no destructor runs here: the place then stays taken,
+// which is harmless.)
+class Turn {
+  public:
+    explicit Turn(ThreadState &thread) noexcept
+        : thread_(thread), borrowed_(thread.phase == Phase::Ended), granted_(ready(thread)) {}
+    ~Turn() {
+        if (borrowed_) image.leave(thread_);
+    }
+    Turn(const Turn &) = delete;
+    Turn &operator=(const Turn &) = delete;
+    [[nodiscard]] bool granted() const noexcept { return granted_; }
+
+  private:
+    ThreadState &thread_;
+    bool borrowed_;
+    bool granted_;
+};
+
+// No block is larger than the address space. What was taken off the budget for such a request is given back:
+// it would stop the sampling, or start the fast path in full depth.
+inline void refund_impossible(ThreadState &thread, size_t size) noexcept {
+    if (unlikely(size >> 47 != 0)) thread.spend(-size - 2 * uint64_t{kSampleSlack});
+}
+
+// Counts an allocation in the thread's own counters.
 void count_allocation(ThreadState &thread, reap_call call, size_t size, bool succeeded) noexcept;
 
 // Triage: `pointer` was drawn as a sample.
@@ -29,7 +62,10 @@ void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t 
 template <class Invoke>
 [[gnu::noinline]] void *allocate_slow(reap_call call, size_t size, size_t alignment, Invoke invoke) {
     ThreadState &thread = thread_state;
-    if (!ready(thread)) {
+    if (passes(thread)) return invoke();
+    refund_impossible(thread, size);
+    const Turn turn(thread);
+    if (!turn.granted()) {
         void *pointer = invoke();
         count_allocation(thread, call, size, pointer != nullptr);
         return pointer;

@@ -44,15 +44,16 @@ void TraceFile::stopped(reap_stop reason, int error) noexcept {
     __atomic_fetch_add(&header_->stop_count, 1, __ATOMIC_RELAXED);
 }
 
-reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner,
-                                        uint32_t sequence) noexcept {
-    const uint64_t index = __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
-    const uint64_t offset = index * REAP_BLOCK_BYTES;
+reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner, uint32_t sequence,
+                                        uint64_t base) noexcept {
     const int descriptor = open_shared(path_);
     if (descriptor < 0) {
         stopped(REAP_STOP_OPEN, -descriptor);
         return nullptr;
     }
+    // Only now: a process that cannot open the file must not leave holes in it.
+    const uint64_t index = __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
+    const uint64_t offset = index * REAP_BLOCK_BYTES;
     // The space first: writing to a mapped page that the disk has no room for is a SIGBUS.
     const int error = allocate_space(descriptor, offset, REAP_BLOCK_BYTES);
     if (error != 0) {
@@ -78,7 +79,7 @@ reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner
     block->image = owner.image;
     block->thread = owner.thread;
     block->sequence = sequence;
-    block->base_ticks = stamp(clock());
+    block->base_ticks = base;
     // Last, so that a reader never takes a half-written head for a block.
     __atomic_store_n(&block->magic, REAP_BLOCK_MAGIC, __ATOMIC_RELEASE);
     return block;

@@ -14,6 +14,7 @@ struct Owner {
     uint64_t process_start;
     uint32_t image;
     uint32_t thread;
+    uint64_t began; // ticks: not later than anything that the block will tell of
 };
 
 class TraceFile {
@@ -35,7 +36,9 @@ class TraceFile {
 
     // A fresh block, its space allocated and its head filled in; null when the file cannot grow or be mapped.
     // The reason is then in the header. About 15 us.
-    reap_block_header *add_block(reap_block_kind kind, const Owner &owner, uint32_t sequence) noexcept;
+    // `base` is what its stamps count from.
+    reap_block_header *add_block(reap_block_kind kind, const Owner &owner, uint32_t sequence,
+                                 uint64_t base) noexcept;
 
     // Gives a full block its checksum and lets go of it.
     static void seal(reap_block_header *block) noexcept;

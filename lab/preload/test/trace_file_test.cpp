@@ -42,7 +42,7 @@ class TraceFileTest : public testing::Test {
     }
 
     // A pid that no process has, so that the blocks count as a dead process's.
-    static Owner owner(uint32_t thread) { return {0x7fffffff, thread + 1, 1, 0, thread}; }
+    static Owner owner(uint32_t thread) { return {0x7fffffff, thread + 1, 1, 0, thread, 1}; }
 
     // Writes `count` pairs of alloc and free; how many fitted.
     static int write_pairs(TraceFile &trace, uint32_t thread, int count) {
@@ -113,7 +113,7 @@ TEST_F(TraceFileTest, BlocksOfALivingProcessStayOpen) {
     for (int field = 3; field < 22; ++field) at = fields.find(' ', at) + 1;
     start = std::strtoull(fields.c_str() + at, nullptr, 10);
     RecordStream stream;
-    const Owner alive{static_cast<uint32_t>(getpid()), 1, start, 0, 0};
+    const Owner alive{static_cast<uint32_t>(getpid()), 1, start, 0, 0, 1};
     ASSERT_NE(stream.begin(trace, REAP_BLOCK_EVENTS, alive, kMostHotBytes), nullptr);
     EXPECT_EQ(native::finish_trace(path_), 1u);
 }

@@ -16,6 +16,13 @@ def from_variance(value: float, variance: float) -> Estimate:
     return Estimate(value=value, low=max(value - spread, 0.0), high=value + spread)
 
 
+def at_most(estimate: Estimate, limit: float) -> Estimate:
+    """The estimate of something that is known not to exceed `limit`."""
+    return Estimate(
+        value=min(estimate.value, limit), low=min(estimate.low, limit), high=min(estimate.high, limit)
+    )
+
+
 def proportion(part: float, whole: float) -> Estimate:
     """A share of counted things, with Wilson's interval, which is sound for few things and extreme shares.
 

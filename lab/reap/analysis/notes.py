@@ -4,9 +4,14 @@ from __future__ import annotations  # the types of reap.native stand in its stub
 
 import errno
 
-from reap import native
+from reap import native, units
 
 _ENOUGH_SAMPLES = 100
+_MUCH_RESIDENT = 16 << 20
+"""Below this, code and libraries are a good part of what is resident."""
+_SMALL_PART = 0.4
+_FEW_FREES = 100
+"""As many may be of blocks from before the recorder."""
 
 
 def notes(recording: native.Recording, depth: str) -> list[str]:
@@ -16,10 +21,12 @@ def notes(recording: native.Recording, depth: str) -> list[str]:
         *_stopped(header),
         *_damage(recording.damage()),
         *_unfinished(header),
-        *_nothing(images, whole),
+        *_nothing(header, images, whole),
         *_bypassed(images),
         *_sampling(recording.instruction_samples(), header),
         *_few(whole, depth),
+        *_elsewhere(recording, whole),
+        *_past_us(images, whole),
         *_oddities(whole),
     ]
 
@@ -60,7 +67,9 @@ def _unfinished(header: native.Header) -> list[str]:
     return ["The recording was not closed (reap was killed, or it still runs)."]
 
 
-def _nothing(images: list[native.Image], whole: native.Totals) -> list[str]:
+def _nothing(header: native.Header, images: list[native.Image], whole: native.Totals) -> list[str]:
+    if header["stop_reason"]:
+        return []  # that is said already
     if not images:
         return ["No process was recorded: the recorder was never loaded."]
     if not any(image["objects"] for image in images) and not whole["events"]:
@@ -101,6 +110,27 @@ def _few(whole: native.Totals, depth: str) -> list[str]:
         rough = f"Only {whole['samples']} allocations were sampled, so sites, lifetimes and peaks are rough"
         return [f"{rough}; --depth full counts them all."]
     return []
+
+
+def _elsewhere(recording: native.Recording, whole: native.Totals) -> list[str]:
+    """Resident memory that malloc does not account for is often a pool that hides allocations from us."""
+    resident = max((size for _, size in recording.resident()), default=0)
+    live = whole["max_bytes"]
+    if resident < _MUCH_RESIDENT or live > resident * _SMALL_PART:
+        return []
+    share = f"At most {units.size(live)} of {units.size(resident)} resident came from malloc"
+    hidden = "pools and heaps of the program's own that map memory themselves are not seen"
+    return [f"{share}: {hidden} (for CPython, PYTHONMALLOC=malloc shows its objects)."]
+
+
+def _past_us(images: list[native.Image], whole: native.Totals) -> list[str]:
+    objects = sum(image["objects"] for image in images)
+    forked = any(image.get("flags", 0) & native.IMAGE_FORKED for image in images)  # they free their parent's
+    if forked or whole["frees"] <= objects * 1.05 + _FEW_FREES:
+        return []
+    given = f"{whole['frees']} blocks were given back, but the recorder saw only {objects} handed out"
+    why = "a part of the program calls malloc past it, as a library opened with RTLD_DEEPBIND does"
+    return [f"{given}: {why}."]
 
 
 def _oddities(whole: native.Totals) -> list[str]:

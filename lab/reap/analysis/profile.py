@@ -6,6 +6,7 @@ from typing import Literal
 
 from reap import native
 from reap.analysis import estimates, notes, sizes
+from reap.analysis.rates import rates
 from reap.analysis.records import Latency, LifetimeBin, Point, Process, Profile, Share, Totals
 from reap.analysis.sites import sites
 from reap.records import Estimate, exactly
@@ -41,7 +42,7 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         temporary=_temporary(whole, depth),
         live=[Point(seconds=at, bytes=level) for at, level, _ in moments],
         resident=[Point(seconds=at, bytes=float(level)) for at, level in recording.resident()],
-        rates=[Point(seconds=at, bytes=count / width) for at, _, count in moments],
+        rates=rates(moments, width, objects, whole["samples"]),
         sites=sites(recording.stacks(_MOST_STACKS), recording.frames)[:_MOST_SITES],
         calls={name: count for name, count in zip(CALLS, whole["calls"], strict=False) if count},
         latencies=[
@@ -55,15 +56,24 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
 
 
 def _totals(objects: int, size: int, use: native.InUse) -> Totals:
-    largest = estimates.from_variance(use["max_bytes"], use["max_bytes_variance"])
+    # Totals are counted: a rare sample that stands for too much cannot lift a peak above them.
+    largest = estimates.at_most(estimates.from_variance(use["max_bytes"], use["max_bytes_variance"]), size)
     return Totals(
         total_objects=objects,
-        max_objects=estimates.from_variance(use["max_objects"], use["max_objects_variance"]),
+        max_objects=_most_objects(objects, use),
         average_size=size / objects if objects else 0.0,
         total_bytes=size,
         max_bytes=largest,
         total_over_max=size / largest.value if largest.value else 0.0,
     )
+
+
+def _most_objects(objects: int, use: native.InUse) -> Estimate:
+    seen = use["counted_objects"]
+    if seen > 0:  # triage: what the counters said at a sample, and what they cannot have exceeded between two
+        return Estimate(value=seen, low=seen, high=max(seen, min(use["counted_bound"], float(objects))))
+    most = estimates.from_variance(use["max_objects"], use["max_objects_variance"])
+    return estimates.at_most(most, objects)
 
 
 def _process(image: native.Image) -> Process:
@@ -121,5 +131,6 @@ def _share(seen: native.InstructionSamples, header: native.Header) -> Share | No
         inside=seen["inside"],
         kernel_inside=seen["kernel_inside"],
         share=estimates.proportion(seen["inside"], seen["all"]),
-        sees_kernel=by_timer or header["sampler_kernel"],
+        # A timer's handler does not see who called libc's wrapper of a system call.
+        sees_kernel=not by_timer and header["sampler_kernel"],
     )

@@ -113,15 +113,16 @@ def compare(
 def finish(
     comparison: Comparison, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool
 ) -> int:
-    """Prints the comparison, writes its files, names them, and returns the exit code."""
+    """Writes the files, prints the comparison, names the files, and returns the exit code."""
     from rich.console import Console
 
     from reap.report.terminal import render_comparison
 
-    render_comparison(Console(), comparison)
     title = reporting.name_of(comparison.command)
     answer = Answer(title=title, command=comparison.command, comparison=comparison)
     reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
+    render_comparison(Console(), comparison)
+    reporting.say_files(json=json_file, html=html_file)
     reporting.say_written("the runs", folder)
     reporting.say_next(["reap", "record", "-o", f"{title}.reap", "--", *comparison.command])
     return exit_code(comparison)

@@ -70,10 +70,13 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
                 diagnosis=findings.diagnosis,
             )
         )
+        # Written after each program, before a word of it is printed: whoever has seen enough loses nothing.
+        report = reporting.report_of(*answers)
+        again = force or len(answers) > 1
+        reporting.write_files(report, json=place / "report.json", html=place / REPORT, force=again)
         console.rule(name, align="left")
         render_diagnosis(console, findings.diagnosis)
         console.print()
-    report = reporting.report_of(*answers)
-    reporting.write_files(report, json=place / "report.json", html=place / REPORT, force=force)
+    reporting.say_files(json=place / "report.json", html=place / REPORT)
     reporting.say_next(["reap", "run", "--", "CMD"])
     return 0

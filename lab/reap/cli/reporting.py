@@ -32,16 +32,25 @@ def refuse_existing(*paths: Path | None, force: bool) -> None:
 
 
 def write_files(report: Report, *, json: Path | None, html: Path | None, force: bool) -> None:
-    """Writes what was asked for and names it on standard error. Throws ReapError."""
+    """Writes what was asked for. Throws ReapError.
+
+    Called before anything is printed: a reader like `head` that has seen enough ends this process.
+    """
     if json is not None:
         from reap.report.json import write_json
 
         write_json(report, json, force=force)
-        say_written("the results", json)
     if html is not None:
         from reap.report.html import write_html
 
         write_html(report, html, force=force)
+
+
+def say_files(*, json: Path | None, html: Path | None) -> None:
+    """Names what `write_files` has written."""
+    if json is not None:
+        say_written("the results", json)
+    if html is not None:
         say_written("the report", html)
 
 

@@ -76,10 +76,11 @@ def run(
 
     from reap.report.terminal import render_answer
 
-    render_answer(Console(), answer)
     # The report of a resumed run replaces the one that it had.
     report = reporting.report_of(answer)
     reporting.write_files(report, json=None, html=folder.path / REPORT, force=True)
     reporting.write_files(report, json=json_file, html=None, force=force)
+    render_answer(Console(), answer)
+    reporting.say_files(json=json_file, html=folder.path / REPORT)
     reporting.say_next(["reap", "show", str(folder.path / answering.RECORDING)])
     return comparing.exit_code(findings.comparison)

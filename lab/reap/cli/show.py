@@ -29,10 +29,11 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool
 
     reporting.refuse_existing(json_file, html_file, force=force)
     profile = analyse(read(file), [])
-    render_profile(Console(), profile)
     title = reporting.name_of(profile.command) if profile.command else file.stem
     answer = Answer(title=title, command=profile.command, profile=profile)
     reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
+    render_profile(Console(), profile)
+    reporting.say_files(json=json_file, html=html_file)
     if profile.command:
         reporting.say_next(["reap", "compare", "--", *profile.command])
     return 0

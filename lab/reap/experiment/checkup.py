@@ -2,19 +2,16 @@
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 from reap.allocators import catalog, elf, verify
 from reap.allocators.records import Allocator, Missing
 from reap.errors import ReapError
 from reap.experiment import noise
-from reap.launch import machine, native_files, spawn
+from reap.launch import machine, native_files, sampling, spawn
 from reap.launch.records import Launch
 from reap.records import Record
 
@@ -35,12 +32,6 @@ class Check(Record):
     """What was found."""
     mend: str = ""
     """What to do about it, best as a command; empty where there is nothing to do."""
-
-
-class _Sampling(msgspec.Struct):
-    samples: int
-    kernel: bool
-    errno: int
 
 
 def examine(listener: Callable[[int, int, str], None] | None = None) -> list[Check]:
@@ -95,15 +86,7 @@ def _true() -> str:
 
 
 def _sampling() -> Check:
-    done = subprocess.run(
-        [native_files.spawner(), "--check-sampling"],
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise ReapError(f"the launcher failed: {done.stderr.decode(errors='replace').strip()}")
-    seen = msgspec.json.decode(done.stdout, type=_Sampling)
+    seen = sampling.check()
     paranoid = _text("/proc/sys/kernel/perf_event_paranoid")
     level = f"kernel.perf_event_paranoid is {paranoid or 'unknown'}"
     if seen.samples > 0 and seen.kernel:

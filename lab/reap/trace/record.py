@@ -61,6 +61,8 @@ def finish(path: Path) -> int:
         return native.finish_trace(str(path))
     except OSError as error:
         raise ReapError(f"the recording {path} cannot be completed: {error.strerror}") from error
+    except native.BadTraceError as error:
+        raise ReapError(f"the recording {path} was overwritten while it was made: {error}") from error
 
 
 def _make_room(path: Path, *, force: bool) -> None:

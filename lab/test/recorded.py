@@ -1,0 +1,97 @@
+"""Programs that know the truth about their own allocations, and recordings of them."""
+
+from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
+
+import functools
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from programs import _folder
+
+from reap import native
+from reap.analysis.profile import CALLS, profile
+from reap.analysis.records import Profile
+from reap.launch import native_files, spawn
+from reap.launch.records import Launch, Outcome
+from reap.trace import clock, read, record
+
+TARGETS = Path(__file__).parent / "targets"
+
+
+@functools.cache
+def target(name: str, *flags: str) -> str:
+    """The path of one of the programs in targets/, compiled with debug information."""
+    source = next(TARGETS.glob(f"{name}.c*"))
+    compiler = "gcc" if source.suffix == ".c" else "g++"
+    place = _folder() / "-".join([f"target-{name}", *(flag.strip("-").replace("/", "_") for flag in flags)])
+    options = ["-g", "-O1", "-fno-builtin", "-pthread", "-w"]
+    subprocess.run([compiler, *options, source, "-o", place, *flags], check=True)
+    return str(place)
+
+
+class Recorded(NamedTuple):
+    """A recording, and what the launcher says of the run."""
+
+    outcome: Outcome
+    recording: native.Recording
+    path: Path
+
+    @property
+    def totals(self) -> native.Totals:
+        return self.recording.totals()
+
+    @property
+    def profile(self) -> Profile:
+        return profile(self.recording, [])
+
+    @property
+    def objects(self) -> int:
+        return sum(image["objects"] for image in self.recording.images())
+
+    @property
+    def bytes(self) -> int:
+        return sum(image["bytes"] for image in self.recording.images())
+
+    @property
+    def calls(self) -> dict[str, int]:
+        return {name: count for name, count in zip(CALLS, self.totals["calls"], strict=False) if count}
+
+
+def recorded(folder: Path, depth: record.Depth, *argv: str, **options: object) -> Recorded:
+    """Runs a program under the recorder, its output captured; reads what came of it."""
+    path = folder / f"{depth}.reap"
+    launch = Launch(argv=list(argv), program=argv[0], **options)
+    outcome = record.record(launch, path, depth, force=True)
+    return Recorded(outcome, read.read(path), path)
+
+
+def recorded_as(
+    folder: Path,
+    *argv: str,
+    depth: int,
+    sampler: int,
+    period_us: int = 1000,
+    period_bytes: int = 0,
+    **options: object,
+) -> Recorded:
+    """The same into a trace made by hand: with a sampler of the test's choice, or a fixed period."""
+    path = folder / "by-hand.reap"
+    path.unlink(missing_ok=True)
+    native.create_trace(str(path), depth, clock.choose(), sampler, period_us, period_bytes)
+    launch = Launch(
+        argv=list(argv),
+        program=argv[0],
+        preloads=[str(native_files.preload("record"))],
+        environment={native.TRACE_ENV: str(path)},
+        options=["--trace", str(path)],
+        **options,
+    )
+    outcome = spawn.run(launch)
+    record.finish(path)
+    return Recorded(outcome, read.read(path), path)
+
+
+def shell(folder: Path, depth: record.Depth, script: str, **options: object) -> Recorded:
+    """The same for a shell script."""
+    return recorded(folder, depth, "/bin/sh", "-c", script, **options)

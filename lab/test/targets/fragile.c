@@ -1,0 +1,216 @@
+// Programs that would notice a guest who does not behave. Each prints what it saw.
+//
+//     fragile descriptors   which numbers open files get, and after everything has been closed
+//     fragile files N       with at most N descriptors, all of them taken
+//     fragile fsize         writes up to RLIMIT_FSIZE
+//     fragile memory        allocates until RLIMIT_AS
+//     fragile stacks        allocates on 16 KB thread stacks and on a small alternate signal stack
+//     fragile handlers      allocates in signal handlers that interrupt allocation
+//     fragile jump          leaves handlers and functions by longjmp
+//     fragile signals       uses SIGPROF and every real-time signal, by its own timers
+//     fragile fibers        allocates on its own 8 KB stacks
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+static void work(int times) {
+    for (int i = 0; i < times; i++) {
+        char *block = malloc((size_t)(i % 900) + 1);
+        if (block) block[0] = 1;
+        block = realloc(block, (size_t)(i % 7000) + 1);
+        free(block);
+    }
+}
+
+static void descriptors(void) {
+    work(10000);
+    printf("%d", open("/dev/null", O_RDONLY));
+    for (int fd = 3; fd < 1024; fd++) close(fd);
+    work(10000);
+    const int first = open("/dev/null", O_RDONLY);
+    work(10000);
+    printf(" %d %d\n", first, open("/dev/null", O_RDONLY));
+}
+
+static void files(int most) {
+    const struct rlimit limit = {(rlim_t)most, (rlim_t)most};
+    work(100);
+    setrlimit(RLIMIT_NOFILE, &limit);
+    int count = 0;
+    while (open("/dev/null", O_RDONLY) >= 0) count++;
+    work(300000);
+    printf("%d %d\n", count, errno == EMFILE);
+}
+
+static void fsize(void) {
+    const struct rlimit limit = {100000, 100000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    work(300000);
+    puts("not killed");
+}
+
+static void memory(void) {
+    const struct rlimit limit = {200 << 20, 200 << 20};
+    setrlimit(RLIMIT_AS, &limit);
+    int count = 0;
+    while (count < 1000 && malloc(1 << 20)) count++;
+    const int error = errno;
+    for (int i = 0; i < 100000; i++)
+        if (!malloc(100)) break;
+    work(1000);
+    printf("%d %d\n", count > 50 && count < 200, error == ENOMEM);
+}
+
+static void *small_thread(void *argument) {
+    work(2000);
+    return argument;
+}
+
+static volatile long handled;
+
+static void on_signal(int number) {
+    (void)number;
+    char *block = malloc(5000);
+    block[0] = 1;
+    free(block);
+    handled++;
+}
+
+static void stacks(void) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    if (pthread_attr_setstacksize(&attributes, 16384)) puts("no such stack");
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, &attributes, small_thread, NULL)) return;
+        pthread_join(thread, NULL);
+    }
+    // A page below the stack that nobody may touch.
+    const size_t size = ((size_t)sysconf(_SC_MINSIGSTKSZ) + 4096 + 4095) & ~(size_t)4095;
+    char *memory = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(memory, 4096, PROT_NONE);
+    const stack_t stack = {.ss_sp = memory + 4096, .ss_size = size};
+    sigaltstack(&stack, NULL);
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+    sigaction(SIGUSR1, &action, NULL);
+    for (int i = 0; i < 500; i++) raise(SIGUSR1);
+    printf("%ld\n", handled);
+}
+
+static void handlers(void) {
+    // A timer whose handler allocates, while the program does something else: then natively nothing can go
+    // wrong.
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGALRM, &action, NULL);
+    const struct itimerval every = {{0, 1000}, {0, 1000}};
+    setitimer(ITIMER_REAL, &every, NULL);
+    for (volatile long spin = 0; handled < 50; spin++) {
+    }
+    setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
+    work(1000);
+    puts("done");
+}
+
+static sigjmp_buf out;
+
+static void leave(int number) {
+    (void)number;
+    free(malloc(10000));
+    siglongjmp(out, 1);
+}
+
+static void jump(void) {
+    struct sigaction action = {.sa_handler = leave};
+    sigaction(SIGUSR1, &action, NULL);
+    volatile int count = 0;
+    while (count < 1000) {
+        if (sigsetjmp(out, 1) == 0) {
+            free(malloc(3000));
+            raise(SIGUSR1);
+            puts("not reached");
+        }
+        count++;
+        work(3);
+    }
+    printf("%d\n", count);
+}
+
+static volatile sig_atomic_t seen[128];
+static void note(int number) { seen[number]++; }
+
+static void signals(void) {
+    struct sigaction action = {.sa_handler = note};
+    sigaction(SIGPROF, &action, NULL);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) sigaction(number, &action, NULL);
+    const struct itimerval every = {{0, 2000}, {0, 2000}};
+    setitimer(ITIMER_PROF, &every, NULL);
+    struct timespec spent;
+    do {
+        work(1000);
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+    } while (spent.tv_sec == 0 && spent.tv_nsec < 60000000);
+    setitimer(ITIMER_PROF, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
+    int strangers = 0;
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) strangers += seen[number];
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) raise(number);
+    int own = 0;
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) own += seen[number];
+    printf("%d %d %d\n", seen[SIGPROF] > 3, strangers, own - strangers == SIGRTMAX - SIGRTMIN + 1);
+}
+
+static ucontext_t back, fiber;
+static void on_fiber(void) { work(3000); }
+
+static void fibers(void) {
+    const size_t size = 8192;
+    char *memory = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(memory, 4096, PROT_NONE);
+    for (int i = 0; i < 50; i++) {
+        getcontext(&fiber);
+        fiber.uc_stack.ss_sp = memory + 4096;
+        fiber.uc_stack.ss_size = size;
+        fiber.uc_link = &back;
+        makecontext(&fiber, on_fiber, 0);
+        swapcontext(&back, &fiber);
+    }
+    puts("fibers");
+}
+
+int main(int count, char **words) {
+    const char *mode = words[1];
+    setvbuf(stdout, NULL, _IONBF, 0);
+    if (!strcmp(mode, "descriptors"))
+        descriptors();
+    else if (!strcmp(mode, "files"))
+        files(atoi(words[2]));
+    else if (!strcmp(mode, "fsize"))
+        fsize();
+    else if (!strcmp(mode, "memory"))
+        memory();
+    else if (!strcmp(mode, "stacks"))
+        stacks();
+    else if (!strcmp(mode, "handlers"))
+        handlers();
+    else if (!strcmp(mode, "jump"))
+        jump();
+    else if (!strcmp(mode, "signals"))
+        signals();
+    else if (!strcmp(mode, "fibers"))
+        fibers();
+    else
+        return 2;
+    return 0;
+}

@@ -1,0 +1,84 @@
+"""A recorded program does what it does unrecorded."""
+
+import pytest
+from recorded import recorded, target
+
+from reap.launch import spawn
+from reap.launch.records import Launch
+
+DEPTHS = ("triage", "full")
+
+PYTHON = """
+import json, threading
+words = []
+def work(n):
+    for i in range(300):
+        words.append(json.dumps({"n": n, "list": list(range(i % 50))}))
+threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(len(words), sum(map(len, words)))
+"""
+
+REAL = {
+    "perl": r"""perl -e '$h{$_ % 977} .= $_ for 1..60000; print join(",", map {length} @h{sort keys %h})'""",
+    "python": f"/usr/bin/python3 -c '{PYTHON}'",
+    "gcc": "echo 'int main(void){return 3;}' | gcc -O2 -x c -S -o - -",
+    "gcc that fails": "echo 'int main(void){return x;}' | LC_ALL=C gcc -x c -S -o - -",
+    "sed": r"seq 20000 | sed -E 's/(.)(.)/\2\1/g; /7$/d'",
+    "sort": "seq 50000 | sort -r --parallel=4 | md5sum",
+    "tar and gzip": "cd /usr/share/doc && tar -cf - --sort=name base-files bash 2>&1 | gzip -n | md5sum",
+    "git": "git -c safe.directory='*' -C {repository} log --oneline -5 --stat",
+    "find": "find /usr/include/linux -name '*.h' | sort | head -200",
+    "awk": "seq 30000 | awk '{ seen[$1 % 97] += $1 } END { for (k in seen) print k, seen[k] }' | sort -n",
+    "an exit code": "exit 42",
+    "a signal": "kill -TERM $$",
+    "errors": "ls /nonexistent; cat /nonexistent; false",
+}
+
+
+def same(native, seen):
+    return (native.exit_code, native.signal, native.stdout_digest, native.stderr_digest) == (
+        seen.exit_code,
+        seen.signal,
+        seen.stdout_digest,
+        seen.stderr_digest,
+    )
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("name", REAL)
+def test_real_programs_say_what_they_say_unrecorded(tmp_path, depth, name, request):
+    script = REAL[name].replace("{repository}", str(request.config.rootpath))
+    words = ["/bin/sh", "-c", script]
+    native = spawn.run(Launch(argv=words, program=words[0]))
+    done = recorded(tmp_path, depth, *words)
+    assert same(native, done.outcome), (native, done.outcome)
+    assert done.objects > 0
+    assert done.recording.header()["stop_reason"] == 0
+    assert not any(done.recording.damage().values())
+
+
+FRAGILE = [
+    ("descriptors",),
+    ("files", "20"),
+    ("fsize",),
+    ("memory",),
+    ("stacks",),
+    ("handlers",),
+    ("jump",),
+    ("signals",),
+    ("fibers",),
+]
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("words", FRAGILE, ids=lambda words: words[0])
+def test_fragile_programs_do_not_notice(tmp_path, depth, words):
+    argv = [target("fragile"), *words]
+    native = spawn.run(Launch(argv=argv, program=argv[0]))
+    assert native.status == 0, native
+    done = recorded(tmp_path, depth, *argv)
+    assert same(native, done.outcome), (native, done.outcome)
+    assert done.objects > 0 or words[0] == "fsize"
+    assert not done.recording.damage()["corrupt"]
