@@ -67,9 +67,15 @@ def recorded(folder: Path, depth: record.Depth, *argv: str, **options: object) -
 
 
 def recorded_as(
-    folder: Path, *argv: str, depth: int, sampler: int, period_us: int = 1000, period_bytes: int = 0, **options: object
+    folder: Path,
+    *argv: str,
+    depth: int,
+    sampler: int,
+    period_us: int = 1000,
+    period_bytes: int = 0,
+    **options: object,
 ) -> Recorded:
-    """The same into a trace made by hand: with a sampler that the machine would not choose, or a fixed period."""
+    """The same into a trace made by hand: another sampler than the machine would choose, a fixed period."""
     path = folder / "by-hand.reap"
     path.unlink(missing_ok=True)
     native.create_trace(str(path), depth, clock.choose(), sampler, period_us, period_bytes)

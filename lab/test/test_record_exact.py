@@ -55,7 +55,10 @@ def test_every_call_is_counted_by_size_and_by_function(tmp_path, depth, seed):
 def test_full_depth_knows_peaks_temporaries_and_what_was_never_freed(tmp_path):
     done, truth = exact(tmp_path, "full", seed=4)
     totals = done.totals
-    assert (totals["max_objects"], totals["max_bytes"]) == (truth.totals["peak_objects"], truth.totals["peak_bytes"])
+    assert (totals["max_objects"], totals["max_bytes"]) == (
+        truth.totals["peak_objects"],
+        truth.totals["peak_bytes"],
+    )
     assert totals["temporary"] == truth.totals["temporary"]
     assert totals["immortal_objects"] == truth.totals["left_objects"]
     assert totals["immortal_bytes"] == truth.totals["left_bytes"]

@@ -21,7 +21,7 @@ print(len(words), sum(map(len, words)))
 """
 
 REAL = {
-    "perl": r"""perl -e 'my %h; $h{$_ % 977} .= $_ for 1..60000; print join(",", map {length} @h{sort keys %h})'""",
+    "perl": r"""perl -e '$h{$_ % 977} .= $_ for 1..60000; print join(",", map {length} @h{sort keys %h})'""",
     "python": f"/usr/bin/python3 -c '{PYTHON}'",
     "gcc": "echo 'int main(void){return 3;}' | gcc -O2 -x c -S -o - -",
     "gcc that fails": "echo 'int main(void){return x;}' | LC_ALL=C gcc -x c -S -o - -",
@@ -30,7 +30,7 @@ REAL = {
     "tar and gzip": "cd /usr/share/doc && tar -cf - --sort=name base-files bash 2>&1 | gzip -n | md5sum",
     "git": "git -c safe.directory='*' -C {repository} log --oneline -5 --stat",
     "find": "find /usr/include/linux -name '*.h' | sort | head -200",
-    "awk": "seq 30000 | awk '{ seen[$1 % 97] += $1 } END { for (key in seen) print key, seen[key] }' | sort -n",
+    "awk": "seq 30000 | awk '{ sum[$1 % 97] += $1 } END { for (key in sum) print key, sum[key] }' | sort -n",
     "an exit code": "exit 42",
     "a signal": "kill -TERM $$",
     "errors": "ls /nonexistent; cat /nonexistent; false",

@@ -22,9 +22,7 @@ def whole(recording):
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize(
-    ("how", "status"), [("kill", 137), ("segv", 139), ("abort", 134), ("exit", 3)]
-)
+@pytest.mark.parametrize(("how", "status"), [("kill", 137), ("segv", 139), ("abort", 134), ("exit", 3)])
 def test_a_death_of_the_program_loses_nothing(tmp_path, depth, how, status):
     done = recorded(tmp_path, depth, target("killed"), how)
     assert done.outcome.status == status
@@ -41,7 +39,7 @@ def test_a_timeout_loses_nothing(tmp_path):
 
 
 def start_recording(folder, how):
-    """`reap record` of a program that has allocated its blocks and waits; with the pids of its launcher and of it."""
+    """`reap record` of a program that has allocated its blocks and waits; the launcher's pid and its own."""
     command = [*reap_command(), "record", "-d", "full", "-o", "k.reap", "--", target("killed"), how]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout.read(1) == b"!"
@@ -168,9 +166,7 @@ def test_flipped_bits_are_found_and_never_fatal(tmp_path, sound):
 
 def test_a_payload_with_a_wrong_checksum_is_left_out_and_said_so(tmp_path, sound):
     damaged = bytearray(sound)
-    at = next(
-        at for at in range(65536, len(sound), 65536) if sound[at + 4] == 1 and sound[at + 6] & 1
-    )
+    at = next(at for at in range(65536, len(sound), 65536) if sound[at + 4] == 1 and sound[at + 6] & 1)
     damaged[at + 64] ^= 1
     (tmp_path / "x.reap").write_bytes(damaged)
     assert "wrong checksum" in " ".join(reap("show", "x.reap", cwd=tmp_path).stdout.split())

@@ -57,7 +57,9 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
 def _totals(objects: int, size: int, use: native.InUse) -> Totals:
     # Totals are counted: a rare sample that stands for too much cannot lift a peak above them.
     largest = estimates.at_most(estimates.from_variance(use["max_bytes"], use["max_bytes_variance"]), size)
-    most = estimates.at_most(estimates.from_variance(use["max_objects"], use["max_objects_variance"]), objects)
+    most = estimates.at_most(
+        estimates.from_variance(use["max_objects"], use["max_objects_variance"]), objects
+    )
     return Totals(
         total_objects=objects,
         max_objects=most,

@@ -90,7 +90,7 @@ def _find(name: str, base: Path, search: str) -> Path:
     refused: Path | None = None
     for folder in search.split(os.pathsep):
         path = base / (folder or ".") / name
-        if os.path.isfile(path):  # False, unlike Path.is_file, in a folder that we may not enter
+        if _is_file(path):
             if os.access(path, os.X_OK):
                 return path.absolute()
             refused = refused or path
@@ -101,6 +101,13 @@ def _find(name: str, base: Path, search: str) -> Path:
         f"check the spelling, or give its path (./{name} for one in this folder)",
         ExitCode.NOT_FOUND,
     )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except PermissionError:  # a folder of PATH that we may not enter
+        return False
 
 
 def _require_executable(path: Path) -> None:
