@@ -79,7 +79,7 @@ def test_the_c_library_without_symbols_gives_the_same_share(tmp_path):
     assert abs(shares[0] - shares[1]) < 0.1, shares
 
 
-LOOP = "i=0; while [ $i -lt 100 ]; do {program} with 4 300 & {program} with 4 300; wait; i=$((i+1)); done"
+LOOP = "i=0; while [ $i -lt 100 ]; do {program} with 4 300 & {program} with 4 300; wait $!; i=$((i+1)); done"
 
 
 def test_the_timer_kills_no_program_that_forks_and_becomes_another(tmp_path):
@@ -89,7 +89,8 @@ def test_the_timer_kills_no_program_that_forks_and_becomes_another(tmp_path):
         tmp_path, "/bin/sh", "-c", script, depth=native.TRIAGE, sampler=native.SAMPLER_TIMER, period_us=50
     )
     assert done.outcome.status == 0, done.outcome
-    assert len(done.recording.images()) >= 401
+    # A fork and an exec for each in the background, and at least the exec for each in front.
+    assert len(done.recording.images()) >= 301
     assert not any(done.recording.damage().values())
 
 
