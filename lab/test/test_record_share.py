@@ -39,7 +39,7 @@ def perf(folder, work):
 
 
 def timer(folder, work):
-    words = [target("share"), "with", str(work), turns(work)]
+    words = [target("share"), "with", str(work), str(2 * int(turns(work)))]  # it samples four times less
     return recorded_as(folder, *words, depth=native.TRIAGE, sampler=native.SAMPLER_TIMER, period_us=4000)
 
 
@@ -50,7 +50,9 @@ def test_the_sampled_share_is_the_share_that_leaving_it_out_saves(tmp_path, trut
     seen = {work: method(tmp_path, work).profile.share for work in LEVELS}
     for work in LEVELS:
         assert seen[work].samples > 30
-        assert abs(seen[work].share.value - truths[work]) < 0.15, (work, seen[work], truths)
+        # 15 points beside what chance explains: the truth is measured, too, on a machine that others use.
+        share = seen[work].share
+        assert share.low - 0.15 < truths[work] < share.high + 0.15, (work, seen[work], truths)
     much, some, little = (seen[work].share.value for work in LEVELS)
     assert much > some > little
     assert seen[LEVELS[0]].method == method.__name__
