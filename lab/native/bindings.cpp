@@ -267,7 +267,7 @@ class Recording {
 NB_MODULE(native, m) {
     m.doc() = "Traces: made, closed and read by compiled code.";
 
-    nb::exception<BadTrace>(m, "BadTraceError", PyExc_ValueError);
+    const nb::exception<BadTrace> bad_trace(m, "BadTraceError", PyExc_ValueError);
     nb::register_exception_translator([](const std::exception_ptr &pointer, void *) {
         try {
             std::rethrow_exception(pointer);

@@ -1,6 +1,7 @@
 #include "definitions.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "record_reader.h"
 
@@ -122,8 +123,8 @@ const Module *Definitions::module(uint32_t image, uint64_t address) const noexce
     for (int64_t at = find(image); at >= 0;) {
         const ImageInfo &info = images_[static_cast<size_t>(at)];
         // The latest first: a library that was closed may have given its place to another.
-        for (auto module = info.modules.rbegin(); module != info.modules.rend(); ++module) {
-            if (address >= module->start && address < module->end) return &*module;
+        for (const Module &module : std::views::reverse(info.modules)) {
+            if (address >= module.start && address < module.end) return &module;
         }
         if (info.parent < 0 || info.parent >= info.number) return nullptr;
         at = find(static_cast<uint32_t>(info.parent));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 
 #include "record_reader.h"
 
@@ -91,17 +92,17 @@ class Judge {
         if (pointer < 4096) return std::nullopt;
         const auto known = mappings_.find(pid);
         if (known != mappings_.end()) {
-            for (auto mapping = known->second.rbegin(); mapping != known->second.rend(); ++mapping) {
-                if (pointer >= mapping->start && pointer < mapping->end) {
-                    const uint64_t offset = mapping->offset + (pointer - mapping->start);
-                    return Place{mapping->path, symbols_.address_at(mapping->path, offset)};
+            for (const Mapping &mapping : std::views::reverse(known->second)) {
+                if (pointer >= mapping.start && pointer < mapping.end) {
+                    const uint64_t offset = mapping.offset + (pointer - mapping.start);
+                    return Place{mapping.path, symbols_.address_at(mapping.path, offset)};
                 }
             }
         }
         const auto images = images_by_pid_.find(pid);
         if (images == images_by_pid_.end()) return std::nullopt;
-        for (auto image = images->second.rbegin(); image != images->second.rend(); ++image) {
-            if (const Module *module = definitions_.module(*image, pointer)) {
+        for (const uint32_t image : std::views::reverse(images->second)) {
+            if (const Module *module = definitions_.module(image, pointer)) {
                 return Place{module->path, pointer - module->bias};
             }
         }

@@ -196,7 +196,7 @@ std::vector<AddressRange> Symbolizer::malloc_ranges(const std::string &path) {
     if (end == 0) return {};
     // Functions of 40 KB between them mean that this is no glibc; then trust nothing but the exports.
     if (end - begin > 65536) {
-        std::vector<std::string> names(malloc_exports().begin(), malloc_exports().end());
+        const std::vector<std::string> names(malloc_exports().begin(), malloc_exports().end());
         return functions(path, names);
     }
     const std::set<std::string> helpers = {"malloc_printerr", "int_mallinfo",       "munmap_chunk",

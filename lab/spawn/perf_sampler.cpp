@@ -114,7 +114,7 @@ PerfSampler::~PerfSampler() {
     }
 }
 
-bool PerfSampler::open(pid_t child, int processor, std::uint32_t period_us, bool kernel, Ring &ring) const {
+int PerfSampler::open(pid_t child, int processor, std::uint32_t period_us, bool kernel, Ring &ring) const {
     perf_event_attr attributes;
     std::memset(&attributes, 0, sizeof attributes);
     attributes.size = sizeof attributes;
@@ -136,12 +136,13 @@ bool PerfSampler::open(pid_t child, int processor, std::uint32_t period_us, bool
     attributes.exclude_hv = 1;
     ring.fd = static_cast<int>(
         syscall(SYS_perf_event_open, &attributes, child, processor, -1, PERF_FLAG_FD_CLOEXEC));
-    if (ring.fd < 0) return false;
+    if (ring.fd < 0) return errno;
     ring.memory =
         mmap(nullptr, (ring_pages + 1) * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, 0);
-    if (ring.memory != MAP_FAILED) return true;
+    if (ring.memory != MAP_FAILED) return 0;
+    const int error = errno;
     close(ring.fd);
-    return false;
+    return error;
 }
 
 bool PerfSampler::attach(pid_t child, std::uint32_t period_us) {
@@ -150,15 +151,15 @@ bool PerfSampler::attach(pid_t child, std::uint32_t period_us) {
     int error = ENODEV;
     for (int processor = 0; processor < processors && count_ < most_processors; ++processor) {
         Ring ring;
-        bool opened = open(child, processor, period_us, sees_kernel_, ring);
-        if (!opened && count_ == 0 && (errno == EACCES || errno == EPERM)) {
+        int failed = open(child, processor, period_us, sees_kernel_, ring);
+        if (count_ == 0 && (failed == EACCES || failed == EPERM)) {
             sees_kernel_ = false;
-            opened = open(child, processor, period_us, sees_kernel_, ring);
+            failed = open(child, processor, period_us, sees_kernel_, ring);
         }
-        if (opened) {
+        if (failed == 0) {
             rings_[count_++] = ring;
-        } else if (errno != ENODEV) { // a processor that is switched off is none
-            error = errno;
+        } else if (failed != ENODEV) { // a processor that is switched off is none
+            error = failed;
         }
     }
     errno = error;

@@ -44,7 +44,8 @@ class PerfSampler {
         void *memory = nullptr;
     };
 
-    bool open(pid_t child, int processor, std::uint32_t period_us, bool kernel, Ring &ring) const;
+    /// 0, or the errno for which it did not open.
+    int open(pid_t child, int processor, std::uint32_t period_us, bool kernel, Ring &ring) const;
     void drain(Ring &ring, TraceBlocks &trace);
     static void handle(const unsigned char *record, std::size_t size, TraceBlocks &trace);
 

@@ -29,9 +29,11 @@ std::uint64_t own_bytes(pid_t pid) {
     char path[64];
     char text[128];
     std::snprintf(path, sizeof path, "/proc/%d/statm", static_cast<int>(pid));
-    unsigned long long pages = 0;
-    if (read_text(path, text, sizeof text) == 0 || std::sscanf(text, "%*u %llu", &pages) != 1) return 0;
-    return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    if (read_text(path, text, sizeof text) == 0) return 0;
+    // The second number; 0 where there is none.
+    char *size_end = text;
+    std::strtoull(text, &size_end, 10);
+    return std::strtoull(size_end, nullptr, 10) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 std::uint64_t below(pid_t pid, int depth);

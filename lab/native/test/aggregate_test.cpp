@@ -14,7 +14,6 @@ namespace {
 using namespace reap::native;
 using reap::test::Payload;
 using reap::test::TraceBuilder;
-using reap::test::Where;
 
 Summary read(const std::string &path, Damage *damage = nullptr) {
     BlockFile file(path);
@@ -212,13 +211,9 @@ TEST(Damage, ACutFileIsReadAsFarAsItGoes) {
 
 TEST(Damage, RecordsOfALaterVersionArePassedOver) {
     TraceBuilder trace;
-    trace.block(REAP_BLOCK_DEFINITIONS, {},
-                one_image().record(static_cast<reap_tag>(0xe0), Payload().text("new")));
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image().record(0xe0, Payload().text("new")));
     trace.block(REAP_BLOCK_EVENTS, {},
-                Payload()
-                    .alloc(10, 0x100, 1, 1)
-                    .record(static_cast<reap_tag>(0xd0), Payload().number(1))
-                    .free(20, 0x100));
+                Payload().alloc(10, 0x100, 1, 1).record(0xd0, Payload().number(1)).free(20, 0x100));
     Damage damage;
     EXPECT_EQ(read(trace.write(), &damage).events, 2u);
     EXPECT_EQ(damage.malformed, 0u);

@@ -64,7 +64,8 @@ class Payload {
             .number(size)
             .number(stack);
     }
-    Payload &record(reap_tag tag, const Payload &body) {
+    // A tag is any byte: those that no version knows yet are written too.
+    Payload &record(unsigned tag, const Payload &body) {
         byte(tag).number(body.bytes_.size());
         bytes_.insert(bytes_.end(), body.bytes_.begin(), body.bytes_.end());
         return *this;

@@ -42,7 +42,7 @@ REAP_EXPORT void *malloc(size_t size) {
 }
 
 REAP_EXPORT void free(void *pointer) {
-    ThreadState &thread = thread_state;
+    const ThreadState &thread = thread_state;
     if (watched(thread, pointer)) return free_slow(REAP_CALL_FREE, pointer, real.free);
     ++thread.counts->frees;
     real.free(pointer);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <numbers>
 
 namespace reap::preload {
 
@@ -25,7 +26,7 @@ inline double natural_log(double x) noexcept {
     const double z2 = z * z;
     const double series =
         1 + z2 * (1.0 / 3 + z2 * (1.0 / 5 + z2 * (1.0 / 7 + z2 * (1.0 / 9 + z2 * (1.0 / 11)))));
-    return 2 * z * series + exponent * 0.69314718055994531;
+    return 2 * z * series + exponent * std::numbers::ln2;
 }
 
 // splitmix64: small, and good enough for gaps.

@@ -7,8 +7,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s N [SIZE]\n", argv[0]);
         return 2;
     }
-    const long turns = atol(argv[1]);
-    const size_t size = argc > 2 ? (size_t)atol(argv[2]) : 64;
+    const long turns = strtol(argv[1], NULL, 10);
+    const size_t size = argc > 2 ? strtoul(argv[2], NULL, 10) : 64;
     for (long i = 0; i < turns; ++i) {
         void *block = malloc(size);
         if (block == NULL) return 1;

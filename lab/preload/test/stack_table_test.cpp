@@ -42,6 +42,7 @@ TEST(StackTable, ReadersNeedNoLock) {
     std::mutex adding;
     std::atomic<bool> wrong = false;
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (unsigned number = 0; number < 4; ++number) {
         threads.emplace_back([&, number] {
             std::mt19937_64 random(number);

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <string>
 #include <sys/resource.h>
@@ -47,8 +48,8 @@ class TraceFileTest : public testing::Test {
     static int write_pairs(TraceFile &trace, uint32_t thread, int count) {
         RecordStream stream;
         for (int i = 0; i < count; ++i) {
-            const auto *block = reinterpret_cast<const void *>(uintptr_t{0x10000} + thread * 0x1000000 +
-                                                               static_cast<uintptr_t>(i) * 16);
+            const auto *block = reinterpret_cast<const void *>(
+                uintptr_t{0x10000} + uintptr_t{thread} * 0x1000000 + static_cast<uintptr_t>(i) * 16);
             for (const reap_tag tag : {REAP_TAG_ALLOC, REAP_TAG_FREE}) {
                 uint8_t *out = stream.begin(trace, REAP_BLOCK_EVENTS, owner(thread), kMostHotBytes);
                 if (out == nullptr) return i;
@@ -72,6 +73,7 @@ TEST_F(TraceFileTest, ThreadsWriteAndTheReaderFindsAll) {
     ASSERT_TRUE(trace.open(path_.c_str()));
     static constexpr int kPairs = 20000; // several blocks each
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (uint32_t number = 0; number < 4; ++number) {
         threads.emplace_back([&trace, number] { EXPECT_EQ(write_pairs(trace, number, kPairs), kPairs); });
     }
@@ -102,13 +104,11 @@ TEST_F(TraceFileTest, BlocksOfALivingProcessStayOpen) {
     TraceFile trace;
     ASSERT_TRUE(trace.open(path_.c_str()));
     // Our own pid and start time, as the recorder reads them.
-    char text[512] = {};
-    std::FILE *stat = std::fopen("/proc/self/stat", "r");
-    ASSERT_NE(stat, nullptr);
-    ASSERT_GT(std::fread(text, 1, sizeof text - 1, stat), 0u);
-    std::fclose(stat);
+    std::ifstream stat("/proc/self/stat");
+    std::string text;
+    ASSERT_TRUE(std::getline(stat, text));
     uint64_t start = 0;
-    const std::string fields = std::string(text).substr(std::string(text).rfind(')') + 2);
+    const std::string fields = text.substr(text.rfind(')') + 2);
     size_t at = 0;
     for (int field = 3; field < 22; ++field) at = fields.find(' ', at) + 1;
     start = std::strtoull(fields.c_str() + at, nullptr, 10);
@@ -123,7 +123,7 @@ TEST_F(TraceFileTest, AFileSizeLimitStopsTheRecordingAndSaysSo) {
     const pid_t child = fork();
     if (child == 0) {
         signal(SIGXFSZ, SIG_DFL);
-        const rlimit limit{REAP_BLOCK_BYTES * 3, REAP_BLOCK_BYTES * 3};
+        const rlimit limit{rlim_t{3} * REAP_BLOCK_BYTES, rlim_t{3} * REAP_BLOCK_BYTES};
         setrlimit(RLIMIT_FSIZE, &limit);
         TraceFile trace;
         if (!trace.open(path_.c_str())) _exit(1);

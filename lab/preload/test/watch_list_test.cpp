@@ -71,6 +71,7 @@ TEST(WatchList, ForgetsEverythingAtFork) {
 TEST(WatchList, ManyThreadsWatchAndFreeTheirOwn) {
     WatchList list;
     std::vector<std::thread> threads;
+    threads.reserve(4);
     std::vector<int> missed(4);
     for (unsigned number = 0; number < 4; ++number) {
         threads.emplace_back([&, number] {

@@ -52,7 +52,11 @@ def answer(folder: Folder, listener: Listener, *, title: str) -> Findings:
             ExitCode.TIMED_OUT,
         )
     recorded = analyse(read.read(folder.path / RECORDING), folder.spec.program.command)
-    compared = compare.compare(folder, listener)
+    try:
+        compared = compare.compare(folder, listener)
+    except InterruptedRunError as error:
+        hint = f"go on with: reap run --resume {folder.path}"
+        raise InterruptedRunError(error.what, hint, error.code) from None
     return Findings(
         profile=recorded,
         comparison=compared,
