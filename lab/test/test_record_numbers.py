@@ -74,15 +74,15 @@ def test_intervals_of_peaks_hold_the_truth(well_sampled):
     truth, runs = well_sampled
     bytes_held = sum(holds(done.profile.totals.max_bytes, truth.totals["max_bytes"]) for done in runs)
     objects_held = sum(holds(done.profile.totals.max_objects, truth.totals["max_objects"]) for done in runs)
-    # Of 40 at 95 %, fewer than 33 would come about once in a thousand times.
-    assert bytes_held >= 33, bytes_held
-    assert objects_held >= 33, objects_held
+    # Of 40 at 95 %, fewer than 30 come about once in a hundred thousand times.
+    assert bytes_held >= 30, bytes_held
+    assert objects_held >= 30, objects_held
 
 
 def test_intervals_of_temporaries_hold_the_truth(well_sampled):
     truth, runs = well_sampled
     share = truth.totals["temporary"] / truth.objects
-    assert sum(holds(done.profile.temporary, share) for done in runs) >= 33
+    assert sum(holds(done.profile.temporary, share) for done in runs) >= 30
 
 
 def test_a_peak_is_never_estimated_above_what_was_counted(triage):
