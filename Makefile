@@ -20,7 +20,7 @@ test: ## all tests, room by room (under 20 minutes on two cores)
 	@setup/install
 	@setup/rooms test
 
-test-more: ## what takes longer: clang, memcheck, coverage, fuzzing (under 45 minutes)
+test-more: ## what takes longer: clang, all of clang-tidy, memcheck, coverage, fuzzing (under 45 minutes)
 	@setup/bootstrap more
 	@setup/install
 	@setup/rooms more
