@@ -75,7 +75,7 @@ def recorded_as(
     period_bytes: int = 0,
     **options: object,
 ) -> Recorded:
-    """The same into a trace made by hand: with a sampler of the test's choice, or a fixed period."""
+    """The same into a trace made by hand: another sampler than the machine would choose, a fixed period."""
     path = folder / "by-hand.reap"
     path.unlink(missing_ok=True)
     native.create_trace(str(path), depth, clock.choose(), sampler, period_us, period_bytes)

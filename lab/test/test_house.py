@@ -70,7 +70,7 @@ def test_native_rooms_include_only_what_they_may():
         headers.setdefault(path.name, set()).add(path.relative_to(LAB).parts[0])
     for path in sources:
         room = path.relative_to(LAB).parts[0]
-        if room not in NATIVE:
+        if room not in NATIVE or "test" in path.parts:  # a test may bring writer and reader together
             continue
         for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(), re.MULTILINE):
             owners = headers.get(Path(name).name, {"nobody"})

@@ -30,7 +30,7 @@ REAL = {
     "tar and gzip": "cd /usr/share/doc && tar -cf - --sort=name base-files bash 2>&1 | gzip -n | md5sum",
     "git": "git -c safe.directory='*' -C {repository} log --oneline -5 --stat",
     "find": "find /usr/include/linux -name '*.h' | sort | head -200",
-    "awk": "seq 30000 | awk '{ seen[$1 % 97] += $1 } END { for (k in seen) print k, seen[k] }' | sort -n",
+    "awk": "seq 30000 | awk '{ sum[$1 % 97] += $1 } END { for (key in sum) print key, sum[key] }' | sort -n",
     "an exit code": "exit 42",
     "a signal": "kill -TERM $$",
     "errors": "ls /nonexistent; cat /nonexistent; false",

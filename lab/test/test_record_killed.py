@@ -39,7 +39,7 @@ def test_a_timeout_loses_nothing(tmp_path):
 
 
 def start_recording(folder, how):
-    """`reap record` of a program that has allocated its blocks and waits; with the pids of launcher and program."""
+    """`reap record` of a program that has allocated its blocks and waits; the launcher's pid and its own."""
     command = [*reap_command(), "record", "-d", "full", "-o", "k.reap", "--", target("killed"), how]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout.read(1) == b"!"

@@ -38,22 +38,9 @@ def mean_is_unbiased(values, truth):
     assert abs(statistics.mean(values) - truth) <= 4 * error, (statistics.mean(values), truth, error)
 
 
-def test_estimated_objects_and_bytes_are_unbiased(triage):
+def test_estimated_bytes_are_unbiased_while_the_period_is_steered(triage):
     truth, runs = triage
-    mean_is_unbiased([done.totals["weight"] for done in runs], truth.objects)
-    stacks = [done.recording.stacks(100000) for done in runs]
-    mean_is_unbiased([sum(stack[3] for stack in each) for each in stacks], truth.bytes)
-
-
-def test_estimated_temporaries_are_unbiased(triage):
-    truth, runs = triage
-    mean_is_unbiased([done.totals["temporary"] for done in runs], truth.totals["temporary"])
-
-
-def test_what_is_left_at_the_end_is_estimated_without_bias(triage):
-    truth, runs = triage
-    mean_is_unbiased([done.totals["immortal_objects"] for done in runs], truth.totals["immortal_objects"])
-    mean_is_unbiased([done.totals["immortal_bytes"] for done in runs], truth.totals["immortal_bytes"])
+    mean_is_unbiased([sum(stack[3] for stack in done.recording.stacks(100000)) for done in runs], truth.bytes)
 
 
 @pytest.fixture(scope="module")
@@ -65,19 +52,37 @@ def well_sampled(triage, tmp_path_factory):
     return triage[0], [recorded_as(folder, *words, **options) for _ in range(SEEDS)]
 
 
+def test_estimated_objects_and_bytes_are_unbiased(well_sampled):
+    truth, runs = well_sampled
+    mean_is_unbiased([done.totals["weight"] for done in runs], truth.objects)
+    stacks = [done.recording.stacks(100000) for done in runs]
+    mean_is_unbiased([sum(stack[3] for stack in each) for each in stacks], truth.bytes)
+
+
+def test_estimated_temporaries_are_unbiased(well_sampled):
+    truth, runs = well_sampled
+    mean_is_unbiased([done.totals["temporary"] for done in runs], truth.totals["temporary"])
+
+
+def test_what_is_left_at_the_end_is_estimated_without_bias(well_sampled):
+    truth, runs = well_sampled
+    mean_is_unbiased([done.totals["immortal_objects"] for done in runs], truth.totals["immortal_objects"])
+    mean_is_unbiased([done.totals["immortal_bytes"] for done in runs], truth.totals["immortal_bytes"])
+
+
 def test_intervals_of_peaks_hold_the_truth(well_sampled):
     truth, runs = well_sampled
     bytes_held = sum(holds(done.profile.totals.max_bytes, truth.totals["max_bytes"]) for done in runs)
     objects_held = sum(holds(done.profile.totals.max_objects, truth.totals["max_objects"]) for done in runs)
-    # Of 40 at 95 %, fewer than 33 would come about once in a thousand times.
-    assert bytes_held >= 33, bytes_held
-    assert objects_held >= 33, objects_held
+    # Of 40 at 95 %, fewer than 30 come about once in a hundred thousand times.
+    assert bytes_held >= 30, bytes_held
+    assert objects_held >= 30, objects_held
 
 
 def test_intervals_of_temporaries_hold_the_truth(well_sampled):
     truth, runs = well_sampled
     share = truth.totals["temporary"] / truth.objects
-    assert sum(holds(done.profile.temporary, share) for done in runs) >= 33
+    assert sum(holds(done.profile.temporary, share) for done in runs) >= 30
 
 
 def test_a_peak_is_never_estimated_above_what_was_counted(triage):

@@ -34,7 +34,7 @@ def test_thousands_of_short_lived_threads_do_not_fill_the_disk(tmp_path, depth):
     done = threads(tmp_path, depth, "short", 3000)
     assert objects_of(done, 3002) == 30000
     assert done.totals["frees"] >= 30000
-    # Full depth: 12 bytes an event. Else nothing for a thread that is gone: its place in the file is reused.
+    # Full depth: 12 bytes an event. Else nothing for a thread that is gone.
     growing = 12 * done.totals["events"] if depth == "full" else 0
     assert done.path.stat().st_size < growing + 24 * 65536
 

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <ctime>
+#include <dlfcn.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -18,6 +19,59 @@ Owner owner_of_samples;
 uint32_t clock_of_samples;
 RecordStream samples;
 int writing; // one thread's handler at a time; the others drop their sample
+timer_t timer;
+bool running;
+
+int sampling_signal() noexcept { return SIGRTMAX - 2; }
+
+// The C library's own, past those below.
+template <class Function>
+Function *next_function(Function *&known, const char *name) noexcept {
+    Function *function = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (function == nullptr) {
+        function = reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));
+        __atomic_store_n(&known, function, __ATOMIC_RELAXED);
+    }
+    return function;
+}
+
+int real_sigaction(int number, const struct sigaction *action, struct sigaction *old) noexcept {
+    static int (*known)(int, const struct sigaction *, struct sigaction *);
+    return next_function(known, "sigaction")(number, action, old);
+}
+
+// The program wants the signal for itself (many reset every signal there is before they become another
+// program, and our next tick would then be their end): it gets it, and there are no more samples.
+void yield_signal() noexcept {
+    const ErrnoGuard keep;
+    running = false;
+    timer_delete(timer);
+    struct sigaction action{};
+    action.sa_handler = SIG_IGN; // forgets a tick that waits to be delivered
+    real_sigaction(sampling_signal(), &action, nullptr);
+    action.sa_handler = SIG_DFL;
+    real_sigaction(sampling_signal(), &action, nullptr);
+}
+
+// Whether this process's own timer runs: not in a child that shares its parent's memory (vfork).
+bool runs_here() noexcept { return running && owner_of_samples.pid == static_cast<uint32_t>(getpid()); }
+
+constexpr size_t kMostWords = 16;
+constexpr uintptr_t kPage = 4096;
+
+// A tick in the kernel is delivered behind the system call that was under way. (In a page fault it is
+// delivered at the instruction that faulted, which is as good as any.)
+bool behind_system_call(uint64_t pointer) noexcept {
+    if (pointer % kPage < 2) return false; // what comes before may not be there
+    const auto *code = reinterpret_cast<const uint8_t *>(pointer);
+    return code[-2] == 0x0f && code[-1] == 0x05;
+}
+
+// How many words from the top of the stack can be read for sure.
+size_t words_on_page(const uint64_t *stack) noexcept {
+    const size_t words = (kPage - reinterpret_cast<uintptr_t>(stack) % kPage) / sizeof *stack;
+    return words < kMostWords ? words : kMostWords;
+}
 
 void take_sample(int, siginfo_t *, void *context) {
     const ErrnoGuard keep;
@@ -31,18 +85,20 @@ void take_sample(int, siginfo_t *, void *context) {
         image.define_module(pointer);
         thread_state.busy = false;
     }
+    const auto *stack = reinterpret_cast<const uint64_t *>(machine->uc_mcontext.gregs[REG_RSP]);
+    const bool kernel = behind_system_call(pointer);
+    const size_t count = kernel ? words_on_page(stack) : 0;
+    uint8_t body[(6 + kMostWords) * format::kMaxVarint];
     if (uint8_t *out =
-            samples.begin(*trace_of_samples, REAP_BLOCK_OUTSIDE, owner_of_samples, kMostHotBytes)) {
-        uint8_t *const length = out + 1;
-        *out = REAP_TAG_IP;
-        uint8_t *end = samples.put_plain_stamp(length + 1, stamp(clock_of_samples));
+            samples.begin(*trace_of_samples, REAP_BLOCK_OUTSIDE, owner_of_samples, sizeof body + 8)) {
+        uint8_t *end = samples.put_plain_stamp(body, stamp(clock_of_samples));
         end = format::put_varint(end, owner_of_samples.pid);
         end = format::put_varint(end, thread_id());
-        end = format::put_varint(end, 0);
+        end = format::put_varint(end, kernel ? 1 : 0);
         end = format::put_varint(end, pointer);
-        end = format::put_varint(end, 0);
-        *length = static_cast<uint8_t>(end - length - 1);
-        samples.commit(end);
+        end = format::put_varint(end, count);
+        for (size_t i = 0; i < count; ++i) end = format::put_varint(end, stack[i]);
+        samples.commit(RecordStream::put_long(out, REAP_TAG_IP, body, static_cast<size_t>(end - body)));
     }
     __atomic_store_n(&writing, 0, __ATOMIC_RELEASE);
 }
@@ -50,10 +106,11 @@ void take_sample(int, siginfo_t *, void *context) {
 } // namespace
 
 void start_timer_sampler(TraceFile &trace, const Owner &process, uint32_t clock) noexcept {
-    const int signal = SIGRTMAX - 2;
+    const int signal = sampling_signal();
     struct sigaction current{};
     const bool restart = trace_of_samples != nullptr; // in the child of a fork the handler is there already
-    if (!restart && (sigaction(signal, nullptr, &current) != 0 || current.sa_handler != SIG_DFL)) return;
+    if (restart && !running) return;                  // the parent had yielded the signal
+    if (!restart && (real_sigaction(signal, nullptr, &current) != 0 || current.sa_handler != SIG_DFL)) return;
     trace_of_samples = &trace;
     owner_of_samples = process;
     clock_of_samples = clock;
@@ -64,16 +121,34 @@ void start_timer_sampler(TraceFile &trace, const Owner &process, uint32_t clock)
     handler.sa_sigaction = take_sample;
     handler.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
     sigfillset(&handler.sa_mask);
-    if (sigaction(signal, &handler, nullptr) != 0) return;
+    running = false;
+    if (real_sigaction(signal, &handler, nullptr) != 0) return;
 
     sigevent event{};
     event.sigev_notify = SIGEV_SIGNAL;
     event.sigev_signo = signal;
-    timer_t timer{};
     if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) != 0) return;
     const long period_ns = static_cast<long>(trace.sampler_period_us()) * 1000;
     const itimerspec every{{0, period_ns}, {0, period_ns}};
-    timer_settime(timer, 0, &every, nullptr);
+    running = timer_settime(timer, 0, &every, nullptr) == 0;
 }
 
 } // namespace reap::preload
+
+using namespace reap::preload;
+
+REAP_EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old) noexcept {
+    if (number != sampling_signal() || !runs_here()) return real_sigaction(number, action, old);
+    if (action != nullptr) {
+        yield_signal();
+        return real_sigaction(number, action, old);
+    }
+    if (old != nullptr) *old = {}; // what the program would see without us
+    return 0;
+}
+
+REAP_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
+    static sighandler_t (*known)(int, sighandler_t);
+    if (number == sampling_signal() && runs_here()) yield_signal();
+    return next_function(known, "signal")(number, handler);
+}

@@ -31,8 +31,7 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     """
     from rich.console import Console
 
-    from reap.cli import compare as comparing
-    from reap.cli import reporting
+    from reap.cli import experiments, reporting
     from reap.cli.progress import Bar
     from reap.cli.run import REPORT
     from reap.diagnosis import answer as answering
@@ -43,7 +42,7 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     from reap.report.terminal import render_diagnosis
 
     place = (output or Path(f"reap-demo-{datetime.now(UTC):%Y%m%d-%H%M%S}")).absolute()
-    allocators, missing = comparing.choose(None)
+    allocators, missing = experiments.choose(None)
     if missing:
         click.echo(missing, err=True)
     console = Console()
@@ -60,7 +59,7 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
             budget=budget,
         )
         with Folder.create(place / name, spec, force=force) as folder, Bar() as bar:
-            findings = answering.answer(folder, comparing.Terminal(bar), title=name)
+            findings = answering.answer(folder, experiments.Terminal(bar), title=name)
         answers.append(
             Answer(
                 title=ready.card.title,

@@ -32,7 +32,7 @@ def record(
     timeout: float | None,
     force: bool,
 ) -> int:
-    r"""Record every allocation of a program into a file.
+    """Record every allocation of a program into a file.
 
     CMD runs once, on this terminal, with its children and threads; it does what it always does. With --depth
     triage it is slowed down by a few percent at most, and the file stays small; with full every allocation
@@ -43,7 +43,7 @@ def record(
     \b
         reap record -o perl.reap -- perl script.pl
         reap show perl.reap
-    """
+    """  # noqa: D301 - click wants the character itself
     from reap.allocators import catalog
     from reap.cli import reporting
     from reap.errors import ExitCode, ReapError

@@ -1,6 +1,7 @@
 """The whole answer for one program: recorded once, compared under several allocators, judged."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
@@ -51,7 +52,11 @@ def answer(folder: Folder, listener: Listener, *, title: str) -> Findings:
             ExitCode.TIMED_OUT,
         )
     recorded = analyse(read.read(folder.path / RECORDING), folder.spec.program.command)
-    compared = compare.compare(folder, listener)
+    try:
+        compared = compare.compare(folder, listener)
+    except InterruptedRunError as error:
+        hint = f"go on with: reap run --resume {folder.path}"
+        raise InterruptedRunError(error.what, hint, error.code) from None
     return Findings(
         profile=recorded,
         comparison=compared,
@@ -74,5 +79,14 @@ def _record_once(folder: Folder, announce: Callable[[], None]) -> Outcome:
         timeout=spec.timeout,
     )
     outcome = record.record(launch, folder.path / RECORDING, "triage", force=True)
-    done.write_bytes(msgspec.json.encode(outcome) + b"\n")
+    _mark(done, msgspec.json.encode(outcome) + b"\n")
     return outcome
+
+
+def _mark(path: Path, content: bytes) -> None:
+    """Writes a file whole or not at all: whoever is killed here records again, and finds no half a file."""
+    part = path.with_suffix(".part")
+    part.unlink(missing_ok=True)
+    part.touch(mode=0o600)
+    part.write_bytes(content)
+    part.replace(path)

@@ -57,7 +57,7 @@ def resolve(
     keeps a preload out is no error yet: see `require_preloadable`.
     """
     if not command or not command[0]:
-        raise ReapError("no command to run", "put it after --, as in: reap run -- CMD", ExitCode.USAGE)
+        raise ReapError("no command to run", "put it after --, as in: reap compare -- CMD", ExitCode.USAGE)
     variables = os.environ if environment is None else environment
     base = Path(directory) if directory else Path.cwd()
     path = _find(command[0], base, variables.get("PATH", os.defpath))
@@ -90,8 +90,7 @@ def _find(name: str, base: Path, search: str) -> Path:
     refused: Path | None = None
     for folder in search.split(os.pathsep):
         path = base / (folder or ".") / name
-        # False, where Path.is_file throws: in a folder that we may not enter.
-        if os.path.isfile(path):  # noqa: PTH113
+        if _is_file(path):
             if os.access(path, os.X_OK):
                 return path.absolute()
             refused = refused or path
@@ -102,6 +101,13 @@ def _find(name: str, base: Path, search: str) -> Path:
         f"check the spelling, or give its path (./{name} for one in this folder)",
         ExitCode.NOT_FOUND,
     )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except PermissionError:  # a folder of PATH that we may not enter
+        return False
 
 
 def _require_executable(path: Path) -> None:

@@ -8,7 +8,8 @@
 //     fragile handlers      allocates in signal handlers that interrupt allocation
 //     fragile jump          leaves handlers and functions by longjmp
 //     fragile signals       uses SIGPROF and every real-time signal, by its own timers
-//     fragile fibers        allocates on its own 8 KB stacks
+//     fragile resets        a child that sets every signal to its default and works on, after fork and after
+//     vfork fragile fibers        allocates on its own 8 KB stacks
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -171,6 +173,27 @@ static void signals(void) {
     printf("%d %d %d\n", seen[SIGPROF] > 3, strangers, own - strangers == SIGRTMAX - SIGRTMIN + 1);
 }
 
+static void resets(void) {
+    int status = -1;
+    for (int i = 0; i < 20; i++) {
+        const pid_t child = i % 2 ? vfork() : fork();
+        if (child == 0) {
+            for (int number = 1; number < 65; number++) signal(number, SIG_DFL);
+            if (i % 2) _exit(0);
+            work(100000);
+            _exit(0);
+        }
+        waitpid(child, &status, 0);
+        if (status != 0) break;
+        work(10000);
+    }
+    struct sigaction old;
+    int handlers = 0;
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        handlers += sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_DFL;
+    printf("%d %d\n", status, handlers);
+}
+
 static ucontext_t back, fiber;
 static void on_fiber(void) { work(3000); }
 
@@ -208,6 +231,8 @@ int main(int count, char **words) {
         jump();
     else if (!strcmp(mode, "signals"))
         signals();
+    else if (!strcmp(mode, "resets"))
+        resets();
     else if (!strcmp(mode, "fibers"))
         fibers();
     else

@@ -1,0 +1,186 @@
+"""An experiment on a command line's program: what `reap compare` and `reap run` share."""
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import click
+
+from reap.allocators import catalog
+from reap.allocators.records import Allocator
+from reap.cli import reporting
+from reap.cli.progress import Bar
+from reap.cli.stdin import spooled
+from reap.errors import ExitCode, ReapError
+from reap.experiment import compare as comparing
+from reap.experiment.folder import Folder
+from reap.experiment.records import Comparison
+from reap.experiment.runner import Listener
+from reap.experiment.spec import specify
+
+USUAL = ("glibc", "jemalloc", "mimalloc", "tcmalloc")
+"""What is compared when no one says otherwise, as far as it is installed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options that say what the experiment is; a resumed one takes none of them."""
+
+    allocators: str | None
+    baseline: str
+    runs: int | None
+    budget: float | None
+    timeout: float | None
+    prepare: str
+    cleanup: str
+
+
+class Terminal(Listener):
+    """Shows how an experiment goes on standard error."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def say(self, text: str) -> None:
+        """A line above the bar."""
+        self._bar.say(text)
+
+    def progress(self, done: int, total: int, label: str) -> None:
+        """The bar."""
+        self._bar.update(done, total, label)
+
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_SECONDS = click.FloatRange(min=0, min_open=True)
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
+
+
+def options(verb: _Verb) -> _Verb:
+    """Gives a verb the options of an experiment, and its command; the verb hands them to `opened`."""
+    decorators: list[Callable[[Any], Any]] = [
+        click.option("-a", "--allocators", help="Names or NAME=/path/lib.so, separated by commas."),
+        click.option(
+            "--baseline", default="glibc", show_default=True, help="What the others are compared with."
+        ),
+        click.option(
+            "-n",
+            "--runs",
+            type=click.IntRange(min=2),
+            help="Rounds; the usual is 5 to 30 in about a minute.",
+        ),
+        click.option("--budget", type=_SECONDS, help="Seconds for all runs together."),
+        click.option("--timeout", type=_SECONDS, help="Seconds for one run."),
+        click.option(
+            "--prepare", default="", metavar="CMD", help="Shell command before each run, not measured."
+        ),
+        click.option(
+            "--cleanup", default="", metavar="CMD", help="Shell command after each run, not measured."
+        ),
+        click.option(
+            "-o",
+            "--output",
+            type=_FOLDER,
+            help="Folder for the runs (a new reap-NAME-TIME here if not given).",
+        ),
+        click.option(
+            "--resume",
+            type=_FOLDER,
+            help="Go on with what was begun in this folder; CMD may be left out.",
+        ),
+        click.option("-f", "--force", is_flag=True, help="Replace what exists."),
+        click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD..."),
+        click.pass_context,
+    ]
+    decorated: Any = verb
+    for decorate in reversed(decorators):
+        decorated = decorate(decorated)
+    return cast("_Verb", decorated)
+
+
+def opened(
+    context: click.Context,
+    command: tuple[str, ...],
+    output: Path | None,
+    resume: Path | None,
+    *,
+    force: bool,
+    **given: Any,  # noqa: ANN401 - click's; Options says their types
+) -> Folder:
+    """The experiment that a verb's options name: a new one, or one to go on with. Throws ReapError."""
+    if resume:
+        return _reopen(str(context.info_name), resume, list(command), _written(context))
+    return _create(list(command), output, Options(**given), force=force)
+
+
+def exit_code(comparison: Comparison) -> int:
+    """The program's own status, or 1 if an allocator changed what it does."""
+    return ExitCode.FAILED if comparing.differs(comparison) else comparison.exit_code
+
+
+def choose(text: str | None) -> tuple[list[Allocator], str]:
+    """The allocators asked for; without `text` the usual ones, and a line about those that are not here."""
+    if text is not None:
+        return catalog.parse(text), ""
+    found = [catalog.find(name) for name in USUAL]
+    here = [each for each in found if isinstance(each, Allocator)]
+    missing = [each for each in found if not isinstance(each, Allocator)]
+    if len(here) == 1:
+        raise ReapError(
+            "no allocator but the C library's is installed, so there is nothing to compare",
+            catalog.install_command(each.package for each in missing),
+        )
+    if not missing:
+        return here, ""
+    names = ", ".join(each.name for each in missing)
+    return here, f"not installed: {names} ({catalog.install_command(each.package for each in missing)})"
+
+
+def _create(command: list[str], output: Path | None, options: Options, *, force: bool) -> Folder:
+    allocators, missing = choose(options.allocators)
+    stdin = spooled()
+    spec = specify(
+        command,
+        allocators,
+        baseline=options.baseline,
+        runs=options.runs or 0,
+        budget=options.budget,
+        prepare=options.prepare,
+        cleanup=options.cleanup,
+        timeout=options.timeout,
+        stdin=stdin is not None,
+    )
+    path = output or Path(f"reap-{reporting.name_of(command)}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    if missing:
+        click.echo(missing, err=True)
+    return Folder.create(path, spec, stdin, force=force)
+
+
+def _reopen(verb: str, path: Path, command: list[str], given: set[str]) -> Folder:
+    """A resumed experiment is what it was: options that would change it are refused, not passed over."""
+    if given:
+        raise ReapError(
+            f"--resume goes on with the experiment as it began; it takes no {', '.join(sorted(given))}",
+            f"reap {verb} --resume {path}",
+            ExitCode.USAGE,
+        )
+    folder = Folder.resume(path)
+    program = folder.spec.program.command
+    if command and (command != program or str(Path.cwd()) != folder.spec.directory):
+        folder.close()
+        where = folder.spec.directory
+        raise ReapError(
+            f"{path} is an experiment with another command: {shlex.join(program)} in {where}",
+            f"leave the command out: reap {verb} --resume {path}",
+            ExitCode.USAGE,
+        )
+    return folder
+
+
+def _written(context: click.Context) -> set[str]:
+    """Options of the experiment that were written on the command line."""
+    fixed = [field.name for field in fields(Options)] + ["output"]
+    source = click.core.ParameterSource.COMMANDLINE
+    return {f"--{name}" for name in fixed if context.get_parameter_source(name) is source}

@@ -1,0 +1,132 @@
+"""`reap run` from one end to the other, and after it was killed."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import time
+
+import pytest
+from programs import library, program, reap, reap_command
+
+from reap.errors import ExitCode
+
+QUICK = ("--budget", "3", "--runs", "2")
+
+
+def run(folder, *words, **options):
+    good = f"glibc,good={library('good')}"
+    return reap("run", "--allocators", good, *QUICK, *words, cwd=folder, **options)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    said = run(folder, "-o", "answer", "--json", "answer.json", "--", program("busy"))
+    return folder, said
+
+
+def test_a_run_answers_in_words_and_names_its_files(done):
+    _, said = done
+    assert said.returncode == 0, said.stderr
+    assert f"the report: {done[0]}/answer/report.html" in said.stderr
+    assert "the results: answer.json" in said.stderr
+    assert f"next: reap show {done[0]}/answer/recording.reap" in said.stderr
+    assert "Traceback" not in said.stderr
+    assert "good" in said.stdout
+
+
+def test_everything_of_a_run_is_private(done):
+    folder, _ = done
+    assert stat.S_IMODE((folder / "answer").stat().st_mode) == 0o700
+    for name in ("recording.reap", "recording.json", "report.html"):
+        assert stat.S_IMODE((folder / "answer" / name).stat().st_mode) == 0o600
+
+
+def test_a_run_has_a_profile_a_comparison_and_a_diagnosis(done):
+    folder, _ = done
+    (answer,) = json.loads((folder / "answer.json").read_text())["answers"]
+    assert answer["profile"]["totals"]["total_objects"] > 40000
+    assert answer["comparison"]["rounds"] >= 2
+    assert [side["allocator"] for side in answer["comparison"]["sides"]] == ["good"]
+    assert answer["diagnosis"]["paragraph"]
+
+
+@pytest.mark.parametrize(("script", "code"), [("exit 0", 0), ("exit 3", 3)])
+def test_the_exit_code_is_the_programs(tmp_path, script, code):
+    said = run(tmp_path, "--", "sh", "-c", script)
+    assert said.returncode == code, said.stderr
+
+
+def test_a_run_that_takes_too_long_says_so(tmp_path):
+    said = run(tmp_path, "--timeout", "0.3", "-o", "x", "--", "sleep", "60")
+    assert said.returncode == ExitCode.TIMED_OUT
+    assert "did not end within 0.3 s" in said.stderr
+    assert f"reap show {tmp_path}/x/recording.reap" in said.stderr
+    assert reap("show", "x/recording.reap", cwd=tmp_path).returncode == 0
+
+
+def test_what_exists_is_refused_before_anything_runs(tmp_path):
+    (tmp_path / "x.json").write_text("precious")
+    said = run(tmp_path, "--json", "x.json", "--", "sh", "-c", "touch ran")
+    assert said.returncode == ExitCode.INTERNAL
+    assert not (tmp_path / "ran").exists()
+    assert (tmp_path / "x.json").read_text() == "precious"
+
+
+def killed_when(folder, command, ready):
+    """Starts `reap run` and kills it outright as soon as `ready()`."""
+    good = f"glibc,good={library('good')}"
+    words = [*reap_command(), "run", "--allocators", good, *QUICK, "-o", "x", "--", *command]
+    process = subprocess.Popen(
+        words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL
+    )
+    until = time.monotonic() + 20
+    while not ready() and time.monotonic() < until:
+        assert process.poll() is None, process.returncode
+        time.sleep(0.005)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+
+
+SLOW = "echo run >> ran; {program}; sleep 0.3"
+
+
+def test_a_run_that_was_killed_while_it_recorded_goes_on(tmp_path):
+    command = ["sh", "-c", SLOW.format(program=program("busy"))]
+    killed_when(tmp_path, command, (tmp_path / "ran").exists)
+    assert not (tmp_path / "x" / "recording.json").exists()
+    said = reap("run", "--resume", "x", cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    assert (tmp_path / "x" / "report.html").exists()
+
+
+def test_a_run_that_was_killed_while_it_compared_goes_on_where_it_was(tmp_path):
+    command = ["sh", "-c", SLOW.format(program=program("busy"))]
+
+    def comparing():
+        runs = tmp_path / "x" / "runs.jsonl"
+        return runs.exists() and runs.read_text().count("\n") >= 2
+
+    killed_when(tmp_path, command, comparing)
+    recorded = (tmp_path / "x" / "recording.reap").read_bytes()
+    before = (tmp_path / "ran").read_text().count("run")
+    said = reap("run", "--resume", "x", cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    assert (tmp_path / "x" / "recording.reap").read_bytes() == recorded
+    after = (tmp_path / "ran").read_text().count("run")
+    assert after < before + 8
+
+
+def test_a_reader_that_has_seen_enough_does_not_cost_the_report(tmp_path):
+    receiving, sending = os.pipe()
+    os.close(receiving)
+    said = run(
+        tmp_path, "-o", "x", "--json", "x.json", "--", program("busy"),
+        capture_output=False, stdout=sending, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(sending)
+    assert said.returncode == -signal.SIGPIPE
+    assert (tmp_path / "x" / "report.html").stat().st_size > 10000
+    assert json.loads((tmp_path / "x.json").read_text())["answers"]
