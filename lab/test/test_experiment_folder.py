@@ -38,6 +38,8 @@ def test_a_folder_is_private_and_holds_what_was_asked(tmp_path):
         assert Path(folder.stdin).read_bytes() == b"one\ntwo\n"
         folder.append(a_run(0))
     assert stat.S_IMODE((tmp_path / "e").stat().st_mode) == 0o700
+    for file in (tmp_path / "e").iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
     with Folder.resume(tmp_path / "e") as folder:
         assert folder.spec == spec(stdin=True)
         assert folder.runs == [a_run(0)]

@@ -72,9 +72,9 @@ class Folder:
         try:
             path.mkdir(mode=0o700, parents=True)
             if stdin is not None:
-                with (path / "stdin").open("wb") as file:
+                with open(path / "stdin", "wb", opener=_private) as file:
                     file.writelines(stdin)
-            log = (path / "runs.jsonl").open("ab", buffering=0)
+            log = os.fdopen(_private(str(path / "runs.jsonl"), _APPEND), "ab", buffering=0)
             # Last, so that a folder with this file is whole.
             _write_synced(
                 path / "experiment.json", msgspec.json.format(msgspec.json.encode(experiment), indent=2)
@@ -202,8 +202,16 @@ def _make_room(path: Path, *, force: bool) -> None:
     shutil.rmtree(path)
 
 
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+
+
+def _private(path: str, flags: int) -> int:
+    """Files that stay private even where they are copied out of their folder."""
+    return os.open(path, flags, 0o600)
+
+
 def _write_synced(path: Path, data: bytes) -> None:
-    with path.open("xb") as file:
+    with open(path, "xb", opener=_private) as file:
         file.write(data + b"\n")
         file.flush()
         os.fsync(file.fileno())
