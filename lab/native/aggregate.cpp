@@ -15,6 +15,10 @@ namespace {
 // A thread's number beyond this is damage and not a program with that many.
 constexpr uint32_t kMostThreads = 1 << 20;
 
+// How many events ahead memory is fetched: at once for a whole batch, and the first would wait for all the
+// others.
+constexpr size_t kAhead = 24;
+
 class Aggregator {
   public:
     Aggregator(BlockFile &file, const Definitions &definitions);
@@ -303,9 +307,15 @@ Summary Aggregator::run() {
         std::move(streams),
         [this](const EventStream &stream) {
             const LiveTable &table = states_[stream.place].live;
-            for (const Event &event : stream.waiting()) table.prefetch(event.address);
+            for (const Event &event : stream.waiting().first(std::min(kAhead, stream.waiting().size()))) {
+                table.prefetch(event.address);
+            }
         },
-        [this](EventStream &stream, const Event &event) { handle(stream, event); },
+        [this](EventStream &stream, const Event &event) {
+            const std::span<const Event> waiting = stream.waiting();
+            if (waiting.size() > kAhead) states_[stream.place].live.prefetch(waiting[kAhead].address);
+            handle(stream, event);
+        },
         [this](EventStream &stream) {
             ImageState &image = states_[stream.place];
             if (--image.streams == 0) image_ended(image);

@@ -40,7 +40,7 @@ class EventStream {
     bool refill();
 
   private:
-    static constexpr size_t kBatch = 64;
+    static constexpr size_t kBatch = 128;
 
     bool next_block();
     void decode_batch();
