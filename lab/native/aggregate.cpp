@@ -19,6 +19,11 @@ constexpr uint32_t kMostThreads = 1 << 20;
 // others.
 constexpr size_t kAhead = 24;
 
+// Without its fraction. A damaged file's times may be beyond every integer; what is then said is 146 years.
+inline uint64_t whole(double value) noexcept {
+    return static_cast<uint64_t>(static_cast<int64_t>(std::min(value, 0x1p62)));
+}
+
 class Aggregator {
   public:
     Aggregator(BlockFile &file, const Definitions &definitions);
@@ -81,7 +86,7 @@ Aggregator::Aggregator(BlockFile &file, const Definitions &definitions)
     }
     if (!(out_.ticks_per_second >= 1)) out_.ticks_per_second = 1e9;
     ns_per_tick_ = 1e9 / out_.ticks_per_second;
-    out_.live = Timeline(header.start_ticks, static_cast<uint64_t>(out_.ticks_per_second / 10000));
+    out_.live = Timeline(header.start_ticks, whole(out_.ticks_per_second / 10000));
     for (const ImageInfo &image : definitions.images()) place_of(image.number);
 }
 
@@ -154,8 +159,8 @@ template <bool kWeighted>
     out_.live.level(event.ticks, out_.tree.bytes);
 
     const uint64_t ticks = event.ticks > found->birth ? event.ticks - found->birth : 0;
-    const auto ns = static_cast<int64_t>(static_cast<double>(ticks) * ns_per_tick_);
-    const auto octave = static_cast<size_t>(std::bit_width(static_cast<uint64_t>(ns) | 1)) - 1;
+    const uint64_t ns = whole(static_cast<double>(ticks) * ns_per_tick_);
+    const auto octave = static_cast<size_t>(std::bit_width(ns | 1)) - 1;
     const size_t bin = std::min<size_t>(octave, kLifetimeBins - 1);
     out_.lifetime_objects[bin] += weight;
     out_.lifetime_bytes[bin] += weight * static_cast<double>(found->size);
@@ -164,8 +169,7 @@ template <bool kWeighted>
 }
 
 void Aggregator::latency(const Event &event, uint8_t call, double weight) {
-    out_.latencies[call].add(static_cast<uint64_t>(static_cast<double>(event.duration) * ns_per_tick_),
-                             weight);
+    out_.latencies[call].add(whole(static_cast<double>(event.duration) * ns_per_tick_), weight);
 }
 
 inline void Aggregator::handle(EventStream &stream, const Event &event) {

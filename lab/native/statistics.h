@@ -42,7 +42,7 @@ class Timeline {
 
   private:
     Bin &at(uint64_t ticks) {
-        if (ticks - bin_start_ < width_ && ticks >= bin_start_) return bins_[bin_]; // nearly always
+        if (ticks - bin_start_ < bin_width_ && ticks >= bin_start_) return bins_[bin_]; // nearly always
         uint64_t place = ticks > start_ ? (ticks - start_) / width_ : 0;
         while (place >= kBins) {
             halve();
@@ -51,6 +51,7 @@ class Timeline {
         if (place >= used_) used_ = place + 1;
         bin_ = place;
         bin_start_ = start_ + place * width_;
+        bin_width_ = width_;
         return bins_[place];
     }
 
@@ -72,8 +73,10 @@ class Timeline {
     uint64_t start_;
     uint64_t width_;
     size_t used_ = 0;
-    size_t bin_ = kBins; // the bin of the last moment, and where it begins
-    uint64_t bin_start_ = UINT64_MAX;
+    // The bin of the last moment, where it begins, and its width, which is 0 before any moment.
+    size_t bin_ = 0;
+    uint64_t bin_start_ = 0;
+    uint64_t bin_width_ = 0;
     std::array<Bin, kBins> bins_{};
 };
 
@@ -81,7 +84,7 @@ class Timeline {
 class LogHistogram {
   public:
     static constexpr unsigned kSubBits = 4;
-    static constexpr size_t kBins = (64 - kSubBits) << kSubBits | ((1u << kSubBits) - 1);
+    static constexpr size_t kBins = (64 - kSubBits + 1) << kSubBits;
 
     void add(uint64_t value, double weight) {
         weights_[bin(value)] += weight;

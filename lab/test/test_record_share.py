@@ -78,7 +78,8 @@ def test_the_c_library_without_symbols_gives_the_same_share(tmp_path):
         done = recorded(tmp_path, "triage", target("share"), "with", "40", turns(40), environment=variables)
         assert done.outcome.status == 0
         shares.append(done.profile.share.share.value)
-    assert abs(shares[0] - shares[1]) < 0.1, shares
+    # Two runs on a busy machine differ; an allocator that was not found would show next to nothing.
+    assert abs(shares[0] - shares[1]) < 0.15, shares
 
 
 LOOP = "i=0; while [ $i -lt 100 ]; do {program} with 4 300 & {program} with 4 300; wait $!; i=$((i+1)); done"

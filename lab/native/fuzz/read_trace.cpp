@@ -16,6 +16,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t at = 0;
     const auto byte = [&]() -> unsigned { return at < size ? data[at++] : 0u; };
     reap::test::TraceBuilder trace(byte() % 2 != 0 ? REAP_DEPTH_TRIAGE : REAP_DEPTH_FULL);
+    const auto word = [&] {
+        uint64_t value = 0;
+        for (int i = 0; i < 8; ++i) value = value << 8 | byte();
+        return value;
+    };
+    if (byte() % 4 == 0) {
+        trace.header().ticks_per_second = word();
+        trace.header().start_ticks = word();
+        trace.header().end_ticks = word();
+        trace.header().start_monotonic_ns = word();
+        trace.header().end_monotonic_ns = word();
+    }
     while (at < size) {
         const auto kind = static_cast<reap_block_kind>(byte() % 6);
         const reap::test::Where where{byte() % 4, byte() % 4, byte() % 4};

@@ -239,6 +239,42 @@ TEST(Damage, AHugeStackNumberDoesNotAllocateForIt) {
     EXPECT_EQ(summary.images[0].sites[0].objects, 1); // nowhere
 }
 
+// Found by fuzz-read-trace: a double that no integer holds was converted to one.
+TEST(Damage, TimesBeyondEveryIntegerAreCut) {
+    for (const uint64_t ticks_per_second : {UINT64_C(1'000'000'000), UINT64_C(1), UINT64_MAX}) {
+        TraceBuilder trace;
+        trace.header().ticks_per_second = ticks_per_second;
+        trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+        trace.block(REAP_BLOCK_EVENTS, {}, Payload().alloc(1, 0x100, 8, 1).free(UINT64_MAX - 1, 0x100));
+        EXPECT_EQ(read(trace.write()).frees, 1u);
+    }
+    TraceBuilder trace; // a clock of 2^64 ticks in a nanosecond
+    trace.header().end_ticks = UINT64_MAX;
+    trace.header().start_monotonic_ns = 1;
+    trace.header().end_monotonic_ns = 2;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_EVENTS, {}, Payload().alloc(1, 0x100, 8, 1).free(2, 0x100));
+    EXPECT_EQ(read(trace.write()).frees, 1u);
+}
+
+// Found by fuzz-read-trace: the last of all moments was taken to be in a bin behind the last.
+TEST(Damage, TheLastOfAllMomentsHasABin) {
+    for (const uint64_t start : {UINT64_C(0), UINT64_MAX}) {
+        Timeline timeline(start, 1);
+        timeline.level(UINT64_MAX, 7);
+        ASSERT_FALSE(timeline.bins().empty());
+        EXPECT_EQ(timeline.bins().back().high, 7);
+    }
+    EXPECT_TRUE(Timeline(0, 1).bins().empty());
+}
+
+TEST(Damage, EveryNumberHasABinInAHistogram) {
+    EXPECT_LT(LogHistogram::bin(UINT64_MAX), LogHistogram::kBins);
+    LogHistogram histogram;
+    histogram.add(UINT64_MAX, 1);
+    EXPECT_GT(histogram.quantile(0.5), 0x1p63);
+}
+
 TEST(Damage, WhatIsNoTraceIsRefused) {
     EXPECT_THROW(BlockFile("/nonexistent/trace"), std::system_error);
     EXPECT_THROW(BlockFile("/dev/null"), BadTrace);
