@@ -9,6 +9,7 @@ from reap.cli import progress
 
 def drawn(monkeypatch, *, patience, terminal):
     monkeypatch.setattr(progress, "_PATIENCE", patience)
+    monkeypatch.setenv("TERM", "xterm")  # on a dumb terminal nothing can be drawn over
     text = io.StringIO()
     with progress.Bar(Console(file=text, force_terminal=terminal, width=80)) as bar:
         for done in range(3):

@@ -34,6 +34,10 @@ SWITCHES = (
 )
 
 
+ITS_OWN = ("chrome://", "chrome-untrusted://")
+"""Pages that are parts of the browser."""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("pages")
@@ -128,7 +132,7 @@ def opened(browser: Any, folder: Path) -> Iterator[Callable[..., Page]]:
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     requests = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
     # The browser's own first page asks for parts of the browser; that is none of ours.
-    asked = [r["request"]["url"] for r in requests if not r["documentURL"].startswith("chrome://")]
+    asked = [r["request"]["url"] for r in requests if not r["documentURL"].startswith(ITS_OWN)]
     assert asked
     assert [url for url in asked if not url.startswith((folder.as_uri(), "data:", "blob:"))] == []
     page.js("localStorage.clear()")
