@@ -12,9 +12,6 @@
 namespace reap::native {
 namespace {
 
-// A thread's number beyond this is damage and not a program with that many.
-constexpr uint32_t kMostThreads = 1 << 20;
-
 // How many events ahead memory is fetched: at once for a whole batch, and the first would wait for all the
 // others.
 constexpr size_t kAhead = 24;
@@ -225,7 +222,6 @@ inline void Aggregator::handle(EventStream &stream, const Event &event) {
 }
 
 void Aggregator::counted(ImageState &image, const Event &event) {
-    if (event.thread > kMostThreads) return; // damage
     if (event.thread >= image.counters.size()) image.counters.resize(event.thread + size_t{1});
     Counters &known = image.counters[event.thread];
     if (event.allocations < known.allocations || event.frees < known.frees) return;

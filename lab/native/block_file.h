@@ -30,6 +30,9 @@ class Descriptor {
     int descriptor_;
 };
 
+// A thread's number beyond this is damage and not a program with that many.
+inline constexpr uint32_t kMostThreads = 1 << 20;
+
 struct BlockInfo {
     uint64_t index; // in blocks from the start of the file
     reap_block_header head;

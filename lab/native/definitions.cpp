@@ -51,11 +51,8 @@ void Definitions::read_block(BlockFile &file, const BlockInfo &block) {
     ImageInfo &image = images_[place->second];
     RecordReader in(payload.data(), payload.data() + payload.size());
     while (!in.done()) {
-        const uint8_t tag = in.byte();
-        const std::string_view body = in.string();
-        const auto *begin = reinterpret_cast<const unsigned char *>(body.data());
-        RecordReader fields(begin, begin + body.size());
-        if (!in.good() || (tag & 15) != 0) {
+        auto [tag, fields] = next_long(in);
+        if (!in.good()) {
             ++file.damage().malformed;
             return;
         }

@@ -148,11 +148,8 @@ Outside read_outside(BlockFile &file, const Definitions &definitions, Symbolizer
         if (block.head.kind != REAP_BLOCK_OUTSIDE || !file.payload(block, payload)) continue;
         RecordReader in(payload.data(), payload.data() + payload.size());
         while (!in.done()) {
-            const uint8_t tag = in.byte();
-            const std::string_view body = in.string();
-            const auto *begin = reinterpret_cast<const unsigned char *>(body.data());
-            RecordReader fields(begin, begin + body.size());
-            if (!in.good() || (tag & 15) != 0) {
+            auto [tag, fields] = next_long(in);
+            if (!in.good()) {
                 ++file.damage().malformed;
                 break;
             }

@@ -82,6 +82,21 @@ class RecordReader {
     bool good_ = true;
 };
 
+// One long record: its tag, and its fields alone.
+struct LongRecord {
+    uint8_t tag;
+    RecordReader fields;
+};
+
+// Takes the next record of a block that holds long ones alone. What is none makes `in` bad.
+inline LongRecord next_long(RecordReader &in) noexcept {
+    const uint8_t tag = in.byte();
+    const std::string_view body = in.string();
+    if ((tag & 15) != 0) in.fail();
+    const auto *begin = reinterpret_cast<const unsigned char *>(body.data());
+    return {tag, RecordReader(begin, begin + body.size())};
+}
+
 // The state that stamps and addresses of one block are differences to.
 struct BlockState {
     uint64_t ticks = 0;

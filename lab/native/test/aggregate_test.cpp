@@ -275,6 +275,15 @@ TEST(Damage, EveryNumberHasABinInAHistogram) {
     EXPECT_GT(histogram.quantile(0.5), 0x1p63);
 }
 
+TEST(Damage, AHugeThreadNumberDoesNotAllocateForIt) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_EVENTS, {0, 0xfffffff0, 0}, Payload().alloc(10, 0x100, 1, 1));
+    Damage damage;
+    EXPECT_EQ(read(trace.write(), &damage).events, 0u);
+    EXPECT_EQ(damage.foreign, 1u);
+}
+
 TEST(Damage, WhatIsNoTraceIsRefused) {
     EXPECT_THROW(BlockFile("/nonexistent/trace"), std::system_error);
     EXPECT_THROW(BlockFile("/dev/null"), BadTrace);
