@@ -339,6 +339,8 @@ bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
     // A source that cannot give the usual may still give what is needed.
     if (got.data == nullptr) got = obtain_at_least<F>(source_, least, chunk_alignment);
     if (got.data == nullptr) return false;
+    // What the source gives beyond the limit is not used.
+    got.size = std::min(got.size, allowed);
 
     held_ += got.size;
     const std::size_t growth = std::max(options_.growth, std::size_t{1});
@@ -613,6 +615,9 @@ void Region<Upstream, Granule>::guarded_deallocate(void *object, std::size_t siz
     if (object == nullptr) return;
     size += size == 0;
     if (!ledger_.discharge(object, size, owns(object), name)) return;
+    for (MarkRecord *record = marks_; record != nullptr; record = record->older) {
+        if (record->newest == object) record->newest = Ledger::older_than(object);
+    }
     auto *const raw = static_cast<std::byte *>(guard::raw_of(object));
     const std::size_t whole =
         static_cast<std::size_t>(static_cast<std::byte *>(object) - raw) + size + guard::back_zone;

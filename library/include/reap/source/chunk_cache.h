@@ -28,7 +28,8 @@ class ChunkLists {
     ChunkLists &operator=(const ChunkLists &) = delete;
 
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
-        if (size > largest || alignment - 1 >= chunk_alignment) return beyond(size, alignment);
+        if (size > largest || alignment > chunk_alignment || !is_alignment(alignment))
+            return beyond(size, alignment);
         const unsigned number = class_of(size);
         if (Chunk *const chunk = free_[number]; chunk != nullptr) [[likely]] {
             annotate::defined(chunk, sizeof *chunk);

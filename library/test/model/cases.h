@@ -1,0 +1,51 @@
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "reap/core/source.h"
+#include "reap/testkit/failing_source.h"
+#include "reap/testkit/subject.h"
+
+// Every layer and every composition, each as a subject of the test kit. The reference model, the sweeps, the
+// misuse matrix and the fuzz targets all go through this one list, so what is added here is tested by all.
+
+namespace reap::test {
+
+struct Case {
+    std::string name; ///< "Region/limited": the layer, and what is special
+    testkit::Factory make;
+    /// Whether it stands on the upstream that it is given, which then can be made to fail.
+    bool fails_with_upstream = true;
+    /// Whether its checked mode looks for misuse: not where pages are handed out and not objects.
+    bool checks_misuse = true;
+};
+using Cases = std::vector<Case>;
+
+/// The source that cases stand on.
+using Below = Ref<testkit::FailingSource<>>;
+
+/// Whether tests are to be brief: every access is watched, which takes some ten times as long.
+inline constexpr bool brief = REAP_ASAN != 0 || REAP_TSAN != 0;
+
+/// For parametrised tests: what may be in a test's name.
+inline const auto name_of = [](const auto &info) {
+    std::string name = info.param.name;
+    std::ranges::replace_if(name, [](unsigned char letter) { return std::isalnum(letter) == 0; }, '_');
+    return name;
+};
+
+void add_source_cases(Cases &cases);
+void add_region_cases(Cases &cases);
+
+[[nodiscard]] inline Cases all_cases() {
+    Cases cases;
+    add_source_cases(cases);
+    add_region_cases(cases);
+    return cases;
+}
+
+} // namespace reap::test

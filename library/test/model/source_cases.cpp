@@ -1,0 +1,30 @@
+#include <cstddef>
+
+#include "cases.h"
+#include "reap/source/cached_pages.h"
+#include "reap/source/chunk_cache.h"
+#include "reap/source/system_pages.h"
+#include "reap/testkit/subject.h"
+
+// Where pages come from. Each is a source, so the kit's own adapter serves.
+
+namespace reap::test {
+
+using testkit::factory;
+using testkit::FailingSource;
+using testkit::SourceSubject;
+
+void add_source_cases(Cases &cases) {
+    cases.push_back({"SystemPages", factory([] { return SourceSubject<SystemPages>(); }), false, false});
+    cases.push_back({"CachedPages", factory([] { return SourceSubject<CachedPages>(); }), false, false});
+    cases.push_back({"ChunkCache", factory([](FailingSource<> &upstream) {
+                         return SourceSubject<ChunkCache<Below>>(Below(upstream));
+                     }),
+                     true, false});
+    cases.push_back({"ChunkCache/small", factory([](FailingSource<> &upstream) {
+                         return SourceSubject<ChunkCache<Below>>(Below(upstream), std::size_t{20000});
+                     }),
+                     true, false});
+}
+
+} // namespace reap::test
