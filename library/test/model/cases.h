@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ using Below = Ref<testkit::FailingSource<>>;
 
 /// Whether tests are to be brief: every access is watched, which takes some ten times as long.
 inline constexpr bool brief = REAP_ASAN != 0 || REAP_TSAN != 0;
+
+/// In messages, rather than its bytes.
+inline void PrintTo(const Case &one, std::ostream *out) { *out << one.name; }
 
 /// For parametrised tests: what may be in a test's name.
 inline const auto name_of = [](const auto &info) {
