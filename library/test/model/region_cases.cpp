@@ -56,7 +56,7 @@ class RegionSubject {
 
     Allocation allocate(std::size_t size, std::size_t alignment) {
         if (++turn_ % 16 == 0) make_something();
-        if (splices_ && turn_ % 32 == 5) {
+        if (splices_ && turn_ % 32 == 29) {
             R other(Below(upstream_), region_.options());
             (void)other.try_allocate(turn_ % 1000);
             void *const data = other.try_allocate(size, alignment);
@@ -90,8 +90,8 @@ class RegionSubject {
         return true;
     }
     void reset() {
-        // All that can be kept, nothing, and something between, by turns.
-        const std::size_t keeps[] = {keep_all, keep_none, std::size_t{20000}};
+        // Nothing, something, and all that can be kept, by turns.
+        const std::size_t keeps[] = {keep_none, std::size_t{20000}, keep_all};
         const std::size_t keep = keeps[turn_ % 3];
         region_.reset(keep);
         wrong_ |= order_.alive() != 0 || region_.statistics().held > keep ||

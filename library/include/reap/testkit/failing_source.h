@@ -86,6 +86,14 @@ class FailingSource {
     /// Blocks and bytes that have not come back.
     [[nodiscard]] std::size_t outstanding() const noexcept { return taken_.size(); }
     [[nodiscard]] std::size_t outstanding_bytes() const noexcept { return bytes_; }
+    /// Whether the address lies in a block that is out. Costs time in the number of blocks.
+    [[nodiscard]] bool holds(const void *address) const {
+        const std::lock_guard lock(mutex_);
+        return std::ranges::any_of(taken_, [address](const auto &one) {
+            return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(one.first) <
+                   one.second.given;
+        });
+    }
     /// The most bytes that were out at once.
     [[nodiscard]] std::size_t peak_bytes() const noexcept { return peak_; }
     /// What was first given back wrongly, in words; empty where all was right.

@@ -93,12 +93,17 @@ inline void touch(std::byte *at, bool by_reading) noexcept {
 
 /// Does one misuse. False where it does not apply. Neighbours stand on both sides, and the subject is used
 /// further and ended afterwards, so that what looks late has its time to look.
-inline bool misuse(AnySubject &subject, const MisuseCell &cell) {
+inline bool misuse(AnySubject &subject, const FailingSource<> &upstream, const MisuseCell &cell) {
     const auto &can = subject.abilities();
     const Limits limits = subject.limits();
     const std::size_t alignment = std::min(alignof(std::max_align_t), limits.largest_alignment);
     if (cell.size < limits.smallest || cell.size > limits.largest) return false;
     const auto take = [&] { return static_cast<std::byte *>(subject.allocate(cell.size, alignment).data); };
+
+    // What went back to the source is no longer the subject's to watch.
+    const auto is_gone = [&upstream](const std::byte *at) {
+        return upstream.requests() > 0 && !upstream.holds(at);
+    };
 
     const std::size_t early = can.marks ? subject.mark() : no_mark;
     std::byte *const before = take();
@@ -119,15 +124,18 @@ inline bool misuse(AnySubject &subject, const MisuseCell &cell) {
         break;
     case Misuse::use_after_free:
         subject.deallocate(object, cell.size, alignment);
+        if (is_gone(object)) return false;
         touch(object, cell.by_reading);
         break;
     case Misuse::use_after_rewind:
         if (!can.marks || !subject.rewind(early)) return false;
+        if (is_gone(object)) return false;
         touch(object, cell.by_reading);
         break;
     case Misuse::use_after_reset:
         if (!can.resets) return false;
         subject.reset();
+        if (is_gone(object)) return false;
         touch(object, cell.by_reading);
         break;
     case Misuse::double_free:
@@ -179,7 +187,7 @@ inline MisuseCell judge(const Factory &make, MisuseCell cell) {
         {
             FailingSource<> upstream;
             const auto subject = make(upstream);
-            applies = misuse(*subject, cell);
+            applies = misuse(*subject, upstream, cell);
         }
         // Without destructors of statics: they are the parent's.
         ::_exit(applies ? 0 : 3);
@@ -213,15 +221,16 @@ inline MisuseCell judge(const Factory &make, MisuseCell cell) {
 
 } // namespace detail
 
-/// Does every misuse, by writing and by reading, to objects of these sizes, each in a forked process. A few
-/// milliseconds a cell.
-[[nodiscard]] inline MisuseMatrix misuse_matrix(const Factory &make, std::span<const std::size_t> sizes) {
+/// Does every misuse to objects of these sizes, each in a forked process: by writing, and where a tool
+/// watches every access also by reading, which leaves no trace for anybody else. A few milliseconds a cell.
+[[nodiscard]] inline MisuseMatrix misuse_matrix(const Factory &make, std::span<const std::size_t> sizes,
+                                                bool with_reads = REAP_ASAN != 0) {
     std::vector<MisuseCell> cells;
     for (int what = 0; what <= static_cast<int>(Misuse::stale_mark); ++what) {
         const auto misuse = static_cast<Misuse>(what);
         const bool is_access = misuse <= Misuse::use_after_reset;
         for (const bool by_reading : {false, true}) {
-            if (by_reading && !is_access) continue;
+            if (by_reading && !(is_access && with_reads)) continue;
             for (const std::size_t size : sizes)
                 cells.push_back(detail::judge(make, {misuse, by_reading, size}));
         }
