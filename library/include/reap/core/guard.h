@@ -1,0 +1,340 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "reap/core/annotate.h"
+#include "reap/core/misuse.h"
+#include "reap/core/mode.h"
+#include "reap/core/size.h"
+
+// Checked mode: what stands around each object, and what free memory is filled with.
+//
+//   raw                                   p                    p + size
+//   | unused (large alignments) | Header | the object's bytes | back zone |
+//
+// A layer has its plain code deal in raw blocks. At its surface, in checked mode alone, it asks for
+// `padded(size)` bytes instead of `size`, and has a Ledger turn the raw block into the object and back:
+//
+//   void *p = ledger_.admit(raw, size, alignment, "Region");
+//   if (!ledger_.discharge(p, size, owns(p), "Region")) return;   // a misuse, and it is reported
+//   void *raw = guard::raw_of(p);
+//
+// Header and back zone are filled with known bytes, which are looked at when the object ends. Free memory is
+// filled as well, and looked at when it is handed out again. So writes are found without any tool, if late;
+// with AddressSanitizer or memcheck built in, the same zones are closed to the program, and reads are found
+// too, at once.
+//
+// The first word of the Header stays free for a layer's own link while the block is free.
+
+namespace reap::inline REAP_MODE::guard {
+
+/// What free memory is filled with, by how it came to be free. No two differ in one bit alone.
+enum class Fill : unsigned char {
+    fresh = 0xC5,   ///< never an object
+    freed = 0xDB,   ///< freed by itself
+    rewound = 0xE3, ///< a region was rewound past it
+    reset = 0xF6,   ///< its layer was reset
+};
+
+/// Known bytes behind each object.
+inline constexpr std::size_t back_zone = 16;
+
+namespace detail {
+
+struct Header {
+    void *link;    // the layer's, while the block is free
+    Header *older; // in the ledger
+    Header *newer;
+    std::size_t size;
+    std::uint32_t lead;  // from raw to the object
+    std::uint32_t state; // live, ended, or anything: no header
+    std::uint64_t zone;  // known bytes, the last before the object
+};
+inline constexpr std::uint32_t live = 0x11FE0B1E;
+inline constexpr std::uint32_t ended = 0xDEAD0B1E;
+inline constexpr std::uint64_t front_zone = 0xA6A6A6A6A6A6A6A6;
+inline constexpr unsigned char back_byte = 0xA9;
+inline Header *header_of(const void *object) noexcept {
+    return reinterpret_cast<Header *>(static_cast<std::byte *>(const_cast<void *>(object)) - sizeof(Header));
+}
+
+/// Lets this header look at memory that is closed to the program.
+class Window {
+  public:
+    Window(const void *data, std::size_t size) noexcept : data_(data), size_(size) {
+        annotate::defined(data, size);
+    }
+    ~Window() { annotate::no_access(data_, size_); }
+    Window(const Window &) = delete;
+    Window &operator=(const Window &) = delete;
+
+  private:
+    const void *data_;
+    std::size_t size_;
+};
+
+inline bool is_fill(unsigned char byte) noexcept {
+    return byte == static_cast<unsigned char>(Fill::fresh) ||
+           byte == static_cast<unsigned char>(Fill::freed) ||
+           byte == static_cast<unsigned char>(Fill::rewound) ||
+           byte == static_cast<unsigned char>(Fill::reset);
+}
+
+inline Misuse written_after(Fill fill) noexcept {
+    switch (fill) {
+    case Fill::fresh:
+        return Misuse::overflow;
+    case Fill::freed:
+        return Misuse::use_after_free;
+    case Fill::rewound:
+        return Misuse::use_after_rewind;
+    case Fill::reset:
+        return Misuse::use_after_reset;
+    }
+    return Misuse::use_after_free;
+}
+
+} // namespace detail
+
+/// From the raw block to its object, in bytes: a multiple of the alignment.
+[[nodiscard]] constexpr std::size_t lead(std::size_t alignment) noexcept {
+    return round_up(sizeof(detail::Header), alignment < 16 ? 16 : alignment);
+}
+
+/// What guards take beside the object, in bytes.
+[[nodiscard]] constexpr std::size_t extra(std::size_t alignment) noexcept {
+    return lead(alignment) + back_zone;
+}
+
+/// How large the raw block of an object must be. It is to be aligned to `alignment`, and to 16.
+[[nodiscard]] constexpr std::size_t padded(std::size_t size, std::size_t alignment) noexcept {
+    return size + extra(alignment);
+}
+
+/// Fills free memory and closes it to the program.
+inline void close(void *data, std::size_t size, Fill fill) noexcept {
+    annotate::undefined(data, size);
+    std::memset(data, static_cast<int>(fill), size);
+    annotate::no_access(data, size);
+}
+
+/// Whether closed memory was left alone; a write to it is reported. Opens it, for the layer to use or to give
+/// back.
+inline bool open(void *data, std::size_t size, const char *layer) noexcept {
+    annotate::defined(data, size);
+    const auto *const bytes = static_cast<const unsigned char *>(data);
+    for (std::size_t at = 0; at < size; ++at) {
+        if (detail::is_fill(bytes[at])) continue;
+        // What was there before, the neighbours tell.
+        Fill before = Fill::freed;
+        if (at > 0) {
+            before = static_cast<Fill>(bytes[at - 1]);
+        } else {
+            for (std::size_t next = 1; next < size; ++next) {
+                if (!detail::is_fill(bytes[next])) continue;
+                before = static_cast<Fill>(bytes[next]);
+                break;
+            }
+        }
+        report_misuse({detail::written_after(before), bytes + at, 0, layer});
+        return false;
+    }
+    return true;
+}
+
+/// The raw block of a live object or of one that was just discharged.
+[[nodiscard]] inline void *raw_of(void *object) noexcept {
+    auto *const header = detail::header_of(object);
+    const detail::Window window(header, sizeof *header);
+    return static_cast<std::byte *>(object) - header->lead;
+}
+
+/// The size that a live object was asked for with.
+[[nodiscard]] inline std::size_t size_of(const void *object) noexcept {
+    const auto *const header = detail::header_of(object);
+    const detail::Window window(header, sizeof *header);
+    return header->size;
+}
+
+/// Given to discharge() by a layer that is not told sizes.
+inline constexpr std::size_t any_size = static_cast<std::size_t>(-1);
+
+/// The live objects of one layer. Not thread-safe: it is used where the layer's own state is.
+class Ledger {
+  public:
+    Ledger() = default;
+    Ledger(const Ledger &) = delete;
+    Ledger &operator=(const Ledger &) = delete;
+
+    /// Makes a raw block of padded(size, alignment) bytes an object, and returns that.
+    void *admit(void *raw, std::size_t size, std::size_t alignment) noexcept {
+        std::byte *const object = static_cast<std::byte *>(raw) + lead(alignment);
+        auto *const header = detail::header_of(object);
+        annotate::undefined(raw, padded(size, alignment));
+        ::new (header) detail::Header{
+            nullptr,      newest_,           nullptr, size, static_cast<std::uint32_t>(lead(alignment)),
+            detail::live, detail::front_zone};
+        if (newest_ != nullptr) {
+            const detail::Window window(newest_, sizeof *newest_);
+            newest_->newer = header;
+        }
+        newest_ = header;
+        std::memset(object + size, detail::back_byte, back_zone);
+        annotate::no_access(raw, lead(alignment));
+        annotate::no_access(object + size, back_zone);
+        annotate::undefined(object, size);
+        return object;
+    }
+
+    /// Looks at an object that is to be live. False if it is not, or something around it was written: that is
+    /// reported, and the layer does nothing with it. `owned`: whether the address lies in the layer's memory
+    /// at all; any_size: a layer that is not told sizes.
+    bool check(const void *object, std::size_t size, bool owned, const char *layer) const noexcept {
+        if (!owned || reinterpret_cast<std::uintptr_t>(object) % 16 != 0) {
+            report_misuse({Misuse::foreign_free, object, 0, layer});
+            return false;
+        }
+        const auto *const header = detail::header_of(object);
+        const detail::Window window(header, sizeof *header);
+        if (header->state != detail::live) {
+            const auto last = static_cast<unsigned char>(header->state >> 24U);
+            const bool twice = header->state == detail::ended || detail::is_fill(last);
+            report_misuse({twice ? Misuse::double_free : Misuse::foreign_free, object, 0, layer});
+            return false;
+        }
+        if (!intact(header, layer)) return false;
+        if (size != any_size && size != header->size) {
+            report_misuse({Misuse::wrong_size, object, header->size, layer});
+            return false;
+        }
+        return true;
+    }
+
+    /// Ends an object, after check(). The block stays as it is, apart from its state: the layer closes it.
+    bool discharge(void *object, std::size_t size, bool owned, const char *layer) noexcept {
+        if (!check(object, size, owned, layer)) return false;
+        auto *const header = detail::header_of(object);
+        const detail::Window window(header, sizeof *header);
+        unlink(header);
+        header->state = detail::ended;
+        annotate::ended(object, header->size);
+        return true;
+    }
+
+    /// The object that was admitted last, or null. As a place to come back to: end_newer_than().
+    [[nodiscard]] const void *newest() const noexcept { return newest_ == nullptr ? nullptr : newest_ + 1; }
+
+    /// Ends all objects that are newer than `object` (null: all), looking at each.
+    void end_newer_than(const void *object, const char *layer) noexcept {
+        while (newest_ != nullptr && newest() != object) {
+            auto *const header = newest_;
+            const detail::Window window(header, sizeof *header);
+            intact(header, layer);
+            unlink(header);
+            header->state = detail::ended;
+        }
+    }
+
+    /// Changes the size of a live object whose raw block has room for it.
+    void resize(void *object, std::size_t size) noexcept {
+        auto *const header = detail::header_of(object);
+        const detail::Window window(header, sizeof *header);
+        auto *const end = static_cast<std::byte *>(object) + size;
+        if (size > header->size)
+            annotate::undefined(static_cast<std::byte *>(object) + header->size, size - header->size);
+        annotate::undefined(end, back_zone);
+        header->size = size;
+        std::memset(end, detail::back_byte, back_zone);
+        annotate::no_access(end, back_zone);
+    }
+
+    /// Takes over the objects of `other`, as newer ones.
+    void splice(Ledger &other) noexcept {
+        detail::Header *oldest = other.newest_;
+        if (oldest == nullptr) return;
+        for (;;) {
+            const detail::Window window(oldest, sizeof *oldest);
+            if (oldest->older == nullptr) break;
+            oldest = oldest->older;
+        }
+        const detail::Window window(oldest, sizeof *oldest);
+        oldest->older = newest_;
+        if (newest_ != nullptr) {
+            const detail::Window below(newest_, sizeof *newest_);
+            newest_->newer = oldest;
+        }
+        newest_ = std::exchange(other.newest_, nullptr);
+    }
+
+    /// Looks at every live object; what is found is reported. True if nothing was.
+    bool verify(const char *layer) const noexcept {
+        bool good = true;
+        for (const auto *header = newest_; header != nullptr;) {
+            const detail::Window window(header, sizeof *header);
+            good &= intact(header, layer);
+            header = header->older;
+        }
+        return good;
+    }
+
+  private:
+    /// Whether nothing around the object was written. Expects the header open.
+    static bool intact(const detail::Header *header, const char *layer) noexcept {
+        const auto *const object = reinterpret_cast<const unsigned char *>(header + 1);
+        if (header->zone != detail::front_zone) {
+            report_misuse({Misuse::underflow, object, header->size, layer});
+            return false;
+        }
+        const unsigned char *const back = object + header->size;
+        const detail::Window window(back, back_zone);
+        for (std::size_t at = 0; at < back_zone; ++at) {
+            if (back[at] == detail::back_byte) continue;
+            report_misuse({Misuse::overflow, object, header->size, layer});
+            return false;
+        }
+        return true;
+    }
+
+    void unlink(detail::Header *header) noexcept {
+        if (header->newer == nullptr) {
+            newest_ = header->older;
+        } else {
+            const detail::Window window(header->newer, sizeof *header);
+            header->newer->older = header->older;
+        }
+        if (header->older != nullptr) {
+            const detail::Window window(header->older, sizeof *header);
+            header->older->newer = header->newer;
+        }
+    }
+
+    detail::Header *newest_ = nullptr;
+};
+
+/// In place of a Ledger where nothing is checked: takes no room as a [[no_unique_address]] member, and no
+/// time.
+class NoLedger {
+  public:
+    void *admit(void *raw, std::size_t /*size*/, std::size_t /*alignment*/) const noexcept { return raw; }
+    bool check(const void *, std::size_t, bool, const char *) const noexcept { return true; }
+    bool discharge(void *, std::size_t, bool, const char *) const noexcept { return true; }
+    const void *newest() const noexcept { return nullptr; }
+    void end_newer_than(const void *, const char *) const noexcept {}
+    void resize(void *, std::size_t) const noexcept {}
+    void splice(NoLedger &) const noexcept {}
+    bool verify(const char *) const noexcept { return true; }
+};
+
+} // namespace reap::inline REAP_MODE::guard
+
+namespace reap::inline REAP_MODE {
+
+/// A layer's member for checked mode.
+using Ledger = std::conditional_t<checked, guard::Ledger, guard::NoLedger>;
+
+} // namespace reap::inline REAP_MODE

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+
+// What checked mode reports, and to whom. Here is nothing that depends on the mode, so one handler serves a
+// program whose parts were built in several.
+
+namespace reap {
+
+/// What was done that must not be done.
+enum class Misuse {
+    overflow,         ///< bytes behind an object were written
+    underflow,        ///< bytes in front of an object were written
+    use_after_free,   ///< a freed object was written
+    use_after_rewind, ///< an object was written after the region was rewound past it
+    use_after_reset,  ///< an object was written after its layer was reset
+    double_free,      ///< an object was freed that is free already
+    foreign_free,     ///< an address was freed that this layer never handed out
+    wrong_size,       ///< an object was freed with another size than it has
+    stale_mark,       ///< a region was rewound to a mark that is gone
+};
+
+/// One misuse that was found.
+struct MisuseReport {
+    Misuse what;
+    const void *address; ///< the object's; for writes outside objects, the first byte that changed
+    std::size_t size;    ///< the object's, in bytes; 0 where it is not known
+    const char *layer;   ///< the layer that found it, as "Region"
+};
+
+/// Told of every misuse. If it returns, the call that found the misuse does nothing more, and the layer stays
+/// usable. It may be called from any thread, and must not use the layer that is reported.
+using MisuseHandler = void (*)(const MisuseReport &report);
+
+/// The kind in words, as "double free".
+[[nodiscard]] constexpr const char *to_string(Misuse what) noexcept {
+    switch (what) {
+    case Misuse::overflow:
+        return "write behind the end of an object";
+    case Misuse::underflow:
+        return "write in front of an object";
+    case Misuse::use_after_free:
+        return "write to a freed object";
+    case Misuse::use_after_rewind:
+        return "write to an object after the region was rewound past it";
+    case Misuse::use_after_reset:
+        return "write to an object after its layer was reset";
+    case Misuse::double_free:
+        return "double free";
+    case Misuse::foreign_free:
+        return "free of an address that is not this layer's";
+    case Misuse::wrong_size:
+        return "free with a wrong size";
+    case Misuse::stale_mark:
+        return "rewind to a stale mark";
+    }
+    return "misuse";
+}
+
+/// What happens by default: one line on standard error, then abort().
+[[noreturn]] inline void abort_on_misuse(const MisuseReport &report) {
+    char line[256];
+    const int length = std::snprintf(line, sizeof line,
+                                     "reap: %s: %s at %p, %zu bytes; a debugger's backtrace shows the call\n",
+                                     report.layer, to_string(report.what), report.address, report.size);
+    // Without stdio: the misuse may have hit its buffers. Nothing can be done if this fails.
+    if (length > 0 && ::write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0) std::abort();
+    std::abort();
+}
+
+namespace detail {
+inline constinit std::atomic<MisuseHandler> misuse_handler{abort_on_misuse};
+} // namespace detail
+
+/// Has `handler` told of misuse from now on, in all threads; returns the one before. Null stands for the
+/// default.
+inline MisuseHandler set_misuse_handler(MisuseHandler handler) noexcept {
+    return detail::misuse_handler.exchange(handler != nullptr ? handler : abort_on_misuse);
+}
+
+/// Reports a misuse, for layers of your own.
+inline void report_misuse(const MisuseReport &report) { detail::misuse_handler.load()(report); }
+
+} // namespace reap

@@ -1,0 +1,699 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "reap/core/failure.h"
+#include "reap/core/guard.h"
+#include "reap/core/size.h"
+#include "reap/core/source.h"
+#include "reap/source/cached_pages.h"
+
+namespace reap::inline REAP_MODE {
+
+/// How a region takes chunks from its source. Sizes in bytes.
+struct RegionOptions {
+    /// The first chunk, which is taken at the first allocation.
+    std::size_t first_chunk = std::size_t{8} << 10;
+    /// Each further chunk is this many times as large as the one before.
+    std::size_t growth = 2;
+    /// No chunk becomes larger, unless for the sake of one object.
+    std::size_t largest_chunk = std::size_t{1} << 20;
+    /// Objects that take more than this get memory of their own from the source. With 0 all do: the region
+    /// still frees them together, but its bump allocation is switched off, as experiments want it.
+    std::size_t large_object = std::size_t{256} << 10;
+    /// What the region may hold of its source at most.
+    std::size_t limit = std::numeric_limits<std::size_t>::max();
+};
+
+/// What a region holds, in bytes.
+struct RegionStatistics {
+    std::size_t held = 0;          ///< taken from the source
+    std::size_t used = 0;          ///< given to objects, rounding and unusable ends of chunks included
+    std::size_t spare = 0;         ///< in chunks that were kept at a reset and wait to be used again
+    std::size_t chunks = 0;        ///< how many chunks, spare ones included
+    std::size_t large_objects = 0; ///< how many objects have memory of their own
+};
+
+/// How much a region keeps at a reset.
+inline constexpr std::size_t keep_all = std::numeric_limits<std::size_t>::max();
+inline constexpr std::size_t keep_none = 0;
+
+/// A region: allocation is adding to a pointer, and all objects are freed together.
+///
+/// It does not free single objects (but the last one), is not thread-safe, and can be neither copied nor
+/// moved: what it handed out, marks and nested regions point into it. Destructors run at rewind() and reset()
+/// for what was made by create(), the youngest first; for memory from allocate(), none are known.
+///
+/// Every size is rounded up to Granule, and every object is aligned to it at least; a smaller one packs
+/// closer (8 saves a fifth where objects are small structures of pointers). Larger alignments are made by
+/// address.
+///
+/// allocate() and try_allocate() cost some ten instructions while a chunk has room; the source is asked for a
+/// chunk now and then. Regions are as old as Ross's AED (1967) and Hanson's (1990); growth, marks with
+/// destructors, and a limit are what users of today's libraries look for.
+template <Source Upstream = CachedPages, std::size_t Granule = alignof(std::max_align_t)>
+class Region {
+    static_assert(is_alignment(Granule) && Granule <= 4096);
+    struct Chunk;
+    struct Large;
+    struct Cleanup;
+    struct MarkRecord;
+
+  public:
+    /// A place to rewind() to.
+    class Mark {
+        friend Region;
+        MarkRecord *record_ = nullptr;
+        std::uint64_t serial_ = 0;
+    };
+    /// A region whose life is inside this one's.
+    using Nested = Region<Shared<Upstream>, Granule>;
+
+    // Not defaulted: gcc 12 would clear the object by an instruction that takes longer than ten allocations.
+    Region() noexcept
+        requires std::default_initializable<Upstream>
+        : Region(RegionOptions{}) {}
+    explicit Region(const RegionOptions &options) noexcept
+        requires std::default_initializable<Upstream>
+        : options_(options) {}
+    explicit Region(Upstream source, const RegionOptions &options = {}) noexcept
+        requires std::copy_constructible<Upstream>
+        : options_(options), source_(source) {}
+    Region(const Region &) = delete;
+    Region &operator=(const Region &) = delete;
+    ~Region() {
+        if (is_one_chunk()) [[likely]] {
+            source_.deallocate(chunk_, chunk_->size, chunk_alignment);
+        } else {
+            reset_anyhow(keep_none);
+        }
+    }
+
+    /// Memory for an object; throws what the source throws, else std::bad_alloc. A size of 0 counts as 1.
+    // Not declared with gnu::alloc_size: resize() may make an object larger than the compiler would then
+    // believe.
+    [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = Granule) {
+        if constexpr (checked) return guarded<Failure::throws>(size, alignment);
+        void *const object = bump(size, alignment);
+        if (object == nullptr) [[unlikely]]
+            return grow<Failure::throws>(size, alignment);
+        return object;
+    }
+
+    /// The same, or null.
+    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = Granule) noexcept {
+        if constexpr (checked) return guarded<Failure::returns_null>(size, alignment);
+        void *const object = bump(size, alignment);
+        if (object == nullptr) [[unlikely]]
+            return grow<Failure::returns_null>(size, alignment);
+        return object;
+    }
+
+    /// Takes back the object that was allocated last; any other stays until the region is rewound or reset.
+    void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
+        if constexpr (checked) return guarded_deallocate(object, size, alignment);
+        (void)alignment;
+        give_back(object, size);
+    }
+
+    /// Grows or shrinks the object that was allocated last where it stands, and says whether it could.
+    /// Any other object only "shrinks", to no effect.
+    /// A size of 0 counts as 1.
+    [[nodiscard]] bool resize(void *object, std::size_t old_size, std::size_t new_size) noexcept {
+        if constexpr (checked) return guarded_resize(object, old_size, new_size);
+        return resize_raw(object, old_size, new_size);
+    }
+
+    /// Makes a T. Its destructor runs at rewind() or reset(), the youngest object's first; where it is
+    /// trivial that costs nothing. Throws as allocate() and as T's constructor; then nothing is left behind.
+    template <class T, class... Arguments>
+    [[nodiscard]] T *create(Arguments &&...arguments) {
+        if constexpr (std::is_trivially_destructible_v<T>) {
+            Unfinished memory{*this, allocate(sizeof(T), alignof(T)), sizeof(T), alignof(T)};
+            T *const object = ::new (memory.data) T(std::forward<Arguments>(arguments)...);
+            memory.data = nullptr;
+            return object;
+        } else {
+            using Node = WithCleanup<T>;
+            Unfinished memory{*this, allocate(sizeof(Node), alignof(Node)), sizeof(Node), alignof(Node)};
+            auto *const node = ::new (memory.data) Node;
+            T *const object = ::new (node->storage) T(std::forward<Arguments>(arguments)...);
+            memory.data = nullptr;
+            node->run = [](Cleanup *self) {
+                std::launder(reinterpret_cast<T *>(static_cast<Node *>(self)->storage))->~T();
+            };
+            node->older = cleanups_;
+            cleanups_ = node;
+            return object;
+        }
+    }
+
+    /// A region inside this one: it takes its chunks from the same source, and ends when this one is rewound
+    /// past this call, reset or destroyed, at the latest. Its own reset(keep_none) gives its memory back
+    /// earlier.
+    [[nodiscard]] Nested &nest(const RegionOptions &options = {}) {
+        return *create<Nested>(Shared<Upstream>(source_), options);
+    }
+
+    /// The place to come back to. Takes 48 bytes of the region until it is rewound past or reset.
+    [[nodiscard]] Mark mark();
+
+    /// Frees all that was allocated since the mark was taken, destructors run. The mark stays good, marks
+    /// taken since are stale. False, and nothing is done, if the mark itself is stale: the region was rewound
+    /// past it or reset, or the mark is another region's. Checked mode reports that.
+    bool rewind(const Mark &mark) noexcept;
+
+    /// Frees all objects, destructors run, and keeps chunks of up to `keep` bytes together to be used again,
+    /// the largest first to go. The statistics begin anew; marks are stale.
+    void reset(std::size_t keep = keep_all) noexcept {
+        if (is_one_chunk() && chunk_->size <= keep) [[likely]] {
+            marks_ = nullptr;
+            current_ = start_of(chunk_);
+        } else {
+            reset_anyhow(keep);
+        }
+    }
+
+    /// Takes over all that `other` holds: objects, destructors to run, large objects. `other` is empty then,
+    /// as after reset(keep_none). Marks of `other` are stale. What is left in the current chunk of this
+    /// region is not used again before a reset. The sources must be equal. Costs time in the number of
+    /// objects with destructors of `other`.
+    void splice(Region &other) noexcept;
+
+    /// Whether the address lies in a chunk or large object of this region. Costs time in the number of these.
+    [[nodiscard]] bool owns(const void *address) const noexcept;
+
+    [[nodiscard]] RegionStatistics statistics() const noexcept;
+    [[nodiscard]] const RegionOptions &options() const noexcept { return options_; }
+    [[nodiscard]] const Upstream &source() const noexcept { return source_; }
+
+  private:
+    static constexpr const char *name = "Region";
+
+    struct Chunk {
+        Chunk *older;
+        std::size_t size;
+    };
+    struct Large {
+        Large *older;
+        std::uint64_t
+            size_and_alignment; // of all that was taken; the alignment's logarithm in the lowest 6 bits
+        [[nodiscard]] std::size_t size() const noexcept { return size_and_alignment >> 6U; }
+        [[nodiscard]] std::size_t alignment() const noexcept {
+            return std::size_t{1} << (size_and_alignment & 63U);
+        }
+    };
+    struct Cleanup {
+        void (*run)(Cleanup *self) = nullptr;
+        Cleanup *older = nullptr;
+    };
+    template <class T>
+    struct WithCleanup : Cleanup {
+        alignas(T) std::byte storage[sizeof(T)];
+    };
+    struct MarkRecord {
+        MarkRecord *older;
+        std::uint64_t serial;
+        Chunk *chunk;
+        std::byte *current;
+        Large *large;
+        Cleanup *cleanups;
+        const void *newest; // of the ledger
+    };
+    /// Memory for an object whose constructor may still throw.
+    struct Unfinished {
+        Region &region;
+        void *data;
+        std::size_t size;
+        std::size_t alignment;
+        ~Unfinished() {
+            if (data != nullptr) region.deallocate(data, size, alignment);
+        }
+    };
+
+    static constexpr std::size_t chunk_alignment = std::max(Granule, alignof(std::max_align_t));
+    static constexpr std::size_t chunk_lead = round_up(sizeof(Chunk), chunk_alignment);
+
+    static std::byte *start_of(Chunk *chunk) noexcept {
+        return reinterpret_cast<std::byte *>(chunk) + chunk_lead;
+    }
+    static std::byte *end_of(Chunk *chunk) noexcept {
+        return reinterpret_cast<std::byte *>(chunk) + (chunk->size & ~(chunk_alignment - 1));
+    }
+    static constexpr std::size_t large_lead(std::size_t alignment) noexcept {
+        return round_up(sizeof(Large), alignment);
+    }
+    // The header stands right in front of the object, whatever the alignment.
+    static void *object_of(Large *large) noexcept { return large + 1; }
+
+    /// The hot path. All checks come before the sums, so none can wrap; a size of 0 fails the same comparison
+    /// that a full chunk fails. `current_` is a multiple of Granule, `end_` of chunk_alignment.
+    [[gnu::always_inline]] void *bump(std::size_t size, std::size_t alignment) noexcept {
+        if (!is_alignment(alignment)) [[unlikely]]
+            return nullptr;
+        std::byte *at = current_;
+        auto room = static_cast<std::size_t>(end_ - at);
+        if (alignment > Granule) {
+            const std::size_t padding = padding_at(at, alignment);
+            if (alignment > chunk_alignment && padding > room) [[unlikely]]
+                return nullptr;
+            at += padding;
+            room -= padding;
+        }
+        if (size - 1 >= room) [[unlikely]]
+            return nullptr;
+        current_ = at + round_up(size, Granule);
+        // There was room, so there is a chunk: spares the caller a second look at what is null.
+        if (at == nullptr) __builtin_unreachable();
+        return at;
+    }
+
+    /// Whether there is one chunk and nothing else to look after: what a region for one request mostly comes
+    /// to.
+    [[nodiscard]] bool is_one_chunk() const noexcept {
+        return !checked && chunk_ != nullptr && chunk_->older == nullptr && spare_ == nullptr &&
+               large_ == nullptr && cleanups_ == nullptr;
+    }
+    [[gnu::noinline]] void reset_anyhow(std::size_t keep) noexcept;
+    void give_back(void *object, std::size_t size) noexcept;
+    bool resize_raw(void *object, std::size_t old_size, std::size_t new_size) noexcept;
+    template <Failure F>
+    [[gnu::noinline]] void *grow(std::size_t size, std::size_t alignment);
+    template <Failure F>
+    [[gnu::noinline]] void *grow_anyhow(std::size_t size, std::size_t alignment);
+    template <Failure F>
+    void *take(std::size_t size, std::size_t alignment);
+    template <Failure F>
+    void *take_large(std::size_t size, std::size_t alignment);
+    template <Failure F>
+    bool take_chunk(std::size_t need);
+    void adopt(Allocation got) noexcept;
+    void enter(Chunk *chunk) noexcept;
+    void leave(Chunk *chunk) noexcept;
+    void run_cleanups(const Cleanup *last) noexcept;
+    void free_large(const Large *last) noexcept;
+
+    template <Failure F>
+    void *guarded(std::size_t size, std::size_t alignment);
+    void guarded_deallocate(void *object, std::size_t size, std::size_t alignment) noexcept;
+    bool guarded_resize(void *object, std::size_t old_size, std::size_t new_size) noexcept;
+
+    std::byte *current_ = nullptr;
+    std::byte *end_ = nullptr;
+    Chunk *chunk_ = nullptr; // the current one; older ones behind it
+    std::size_t held_ = 0;
+    Chunk *spare_ = nullptr; // chunks that wait to be used again
+    Large *large_ = nullptr; // the youngest
+    Cleanup *cleanups_ = nullptr;
+    MarkRecord *marks_ = nullptr;
+    std::uint64_t serial_ = 0; // of the last mark
+    RegionOptions options_;
+    [[no_unique_address]] Upstream source_;
+    [[no_unique_address]] Ledger ledger_;
+};
+
+Region() -> Region<>;
+Region(RegionOptions) -> Region<>;
+template <class S>
+Region(S &) -> Region<Shared<S>>;
+template <class S>
+Region(S &, RegionOptions) -> Region<Shared<S>>;
+
+// The slow path: what happens when a chunk is full, and at the end of things.
+
+/// What a region for each request costs beside its objects is mostly this: its first chunk, for an ordinary
+/// object, from a cache. Such a region is bound by the stores it makes, so nothing is kept that can be told
+/// otherwise.
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+void *Region<Upstream, Granule>::grow(std::size_t size, std::size_t alignment) {
+    if constexpr (CachingSource<Upstream>) {
+        constexpr std::size_t ordinary = 1024;
+        if (size - 1 < ordinary && is_alignment(alignment) && alignment <= chunk_alignment && held_ == 0 &&
+            options_.large_object >= ordinary + Granule &&
+            options_.first_chunk >= chunk_lead + ordinary + Granule && options_.first_chunk <= options_.limit)
+            [[likely]] {
+            const Allocation got = source_.try_allocate_cached(options_.first_chunk, chunk_alignment);
+            if (got.data != nullptr) [[likely]] {
+                adopt(got);
+                std::byte *const object = current_;
+                current_ = object + round_up(size, Granule);
+                return object;
+            }
+        }
+    }
+    return grow_anyhow<F>(size, alignment);
+}
+
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+void *Region<Upstream, Granule>::grow_anyhow(std::size_t size, std::size_t alignment) {
+    if (!is_possible(size, alignment, chunk_lead)) return fail<F>();
+    if (size == 0) {
+        size = 1;
+        if (void *const object = bump(size, alignment); object != nullptr) return object;
+    }
+    const std::size_t need = round_up(size, Granule) + (alignment > Granule ? alignment - Granule : 0);
+    if (need > options_.large_object) return take_large<F>(size, alignment);
+    if (!take_chunk<F>(need)) return nullptr;
+    return bump(size, alignment);
+}
+
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
+    const std::size_t least = chunk_lead + need;
+    for (Chunk **link = &spare_; *link != nullptr; link = &(*link)->older) {
+        Chunk *const chunk = *link;
+        if (static_cast<std::size_t>(end_of(chunk) - start_of(chunk)) < need) continue;
+        *link = chunk->older;
+        enter(chunk);
+        return true;
+    }
+
+    const std::size_t allowed = options_.limit - std::min(options_.limit, held_);
+    if (least > allowed) return fail<F>() != nullptr;
+    // The row goes on from the latest chunk; that one may be larger for the sake of one object.
+    std::size_t next = options_.first_chunk;
+    if (chunk_ != nullptr &&
+        (__builtin_mul_overflow(chunk_->size, options_.growth, &next) || next > options_.largest_chunk)) {
+        next = options_.largest_chunk;
+    }
+    const std::size_t wanted = std::min(std::max(least, next), allowed);
+    Allocation got;
+    if (wanted > least) got = obtain_at_least<Failure::returns_null>(source_, wanted, chunk_alignment);
+    // A source that cannot give the usual may still give what is needed.
+    if (got.data == nullptr) got = obtain_at_least<F>(source_, least, chunk_alignment);
+    if (got.data == nullptr) return false;
+
+    adopt(got);
+    return true;
+}
+
+/// Makes memory from the source the current chunk.
+template <Source Upstream, std::size_t Granule>
+void Region<Upstream, Granule>::adopt(Allocation got) noexcept {
+    held_ += got.size;
+    Chunk *const chunk = ::new (got.data) Chunk{nullptr, got.size};
+    if constexpr (checked) {
+        guard::close(start_of(chunk), static_cast<std::size_t>(end_of(chunk) - start_of(chunk)),
+                     guard::Fill::fresh);
+    }
+    enter(chunk);
+}
+
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+void *Region<Upstream, Granule>::take_large(std::size_t size, std::size_t alignment) {
+    alignment = std::max(alignment, chunk_alignment);
+    const std::size_t lead = large_lead(alignment);
+    const std::size_t allowed = options_.limit - std::min(options_.limit, held_);
+    if (!is_possible(size, alignment, lead) || lead + size > max_object >> 6U || lead + size > allowed)
+        return fail<F>();
+    auto *const data = static_cast<std::byte *>(obtain<F>(source_, lead + size, alignment));
+    if (data == nullptr) return nullptr;
+    held_ += lead + size;
+    large_ = ::new (data + lead - sizeof(Large))
+        Large{large_, (lead + size) << 6U | static_cast<unsigned>(std::countr_zero(alignment))};
+    if constexpr (checked) guard::close(data + lead, size, guard::Fill::fresh);
+    return data + lead;
+}
+
+/// Makes a chunk the current one.
+template <Source Upstream, std::size_t Granule>
+void Region<Upstream, Granule>::enter(Chunk *chunk) noexcept {
+    chunk->older = chunk_;
+    chunk_ = chunk;
+    current_ = start_of(chunk);
+    end_ = end_of(chunk);
+}
+
+/// Gives a chunk back to the source.
+template <Source Upstream, std::size_t Granule>
+void Region<Upstream, Granule>::leave(Chunk *chunk) noexcept {
+    if constexpr (checked) {
+        guard::open(start_of(chunk), static_cast<std::size_t>(end_of(chunk) - start_of(chunk)), name);
+    }
+    held_ -= chunk->size;
+    source_.deallocate(chunk, chunk->size, chunk_alignment);
+}
+
+template <Source Upstream, std::size_t Granule>
+void Region<Upstream, Granule>::run_cleanups(const Cleanup *last) noexcept {
+    while (cleanups_ != last) {
+        // Off the list first: a destructor may allocate here, or make something with a destructor of its own.
+        Cleanup *const cleanup = std::exchange(cleanups_, cleanups_->older);
+        cleanup->run(cleanup);
+    }
+}
+
+template <Source Upstream, std::size_t Granule>
+void Region<Upstream, Granule>::free_large(const Large *last) noexcept {
+    while (large_ != last) {
+        Large *const large = std::exchange(large_, large_->older);
+        const std::size_t alignment = large->alignment();
+        const std::size_t size = large->size();
+        auto *const data = static_cast<std::byte *>(object_of(large)) - large_lead(alignment);
+        annotate::defined(data, size);
+        held_ -= size;
+        source_.deallocate(data, size, alignment);
+    }
+}
+
+template <Source Upstream, std::size_t Granule>
+void Region<Upstream, Granule>::give_back(void *object, std::size_t size) noexcept {
+    if (object == nullptr) return;
+    auto *const at = static_cast<std::byte *>(object);
+    if (at + round_up(size + (size == 0), Granule) == current_) {
+        current_ = at;
+    } else if (large_ != nullptr && object == object_of(large_) &&
+               (marks_ == nullptr || marks_->large != large_)) {
+        free_large(large_->older);
+    }
+}
+
+template <Source Upstream, std::size_t Granule>
+bool Region<Upstream, Granule>::resize_raw(void *object, std::size_t old_size,
+                                           std::size_t new_size) noexcept {
+    auto *const at = static_cast<std::byte *>(object);
+    const std::size_t rounded = round_up(old_size + (old_size == 0), Granule);
+    new_size += new_size == 0;
+    if (at + rounded != current_) return new_size <= old_size;
+    if (new_size > static_cast<std::size_t>(end_ - at)) return false;
+    current_ = at + round_up(new_size, Granule);
+    return true;
+}
+
+template <Source Upstream, std::size_t Granule>
+typename Region<Upstream, Granule>::Mark Region<Upstream, Granule>::mark() {
+    void *const data = take<Failure::throws>(sizeof(MarkRecord), std::max(Granule, alignof(MarkRecord)));
+    marks_ =
+        ::new (data) MarkRecord{marks_, ++serial_, chunk_, current_, large_, cleanups_, ledger_.newest()};
+    Mark mark;
+    mark.record_ = marks_;
+    mark.serial_ = serial_;
+    return mark;
+}
+
+template <Source Upstream, std::size_t Granule>
+bool Region<Upstream, Granule>::rewind(const Mark &mark) noexcept {
+    // Only records of marks that are still good are on the list, the youngest first; no other is looked at,
+    // since its memory may be gone.
+    MarkRecord *record = marks_;
+    while (record != nullptr && record->serial > mark.serial_) record = record->older;
+    if (record == nullptr || record != mark.record_ || record->serial != mark.serial_) {
+        if constexpr (checked) report_misuse({Misuse::stale_mark, mark.record_, 0, name});
+        return false;
+    }
+    run_cleanups(record->cleanups);
+    ledger_.end_newer_than(record->newest, name);
+    if constexpr (checked) {
+        if (chunk_ != nullptr) guard::open(current_, static_cast<std::size_t>(end_ - current_), name);
+    }
+    marks_ = record;
+    free_large(record->large);
+    while (chunk_ != record->chunk) {
+        Chunk *const chunk = std::exchange(chunk_, chunk_->older);
+        if constexpr (checked) {
+            guard::close(start_of(chunk), static_cast<std::size_t>(end_of(chunk) - start_of(chunk)),
+                         guard::Fill::rewound);
+        }
+        chunk->older = spare_;
+        spare_ = chunk;
+    }
+    current_ = record->current;
+    end_ = chunk_ == nullptr ? nullptr : end_of(chunk_);
+    if constexpr (checked) {
+        if (chunk_ != nullptr)
+            guard::close(current_, static_cast<std::size_t>(end_ - current_), guard::Fill::rewound);
+    }
+    return true;
+}
+
+template <Source Upstream, std::size_t Granule>
+void Region<Upstream, Granule>::reset_anyhow(std::size_t keep) noexcept {
+    run_cleanups(nullptr);
+    ledger_.end_newer_than(nullptr, name);
+    if constexpr (checked) {
+        if (chunk_ != nullptr) guard::open(current_, static_cast<std::size_t>(end_ - current_), name);
+    }
+    marks_ = nullptr;
+    free_large(nullptr);
+
+    // The oldest first, which puts the small ones of a growing row in front, in the order they will be wanted
+    // again.
+    Chunk *row = spare_;
+    for (Chunk *chunk = std::exchange(chunk_, nullptr); chunk != nullptr;) {
+        if constexpr (checked) {
+            guard::close(start_of(chunk), static_cast<std::size_t>(end_of(chunk) - start_of(chunk)),
+                         guard::Fill::reset);
+        }
+        Chunk *const older = std::exchange(chunk->older, row);
+        row = std::exchange(chunk, older);
+    }
+    Chunk *kept = nullptr;
+    Chunk **last = &kept;
+    while (row != nullptr) {
+        Chunk *const chunk = std::exchange(row, row->older);
+        if (chunk->size <= keep) {
+            keep -= keep == keep_all ? 0 : chunk->size;
+            *last = chunk;
+            last = &chunk->older;
+        } else {
+            leave(chunk);
+        }
+    }
+    *last = nullptr;
+
+    if (kept == nullptr) {
+        current_ = nullptr;
+        end_ = nullptr;
+        spare_ = nullptr;
+    } else {
+        spare_ = kept->older;
+        enter(kept);
+    }
+}
+
+template <Source Upstream, std::size_t Granule>
+void Region<Upstream, Granule>::splice(Region &other) noexcept {
+    static_assert(
+        std::copy_constructible<Upstream> && std::equality_comparable<Upstream>,
+        "regions that own their sources cannot exchange memory: let both refer to one, by reap::Ref");
+    if (&other == this) return;
+    const auto put_behind = [](auto *&front, auto *&mine) {
+        if (front == nullptr) return;
+        auto *oldest = front;
+        while (oldest->older != nullptr) oldest = oldest->older;
+        oldest->older = mine;
+        mine = std::exchange(front, nullptr);
+    };
+    if (other.chunk_ != nullptr) {
+        current_ = std::exchange(other.current_, nullptr);
+        end_ = std::exchange(other.end_, nullptr);
+    }
+    put_behind(other.chunk_, chunk_);
+    put_behind(other.spare_, spare_);
+    put_behind(other.large_, large_);
+    put_behind(other.cleanups_, cleanups_);
+    ledger_.splice(other.ledger_);
+    other.marks_ = nullptr;
+    held_ += std::exchange(other.held_, 0);
+}
+
+template <Source Upstream, std::size_t Granule>
+bool Region<Upstream, Granule>::owns(const void *address) const noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    const auto lies_in = [at](const void *data, std::size_t size) {
+        return at - reinterpret_cast<std::uintptr_t>(data) < size;
+    };
+    for (Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) {
+        if (lies_in(start_of(chunk), static_cast<std::size_t>(end_of(chunk) - start_of(chunk)))) return true;
+    }
+    for (Large *large = large_; large != nullptr; large = large->older) {
+        if (lies_in(object_of(large), large->size() - large_lead(large->alignment()))) return true;
+    }
+    return false;
+}
+
+template <Source Upstream, std::size_t Granule>
+RegionStatistics Region<Upstream, Granule>::statistics() const noexcept {
+    RegionStatistics found;
+    found.held = held_;
+    for (const Chunk *chunk = spare_; chunk != nullptr; chunk = chunk->older) {
+        found.spare += chunk->size;
+        ++found.chunks;
+    }
+    for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) ++found.chunks;
+    for (const Large *large = large_; large != nullptr; large = large->older) ++found.large_objects;
+    found.used = held_ - found.spare - static_cast<std::size_t>(end_ - current_);
+    return found;
+}
+
+// Checked mode: the same operations on objects that have guards around them.
+
+/// Raw memory that the region itself or a guarded object goes into: bumped, and open.
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+void *Region<Upstream, Granule>::take(std::size_t size, std::size_t alignment) {
+    void *raw = bump(size, alignment);
+    if (raw == nullptr) raw = grow<F>(size, alignment);
+    if constexpr (checked) {
+        if (raw != nullptr) guard::open(raw, size, name);
+    }
+    return raw;
+}
+
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+void *Region<Upstream, Granule>::guarded(std::size_t size, std::size_t alignment) {
+    if (!is_alignment(alignment) || !is_possible(size, alignment, guard::extra(alignment))) return fail<F>();
+    size += size == 0;
+    alignment = std::max(alignment, chunk_alignment);
+    void *const raw = take<F>(guard::padded(size, alignment), alignment);
+    return raw == nullptr ? nullptr : ledger_.admit(raw, size, alignment);
+}
+
+template <Source Upstream, std::size_t Granule>
+void Region<Upstream, Granule>::guarded_deallocate(void *object, std::size_t size,
+                                                   std::size_t /*alignment*/) noexcept {
+    if (object == nullptr) return;
+    size += size == 0;
+    if (!ledger_.discharge(object, size, owns(object), name)) return;
+    auto *const raw = static_cast<std::byte *>(guard::raw_of(object));
+    const std::size_t whole =
+        static_cast<std::size_t>(static_cast<std::byte *>(object) - raw) + size + guard::back_zone;
+    guard::close(raw, whole, guard::Fill::freed);
+    give_back(raw, whole);
+}
+
+template <Source Upstream, std::size_t Granule>
+bool Region<Upstream, Granule>::guarded_resize(void *object, std::size_t old_size,
+                                               std::size_t new_size) noexcept {
+    old_size += old_size == 0;
+    new_size += new_size == 0;
+    if (!ledger_.check(object, old_size, owns(object), name)) return false;
+    auto *const raw = static_cast<std::byte *>(guard::raw_of(object));
+    const std::size_t around =
+        static_cast<std::size_t>(static_cast<std::byte *>(object) - raw) + guard::back_zone;
+    if (new_size > max_object - around || !resize_raw(raw, around + old_size, around + new_size))
+        return false;
+    if (new_size > old_size) {
+        guard::open(raw + around + old_size, new_size - old_size, name);
+        ledger_.resize(object, new_size);
+    } else if (new_size < old_size) {
+        ledger_.resize(object, new_size);
+        guard::close(raw + around + new_size, old_size - new_size, guard::Fill::freed);
+    }
+    return true;
+}
+
+} // namespace reap::inline REAP_MODE

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+
+#include "reap/core/source.h"
+#include "reap/source/chunk_cache.h"
+#include "reap/source/system_pages.h"
+
+namespace reap::inline REAP_MODE {
+
+/// The system's pages through a ChunkCache that each thread has for itself: what layers stand on by default.
+///
+/// Has no state: any copy is any other, in every thread. Memory may be given back in another thread than the
+/// one that asked for it; it is kept there. A thread's cache is given back when the thread ends. At most
+/// ChunkCache::default_capacity bytes are kept for each thread; trim() gives back this thread's.
+class CachedPages {
+  public:
+    [[nodiscard]] static Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
+        return lists_.try_allocate_at_least(size, alignment);
+    }
+    [[nodiscard, gnu::always_inline]] static Allocation try_allocate_cached(std::size_t size,
+                                                                            std::size_t alignment) noexcept {
+        return lists_.try_allocate_cached(size, alignment);
+    }
+    [[nodiscard]] static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
+        return lists_.try_allocate(size, alignment);
+    }
+    static void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
+        if (!lists_.try_keep(data, size, alignment)) [[unlikely]]
+            deallocate_slowly(data, size, alignment);
+    }
+    /// Gives back what this thread's cache keeps.
+    static void trim() noexcept { lists_.trim(); }
+    /// Bytes that this thread's cache keeps.
+    [[nodiscard]] static std::size_t held() noexcept { return lists_.held(); }
+
+    friend bool operator==(CachedPages, CachedPages) noexcept = default;
+
+  private:
+    /// Empties the lists when its thread ends. What the thread gives back after that goes straight to the
+    /// system.
+    struct Emptier {
+        ~Emptier() {
+            lists_.set_capacity(0);
+            closed_ = true;
+        }
+    };
+
+    /// The lists are full, or this is the first that the thread gives back.
+    [[gnu::noinline]] static void deallocate_slowly(void *data, std::size_t size,
+                                                    std::size_t alignment) noexcept {
+        if (lists_.capacity() == 0 && !closed_) {
+            thread_local const Emptier emptier;
+            lists_.set_capacity(ChunkLists<SystemPages>::default_capacity);
+            if (lists_.try_keep(data, size, alignment)) return;
+        }
+        lists_.give_upstream(data, size, alignment);
+    }
+
+    // Without constructor or destructor, so that an access is an access and no call to ask whether they live
+    // yet.
+    static inline constinit thread_local ChunkLists<SystemPages> lists_{0};
+    static inline constinit thread_local bool closed_ = false;
+};
+
+} // namespace reap::inline REAP_MODE

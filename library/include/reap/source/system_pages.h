@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "reap/core/annotate.h"
+#include "reap/core/size.h"
+#include "reap/core/source.h"
+
+namespace reap::inline REAP_MODE {
+
+/// The size of a page, in bytes.
+[[nodiscard]] inline std::size_t page_size() noexcept {
+    static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return size;
+}
+
+/// Pages from the system, a mapping for each request, zeroed and not yet backed by memory.
+///
+/// Not for small requests: each costs a system call, and a page at least. A layer or a ChunkCache stands
+/// above it. Sizes are rounded up to whole pages, which at_least tells. Thread-safe; has no state.
+class SystemPages {
+  public:
+    [[nodiscard]] static Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
+        const std::size_t page = page_size();
+        if (!is_possible(size, alignment, page)) return {};
+        const std::size_t wanted = round_up(size == 0 ? 1 : size, page);
+        if (alignment <= page) return {map(wanted), wanted};
+
+        // The system aligns to pages: map more, and give back what is too much on both sides.
+        const std::size_t spare = alignment - page;
+        auto *const start = static_cast<std::byte *>(map(wanted + spare));
+        if (start == nullptr) return {};
+        const std::size_t before = padding_at(start, alignment);
+        if (before > 0) ::munmap(start, before);
+        if (before < spare) ::munmap(start + before + wanted, spare - before);
+        return {start + before, wanted};
+    }
+
+    [[nodiscard]] static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
+        return try_allocate_at_least(size, alignment).data;
+    }
+
+    static void deallocate(void *data, std::size_t size, std::size_t /*alignment*/) noexcept {
+        const std::size_t whole = round_up(size == 0 ? 1 : size, page_size());
+        annotate::defined(data, whole);
+        ::munmap(data, whole);
+    }
+
+    friend bool operator==(SystemPages, SystemPages) noexcept = default;
+
+  private:
+    static void *map(std::size_t size) noexcept {
+        void *const data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return data == MAP_FAILED ? nullptr : data;
+    }
+};
+
+} // namespace reap::inline REAP_MODE
