@@ -325,13 +325,14 @@ def begun(shop: Shop, naps: str) -> subprocess.Popen:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_one_that_is_stopped_ends_what_it_started_and_leaves_nothing(shop, number):
-    child = begun(shop, "47.11")
+    nap = f"47.{os.getpid()}"  # told from another run of the tests
+    child = begun(shop, nap)
     child.send_signal(number)
     _, err = child.communicate(timeout=30)
     assert child.returncode == ExitCode.SIGNALLED + signal.SIGINT
     assert "stopped" in err
     assert shop.left() == set()
-    assert not alive("sleep 47.11")
+    assert not alive(f"sleep {nap}")
 
 
 def test_one_that_is_killed_leaves_nothing_that_counts(shop):
