@@ -401,6 +401,9 @@ bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
 /// Makes memory from the source the current chunk.
 template <Source Upstream, std::size_t Granule>
 void Region<Upstream, Granule>::adopt(Allocation got) noexcept {
+    // A source may hand out more than was asked for, and the limit counts all that is held. What is beyond it
+    // is left alone: a source takes memory back told any size between.
+    got.size = std::min(got.size, options_.limit - held_);
     held_ += got.size;
     Chunk *const chunk = ::new (got.data) Chunk{nullptr, got.size};
     if constexpr (checked) {
