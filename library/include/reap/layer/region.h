@@ -279,8 +279,7 @@ class Region {
     /// Whether there is one chunk and nothing else to look after: what a region for one request mostly comes
     /// to.
     [[nodiscard]] bool is_one_chunk() const noexcept {
-        return !checked && chunk_ != nullptr && chunk_->older == nullptr && spare_ == nullptr &&
-               large_ == nullptr && cleanups_ == nullptr;
+        return !checked && chunk_ != nullptr && chunk_->size == held_ && cleanups_ == nullptr;
     }
     [[gnu::noinline]] void reset_anyhow(std::size_t keep) noexcept;
     void give_back(void *object, std::size_t size) noexcept;
