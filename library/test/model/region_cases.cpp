@@ -241,6 +241,7 @@ void add_region_cases(Cases &cases) {
     cases.push_back(region("Region"));
     cases.push_back(region("Region/spliced", {}, true));
     cases.push_back(region("Region/limited", {.limit = 100000}));
+    cases.push_back(region("Region/limited-spliced", {.limit = 60000}, true));
     cases.push_back(region("Region/forwarding", {.large_object = 0}));
     cases.push_back(region("Region/small-chunks",
                            {.first_chunk = 1, .growth = 0, .largest_chunk = 1, .large_object = 500}));
