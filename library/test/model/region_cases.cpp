@@ -149,9 +149,11 @@ class NestedSubject {
         return {children_.back()->try_allocate(size, alignment), size + (size == 0)};
     }
     void deallocate(void *data, std::size_t size, std::size_t alignment) {
-        for (auto *child : children_) {
-            if (child->owns(data)) child->deallocate(data, size, alignment);
-        }
+        const auto owner = std::ranges::find_if(children_, [data](auto *child) { return child->owns(data); });
+        if (owner != children_.end())
+            (*owner)->deallocate(data, size, alignment);
+        else
+            parent_.deallocate(data, size, alignment); // null, or nobody's: the region says what of it
     }
     bool owns(const void *address) {
         return std::ranges::any_of(children_, [address](auto *child) { return child->owns(address); });
