@@ -2,7 +2,9 @@
 
 #include <new>
 #if __has_include(<bits/functexcept.h>)
-#include <bits/functexcept.h> // where libstdc++ has __throw_bad_alloc; libc++ has it in <new>
+#include <bits/functexcept.h> // where libstdc++ has the functions below
+#else
+#include <stdexcept> // where libc++ has them, and in <new>
 #endif
 
 #include "reap/core/mode.h"
@@ -18,6 +20,9 @@ enum class Failure {
 /// Throws std::bad_alloc. The standard library's own function: it is the same one for callers with and
 /// without exceptions, and where nobody can catch, the program ends.
 [[noreturn]] inline void throw_bad_alloc() { std::__throw_bad_alloc(); }
+
+/// Throws std::invalid_argument, likewise. `what` says where, what, and what would be right.
+[[noreturn]] inline void throw_invalid(const char *what) { std::__throw_invalid_argument(what); }
 
 /// Ends a request that cannot be met.
 template <Failure F>
