@@ -274,7 +274,7 @@ TEST(Mempool, IteratesWhileObjectsComeAndGo) {
         };
         for (std::size_t number = 0; number < 400; ++number) add();
         for (int round = 0; round < 6; ++round) {
-            std::map<Object *, std::size_t> all_the_way = live; // less those that go meanwhile
+            const std::map<Object *, std::size_t> before = live;
             const std::size_t changes = below(5);
             std::set<std::size_t> seen;
             for (Object &object : pool) {
@@ -293,7 +293,7 @@ TEST(Mempool, IteratesWhileObjectsComeAndGo) {
                     }
                 }
             }
-            for (const auto &[object, number] : all_the_way) {
+            for (const auto &[object, number] : before) {
                 const auto found = live.find(object);
                 if (found != live.end() && found->second == number) {
                     ASSERT_TRUE(seen.contains(number)) << "not seen";
@@ -417,6 +417,7 @@ TEST_F(CheckedMempool, FindsWrongFrees) {
     pool_.destroy(&stranger);
     EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::foreign_free});
     std::vector<Object *> objects;
+    objects.reserve(50);
     for (std::size_t number = 0; number < 50; ++number) objects.push_back(pool_.create(number));
     pool_.destroy(reinterpret_cast<Object *>(objects[20]->bytes + 16));
     EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::foreign_free});

@@ -85,7 +85,7 @@ TEST(Obstack, MeetsOrRefusesEachSizeAndAlignment) {
             EXPECT_EQ(obstack.try_allocate((std::size_t{1} << power) + 1, alignment), nullptr);
         }
     }
-    for (const std::size_t alignment : {0, 3, 24}) {
+    for (const std::size_t alignment : {0U, 3U, 24U}) {
         EXPECT_EQ(obstack.try_allocate(8, alignment), nullptr);
         EXPECT_THROW((void)obstack.allocate(8, alignment), std::bad_alloc);
     }
@@ -115,10 +115,11 @@ TEST(Obstack, FreesFromAnObjectOn) {
     StrictSource source;
     Strict obstack{source, small};
     std::vector<Numbered> objects;
+    objects.reserve(300);
     for (unsigned char number = 0; number < 200; ++number)
         objects.push_back(write(obstack.allocate(40), 40, number));
     EXPECT_GT(obstack.statistics().chunks, 3U);
-    for (unsigned keep : {199U, 198U, 100U, 50U, 0U}) {
+    for (const unsigned keep : {199U, 198U, 100U, 50U, 0U}) {
         EXPECT_TRUE(obstack.free_from(objects[keep].data));
         objects.resize(keep);
         for (const auto &object : objects) ASSERT_TRUE(object.holds());

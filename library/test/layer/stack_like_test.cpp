@@ -75,7 +75,7 @@ TEST(StackLike, MeetsOrRefusesEachSizeAndAlignment) {
             ASSERT_EQ(growing.try_allocate(most - below, alignment), nullptr);
         }
     }
-    for (const std::size_t alignment : {0, 3, 24}) {
+    for (const std::size_t alignment : {0U, 3U, 24U}) {
         EXPECT_EQ(stack.try_allocate(8, alignment), nullptr);
         EXPECT_THROW((void)growing.allocate(8, alignment), std::bad_alloc);
     }
@@ -230,6 +230,7 @@ TEST(StackLike, GrowsAndRetreatsOverPieces) {
     StrictSource source;
     Strict stack{source, {.size = 1000, .grows = true}};
     std::vector<Numbered> objects;
+    objects.reserve(100);
     for (std::size_t number = 0; number < 100; ++number)
         objects.push_back(write(stack.allocate(100), 100, number));
     const Numbered large = write(stack.allocate(10000), 10000, 1);
