@@ -61,9 +61,10 @@ class Obstack {
     struct Cleanup;
 
   public:
+    // Not defaulted: gcc 12 would clear the object by an instruction that takes longer than ten allocations.
     Obstack() noexcept
         requires std::default_initializable<Upstream>
-    = default;
+        : Obstack(ObstackOptions{}) {}
     explicit Obstack(const ObstackOptions &options) noexcept
         requires std::default_initializable<Upstream>
         : options_(options), next_chunk_(options.first_chunk) {}
@@ -333,7 +334,7 @@ class Obstack {
     std::size_t held_ = 0;
     [[no_unique_address]] Upstream source_;
     ObstackOptions options_;
-    std::size_t next_chunk_ = ObstackOptions{}.first_chunk;
+    std::size_t next_chunk_;
     [[no_unique_address]] Ledger ledger_;
 };
 
@@ -424,6 +425,9 @@ bool Obstack<Upstream, Granule>::take_chunk(std::size_t need,
         got = obtain_at_least<F>(source_, least, chunk_alignment);
         if (got.data == nullptr) return false;
     }
+    // A source may hand out more than was asked for, and the limit counts all that is held. What is beyond it is
+    // left alone: a source takes memory back told any size between.
+    got.size = std::min(got.size, allowed);
     held_ += got.size;
     const std::size_t growth = std::max(options_.growth, std::size_t{1});
     next_chunk_ =
