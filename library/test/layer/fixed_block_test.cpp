@@ -84,8 +84,7 @@ TEST(FixedBlock, IsASourceOfWhatFits) {
     EXPECT_EQ(blocks.try_allocate(65, 8), nullptr);
     EXPECT_EQ(blocks.try_allocate_at_least(65, 8).data, nullptr);
     EXPECT_THROW((void)blocks.allocate(65, 8), std::bad_alloc);
-    for (const std::size_t alignment : {0, 3, 24, 32})
-        EXPECT_EQ(blocks.try_allocate(8, alignment), nullptr);
+    for (const std::size_t alignment : {0, 3, 24, 32}) EXPECT_EQ(blocks.try_allocate(8, alignment), nullptr);
     blocks.deallocate(nullptr);
     blocks.deallocate(nullptr, 8, 8);
 }
@@ -208,8 +207,8 @@ TEST(FixedBlock, KeepsToItsLimit) {
 TEST(FixedBlock, TakesExtremeOptions) {
     for (const std::size_t first : std::vector<std::size_t>{0, 1, 5000, SIZE_MAX}) {
         for (const std::size_t growth : std::vector<std::size_t>{0, 1, 1000, SIZE_MAX}) {
-            FixedBlock blocks(64, FixedBlockOptions{
-                                      .first_chunk = first, .growth = growth, .largest_chunk = 20000});
+            FixedBlock blocks(
+                64, FixedBlockOptions{.first_chunk = first, .growth = growth, .largest_chunk = 20000});
             for (int i = 0; i < 1000; ++i) fill(blocks.allocate(), 64, 1);
             EXPECT_EQ(blocks.statistics().live, 1000U);
         }
@@ -305,7 +304,8 @@ TEST(CheckedFixedBlock, FindsMisuse) {
     EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::use_after_reset});
 }
 
-// Free blocks are in the magazine, in bitmaps, or in a run; a write to any is found, at the end at the latest.
+// Free blocks are in the magazine, in bitmaps, or in a run; a write to any is found, at the end at the
+// latest.
 TEST(CheckedFixedBlock, FindsUseAfterFreeWhereverTheBlockIs) {
     if (!reap::checked) GTEST_SKIP() << "only in checked mode";
     const MisuseLog log;

@@ -39,7 +39,8 @@ struct FixedBlockStatistics {
     std::size_t live = 0;   ///< how many blocks are handed out
 };
 
-/// The alignment that blocks of a size have if nothing else is said: that of malloc, or what divides the size.
+/// The alignment that blocks of a size have if nothing else is said: that of malloc, or what divides the
+/// size.
 [[nodiscard]] constexpr std::size_t natural_alignment(std::size_t size) noexcept {
     return std::min(size & (0 - size), alignof(std::max_align_t));
 }
@@ -155,7 +156,7 @@ class FixedBlock {
     }
     [[gnu::always_inline]] void put(void *block) noexcept {
         if (top_ == magazine_ + magazine_size) [[unlikely]]
-            spill();
+            return spill(block);
         *top_++ = block;
     }
     template <Failure F>
@@ -197,7 +198,7 @@ class FixedBlock {
     }
 
     void start();
-    [[gnu::noinline]] void spill() noexcept;
+    [[gnu::noinline]] void spill(void *block) noexcept;
     void restock(Slab *slab) noexcept;
     void carve() noexcept;
     template <Failure F>
@@ -216,12 +217,12 @@ class FixedBlock {
     void **top_ = magazine_;
     std::byte *run_ = nullptr; // blocks that are bumped through
     std::byte *run_end_ = nullptr;
-    std::size_t stride_ = 0; // from block to block
+    std::size_t stride_ = 0;    // from block to block
     Slab *available_ = nullptr; // has free blocks, as those behind it
     std::size_t slab_size_ = 0;
-    std::size_t lead_ = 0;     // from a slab to its first block
-    std::size_t capacity_ = 0; // blocks in a slab
-    std::uint32_t inverse_ = 0; // of the stride: a multiplication in place of a division
+    std::size_t lead_ = 0;       // from a slab to its first block
+    std::size_t capacity_ = 0;   // blocks in a slab
+    std::uint32_t inverse_ = 0;  // of the stride: a multiplication in place of a division
     std::byte *carve_ = nullptr; // the rest of the current chunk
     std::byte *carve_end_ = nullptr;
     Slab *chunk_ = nullptr; // the current one; older ones behind it
@@ -305,13 +306,17 @@ void FixedBlock<Upstream>::restock(Slab *slab) noexcept {
     }
     if (slab->free == 0) {
         available_ = slab->next;
-        __builtin_prefetch(available_);
+        // The start of the one that will be next: the processor fetches the rest of a slab by itself once it
+        // sees a row of lines, but it does not see across pages. A quarter of the time of warm allocation.
+        constexpr int lines = 4;
+        for (int line = 0; line < lines && available_ != nullptr; ++line)
+            __builtin_prefetch(reinterpret_cast<std::byte *>(available_) + std::ptrdiff_t{64} * line, 1);
     }
 }
 
-/// Makes room in the magazine: writes the half that has been there longest into the bitmaps.
+/// Puts a block into the full magazine: the half that has been there longest is written into the bitmaps.
 template <Source Upstream>
-void FixedBlock<Upstream>::spill() noexcept {
+void FixedBlock<Upstream>::spill(void *block) noexcept {
     void **const half = magazine_ + magazine_size / 2;
     for (void **at = magazine_; at != half;) {
         Slab *const slab = slab_of(*at, slab_size_);
@@ -329,6 +334,7 @@ void FixedBlock<Upstream>::spill() noexcept {
         } while (++at != half && slab_of(*at, slab_size_) == slab);
     }
     top_ = std::copy(half, top_, magazine_);
+    *top_++ = block;
 }
 
 /// Makes the next slab of the current chunk the run.
@@ -498,9 +504,11 @@ void FixedBlock<Upstream>::guarded_deallocate(void *object, std::size_t size) no
     const auto raw_address = reinterpret_cast<std::uintptr_t>(object) - guard::lead(alignment_);
     const bool known = is_block(reinterpret_cast<const void *>(raw_address));
     if (!ledger_.check(object, guard::any_size, known, name)) return;
-    // Such memory may be given back with any size between what was asked for and what there is.
+    // Memory may be given back with any size between what was asked for and the block's; of what was handed
+    // out whole it is not known here what was asked for.
     const std::size_t asked = guard::size_of(object);
-    if (size != guard::any_size && (size + (size == 0) < asked || size > block_size_)) {
+    const bool too_small = asked != block_size_ && size + (size == 0) < asked;
+    if (size != guard::any_size && (too_small || size > block_size_)) {
         report_misuse({Misuse::wrong_size, object, asked, name});
         return;
     }
