@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reap/core/source.h"
@@ -29,6 +30,32 @@ using Cases = std::vector<Case>;
 /// The source that cases stand on.
 using Below = Ref<testkit::FailingSource<>>;
 
+/// A source as a subject, which meets some requests only, and may run out where it is bounded.
+template <class S>
+class LimitedSubject : public testkit::SourceSubject<S> {
+  public:
+    template <class... Arguments>
+    explicit LimitedSubject(const testkit::Limits &limits, bool bounded, Arguments &&...arguments)
+        : testkit::SourceSubject<S>(std::forward<Arguments>(arguments)...), limits_(limits),
+          bounded_(bounded) {}
+
+    [[nodiscard]] testkit::Limits limits() const { return limits_; }
+    [[nodiscard]] bool may_refuse(std::size_t /*size*/, std::size_t /*alignment*/) const { return bounded_; }
+
+  private:
+    testkit::Limits limits_;
+    bool bounded_;
+};
+
+/// A case of a LimitedSubject over the upstream; the arguments follow the source in S's constructor.
+template <class S, class... Arguments>
+[[nodiscard]] Case over_upstream(std::string name, const testkit::Limits &limits, bool bounded,
+                                 Arguments... arguments) {
+    return {std::move(name), testkit::factory([=](testkit::FailingSource<> &upstream) {
+                return LimitedSubject<S>(limits, bounded, Below(upstream), arguments...);
+            })};
+}
+
 /// Whether tests are to be brief: every access is watched, which takes some ten times as long.
 inline constexpr bool brief = REAP_ASAN != 0 || REAP_TSAN != 0;
 
@@ -43,12 +70,22 @@ inline const auto name_of = [](const auto &info) {
 };
 
 void add_source_cases(Cases &cases);
+void add_block_cases(Cases &cases);
+void add_mempool_cases(Cases &cases);
+void add_obstack_cases(Cases &cases);
 void add_region_cases(Cases &cases);
+void add_stack_like_cases(Cases &cases);
+void add_thread_cases(Cases &cases);
 
 [[nodiscard]] inline Cases all_cases() {
     Cases cases;
     add_source_cases(cases);
+    add_block_cases(cases);
+    add_mempool_cases(cases);
+    add_obstack_cases(cases);
     add_region_cases(cases);
+    add_stack_like_cases(cases);
+    add_thread_cases(cases);
     return cases;
 }
 

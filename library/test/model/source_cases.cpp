@@ -1,8 +1,10 @@
 #include <cstddef>
 
 #include "cases.h"
+#include "reap/source/arena.h"
 #include "reap/source/cached_pages.h"
 #include "reap/source/chunk_cache.h"
+#include "reap/source/malloc.h"
 #include "reap/source/system_pages.h"
 #include "reap/testkit/subject.h"
 
@@ -25,6 +27,10 @@ void add_source_cases(Cases &cases) {
                          return SourceSubject<ChunkCache<Below>>(Below(upstream), std::size_t{20000});
                      }),
                      true, false});
+    cases.push_back({"Malloc", factory([] { return SourceSubject<Malloc>(); }), false, false});
+    cases.push_back(over_upstream<Arena<Below>>("Arena", {}, true, std::size_t{4} << 20));
+    cases.push_back(over_upstream<Arena<Below>>("Arena/grows", {}, true, std::size_t{64} << 10,
+                                                ArenaOptions{.grows = true, .limit = std::size_t{8} << 20}));
 }
 
 } // namespace reap::test
