@@ -1,6 +1,6 @@
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -148,9 +148,9 @@ inline bool misuse(AnySubject &subject, const FailingSource<> &upstream, const M
         break;
     }
     case Misuse::wrong_size:
-        // Where only one size can be, there is no wrong one to be told.
-        if (!can.told_sizes || limits.smallest == limits.largest) return false;
-        subject.deallocate(object, cell.size < limits.largest ? cell.size + 1 : cell.size - 1, alignment);
+        if (!can.told_sizes) return false;
+        // Less than was asked for, or more than was handed out: what is between is right.
+        subject.deallocate(object, cell.size > 1 ? cell.size - 1 : got.size + 4096, alignment);
         break;
     case Misuse::stale_mark: {
         if (!can.marks) return false;
@@ -238,9 +238,17 @@ inline MisuseCell judge(const Factory &make, MisuseCell cell) {
     return MisuseMatrix(std::move(cells));
 }
 
-/// The same for sizes from small to large.
+/// The same for sizes from small to large, as far as the subject has them.
 [[nodiscard]] inline MisuseMatrix misuse_matrix(const Factory &make) {
-    constexpr std::array<std::size_t, 8> sizes{1, 8, 16, 40, 64, 200, 5000, std::size_t{600} << 10};
+    FailingSource<> upstream;
+    const Limits limits = make(upstream)->limits();
+    std::vector<std::size_t> sizes;
+    for (const std::size_t size :
+         {std::size_t{1}, std::size_t{8}, std::size_t{16}, std::size_t{40}, std::size_t{64}, std::size_t{200},
+          std::size_t{5000}, std::size_t{600} << 10}) {
+        const std::size_t had = std::clamp(size, limits.smallest, limits.largest);
+        if (sizes.empty() || sizes.back() != had) sizes.push_back(had);
+    }
     return misuse_matrix(make, sizes);
 }
 
