@@ -7,39 +7,41 @@
 
 #include "cases.h"
 
-// The misuse matrix of every case. What has no checked mode, or is built without it, is told nothing here:
-// then only what says so by its answer is found.
+// The misuse matrix of every case, printed. Under AddressSanitizer every cell that applies has to be found,
+// by reading as well as by writing; without it 95 in a hundred, by writing.
 
 namespace {
 
 using reap::test::Case;
 
-class MisuseMatrix : public testing::TestWithParam<Case> {};
-
-TEST_P(MisuseMatrix, IsFoundInCheckedMode) {
+TEST(MisuseMatrix, OfEveryCaseIsFoundInCheckedMode) {
     if (!reap::checked) GTEST_SKIP() << "only in checked mode";
-    if (!GetParam().checks_misuse) GTEST_SKIP() << "hands out pages, and does not check what is done to them";
-    const auto matrix = reap::testkit::misuse_matrix(GetParam().make);
-    const std::size_t writes = matrix.applicable(false);
-    std::printf("%s: %zu of %zu found; reads: %zu of %zu\n%s", GetParam().name.c_str(), matrix.noticed(false),
-                writes, matrix.noticed(true), matrix.applicable(true), matrix.to_string().c_str());
-    EXPECT_GT(writes, 0U);
-    if (REAP_ASAN) {
-        EXPECT_EQ(matrix.noticed(false), writes);
-        EXPECT_EQ(matrix.noticed(true), matrix.applicable(true));
-    } else {
-        EXPECT_GE(matrix.noticed(false) * 100, writes * 95);
+    std::size_t applicable = 0;
+    std::size_t noticed = 0;
+    for (const Case &one : reap::test::all_cases()) {
+        // Pages are handed out, and what is done to them is not looked at.
+        if (!one.checks_misuse) continue;
+        const auto matrix = reap::testkit::misuse_matrix(one.make);
+        const std::size_t writes = matrix.applicable(false);
+        const std::size_t reads = matrix.applicable(true);
+        std::printf("%s: %zu of %zu, by reading %zu of %zu\n%s", one.name.c_str(), matrix.noticed(false),
+                    writes, matrix.noticed(true), reads, matrix.to_string().c_str());
+        EXPECT_GE(writes, 4U) << one.name;
+        applicable += writes + reads;
+        noticed += matrix.noticed(false) + matrix.noticed(true);
+        if (REAP_ASAN) {
+            EXPECT_EQ(matrix.noticed(false), writes) << one.name;
+            EXPECT_EQ(matrix.noticed(true), reads) << one.name;
+        }
+        for (const auto &cell : matrix.cells()) {
+            // What went back to the source with its object cannot be told from what never was the layer's; an
+            // obstack frees by rewinding.
+            if (cell.what == reap::Misuse::double_free || one.name.starts_with("Obstack")) continue;
+            EXPECT_NE(cell.outcome, reap::testkit::MisuseCell::misnamed) << one.name << ": " << cell.said;
+        }
     }
-    for (const auto &cell : matrix.cells()) {
-        // What went back to the source with its object cannot be told from what never was the layer's.
-        if (cell.what == reap::Misuse::double_free) continue;
-        // An obstack frees by rewinding.
-        if (cell.what == reap::Misuse::use_after_free && GetParam().name.starts_with("Obstack")) continue;
-        EXPECT_NE(cell.outcome, reap::testkit::MisuseCell::misnamed) << cell.size << " bytes: " << cell.said;
-    }
+    std::printf("%zu of %zu in all\n", noticed, applicable);
+    EXPECT_GE(noticed * 100, applicable * 95);
 }
-
-INSTANTIATE_TEST_SUITE_P(Cases, MisuseMatrix, testing::ValuesIn(reap::test::all_cases()),
-                         reap::test::name_of);
 
 } // namespace
