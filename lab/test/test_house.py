@@ -78,6 +78,30 @@ def test_native_rooms_include_only_what_they_may():
             assert owners & allowed, f"{path.relative_to(ROOT)} includes {name} of {', '.join(owners)}"
 
 
+def test_the_library_includes_only_what_comes_before():
+    """core < source < layer < face < interpose; the test kit stands apart, and none of these knows it."""
+    order = ["core", "source", "layer", "face", "interpose"]
+    headers = ROOT / "library" / "include" / "reap"
+    for path in committed("library/include/reap/**/*.h", "library/include/reap/**/*.hpp"):
+        room = path.relative_to(headers).parts[0]
+        if room not in order:
+            continue
+        for other in re.findall(r'^\s*#\s*include\s*[<"]reap/(\w+)/', path.read_text(), re.MULTILINE):
+            allowed = order[: order.index(room) + 1]
+            assert other in allowed, f"{path.relative_to(ROOT)} includes a header of {other}"
+
+
+def test_each_header_of_the_library_has_its_test():
+    """layer/region.h is named in some test by the same words: region_test.cpp, or one that includes it."""
+    tests = "".join(path.read_text() for path in committed("library/test/**/*.cpp", "library/test/**/*.h"))
+    for path in committed("library/include/reap/**/*.h", "library/include/reap/**/*.hpp"):
+        name = path.relative_to(ROOT / "library" / "include")
+        stem = path.stem
+        named = committed(f"library/test/**/{stem}_test.cpp") or f'"{name}"' in tests or f"<{name}>" in tests
+        # What every other header includes is tested by all of them.
+        assert named or name.parts[1] == "core", f"{name} has no test"
+
+
 def preloads() -> list[Path]:
     return sorted(Path(str(files("reap"))).glob("lib/libreap-*.so"))
 
