@@ -305,6 +305,8 @@ class Obstack {
     template <Failure F>
     [[gnu::noinline]] Bumped make_room(std::size_t size) noexcept(F == Failure::returns_null);
     template <Failure F>
+    [[gnu::noinline]] Bumped make_room_anyhow(std::size_t size) noexcept(F == Failure::returns_null);
+    template <Failure F>
     bool take_chunk(std::size_t need, std::size_t wanted) noexcept(F == Failure::returns_null);
     bool reuse(std::size_t need) noexcept;
     void enter(Chunk *chunk) noexcept;
@@ -371,6 +373,20 @@ template <Source Upstream, std::size_t Granule>
 template <Failure F>
 typename Obstack<Upstream, Granule>::Bumped
 Obstack<Upstream, Granule>::make_room(std::size_t size) noexcept(F == Failure::returns_null) {
+    if (!checked && limit_ == nullptr && size - 1 < distance(current_, end_)) [[likely]] {
+        // Most objects begin where there is room.
+        limit_ = end_;
+        end_ = current_;
+        floor_ = current_;
+        return {current_, current_ + size};
+    }
+    return make_room_anyhow<F>(size);
+}
+
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+typename Obstack<Upstream, Granule>::Bumped
+Obstack<Upstream, Granule>::make_room_anyhow(std::size_t size) noexcept(F == Failure::returns_null) {
     if (size == 0 && limit_ != nullptr) return {top_, top_};
     const std::size_t has = growing();
     if (!is_possible(size, grown_alignment, chunk_lead + front + back + 2 * has)) return {fail<F>(), top_};
@@ -425,8 +441,8 @@ bool Obstack<Upstream, Granule>::take_chunk(std::size_t need,
         got = obtain_at_least<F>(source_, least, chunk_alignment);
         if (got.data == nullptr) return false;
     }
-    // A source may hand out more than was asked for, and the limit counts all that is held. What is beyond it is
-    // left alone: a source takes memory back told any size between.
+    // A source may hand out more than was asked for, and the limit counts all that is held. What is beyond it
+    // is left alone: a source takes memory back told any size between.
     got.size = std::min(got.size, allowed);
     held_ += got.size;
     const std::size_t growth = std::max(options_.growth, std::size_t{1});
