@@ -334,9 +334,9 @@ class Obstack {
     // fits.
     std::byte *current_ = nullptr;
     std::byte *end_ = nullptr;
-    std::byte *floor_ = nullptr; // above it, to free is to set `current_`: nothing grows, no destructor runs
     std::byte *top_ = nullptr;   // of the object that grows: its end,
     std::byte *limit_ = nullptr; // and how far that may go; null where none grows
+    std::byte *floor_ = nullptr; // above it, to free is to set `current_`: nothing grows, no destructor runs
     Chunk *chunk_ = nullptr;     // the current one; older ones behind it
     Chunk *spare_ = nullptr;     // chunks that wait to be used again
     Cleanup *cleanups_ = nullptr;
