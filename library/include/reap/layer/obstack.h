@@ -332,6 +332,8 @@ class Obstack {
 
     // While an object grows, or may at once, it stands at `current_`, `end_` is the same, and so nothing
     // fits.
+    // `top_` is stored by itself: where finish() stored it together with a neighbour that becomes the same, a
+    // loop that adds bytes would take twice as long.
     std::byte *current_ = nullptr;
     std::byte *end_ = nullptr;
     std::byte *top_ = nullptr;   // of the object that grows: its end,
