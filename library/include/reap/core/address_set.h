@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "reap/core/source.h"
 
@@ -83,5 +84,17 @@ class AddressSet {
     std::size_t used_ = 0;
     [[no_unique_address]] Upstream source_;
 };
+
+/// In its place where nothing is checked.
+class NoAddressSet {
+  public:
+    static bool insert(const void * /*address*/) noexcept { return true; }
+    static bool contains(const void * /*address*/) noexcept { return true; }
+    static void erase(const void * /*address*/) noexcept {}
+};
+
+/// What a layer handed out, for checked mode; else everything.
+template <Source Upstream>
+using KnownAddresses = std::conditional_t<checked, AddressSet<Upstream>, NoAddressSet>;
 
 } // namespace reap::inline REAP_MODE
