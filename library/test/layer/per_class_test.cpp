@@ -159,7 +159,7 @@ TEST(CheckedPerClass, FindsMisuse) {
 TEST(Malloc, IsASourceOfAnyAlignment) {
     static_assert(reap::Source<reap::Malloc>);
     for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2) {
-        for (const std::size_t size : {0, 1, 100}) {
+        for (const std::size_t size : std::vector<std::size_t>{0, 1, 100}) {
             void *const data = reap::Malloc::try_allocate(size, alignment);
             ASSERT_NE(data, nullptr);
             EXPECT_EQ(reap::padding_at(data, alignment), 0U);

@@ -69,7 +69,7 @@ bool is_signed(const void *object, std::size_t size) {
 }
 
 TEST(Locked, LetsThreadsShareALayer) {
-    Locked<FixedBlock<>> blocks(64);
+    Locked<FixedBlock<>> blocks(64U);
     in_threads(4, [&](std::size_t number) {
         for (int i = 0; i < 2000; ++i) {
             void *const block = blocks.allocate();
@@ -104,7 +104,7 @@ TEST(PerThread, GivesEachThreadALayerOfItsOwn) {
     in_threads(4, [&](std::size_t /*number*/) {
         Region<> &mine = regions.local();
         EXPECT_EQ(&mine, &regions.local());
-        (void)regions.allocate(100);
+        (void)regions.allocate(100U);
         {
             const std::lock_guard lock(mutex);
             EXPECT_TRUE(seen.insert(&mine).second);
@@ -128,7 +128,7 @@ TEST(PerThread, HandsWhatAThreadLeftToTheNext) {
     elsewhere([&] {
         first = &regions.local();
         EXPECT_GT(regions.local().options().first_chunk, 19999U);
-        sign(regions.allocate(1000), 1000, 1);
+        sign(regions.allocate(1000U), 1000, 1);
     });
     for (int i = 0; i < 10; ++i) {
         elsewhere([&] {
@@ -328,7 +328,7 @@ TEST(ThreadHome, MayEndWhileThreadsEnd) {
             for (int i = 0; i < 3; ++i) {
                 threads.emplace_back([&] {
                     blocks.deallocate(blocks.allocate());
-                    (void)regions.allocate(10);
+                    (void)regions.allocate(10U);
                     ++used; // the last that this thread does here
                 });
             }
