@@ -96,7 +96,8 @@ TEST(FixedBlock, HandsOutTheLastFreedFirst) {
     std::vector<void *> all(20);
     for (void *&block : all) block = blocks.allocate();
     for (void *block : all) blocks.deallocate(block);
-    for (auto at = all.rbegin(); at != all.rend(); ++at) EXPECT_EQ(blocks.allocate(), *at);
+    std::reverse(all.begin(), all.end());
+    for (void *block : all) EXPECT_EQ(blocks.allocate(), block);
 }
 
 // A list through the blocks would hand them out in the order of the frees.
@@ -219,7 +220,7 @@ TEST(FixedBlock, TakesExtremeOptions) {
 
 TEST(FixedBlock, OwnsItsBlocksAlone) {
     FixedBlock blocks(64);
-    FixedBlock others(64);
+    const FixedBlock others(64);
     void *const mine = blocks.allocate();
     EXPECT_TRUE(blocks.owns(mine));
     EXPECT_FALSE(others.owns(mine));

@@ -45,6 +45,7 @@ static_assert(!std::is_move_constructible_v<Locked<Region<>>> &&
 template <class Work>
 void in_threads(std::size_t count, Work work) {
     std::vector<std::thread> threads;
+    threads.reserve(count);
     for (std::size_t number = 0; number < count; ++number) threads.emplace_back(work, number);
     for (std::thread &thread : threads) thread.join();
 }
@@ -140,6 +141,7 @@ TEST(PerThread, HandsWhatAThreadLeftToTheNext) {
 
 TEST(PerThread, LetsAThreadUseMany) {
     std::vector<std::unique_ptr<PerThread<FixedBlock<>>>> pools;
+    pools.reserve(40);
     for (int i = 0; i < 40; ++i) pools.push_back(std::make_unique<PerThread<FixedBlock<>>>(64));
     std::vector<void *> blocks;
     for (int round = 0; round < 3; ++round) {
@@ -285,6 +287,7 @@ TEST(CrossThreadFree, LosesNoBlockUnderContention) {
     std::array<std::atomic<void *>, pushers> mailbox{};
     std::atomic<bool> done{false};
     std::vector<std::thread> threads;
+    threads.reserve(pushers);
     for (std::size_t number = 0; number < pushers; ++number) {
         threads.emplace_back([&, number] {
             for (;;) {
