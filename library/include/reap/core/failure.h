@@ -19,6 +19,9 @@ enum class Failure {
 /// without exceptions, and where nobody can catch, the program ends.
 [[noreturn]] inline void throw_bad_alloc() { std::__throw_bad_alloc(); }
 
+/// The same for std::bad_array_new_length: more elements than any array has.
+[[noreturn]] inline void throw_bad_array_new_length() { std::__throw_bad_array_new_length(); }
+
 /// Ends a request that cannot be met.
 template <Failure F>
 inline void *fail() noexcept(F == Failure::returns_null) {

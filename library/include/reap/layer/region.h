@@ -110,6 +110,15 @@ class Region {
         return object;
     }
 
+    /// The same, or null, with all the bytes that the object takes anyway: the size, rounded up to Granule.
+    /// Checked mode hands out what was asked for, so that it sees the first byte that was not.
+    [[nodiscard]] Allocation try_allocate_at_least(std::size_t size,
+                                                   std::size_t alignment = Granule) noexcept {
+        if (!checked && size <= max_object) size = round_up(size + (size == 0), Granule);
+        void *const object = try_allocate(size, alignment);
+        return {object, object == nullptr ? 0 : size};
+    }
+
     /// Takes back the object that was allocated last; any other stays until the region is rewound or reset.
     void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size, alignment);
