@@ -85,7 +85,8 @@ TEST(PmrResource, ServesContainers) {
 }
 
 TEST(PmrResource, IsNeitherCopiedNorMoved) {
-    static_assert(!std::is_copy_constructible_v<PmrResource<>> && !std::is_move_constructible_v<PmrResource<>>);
+    static_assert(!std::is_copy_constructible_v<PmrResource<>> &&
+                  !std::is_move_constructible_v<PmrResource<>>);
     static_assert(!std::is_copy_assignable_v<PmrResource<>> && !std::is_move_assignable_v<PmrResource<>>);
 }
 

@@ -28,8 +28,8 @@ inline constinit thread_local AtLeastResource *asked = nullptr;
 
 /// A layer, or any source, as a std::pmr::memory_resource. `PmrResource<> resource;` is a region.
 ///
-/// It adds nothing: no lock, no size class, no recycling. What the layer does not free until it is reset stays
-/// until then, whatever a container believes to have freed. It can be neither copied nor moved, since
+/// It adds nothing: no lock, no size class, no recycling. What the layer does not free until it is reset
+/// stays until then, whatever a container believes to have freed. It can be neither copied nor moved, since
 /// containers keep its address; it is to outlive them, and resetting the layer below living containers is an
 /// error, of theirs.
 ///
@@ -55,8 +55,8 @@ class PmrResource final : public detail::AtLeastResource {
 
     /// Memory with all the bytes that may be used. It is given back with the size asked for, the size
     /// returned, or any between. Throws as allocate().
-    [[nodiscard]] Allocation allocate_at_least(
-        std::size_t size, std::size_t alignment = alignof(std::max_align_t)) override {
+    [[nodiscard]] Allocation allocate_at_least(std::size_t size,
+                                               std::size_t alignment = alignof(std::max_align_t)) override {
         return obtain_at_least<Failure::throws>(layer_, size, alignment);
     }
 
@@ -79,17 +79,17 @@ PmrResource() -> PmrResource<>;
 template <class Layer>
 PmrResource(Layer &) -> PmrResource<Shared<Layer>>;
 
-/// Memory from any resource, with all the bytes that may be used: more than `size` if it is a PmrResource over
-/// a layer that rounds up, else exactly `size`. It is given back with the size asked for, the size returned,
-/// or any between. Throws what the resource throws. Costs two virtual calls.
+/// Memory from any resource, with all the bytes that may be used: more than `size` if it is a PmrResource
+/// over a layer that rounds up, else exactly `size`. It is given back with the size asked for, the size
+/// returned, or any between. Throws what the resource throws. Costs two virtual calls.
 ///
-/// A resource is asked who it is by the one question that all of them answer, is_equal(). A dynamic_cast would
-/// be the usual way, but ends the program where it meets a class that was built without run-time types.
-[[nodiscard]] inline Allocation
-allocate_at_least(std::pmr::memory_resource &resource, std::size_t size,
-                  std::size_t alignment = alignof(std::max_align_t)) {
+/// A resource is asked who it is by the one question that all of them answer, is_equal(). A dynamic_cast
+/// would be the usual way, but ends the program where it meets a class that was built without run-time types.
+[[nodiscard]] inline Allocation allocate_at_least(std::pmr::memory_resource &resource, std::size_t size,
+                                                  std::size_t alignment = alignof(std::max_align_t)) {
     detail::asked = nullptr;
-    if (resource.is_equal(*std::pmr::null_memory_resource())) return {resource.allocate(size, alignment), size};
+    if (resource.is_equal(*std::pmr::null_memory_resource()))
+        return {resource.allocate(size, alignment), size};
     // Not one that a wrapper passed the question on to.
     if (detail::asked == &resource) return detail::asked->allocate_at_least(size, alignment);
     return {resource.allocate(size, alignment), size};

@@ -1,0 +1,8 @@
+/* The layers for C, compiled into libreap: one header each, all of them here. */
+#ifndef REAP_FACE_C_H
+#define REAP_FACE_C_H
+
+#include "reap/face/c/common.h"
+#include "reap/face/c/region.h"
+
+#endif
