@@ -6,6 +6,11 @@ install(DIRECTORY include/reap DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS reap reap-headers EXPORT reap-targets)
 install(EXPORT reap-targets NAMESPACE Reap:: FILE ReapTargets.cmake DESTINATION ${package})
 
+# The C++ library that a static libreap needs, for those who do not link C++ anyway.
+set(cxx_library stdc++)
+if("c++" IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
+    set(cxx_library c++)
+endif()
 configure_package_config_file(ReapConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/ReapConfig.cmake
     INSTALL_DESTINATION ${package} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 # Before 1.0 a minor version may change what a program relies on.
@@ -14,6 +19,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ReapConfig.cmake ${CMAKE_CURRENT_BINAR
     DESTINATION ${package})
 
 file(RELATIVE_PATH up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" up ${up})
 file(RELATIVE_PATH libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
 file(RELATIVE_PATH includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 configure_file(reap.pc.in ${CMAKE_CURRENT_BINARY_DIR}/reap.pc @ONLY)
