@@ -44,7 +44,7 @@ format: ## rewrite the sources as clang-format and ruff want them
 	@setup/bootstrap test
 	.venv/bin/ruff check --fix --exit-zero .
 	.venv/bin/ruff format .
-	git ls-files '*.h' '*.cpp' '*.c' | xargs --no-run-if-empty .venv/bin/clang-format -i
+	git ls-files '*.h' '*.hpp' '*.cpp' '*.c' | xargs --no-run-if-empty .venv/bin/clang-format -i
 
 clean: ## remove what was built; `rm -r .venv` as well, to begin from nothing
 	rm -rf build dist .venv/.reap.stamp .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -12,7 +12,7 @@ import pytest
 from reap.cli.main import cli
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = sorted((ROOT / "docs").glob("*.md"))
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [page for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS) if page.exists()]
 FORMAT = (ROOT / "docs" / "trace-format.md").read_text()
 HEADER = (ROOT / "lab" / "format" / "reap_trace.h").read_text()
@@ -51,9 +51,13 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_index_names_every_page() -> None:
-    index = (ROOT / "docs" / "README.md").read_text()
-    missing = [page.name for page in DOCS if page.name != "README.md" and f"]({page.name})" not in index]
-    assert missing == []
+    """Each folder of pages has its index, and the index of all names the folders."""
+    for page in DOCS:
+        index = page.parent / "README.md"
+        if page != index:
+            assert f"]({page.name})" in index.read_text(), f"{index.relative_to(ROOT)}: {page.name}"
+        elif page.parent != ROOT / "docs":
+            assert f"]({page.parent.name}/README.md)" in (ROOT / "docs" / "README.md").read_text()
 
 
 def commands(text: str) -> list[list[str]]:

@@ -181,8 +181,8 @@ TEST(Region, KeepsToItsLimit) {
 
 TEST(Region, ForwardsEachObjectWhereTheThresholdIsNone) {
     Region region(RegionOptions{.large_object = 0});
-    std::vector<void *> objects;
-    for (int i = 0; i < 100; ++i) objects.push_back(region.allocate(8));
+    std::vector<void *> objects(100);
+    for (auto &object : objects) object = region.allocate(8);
     EXPECT_EQ(region.statistics().large_objects, 100U);
     const auto mark = region.mark();
     (void)region.allocate(8);

@@ -24,7 +24,7 @@ TEST(SystemPages, AreAlignedRoundedAndZeroed) {
 
 TEST(SystemPages, RefuseWhatCannotBe) {
     EXPECT_EQ(reap::SystemPages::try_allocate(SIZE_MAX, 16), nullptr);
-    EXPECT_EQ(reap::SystemPages::try_allocate(reap::max_object - 4096 * 4, 16), nullptr);
+    EXPECT_EQ(reap::SystemPages::try_allocate(reap::max_object - 16384, 16), nullptr);
     EXPECT_EQ(reap::SystemPages::try_allocate(1, 0), nullptr);
     EXPECT_EQ(reap::SystemPages::try_allocate(1, 24), nullptr);
     EXPECT_EQ(reap::SystemPages::try_allocate(1, std::size_t{1} << 63U), nullptr);
@@ -45,7 +45,7 @@ TEST(ChunkCache, HandsOutWhatCameBackLast) {
 }
 
 TEST(ChunkCache, KeepsNoMoreThanItsCapacity) {
-    reap::ChunkCache<> cache(20000);
+    reap::ChunkCache<> cache(std::size_t{20000} * 8); // of each of the eight powers an eighth
     void *chunks[3];
     for (auto &chunk : chunks) chunk = cache.try_allocate(8192, 16);
     for (auto *chunk : chunks) cache.deallocate(chunk, 8192, 16);

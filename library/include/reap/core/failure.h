@@ -2,7 +2,9 @@
 
 #include <new>
 #if __has_include(<bits/functexcept.h>)
-#include <bits/functexcept.h> // where libstdc++ has __throw_bad_alloc; libc++ has it in <new>
+#include <bits/functexcept.h> // where libstdc++ has the functions below
+#else
+#include <stdexcept> // where libc++ has them, and in <new>
 #endif
 
 #include "reap/core/mode.h"
@@ -21,6 +23,9 @@ enum class Failure {
 
 /// The same for std::bad_array_new_length: more elements than any array has.
 [[noreturn]] inline void throw_bad_array_new_length() { std::__throw_bad_array_new_length(); }
+
+/// Throws std::invalid_argument, likewise. `what` says where, what, and what would be right.
+[[noreturn]] inline void throw_invalid(const char *what) { std::__throw_invalid_argument(what); }
 
 /// Ends a request that cannot be met.
 template <Failure F>

@@ -320,14 +320,14 @@ class Ledger {
 /// time.
 class NoLedger {
   public:
-    static void *admit(void *raw, std::size_t /*size*/, std::size_t /*alignment*/) noexcept { return raw; }
-    static bool check(const void *, std::size_t, bool, const char *) noexcept { return true; }
-    static bool discharge(void *, std::size_t, bool, const char *) noexcept { return true; }
-    static const void *newest() noexcept { return nullptr; }
-    static void end_newer_than(const void *, const char *) noexcept {}
-    static void resize(void *, std::size_t) noexcept {}
-    static void splice(NoLedger &) noexcept {}
-    static bool verify(const char *) noexcept { return true; }
+    void *admit(void *raw, std::size_t /*size*/, std::size_t /*alignment*/) const noexcept { return raw; }
+    bool check(const void *, std::size_t, bool, const char *) const noexcept { return true; }
+    bool discharge(void *, std::size_t, bool, const char *) const noexcept { return true; }
+    const void *newest() const noexcept { return nullptr; }
+    void end_newer_than(const void *, const char *) const noexcept {}
+    void resize(void *, std::size_t) const noexcept {}
+    void splice(NoLedger &) const noexcept {}
+    bool verify(const char *) const noexcept { return true; }
 };
 
 } // namespace reap::inline REAP_MODE::guard

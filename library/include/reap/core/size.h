@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -16,7 +15,9 @@ inline constexpr std::size_t max_object = std::numeric_limits<std::ptrdiff_t>::m
 
 /// Whether this is an alignment at all: a power of two, and not zero.
 [[nodiscard]] constexpr bool is_alignment(std::size_t alignment) noexcept {
-    return std::has_single_bit(alignment);
+    // Not std::has_single_bit, which is a call where the processor's own instruction cannot be taken for
+    // granted.
+    return alignment != 0 && (alignment & (alignment - 1)) == 0;
 }
 
 /// The next multiple of `unit`, a power of two. The caller knows that `size <= SIZE_MAX - unit + 1`.

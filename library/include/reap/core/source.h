@@ -54,6 +54,11 @@ concept AtLeastSource = Source<S> && requires(S &source, std::size_t size) {
     { source.try_allocate_at_least(size, size) } noexcept -> std::same_as<Allocation>;
 };
 
+template <class S>
+concept CachingSource = Source<S> && requires(S &source, std::size_t size) {
+    { source.try_allocate_cached(size, size) } noexcept -> std::same_as<Allocation>;
+};
+
 /// Asks a source, which fails as F says: by its own exception, if it has one.
 template <Failure F, Source S>
 [[nodiscard]] void *obtain(S &source, std::size_t size,
@@ -68,8 +73,8 @@ template <Failure F, Source S>
 
 /// The same for memory of which all may be used.
 template <Failure F, Source S>
-[[nodiscard]] Allocation obtain_at_least(S &source, std::size_t size,
-                                         std::size_t alignment) noexcept(F == Failure::returns_null) {
+[[nodiscard, gnu::always_inline]] inline Allocation
+obtain_at_least(S &source, std::size_t size, std::size_t alignment) noexcept(F == Failure::returns_null) {
     if constexpr (AtLeastSource<S>) {
         if (const Allocation got = source.try_allocate_at_least(size, alignment); got.data != nullptr)
             return got;
@@ -96,6 +101,11 @@ class Ref {
         requires AtLeastSource<S>
     {
         return source_->try_allocate_at_least(size, alignment);
+    }
+    [[nodiscard]] Allocation try_allocate_cached(std::size_t size, std::size_t alignment) noexcept
+        requires CachingSource<S>
+    {
+        return source_->try_allocate_cached(size, alignment);
     }
     void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
         source_->deallocate(data, size, alignment);

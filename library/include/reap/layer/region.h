@@ -77,18 +77,25 @@ class Region {
     /// A region whose life is inside this one's.
     using Nested = Region<Shared<Upstream>, Granule>;
 
+    // Not defaulted: gcc 12 would clear the object by an instruction that takes longer than ten allocations.
     Region() noexcept
         requires std::default_initializable<Upstream>
-    = default;
+        : Region(RegionOptions{}) {}
     explicit Region(const RegionOptions &options) noexcept
         requires std::default_initializable<Upstream>
-        : options_(options), next_chunk_(options.first_chunk) {}
+        : options_(options) {}
     explicit Region(Upstream source, const RegionOptions &options = {}) noexcept
         requires std::copy_constructible<Upstream>
-        : source_(source), options_(options), next_chunk_(options.first_chunk) {}
+        : options_(options), source_(source) {}
     Region(const Region &) = delete;
     Region &operator=(const Region &) = delete;
-    ~Region() { reset(keep_none); }
+    ~Region() {
+        if (is_one_chunk()) [[likely]] {
+            source_.deallocate(chunk_, chunk_->size, chunk_alignment);
+        } else {
+            reset_anyhow(keep_none);
+        }
+    }
 
     /// Memory for an object; throws what the source throws, else std::bad_alloc. A size of 0 counts as 1.
     // Not declared with gnu::alloc_size: resize() may make an object larger than the compiler would then
@@ -175,7 +182,14 @@ class Region {
 
     /// Frees all objects, destructors run, and keeps chunks of up to `keep` bytes together to be used again,
     /// the largest first to go. The statistics begin anew; marks are stale.
-    void reset(std::size_t keep = keep_all) noexcept;
+    void reset(std::size_t keep = keep_all) noexcept {
+        if (is_one_chunk() && chunk_->size <= keep) [[likely]] {
+            marks_ = nullptr;
+            current_ = start_of(chunk_);
+        } else {
+            reset_anyhow(keep);
+        }
+    }
 
     /// Takes over all that `other` holds: objects, destructors to run, large objects. `other` is empty then,
     /// as after reset(keep_none). Marks of `other` are stale. What is left in the current chunk of this
@@ -241,7 +255,7 @@ class Region {
         return reinterpret_cast<std::byte *>(chunk) + chunk_lead;
     }
     static std::byte *end_of(Chunk *chunk) noexcept {
-        return reinterpret_cast<std::byte *>(chunk) + (chunk->size & ~(Granule - 1));
+        return reinterpret_cast<std::byte *>(chunk) + (chunk->size & ~(chunk_alignment - 1));
     }
     static constexpr std::size_t large_lead(std::size_t alignment) noexcept {
         return round_up(sizeof(Large), alignment);
@@ -250,7 +264,7 @@ class Region {
     static void *object_of(Large *large) noexcept { return large + 1; }
 
     /// The hot path. All checks come before the sums, so none can wrap; a size of 0 fails the same comparison
-    /// that a full chunk fails. `current_` and `end_` are multiples of Granule.
+    /// that a full chunk fails. `current_` is a multiple of Granule, `end_` of chunk_alignment.
     [[gnu::always_inline]] void *bump(std::size_t size, std::size_t alignment) noexcept {
         if (!is_alignment(alignment)) [[unlikely]]
             return nullptr;
@@ -258,7 +272,7 @@ class Region {
         auto room = static_cast<std::size_t>(end_ - at);
         if (alignment > Granule) {
             const std::size_t padding = padding_at(at, alignment);
-            if (padding >= room) [[unlikely]]
+            if (alignment > chunk_alignment && padding > room) [[unlikely]]
                 return nullptr;
             at += padding;
             room -= padding;
@@ -266,19 +280,31 @@ class Region {
         if (size - 1 >= room) [[unlikely]]
             return nullptr;
         current_ = at + round_up(size, Granule);
+        // There was room, so there is a chunk: spares the caller a second look at what is null.
+        if (at == nullptr) __builtin_unreachable();
         return at;
     }
 
+    /// Whether there is one chunk and nothing else to look after: what a region for one request mostly comes
+    /// to.
+    [[nodiscard]] bool is_one_chunk() const noexcept {
+        return !checked && chunk_ != nullptr && chunk_->older == nullptr && spare_ == nullptr &&
+               large_ == nullptr && cleanups_ == nullptr;
+    }
+    [[gnu::noinline]] void reset_anyhow(std::size_t keep) noexcept;
     void give_back(void *object, std::size_t size) noexcept;
     bool resize_raw(void *object, std::size_t old_size, std::size_t new_size) noexcept;
     template <Failure F>
     [[gnu::noinline]] void *grow(std::size_t size, std::size_t alignment);
+    template <Failure F>
+    [[gnu::noinline]] void *grow_anyhow(std::size_t size, std::size_t alignment);
     template <Failure F>
     void *take(std::size_t size, std::size_t alignment);
     template <Failure F>
     void *take_large(std::size_t size, std::size_t alignment);
     template <Failure F>
     bool take_chunk(std::size_t need);
+    void adopt(Allocation got) noexcept;
     void enter(Chunk *chunk) noexcept;
     void leave(Chunk *chunk) noexcept;
     void run_cleanups(const Cleanup *last) noexcept;
@@ -292,15 +318,14 @@ class Region {
     std::byte *current_ = nullptr;
     std::byte *end_ = nullptr;
     Chunk *chunk_ = nullptr; // the current one; older ones behind it
+    std::size_t held_ = 0;
     Chunk *spare_ = nullptr; // chunks that wait to be used again
     Large *large_ = nullptr; // the youngest
     Cleanup *cleanups_ = nullptr;
     MarkRecord *marks_ = nullptr;
     std::uint64_t serial_ = 0; // of the last mark
-    std::size_t held_ = 0;
-    [[no_unique_address]] Upstream source_;
     RegionOptions options_;
-    std::size_t next_chunk_ = RegionOptions{}.first_chunk;
+    [[no_unique_address]] Upstream source_;
     [[no_unique_address]] Ledger ledger_;
 };
 
@@ -313,9 +338,33 @@ Region(S &, RegionOptions) -> Region<Shared<S>>;
 
 // The slow path: what happens when a chunk is full, and at the end of things.
 
+/// What a region for each request costs beside its objects is mostly this: its first chunk, for an ordinary
+/// object, from a cache. Such a region is bound by the stores it makes, so nothing is kept that can be told
+/// otherwise.
 template <Source Upstream, std::size_t Granule>
 template <Failure F>
 void *Region<Upstream, Granule>::grow(std::size_t size, std::size_t alignment) {
+    if constexpr (CachingSource<Upstream>) {
+        constexpr std::size_t ordinary = 1024;
+        if (size - 1 < ordinary && is_alignment(alignment) && alignment <= chunk_alignment && held_ == 0 &&
+            options_.large_object >= ordinary + Granule &&
+            options_.first_chunk >= chunk_lead + ordinary + Granule && options_.first_chunk <= options_.limit)
+            [[likely]] {
+            const Allocation got = source_.try_allocate_cached(options_.first_chunk, chunk_alignment);
+            if (got.data != nullptr) [[likely]] {
+                adopt(got);
+                std::byte *const object = current_;
+                current_ = object + round_up(size, Granule);
+                return object;
+            }
+        }
+    }
+    return grow_anyhow<F>(size, alignment);
+}
+
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+void *Region<Upstream, Granule>::grow_anyhow(std::size_t size, std::size_t alignment) {
     if (!is_possible(size, alignment, chunk_lead)) return fail<F>();
     if (size == 0) {
         size = 1;
@@ -341,25 +390,33 @@ bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
 
     const std::size_t allowed = options_.limit - std::min(options_.limit, held_);
     if (least > allowed) return fail<F>() != nullptr;
-    // Rounded, since not each source hands out more than was asked for.
-    const std::size_t wanted = std::min(std::max(least, next_chunk_), allowed);
+    // The row goes on from the latest chunk; that one may be larger for the sake of one object.
+    std::size_t next = options_.first_chunk;
+    if (chunk_ != nullptr &&
+        (__builtin_mul_overflow(chunk_->size, options_.growth, &next) || next > options_.largest_chunk)) {
+        next = options_.largest_chunk;
+    }
+    const std::size_t wanted = std::min(std::max(least, next), allowed);
     Allocation got;
     if (wanted > least) got = obtain_at_least<Failure::returns_null>(source_, wanted, chunk_alignment);
     // A source that cannot give the usual may still give what is needed.
     if (got.data == nullptr) got = obtain_at_least<F>(source_, least, chunk_alignment);
     if (got.data == nullptr) return false;
 
+    adopt(got);
+    return true;
+}
+
+/// Makes memory from the source the current chunk.
+template <Source Upstream, std::size_t Granule>
+void Region<Upstream, Granule>::adopt(Allocation got) noexcept {
     held_ += got.size;
-    const std::size_t growth = std::max(options_.growth, std::size_t{1});
-    next_chunk_ =
-        next_chunk_ > options_.largest_chunk / growth ? options_.largest_chunk : next_chunk_ * growth;
     Chunk *const chunk = ::new (got.data) Chunk{nullptr, got.size};
     if constexpr (checked) {
         guard::close(start_of(chunk), static_cast<std::size_t>(end_of(chunk) - start_of(chunk)),
                      guard::Fill::fresh);
     }
     enter(chunk);
-    return true;
 }
 
 template <Source Upstream, std::size_t Granule>
@@ -491,7 +548,7 @@ bool Region<Upstream, Granule>::rewind(const Mark &mark) noexcept {
 }
 
 template <Source Upstream, std::size_t Granule>
-void Region<Upstream, Granule>::reset(std::size_t keep) noexcept {
+void Region<Upstream, Granule>::reset_anyhow(std::size_t keep) noexcept {
     run_cleanups(nullptr);
     ledger_.end_newer_than(nullptr, name);
     if constexpr (checked) {
@@ -529,7 +586,6 @@ void Region<Upstream, Granule>::reset(std::size_t keep) noexcept {
         current_ = nullptr;
         end_ = nullptr;
         spare_ = nullptr;
-        next_chunk_ = options_.first_chunk;
     } else {
         spare_ = kept->older;
         enter(kept);
@@ -560,7 +616,6 @@ void Region<Upstream, Granule>::splice(Region &other) noexcept {
     ledger_.splice(other.ledger_);
     other.marks_ = nullptr;
     held_ += std::exchange(other.held_, 0);
-    other.next_chunk_ = other.options_.first_chunk;
 }
 
 template <Source Upstream, std::size_t Granule>
@@ -611,7 +666,7 @@ template <Failure F>
 void *Region<Upstream, Granule>::guarded(std::size_t size, std::size_t alignment) {
     if (!is_alignment(alignment) || !is_possible(size, alignment, guard::extra(alignment))) return fail<F>();
     size += size == 0;
-    alignment = std::max(alignment, std::max(Granule, alignof(std::max_align_t)));
+    alignment = std::max(alignment, chunk_alignment);
     void *const raw = take<F>(guard::padded(size, alignment), alignment);
     return raw == nullptr ? nullptr : ledger_.admit(raw, size, alignment);
 }

@@ -18,13 +18,16 @@ class CachedPages {
     [[nodiscard]] static Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
         return lists_.try_allocate_at_least(size, alignment);
     }
+    [[nodiscard, gnu::always_inline]] static Allocation try_allocate_cached(std::size_t size,
+                                                                            std::size_t alignment) noexcept {
+        return lists_.try_allocate_cached(size, alignment);
+    }
     [[nodiscard]] static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         return lists_.try_allocate(size, alignment);
     }
     static void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
-        if (lists_.capacity() == 0) [[unlikely]]
-            open();
-        lists_.deallocate(data, size, alignment);
+        if (!lists_.try_keep(data, size, alignment)) [[unlikely]]
+            deallocate_slowly(data, size, alignment);
     }
     /// Gives back what this thread's cache keeps.
     static void trim() noexcept { lists_.trim(); }
@@ -43,10 +46,15 @@ class CachedPages {
         }
     };
 
-    [[gnu::noinline]] static void open() noexcept {
-        if (closed_) return;
-        thread_local const Emptier emptier;
-        lists_.set_capacity(ChunkLists<SystemPages>::default_capacity);
+    /// The lists are full, or this is the first that the thread gives back.
+    [[gnu::noinline]] static void deallocate_slowly(void *data, std::size_t size,
+                                                    std::size_t alignment) noexcept {
+        if (lists_.capacity() == 0 && !closed_) {
+            thread_local const Emptier emptier;
+            lists_.set_capacity(ChunkLists<SystemPages>::default_capacity);
+            if (lists_.try_keep(data, size, alignment)) return;
+        }
+        lists_.give_upstream(data, size, alignment);
     }
 
     // Without constructor or destructor, so that an access is an access and no call to ask whether they live

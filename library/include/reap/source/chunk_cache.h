@@ -21,50 +21,87 @@ class ChunkLists {
     static constexpr std::size_t largest = std::size_t{1} << 20;
     static constexpr std::size_t default_capacity = std::size_t{8} << 20;
 
-    constexpr explicit ChunkLists(std::size_t capacity) noexcept : capacity_(capacity) {}
+    constexpr explicit ChunkLists(std::size_t capacity) noexcept
+        : class_capacity_(capacity / smallest / classes) {}
     constexpr ChunkLists(Upstream upstream, std::size_t capacity) noexcept
-        : upstream_(upstream), capacity_(capacity) {}
+        : upstream_(upstream), class_capacity_(capacity / smallest / classes) {}
     ChunkLists(const ChunkLists &) = delete;
     ChunkLists &operator=(const ChunkLists &) = delete;
 
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
-        if (size > largest || alignment - 1 >= chunk_alignment) return beyond(size, alignment);
+        const Allocation kept = try_allocate_cached(size, alignment);
+        return kept.data != nullptr ? kept : ask_upstream(size, alignment);
+    }
+
+    /// A chunk that is kept, or null.
+    [[nodiscard, gnu::always_inline]] Allocation try_allocate_cached(std::size_t size,
+                                                                     std::size_t alignment) noexcept {
+        if (size > largest || !is_alignment(alignment) || alignment > chunk_alignment) [[unlikely]]
+            return {};
         const unsigned number = class_of(size);
-        if (Chunk *const chunk = free_[number]; chunk != nullptr) [[likely]] {
-            annotate::defined(chunk, sizeof *chunk);
-            free_[number] = chunk->next;
-            held_ -= smallest << number;
-            annotate::undefined(chunk, smallest << number);
-            return {chunk, smallest << number};
-        }
-        return {upstream_.try_allocate(smallest << number, chunk_alignment), smallest << number};
+        Chunk *const chunk = free_[number];
+        if (chunk == nullptr) [[unlikely]]
+            return {};
+        annotate::defined(chunk, sizeof *chunk);
+        free_[number] = chunk->next;
+        annotate::undefined(chunk, smallest << number);
+        return {chunk, smallest << number};
     }
 
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         return try_allocate_at_least(size, alignment).data;
     }
 
-    void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
-        if (size > largest || alignment > chunk_alignment) return upstream_.deallocate(data, size, alignment);
+    [[gnu::always_inline]] void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
+        if (!try_keep(data, size, alignment)) [[unlikely]]
+            give_upstream(data, size, alignment);
+    }
+
+    /// Takes memory back if there is room to keep it.
+    [[gnu::always_inline]] bool try_keep(void *data, std::size_t size, std::size_t alignment) noexcept {
+        if (size > largest || alignment > chunk_alignment) [[unlikely]]
+            return false;
         const unsigned number = class_of(size);
-        const std::size_t whole = smallest << number;
-        if (whole > capacity_ - held_) [[unlikely]]
-            return upstream_.deallocate(data, whole, chunk_alignment);
-        auto *const chunk = ::new (data) Chunk{free_[number]};
-        free_[number] = chunk;
-        held_ += whole;
-        annotate::no_access(chunk, whole);
+        Chunk *const next = free_[number];
+        std::size_t depth = 1;
+        if (next != nullptr) {
+            annotate::defined(next, sizeof *next);
+            depth += next->depth;
+            annotate::no_access(next, sizeof *next);
+        }
+        if (depth << number > class_capacity_) [[unlikely]]
+            return false;
+        free_[number] = ::new (data) Chunk{next, depth};
+        annotate::no_access(data, smallest << number);
+        return true;
+    }
+
+    /// Passes memory on that is not to be kept.
+    [[gnu::noinline]] void give_upstream(void *data, std::size_t size, std::size_t alignment) noexcept {
+        if (size > largest || alignment > chunk_alignment) return upstream_.deallocate(data, size, alignment);
+        upstream_.deallocate(data, smallest << class_of(size), chunk_alignment);
     }
 
     /// How many bytes may be kept at most.
-    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return class_capacity_ * smallest * classes; }
+    /// If more is kept than may be from now on, all of it is given back.
     void set_capacity(std::size_t capacity) noexcept {
-        capacity_ = capacity;
-        if (held_ > capacity) trim();
+        if (held() > capacity) trim();
+        class_capacity_ = capacity / smallest / classes;
     }
 
     /// Bytes that are kept.
-    [[nodiscard]] std::size_t held() const noexcept { return held_; }
+    [[nodiscard]] std::size_t held() const noexcept {
+        std::size_t sum = 0;
+        for (unsigned number = 0; number < classes; ++number) {
+            if (Chunk *const chunk = free_[number]; chunk != nullptr) {
+                annotate::defined(chunk, sizeof *chunk);
+                sum += chunk->depth * (smallest << number);
+                annotate::no_access(chunk, sizeof *chunk);
+            }
+        }
+        return sum;
+    }
 
     /// Gives back all that is kept.
     void trim() noexcept {
@@ -75,28 +112,34 @@ class ChunkLists {
                 upstream_.deallocate(chunk, smallest << number, chunk_alignment);
             }
         }
-        held_ = 0;
     }
 
   private:
+    // Each knows how many are kept from it down, so that to take one changes nothing but the list.
     struct Chunk {
         Chunk *next;
+        std::size_t depth;
     };
     static constexpr std::size_t chunk_alignment = 4096;
     static constexpr unsigned classes = std::bit_width(largest) - std::bit_width(smallest) + 1;
 
     static unsigned class_of(std::size_t size) noexcept {
-        return size <= smallest ? 0 : static_cast<unsigned>(std::bit_width((size - 1) / smallest));
+        if (size <= smallest) [[likely]]
+            return 0;
+        return static_cast<unsigned>(std::bit_width((size - 1) / smallest));
     }
 
-    [[gnu::noinline]] Allocation beyond(std::size_t size, std::size_t alignment) noexcept {
+    [[gnu::noinline]] Allocation ask_upstream(std::size_t size, std::size_t alignment) noexcept {
+        if (size <= largest && is_alignment(alignment) && alignment <= chunk_alignment) {
+            const std::size_t whole = smallest << class_of(size);
+            return {upstream_.try_allocate(whole, chunk_alignment), whole};
+        }
         if constexpr (AtLeastSource<Upstream>) return upstream_.try_allocate_at_least(size, alignment);
         return {upstream_.try_allocate(size, alignment), size};
     }
 
     [[no_unique_address]] Upstream upstream_;
-    std::size_t capacity_;
-    std::size_t held_ = 0;
+    std::size_t class_capacity_; // in smallest chunks, for each class
     Chunk *free_[classes] = {};
 };
 
