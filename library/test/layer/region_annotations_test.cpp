@@ -71,7 +71,7 @@ class Annotations : public testing::Test {
 };
 
 TEST_F(Annotations, AnObjectIsOpenAndWhatIsAroundItIsNot) {
-    for (const std::size_t size : {1, 7, 8, 16, 40, 1000, 20000}) {
+    for (const std::size_t size : {1UL, 7UL, 8UL, 16UL, 40UL, 1000UL, 20000UL}) {
         const std::byte *const object = make(size);
         EXPECT_TRUE(Shelf::is_open(object, size));
         EXPECT_TRUE(is_closed(object - 1));
