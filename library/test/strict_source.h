@@ -9,7 +9,7 @@
 #include "reap/core/mode.h"
 #include "reap/core/size.h"
 
-#if REAP_ASAN
+#if REAP_CHECKED && REAP_ASAN
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -61,7 +61,7 @@ class StrictSource {
         ASSERT_NE(found, live_.end()) << "it was not handed out, or came back before";
         EXPECT_EQ(found->second.size, size);
         EXPECT_EQ(found->second.alignment, alignment);
-#if REAP_ASAN
+#if REAP_CHECKED && REAP_ASAN
         EXPECT_EQ(__asan_region_is_poisoned(data, size), nullptr);
 #endif
         bytes_ -= found->second.size;

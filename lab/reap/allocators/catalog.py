@@ -5,14 +5,15 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from reap.allocators import library, packages
+from reap.allocators import library, packages, store
+from reap.allocators.recipe import Recipe, recipes
 from reap.allocators.records import DEFAULT, Allocator, Missing
 from reap.errors import ExitCode, ReapError
 from reap.records import Record
 
 
 class Entry(Record):
-    """An allocator that the catalogue knows by name."""
+    """An allocator that a Debian package brings."""
 
     name: str
     files: list[str]
@@ -35,7 +36,7 @@ ENTRIES = (
         package="libclang-rt-19-dev",
     ),
 )
-"""What the catalogue knows beside glibc. `tcmalloc` is gperftools without its profilers."""
+"""What Debian has beside glibc. `tcmalloc` is gperftools without its profilers."""
 
 FOLDERS = (
     f"/usr/local/lib/{_ARCHITECTURE}-linux-gnu",
@@ -51,7 +52,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 def names() -> list[str]:
     """Every name that needs no path."""
-    return [DEFAULT, *(entry.name for entry in ENTRIES)]
+    return [DEFAULT, *(entry.name for entry in ENTRIES), *recipes()]
 
 
 def find(name: str) -> Allocator | Missing:
@@ -66,8 +67,10 @@ def find(name: str) -> Allocator | Missing:
         if entry.name == name:
             path = _locate(entry)
             if path is None:
-                return Missing(name=name, package=entry.package, install=install_command([entry.package]))
+                return Missing(name=name, package=entry.package, install=_line([entry.package], []))
             return library.examine(name, str(path))
+    if name in recipes():
+        return _built(recipes()[name])
     raise ReapError(
         f"no allocator is called '{name}'",
         f"known are {', '.join(names())}; name any other as NAME=/path/lib.so",
@@ -110,19 +113,44 @@ def parse(text: str) -> list[Allocator]:
     if missing:
         raise ReapError(
             f"not installed here: {', '.join(each.name for each in missing)}",
-            f"{install_command(each.package for each in missing)}, or leave them out of --allocators",
+            f"{install_command(missing)}, or leave them out of --allocators",
             ExitCode.USAGE,
         )
     return chosen
 
 
-def install_command(names_of_packages: Iterable[str]) -> str:
-    """The line that installs Debian packages."""
-    return f"sudo apt-get install --no-install-recommends {' '.join(names_of_packages)}"
+def install_command(missing: Iterable[Missing]) -> str:
+    """The line that installs all of them."""
+    wanted = list(missing)
+    return _line(
+        [each.package for each in wanted if each.package], [each.name for each in wanted if not each.package]
+    )
+
+
+def recipe_of(name: str) -> Recipe:
+    """The recipe by which an allocator of that name is built. Throws ReapError if it is not built here."""
+    if name in recipes():
+        return recipes()[name]
+    hint = f"these can be built: {', '.join(recipes())}"
+    for entry in ENTRIES:
+        if entry.name == name:
+            hint = f"it is Debian's: {_line([entry.package], [])}\n  {hint}"
+    raise ReapError(f"there is no recipe to build an allocator called '{name}'", hint, ExitCode.USAGE)
+
+
+def folder_of(recipe: Recipe) -> Path:
+    """Where an allocator is that was built here. Throws ReapError if it was not yet."""
+    if store.installed(recipe) is None:
+        raise ReapError(
+            f"{recipe.name} {recipe.version} is not installed here", _line([], [recipe.name]), ExitCode.USAGE
+        )
+    return store.folder(recipe)
 
 
 def with_package(allocator: Allocator) -> Allocator:
     """The same with its Debian package and version, where dpkg knows them (it takes dpkg some 60 ms)."""
+    if allocator.crate:
+        return allocator
     package, version = packages.owner(allocator.library or _libc())
     return Allocator(
         name=allocator.name,
@@ -130,6 +158,29 @@ def with_package(allocator: Allocator) -> Allocator:
         package=package,
         version=version,
         notes=allocator.notes,
+    )
+
+
+def _line(debian: list[str], built: list[str]) -> str:
+    commands = [f"sudo apt-get install --no-install-recommends {' '.join(debian)}"] if debian else []
+    commands += [f"reap allocators install {' '.join(built)}"] if built else []
+    return " && ".join(commands)
+
+
+def _built(recipe: Recipe) -> Allocator | Missing:
+    stamp = store.installed(recipe)
+    if stamp is None:
+        return Missing(name=recipe.name, install=_line([], [recipe.name]))
+    try:
+        found = library.examine(recipe.name, str(store.library(recipe)))
+    except ReapError as error:
+        raise ReapError(error.what, f"reap allocators install --force {recipe.name}", error.code) from error
+    return Allocator(
+        name=found.name,
+        library=found.library,
+        crate=stamp.crate,
+        version=recipe.version,
+        notes=found.notes,
     )
 
 

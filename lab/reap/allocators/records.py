@@ -28,7 +28,10 @@ class Allocator(Record):
     """The file to preload, absolute; empty for the C library's own malloc."""
     package: str = ""
     """The Debian package that the file belongs to, where one does."""
+    crate: str = ""
+    """The crate that it was built from by `reap allocators install`, with the crate's version."""
     version: str = ""
+    """The package's, or where it was built from a crate the allocator's own."""
     notes: list[str] = []
     """What a reader must know: functions that it lacks."""
 
@@ -37,6 +40,8 @@ class Allocator(Record):
         """Where it comes from, in words."""
         if self.package:
             return f"Debian package {self.package} {self.version}".rstrip()
+        if self.crate:
+            return f"version {self.version}, built from crate {self.crate}"
         return "file" if self.library else "the C library"
 
 
@@ -44,6 +49,7 @@ class Missing(Record):
     """An allocator that the catalogue knows and this machine does not have."""
 
     name: str
-    package: str
     install: str
     """The command that installs it."""
+    package: str = ""
+    """The Debian package to install; empty for one that is built by `reap allocators install`."""

@@ -4,17 +4,27 @@ from pathlib import Path
 
 import click
 
+from reap.cli.allocators_install import install
+from reap.cli.allocators_path import path
+from reap.errors import ExitCode
 
-@click.command()
+
+@click.group(invoke_without_command=True)
 @click.option(
     "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the list as JSON."
 )
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
-def allocators(json_file: Path | None, force: bool) -> int:
+@click.pass_context
+def allocators(context: click.Context, json_file: Path | None, force: bool) -> int:
     """List the allocators that are found, from where, and how to install the others.
 
     Any other allocator is named by its file: --allocators NAME=/path/lib.so.
     """
+    if context.invoked_subcommand is not None:
+        if force or json_file:
+            raise click.UsageError(f"options of {context.invoked_subcommand} stand after it")
+        return ExitCode.OK
+
     from rich.console import Console
     from rich.table import Table
 
@@ -37,4 +47,8 @@ def allocators(json_file: Path | None, force: bool) -> int:
         reporting.write_plain(json_file, survey, force=force)
     found = [each.name for each in survey if not isinstance(each, Missing)]
     click.echo(f"next: reap compare --allocators {','.join(found[:4])} -- CMD", err=True)
-    return 0
+    return ExitCode.OK
+
+
+allocators.add_command(install)
+allocators.add_command(path)

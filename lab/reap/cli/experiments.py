@@ -130,12 +130,12 @@ def choose(text: str | None) -> tuple[list[Allocator], str]:
     if len(here) == 1:
         raise ReapError(
             "no allocator but the C library's is installed, so there is nothing to compare",
-            catalog.install_command(each.package for each in missing),
+            catalog.install_command(missing),
         )
     if not missing:
         return here, ""
     names = ", ".join(each.name for each in missing)
-    return here, f"not installed: {names} ({catalog.install_command(each.package for each in missing)})"
+    return here, f"not installed: {names} ({catalog.install_command(missing)})"
 
 
 def _create(command: list[str], output: Path | None, options: Options, *, force: bool) -> Folder:

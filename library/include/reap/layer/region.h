@@ -288,8 +288,7 @@ class Region {
     /// Whether there is one chunk and nothing else to look after: what a region for one request mostly comes
     /// to.
     [[nodiscard]] bool is_one_chunk() const noexcept {
-        return !checked && chunk_ != nullptr && chunk_->older == nullptr && spare_ == nullptr &&
-               large_ == nullptr && cleanups_ == nullptr;
+        return !checked && chunk_ != nullptr && chunk_->size == held_ && cleanups_ == nullptr;
     }
     [[gnu::noinline]] void reset_anyhow(std::size_t keep) noexcept;
     void give_back(void *object, std::size_t size) noexcept;
@@ -410,6 +409,9 @@ bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
 /// Makes memory from the source the current chunk.
 template <Source Upstream, std::size_t Granule>
 void Region<Upstream, Granule>::adopt(Allocation got) noexcept {
+    // A source may hand out more than was asked for, and the limit counts all that is held. What is beyond it
+    // is left alone: a source takes memory back told any size between.
+    got.size = std::min(got.size, options_.limit - held_);
     held_ += got.size;
     Chunk *const chunk = ::new (got.data) Chunk{nullptr, got.size};
     if constexpr (checked) {

@@ -36,16 +36,11 @@ class ChunkLists {
     /// A chunk that is kept, or null.
     [[nodiscard, gnu::always_inline]] Allocation try_allocate_cached(std::size_t size,
                                                                      std::size_t alignment) noexcept {
-        if (size > largest || !is_alignment(alignment) || alignment > chunk_alignment) [[unlikely]]
+        if (!is_alignment(alignment) || alignment > chunk_alignment) [[unlikely]]
             return {};
-        const unsigned number = class_of(size);
-        Chunk *const chunk = free_[number];
-        if (chunk == nullptr) [[unlikely]]
-            return {};
-        annotate::defined(chunk, sizeof *chunk);
-        free_[number] = chunk->next;
-        annotate::undefined(chunk, smallest << number);
-        return {chunk, smallest << number};
+        if (size <= smallest) [[likely]]
+            return take(0);
+        return size <= largest ? take(class_of(size)) : Allocation{};
     }
 
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
@@ -59,21 +54,11 @@ class ChunkLists {
 
     /// Takes memory back if there is room to keep it.
     [[gnu::always_inline]] bool try_keep(void *data, std::size_t size, std::size_t alignment) noexcept {
-        if (size > largest || alignment > chunk_alignment) [[unlikely]]
+        if (alignment > chunk_alignment) [[unlikely]]
             return false;
-        const unsigned number = class_of(size);
-        Chunk *const next = free_[number];
-        std::size_t depth = 1;
-        if (next != nullptr) {
-            annotate::defined(next, sizeof *next);
-            depth += next->depth;
-            annotate::no_access(next, sizeof *next);
-        }
-        if (depth << number > class_capacity_) [[unlikely]]
-            return false;
-        free_[number] = ::new (data) Chunk{next, depth};
-        annotate::no_access(data, smallest << number);
-        return true;
+        if (size <= smallest) [[likely]]
+            return keep(data, 0);
+        return size <= largest && keep(data, class_of(size));
     }
 
     /// Passes memory on that is not to be kept.
@@ -124,9 +109,32 @@ class ChunkLists {
     static constexpr unsigned classes = std::bit_width(largest) - std::bit_width(smallest) + 1;
 
     static unsigned class_of(std::size_t size) noexcept {
-        if (size <= smallest) [[likely]]
-            return 0;
-        return static_cast<unsigned>(std::bit_width((size - 1) / smallest));
+        return size <= smallest ? 0 : static_cast<unsigned>(std::bit_width((size - 1) / smallest));
+    }
+
+    [[gnu::always_inline]] Allocation take(unsigned number) noexcept {
+        Chunk *const chunk = free_[number];
+        if (chunk == nullptr) [[unlikely]]
+            return {};
+        annotate::defined(chunk, sizeof *chunk);
+        free_[number] = chunk->next;
+        annotate::undefined(chunk, smallest << number);
+        return {chunk, smallest << number};
+    }
+
+    [[gnu::always_inline]] bool keep(void *data, unsigned number) noexcept {
+        Chunk *const next = free_[number];
+        std::size_t depth = 1;
+        if (next != nullptr) {
+            annotate::defined(next, sizeof *next);
+            depth += next->depth;
+            annotate::no_access(next, sizeof *next);
+        }
+        if (depth << number > class_capacity_) [[unlikely]]
+            return false;
+        free_[number] = ::new (data) Chunk{next, depth};
+        annotate::no_access(data, smallest << number);
+        return true;
     }
 
     [[gnu::noinline]] Allocation ask_upstream(std::size_t size, std::size_t alignment) noexcept {
