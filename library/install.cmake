@@ -4,7 +4,11 @@ include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Reap)
 install(DIRECTORY include/reap DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS reap reap-headers EXPORT reap-targets)
-install(EXPORT reap-targets NAMESPACE Reap:: FILE ReapTargets.cmake DESTINATION ${package})
+if(REAP_MODULE)
+    install(TARGETS reap-module EXPORT reap-targets FILE_SET CXX_MODULES DESTINATION ${package}/module)
+    set(modules CXX_MODULES_DIRECTORY module)
+endif()
+install(EXPORT reap-targets NAMESPACE Reap:: FILE ReapTargets.cmake DESTINATION ${package} ${modules})
 
 # The C++ library that a static libreap needs, for those who do not link C++ anyway.
 set(cxx_library stdc++)
