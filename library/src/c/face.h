@@ -82,6 +82,12 @@ void write_figures(const Figures &found, Figures *figures) noexcept {
     return nullptr;
 }
 
+/// Passes on whether a layer could do with what it was given.
+inline bool accept(bool done) noexcept {
+    if (!done) errno = EINVAL;
+    return done;
+}
+
 /// Passes on what a layer gave for a request.
 inline void *answer(void *object, std::size_t alignment = alignof(std::max_align_t)) noexcept {
     if (object == nullptr) [[unlikely]]
@@ -101,6 +107,14 @@ auto without_exceptions(F &&call) noexcept -> std::invoke_result_t<F> {
     }
     return {};
 }
+
+/// What a handle points to: the layer, made of the arguments.
+template <class Layer>
+struct Held {
+    template <class... Arguments>
+    explicit Held(Arguments &&...arguments) : layer(std::forward<Arguments>(arguments)...) {}
+    Layer layer;
+};
 
 /// Makes a handle. C++'s own allocation is left out of it: a program may have replaced that by this library.
 template <class Handle, class... Arguments>

@@ -88,20 +88,15 @@ bool reap_region_mark(reap_region *region, reap_mark *mark) {
 }
 
 bool reap_region_rewind(reap_region *region, reap_mark mark) {
-    if (region->region.rewind(std::bit_cast<Region::Mark>(mark))) return true;
-    errno = EINVAL;
-    return false;
+    return c::accept(region->region.rewind(std::bit_cast<Region::Mark>(mark)));
 }
 
 void reap_region_reset(reap_region *region, size_t keep) { region->region.reset(keep); }
 
 bool reap_region_splice(reap_region *region, reap_region *other) {
-    if (region->region.source() == other->region.source()) {
-        region->region.splice(other->region);
-        return true;
-    }
-    errno = EINVAL;
-    return false;
+    const bool same = region->region.source() == other->region.source();
+    if (same) region->region.splice(other->region);
+    return c::accept(same);
 }
 
 bool reap_region_owns(const reap_region *region, const void *address) { return region->region.owns(address); }
