@@ -12,6 +12,7 @@
 
 #include "reap/core/failure.h"
 #include "reap/core/guard.h"
+#include "reap/core/keep.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/source/cached_pages.h"
@@ -41,10 +42,6 @@ struct RegionStatistics {
     std::size_t chunks = 0;        ///< how many chunks, spare ones included
     std::size_t large_objects = 0; ///< how many objects have memory of their own
 };
-
-/// How much a region keeps at a reset.
-inline constexpr std::size_t keep_all = std::numeric_limits<std::size_t>::max();
-inline constexpr std::size_t keep_none = 0;
 
 /// A region: allocation is adding to a pointer, and all objects are freed together.
 ///
