@@ -1,0 +1,245 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <mutex>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "reap/core/annotate.h"
+#include "reap/core/failure.h"
+#include "reap/core/guard.h"
+#include "reap/core/keep.h"
+#include "reap/core/misuse.h"
+#include "reap/core/source.h"
+#include "reap/layer/fixed_block.h"
+#include "reap/layer/thread_home.h"
+#include "reap/source/cached_pages.h"
+
+// Pools of blocks that belong to a thread each, and blocks that any thread may free. What PerThread is for
+// FixedBlock and SizeClassAllocator.
+//
+// A block's slab, which its address tells, says whose pool it is from. Another thread's blocks are pushed on
+// a stack of that pool: one compare-and-swap. The owner takes the whole stack by one exchange, so a push can
+// never mistake a new first block for an old one (ABA). The push releases and the exchange acquires: what was
+// done to the block before it was freed is done before it is handed out again.
+//
+// Checked mode takes a lock for each pool instead, so that what is reported is exact. The stack is not used.
+
+namespace reap::inline REAP_MODE {
+
+/// What the pools of all threads hold together.
+struct PerThreadStatistics {
+    std::size_t held = 0;    ///< bytes taken from the source
+    std::size_t live = 0;    ///< blocks handed out; those that wait to be taken back by their thread included
+    std::size_t threads = 0; ///< how many threads have, or had, pools at one time
+};
+
+namespace detail {
+
+struct BlockShape {
+    std::size_t size;
+    std::size_t alignment;
+};
+
+/// A FixedBlock of one thread, whose blocks any thread may free.
+template <Source Upstream>
+class OwnedBlock : public FixedBlock<Upstream> {
+  public:
+    OwnedBlock(const ThreadSlot &slot, const Upstream &source, const BlockShape &shape,
+               const FixedBlockOptions &options)
+        : FixedBlock<Upstream>(source, shape.size, shape.alignment, options), slot_(&slot) {}
+
+    using FixedBlock<Upstream>::put;
+    using FixedBlock<Upstream>::slab_size;
+
+    template <Failure F>
+    [[gnu::always_inline]] void *allocate_here() noexcept(F == Failure::returns_null) {
+        return this->take([this] { return drain<F>(); });
+    }
+
+    static OwnedBlock &of(void *block, std::size_t slab_size) noexcept {
+        return *static_cast<OwnedBlock *>(FixedBlock<Upstream>::owner_of(block, slab_size));
+    }
+    [[nodiscard]] bool is_mine() const noexcept {
+        return slot_->thread.load(std::memory_order_relaxed) == ThreadHome::this_thread();
+    }
+
+    /// Takes a block back in a thread that is not the owner.
+    [[gnu::noinline]] void push(void *block) noexcept {
+        auto *const first = ::new (block) Waiting{waiting_.load(std::memory_order_relaxed)};
+        while (!waiting_.compare_exchange_weak(first->next, first, std::memory_order_release,
+                                               std::memory_order_relaxed)) {
+        }
+    }
+
+    /// Forgets the blocks that wait: all of them are freed at once.
+    void forget_waiting() noexcept { waiting_.store(nullptr, std::memory_order_relaxed); }
+
+    std::mutex &mutex() const noexcept { return mutex_; } // checked mode's
+
+  private:
+    struct Waiting {
+        Waiting *next;
+    };
+
+    /// The slow path: what others freed meanwhile, else more from the source.
+    template <Failure F>
+    [[gnu::noinline]] void *drain() noexcept(F == Failure::returns_null) {
+        Waiting *block = waiting_.exchange(nullptr, std::memory_order_acquire);
+        if (block == nullptr) return this->template refill<F>();
+        while (block != nullptr) put(std::exchange(block, block->next));
+        return this->take([] { return nullptr; });
+    }
+
+    const ThreadSlot *slot_;
+    mutable std::mutex mutex_;
+    alignas(64) std::atomic<Waiting *> waiting_{nullptr}; // others write it: a cache line of its own
+};
+
+/// For each thread, pools of `count` shapes.
+template <Source Upstream, std::size_t count>
+class PerThreadPools : private ThreadHome {
+    static_assert(
+        std::copy_constructible<Upstream>,
+        "each thread's pools have a copy of the source; let them refer to one that is thread-safe, as "
+        "reap::Ref<reap::Locked<...>>");
+
+  public:
+    PerThreadPools(const PerThreadPools &) = delete;
+    PerThreadPools &operator=(const PerThreadPools &) = delete;
+
+    /// Frees all blocks. No thread may use the pools meanwhile.
+    void reset(std::size_t keep = keep_all) noexcept {
+        each([keep](OwnedBlock<Upstream> &pool) {
+            pool.forget_waiting();
+            pool.reset(keep);
+        });
+    }
+    /// Whether the address lies in a pool. Costs time in the number of chunks and threads. No thread may
+    /// allocate meanwhile.
+    [[nodiscard]] bool owns(const void *address) const noexcept {
+        bool found = false;
+        each([&](const OwnedBlock<Upstream> &pool) { found = found || pool.owns(address); });
+        return found;
+    }
+    /// No thread may use the pools meanwhile.
+    [[nodiscard]] PerThreadStatistics statistics() const noexcept {
+        PerThreadStatistics found;
+        each([&](const OwnedBlock<Upstream> &pool) {
+            const FixedBlockStatistics mine = pool.statistics();
+            found.held += mine.held;
+            found.live += mine.live;
+        });
+        for (const ThreadSlot *slot = slots(); slot != nullptr; slot = slot->next) ++found.threads;
+        return found;
+    }
+
+  protected:
+    PerThreadPools(Upstream source, const std::array<BlockShape, count> &shapes,
+                   const FixedBlockOptions &options)
+        : source_(source), shapes_(shapes), options_(options) {
+        // Now, so that a shape that cannot be is refused now.
+        Slot *const slot = make_slot();
+        if (slot == nullptr) throw_bad_alloc();
+        for (std::size_t number = 0; number < count; ++number)
+            slab_sizes_[number] = slot->pools[number].slab_size();
+        add(slot);
+    }
+    ~PerThreadPools() {
+        leave();
+        for (ThreadSlot *slot = slots(); slot != nullptr;) {
+            auto *const mine = static_cast<Slot *>(slot);
+            slot = slot->next;
+            mine->~Slot();
+            CachedPages::deallocate(mine, sizeof(Slot), alignof(Slot));
+        }
+    }
+
+    [[nodiscard]] const BlockShape &shape(std::size_t number) const noexcept { return shapes_[number]; }
+
+    template <Failure F>
+    [[gnu::always_inline]] void *allocate(std::size_t number, [[maybe_unused]] std::size_t size) {
+        ThreadSlot *slot = remembered();
+        if (slot == nullptr) [[unlikely]] {
+            slot = find([this] { return make_slot(); });
+            if (slot == nullptr) return fail<F>();
+        }
+        OwnedBlock<Upstream> &pool = static_cast<Slot *>(slot)->pools[number];
+        if constexpr (checked) {
+            const std::lock_guard lock(pool.mutex());
+            if constexpr (F == Failure::throws) return pool.allocate(size, 1);
+            return pool.try_allocate(size, 1);
+        }
+        return pool.template allocate_here<F>();
+    }
+
+    [[gnu::always_inline]] void deallocate(std::size_t number, void *block, std::size_t size) noexcept {
+        if constexpr (checked) return guarded_deallocate(number, block, size);
+        if (block == nullptr) return;
+        if (number >= count) __builtin_unreachable();
+        annotate::ended(block, shapes_[number].size);
+        auto &pool = OwnedBlock<Upstream>::of(block, slab_sizes_[number]);
+        if (!pool.is_mine()) [[unlikely]]
+            return pool.push(block);
+        pool.put(block);
+    }
+
+  private:
+    static constexpr const char *name = "PerThread";
+
+    struct Slot : ThreadSlot {
+        template <std::size_t... Numbers>
+        Slot(const PerThreadPools &home, std::index_sequence<Numbers...> /*all*/)
+            : pools{OwnedBlock<Upstream>(*this, home.source_, home.shapes_[Numbers], home.options_)...} {}
+        OwnedBlock<Upstream> pools[count];
+    };
+    struct Unfinished {
+        void *data;
+        ~Unfinished() {
+            if (data != nullptr) CachedPages::deallocate(data, sizeof(Slot), alignof(Slot));
+        }
+    };
+    [[nodiscard]] Slot *make_slot() const {
+        void *const data = CachedPages::try_allocate(sizeof(Slot), alignof(Slot));
+        if (data == nullptr) return nullptr;
+        Unfinished memory{data};
+        auto *const slot = ::new (data) Slot(*this, std::make_index_sequence<count>());
+        memory.data = nullptr;
+        return slot;
+    }
+
+    template <class Visit>
+    void each(Visit visit) const noexcept {
+        for (ThreadSlot *slot = slots(); slot != nullptr; slot = slot->next) {
+            for (OwnedBlock<Upstream> &pool : static_cast<Slot *>(slot)->pools) visit(pool);
+        }
+    }
+
+    void guarded_deallocate(std::size_t number, void *block, std::size_t size) noexcept {
+        if (block == nullptr) return;
+        for (ThreadSlot *slot = slots(); slot != nullptr; slot = slot->next) {
+            auto &pools = static_cast<Slot *>(slot)->pools;
+            for (std::size_t at = 0; at < count; ++at) {
+                const std::lock_guard lock(pools[at].mutex());
+                if (!pools[at].owns(block)) continue;
+                if (at != number) return report_misuse({Misuse::wrong_size, block, 0, name});
+                if (size == guard::any_size) return pools[at].deallocate(block);
+                return pools[at].deallocate(block, size, 1);
+            }
+        }
+        report_misuse({Misuse::foreign_free, block, 0, name});
+    }
+
+    Upstream source_;
+    std::array<BlockShape, count> shapes_;
+    std::array<std::size_t, count> slab_sizes_{};
+    FixedBlockOptions options_;
+};
+
+} // namespace detail
+
+} // namespace reap::inline REAP_MODE

@@ -1,0 +1,218 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "reap/core/failure.h"
+#include "reap/core/guard.h"
+#include "reap/core/keep.h"
+#include "reap/core/misuse.h"
+#include "reap/core/size.h"
+#include "reap/core/source.h"
+#include "reap/layer/fixed_block.h"
+#include "reap/source/cached_pages.h"
+
+namespace reap::inline REAP_MODE {
+
+/// A list of size classes, and which class a request belongs to: decided while compiling where the size is
+/// known, else one load from a table.
+template <std::size_t... Classes>
+class ClassList {
+  public:
+    static constexpr std::size_t count = sizeof...(Classes);
+    static constexpr std::array<std::size_t, count> sizes{Classes...};
+    static constexpr std::size_t largest = sizes[count - 1];
+    static_assert(count < 256 && largest <= 65536, "classes are for small objects");
+    static_assert(std::is_sorted(sizes.begin(), sizes.end(), std::less_equal<>()) || count == 1);
+    static_assert(((Classes > 0 && Classes % sizeof(void *) == 0) && ...),
+                  "a class is a multiple of sizeof(void *)");
+
+    /// How blocks of a class are aligned: a power of two divides its multiples, up to a cache line.
+    [[nodiscard]] static constexpr std::size_t alignment_of(std::size_t size) noexcept {
+        return std::min(size & (0 - size), std::size_t{64});
+    }
+
+    /// The number of the smallest class that holds such an object, or `count`: there is none.
+    [[nodiscard]] static constexpr std::size_t find(std::size_t size, std::size_t alignment) noexcept {
+        if (size > largest) [[unlikely]]
+            return count;
+        std::size_t number = table[(size + unit - 1) / unit];
+        if (number >= count) __builtin_unreachable();
+        if (alignment - 1 >= every) [[unlikely]] { // 0 wraps, and is found to be none
+            if (!is_alignment(alignment)) return count;
+            while (number < count && alignment > alignment_of(sizes[number])) ++number;
+        } else if ((alignment & (alignment - 1)) != 0) [[unlikely]] {
+            return count;
+        }
+        return number;
+    }
+
+  private:
+    /// What divides all classes, and how all of them are aligned.
+    static constexpr std::size_t unit = std::size_t{1} << std::countr_zero((Classes | ...));
+    static constexpr std::size_t every = std::min(unit, std::size_t{64});
+    static constexpr std::array<std::uint8_t, largest / unit + 1> table = [] {
+        std::array<std::uint8_t, largest / unit + 1> numbers{};
+        for (std::size_t at = 0; at < numbers.size(); ++at) {
+            std::size_t number = 0;
+            while (sizes[number] < at * unit) ++number;
+            numbers[at] = static_cast<std::uint8_t>(number);
+        }
+        return numbers;
+    }();
+};
+
+/// What a size-class allocator holds.
+struct SizeClassStatistics {
+    std::size_t held = 0; ///< bytes taken from the source
+    std::size_t live = 0; ///< how many objects are handed out
+};
+
+namespace detail {
+template <std::size_t... Classes>
+struct ClassListOf {
+    using Type = ClassList<Classes...>;
+};
+template <>
+struct ClassListOf<> {
+    using Type = ClassList<32, 64, 128, 256>;
+};
+} // namespace detail
+
+/// Small objects of a few sizes: each request is rounded up to a class, and each class is a FixedBlock.
+///
+/// It serves nothing larger than its largest class (Segregate puts it beside a source that does), is told
+/// the size again when an object is freed, and is not thread-safe (PerThread, Locked). It can be neither
+/// copied nor moved. It is a Source up to its largest class, and hands the size of the class back by
+/// try_allocate_at_least().
+///
+/// The classes rise; 32, 64, 128 and 256 if none are given. An object is aligned as its class is: to the
+/// largest power of two that divides it, at most 64. A request that is aligned to more than its size goes to
+/// a larger class.
+///
+/// Costs a load from a table beside FixedBlock's hot path, or nothing where the size is known while
+/// compiling. The idea, and the default classes, are hpalloc's (seed 004 of this project).
+template <Source Upstream = CachedPages, std::size_t... List>
+class SizeClassAllocator {
+  public:
+    using Classes = typename detail::ClassListOf<List...>::Type;
+    static constexpr std::size_t largest_class = Classes::largest;
+
+    /// Each class takes its chunks, and keeps to the limit, by itself.
+    explicit SizeClassAllocator(const FixedBlockOptions &options = {})
+        requires std::default_initializable<Upstream>
+        : SizeClassAllocator(options, std::make_index_sequence<Classes::count>()) {}
+    explicit SizeClassAllocator(Upstream source, const FixedBlockOptions &options = {})
+        requires std::copy_constructible<Upstream>
+        : SizeClassAllocator(source, options, std::make_index_sequence<Classes::count>()) {}
+    SizeClassAllocator(const SizeClassAllocator &) = delete;
+    SizeClassAllocator &operator=(const SizeClassAllocator &) = delete;
+    ~SizeClassAllocator() = default;
+
+    /// Memory for an object; throws std::bad_alloc for what is larger than the largest class, else what the
+    /// source throws. A size of 0 counts as 1.
+    [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = 8) {
+        const std::size_t number = Classes::find(size, alignment);
+        if (number == Classes::count) [[unlikely]]
+            throw_bad_alloc();
+        if constexpr (checked) return pools_[number].allocate(size, 1);
+        return pools_[number].allocate();
+    }
+
+    /// The same, or null.
+    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = 8) noexcept {
+        const std::size_t number = Classes::find(size, alignment);
+        if (number == Classes::count) [[unlikely]]
+            return nullptr;
+        if constexpr (checked) return pools_[number].try_allocate(size, 1);
+        return pools_[number].try_allocate();
+    }
+
+    /// The same, with the size of the class, all of which may be used.
+    [[nodiscard]] Allocation allocate_at_least(std::size_t size, std::size_t alignment = 8) {
+        const std::size_t number = Classes::find(size, alignment);
+        if (number == Classes::count) [[unlikely]]
+            throw_bad_alloc();
+        return {pools_[number].allocate(), Classes::sizes[number]};
+    }
+    [[nodiscard]] Allocation try_allocate_at_least(std::size_t size, std::size_t alignment = 8) noexcept {
+        const std::size_t number = Classes::find(size, alignment);
+        if (number == Classes::count) [[unlikely]]
+            return {};
+        return {pools_[number].try_allocate(), Classes::sizes[number]};
+    }
+
+    /// Takes an object back, told the size that was asked for, that of the class, or any between, and the
+    /// alignment that was asked for.
+    void deallocate(void *object, std::size_t size, std::size_t alignment = 8) noexcept {
+        const std::size_t number = Classes::find(size, alignment);
+        if constexpr (checked) return guarded_deallocate(object, size, number);
+        if (object == nullptr) return;
+        if (number == Classes::count) __builtin_unreachable();
+        pools_[number].deallocate(object);
+    }
+
+    /// Frees all objects; each class keeps chunks of up to `keep` bytes together.
+    void reset(std::size_t keep = keep_all) noexcept {
+        for (Pool &pool : pools_) pool.reset(keep);
+    }
+
+    /// Whether the address lies in a chunk of this. Costs time in the number of chunks.
+    [[nodiscard]] bool owns(const void *address) const noexcept {
+        return std::any_of(std::begin(pools_), std::end(pools_),
+                           [address](const Pool &pool) { return pool.owns(address); });
+    }
+
+    [[nodiscard]] SizeClassStatistics statistics() const noexcept {
+        SizeClassStatistics found;
+        for (const Pool &pool : pools_) {
+            const FixedBlockStatistics mine = pool.statistics();
+            found.held += mine.held;
+            found.live += mine.live;
+        }
+        return found;
+    }
+    [[nodiscard]] const Upstream &source() const noexcept { return source_; }
+
+  private:
+    using Pool = FixedBlock<Shared<Upstream>>;
+    static constexpr const char *name = "SizeClassAllocator";
+
+    template <std::size_t... Numbers>
+    SizeClassAllocator(const FixedBlockOptions &options, std::index_sequence<Numbers...> /*all*/)
+        : pools_{pool(Classes::sizes[Numbers], options)...} {}
+    template <std::size_t... Numbers>
+    SizeClassAllocator(Upstream source, const FixedBlockOptions &options,
+                       std::index_sequence<Numbers...> /*all*/)
+        : source_(source), pools_{pool(Classes::sizes[Numbers], options)...} {}
+    Pool pool(std::size_t size, const FixedBlockOptions &options) {
+        return Pool(Shared<Upstream>(source_), size, Classes::alignment_of(size), options);
+    }
+
+    void guarded_deallocate(void *object, std::size_t size, std::size_t number) noexcept {
+        if (object == nullptr) return;
+        if (number == Classes::count || !pools_[number].owns(object)) {
+            // Mine, if of another class?
+            report_misuse({owns(object) ? Misuse::wrong_size : Misuse::foreign_free, object, 0, name});
+            return;
+        }
+        pools_[number].deallocate(object, size, 1);
+    }
+
+    [[no_unique_address]] Upstream source_;
+    Pool pools_[Classes::count];
+};
+
+SizeClassAllocator(FixedBlockOptions) -> SizeClassAllocator<>;
+template <Source S>
+SizeClassAllocator(S &) -> SizeClassAllocator<Shared<S>>;
+template <Source S>
+SizeClassAllocator(S &, FixedBlockOptions) -> SizeClassAllocator<Shared<S>>;
+
+} // namespace reap::inline REAP_MODE
