@@ -34,8 +34,8 @@ bool reap_obstack_free_from(reap_obstack *obstack, void *object) {
 }
 
 bool reap_obstack_grow(reap_obstack *obstack, const void *data, size_t size) {
-    const bool grown = data == nullptr ? obstack->layer.try_blank(size) != nullptr
-                                       : obstack->layer.try_grow(data, size);
+    const bool grown =
+        data == nullptr ? obstack->layer.try_blank(size) != nullptr : obstack->layer.try_grow(data, size);
     if (!grown) errno = ENOMEM;
     return grown;
 }

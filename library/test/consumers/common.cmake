@@ -11,10 +11,10 @@ function(run)
     set(said "${said}" PARENT_SCOPE)
 endfunction()
 
-# Configures and builds a project in WORK/NAME: consume(NAME SOURCE ARGUMENT...)
-function(consume name source)
+# Configures a project in WORK/NAME and builds a target of it: consume(NAME SOURCE TARGET ARGUMENT...)
+function(consume name source target)
     file(REMOVE_RECURSE ${WORK}/${name})
     run(${CMAKE_COMMAND} -S ${source} -B ${WORK}/${name} -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Debug
         -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX} ${ARGN})
-    run(${CMAKE_COMMAND} --build ${WORK}/${name})
+    run(${CMAKE_COMMAND} --build ${WORK}/${name} --target ${target})
 endfunction()

@@ -16,6 +16,8 @@ run(${WORK}/pkg_config_static)
 
 reap_flags(flags shared --cflags --libs)
 reap_flags(folder shared --variable=libdir)
+run(${CC} -std=c11 ${warnings} ${CMAKE_CURRENT_LIST_DIR}/consumer.c -o ${WORK}/pkg_config_c ${flags} -Wl,-rpath,${folder})
+run(${WORK}/pkg_config_c)
 run(${CXX} -std=c++20 ${warnings} ${CMAKE_CURRENT_LIST_DIR}/consumer.cpp -o ${WORK}/pkg_config_shared ${flags}
     -Wl,-rpath,${folder})
 run(${WORK}/pkg_config_shared)

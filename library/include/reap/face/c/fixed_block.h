@@ -22,7 +22,7 @@ typedef struct reap_fixed_block_options {
     const reap_source *source; /* where chunks come from; null: the library's cached pages. It is copied. */
 } reap_fixed_block_options;
 
-#define REAP_FIXED_BLOCK_OPTIONS_INIT \
+#define REAP_FIXED_BLOCK_OPTIONS_INIT                                                                        \
     {sizeof(reap_fixed_block_options), 64, 0, (size_t)8 << 10, 2, (size_t)1 << 20, (size_t)-1, NULL}
 
 /* Bytes held and spare; chunks and blocks are counted. */

@@ -1,4 +1,5 @@
-/* Elements of one size: freed one by one or all together, and walked over meanwhile. See reap/layer/mempool.h. */
+/* Elements of one size: freed one by one or all together, and walked over meanwhile. See
+ * reap/layer/mempool.h. */
 #ifndef REAP_FACE_C_MEMPOOL_H
 #define REAP_FACE_C_MEMPOOL_H
 
@@ -29,8 +30,8 @@ typedef struct reap_mempool_statistics {
 } reap_mempool_statistics;
 
 /* Makes a pool. The element size is to be set; it is rounded up, by an eighth at most beyond 64 bytes, and to
- * a multiple of 8 below. Elements are aligned to 16 if their size is a multiple of that, else to 8. It takes no
- * chunk yet. Null, with EINVAL, for sizes that cannot be served. */
+ * a multiple of 8 below. Elements are aligned to 16 if their size is a multiple of that, else to 8. It takes
+ * no chunk yet. Null, with EINVAL, for sizes that cannot be served. */
 REAP_API reap_mempool *reap_mempool_create(const reap_mempool_options *options);
 REAP_API void reap_mempool_destroy(reap_mempool *pool);
 
@@ -42,8 +43,8 @@ REAP_API void reap_mempool_deallocate(reap_mempool *pool, void *element);
 REAP_API void reap_mempool_clear(reap_mempool *pool, size_t keep);
 
 /* Calls visit(element, argument) for each element, in no promised order, until one call says false; says
- * whether none did. `visit` may allocate and free elements, this one too: an element that lives all the time is
- * visited once, one that is freed is not visited any more. It must not clear the pool. */
+ * whether none did. `visit` may allocate and free elements, this one too: an element that lives all the time
+ * is visited once, one that is freed is not visited any more. It must not clear the pool. */
 REAP_API bool reap_mempool_each(reap_mempool *pool, bool (*visit)(void *element, void *argument),
                                 void *argument);
 

@@ -20,7 +20,7 @@ typedef struct reap_obstack_options {
     const reap_source *source; /* where chunks come from; null: the library's cached pages. It is copied. */
 } reap_obstack_options;
 
-#define REAP_OBSTACK_OPTIONS_INIT \
+#define REAP_OBSTACK_OPTIONS_INIT                                                                            \
     {sizeof(reap_obstack_options), (size_t)8 << 10, 2, (size_t)1 << 20, (size_t)-1, NULL}
 
 /* In bytes; chunks are counted. */
@@ -42,9 +42,9 @@ REAP_API void *reap_obstack_allocate_aligned(reap_obstack *obstack, size_t size,
  * address is not in this obstack. Null is no object: true. */
 REAP_API bool reap_obstack_free_from(reap_obstack *obstack, void *object);
 
-/* Adds bytes to the object that grows, or begins one; null for `data` adds bytes with no value. It may be moved
- * by each call. While it grows nothing else can be allocated. False where the memory is exhausted: the object
- * is then as it was. */
+/* Adds bytes to the object that grows, or begins one; null for `data` adds bytes with no value. It may be
+ * moved by each call. While it grows nothing else can be allocated. False where the memory is exhausted: the
+ * object is then as it was. */
 REAP_API bool reap_obstack_grow(reap_obstack *obstack, const void *data, size_t size);
 /* Where the object that grows stands now, and how many bytes it has. */
 REAP_API void *reap_obstack_base(const reap_obstack *obstack);

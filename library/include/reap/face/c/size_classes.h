@@ -20,7 +20,7 @@ typedef struct reap_size_classes_options {
     const reap_source *source; /* where chunks come from; null: the library's cached pages. It is copied. */
 } reap_size_classes_options;
 
-#define REAP_SIZE_CLASSES_OPTIONS_INIT \
+#define REAP_SIZE_CLASSES_OPTIONS_INIT                                                                       \
     {sizeof(reap_size_classes_options), (size_t)8 << 10, 2, (size_t)1 << 20, (size_t)-1, NULL}
 
 /* Bytes held; objects are counted. */
