@@ -55,7 +55,7 @@ TEST(Region, AlignsAddresses) {
 
 TEST(Region, RefusesWhatCannotBe) {
     Region region;
-    for (const std::size_t alignment : {0, 3, 24}) {
+    for (const std::size_t alignment : {0UL, 3UL, 24UL}) {
         EXPECT_EQ(region.try_allocate(8, alignment), nullptr);
         EXPECT_THROW((void)region.allocate(8, alignment), std::bad_alloc);
     }

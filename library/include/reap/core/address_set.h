@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "reap/core/source.h"
 
@@ -75,7 +76,8 @@ class AddressSet {
         return true;
     }
     void give_back(const void **table, std::size_t size) noexcept {
-        if (table != nullptr) source_.deallocate(table, size * sizeof *table, alignof(const void *));
+        if (table != nullptr)
+            source_.deallocate(static_cast<void *>(table), size * sizeof *table, alignof(const void *));
     }
 
     const void **table_ = nullptr;
@@ -83,5 +85,17 @@ class AddressSet {
     std::size_t used_ = 0;
     [[no_unique_address]] Upstream source_;
 };
+
+/// In its place where nothing is checked.
+class NoAddressSet {
+  public:
+    bool insert(const void * /*address*/) const noexcept { return true; }
+    bool contains(const void * /*address*/) const noexcept { return true; }
+    void erase(const void * /*address*/) const noexcept {}
+};
+
+/// What a layer handed out, for checked mode; else everything.
+template <Source Upstream>
+using KnownAddresses = std::conditional_t<checked, AddressSet<Upstream>, NoAddressSet>;
 
 } // namespace reap::inline REAP_MODE

@@ -116,10 +116,6 @@ class PerClass {
     };
     /// Lets a link be looked at in checked mode, where free memory is closed.
     using Opened = std::conditional_t<checked, Window, NoWindow>;
-    struct NothingKnown {
-        static bool contains(const void * /*address*/) noexcept { return true; }
-    };
-    using Known = std::conditional_t<checked, AddressSet<SystemPages>, NothingKnown>;
     /// Memory for an object whose constructor may still throw.
     struct Unfinished {
         PerClass &owner;
@@ -203,7 +199,7 @@ class PerClass {
     [[no_unique_address]] Upstream source_;
     Freelist freelist_;
     [[no_unique_address]] Ledger ledger_;
-    [[no_unique_address]] Known known_;
+    [[no_unique_address]] KnownAddresses<SystemPages> known_;
 };
 
 } // namespace reap::inline REAP_MODE

@@ -114,6 +114,15 @@ class Region {
         return object;
     }
 
+    /// The same, or null, with all the bytes that the object takes anyway: the size, rounded up to Granule.
+    /// Checked mode hands out what was asked for, so that it sees the first byte that was not.
+    [[nodiscard]] Allocation try_allocate_at_least(std::size_t size,
+                                                   std::size_t alignment = Granule) noexcept {
+        if (!checked && size <= max_object) size = round_up(size + (size == 0), Granule);
+        void *const object = try_allocate(size, alignment);
+        return {object, object == nullptr ? 0 : size};
+    }
+
     /// Takes back the object that was allocated last; any other stays until the region is rewound or reset.
     void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size, alignment);
@@ -693,8 +702,10 @@ bool Region<Upstream, Granule>::guarded_resize(void *object, std::size_t old_siz
         guard::open(raw + around + old_size, new_size - old_size, name);
         ledger_.resize(object, new_size);
     } else if (new_size < old_size) {
-        ledger_.resize(object, new_size);
+        // In this order: AddressSanitizer cannot close the first bytes of eight alone, so what is in front comes
+        // last.
         guard::close(raw + around + new_size, old_size - new_size, guard::Fill::freed);
+        ledger_.resize(object, new_size);
     }
     return true;
 }
