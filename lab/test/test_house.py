@@ -92,7 +92,7 @@ def test_the_library_includes_only_what_comes_before():
 
 
 def test_each_header_of_the_library_has_its_test():
-    """layer/region.h has region_test.cpp, or a test that includes it; a part of a header is tested with that."""
+    """layer/region.h has region_test.cpp, or a test that includes it; a part is tested with its whole."""
     headers = committed("library/include/reap/**/*.h", "library/include/reap/**/*.hpp")
     users = "".join(path.read_text() for path in [*committed("library/test/**/*.c*"), *headers])
     tests = {path.name for path in committed("library/test/**/*_test.cpp")}

@@ -71,6 +71,7 @@ inline const auto name_of = [](const auto &info) {
 
 void add_source_cases(Cases &cases);
 void add_block_cases(Cases &cases);
+void add_composing_cases(Cases &cases);
 void add_mempool_cases(Cases &cases);
 void add_obstack_cases(Cases &cases);
 void add_region_cases(Cases &cases);
@@ -81,6 +82,7 @@ void add_thread_cases(Cases &cases);
     Cases cases;
     add_source_cases(cases);
     add_block_cases(cases);
+    add_composing_cases(cases);
     add_mempool_cases(cases);
     add_obstack_cases(cases);
     add_region_cases(cases);
