@@ -42,7 +42,7 @@ class Arena {
     Arena &operator=(const Arena &) = delete;
     ~Arena() = default;
 
-    [[nodiscard]] std::size_t page_size() const { return pages_.page_size(); }
+    [[nodiscard]] std::size_t page_size() const { return decltype(pages_)::page_size(); }
     /// The next page, aligned to 4 KB, or null.
     void *alloc_page() { return pages_.alloc_page(); }
     [[nodiscard]] std::size_t pages_allocated() const { return pages_.pages_allocated(); }
@@ -182,6 +182,7 @@ class SizeClassAllocator {
   public:
     /// Throws as Arena.
     explicit SizeClassAllocator(std::size_t arena_size_per_class = 1 << 20)
+        // NOLINTNEXTLINE(modernize-use-default-member-init): the check overlooks the parameter.
         : arenas_{Arena(arena_size_per_class), Arena(arena_size_per_class), Arena(arena_size_per_class),
                   Arena(arena_size_per_class)} {}
     SizeClassAllocator(const SizeClassAllocator &) = delete;
