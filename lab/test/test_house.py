@@ -86,6 +86,14 @@ def test_preloads_are_installed():
     assert preloads(), "the wheel carries reap/lib/libreap-record.so"
 
 
+def test_the_library_s_headers_are_installed():
+    """The wheel carries them, so that whoever is advised to link the library has it."""
+    installed = Path(str(files("reap"))) / "include" / "reap"
+    headers = [path.relative_to(ROOT / "library/include/reap") for path in committed("library/include/*.h*")]
+    assert headers
+    assert [str(header) for header in headers if not (installed / header).is_file()] == []
+
+
 @pytest.mark.parametrize("path", preloads(), ids=lambda path: path.name)
 def test_preloads_need_libc_alone(path):
     with path.open("rb") as file:

@@ -58,7 +58,7 @@ TEST_F(Guard, KnowsWhatFreeMemoryWasBefore) {
                                                     {guard::Fill::rewound, Misuse::use_after_rewind},
                                                     {guard::Fill::reset, Misuse::use_after_reset}};
     for (const auto &[fill, misuse] : cases) {
-        for (const std::size_t at : {0, 1, 63}) {
+        for (const std::size_t at : {0UL, 1UL, 63UL}) {
             guard::close(memory, 64, fill);
             write_anyway(memory + at, 0x5A);
             EXPECT_FALSE(guard::open(memory, 64, "Test"));

@@ -55,7 +55,7 @@ TEST(Region, AlignsAddresses) {
 
 TEST(Region, RefusesWhatCannotBe) {
     Region region;
-    for (const std::size_t alignment : std::vector<std::size_t>{0, 3, 24}) {
+    for (const std::size_t alignment : {0UL, 3UL, 24UL}) {
         EXPECT_EQ(region.try_allocate(8, alignment), nullptr);
         EXPECT_THROW((void)region.allocate(8, alignment), std::bad_alloc);
     }
@@ -178,6 +178,26 @@ TEST(Region, KeepsToItsLimit) {
     EXPECT_EQ(region.try_allocate(1 << 20), nullptr);
     region.reset();
     EXPECT_NE(region.try_allocate(100), nullptr);
+}
+
+TEST(Region, KeepsToItsLimitWhereItsSourceGivesMore) {
+    Region region(RegionOptions{.limit = 10000}); // pages are given: 12288 bytes
+    while (region.try_allocate(100) != nullptr) {
+    }
+    EXPECT_LE(region.statistics().held, 10000U);
+}
+
+TEST(Region, RewindsToAMarkWhoseLastObjectWasFreed) {
+    const MisuseLog log;
+    Region region;
+    void *const first = region.allocate(100);
+    void *const second = region.allocate(100);
+    const auto mark = region.mark();
+    region.deallocate(second, 100);
+    (void)region.allocate(100);
+    EXPECT_TRUE(region.rewind(mark));
+    region.deallocate(first, 100);
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
 }
 
 TEST(Region, ForwardsEachObjectWhereTheThresholdIsNone) {

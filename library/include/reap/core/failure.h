@@ -21,6 +21,9 @@ enum class Failure {
 /// without exceptions, and where nobody can catch, the program ends.
 [[noreturn]] inline void throw_bad_alloc() { std::__throw_bad_alloc(); }
 
+/// The same for std::bad_array_new_length: more elements than any array has.
+[[noreturn]] inline void throw_bad_array_new_length() { std::__throw_bad_array_new_length(); }
+
 /// Throws std::invalid_argument, likewise. `what` says where, what, and what would be right.
 [[noreturn]] inline void throw_invalid(const char *what) { std::__throw_invalid_argument(what); }
 

@@ -114,6 +114,15 @@ class Region {
         return object;
     }
 
+    /// The same, or null, with all the bytes that the object takes anyway: the size, rounded up to Granule.
+    /// Checked mode hands out what was asked for, so that it sees the first byte that was not.
+    [[nodiscard]] Allocation try_allocate_at_least(std::size_t size,
+                                                   std::size_t alignment = Granule) noexcept {
+        if (!checked && size <= max_object) size = round_up(size + (size == 0), Granule);
+        void *const object = try_allocate(size, alignment);
+        return {object, object == nullptr ? 0 : size};
+    }
+
     /// Takes back the object that was allocated last; any other stays until the region is rewound or reset.
     void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size, alignment);
@@ -667,6 +676,10 @@ void Region<Upstream, Granule>::guarded_deallocate(void *object, std::size_t siz
     if (object == nullptr) return;
     size += size == 0;
     if (!ledger_.discharge(object, size, owns(object), name)) return;
+    // A mark comes back to what was the last object when it was taken: now to the one before.
+    for (MarkRecord *record = marks_; record != nullptr; record = record->older) {
+        if (record->newest == object) record->newest = Ledger::older_than(object);
+    }
     auto *const raw = static_cast<std::byte *>(guard::raw_of(object));
     const std::size_t whole =
         static_cast<std::size_t>(static_cast<std::byte *>(object) - raw) + size + guard::back_zone;
@@ -689,8 +702,10 @@ bool Region<Upstream, Granule>::guarded_resize(void *object, std::size_t old_siz
         guard::open(raw + around + old_size, new_size - old_size, name);
         ledger_.resize(object, new_size);
     } else if (new_size < old_size) {
-        ledger_.resize(object, new_size);
+        // In this order: AddressSanitizer cannot close the first bytes of eight alone, so what is in front comes
+        // last.
         guard::close(raw + around + new_size, old_size - new_size, guard::Fill::freed);
+        ledger_.resize(object, new_size);
     }
     return true;
 }

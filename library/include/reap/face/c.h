@@ -1,0 +1,13 @@
+/* The layers for C, compiled into libreap: one header each, all of them here. */
+#ifndef REAP_FACE_C_H
+#define REAP_FACE_C_H
+
+#include "reap/face/c/common.h"
+#include "reap/face/c/fixed_block.h"
+#include "reap/face/c/mempool.h"
+#include "reap/face/c/obstack.h"
+#include "reap/face/c/region.h"
+#include "reap/face/c/size_classes.h"
+#include "reap/face/c/stack.h"
+
+#endif

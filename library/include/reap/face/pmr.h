@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <utility>
+
+#include "reap/core/failure.h"
+#include "reap/core/mode.h"
+#include "reap/core/source.h"
+#include "reap/layer/region.h"
+
+// Layers for those who take a std::pmr::memory_resource.
+
+namespace reap::inline REAP_MODE {
+
+namespace detail {
+
+/// What allocate_at_least() finds behind a resource that it knows as a std::pmr::memory_resource alone.
+class AtLeastResource : public std::pmr::memory_resource {
+  public:
+    [[nodiscard]] virtual Allocation allocate_at_least(std::size_t size, std::size_t alignment) = 0;
+};
+
+/// The resource of ours that was last asked in this thread whether it is equal to null_memory_resource().
+inline constinit thread_local AtLeastResource *asked = nullptr;
+
+} // namespace detail
+
+/// A layer, or any source, as a std::pmr::memory_resource. `PmrResource<> resource;` is a region.
+///
+/// It adds nothing: no lock, no size class, no recycling. What the layer does not free until it is reset
+/// stays until then, whatever a container believes to have freed. It can be neither copied nor moved, since
+/// containers keep its address; it is to outlive them, and resetting the layer below living containers is an
+/// error, of theirs.
+///
+/// It owns a layer, made from the arguments, or refers to one: `PmrResource resource{region};`. Two are equal
+/// if they are the same one. A size of 0 gives a pointer that may be freed. The layer's own exception comes
+/// through, as std::bad_alloc does. Thread-safe if the layer is. Costs the virtual call.
+template <Source Layer = Region<>>
+class PmrResource final : public detail::AtLeastResource {
+  public:
+    PmrResource()
+        requires std::default_initializable<Layer>
+    = default;
+    template <class... Arguments>
+        requires std::constructible_from<Layer, Arguments...>
+    explicit PmrResource(Arguments &&...arguments) : layer_(std::forward<Arguments>(arguments)...) {}
+    PmrResource(const PmrResource &) = delete;
+    PmrResource &operator=(const PmrResource &) = delete;
+    ~PmrResource() override = default;
+
+    /// The layer, to reset it or to ask it; a Ref where it is somebody else's.
+    [[nodiscard]] Layer &layer() noexcept { return layer_; }
+    [[nodiscard]] const Layer &layer() const noexcept { return layer_; }
+
+    /// Memory with all the bytes that may be used. It is given back with the size asked for, the size
+    /// returned, or any between. Throws as allocate().
+    [[nodiscard]] Allocation allocate_at_least(std::size_t size,
+                                               std::size_t alignment = alignof(std::max_align_t)) override {
+        return obtain_at_least<Failure::throws>(layer_, size, alignment);
+    }
+
+  private:
+    [[gnu::returns_nonnull]] void *do_allocate(std::size_t size, std::size_t alignment) override {
+        return obtain<Failure::throws>(layer_, size, alignment);
+    }
+    void do_deallocate(void *data, std::size_t size, std::size_t alignment) override {
+        layer_.deallocate(data, size, alignment);
+    }
+    [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override {
+        if (&other == std::pmr::null_memory_resource()) detail::asked = const_cast<PmrResource *>(this);
+        return &other == this;
+    }
+
+    [[no_unique_address]] Layer layer_;
+};
+
+PmrResource() -> PmrResource<>;
+template <class Layer>
+PmrResource(Layer &) -> PmrResource<Shared<Layer>>;
+
+/// Memory from any resource, with all the bytes that may be used: more than `size` if it is a PmrResource
+/// over a layer that rounds up, else exactly `size`. It is given back with the size asked for, the size
+/// returned, or any between. Throws what the resource throws. Costs two virtual calls.
+///
+/// A resource is asked who it is by the one question that all of them answer, is_equal(). A dynamic_cast
+/// would be the usual way, but ends the program where it meets a class that was built without run-time types.
+[[nodiscard]] inline Allocation allocate_at_least(std::pmr::memory_resource &resource, std::size_t size,
+                                                  std::size_t alignment = alignof(std::max_align_t)) {
+    detail::asked = nullptr;
+    if (resource.is_equal(*std::pmr::null_memory_resource()))
+        return {resource.allocate(size, alignment), size};
+    // Not one that a wrapper passed the question on to.
+    if (detail::asked == &resource) return detail::asked->allocate_at_least(size, alignment);
+    return {resource.allocate(size, alignment), size};
+}
+
+} // namespace reap::inline REAP_MODE

@@ -1,0 +1,685 @@
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "reap/core/failure.h"
+#include "reap/core/guard.h"
+#include "reap/core/keep.h"
+#include "reap/core/size.h"
+#include "reap/core/source.h"
+#include "reap/source/cached_pages.h"
+
+namespace reap::inline REAP_MODE {
+
+/// How an obstack takes chunks from its source. Sizes in bytes.
+struct ObstackOptions {
+    /// The first chunk, which is taken at the first allocation.
+    std::size_t first_chunk = std::size_t{8} << 10;
+    /// Each further chunk is this many times as large as the one before.
+    std::size_t growth = 2;
+    /// No chunk becomes larger, unless for the sake of one object; such a chunk goes back to the source as
+    /// soon as it is free, all others are kept.
+    std::size_t largest_chunk = std::size_t{1} << 20;
+    /// What the obstack may hold of its source at most.
+    std::size_t limit = std::numeric_limits<std::size_t>::max();
+};
+
+/// What an obstack holds, in bytes.
+struct ObstackStatistics {
+    std::size_t held = 0;   ///< taken from the source
+    std::size_t used = 0;   ///< given to objects, rounding and unusable ends of chunks included
+    std::size_t spare = 0;  ///< in free chunks that wait to be used again
+    std::size_t chunks = 0; ///< how many chunks, spare ones included
+};
+
+/// A stack of objects: allocation is adding to a pointer, and freeing an object frees all that were allocated
+/// after it.
+///
+/// It does not free an object from between others, is not thread-safe, and can be neither copied nor moved.
+/// Destructors run, the youngest first, for what was made by create(); for other memory none are known. A
+/// destructor that runs here must not free from this obstack.
+///
+/// The last object may grow while its size is not known yet: grow() until finish(). Nothing else can be
+/// allocated meanwhile.
+///
+/// Every size is rounded up to Granule, and every object aligned to it at least. allocate() costs what
+/// Region's does; free_from() the same where the object lies in the current chunk, else time in the number of
+/// chunks (and destructors) it frees. Obstacks are GNU's (gcc has allocated from them since 1987); what is
+/// freed by pointer is the same, sizes that cannot be are refused instead of wrapped.
+template <Source Upstream = CachedPages, std::size_t Granule = alignof(std::max_align_t)>
+class Obstack {
+    static_assert(is_alignment(Granule) && Granule <= 4096);
+    struct Chunk;
+    struct Cleanup;
+
+  public:
+    // Not defaulted: gcc 12 would clear the object by an instruction that takes longer than ten allocations.
+    Obstack() noexcept
+        requires std::default_initializable<Upstream>
+        : Obstack(ObstackOptions{}) {}
+    explicit Obstack(const ObstackOptions &options) noexcept
+        requires std::default_initializable<Upstream>
+        : options_(options), next_chunk_(options.first_chunk) {}
+    explicit Obstack(Upstream source, const ObstackOptions &options = {}) noexcept
+        requires std::copy_constructible<Upstream>
+        : source_(source), options_(options), next_chunk_(options.first_chunk) {}
+    Obstack(const Obstack &) = delete;
+    Obstack &operator=(const Obstack &) = delete;
+    ~Obstack() { reset(keep_none); }
+
+    /// Memory for an object; throws what the source throws, else std::bad_alloc, as it does while an object
+    /// grows. A size of 0 counts as 1.
+    // Not declared with gnu::alloc_size: where an object grows, its size is not what it was begun with.
+    [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = Granule) {
+        if constexpr (checked) return guarded<Failure::throws>(size, alignment);
+        return take<Failure::throws>(size, alignment);
+    }
+
+    /// The same, or null.
+    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = Granule) noexcept {
+        if constexpr (checked) return guarded<Failure::returns_null>(size, alignment);
+        return take<Failure::returns_null>(size, alignment);
+    }
+
+    /// Takes back the object that was allocated last; any other stays until it is freed by free_from() or
+    /// reset(). So an obstack is a Source.
+    void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
+        if constexpr (checked) return guarded_deallocate(object, size, alignment);
+        (void)alignment;
+        give_back(object, size);
+    }
+
+    /// Makes a T, whose destructor runs when it is freed; where that is trivial it costs nothing. Throws as
+    /// allocate() and as T's constructor; then nothing is left behind.
+    template <class T, class... Arguments>
+    [[nodiscard]] T *create(Arguments &&...arguments) {
+        using Node = std::conditional_t<std::is_trivially_destructible_v<T>, Plain<T>, WithCleanup<T>>;
+        Unfinished memory{*this, allocate(sizeof(Node), alignof(Node)), sizeof(Node), alignof(Node)};
+        auto *const node = ::new (memory.data) Node;
+        T *const object = ::new (node->storage) T(std::forward<Arguments>(arguments)...);
+        memory.data = nullptr;
+        if constexpr (!std::is_trivially_destructible_v<T>) {
+            node->cleanup = {[](Cleanup *self) { WithCleanup<T>::object_of(self)->~T(); }, cleanups_};
+            cleanups_ = &node->cleanup;
+            floor_ = current_;
+        }
+        return object;
+    }
+
+    /// Frees the object and all that was allocated after it, destructors run; an object that grows is
+    /// dropped. Null is no object, and nothing is done. False, and nothing is done, if the address is not in
+    /// this obstack; checked mode reports that. (An address inside an object frees from the next Granule on;
+    /// checked mode does not accept it.)
+    bool free_from(void *object) noexcept {
+        if constexpr (!checked) {
+            const std::size_t offset = distance(floor_, object);
+            if (offset < distance(floor_, current_)) [[likely]] {
+                current_ = floor_ + round_up(offset, Granule);
+                return true;
+            }
+        }
+        return free_from_any(object);
+    }
+
+    /// Adds bytes to the object that grows, or begins one. It is moved to a larger chunk when it must be:
+    /// pointers into it hold until the next call only. `data` must not lie in it. Throws as allocate(); the
+    /// object is then as it was.
+    void grow(const void *data, std::size_t size) {
+        void *const at = extend<Failure::throws>(size);
+        if (size != 0) std::memcpy(at, data, size);
+    }
+    /// The same; false where the memory is exhausted.
+    [[nodiscard]] bool try_grow(const void *data, std::size_t size) noexcept {
+        void *const at = extend<Failure::returns_null>(size);
+        if (at != nullptr && size != 0) std::memcpy(at, data, size);
+        return at != nullptr;
+    }
+    /// The same, of the bytes of a value.
+    template <class T>
+        requires std::is_trivially_copyable_v<T>
+    void push(const T &value) {
+        std::memcpy(extend<Failure::throws>(sizeof(T)), &value, sizeof(T));
+    }
+    /// Adds bytes with no value yet to the object that grows, or begins one, and returns the first of them.
+    [[gnu::returns_nonnull]] void *blank(std::size_t size) { return extend<Failure::throws>(size); }
+    /// The same, or null.
+    [[nodiscard]] void *try_blank(std::size_t size) noexcept { return extend<Failure::returns_null>(size); }
+
+    /// Ends the growth, and returns the object: one like any other, at its last address. If none grows, one
+    /// of size 0 is allocated.
+    [[nodiscard, gnu::returns_nonnull]] void *finish() {
+        const std::size_t size = growing();
+        if (size == 0) [[unlikely]]
+            return allocate(0);
+        std::byte *const object = current_ + front;
+        current_ += round_up(front + size + back, Granule);
+        if constexpr (checked) {
+            end_growth();
+        } else {
+            // Where one has grown, the next often does: it has begun. allocate() puts an end to that.
+            top_ = current_;
+            end_ = current_;
+            floor_ = current_;
+        }
+        return object;
+    }
+    /// Ends the growth, and frees the object. If none grows, nothing is done.
+    void drop() noexcept;
+
+    /// Where the object that grows stands now; null if it has no bytes yet.
+    [[nodiscard]] void *base() const noexcept { return growing() == 0 ? nullptr : current_ + front; }
+    /// How many bytes it has.
+    [[nodiscard]] std::size_t growing() const noexcept {
+        return limit_ == nullptr ? 0 : static_cast<std::size_t>(top_ - (current_ + front));
+    }
+    /// How many more it may get before it must be moved; 0 if none was begun.
+    [[nodiscard]] std::size_t room() const noexcept { return static_cast<std::size_t>(limit_ - top_); }
+
+    /// Frees all objects, destructors run, and keeps chunks of up to `keep` bytes together to be used again.
+    void reset(std::size_t keep = keep_all) noexcept;
+
+    /// Gives chunks that no object is in back to the source, until at most `keep` bytes of them are left.
+    void trim(std::size_t keep = keep_none) noexcept;
+
+    /// Whether the address lies in a chunk that is in use. Costs time in the number of chunks.
+    [[nodiscard]] bool owns(const void *address) const noexcept { return find(address, chunk_) != nullptr; }
+
+    [[nodiscard]] ObstackStatistics statistics() const noexcept;
+    [[nodiscard]] const ObstackOptions &options() const noexcept { return options_; }
+    [[nodiscard]] const Upstream &source() const noexcept { return source_; }
+
+  private:
+    static constexpr const char *name = "Obstack";
+
+    struct Chunk {
+        Chunk *older;
+        std::size_t size;
+        Cleanup *cleanups; // the youngest that is older than what is in here
+        bool single;       // for the sake of one object
+    };
+    struct Cleanup {
+        void (*run)(Cleanup *self) = nullptr;
+        Cleanup *older = nullptr;
+    };
+    template <class T>
+    struct Plain {
+        alignas(T) std::byte storage[sizeof(T)];
+    };
+    // The object first: its address is what free_from() is told.
+    template <class T>
+    struct WithCleanup {
+        alignas(T) std::byte storage[sizeof(T)];
+        Cleanup cleanup;
+        static T *object_of(Cleanup *cleanup) noexcept {
+            return std::launder(reinterpret_cast<T *>(reinterpret_cast<std::byte *>(cleanup) -
+                                                      offsetof(WithCleanup, cleanup)));
+        }
+    };
+    /// Memory for an object whose constructor may still throw.
+    struct Unfinished {
+        Obstack &obstack;
+        void *data;
+        std::size_t size;
+        std::size_t alignment;
+        ~Unfinished() {
+            if (data != nullptr) obstack.deallocate(data, size, alignment);
+        }
+    };
+    /// An object, or null, and what the pointer that was added to becomes.
+    struct Bumped {
+        void *object;
+        std::byte *next;
+    };
+
+    static constexpr std::size_t chunk_alignment = std::max(Granule, alignof(std::max_align_t));
+    static constexpr std::size_t chunk_lead = round_up(sizeof(Chunk), chunk_alignment);
+    // What stands before and behind an object that grows, and its alignment.
+    static constexpr std::size_t grown_alignment = checked ? chunk_alignment : Granule;
+    static constexpr std::size_t front = checked ? guard::lead(grown_alignment) : 0;
+    static constexpr std::size_t back = checked ? guard::back_zone : 0;
+
+    static std::size_t distance(const void *from, const void *to) noexcept {
+        return reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
+    }
+    static std::byte *start_of(Chunk *chunk) noexcept {
+        return reinterpret_cast<std::byte *>(chunk) + chunk_lead;
+    }
+    static std::byte *end_of(Chunk *chunk) noexcept {
+        return reinterpret_cast<std::byte *>(chunk) + (chunk->size & ~(Granule - 1));
+    }
+    static std::size_t room_of(Chunk *chunk) noexcept {
+        return static_cast<std::size_t>(end_of(chunk) - start_of(chunk));
+    }
+
+    /// The hot path. The slow one returns what `current_` becomes, and does not store it: so the compiler
+    /// sees every store, and a loop that allocates keeps the pointer in a register.
+    template <Failure F>
+    [[gnu::always_inline]] void *take(std::size_t size,
+                                      std::size_t alignment) noexcept(F == Failure::returns_null) {
+        Bumped got;
+        if (!bump(size, alignment, got)) [[unlikely]]
+            got = refill<F>(size, alignment);
+        current_ = got.next;
+        return got.object;
+    }
+
+    /// All checks come before the sums, so none can wrap. A size of 0, one that would wrap when it is
+    /// rounded, and any while an object grows fail the same comparison that a full chunk fails. `current_`
+    /// and `end_` are multiples of Granule.
+    [[gnu::always_inline]] bool bump(std::size_t size, std::size_t alignment, Bumped &got) const noexcept {
+        if (!is_alignment(alignment)) [[unlikely]]
+            return false;
+        std::byte *at = current_;
+        auto room = static_cast<std::size_t>(end_ - at);
+        if (alignment > Granule) {
+            const std::size_t padding = padding_at(at, alignment);
+            if (padding >= room) [[unlikely]]
+                return false;
+            at += padding;
+            room -= padding;
+        }
+        const std::size_t last_granule = (size - 1) & ~(Granule - 1);
+        if (last_granule >= room) [[unlikely]]
+            return false;
+        got = {at, at + last_granule + Granule};
+        return true;
+    }
+
+    /// The same for the object that grows. Size 0 and the begin of an object fail the comparison as well.
+    template <Failure F>
+    [[gnu::always_inline]] void *extend(std::size_t size) noexcept(F == Failure::returns_null) {
+        if constexpr (checked) return guarded_extend<F>(size);
+        if (size - 1 >= room()) [[unlikely]] {
+            const Bumped got = make_room<F>(size);
+            top_ = got.next;
+            return got.object;
+        }
+        return std::exchange(top_, top_ + size);
+    }
+
+    template <Failure F>
+    [[gnu::noinline]] Bumped refill(std::size_t size,
+                                    std::size_t alignment) noexcept(F == Failure::returns_null);
+    template <Failure F>
+    [[gnu::noinline]] Bumped make_room(std::size_t size) noexcept(F == Failure::returns_null);
+    template <Failure F>
+    [[gnu::noinline]] Bumped make_room_anyhow(std::size_t size) noexcept(F == Failure::returns_null);
+    template <Failure F>
+    bool take_chunk(std::size_t need, std::size_t wanted) noexcept(F == Failure::returns_null);
+    bool reuse(std::size_t need) noexcept;
+    void enter(Chunk *chunk) noexcept;
+    void retire(Chunk *chunk, guard::Fill fill) noexcept;
+    void leave(Chunk *chunk) noexcept;
+    void end_growth() noexcept;
+    void give_back(void *object, std::size_t size) noexcept;
+    [[gnu::noinline]] bool free_from_any(void *object) noexcept;
+    void run_cleanup() noexcept;
+    static Chunk *find(const void *address, Chunk *chunk) noexcept;
+
+    template <Failure F>
+    void *guarded(std::size_t size, std::size_t alignment) noexcept(F == Failure::returns_null);
+    template <Failure F>
+    void *guarded_extend(std::size_t size) noexcept(F == Failure::returns_null);
+    void guarded_deallocate(void *object, std::size_t size, std::size_t alignment) noexcept;
+
+    // While an object grows, or may at once, it stands at `current_`, `end_` is the same, and so nothing
+    // fits.
+    // `top_` is stored by itself: where finish() stored it together with a neighbour that becomes the same, a
+    // loop that adds bytes would take twice as long.
+    std::byte *current_ = nullptr;
+    std::byte *end_ = nullptr;
+    std::byte *top_ = nullptr;   // of the object that grows: its end,
+    std::byte *limit_ = nullptr; // and how far that may go; null where none grows
+    std::byte *floor_ = nullptr; // above it, to free is to set `current_`: nothing grows, no destructor runs
+    Chunk *chunk_ = nullptr;     // the current one; older ones behind it
+    Chunk *spare_ = nullptr;     // chunks that wait to be used again
+    Cleanup *cleanups_ = nullptr;
+    std::size_t held_ = 0;
+    [[no_unique_address]] Upstream source_;
+    ObstackOptions options_;
+    std::size_t next_chunk_;
+    [[no_unique_address]] Ledger ledger_;
+};
+
+Obstack() -> Obstack<>;
+Obstack(ObstackOptions) -> Obstack<>;
+template <class S>
+Obstack(S &) -> Obstack<Shared<S>>;
+template <class S>
+Obstack(S &, ObstackOptions) -> Obstack<Shared<S>>;
+
+// The slow path: what happens when a chunk is full, when an object is freed that is not in the current one,
+// and at the end of things.
+
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+typename Obstack<Upstream, Granule>::Bumped
+Obstack<Upstream, Granule>::refill(std::size_t size,
+                                   std::size_t alignment) noexcept(F == Failure::returns_null) {
+    if (growing() > 0 || !is_possible(size, alignment, chunk_lead)) return {fail<F>(), current_};
+    drop();
+    Bumped got{nullptr, current_};
+    size += size == 0;
+    if (bump(size, alignment, got)) return got;
+    const std::size_t need = round_up(size, Granule) + (alignment > Granule ? alignment - Granule : 0);
+    if (!take_chunk<F>(need, need)) return {nullptr, current_};
+    bump(size, alignment, got);
+    return got;
+}
+
+/// Begins an object, or moves the one that grows to where it has room. Twice what it has, so that an object
+/// that grows byte by byte is copied about once.
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+typename Obstack<Upstream, Granule>::Bumped
+Obstack<Upstream, Granule>::make_room(std::size_t size) noexcept(F == Failure::returns_null) {
+    if (!checked && limit_ == nullptr && size - 1 < distance(current_, end_)) [[likely]] {
+        // Most objects begin where there is room.
+        limit_ = end_;
+        end_ = current_;
+        floor_ = current_;
+        return {current_, current_ + size};
+    }
+    return make_room_anyhow<F>(size);
+}
+
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+typename Obstack<Upstream, Granule>::Bumped
+Obstack<Upstream, Granule>::make_room_anyhow(std::size_t size) noexcept(F == Failure::returns_null) {
+    if (size == 0 && limit_ != nullptr) return {top_, top_};
+    const std::size_t has = growing();
+    if (!is_possible(size, grown_alignment, chunk_lead + front + back + 2 * has)) return {fail<F>(), top_};
+    const std::size_t need = round_up(front + has + size + (size == 0) + back, Granule);
+
+    std::byte *const before = current_;
+    Chunk *const chunk = chunk_;
+    const std::size_t padding = padding_at(current_, grown_alignment);
+    if (limit_ == nullptr && padding + need <= static_cast<std::size_t>(end_ - current_)) {
+        current_ += padding;
+    } else if (!take_chunk<F>(need, need + round_up(has, Granule))) {
+        return {nullptr, top_};
+    }
+    std::byte *const object = current_ + front;
+    if constexpr (checked) {
+        guard::open(current_, front + has + back, name);
+        ledger_.admit(current_, has, grown_alignment);
+    }
+    if (limit_ != nullptr) {
+        std::memcpy(object, before + front, has);
+        if constexpr (checked) {
+            ledger_.discharge(before + front, has, true, name);
+            guard::close(before, front + has + back, guard::Fill::freed);
+        }
+        if (before == start_of(chunk)) {
+            // Nothing else was in there.
+            chunk_->older = chunk->older;
+            retire(chunk, guard::Fill::freed);
+        }
+    }
+    limit_ = end_ - back;
+    end_ = current_;
+    floor_ = current_;
+    return {object + has, object + has + size};
+}
+
+/// Makes a chunk with room for `need` bytes the current one; one for `wanted` bytes, if it can be had.
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+bool Obstack<Upstream, Granule>::take_chunk(std::size_t need,
+                                            std::size_t wanted) noexcept(F == Failure::returns_null) {
+    if (reuse(wanted)) return true;
+    const std::size_t least = chunk_lead + need;
+    const std::size_t allowed = options_.limit - std::min(options_.limit, held_);
+    const std::size_t usual = std::min(std::max(chunk_lead + wanted, next_chunk_), allowed);
+    Allocation got;
+    if (usual > least) got = obtain_at_least<Failure::returns_null>(source_, usual, chunk_alignment);
+    if (got.data == nullptr) {
+        // A source that cannot give the usual may still give what is needed.
+        if (wanted > need && reuse(need)) return true;
+        if (least > allowed) return fail<F>() != nullptr;
+        got = obtain_at_least<F>(source_, least, chunk_alignment);
+        if (got.data == nullptr) return false;
+    }
+    // A source may hand out more than was asked for, and the limit counts all that is held. What is beyond it
+    // is left alone: a source takes memory back told any size between.
+    got.size = std::min(got.size, allowed);
+    held_ += got.size;
+    const std::size_t growth = std::max(options_.growth, std::size_t{1});
+    next_chunk_ =
+        next_chunk_ > options_.largest_chunk / growth ? options_.largest_chunk : next_chunk_ * growth;
+    Chunk *const chunk = ::new (got.data) Chunk{
+        nullptr, got.size, nullptr, chunk_lead + wanted > std::max(options_.largest_chunk, next_chunk_)};
+    if constexpr (checked) guard::close(start_of(chunk), room_of(chunk), guard::Fill::fresh);
+    enter(chunk);
+    return true;
+}
+
+template <Source Upstream, std::size_t Granule>
+bool Obstack<Upstream, Granule>::reuse(std::size_t need) noexcept {
+    for (Chunk **link = &spare_; *link != nullptr; link = &(*link)->older) {
+        Chunk *const chunk = *link;
+        if (room_of(chunk) < need) continue;
+        *link = chunk->older;
+        enter(chunk);
+        return true;
+    }
+    return false;
+}
+
+/// Makes a chunk the current one.
+template <Source Upstream, std::size_t Granule>
+void Obstack<Upstream, Granule>::enter(Chunk *chunk) noexcept {
+    chunk->older = chunk_;
+    chunk->cleanups = cleanups_;
+    chunk_ = chunk;
+    current_ = start_of(chunk);
+    floor_ = current_;
+    end_ = end_of(chunk);
+}
+
+/// Keeps a chunk that nothing is in any more, to be used again.
+template <Source Upstream, std::size_t Granule>
+void Obstack<Upstream, Granule>::retire(Chunk *chunk, [[maybe_unused]] guard::Fill fill) noexcept {
+    if constexpr (checked) guard::close(start_of(chunk), room_of(chunk), fill);
+    if (chunk->single) return leave(chunk);
+    chunk->older = spare_;
+    spare_ = chunk;
+}
+
+/// Gives a chunk back to the source.
+template <Source Upstream, std::size_t Granule>
+void Obstack<Upstream, Granule>::leave(Chunk *chunk) noexcept {
+    if constexpr (checked) guard::open(start_of(chunk), room_of(chunk), name);
+    held_ -= chunk->size;
+    source_.deallocate(chunk, chunk->size, chunk_alignment);
+}
+
+template <Source Upstream, std::size_t Granule>
+void Obstack<Upstream, Granule>::end_growth() noexcept {
+    if (limit_ != nullptr) end_ = limit_ + back;
+    top_ = nullptr;
+    limit_ = nullptr;
+}
+
+template <Source Upstream, std::size_t Granule>
+void Obstack<Upstream, Granule>::drop() noexcept {
+    if (limit_ == nullptr) return;
+    if constexpr (checked) {
+        const std::size_t has = growing();
+        ledger_.discharge(current_ + front, has, true, name);
+        guard::close(current_, front + has + back, guard::Fill::freed);
+    }
+    end_growth();
+}
+
+template <Source Upstream, std::size_t Granule>
+void Obstack<Upstream, Granule>::give_back(void *object, std::size_t size) noexcept {
+    if (object == nullptr || growing() > 0) return;
+    drop();
+    auto *const at = static_cast<std::byte *>(object);
+    if (at + round_up(size + (size == 0), Granule) == current_) {
+        current_ = at;
+        floor_ = std::min(floor_, at);
+    }
+}
+
+template <Source Upstream, std::size_t Granule>
+bool Obstack<Upstream, Granule>::free_from_any(void *object) noexcept {
+    if (object == nullptr) return true;
+    if constexpr (checked) {
+        const bool held = find(object, chunk_) != nullptr || find(object, spare_) != nullptr;
+        if (!ledger_.check(object, guard::any_size, held, name)) return false;
+    }
+    Chunk *newer = nullptr; // than the object's
+    Chunk *chunk = chunk_;
+    for (; chunk != nullptr; chunk = chunk->older) {
+        const std::size_t used = newer == nullptr ? distance(start_of(chunk), current_) : room_of(chunk);
+        if (distance(start_of(chunk), object) < used) break;
+        newer = chunk;
+    }
+    if (chunk == nullptr) return false;
+
+    // Addresses can be compared within the chunk alone; what is in newer ones is newer.
+    drop();
+    if (newer != nullptr) {
+        while (cleanups_ != newer->cleanups) run_cleanup();
+    }
+    while (cleanups_ != chunk->cleanups && distance(object, cleanups_) < room_of(chunk)) run_cleanup();
+
+    if constexpr (checked) {
+        ledger_.end_newer_than(object, name);
+        void *const raw = guard::raw_of(object);
+        ledger_.discharge(object, guard::any_size, true, name);
+        guard::open(current_, distance(current_, end_), name);
+        object = raw;
+    }
+    while (chunk_ != chunk) retire(std::exchange(chunk_, chunk_->older), guard::Fill::rewound);
+    std::byte *const start = start_of(chunk);
+    current_ = start + round_up(distance(start, object), Granule);
+    end_ = end_of(chunk);
+    floor_ = cleanups_ == chunk->cleanups ? start : start + round_up(distance(start, cleanups_ + 1), Granule);
+    if constexpr (checked) guard::close(current_, distance(current_, end_), guard::Fill::rewound);
+    return true;
+}
+
+template <Source Upstream, std::size_t Granule>
+void Obstack<Upstream, Granule>::run_cleanup() noexcept {
+    // Off the list first: a destructor may allocate here, or make something with a destructor of its own.
+    Cleanup *const cleanup = std::exchange(cleanups_, cleanups_->older);
+    cleanup->run(cleanup);
+}
+
+template <Source Upstream, std::size_t Granule>
+void Obstack<Upstream, Granule>::reset(std::size_t keep) noexcept {
+    drop();
+    while (cleanups_ != nullptr) run_cleanup();
+    ledger_.end_newer_than(nullptr, name);
+    if constexpr (checked) {
+        if (chunk_ != nullptr) guard::open(current_, distance(current_, end_), name);
+    }
+    // The newest first, which puts the small ones of a growing row in front, in the order they will be wanted
+    // again.
+    while (chunk_ != nullptr) retire(std::exchange(chunk_, chunk_->older), guard::Fill::reset);
+    current_ = nullptr;
+    floor_ = nullptr;
+    end_ = nullptr;
+    trim(keep);
+    if (Chunk *const chunk = spare_; chunk != nullptr) {
+        spare_ = chunk->older;
+        enter(chunk);
+    } else {
+        next_chunk_ = options_.first_chunk;
+    }
+}
+
+template <Source Upstream, std::size_t Granule>
+void Obstack<Upstream, Granule>::trim(std::size_t keep) noexcept {
+    for (Chunk **link = &spare_; *link != nullptr;) {
+        Chunk *const chunk = *link;
+        if (chunk->size <= keep) {
+            keep -= keep == keep_all ? 0 : chunk->size;
+            link = &chunk->older;
+        } else {
+            *link = chunk->older;
+            leave(chunk);
+        }
+    }
+}
+
+/// Which chunk of a list the address lies in.
+template <Source Upstream, std::size_t Granule>
+typename Obstack<Upstream, Granule>::Chunk *Obstack<Upstream, Granule>::find(const void *address,
+                                                                             Chunk *chunk) noexcept {
+    while (chunk != nullptr && distance(start_of(chunk), address) >= room_of(chunk)) chunk = chunk->older;
+    return chunk;
+}
+
+template <Source Upstream, std::size_t Granule>
+ObstackStatistics Obstack<Upstream, Granule>::statistics() const noexcept {
+    ObstackStatistics found;
+    found.held = held_;
+    for (const Chunk *chunk = spare_; chunk != nullptr; chunk = chunk->older) {
+        found.spare += chunk->size;
+        ++found.chunks;
+    }
+    for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) ++found.chunks;
+    found.used = held_ - found.spare - (limit_ == nullptr ? distance(current_, end_) : room());
+    return found;
+}
+
+// Checked mode: the same operations on objects that have guards around them.
+
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+void *Obstack<Upstream, Granule>::guarded(std::size_t size,
+                                          std::size_t alignment) noexcept(F == Failure::returns_null) {
+    if (!is_alignment(alignment) || !is_possible(size, alignment, guard::extra(alignment))) return fail<F>();
+    size += size == 0;
+    alignment = std::max(alignment, chunk_alignment);
+    const std::size_t whole = guard::padded(size, alignment);
+    void *const raw = take<F>(whole, alignment);
+    if (raw == nullptr) return nullptr;
+    guard::open(raw, whole, name);
+    return ledger_.admit(raw, size, alignment);
+}
+
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+void *Obstack<Upstream, Granule>::guarded_extend(std::size_t size) noexcept(F == Failure::returns_null) {
+    if (limit_ != nullptr) ledger_.check(current_ + front, growing(), true, name);
+    Bumped got;
+    if (size - 1 < room()) {
+        got = {top_, top_ + size};
+    } else {
+        got = make_room<F>(size);
+        if (got.object == nullptr) return nullptr;
+    }
+    top_ = got.next;
+    guard::open(static_cast<std::byte *>(got.object) + back, size, name);
+    ledger_.resize(current_ + front, growing());
+    return got.object;
+}
+
+template <Source Upstream, std::size_t Granule>
+void Obstack<Upstream, Granule>::guarded_deallocate(void *object, std::size_t size,
+                                                    std::size_t /*alignment*/) noexcept {
+    if (object == nullptr) return;
+    size += size == 0;
+    const bool held = find(object, chunk_) != nullptr || find(object, spare_) != nullptr;
+    if (!ledger_.discharge(object, size, held, name)) return;
+    auto *const raw = static_cast<std::byte *>(guard::raw_of(object));
+    const std::size_t whole = distance(raw, object) + size + back;
+    guard::close(raw, whole, guard::Fill::freed);
+    give_back(raw, whole);
+}
+
+} // namespace reap::inline REAP_MODE

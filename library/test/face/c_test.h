@@ -1,0 +1,26 @@
+#ifndef REAP_TEST_C_TEST_H
+#define REAP_TEST_C_TEST_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+extern unsigned failures;
+
+#define EXPECT(what)                                                                                         \
+    ((what) ? (void)0 : (void)(++failures, fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what)))
+
+#define IS_ALIGNED(address, alignment) ((uintptr_t)(address) % (alignment) == 0)
+
+/* A source with a limit, which counts what is out. */
+struct counting_source {
+    size_t out;
+    size_t limit;
+};
+void *counting_allocate(void *context, size_t size, size_t alignment);
+void counting_deallocate(void *context, void *data, size_t size, size_t alignment);
+#define COUNTING(counter) {&(counter), counting_allocate, counting_deallocate}
+
+void test_layers(void);
+void test_region(void);
+
+#endif
