@@ -182,7 +182,6 @@ class SizeClassAllocator {
   public:
     /// Throws as Arena.
     explicit SizeClassAllocator(std::size_t arena_size_per_class = 1 << 20)
-        // NOLINTNEXTLINE(modernize-use-default-member-init): the check overlooks the parameter.
         : arenas_{Arena(arena_size_per_class), Arena(arena_size_per_class), Arena(arena_size_per_class),
                   Arena(arena_size_per_class)} {}
     SizeClassAllocator(const SizeClassAllocator &) = delete;
@@ -228,7 +227,7 @@ class SizeClassAllocator {
         return true;
     }
 
-    Arena arenas_[classes];
+    Arena arenas_[classes]; // NOLINT(modernize-use-default-member-init): it overlooks the parameter
     Fixed_Block blocks_[classes] = {
         Fixed_Block(arenas_[0], smallest), Fixed_Block(arenas_[1], smallest << 1U),
         Fixed_Block(arenas_[2], smallest << 2U), Fixed_Block(arenas_[3], largest)};
