@@ -42,7 +42,7 @@ class Arena {
     Arena &operator=(const Arena &) = delete;
     ~Arena() = default;
 
-    [[nodiscard]] std::size_t page_size() const { return pages_.page_size(); }
+    [[nodiscard]] std::size_t page_size() const { return decltype(pages_)::page_size(); }
     /// The next page, aligned to 4 KB, or null.
     void *alloc_page() { return pages_.alloc_page(); }
     [[nodiscard]] std::size_t pages_allocated() const { return pages_.pages_allocated(); }
@@ -227,7 +227,7 @@ class SizeClassAllocator {
         return true;
     }
 
-    Arena arenas_[classes];
+    Arena arenas_[classes]; // NOLINT(modernize-use-default-member-init): it overlooks the parameter
     Fixed_Block blocks_[classes] = {
         Fixed_Block(arenas_[0], smallest), Fixed_Block(arenas_[1], smallest << 1U),
         Fixed_Block(arenas_[2], smallest << 2U), Fixed_Block(arenas_[3], largest)};
