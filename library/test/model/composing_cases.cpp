@@ -46,10 +46,9 @@ class Composed {
 };
 
 template <class Parts>
-Case composed(std::string name, bool bounded = false, bool checks_misuse = false,
-              const testkit::Limits &limits = {}) {
-    Case made{std::move(name), testkit::factory([bounded, limits](FailingSource<> &upstream) {
-                  return LimitedSubject<Composed<Parts>>(limits, bounded, upstream);
+Case composed(std::string name, bool bounded = false, bool checks_misuse = false) {
+    Case made{std::move(name), testkit::factory([bounded](FailingSource<> &upstream) {
+                  return LimitedSubject<Composed<Parts>>(testkit::Limits{}, bounded, upstream);
               })};
     made.checks_misuse = checks_misuse;
     return made;
@@ -111,7 +110,7 @@ void add_composing_cases(Cases &cases) {
     buffer.fails_with_upstream = false;
     cases.push_back(std::move(buffer));
     // What the small side cannot meet is refused: classes are aligned to 64 at most.
-    cases.push_back(composed<Segregated>("Segregate", false, false, {.largest_alignment = 64}));
+    cases.push_back(composed<Segregated>("Segregate", true));
     cases.push_back(composed<FallsBack>("Fallback"));
     cases.push_back(composed<CountedAndTraced>("Count-Trace-Region", false, true));
     cases.push_back(composed<RegionOnLimit>("Region-on-Limit", true, true));

@@ -28,7 +28,7 @@ void add_source_cases(Cases &cases) {
                      }),
                      true, false});
     cases.push_back({"Malloc", factory([] { return SourceSubject<Malloc>(); }), false, false});
-    Case arena = over_upstream<Arena<Below>>("Arena", {}, true, std::size_t{4} << 20);
+    Case arena = over_upstream<Arena<Below>>("Arena", {}, true, std::size_t{2} << 20);
     Case grows = over_upstream<Arena<Below>>("Arena/grows", {}, true, std::size_t{64} << 10,
                                              ArenaOptions{.grows = true, .limit = std::size_t{8} << 20});
     // Pages stand side by side, and no guard between them: the arena's own tests have what it finds.
