@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "misuse_log.h"
+#include "reap/testkit/failing_source.h"
 
 namespace {
 
@@ -185,6 +186,16 @@ TEST(Region, KeepsToItsLimitWhereItsSourceGivesMore) {
     while (region.try_allocate(100) != nullptr) {
     }
     EXPECT_LE(region.statistics().held, 10000U);
+}
+
+TEST(Region, MeetsARequestWhereTheSourceHasNoMoreThanThat) {
+    reap::testkit::FailingSource<> source;
+    Region<reap::Ref<reap::testkit::FailingSource<>>, 1> region(source);
+    for (std::size_t size = 10001; size < 10020; ++size) {
+        source.fail_once(0); // the usual chunk
+        EXPECT_NE(region.try_allocate(size, 4), nullptr) << size;
+        region.reset(reap::keep_none);
+    }
 }
 
 TEST(Region, RewindsToAMarkWhoseLastObjectWasFreed) {

@@ -375,7 +375,7 @@ void *Region<Upstream, Granule>::grow_anyhow(std::size_t size, std::size_t align
 template <Source Upstream, std::size_t Granule>
 template <Failure F>
 bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
-    const std::size_t least = chunk_lead + need;
+    const std::size_t least = chunk_lead + round_up(need, chunk_alignment); // as end_of() rounds down
     for (Chunk **link = &spare_; *link != nullptr; link = &(*link)->older) {
         Chunk *const chunk = *link;
         if (static_cast<std::size_t>(end_of(chunk) - start_of(chunk)) < need) continue;
