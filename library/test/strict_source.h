@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -68,11 +69,11 @@ class StrictSource {
         live_.erase(found);
         std::free(data);
     }
-    [[nodiscard]] bool owns(const void *address) const {
+    [[nodiscard]] bool owns(const void *address) const noexcept {
         const auto *const at = static_cast<const std::byte *>(address);
         for (const auto &[data, block] : live_) {
             const auto *const first = static_cast<const std::byte *>(data);
-            if (at >= first && at < first + block.size) return true;
+            if (at >= first && at < first + std::max<std::size_t>(block.size, 1)) return true;
         }
         return false;
     }

@@ -59,7 +59,8 @@ TEST(Hpalloc, ThrowsOnABadBlockSize) {
     Arena arena(1 << 20);
     for (const std::size_t size : std::vector<std::size_t>{0, 1, 4, 7, 12, 65, SIZE_MAX, SIZE_MAX - 7})
         EXPECT_THROW(Fixed_Block(arena, size), std::invalid_argument) << size;
-    for (const std::size_t size : {8, 16, 24, 64, 1000, 4096}) EXPECT_NO_THROW(Fixed_Block(arena, size));
+    for (const std::size_t size : std::vector<std::size_t>{8, 16, 24, 64, 1000, 4096})
+        EXPECT_NO_THROW(Fixed_Block(arena, size));
 }
 
 TEST(Hpalloc, ThrowsAbove256Bytes) {
@@ -100,7 +101,7 @@ TEST(Hpalloc, ReturnsNullWhenExhaustedAtEveryLevel) {
     EXPECT_EQ(std::set<void *>(all.begin(), all.end()).size(), all.size());
 
     SizeClassAllocator allocator(8192);
-    for (const std::size_t size : {32, 64, 128, 256}) {
+    for (const std::size_t size : std::vector<std::size_t>{32, 64, 128, 256}) {
         std::size_t actual = 0;
         std::size_t count = 0;
         while (allocator.allocate(size, actual) != nullptr) ++count;
@@ -149,7 +150,7 @@ TEST(CheckedHpalloc, FindsMisuse) {
     if (!reap::checked) GTEST_SKIP() << "only in checked mode";
     const MisuseLog log;
     Arena arena(1 << 20);
-    for (const std::size_t size : {8, 64, 1000, 4096}) {
+    for (const std::size_t size : std::vector<std::size_t>{8, 64, 1000, 4096}) {
         Fixed_Block blocks(arena, size);
         Fixed_Block others(arena, size);
         auto *const block = static_cast<unsigned char *>(blocks.allocate());

@@ -36,7 +36,8 @@ bool holds(const void *block, std::size_t size, std::size_t number) {
 }
 
 TEST(FixedBlock, KeepsWhatIsWrittenAtEverySize) {
-    for (const std::size_t size : {8, 16, 24, 40, 48, 64, 96, 200, 256, 264, 1000, 4096, 5000, 40000}) {
+    for (const std::size_t size :
+         std::vector<std::size_t>{8, 16, 24, 40, 48, 64, 96, 200, 256, 264, 1000, 4096, 5000, 40000}) {
         FixedBlock blocks(size);
         std::vector<void *> all(700);
         for (std::size_t number = 0; number < all.size(); ++number) {
@@ -65,7 +66,7 @@ TEST(FixedBlock, RefusesBadSizesAndAlignments) {
     for (const std::size_t size : std::vector<std::size_t>{0, 1, 4, 7, 12, 65, SIZE_MAX, SIZE_MAX - 7,
                                                            (std::size_t{64} << 20U) + 8, reap::max_object})
         EXPECT_THROW(FixedBlock(size, FixedBlockOptions{}), std::invalid_argument) << size;
-    for (const std::size_t alignment : {0, 3, 24, 128})
+    for (const std::size_t alignment : std::vector<std::size_t>{0, 3, 24, 128})
         EXPECT_THROW(FixedBlock(64, alignment, FixedBlockOptions{}), std::invalid_argument) << alignment;
     EXPECT_NO_THROW(FixedBlock(8, 1, FixedBlockOptions{}));
 }
@@ -84,7 +85,8 @@ TEST(FixedBlock, IsASourceOfWhatFits) {
     EXPECT_EQ(blocks.try_allocate(65, 8), nullptr);
     EXPECT_EQ(blocks.try_allocate_at_least(65, 8).data, nullptr);
     EXPECT_THROW((void)blocks.allocate(65, 8), std::bad_alloc);
-    for (const std::size_t alignment : {0, 3, 24, 32}) EXPECT_EQ(blocks.try_allocate(8, alignment), nullptr);
+    for (const std::size_t alignment : std::vector<std::size_t>{0, 3, 24, 32})
+        EXPECT_EQ(blocks.try_allocate(8, alignment), nullptr);
     blocks.deallocate(nullptr);
     blocks.deallocate(nullptr, 8, 8);
 }
@@ -94,7 +96,8 @@ TEST(FixedBlock, HandsOutTheLastFreedFirst) {
     std::vector<void *> all(20);
     for (void *&block : all) block = blocks.allocate();
     for (void *block : all) blocks.deallocate(block);
-    for (auto at = all.rbegin(); at != all.rend(); ++at) EXPECT_EQ(blocks.allocate(), *at);
+    std::reverse(all.begin(), all.end());
+    for (void *block : all) EXPECT_EQ(blocks.allocate(), block);
 }
 
 // A list through the blocks would hand them out in the order of the frees.
@@ -122,7 +125,7 @@ TEST(FixedBlock, WalksMemoryInOrderAfterAMassFreeInRandomOrder) {
 
 TEST(FixedBlock, NeverHandsABlockOutTwice) {
     std::mt19937 random(7); // NOLINT(cert-msc51-cpp)
-    for (const std::size_t size : {8, 24, 64, 256, 3000}) {
+    for (const std::size_t size : std::vector<std::size_t>{8, 24, 64, 256, 3000}) {
         FixedBlock blocks(size);
         std::vector<std::pair<void *, std::size_t>> live;
         std::size_t number = 0;
@@ -217,7 +220,7 @@ TEST(FixedBlock, TakesExtremeOptions) {
 
 TEST(FixedBlock, OwnsItsBlocksAlone) {
     FixedBlock blocks(64);
-    FixedBlock others(64);
+    const FixedBlock others(64);
     void *const mine = blocks.allocate();
     EXPECT_TRUE(blocks.owns(mine));
     EXPECT_FALSE(others.owns(mine));
@@ -227,7 +230,7 @@ TEST(FixedBlock, OwnsItsBlocksAlone) {
 
 // At each call of the source in turn: failing once, and from then on.
 TEST(FixedBlock, SurvivesEveryFailureOfItsSource) {
-    for (const std::size_t failures : {std::size_t{1}, SIZE_MAX}) {
+    for (const std::size_t failures : std::vector<std::size_t>{std::size_t{1}, SIZE_MAX}) {
         for (std::size_t good = 0; good < 8; ++good) {
             StrictSource source;
             FixedBlock blocks{source, 64};

@@ -220,7 +220,7 @@ TEST(Obstack, GrowsByAnySizeAndStaysWhereThereIsRoom) {
     Obstack obstack;
     EXPECT_EQ(obstack.room(), 0U);
     auto *const at = static_cast<char *>(obstack.blank(0));
-    EXPECT_EQ(obstack.base(), at);
+    EXPECT_EQ(obstack.base(), nullptr);
     const std::size_t room = obstack.room();
     EXPECT_GT(room, 7000U);
     obstack.grow("abc", 3);
@@ -267,6 +267,28 @@ TEST(Obstack, DropsAnObjectThatGrows) {
     std::memset(obstack.blank(10000), 1, 10000);
     obstack.reset();
     EXPECT_EQ(obstack.base(), nullptr);
+}
+
+TEST(Obstack, AllocatesAndFreesBetweenObjectsThatGrow) {
+    Obstack obstack(small);
+    for (int round = 0; round < 100; ++round) {
+        obstack.grow("first", 6);
+        auto *const first = static_cast<char *>(obstack.finish());
+        obstack.grow("second", 7);
+        auto *const second = static_cast<char *>(obstack.finish());
+        obstack.deallocate(second, 7); // the last one
+        auto *const third = static_cast<char *>(obstack.allocate(7));
+        EXPECT_EQ(third, second);
+        std::memcpy(third, "third.", 7);
+        obstack.grow("fourth", 7);
+        auto *const fourth = static_cast<char *>(obstack.finish());
+        EXPECT_STREQ(first, "first");
+        EXPECT_STREQ(third, "third.");
+        EXPECT_TRUE(obstack.free_from(fourth));
+        EXPECT_TRUE(obstack.free_from(third));
+        EXPECT_STREQ(first, "first");
+        EXPECT_EQ(obstack.allocate(7), third);
+    }
 }
 
 TEST(Obstack, FinishesWhatWasNeverBegun) {
@@ -378,7 +400,7 @@ unsigned use(Strict &obstack, unsigned seed, unsigned steps) {
                     ++refused;
                 }
             }
-            if (obstack.base() != nullptr && below(4) != 0) {
+            if (grown > 0 && below(4) != 0) {
                 const Numbered object{static_cast<unsigned char *>(obstack.finish()), grown, number};
                 EXPECT_TRUE(object.holds());
                 live.push_back(object);

@@ -1,5 +1,6 @@
 #include "reap/layer/per_class.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -41,13 +42,14 @@ TEST(PerClass, AsksTheSourceForEachObjectOnce) {
     StrictSource source;
     PerClass<Node, Ref<StrictSource>> nodes{Ref{source}};
     std::vector<Node *> all;
+    all.reserve(10);
     for (int i = 0; i < 10; ++i) all.push_back(nodes.create(nullptr, std::to_string(i), i));
     EXPECT_EQ(source.blocks(), 10U);
     for (Node *node : all) nodes.destroy(node);
     EXPECT_EQ(nodes.free_objects(), 10U);
     EXPECT_EQ(source.blocks(), 10U);
-    for (auto at = all.rbegin(); at != all.rend(); ++at)
-        EXPECT_EQ(nodes.create(), *at) << "last in, first out";
+    std::reverse(all.begin(), all.end());
+    for (Node *node : all) EXPECT_EQ(nodes.create(), node) << "last in, first out";
     EXPECT_EQ(source.calls(), 10U);
     for (Node *node : all) nodes.destroy(node);
     nodes.release();
@@ -81,6 +83,7 @@ TEST(PerClass, ServesSmallAndEmptyTypes) {
 TEST(PerClass, AlignsATypeOfACacheLine) {
     PerClass<Line> pool;
     std::vector<Line *> all;
+    all.reserve(100);
     for (int i = 0; i < 100; ++i) {
         all.push_back(pool.create());
         EXPECT_EQ(reap::padding_at(all.back(), 64), 0U);
@@ -95,7 +98,8 @@ TEST(PerClass, DestroysInConstantTime) {
     for (Small *&object : all) object = pool.create();
     for (Small *object : all) pool.destroy(object);
     for (Small *&object : all) object = pool.create();
-    for (auto at = all.rbegin(); at != all.rend(); ++at) pool.destroy(*at);
+    std::reverse(all.begin(), all.end());
+    for (Small *object : all) pool.destroy(object);
     EXPECT_EQ(pool.free_objects(), all.size());
 }
 
@@ -159,7 +163,7 @@ TEST(CheckedPerClass, FindsMisuse) {
 TEST(Malloc, IsASourceOfAnyAlignment) {
     static_assert(reap::Source<reap::Malloc>);
     for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2) {
-        for (const std::size_t size : {0, 1, 100}) {
+        for (const std::size_t size : std::vector<std::size_t>{0, 1, 100}) {
             void *const data = reap::Malloc::try_allocate(size, alignment);
             ASSERT_NE(data, nullptr);
             EXPECT_EQ(reap::padding_at(data, alignment), 0U);

@@ -180,6 +180,26 @@ TEST(Region, KeepsToItsLimit) {
     EXPECT_NE(region.try_allocate(100), nullptr);
 }
 
+TEST(Region, KeepsToItsLimitWhereItsSourceGivesMore) {
+    Region region(RegionOptions{.limit = 10000}); // pages are given: 12288 bytes
+    while (region.try_allocate(100) != nullptr) {
+    }
+    EXPECT_LE(region.statistics().held, 10000U);
+}
+
+TEST(Region, RewindsToAMarkWhoseLastObjectWasFreed) {
+    const MisuseLog log;
+    Region region;
+    void *const first = region.allocate(100);
+    void *const second = region.allocate(100);
+    const auto mark = region.mark();
+    region.deallocate(second, 100);
+    (void)region.allocate(100);
+    EXPECT_TRUE(region.rewind(mark));
+    region.deallocate(first, 100);
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
+}
+
 TEST(Region, ForwardsEachObjectWhereTheThresholdIsNone) {
     Region region(RegionOptions{.large_object = 0});
     std::vector<void *> objects(100);

@@ -117,7 +117,7 @@ TEST(SizeClassAllocator, NeverMixesObjects) {
 }
 
 TEST(SizeClassAllocator, SurvivesEveryFailureOfItsSource) {
-    for (const std::size_t failures : {std::size_t{1}, SIZE_MAX}) {
+    for (const std::size_t failures : std::vector<std::size_t>{std::size_t{1}, SIZE_MAX}) {
         for (std::size_t good = 0; good < 8; ++good) {
             StrictSource source;
             SizeClassAllocator allocator{source};

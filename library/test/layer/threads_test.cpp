@@ -45,6 +45,7 @@ static_assert(!std::is_move_constructible_v<Locked<Region<>>> &&
 template <class Work>
 void in_threads(std::size_t count, Work work) {
     std::vector<std::thread> threads;
+    threads.reserve(count);
     for (std::size_t number = 0; number < count; ++number) threads.emplace_back(work, number);
     for (std::thread &thread : threads) thread.join();
 }
@@ -69,7 +70,7 @@ bool is_signed(const void *object, std::size_t size) {
 }
 
 TEST(Locked, LetsThreadsShareALayer) {
-    Locked<FixedBlock<>> blocks(64);
+    Locked<FixedBlock<>> blocks(64U);
     in_threads(4, [&](std::size_t number) {
         for (int i = 0; i < 2000; ++i) {
             void *const block = blocks.allocate();
@@ -104,7 +105,7 @@ TEST(PerThread, GivesEachThreadALayerOfItsOwn) {
     in_threads(4, [&](std::size_t /*number*/) {
         Region<> &mine = regions.local();
         EXPECT_EQ(&mine, &regions.local());
-        (void)regions.allocate(100);
+        (void)regions.allocate(100U);
         {
             const std::lock_guard lock(mutex);
             EXPECT_TRUE(seen.insert(&mine).second);
@@ -128,7 +129,7 @@ TEST(PerThread, HandsWhatAThreadLeftToTheNext) {
     elsewhere([&] {
         first = &regions.local();
         EXPECT_GT(regions.local().options().first_chunk, 19999U);
-        sign(regions.allocate(1000), 1000, 1);
+        sign(regions.allocate(1000U), 1000, 1);
     });
     for (int i = 0; i < 10; ++i) {
         elsewhere([&] {
@@ -140,6 +141,7 @@ TEST(PerThread, HandsWhatAThreadLeftToTheNext) {
 
 TEST(PerThread, LetsAThreadUseMany) {
     std::vector<std::unique_ptr<PerThread<FixedBlock<>>>> pools;
+    pools.reserve(40);
     for (int i = 0; i < 40; ++i) pools.push_back(std::make_unique<PerThread<FixedBlock<>>>(64));
     std::vector<void *> blocks;
     for (int round = 0; round < 3; ++round) {
@@ -285,6 +287,7 @@ TEST(CrossThreadFree, LosesNoBlockUnderContention) {
     std::array<std::atomic<void *>, pushers> mailbox{};
     std::atomic<bool> done{false};
     std::vector<std::thread> threads;
+    threads.reserve(pushers);
     for (std::size_t number = 0; number < pushers; ++number) {
         threads.emplace_back([&, number] {
             for (;;) {
@@ -328,7 +331,7 @@ TEST(ThreadHome, MayEndWhileThreadsEnd) {
             for (int i = 0; i < 3; ++i) {
                 threads.emplace_back([&] {
                     blocks.deallocate(blocks.allocate());
-                    (void)regions.allocate(10);
+                    (void)regions.allocate(10U);
                     ++used; // the last that this thread does here
                 });
             }

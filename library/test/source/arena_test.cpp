@@ -230,6 +230,15 @@ TEST_F(ArenaMisuse, SilentWhereNothingIsWrong) {
     EXPECT_EQ(MisuseLog::take(), Kinds{});
 }
 
+TEST_F(ArenaMisuse, ForgetsRunsThatItSkipsForAnAlignment) {
+    while (reap::padding_at(pages(1) + page, 4 * page) != 3 * page) {
+    }
+    arena.deallocate(pages(8), 8 * page);
+    std::memset(arena.allocate(page, 4 * page), 1, page);
+    arena.reset();
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
+}
+
 TEST_F(ArenaMisuse, TellsBadFreesApart) {
     std::byte *const first = pages(2);
     std::byte *const last = pages(1);
@@ -290,6 +299,17 @@ TEST(Arena, ClosesWhatIsFree) {
     EXPECT_EQ(__asan_region_is_poisoned(first, page), nullptr);
     arena.reset();
     EXPECT_TRUE(__asan_address_is_poisoned(first));
+}
+
+TEST(Arena, LeavesNoMarkBehind) {
+    std::byte *page_of_it = nullptr;
+    {
+        Arena arena(16 * page);
+        page_of_it = static_cast<std::byte *>(arena.alloc_page());
+        EXPECT_TRUE(__asan_address_is_poisoned(page_of_it + page));
+    }
+    // Whatever is mapped there next begins without marks.
+    EXPECT_EQ(__asan_region_is_poisoned(page_of_it, 16 * page), nullptr);
 }
 #endif
 

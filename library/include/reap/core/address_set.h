@@ -76,7 +76,8 @@ class AddressSet {
         return true;
     }
     void give_back(const void **table, std::size_t size) noexcept {
-        if (table != nullptr) source_.deallocate(table, size * sizeof *table, alignof(const void *));
+        if (table != nullptr)
+            source_.deallocate(static_cast<void *>(table), size * sizeof *table, alignof(const void *));
     }
 
     const void **table_ = nullptr;
@@ -88,9 +89,9 @@ class AddressSet {
 /// In its place where nothing is checked.
 class NoAddressSet {
   public:
-    static bool insert(const void * /*address*/) noexcept { return true; }
-    static bool contains(const void * /*address*/) noexcept { return true; }
-    static void erase(const void * /*address*/) noexcept {}
+    bool insert(const void * /*address*/) const noexcept { return true; }
+    bool contains(const void * /*address*/) const noexcept { return true; }
+    void erase(const void * /*address*/) const noexcept {}
 };
 
 /// What a layer handed out, for checked mode; else everything.

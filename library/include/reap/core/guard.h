@@ -226,8 +226,16 @@ class Ledger {
         return true;
     }
 
-    /// The object that was admitted last, or null. As a place to come back to: end_newer_than().
+    /// The object that was admitted last, or null. As a place to come back to: end_newer_than(). Who keeps it
+    /// takes older_than() in its stead when it is discharged.
     [[nodiscard]] const void *newest() const noexcept { return newest_ == nullptr ? nullptr : newest_ + 1; }
+
+    /// The one that was admitted before an object that lives or was just discharged, or null.
+    [[nodiscard]] static const void *older_than(const void *object) noexcept {
+        const auto *const header = detail::header_of(object);
+        const detail::Window window(header, sizeof *header);
+        return header->older == nullptr ? nullptr : header->older + 1;
+    }
 
     /// Ends all objects that are newer than `object` (null: all), looking at each.
     void end_newer_than(const void *object, const char *layer) noexcept {
@@ -324,6 +332,7 @@ class NoLedger {
     bool check(const void *, std::size_t, bool, const char *) const noexcept { return true; }
     bool discharge(void *, std::size_t, bool, const char *) const noexcept { return true; }
     const void *newest() const noexcept { return nullptr; }
+    static const void *older_than(const void *) noexcept { return nullptr; }
     void end_newer_than(const void *, const char *) const noexcept {}
     void resize(void *, std::size_t) const noexcept {}
     void splice(NoLedger &) const noexcept {}

@@ -44,6 +44,13 @@ concept Source = requires(S &source, void *data, std::size_t size, std::size_t a
     { source.deallocate(data, size, alignment) } noexcept -> std::same_as<void>;
 };
 
+/// Knows what is its own: `owns(address)`, for addresses in memory that it handed out. What it says of memory
+/// that is free is up to it.
+template <class S>
+concept OwningSource = Source<S> && requires(const S &source, const void *address) {
+    { source.owns(address) } noexcept -> std::same_as<bool>;
+};
+
 template <class S>
 concept ThrowingSource = Source<S> && requires(S &source, std::size_t size) {
     { source.allocate(size, size) } -> std::same_as<void *>;
@@ -109,6 +116,11 @@ class Ref {
     }
     void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
         source_->deallocate(data, size, alignment);
+    }
+    [[nodiscard]] bool owns(const void *address) const noexcept
+        requires OwningSource<S>
+    {
+        return source_->owns(address);
     }
     [[nodiscard]] S &get() const noexcept { return *source_; }
     /// The same source, not one like it.

@@ -256,12 +256,8 @@ void FixedBlock<Upstream>::start() {
     if (block_size_ > largest_block)
         throw_invalid("reap::FixedBlock: the block size is above 64 MB; ask a source of pages for these");
     alignment_ = std::max(alignment_, alignof(void *));
-    stride_ = block_size_;
-    std::size_t raw_alignment = alignment_;
-    if constexpr (checked) {
-        raw_alignment = std::max(alignment_, alignof(std::max_align_t));
-        stride_ = round_up(guard::padded(block_size_, alignment_), raw_alignment);
-    }
+    const std::size_t raw_alignment = checked ? std::max(alignment_, alignof(std::max_align_t)) : alignment_;
+    stride_ = checked ? round_up(guard::padded(block_size_, alignment_), raw_alignment) : block_size_;
     slab_size_ = std::max(std::size_t{4096}, std::bit_ceil(16 * stride_));
     const std::size_t bitmap = (slab_size_ / stride_ + 63) / 64 * sizeof(std::uint64_t);
     lead_ = round_up(sizeof(Slab) + bitmap, raw_alignment);
@@ -331,7 +327,8 @@ void FixedBlock<Upstream>::spill(void *block) noexcept {
             const std::size_t number = offset * inverse_ >> 32U;
             slab->bitmap()[number / 64] |= std::uint64_t{1} << number % 64;
             ++slab->free;
-        } while (++at != half && slab_of(*at, slab_size_) == slab);
+            ++at;
+        } while (at != half && slab_of(*at, slab_size_) == slab);
     }
     top_ = std::copy(half, top_, magazine_);
     *top_++ = block;

@@ -156,25 +156,31 @@ class Obstack {
     /// Ends the growth, and returns the object: one like any other, at its last address. If none grows, one
     /// of size 0 is allocated.
     [[nodiscard, gnu::returns_nonnull]] void *finish() {
-        if (limit_ == nullptr) [[unlikely]]
+        const std::size_t size = growing();
+        if (size == 0) [[unlikely]]
             return allocate(0);
         std::byte *const object = current_ + front;
-        current_ += round_up(front + growing() + (growing() == 0) + back, Granule);
-        end_ = limit_ + back;
-        top_ = nullptr;
-        limit_ = nullptr;
+        current_ += round_up(front + size + back, Granule);
+        if constexpr (checked) {
+            end_growth();
+        } else {
+            // Where one has grown, the next often does: it has begun. allocate() puts an end to that.
+            top_ = current_;
+            end_ = current_;
+            floor_ = current_;
+        }
         return object;
     }
     /// Ends the growth, and frees the object. If none grows, nothing is done.
     void drop() noexcept;
 
-    /// Where the object that grows stands now, or null.
-    [[nodiscard]] void *base() const noexcept { return limit_ == nullptr ? nullptr : current_ + front; }
+    /// Where the object that grows stands now; null if it has no bytes yet.
+    [[nodiscard]] void *base() const noexcept { return growing() == 0 ? nullptr : current_ + front; }
     /// How many bytes it has.
     [[nodiscard]] std::size_t growing() const noexcept {
         return limit_ == nullptr ? 0 : static_cast<std::size_t>(top_ - (current_ + front));
     }
-    /// How many more it may get before it must be moved.
+    /// How many more it may get before it must be moved; 0 if none was begun.
     [[nodiscard]] std::size_t room() const noexcept { return static_cast<std::size_t>(limit_ - top_); }
 
     /// Frees all objects, destructors run, and keeps chunks of up to `keep` bytes together to be used again.
@@ -305,6 +311,8 @@ class Obstack {
     template <Failure F>
     [[gnu::noinline]] Bumped make_room(std::size_t size) noexcept(F == Failure::returns_null);
     template <Failure F>
+    [[gnu::noinline]] Bumped make_room_anyhow(std::size_t size) noexcept(F == Failure::returns_null);
+    template <Failure F>
     bool take_chunk(std::size_t need, std::size_t wanted) noexcept(F == Failure::returns_null);
     bool reuse(std::size_t need) noexcept;
     void enter(Chunk *chunk) noexcept;
@@ -322,12 +330,15 @@ class Obstack {
     void *guarded_extend(std::size_t size) noexcept(F == Failure::returns_null);
     void guarded_deallocate(void *object, std::size_t size, std::size_t alignment) noexcept;
 
-    // While an object grows, it stands at `current_`, `end_` is the same, and so nothing fits.
+    // While an object grows, or may at once, it stands at `current_`, `end_` is the same, and so nothing
+    // fits.
+    // `top_` is stored by itself: where finish() stored it together with a neighbour that becomes the same, a
+    // loop that adds bytes would take twice as long.
     std::byte *current_ = nullptr;
     std::byte *end_ = nullptr;
-    std::byte *floor_ = nullptr; // above it, to free is to set `current_`: nothing grows, no destructor runs
     std::byte *top_ = nullptr;   // of the object that grows: its end,
     std::byte *limit_ = nullptr; // and how far that may go; null where none grows
+    std::byte *floor_ = nullptr; // above it, to free is to set `current_`: nothing grows, no destructor runs
     Chunk *chunk_ = nullptr;     // the current one; older ones behind it
     Chunk *spare_ = nullptr;     // chunks that wait to be used again
     Cleanup *cleanups_ = nullptr;
@@ -353,12 +364,11 @@ template <Failure F>
 typename Obstack<Upstream, Granule>::Bumped
 Obstack<Upstream, Granule>::refill(std::size_t size,
                                    std::size_t alignment) noexcept(F == Failure::returns_null) {
-    if (limit_ != nullptr || !is_possible(size, alignment, chunk_lead)) return {fail<F>(), current_};
+    if (growing() > 0 || !is_possible(size, alignment, chunk_lead)) return {fail<F>(), current_};
+    drop();
     Bumped got{nullptr, current_};
-    if (size == 0) {
-        size = 1;
-        if (bump(size, alignment, got)) return got;
-    }
+    size += size == 0;
+    if (bump(size, alignment, got)) return got;
     const std::size_t need = round_up(size, Granule) + (alignment > Granule ? alignment - Granule : 0);
     if (!take_chunk<F>(need, need)) return {nullptr, current_};
     bump(size, alignment, got);
@@ -371,6 +381,20 @@ template <Source Upstream, std::size_t Granule>
 template <Failure F>
 typename Obstack<Upstream, Granule>::Bumped
 Obstack<Upstream, Granule>::make_room(std::size_t size) noexcept(F == Failure::returns_null) {
+    if (!checked && limit_ == nullptr && size - 1 < distance(current_, end_)) [[likely]] {
+        // Most objects begin where there is room.
+        limit_ = end_;
+        end_ = current_;
+        floor_ = current_;
+        return {current_, current_ + size};
+    }
+    return make_room_anyhow<F>(size);
+}
+
+template <Source Upstream, std::size_t Granule>
+template <Failure F>
+typename Obstack<Upstream, Granule>::Bumped
+Obstack<Upstream, Granule>::make_room_anyhow(std::size_t size) noexcept(F == Failure::returns_null) {
     if (size == 0 && limit_ != nullptr) return {top_, top_};
     const std::size_t has = growing();
     if (!is_possible(size, grown_alignment, chunk_lead + front + back + 2 * has)) return {fail<F>(), top_};
@@ -425,8 +449,8 @@ bool Obstack<Upstream, Granule>::take_chunk(std::size_t need,
         got = obtain_at_least<F>(source_, least, chunk_alignment);
         if (got.data == nullptr) return false;
     }
-    // A source may hand out more than was asked for, and the limit counts all that is held. What is beyond it is
-    // left alone: a source takes memory back told any size between.
+    // A source may hand out more than was asked for, and the limit counts all that is held. What is beyond it
+    // is left alone: a source takes memory back told any size between.
     got.size = std::min(got.size, allowed);
     held_ += got.size;
     const std::size_t growth = std::max(options_.growth, std::size_t{1});
@@ -491,7 +515,7 @@ void Obstack<Upstream, Granule>::drop() noexcept {
     if (limit_ == nullptr) return;
     if constexpr (checked) {
         const std::size_t has = growing();
-        ledger_.discharge(base(), has, true, name);
+        ledger_.discharge(current_ + front, has, true, name);
         guard::close(current_, front + has + back, guard::Fill::freed);
     }
     end_growth();
@@ -499,7 +523,8 @@ void Obstack<Upstream, Granule>::drop() noexcept {
 
 template <Source Upstream, std::size_t Granule>
 void Obstack<Upstream, Granule>::give_back(void *object, std::size_t size) noexcept {
-    if (object == nullptr || limit_ != nullptr) return;
+    if (object == nullptr || growing() > 0) return;
+    drop();
     auto *const at = static_cast<std::byte *>(object);
     if (at + round_up(size + (size == 0), Granule) == current_) {
         current_ = at;
@@ -630,7 +655,7 @@ void *Obstack<Upstream, Granule>::guarded(std::size_t size,
 template <Source Upstream, std::size_t Granule>
 template <Failure F>
 void *Obstack<Upstream, Granule>::guarded_extend(std::size_t size) noexcept(F == Failure::returns_null) {
-    if (limit_ != nullptr) ledger_.check(base(), growing(), true, name);
+    if (limit_ != nullptr) ledger_.check(current_ + front, growing(), true, name);
     Bumped got;
     if (size - 1 < room()) {
         got = {top_, top_ + size};
@@ -640,7 +665,7 @@ void *Obstack<Upstream, Granule>::guarded_extend(std::size_t size) noexcept(F ==
     }
     top_ = got.next;
     guard::open(static_cast<std::byte *>(got.object) + back, size, name);
-    ledger_.resize(base(), growing());
+    ledger_.resize(current_ + front, growing());
     return got.object;
 }
 

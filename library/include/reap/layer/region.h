@@ -676,6 +676,10 @@ void Region<Upstream, Granule>::guarded_deallocate(void *object, std::size_t siz
     if (object == nullptr) return;
     size += size == 0;
     if (!ledger_.discharge(object, size, owns(object), name)) return;
+    // A mark comes back to what was the last object when it was taken: now to the one before.
+    for (MarkRecord *record = marks_; record != nullptr; record = record->older) {
+        if (record->newest == object) record->newest = Ledger::older_than(object);
+    }
     auto *const raw = static_cast<std::byte *>(guard::raw_of(object));
     const std::size_t whole =
         static_cast<std::size_t>(static_cast<std::byte *>(object) - raw) + size + guard::back_zone;

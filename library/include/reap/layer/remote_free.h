@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <concepts>
 #include <cstddef>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <type_traits>
@@ -215,7 +217,8 @@ class PerThreadPools : private ThreadHome {
     template <class Visit>
     void each(Visit visit) const noexcept {
         for (ThreadSlot *slot = slots(); slot != nullptr; slot = slot->next) {
-            for (OwnedBlock<Upstream> &pool : static_cast<Slot *>(slot)->pools) visit(pool);
+            auto &pools = static_cast<Slot *>(slot)->pools;
+            std::for_each(std::begin(pools), std::end(pools), visit);
         }
     }
 

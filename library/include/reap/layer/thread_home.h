@@ -26,7 +26,7 @@ struct ThreadSlot {
 /// next thread that comes, with all that is in it.
 ///
 /// Threads may outlive it, and may end at any time, also while it is destroyed: its end and theirs meet at
-/// one lock. Looking up one's part costs some five instructions while a thread uses no two whose serial
+/// one lock. Looking up one's part costs some ten instructions while a thread uses no two whose serial
 /// numbers differ by a multiple of 8; else a lock, and a walk over the parts.
 class ThreadHome {
   public:

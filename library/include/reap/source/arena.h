@@ -42,7 +42,7 @@ struct ArenaStatistics {
 /// alloc_page() is adding to a pointer, and returns null when the arena is exhausted. As a Source it hands
 /// out runs of pages: sizes are rounded up to whole pages, larger alignments skip pages.
 ///
-/// The contract is that of hpalloc's Arena (seed 004 of this project); growth, runs, reset and misuse reports
+/// The contract is that of hpalloc's Arena; growth, runs, reset, forbidden copies and misuse reports
 /// are what it lacks.
 template <Source Upstream = SystemPages>
 class Arena {

@@ -1,0 +1,169 @@
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "reap/core/size.h"
+#include "reap/core/source.h"
+#include "reap/source/page_fallback.h"
+#include "reap/source/system_pages.h"
+
+namespace reap::inline REAP_MODE {
+
+/// Whether the kernel makes huge pages for who asks by madvise.
+enum class HugePageStatus {
+    available,    ///< it does, as long as there is memory in pieces of 2 MB
+    switched_off, ///< by the administrator, or for this process by prctl
+    unsupported,  ///< the kernel has none
+};
+
+/// Pages of 2 MB, which save the processor most misses of its translation cache, and most faults.
+///
+/// Not for little memory: sizes are rounded up to 2 MB, and an untouched page becomes 2 MB of memory at its
+/// first touch. And not a guarantee: what is asked of the kernel is transparent huge pages (madvise), which
+/// it makes at the first touch if it can. Three things tell what came of it: the handler is told whenever
+/// the kernel refuses the wish at once, and ordinary pages are handed out; status() says whether it would;
+/// huge_bytes() counts what memory really has, after it was touched.
+///
+/// `PopulatedPages<HugePages>` touches it within the request. Copies refer to the same handler. Thread-safe.
+class HugePages {
+  public:
+    /// Of a huge page, in bytes.
+    static constexpr std::size_t page = std::size_t{2} << 20;
+
+    HugePages() = default;
+    explicit HugePages(PageFallbackHandler told) noexcept : told_(told) {}
+
+    [[nodiscard]] Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) const noexcept {
+        if (!is_possible(size, alignment, page)) return {};
+        const std::size_t whole = round_up(size + (size == 0), page);
+        const Allocation got = SystemPages::try_allocate_at_least(whole, std::max(alignment, page));
+        if (got.data != nullptr) wish(got);
+        return got;
+    }
+
+    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) const noexcept {
+        return try_allocate_at_least(size, alignment).data;
+    }
+
+    static void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
+        SystemPages::deallocate(data, round_up(size + (size == 0), page), alignment);
+    }
+
+    /// As the system is set now. Costs reading two small files.
+    [[nodiscard]] static HugePageStatus status() noexcept;
+
+    /// How many bytes of this memory are in huge pages now. Costs reading /proc/self/smaps, which grows with
+    /// the process's mappings. The kernel counts for whole mappings, and may have joined neighbours into one:
+    /// the answer is at most that much, and exact where the neighbours have huge pages too, or are ordinary.
+    [[nodiscard]] static std::size_t huge_bytes(const void *data, std::size_t size) noexcept;
+
+    friend bool operator==(const HugePages &, const HugePages &) noexcept = default;
+
+  private:
+    void wish(const Allocation &got) const noexcept {
+        const bool refused = ::madvise(got.data, got.size, MADV_HUGEPAGE) != 0;
+        if (told_ == nullptr) return;
+        const int error = refused ? errno : 0;
+        const char *reason = nullptr;
+        if (refused || status() == HugePageStatus::unsupported) {
+            reason = "this kernel has no transparent huge pages; use one that has, or SystemPages";
+        } else if (status() == HugePageStatus::switched_off) {
+            reason = "transparent huge pages are switched off; write madvise to "
+                     "/sys/kernel/mm/transparent_hugepage/enabled, and see prctl's PR_SET_THP_DISABLE";
+        }
+        if (reason != nullptr) told_({"HugePages", reason, got.data, got.size, error});
+    }
+
+    PageFallbackHandler told_ = nullptr;
+};
+
+namespace detail {
+
+/// A file of the kernel's, read by lines, without malloc: this may be below it.
+class KernelFile {
+  public:
+    explicit KernelFile(const char *path) noexcept : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}
+    KernelFile(const KernelFile &) = delete;
+    KernelFile &operator=(const KernelFile &) = delete;
+    ~KernelFile() {
+        if (file_ >= 0) ::close(file_);
+    }
+
+    /// The next line, or null at the end. What does not fit is cut off.
+    const char *line() noexcept {
+        std::size_t length = 0;
+        for (;;) {
+            if (at_ == filled_) {
+                const ssize_t got = file_ < 0 ? 0 : ::read(file_, buffer_, sizeof buffer_);
+                if (got <= 0) break;
+                at_ = 0;
+                filled_ = static_cast<std::size_t>(got);
+            }
+            const char letter = buffer_[at_++];
+            if (letter == '\n') {
+                line_[length] = 0;
+                return line_;
+            }
+            if (length + 1 < sizeof line_) line_[length++] = letter;
+        }
+        line_[length] = 0;
+        return length == 0 ? nullptr : line_;
+    }
+
+  private:
+    int file_;
+    std::size_t at_ = 0;
+    std::size_t filled_ = 0;
+    char buffer_[4096];
+    char line_[256];
+};
+
+/// Whether this is the choice in a line as "always [madvise] never".
+inline bool is_chosen(const char *line, const char *choice) noexcept {
+    return line != nullptr && std::strstr(line, choice) != nullptr;
+}
+
+} // namespace detail
+
+inline HugePageStatus HugePages::status() noexcept {
+    detail::KernelFile all("/sys/kernel/mm/transparent_hugepage/enabled");
+    const char *const setting = all.line();
+    if (setting == nullptr) return HugePageStatus::unsupported;
+    if (::prctl(PR_GET_THP_DISABLE, 0UL, 0UL, 0UL, 0UL) > 0) return HugePageStatus::switched_off;
+    // Newer kernels have a setting for each size, which may point back to the one for all.
+    detail::KernelFile mine("/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled");
+    const char *const own = mine.line();
+    const char *const valid = own == nullptr || detail::is_chosen(own, "[inherit]") ? setting : own;
+    return detail::is_chosen(valid, "[never]") ? HugePageStatus::switched_off : HugePageStatus::available;
+}
+
+inline std::size_t HugePages::huge_bytes(const void *data, std::size_t size) noexcept {
+    constexpr const char *field = "AnonHugePages:";
+    const auto first = reinterpret_cast<std::uintptr_t>(data);
+    const std::uintptr_t last = first + (size - (size > 0));
+    detail::KernelFile mappings("/proc/self/smaps");
+    std::size_t found = 0;
+    bool here = false;
+    while (const char *const line = mappings.line()) {
+        // A mapping begins with its addresses, as 7f0000000000-7f0000200000; its fields begin with a name.
+        char *end = nullptr;
+        const std::uintptr_t start = std::strtoul(line, &end, 16);
+        if (end != line && *end == '-') {
+            here = start <= last && std::strtoul(end + 1, nullptr, 16) > first;
+        } else if (here && std::strncmp(line, field, std::strlen(field)) == 0) {
+            found += std::strtoul(line + std::strlen(field), nullptr, 10) * 1024;
+        }
+    }
+    return std::min(found, size);
+}
+
+} // namespace reap::inline REAP_MODE

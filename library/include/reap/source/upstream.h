@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+
+#include "reap/core/failure.h"
+#include "reap/core/mode.h"
+#include "reap/core/size.h"
+
+namespace reap::inline REAP_MODE {
+
+/// Whether this translation unit is compiled with exceptions.
+#if defined(__cpp_exceptions)
+inline constexpr bool with_exceptions = true;
+#else
+inline constexpr bool with_exceptions = false;
+#endif
+
+/// Any std::pmr::memory_resource as a source, so that layers stand on what a program has already.
+///
+/// Does not own the resource, which outlives it; is as thread-safe as that. allocate() lets the resource's
+/// own exception through. try_allocate() catches it and returns null.
+///
+/// Code compiled without exceptions cannot catch: there the resource must not throw, or what happens in
+/// try_allocate() is undefined (with gcc the exception passes through it). `Catches` is left alone: it is
+/// part of the type because the two kinds of try_allocate() must not become one function at link. Costs a
+/// virtual call.
+template <bool Catches = with_exceptions>
+class Upstream {
+  public:
+    /// Over the default resource of this moment.
+    Upstream() noexcept : resource_(std::pmr::get_default_resource()) {}
+    Upstream(std::pmr::memory_resource *resource) noexcept : resource_(resource) {}
+
+    [[nodiscard]] void *allocate(std::size_t size, std::size_t alignment) {
+        // Resources need not check these.
+        if (!is_possible(size, alignment)) throw_bad_alloc();
+        return resource_->allocate(size + (size == 0), alignment);
+    }
+
+    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
+        if (!is_possible(size, alignment)) return nullptr;
+#if defined(__cpp_exceptions)
+        if constexpr (Catches) {
+            try {
+                return resource_->allocate(size + (size == 0), alignment);
+            } catch (...) {
+                return nullptr;
+            }
+        }
+#endif
+        return resource_->allocate(size + (size == 0), alignment);
+    }
+
+    void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
+        resource_->deallocate(data, size + (size == 0), alignment);
+    }
+
+    [[nodiscard]] std::pmr::memory_resource *resource() const noexcept { return resource_; }
+    /// Whether memory of the one may be given back to the other, as the resources say.
+    friend bool operator==(const Upstream &one, const Upstream &other) noexcept {
+        return *one.resource_ == *other.resource_;
+    }
+
+  private:
+    std::pmr::memory_resource *resource_;
+};
+
+} // namespace reap::inline REAP_MODE

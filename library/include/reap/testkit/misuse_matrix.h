@@ -1,0 +1,255 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include "reap/core/misuse.h"
+#include "reap/core/size.h"
+#include "reap/testkit/failing_source.h"
+#include "reap/testkit/subject.h"
+
+// Each kind of misuse that applies to an allocator, done to it on purpose, each in a process of its own: what
+// finds it may end the program, and what does not find it may leave anything behind.
+
+namespace reap::inline REAP_MODE::testkit {
+
+/// One misuse at one size.
+struct MisuseCell {
+    enum Outcome : std::uint8_t {
+        not_applicable, ///< the subject has no such call, or no object of that size
+        missed,         ///< nothing was said
+        found,          ///< something was said, and it was this
+        misnamed,       ///< something was said, and it was something else
+        ended,          ///< the program was ended, by a sanitizer or by the system
+    };
+
+    Misuse what;
+    bool by_reading;
+    std::size_t size;
+    Outcome outcome = not_applicable;
+    std::string said{}; ///< what was, in its own words
+};
+
+/// All cells of one subject.
+class MisuseMatrix {
+  public:
+    explicit MisuseMatrix(std::vector<MisuseCell> cells) : cells_(std::move(cells)) {}
+
+    [[nodiscard]] std::span<const MisuseCell> cells() const noexcept { return cells_; }
+    /// How many cells apply, of the writing or of the reading ones.
+    [[nodiscard]] std::size_t applicable(bool by_reading) const noexcept {
+        return count(by_reading, [](auto outcome) { return outcome != MisuseCell::not_applicable; });
+    }
+    /// In how many of these it was noticed, under whatever name.
+    [[nodiscard]] std::size_t noticed(bool by_reading) const noexcept {
+        return count(by_reading, [](auto outcome) { return outcome > MisuseCell::missed; });
+    }
+    /// A line a misuse, a sign a size: `+` found, `~` found under another name, `!` the program was ended,
+    /// `-` missed, `.` not applicable.
+    [[nodiscard]] std::string to_string() const {
+        std::string all;
+        for (std::size_t at = 0; at < cells_.size(); ++at) {
+            const MisuseCell &cell = cells_[at];
+            const bool first =
+                at == 0 || cells_[at - 1].what != cell.what || cells_[at - 1].by_reading != cell.by_reading;
+            if (first) {
+                if (at > 0) all += '\n';
+                std::string line = reap::to_string(cell.what);
+                if (cell.by_reading) line.replace(0, line.find(' '), "read");
+                line.resize(66, ' ');
+                all += "  " + line;
+            }
+            all += ".-+~!"[cell.outcome];
+        }
+        return all + '\n';
+    }
+
+  private:
+    template <class Wanted>
+    [[nodiscard]] std::size_t count(bool by_reading, Wanted wanted) const noexcept {
+        std::size_t sum = 0;
+        for (const auto &cell : cells_) sum += cell.by_reading == by_reading && wanted(cell.outcome);
+        return sum;
+    }
+
+    std::vector<MisuseCell> cells_;
+};
+
+namespace detail {
+
+/// Touches a byte behind the compiler's back: it may not leave out what has no effect it can see.
+inline void touch(std::byte *at, bool by_reading) noexcept {
+    auto *const byte = static_cast<volatile std::byte *>(at);
+    const std::byte was = by_reading ? *byte : std::byte{0x5A};
+    if (!by_reading) *byte = was;
+}
+
+/// Does one misuse. False where it does not apply. Neighbours stand on both sides, and the subject is used
+/// further and ended afterwards, so that what looks late has its time to look.
+inline bool misuse(AnySubject &subject, const FailingSource<> &upstream, const MisuseCell &cell) {
+    const auto &can = subject.abilities();
+    const Limits limits = subject.limits();
+    const std::size_t alignment = std::min(alignof(std::max_align_t), limits.largest_alignment);
+    if (cell.size < limits.smallest || cell.size > limits.largest) return false;
+    const auto take = [&] { return static_cast<std::byte *>(subject.allocate(cell.size, alignment).data); };
+
+    // What went back to the source is no longer the subject's to watch.
+    const auto is_gone = [&upstream](const std::byte *at) {
+        return upstream.requests() > 0 && !upstream.holds(at);
+    };
+
+    const std::size_t early = can.marks ? subject.mark() : no_mark;
+    std::byte *const before = take();
+    const Allocation got = subject.allocate(cell.size, alignment);
+    auto *const object = static_cast<std::byte *>(got.data);
+    if (before == nullptr || object == nullptr) return false;
+    std::memset(before, 1, cell.size);
+    std::memset(object, 2, cell.size);
+
+    switch (cell.what) {
+    case Misuse::overflow:
+        touch(object + std::max(got.size, cell.size), cell.by_reading);
+        subject.deallocate(object, cell.size, alignment);
+        break;
+    case Misuse::underflow:
+        touch(object - 1, cell.by_reading);
+        subject.deallocate(object, cell.size, alignment);
+        break;
+    case Misuse::use_after_free:
+        subject.deallocate(object, cell.size, alignment);
+        if (is_gone(object)) return false;
+        touch(object, cell.by_reading);
+        break;
+    case Misuse::use_after_rewind:
+        if (!can.marks || !subject.rewind(early)) return false;
+        if (is_gone(object)) return false;
+        touch(object, cell.by_reading);
+        break;
+    case Misuse::use_after_reset:
+        if (!can.resets) return false;
+        subject.reset();
+        if (is_gone(object)) return false;
+        touch(object, cell.by_reading);
+        break;
+    case Misuse::double_free:
+        subject.deallocate(object, cell.size, alignment);
+        subject.deallocate(object, cell.size, alignment);
+        break;
+    case Misuse::foreign_free: {
+        alignas(64) static std::byte stranger[4096];
+        subject.deallocate(stranger + 1024, cell.size, alignment);
+        break;
+    }
+    case Misuse::wrong_size:
+        if (!can.told_sizes) return false;
+        // Less than was asked for, or more than was handed out: what is between is right.
+        subject.deallocate(object, cell.size > 1 ? cell.size - 1 : got.size + 4096, alignment);
+        break;
+    case Misuse::stale_mark: {
+        if (!can.marks) return false;
+        const std::size_t late = subject.mark();
+        if (!subject.rewind(early)) return false;
+        // Who tells its caller has noticed it.
+        if (!subject.rewind(late)) report_misuse({Misuse::stale_mark, nullptr, 0, "rewind() is false"});
+        break;
+    }
+    }
+    for (int more = 0; more < 4; ++more) (void)take();
+    return true;
+}
+
+/// Where the child writes what its handler is told.
+inline int report_to = -1;
+
+inline MisuseCell judge(const Factory &make, MisuseCell cell) {
+    int ends[2];
+    if (::pipe(ends) != 0) return cell;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::dup2(ends[1], STDERR_FILENO);
+        report_to = ends[1];
+        set_misuse_handler([](const MisuseReport &report) {
+            char line[160];
+            const int length =
+                std::snprintf(line, sizeof line, "\nreap:%d:%s: %s", static_cast<int>(report.what),
+                              report.layer, reap::to_string(report.what));
+            if (length < 0 || ::write(report_to, line, static_cast<std::size_t>(length)) < 0) ::_exit(1);
+            ::_exit(2);
+        });
+        bool applies = false;
+        {
+            FailingSource<> upstream;
+            const auto subject = make(upstream);
+            applies = misuse(*subject, upstream, cell);
+        }
+        // Without destructors of statics: they are the parent's.
+        ::_exit(applies ? 0 : 3);
+    }
+    ::close(ends[1]);
+    std::string said;
+    char part[512];
+    for (ssize_t length = 0; (length = ::read(ends[0], part, sizeof part)) > 0;)
+        said.append(part, static_cast<std::size_t>(length));
+    ::close(ends[0]);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+
+    if (const auto at = said.rfind("\nreap:");
+        at != std::string::npos && WIFEXITED(status) && WEXITSTATUS(status) == 2) {
+        const int what = said[at + 6] - '0';
+        cell.outcome = what == static_cast<int>(cell.what) ? MisuseCell::found : MisuseCell::misnamed;
+        cell.said = said.substr(at + 8);
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {
+        cell.outcome = MisuseCell::not_applicable;
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        cell.outcome = MisuseCell::missed;
+    } else {
+        cell.outcome = MisuseCell::ended;
+        const auto line = said.find("ERROR");
+        cell.said = said.substr(line == std::string::npos ? 0 : line, 100);
+        cell.said = cell.said.substr(0, cell.said.find('\n'));
+    }
+    return cell;
+}
+
+} // namespace detail
+
+/// Does every misuse to objects of these sizes, each in a forked process: by writing, and where a tool
+/// watches every access also by reading, which leaves no trace for anybody else. A few milliseconds a cell.
+[[nodiscard]] inline MisuseMatrix misuse_matrix(const Factory &make, std::span<const std::size_t> sizes,
+                                                bool with_reads = REAP_ASAN != 0) {
+    std::vector<MisuseCell> cells;
+    for (int what = 0; what <= static_cast<int>(Misuse::stale_mark); ++what) {
+        const auto misuse = static_cast<Misuse>(what);
+        const bool is_access = misuse <= Misuse::use_after_reset;
+        for (const bool by_reading : {false, true}) {
+            if (by_reading && !(is_access && with_reads)) continue;
+            for (const std::size_t size : sizes)
+                cells.push_back(detail::judge(make, {misuse, by_reading, size}));
+        }
+    }
+    return MisuseMatrix(std::move(cells));
+}
+
+/// The same for sizes from small to large, as far as the subject has them.
+[[nodiscard]] inline MisuseMatrix misuse_matrix(const Factory &make) {
+    FailingSource<> upstream;
+    const Limits limits = make(upstream)->limits();
+    std::vector<std::size_t> sizes;
+    for (const std::size_t size :
+         {std::size_t{1}, std::size_t{8}, std::size_t{16}, std::size_t{40}, std::size_t{64}, std::size_t{200},
+          std::size_t{5000}, std::size_t{600} << 10}) {
+        const std::size_t had = std::clamp(size, limits.smallest, limits.largest);
+        if (sizes.empty() || sizes.back() != had) sizes.push_back(had);
+    }
+    return misuse_matrix(make, sizes);
+}
+
+} // namespace reap::inline REAP_MODE::testkit

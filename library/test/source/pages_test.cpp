@@ -1,0 +1,223 @@
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <vector>
+
+#include "reap/layer/region.h"
+#include "reap/source/huge_pages.h"
+#include "reap/source/node_pages.h"
+#include "reap/source/populated_pages.h"
+#include "source_contract.h"
+#include "strict_source.h"
+
+namespace {
+
+using reap::HugePages;
+using reap::NodePages;
+using reap::PopulatedPages;
+using reap::SystemPages;
+constexpr std::size_t huge = HugePages::page;
+
+/// How many pages of this memory are backed.
+std::size_t resident(void *data, std::size_t size) {
+    std::vector<unsigned char> pages((size + 4095) / 4096);
+    EXPECT_EQ(::mincore(data, size, pages.data()), 0);
+    std::size_t found = 0;
+    for (const unsigned char page : pages) found += page & 1U;
+    return found;
+}
+
+int fallbacks = 0;
+reap::PageFallback last_fallback;
+void note(const reap::PageFallback &fallback) noexcept {
+    ++fallbacks;
+    last_fallback = fallback;
+}
+
+TEST(PopulatedPages, AreThereBeforeTheyAreTouched) {
+    constexpr std::size_t size = std::size_t{64} * 4096;
+    const auto plain = SystemPages::try_allocate_at_least(size, 16);
+    EXPECT_EQ(resident(plain.data, plain.size), 0U);
+    SystemPages::deallocate(plain.data, plain.size, 16);
+
+    PopulatedPages<> pages;
+    const auto got = pages.try_allocate_at_least(size - 100, 16);
+    ASSERT_NE(got.data, nullptr);
+    EXPECT_EQ(got.size, size);
+    EXPECT_EQ(resident(got.data, got.size), 64U);
+    EXPECT_EQ(*static_cast<unsigned char *>(got.data), 0);
+    pages.deallocate(got.data, size - 100, 16);
+    EXPECT_EQ(PopulatedPages<>(), pages);
+}
+
+TEST(PopulatedPages, KeepTheContract) {
+    PopulatedPages<> pages;
+    expect_boundaries(pages, 1U << 16U, huge);
+    expect_at_least(pages, 100000);
+    expect_separate(pages, 1);
+    expect_region(pages, 200000);
+}
+
+TEST(PopulatedPages, FailWhereTheirSourceDoesAndLoseNothing) {
+    StrictSource source;
+    PopulatedPages pages(source);
+    for (std::size_t good = 0; good < 3; ++good) {
+        source.fail_after(good, 1);
+        std::size_t failures = 0;
+        for (int i = 0; i < 4; ++i) failures += serves(pages, 5000, 64) ? 0 : 1;
+        EXPECT_EQ(failures, 1U);
+    }
+}
+
+/// Hands out one piece of memory, whatever is asked for.
+struct Given {
+    void *memory = nullptr;
+    int out = 0;
+    void *try_allocate(std::size_t /*size*/, std::size_t /*alignment*/) noexcept {
+        ++out;
+        return memory;
+    }
+    void deallocate(void * /*data*/, std::size_t /*size*/, std::size_t /*alignment*/) noexcept { --out; }
+};
+
+TEST(PopulatedPages, FailWhereThereIsNoMemoryForThem) {
+    // A file with nothing in it, mapped: the kernel has no memory to put there.
+    constexpr std::size_t size = 8192;
+    const int file = ::memfd_create("empty", MFD_CLOEXEC);
+    ASSERT_GE(file, 0);
+    Given given{::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)};
+    ASSERT_NE(given.memory, MAP_FAILED);
+    const reap::Ref<Given> source(given);
+    PopulatedPages<reap::Ref<Given>> pages(source);
+    EXPECT_EQ(pages.try_allocate(size, 16), nullptr);
+    EXPECT_EQ(given.out, 0);
+    ::munmap(given.memory, size);
+    ::close(file);
+}
+
+TEST(PopulatedPages, AreWrittenToWhereTheKernelCannotBeAsked) {
+    // It refuses an address within a page in the same way in which older kernels refuse the question.
+    alignas(4096) unsigned char memory[3 * 4096];
+    std::memset(memory, 1, sizeof memory);
+    Given given{memory + 64};
+    const reap::Ref<Given> source(given);
+    PopulatedPages<reap::Ref<Given>> pages(source);
+    EXPECT_EQ(pages.try_allocate(8192, 16), memory + 64);
+    EXPECT_EQ(memory[64], 0);
+    EXPECT_EQ(memory[64 + 4096], 0);
+    EXPECT_EQ(memory[64 + 8192], 1);
+}
+
+TEST(HugePages, AreAlignedAndRounded) {
+    HugePages pages;
+    const auto got = pages.try_allocate_at_least(huge + 1, 16);
+    ASSERT_NE(got.data, nullptr);
+    EXPECT_EQ(got.size, 2 * huge);
+    EXPECT_EQ(reap::padding_at(got.data, huge), 0U);
+    HugePages::deallocate(got.data, huge + 1, 16);
+    expect_boundaries(pages, 64, 2 * huge);
+    expect_at_least(pages, 3 * huge);
+    expect_separate(pages, 2);
+    expect_region(pages, 3 * huge);
+}
+
+TEST(HugePages, TellWhatCameOfIt) {
+    fallbacks = 0;
+    const HugePages pages(note);
+    PopulatedPages<HugePages> touched{pages};
+    const auto got = touched.try_allocate_at_least(4 * huge, 16);
+    ASSERT_NE(got.data, nullptr);
+    const std::size_t had = HugePages::huge_bytes(got.data, got.size);
+    if (HugePages::status() == reap::HugePageStatus::available) {
+        EXPECT_EQ(fallbacks, 0);
+        // There is memory in pieces of 2 MB on any machine that is not at its end.
+        EXPECT_GT(had, 0U);
+        EXPECT_EQ(had % huge, 0U);
+    } else {
+        EXPECT_EQ(fallbacks, 1);
+        EXPECT_EQ(had, 0U);
+    }
+    touched.deallocate(got.data, got.size, 16);
+
+    PopulatedPages<> ordinary;
+    void *const small = ordinary.try_allocate(4096, 16);
+    EXPECT_EQ(HugePages::huge_bytes(small, 4096), 0U);
+    EXPECT_EQ(HugePages::huge_bytes(small, 0), 0U);
+    ordinary.deallocate(small, 4096, 16);
+}
+
+TEST(HugePages, HandOutOrdinaryOnesWhereTheyAreSwitchedOff) {
+    if (::prctl(PR_SET_THP_DISABLE, 1UL, 0UL, 0UL, 0UL) != 0) GTEST_SKIP() << "the kernel has no such switch";
+    fallbacks = 0;
+    PopulatedPages<HugePages> pages{HugePages(note)};
+    const auto got = pages.try_allocate_at_least(huge, 16);
+    EXPECT_NE(HugePages::status(), reap::HugePageStatus::available);
+    EXPECT_EQ(::prctl(PR_SET_THP_DISABLE, 0UL, 0UL, 0UL, 0UL), 0);
+    ASSERT_NE(got.data, nullptr);
+    EXPECT_EQ(fallbacks, 1);
+    EXPECT_STREQ(last_fallback.source, "HugePages");
+    EXPECT_EQ(last_fallback.data, got.data);
+    EXPECT_EQ(last_fallback.size, huge);
+    EXPECT_EQ(resident(got.data, got.size), huge / 4096);
+    EXPECT_EQ(HugePages::huge_bytes(got.data, got.size), 0U);
+    pages.deallocate(got.data, huge, 16);
+}
+
+TEST(NodePages, AreOnTheirNode) {
+    for (unsigned node = 0; node < 8; ++node) {
+        if (!NodePages<>::exists(node)) continue;
+        fallbacks = 0;
+        NodePages pages(node, note);
+        void *const data = pages.try_allocate(100000, 16);
+        ASSERT_NE(data, nullptr);
+        std::memset(data, 1, 100000);
+        const int where = NodePages<>::node_of(data);
+        EXPECT_TRUE(where == static_cast<int>(node) || (where == -1 && fallbacks == 1)) << where;
+        int policy = -1;
+        constexpr unsigned long at_address = 2; // MPOL_F_ADDR
+        if (::syscall(SYS_get_mempolicy, &policy, nullptr, 0UL, data, at_address) == 0 && fallbacks == 0) {
+            EXPECT_EQ(policy, 2) << "MPOL_BIND";
+        }
+        pages.deallocate(data, 100000, 16);
+    }
+}
+
+TEST(NodePages, RefuseANodeThatIsNotThere) {
+    EXPECT_FALSE(NodePages<>::exists(1000));
+    EXPECT_THROW(NodePages(1000), std::invalid_argument);
+    EXPECT_THROW(NodePages(UINT32_MAX), std::invalid_argument);
+    EXPECT_NO_THROW(NodePages(0));
+}
+
+TEST(NodePages, KeepTheContract) {
+    NodePages pages(0);
+    expect_boundaries(pages, 1U << 16U, huge);
+    expect_at_least(pages, 100000);
+    expect_separate(pages, 3);
+    expect_region(pages, 200000);
+    NodePages<PopulatedPages<>> moved(0);
+    expect_region(moved, 20000);
+    PopulatedPages<NodePages<HugePages>> all{NodePages<HugePages>(0)};
+    expect_region(all, huge);
+}
+
+TEST(NodePages, TellWhereTheyCannotBeBound) {
+    // Memory within a page: mbind refuses, and the memory is handed out all the same.
+    alignas(4096) std::byte memory[2 * 4096];
+    Given given{memory + 64};
+    const reap::Ref<Given> source(given);
+    NodePages<reap::Ref<Given>> pages(source, 0, note);
+    fallbacks = 0;
+    EXPECT_EQ(pages.try_allocate(64, 16), memory + 64);
+    EXPECT_EQ(fallbacks, 1);
+    EXPECT_STREQ(last_fallback.source, "NodePages");
+    EXPECT_NE(last_fallback.error, 0);
+}
+
+} // namespace
