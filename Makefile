@@ -33,7 +33,7 @@ test-long: ## the tests that take minutes each
 bench: ## the figures that the documents quote, made again
 	@setup/bootstrap bench
 	@setup/install
-	@for bench in lab/bench/*.py; do echo "$$bench"; .venv/bin/python "$$bench" || exit 1; done
+	@for bench in lab/bench/*.py library/bench/run.py; do echo "$$bench"; .venv/bin/python "$$bench" || exit 1; done
 
 lint: ## the first room of `make test` alone
 	@setup/bootstrap test

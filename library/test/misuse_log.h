@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "reap/core/annotate.h"
 #include "reap/core/misuse.h"
 
 /// While it lives, misuse is written down here instead of ending the program.
@@ -32,8 +33,14 @@ class MisuseLog {
     reap::MisuseHandler before_;
 };
 
-/// Writes a byte that may be closed to the program, so that what finds it is the layer and no sanitizer.
+/// Writes a byte that may be closed to the program, so that what finds it is the layer and no tool.
 __attribute__((no_sanitize("address", "undefined"))) inline void write_anyway(void *address,
                                                                               unsigned char value) {
+#if REAP_MEMCHECK
+    VALGRIND_DISABLE_ERROR_REPORTING;
+#endif
     *static_cast<volatile unsigned char *>(address) = value;
+#if REAP_MEMCHECK
+    VALGRIND_ENABLE_ERROR_REPORTING;
+#endif
 }

@@ -24,15 +24,15 @@ class CSource {
     explicit CSource(const reap_source *source) noexcept
         : source_(source == nullptr ? reap_source{} : *source) {}
 
-    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
+    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) const noexcept {
         if (source_.allocate == nullptr) return CachedPages::try_allocate(size, alignment);
         return source_.allocate(source_.context, size, alignment);
     }
-    [[nodiscard]] Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
+    [[nodiscard]] Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) const noexcept {
         if (source_.allocate == nullptr) return CachedPages::try_allocate_at_least(size, alignment);
         return {source_.allocate(source_.context, size, alignment), size};
     }
-    void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
+    void deallocate(void *data, std::size_t size, std::size_t alignment) const noexcept {
         if (source_.allocate == nullptr) return CachedPages::deallocate(data, size, alignment);
         source_.deallocate(source_.context, data, size, alignment);
     }

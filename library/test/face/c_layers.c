@@ -100,7 +100,8 @@ static void test_obstack(void) {
 
     errno = 0;
     EXPECT(reap_obstack_finish(obstack) == NULL && errno == EINVAL);
-    for (char letter = 'a'; letter <= 'z'; ++letter) EXPECT(reap_obstack_grow(obstack, &letter, 1));
+    for (const char *letter = "abcdefghijklmnopqrstuvwxyz"; *letter != '\0'; ++letter)
+        EXPECT(reap_obstack_grow(obstack, letter, 1));
     EXPECT(reap_obstack_growing(obstack) == 26 && reap_obstack_base(obstack) != NULL);
     EXPECT(reap_obstack_grow(obstack, NULL, 5000));
     errno = 0;

@@ -55,11 +55,11 @@ class StlAllocator {
     /// count returned, or any between.
     [[nodiscard]] AllocationResult<T *> allocate_at_least(std::size_t count) {
         const Allocation got = obtain_at_least<Failure::throws>(*layer_, bytes(count), alignof(T));
-        return {static_cast<T *>(got.data), got.size / sizeof(T)};
+        return {static_cast<T *>(got.data), got.size / each};
     }
 
     void deallocate(T *data, std::size_t count) noexcept {
-        layer_->deallocate(data, count * sizeof(T), alignof(T));
+        layer_->deallocate(static_cast<void *>(data), count * each, alignof(T));
     }
 
     /// The layer that it refers to.
@@ -71,10 +71,12 @@ class StlAllocator {
     }
 
   private:
+    static constexpr std::size_t each = sizeof(T); // NOLINT(bugprone-sizeof-expression): T may be a pointer
+
     static std::size_t bytes(std::size_t count) {
-        if (count > max_object / sizeof(T)) [[unlikely]]
+        if (count > max_object / each) [[unlikely]]
             throw_bad_array_new_length();
-        return count * sizeof(T);
+        return count * each;
     }
 
     Layer *layer_;

@@ -21,7 +21,8 @@ namespace reap::inline REAP_MODE {
 
 /// How a region takes chunks from its source. Sizes in bytes.
 struct RegionOptions {
-    /// The first chunk, which is taken at the first allocation.
+    /// The first chunk, which is taken at the first allocation; by a region that is made without options at
+    /// once, if its source has one in a cache.
     std::size_t first_chunk = std::size_t{8} << 10;
     /// Each further chunk is this many times as large as the one before.
     std::size_t growth = 2;
@@ -43,6 +44,53 @@ struct RegionStatistics {
     std::size_t large_objects = 0; ///< how many objects have memory of their own
 };
 
+namespace detail {
+
+/// What a region knows of its memory: what changes while it lives.
+struct RegionState {
+    struct Chunk {
+        Chunk *older;
+        std::size_t size;
+    };
+    struct Large {
+        Large *older;
+        std::uint64_t
+            size_and_alignment; // of all that was taken; the alignment's logarithm in the lowest 6 bits
+        [[nodiscard]] std::size_t size() const noexcept { return size_and_alignment >> 6U; }
+        [[nodiscard]] std::size_t alignment() const noexcept {
+            return std::size_t{1} << (size_and_alignment & 63U);
+        }
+    };
+    struct Cleanup {
+        void (*run)(Cleanup *self) = nullptr;
+        Cleanup *older = nullptr;
+    };
+    struct MarkRecord {
+        MarkRecord *older;
+        std::uint64_t serial;
+        Chunk *chunk;
+        std::byte *current;
+        Large *large;
+        Cleanup *cleanups;
+        const void *newest; // of the ledger
+    };
+
+    std::byte *current_ = nullptr;
+    std::byte *end_ = nullptr;
+    // Where the only chunk's objects begin, if a reset need look at nothing else; else null. What a region
+    // for one request mostly comes to.
+    std::byte *alone_ = nullptr;
+    Chunk *chunk_ = nullptr; // the current one; older ones behind it
+    std::size_t held_ = 0;
+    Chunk *spare_ = nullptr; // chunks that wait to be used again
+    Large *large_ = nullptr; // the youngest
+    Cleanup *cleanups_ = nullptr;
+    MarkRecord *marks_ = nullptr;
+    std::uint64_t serial_ = 0; // of the last mark
+};
+
+} // namespace detail
+
 /// A region: allocation is adding to a pointer, and all objects are freed together.
 ///
 /// It does not free single objects (but the last one), is not thread-safe, and can be neither copied nor
@@ -57,12 +105,8 @@ struct RegionStatistics {
 /// chunk now and then. Regions are as old as Ross's AED (1967) and Hanson's (1990); growth, marks with
 /// destructors, and a limit are what users of today's libraries look for.
 template <Source Upstream = CachedPages, std::size_t Granule = alignof(std::max_align_t)>
-class Region {
+class Region : private detail::RegionState {
     static_assert(is_alignment(Granule) && Granule <= 4096);
-    struct Chunk;
-    struct Large;
-    struct Cleanup;
-    struct MarkRecord;
 
   public:
     /// A place to rewind() to.
@@ -77,20 +121,24 @@ class Region {
     // Not defaulted: gcc 12 would clear the object by an instruction that takes longer than ten allocations.
     Region() noexcept
         requires std::default_initializable<Upstream>
-        : Region(RegionOptions{}) {}
+        : options_(&default_options) {
+        begin();
+    }
     explicit Region(const RegionOptions &options) noexcept
         requires std::default_initializable<Upstream>
-        : options_(options) {}
+        : own_options_(options), options_(&own_options_) {}
     explicit Region(Upstream source, const RegionOptions &options = {}) noexcept
         requires std::copy_constructible<Upstream>
-        : options_(options), source_(source) {}
+        : own_options_(options), options_(&own_options_), source_(source) {}
     Region(const Region &) = delete;
     Region &operator=(const Region &) = delete;
-    ~Region() {
-        if (is_one_chunk()) [[likely]] {
-            source_.deallocate(chunk_, chunk_->size, chunk_alignment);
+    [[gnu::always_inline]] ~Region() {
+        constexpr std::size_t usual = RegionOptions{}.first_chunk;
+        if (alone_ != nullptr && spare_ == nullptr && chunk_->size == usual) [[likely]] {
+            source_.deallocate(chunk_, usual, chunk_alignment);
         } else {
-            reset_anyhow(keep_none);
+            run_cleanups(nullptr);
+            out_of_line([](Region &region) { return region.reset_anyhow(keep_none), true; });
         }
     }
 
@@ -99,19 +147,13 @@ class Region {
     // believe.
     [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = Granule) {
         if constexpr (checked) return guarded<Failure::throws>(size, alignment);
-        void *const object = bump(size, alignment);
-        if (object == nullptr) [[unlikely]]
-            return grow<Failure::throws>(size, alignment);
-        return object;
+        return take<Failure::throws>(size, alignment);
     }
 
     /// The same, or null.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded<Failure::returns_null>(size, alignment);
-        void *const object = bump(size, alignment);
-        if (object == nullptr) [[unlikely]]
-            return grow<Failure::returns_null>(size, alignment);
-        return object;
+        return take<Failure::returns_null>(size, alignment);
     }
 
     /// The same, or null, with all the bytes that the object takes anyway: the size, rounded up to Granule.
@@ -158,6 +200,7 @@ class Region {
             };
             node->older = cleanups_;
             cleanups_ = node;
+            alone_ = nullptr;
             return object;
         }
     }
@@ -180,11 +223,11 @@ class Region {
     /// Frees all objects, destructors run, and keeps chunks of up to `keep` bytes together to be used again,
     /// the largest first to go. The statistics begin anew; marks are stale.
     void reset(std::size_t keep = keep_all) noexcept {
-        if (is_one_chunk() && chunk_->size <= keep) [[likely]] {
-            marks_ = nullptr;
-            current_ = start_of(chunk_);
+        if (alone_ != nullptr && keep == keep_all) [[likely]] {
+            current_ = alone_;
         } else {
-            reset_anyhow(keep);
+            run_cleanups(nullptr);
+            out_of_line([keep](Region &region) { return region.reset_anyhow(keep), true; });
         }
     }
 
@@ -198,41 +241,15 @@ class Region {
     [[nodiscard]] bool owns(const void *address) const noexcept;
 
     [[nodiscard]] RegionStatistics statistics() const noexcept;
-    [[nodiscard]] const RegionOptions &options() const noexcept { return options_; }
+    [[nodiscard]] const RegionOptions &options() const noexcept { return *options_; }
     [[nodiscard]] const Upstream &source() const noexcept { return source_; }
 
   private:
     static constexpr const char *name = "Region";
 
-    struct Chunk {
-        Chunk *older;
-        std::size_t size;
-    };
-    struct Large {
-        Large *older;
-        std::uint64_t
-            size_and_alignment; // of all that was taken; the alignment's logarithm in the lowest 6 bits
-        [[nodiscard]] std::size_t size() const noexcept { return size_and_alignment >> 6U; }
-        [[nodiscard]] std::size_t alignment() const noexcept {
-            return std::size_t{1} << (size_and_alignment & 63U);
-        }
-    };
-    struct Cleanup {
-        void (*run)(Cleanup *self) = nullptr;
-        Cleanup *older = nullptr;
-    };
     template <class T>
     struct WithCleanup : Cleanup {
         alignas(T) std::byte storage[sizeof(T)];
-    };
-    struct MarkRecord {
-        MarkRecord *older;
-        std::uint64_t serial;
-        Chunk *chunk;
-        std::byte *current;
-        Large *large;
-        Cleanup *cleanups;
-        const void *newest; // of the ledger
     };
     /// Memory for an object whose constructor may still throw.
     struct Unfinished {
@@ -260,50 +277,104 @@ class Region {
     // The header stands right in front of the object, whatever the alignment.
     static void *object_of(Large *large) noexcept { return large + 1; }
 
-    /// The hot path. All checks come before the sums, so none can wrap; a size of 0 fails the same comparison
-    /// that a full chunk fails. `current_` is a multiple of Granule, `end_` of chunk_alignment.
-    [[gnu::always_inline]] void *bump(std::size_t size, std::size_t alignment) noexcept {
+    /// An object and where the next one begins; null, and where it would begin.
+    struct Bumped {
+        void *object;
+        std::byte *next;
+    };
+
+    /// The hot path. What is out of line returns what `current_` becomes, and every store to it is here: so a
+    /// loop that allocates keeps the pointer in a register.
+    template <Failure F>
+    [[gnu::always_inline]] void *take(std::size_t size, std::size_t alignment) {
+        Bumped got;
+        if (!bump(size, alignment, got)) [[unlikely]]
+            got = out_of_line([=](Region &region) { return region.grow<F>(size, alignment); });
+        current_ = got.next;
+        return got.object;
+    }
+
+    /// All checks come before the sums, so none can wrap; a size of 0, and one that would wrap when it is
+    /// rounded, fail the same comparison that a full chunk fails. `current_` is a multiple of Granule, `end_`
+    /// of chunk_alignment.
+    [[gnu::always_inline]] bool bump(std::size_t size, std::size_t alignment, Bumped &got) const noexcept {
         if (!is_alignment(alignment)) [[unlikely]]
-            return nullptr;
+            return false;
         std::byte *at = current_;
         auto room = static_cast<std::size_t>(end_ - at);
         if (alignment > Granule) {
             const std::size_t padding = padding_at(at, alignment);
             if (alignment > chunk_alignment && padding > room) [[unlikely]]
-                return nullptr;
+                return false;
             at += padding;
             room -= padding;
         }
-        if (size - 1 >= room) [[unlikely]]
-            return nullptr;
-        current_ = at + round_up(size, Granule);
-        // There was room, so there is a chunk: spares the caller a second look at what is null.
-        if (at == nullptr) __builtin_unreachable();
-        return at;
+        const std::size_t last_granule = (size - 1) & ~(Granule - 1);
+        if (last_granule >= room) [[unlikely]]
+            return false;
+        got = {at, at + last_granule + Granule};
+        return true;
     }
 
-    /// Whether there is one chunk and nothing else to look after: what a region for one request mostly comes
-    /// to.
-    [[nodiscard]] bool is_one_chunk() const noexcept {
-        return !checked && chunk_ != nullptr && chunk_->size == held_ && cleanups_ == nullptr;
+    /// Has a copy of the region go through code that is out of line, and takes its state over. So the address
+    /// of a region in a function's own variables goes nowhere, and the compiler keeps all of it in registers.
+    /// A source that cannot be copied works in place.
+    template <class Call>
+    [[gnu::always_inline]] auto out_of_line(Call call) {
+        if constexpr (!checked && std::copy_constructible<Upstream>) {
+            Detached copy{*this};
+            const auto result = call(copy.region);
+            static_cast<RegionState &>(*this) = copy.region;
+            return result;
+        } else {
+            return call(*this);
+        }
     }
+    struct Copy {};
+    Region(const Region &other, Copy /*tag*/) noexcept
+        : RegionState(other), options_(other.options_), source_(other.source_) {}
+    /// A region whose end is not the end of what it knows.
+    union Detached {
+        explicit Detached(const Region &other) noexcept : region(other, Copy{}) {}
+        Detached(const Detached &) = delete;
+        Detached &operator=(const Detached &) = delete;
+        ~Detached() {}
+        Region region;
+    };
+
+    /// Takes the first chunk if the source has one in a cache.
+    void begin() noexcept {
+        if constexpr (!checked && CachingSource<Upstream>) {
+            const Allocation got = source_.try_allocate_cached(RegionOptions{}.first_chunk, chunk_alignment);
+            if (got.data != nullptr) [[likely]]
+                adopt(got);
+        }
+    }
+
     [[gnu::noinline]] void reset_anyhow(std::size_t keep) noexcept;
     void give_back(void *object, std::size_t size) noexcept;
     bool resize_raw(void *object, std::size_t old_size, std::size_t new_size) noexcept;
     template <Failure F>
-    [[gnu::noinline]] void *grow(std::size_t size, std::size_t alignment);
+    [[gnu::noinline]] Bumped grow(std::size_t size, std::size_t alignment);
     template <Failure F>
-    [[gnu::noinline]] void *grow_anyhow(std::size_t size, std::size_t alignment);
-    template <Failure F>
-    void *take(std::size_t size, std::size_t alignment);
+    void *take_open(std::size_t size, std::size_t alignment);
     template <Failure F>
     void *take_large(std::size_t size, std::size_t alignment);
     template <Failure F>
     bool take_chunk(std::size_t need);
+    static Chunk **largest_of(Chunk *&list) noexcept;
     void adopt(Allocation got) noexcept;
     void enter(Chunk *chunk) noexcept;
     void leave(Chunk *chunk) noexcept;
-    void run_cleanups(const Cleanup *last) noexcept;
+    /// In place and inline: a destructor may come back to this region.
+    void run_cleanups(const Cleanup *last) noexcept {
+        while (cleanups_ != last) {
+            // Off the list first: the destructor may allocate here, or make something with a destructor of
+            // its own.
+            Cleanup *const cleanup = std::exchange(cleanups_, cleanups_->older);
+            cleanup->run(cleanup);
+        }
+    }
     void free_large(const Large *last) noexcept;
 
     template <Failure F>
@@ -311,16 +382,11 @@ class Region {
     void guarded_deallocate(void *object, std::size_t size, std::size_t alignment) noexcept;
     bool guarded_resize(void *object, std::size_t old_size, std::size_t new_size) noexcept;
 
-    std::byte *current_ = nullptr;
-    std::byte *end_ = nullptr;
-    Chunk *chunk_ = nullptr; // the current one; older ones behind it
-    std::size_t held_ = 0;
-    Chunk *spare_ = nullptr; // chunks that wait to be used again
-    Large *large_ = nullptr; // the youngest
-    Cleanup *cleanups_ = nullptr;
-    MarkRecord *marks_ = nullptr;
-    std::uint64_t serial_ = 0; // of the last mark
-    RegionOptions options_;
+    static constexpr RegionOptions default_options{};
+    union {
+        RegionOptions own_options_;
+    };
+    const RegionOptions *options_;
     [[no_unique_address]] Upstream source_;
     [[no_unique_address]] Ledger ledger_;
 };
@@ -334,63 +400,42 @@ Region(S &, RegionOptions) -> Region<Shared<S>>;
 
 // The slow path: what happens when a chunk is full, and at the end of things.
 
-/// What a region for each request costs beside its objects is mostly this: its first chunk, for an ordinary
-/// object, from a cache. Such a region is bound by the stores it makes, so nothing is kept that can be told
-/// otherwise.
 template <Source Upstream, std::size_t Granule>
 template <Failure F>
-void *Region<Upstream, Granule>::grow(std::size_t size, std::size_t alignment) {
-    if constexpr (CachingSource<Upstream>) {
-        constexpr std::size_t ordinary = 1024;
-        if (size - 1 < ordinary && is_alignment(alignment) && alignment <= chunk_alignment && held_ == 0 &&
-            options_.large_object >= ordinary + Granule &&
-            options_.first_chunk >= chunk_lead + ordinary + Granule && options_.first_chunk <= options_.limit)
-            [[likely]] {
-            const Allocation got = source_.try_allocate_cached(options_.first_chunk, chunk_alignment);
-            if (got.data != nullptr) [[likely]] {
-                adopt(got);
-                std::byte *const object = current_;
-                current_ = object + round_up(size, Granule);
-                return object;
-            }
-        }
-    }
-    return grow_anyhow<F>(size, alignment);
-}
-
-template <Source Upstream, std::size_t Granule>
-template <Failure F>
-void *Region<Upstream, Granule>::grow_anyhow(std::size_t size, std::size_t alignment) {
-    if (!is_possible(size, alignment, chunk_lead)) return fail<F>();
+typename Region<Upstream, Granule>::Bumped Region<Upstream, Granule>::grow(std::size_t size,
+                                                                           std::size_t alignment) {
+    if (!is_possible(size, alignment, chunk_lead)) return {fail<F>(), current_};
+    Bumped got{nullptr, current_};
     if (size == 0) {
         size = 1;
-        if (void *const object = bump(size, alignment); object != nullptr) return object;
+        if (bump(size, alignment, got)) return got;
     }
     const std::size_t need = round_up(size, Granule) + (alignment > Granule ? alignment - Granule : 0);
-    if (need > options_.large_object) return take_large<F>(size, alignment);
-    if (!take_chunk<F>(need)) return nullptr;
-    return bump(size, alignment);
+    if (need > options_->large_object) return {take_large<F>(size, alignment), current_};
+    if (!take_chunk<F>(need)) return {nullptr, current_};
+    bump(size, alignment, got);
+    return got;
 }
 
 template <Source Upstream, std::size_t Granule>
 template <Failure F>
 bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
     const std::size_t least = chunk_lead + round_up(need, chunk_alignment); // as end_of() rounds down
-    for (Chunk **link = &spare_; *link != nullptr; link = &(*link)->older) {
-        Chunk *const chunk = *link;
-        if (static_cast<std::size_t>(end_of(chunk) - start_of(chunk)) < need) continue;
-        *link = chunk->older;
+    if (Chunk **const largest = largest_of(spare_);
+        *largest != nullptr && need <= static_cast<std::size_t>(end_of(*largest) - start_of(*largest))) {
+        Chunk *const chunk = *largest;
+        *largest = chunk->older;
         enter(chunk);
         return true;
     }
 
-    const std::size_t allowed = options_.limit - std::min(options_.limit, held_);
+    const std::size_t allowed = options_->limit - std::min(options_->limit, held_);
     if (least > allowed) return fail<F>() != nullptr;
     // The row goes on from the latest chunk; that one may be larger for the sake of one object.
-    std::size_t next = options_.first_chunk;
+    std::size_t next = options_->first_chunk;
     if (chunk_ != nullptr &&
-        (__builtin_mul_overflow(chunk_->size, options_.growth, &next) || next > options_.largest_chunk)) {
-        next = options_.largest_chunk;
+        (__builtin_mul_overflow(chunk_->size, options_->growth, &next) || next > options_->largest_chunk)) {
+        next = options_->largest_chunk;
     }
     const std::size_t wanted = std::min(std::max(least, next), allowed);
     Allocation got;
@@ -403,12 +448,22 @@ bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
     return true;
 }
 
+/// The largest chunk of a list, by what points to it. It is used first: the fewer chunks an object sees the
+/// end of, the better.
+template <Source Upstream, std::size_t Granule>
+typename Region<Upstream, Granule>::Chunk **Region<Upstream, Granule>::largest_of(Chunk *&list) noexcept {
+    Chunk **largest = &list;
+    for (Chunk **link = &list; *link != nullptr; link = &(*link)->older)
+        if ((*link)->size > (*largest)->size) largest = link;
+    return largest;
+}
+
 /// Makes memory from the source the current chunk.
 template <Source Upstream, std::size_t Granule>
 void Region<Upstream, Granule>::adopt(Allocation got) noexcept {
     // A source may hand out more than was asked for, and the limit counts all that is held. What is beyond it
     // is left alone: a source takes memory back told any size between.
-    got.size = std::min(got.size, options_.limit - held_);
+    got.size = std::min(got.size, options_->limit - held_);
     held_ += got.size;
     Chunk *const chunk = ::new (got.data) Chunk{nullptr, got.size};
     if constexpr (checked) {
@@ -423,12 +478,13 @@ template <Failure F>
 void *Region<Upstream, Granule>::take_large(std::size_t size, std::size_t alignment) {
     alignment = std::max(alignment, chunk_alignment);
     const std::size_t lead = large_lead(alignment);
-    const std::size_t allowed = options_.limit - std::min(options_.limit, held_);
+    const std::size_t allowed = options_->limit - std::min(options_->limit, held_);
     if (!is_possible(size, alignment, lead) || lead + size > max_object >> 6U || lead + size > allowed)
         return fail<F>();
     auto *const data = static_cast<std::byte *>(obtain<F>(source_, lead + size, alignment));
     if (data == nullptr) return nullptr;
     held_ += lead + size;
+    alone_ = nullptr;
     large_ = ::new (data + lead - sizeof(Large))
         Large{large_, (lead + size) << 6U | static_cast<unsigned>(std::countr_zero(alignment))};
     if constexpr (checked) guard::close(data + lead, size, guard::Fill::fresh);
@@ -442,6 +498,8 @@ void Region<Upstream, Granule>::enter(Chunk *chunk) noexcept {
     chunk_ = chunk;
     current_ = start_of(chunk);
     end_ = end_of(chunk);
+    const bool alone = !checked && chunk->older == nullptr && large_ == nullptr && cleanups_ == nullptr;
+    alone_ = alone ? current_ : nullptr;
 }
 
 /// Gives a chunk back to the source.
@@ -452,15 +510,6 @@ void Region<Upstream, Granule>::leave(Chunk *chunk) noexcept {
     }
     held_ -= chunk->size;
     source_.deallocate(chunk, chunk->size, chunk_alignment);
-}
-
-template <Source Upstream, std::size_t Granule>
-void Region<Upstream, Granule>::run_cleanups(const Cleanup *last) noexcept {
-    while (cleanups_ != last) {
-        // Off the list first: a destructor may allocate here, or make something with a destructor of its own.
-        Cleanup *const cleanup = std::exchange(cleanups_, cleanups_->older);
-        cleanup->run(cleanup);
-    }
 }
 
 template <Source Upstream, std::size_t Granule>
@@ -484,7 +533,7 @@ void Region<Upstream, Granule>::give_back(void *object, std::size_t size) noexce
         current_ = at;
     } else if (large_ != nullptr && object == object_of(large_) &&
                (marks_ == nullptr || marks_->large != large_)) {
-        free_large(large_->older);
+        out_of_line([](Region &region) { return region.free_large(region.large_->older), true; });
     }
 }
 
@@ -492,19 +541,24 @@ template <Source Upstream, std::size_t Granule>
 bool Region<Upstream, Granule>::resize_raw(void *object, std::size_t old_size,
                                            std::size_t new_size) noexcept {
     auto *const at = static_cast<std::byte *>(object);
-    const std::size_t rounded = round_up(old_size + (old_size == 0), Granule);
-    new_size += new_size == 0;
-    if (at + rounded != current_) return new_size <= old_size;
-    if (new_size > static_cast<std::size_t>(end_ - at)) return false;
-    current_ = at + round_up(new_size, Granule);
-    return true;
+    // As in bump(): a size of 0 fails.
+    const std::size_t old_last = (old_size - 1) & ~(Granule - 1);
+    const std::size_t new_last = (new_size - 1) & ~(Granule - 1);
+    if (at + old_last + Granule == current_ && new_last < static_cast<std::size_t>(end_ - at)) [[likely]] {
+        current_ = at + new_last + Granule;
+        return true;
+    }
+    if (old_size == 0 || new_size == 0)
+        return resize_raw(object, std::max(old_size, std::size_t{1}), std::max(new_size, std::size_t{1}));
+    return at + old_last + Granule != current_ && new_size <= old_size;
 }
 
 template <Source Upstream, std::size_t Granule>
 typename Region<Upstream, Granule>::Mark Region<Upstream, Granule>::mark() {
-    void *const data = take<Failure::throws>(sizeof(MarkRecord), std::max(Granule, alignof(MarkRecord)));
+    void *const data = take_open<Failure::throws>(sizeof(MarkRecord), std::max(Granule, alignof(MarkRecord)));
     marks_ =
         ::new (data) MarkRecord{marks_, ++serial_, chunk_, current_, large_, cleanups_, ledger_.newest()};
+    alone_ = nullptr; // a reset makes marks stale
     Mark mark;
     mark.record_ = marks_;
     mark.serial_ = serial_;
@@ -548,7 +602,6 @@ bool Region<Upstream, Granule>::rewind(const Mark &mark) noexcept {
 
 template <Source Upstream, std::size_t Granule>
 void Region<Upstream, Granule>::reset_anyhow(std::size_t keep) noexcept {
-    run_cleanups(nullptr);
     ledger_.end_newer_than(nullptr, name);
     if constexpr (checked) {
         if (chunk_ != nullptr) guard::open(current_, static_cast<std::size_t>(end_ - current_), name);
@@ -584,10 +637,14 @@ void Region<Upstream, Granule>::reset_anyhow(std::size_t keep) noexcept {
     if (kept == nullptr) {
         current_ = nullptr;
         end_ = nullptr;
+        alone_ = nullptr;
         spare_ = nullptr;
     } else {
-        spare_ = kept->older;
-        enter(kept);
+        Chunk **const largest = largest_of(kept);
+        Chunk *const first = *largest;
+        *largest = first->older;
+        spare_ = kept;
+        enter(first);
     }
 }
 
@@ -608,6 +665,7 @@ void Region<Upstream, Granule>::splice(Region &other) noexcept {
         current_ = std::exchange(other.current_, nullptr);
         end_ = std::exchange(other.end_, nullptr);
     }
+    alone_ = other.alone_ = nullptr;
     put_behind(other.chunk_, chunk_);
     put_behind(other.spare_, spare_);
     put_behind(other.large_, large_);
@@ -651,9 +709,8 @@ RegionStatistics Region<Upstream, Granule>::statistics() const noexcept {
 /// Raw memory that the region itself or a guarded object goes into: bumped, and open.
 template <Source Upstream, std::size_t Granule>
 template <Failure F>
-void *Region<Upstream, Granule>::take(std::size_t size, std::size_t alignment) {
-    void *raw = bump(size, alignment);
-    if (raw == nullptr) raw = grow<F>(size, alignment);
+void *Region<Upstream, Granule>::take_open(std::size_t size, std::size_t alignment) {
+    void *const raw = take<F>(size, alignment);
     if constexpr (checked) {
         if (raw != nullptr) guard::open(raw, size, name);
     }
@@ -666,7 +723,7 @@ void *Region<Upstream, Granule>::guarded(std::size_t size, std::size_t alignment
     if (!is_alignment(alignment) || !is_possible(size, alignment, guard::extra(alignment))) return fail<F>();
     size += size == 0;
     alignment = std::max(alignment, chunk_alignment);
-    void *const raw = take<F>(guard::padded(size, alignment), alignment);
+    void *const raw = take_open<F>(guard::padded(size, alignment), alignment);
     return raw == nullptr ? nullptr : ledger_.admit(raw, size, alignment);
 }
 
@@ -702,8 +759,8 @@ bool Region<Upstream, Granule>::guarded_resize(void *object, std::size_t old_siz
         guard::open(raw + around + old_size, new_size - old_size, name);
         ledger_.resize(object, new_size);
     } else if (new_size < old_size) {
-        // In this order: AddressSanitizer cannot close the first bytes of eight alone, so what is in front comes
-        // last.
+        // In this order: AddressSanitizer cannot close the first bytes of eight alone, so what is in front
+        // comes last.
         guard::close(raw + around + new_size, old_size - new_size, guard::Fill::freed);
         ledger_.resize(object, new_size);
     }

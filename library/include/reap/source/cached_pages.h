@@ -25,7 +25,8 @@ class CachedPages {
     [[nodiscard]] static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         return lists_.try_allocate(size, alignment);
     }
-    static void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
+    [[gnu::always_inline]] static void deallocate(void *data, std::size_t size,
+                                                  std::size_t alignment) noexcept {
         if (!lists_.try_keep(data, size, alignment)) [[unlikely]]
             deallocate_slowly(data, size, alignment);
     }
