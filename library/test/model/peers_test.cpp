@@ -23,9 +23,27 @@ using reap::testkit::FailingSource;
 
 class FaultOfPeers : public testing::TestWithParam<Case> {
   protected:
+    /// Allocates what is freed when the test ends, unless the subject does that itself.
+    void *take(std::size_t size, std::size_t alignment) {
+        void *const data = subject_->allocate(size, alignment).data;
+        if (data != nullptr && !subject_->abilities().resets) taken_.push_back({data, size, alignment});
+        return data;
+    }
+    void TearDown() override {
+        for (const auto &one : taken_) subject_->deallocate(one.data, one.size, one.alignment);
+    }
+
     FailingSource<> upstream_;
     std::unique_ptr<reap::testkit::AnySubject> subject_ = GetParam().make(upstream_);
     const reap::testkit::Limits limits_ = subject_->limits();
+
+  private:
+    struct Taken {
+        void *data;
+        std::size_t size;
+        std::size_t alignment;
+    };
+    std::vector<Taken> taken_;
 };
 
 // foonathan/memory: memory_stack::allocate(SIZE_MAX - 15, 64) returned a pointer; Heap-Layers: ZoneHeap for
@@ -44,15 +62,14 @@ TEST_P(FaultOfPeers, OffsetIsAlignedAndNotTheAddress) {
     const std::size_t alignment = std::min<std::size_t>(64, limits_.largest_alignment);
     const std::size_t size = std::clamp<std::size_t>(64, limits_.smallest, limits_.largest);
     for (int number = 0; number < 100; ++number) {
-        const auto got = subject_->allocate(size, alignment);
-        if (got.data == nullptr) {
+        void *const data = take(size, alignment);
+        if (data == nullptr) {
             EXPECT_TRUE(subject_->may_refuse(size, alignment));
             break;
         }
-        EXPECT_EQ(reap::padding_at(got.data, alignment), 0U);
-        (void)subject_->allocate(std::max<std::size_t>(1, limits_.smallest), 1);
+        EXPECT_EQ(reap::padding_at(data, alignment), 0U);
+        (void)take(std::max<std::size_t>(1, limits_.smallest), 1);
     }
-    upstream_.succeed();
 }
 
 // libstdc++ 12: unsynchronized_pool_resource crashes where its upstream throws on the third call.
@@ -63,12 +80,13 @@ TEST_P(FaultOfPeers, UpstreamThrowsOnTheThirdCall) {
     for (int number = 0; number < 100; ++number) {
         bool threw = false;
         const auto got = subject_->allocate_or_throw(size, alignment, threw);
-        if (got.data != nullptr) std::memset(got.data, 1, size);
+        if (got.data == nullptr) continue;
+        std::memset(got.data, 1, size);
+        if (!subject_->abilities().resets) subject_->deallocate(got.data, size, alignment);
     }
     upstream_.succeed();
-    if (subject_->abilities().resets) subject_->reset();
-    const auto got = subject_->allocate(size, alignment);
-    EXPECT_TRUE(got.data != nullptr || subject_->may_refuse(size, alignment));
+    subject_->reset();
+    EXPECT_TRUE(take(size, alignment) != nullptr || subject_->may_refuse(size, alignment));
 }
 
 // bumpalo #314 and #322: what is held grows from round to round though the rounds are the same.
@@ -92,11 +110,10 @@ TEST_P(FaultOfPeers, RunawayGrowth) {
 TEST_P(FaultOfPeers, PoisonOutlivesTheMemory) {
     for (std::size_t number = 1; number < 200; ++number) {
         const std::size_t size = std::clamp(number * 37 % 9000, limits_.smallest, limits_.largest);
-        const auto got = subject_->allocate(size, std::min<std::size_t>(8, limits_.largest_alignment));
-        if (got.data != nullptr && number % 3 == 0)
-            subject_->deallocate(got.data, size, std::min<std::size_t>(8, limits_.largest_alignment));
+        void *const data = subject_->allocate(size, std::min<std::size_t>(8, limits_.largest_alignment)).data;
+        if (data != nullptr && (number % 3 == 0 || !subject_->abilities().resets))
+            subject_->deallocate(data, size, std::min<std::size_t>(8, limits_.largest_alignment));
     }
-    subject_->reset();
     subject_.reset();
     EXPECT_EQ(upstream_.complaint(), "");
 }

@@ -10,6 +10,11 @@
 
 // Where pages come from. Each is a source, so the kit's own adapter serves.
 
+#if REAP_ASAN
+// What cannot be had is asked for on purpose, also of malloc.
+extern "C" const char *__asan_default_options() { return "allocator_may_return_null=1"; }
+#endif
+
 namespace reap::test {
 
 using testkit::factory;

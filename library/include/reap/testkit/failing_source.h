@@ -57,6 +57,13 @@ class FailingSource {
     FailingSource() = default;
     FailingSource(const FailingSource &) = delete;
     FailingSource &operator=(const FailingSource &) = delete;
+    /// What is still out goes back to the upstream: it was counted, and need not be found by a tool again.
+    ~FailingSource() {
+        for (const auto &[data, taken] : taken_) {
+            annotate::defined(data, taken.given);
+            upstream_.deallocate(data, taken.given, taken.alignment);
+        }
+    }
 
     /// One request fails: the `number`-th from now.
     void fail_once(std::uint64_t number) noexcept { plan(requests_ + number, requests_ + number + 1); }
