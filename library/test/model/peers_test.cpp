@@ -49,8 +49,8 @@ class FaultOfPeers : public testing::TestWithParam<Case> {
 // foonathan/memory: memory_stack::allocate(SIZE_MAX - 15, 64) returned a pointer; Heap-Layers: ZoneHeap for
 // SIZE_MAX - 3, ObstackHeap for SIZE_MAX - 20; protobuf #761; rapidjson #607.
 TEST_P(FaultOfPeers, SizeWrapsToASmallOne) {
-    for (const std::size_t below : {0, 3, 15, 20, 63, 4095}) {
-        for (const std::size_t alignment : {1, 16, 64, 4096})
+    for (const std::size_t below : {0U, 3U, 15U, 20U, 63U, 4095U}) {
+        for (const std::size_t alignment : {1U, 16U, 64U, 4096U})
             EXPECT_EQ(subject_->allocate(SIZE_MAX - below, alignment).data, nullptr)
                 << below << " " << alignment;
     }

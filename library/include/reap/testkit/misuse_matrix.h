@@ -34,7 +34,7 @@ struct MisuseCell {
     bool by_reading;
     std::size_t size;
     Outcome outcome = not_applicable;
-    std::string said{}; ///< what was, in its own words
+    std::string said; ///< what was, in its own words
 };
 
 /// All cells of one subject.
@@ -240,7 +240,8 @@ inline MisuseCell judge(const Factory &make, MisuseCell cell) {
         for (const bool by_reading : {false, true}) {
             if (by_reading && !(is_access && with_reads)) continue;
             for (const std::size_t size : had)
-                cells.push_back(detail::judge(make, {misuse, by_reading, size}));
+                cells.push_back(
+                    detail::judge(make, {misuse, by_reading, size, MisuseCell::not_applicable, {}}));
         }
     }
     return MisuseMatrix(std::move(cells));

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -118,18 +116,14 @@ class ReferenceModel {
         return true;
     }
 
-    [[gnu::noinline]] static std::string text(const char *format, ...) __attribute__((format(printf, 1, 2))) {
-        char line[400];
-        va_list arguments;
-        va_start(arguments, format);
-        std::vsnprintf(line, sizeof line, format, arguments);
-        va_end(arguments);
-        return line;
+    [[gnu::noinline]] static std::string name_of(const Object &object) {
+        return "object #" + std::to_string(object.id) + " (" + std::to_string(object.size) + " bytes, " +
+               std::to_string(object.usable) + " usable, alignment " + std::to_string(object.alignment) +
+               ", at address " + std::to_string(reinterpret_cast<std::uintptr_t>(object.data)) + ")";
     }
-    static std::string name_of(const Object &object) {
-        return text("object #%llu (%zu bytes, %zu usable, alignment %zu, at %p)",
-                    static_cast<unsigned long long>(object.id), object.size, object.usable, object.alignment,
-                    static_cast<const void *>(object.data));
+    [[gnu::noinline]] static std::string request(std::size_t size, std::size_t alignment, const char *what) {
+        return "a request for " + std::to_string(size) + " bytes aligned to " + std::to_string(alignment) +
+               " was " + what;
     }
     [[gnu::noinline]] static std::string reported() {
         return "checked mode reports where no misuse was: " + MisuseWatch::take_words();
@@ -197,7 +191,7 @@ class ReferenceModel {
             if (throws && !threw) return "allocate returned null, where it has to throw";
             const bool failed = upstream_ != nullptr && upstream_->failures() != failures;
             if (failed || subject_.may_refuse(size, alignment)) return {};
-            return text("a request for %zu bytes aligned to %zu was refused", size, alignment);
+            return request(size, alignment, "refused");
         }
         return admit(got, size, alignment);
     }
@@ -261,8 +255,7 @@ class ReferenceModel {
         const bool throws = operation.second % 3 == 0 && can_.throws;
         const Allocation got =
             throws ? subject_.allocate_or_throw(size, alignment, threw) : subject_.allocate(size, alignment);
-        if (got.data != nullptr)
-            return text("a request for %zu bytes aligned to %zu was met, which cannot be", size, alignment);
+        if (got.data != nullptr) return request(size, alignment, "met, which cannot be");
         return throws && !threw ? "allocate returned null, where it has to throw" : std::string();
     }
 
@@ -386,9 +379,9 @@ class ReferenceModel {
 /// Something that is wrong with a subject.
 struct Finding {
     std::string what;
-    std::uint64_t seed = 0;              ///< of the life in which it was seen
-    std::size_t step = 0;                ///< the operation at which it was
-    std::vector<Operation> operations{}; ///< that show it again
+    std::uint64_t seed = 0;            ///< of the life in which it was seen
+    std::size_t step = 0;              ///< the operation at which it was
+    std::vector<Operation> operations; ///< that show it again
 
     [[nodiscard]] std::string to_string() const {
         std::string all = what + "\n  seed " + std::to_string(seed) + ", step " + std::to_string(step) +

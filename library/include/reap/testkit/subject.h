@@ -129,7 +129,7 @@ class Bound final : public AnySubject {
   public:
     /// `make` returns the subject, which need not be movable.
     template <class Make>
-    explicit Bound(Make &&make) : AnySubject(abilities_of()), subject_(std::forward<Make>(make)()) {}
+    Bound(std::in_place_t, Make make) : AnySubject(abilities_of()), subject_(make()) {}
 
     Allocation allocate(std::size_t size, std::size_t alignment) override {
         return subject_.allocate(size, alignment);
@@ -220,10 +220,10 @@ template <class Make>
     return [make](FailingSource<> &upstream) -> std::unique_ptr<AnySubject> {
         if constexpr (std::invocable<const Make &, FailingSource<> &>) {
             using Made = std::invoke_result_t<const Make &, FailingSource<> &>;
-            return std::make_unique<detail::Bound<Made>>([&] { return make(upstream); });
+            return std::make_unique<detail::Bound<Made>>(std::in_place, [&] { return make(upstream); });
         } else {
             using Made = std::invoke_result_t<const Make &>;
-            return std::make_unique<detail::Bound<Made>>(make);
+            return std::make_unique<detail::Bound<Made>>(std::in_place, make);
         }
     };
 }

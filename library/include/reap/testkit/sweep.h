@@ -1,8 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <memory>
+#include <new>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,7 +26,7 @@ namespace reap::inline REAP_MODE::testkit {
 /// What a sweep did, and the first thing that was wrong; an empty string is nothing.
 struct SweepResult {
     std::uint64_t cases = 0;
-    std::string wrong{};
+    std::string wrong;
 };
 
 /// Runs the life of `seed` again and again, each time with another request of its to the upstream failing:
@@ -57,7 +61,7 @@ struct SweepResult {
                 try {
                     subject = make(upstream);
                 } catch (const std::bad_alloc &) {
-                    // Its constructor asks the upstream; then there is nothing to use afterwards.
+                    subject = nullptr; // its constructor asks the upstream, and there is nothing to use
                 }
 #else
                 subject = make(upstream);
@@ -93,8 +97,8 @@ struct SweepResult {
 [[nodiscard]] inline std::vector<std::size_t> boundary_sizes(std::size_t last = 4096) {
     std::set<std::size_t> sizes{0, 1};
     for (unsigned bits = 1; bits < 64; ++bits) {
-        for (const std::size_t less : {1, 0}) sizes.insert((std::size_t{1} << bits) - less);
-        sizes.insert((std::size_t{1} << bits) + 1);
+        const std::size_t power = std::size_t{1} << bits;
+        sizes.insert({power - 1, power, power + 1});
     }
     for (std::size_t below = 0; below <= last; ++below)
         sizes.insert(std::numeric_limits<std::size_t>::max() - below);
@@ -154,8 +158,8 @@ struct SweepResult {
     for (std::size_t alignment = 1; alignment <= std::size_t{2} << 20; alignment *= 2)
         alignments.push_back(alignment);
     if (limits.checks_alignment) {
-        for (const std::size_t none : {0, 3, 6, 24, 4095}) alignments.push_back(none);
-        alignments.push_back(std::numeric_limits<std::size_t>::max());
+        constexpr std::size_t none[] = {0, 3, 6, 24, 4095, std::numeric_limits<std::size_t>::max()};
+        alignments.insert(alignments.end(), std::begin(none), std::end(none));
         alignments.push_back(std::size_t{1} << 63U);
     }
     for (const std::size_t size : boundary_sizes(last)) {
