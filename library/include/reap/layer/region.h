@@ -126,10 +126,14 @@ class Region : private detail::RegionState {
     }
     explicit Region(const RegionOptions &options) noexcept
         requires std::default_initializable<Upstream>
-        : own_options_(options), options_(&own_options_) {}
+        : own_options_(options) {
+        options_ = &own_options_;
+    }
     explicit Region(Upstream source, const RegionOptions &options = {}) noexcept
         requires std::copy_constructible<Upstream>
-        : own_options_(options), options_(&own_options_), source_(source) {}
+        : own_options_(options), source_(source) {
+        options_ = &own_options_;
+    }
     Region(const Region &) = delete;
     Region &operator=(const Region &) = delete;
     [[gnu::always_inline]] ~Region() {
@@ -386,7 +390,8 @@ class Region : private detail::RegionState {
     union {
         RegionOptions own_options_;
     };
-    const RegionOptions *options_;
+    const RegionOptions *options_ =
+        nullptr; // set in the constructor's body: clang takes the union for uninitialized
     [[no_unique_address]] Upstream source_;
     [[no_unique_address]] Ledger ledger_;
 };
