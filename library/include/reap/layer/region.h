@@ -390,8 +390,8 @@ class Region : private detail::RegionState {
     union {
         RegionOptions own_options_;
     };
-    const RegionOptions *options_ =
-        nullptr; // set in the constructor's body: clang takes the union for uninitialized
+    // Set in a constructor's body: among its initializers clang takes the union for uninitialized.
+    const RegionOptions *options_ = nullptr;
     [[no_unique_address]] Upstream source_;
     [[no_unique_address]] Ledger ledger_;
 };
