@@ -216,7 +216,7 @@ class Region : private detail::RegionState {
         return *create<Nested>(Shared<Upstream>(source_), options);
     }
 
-    /// The place to come back to. Takes 48 bytes of the region until it is rewound past or reset.
+    /// The place to come back to. Takes 64 bytes of the region until it is rewound past or reset.
     [[nodiscard]] Mark mark();
 
     /// Frees all that was allocated since the mark was taken, destructors run. The mark stays good, marks
