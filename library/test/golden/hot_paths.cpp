@@ -4,7 +4,15 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "reap/layer/fixed_block.h"
+#include "reap/layer/mempool.h"
+#include "reap/layer/obstack.h"
+#include "reap/layer/per_class.h"
+#include "reap/layer/per_thread.h"
 #include "reap/layer/region.h"
+#include "reap/layer/size_class_allocator.h"
+#include "reap/layer/stack_like.h"
+#include "reap/source/arena.h"
 
 // N turns of one hot path, for callgrind to count (setup/golden). What a turn allocates is written to, so
 // that no compiler can do without it.
@@ -41,6 +49,90 @@ void region_create_10_destroy(std::uint64_t turns) {
     }
 }
 
+/// A freed block is the next to be handed out: the common case of pools.
+template <class Pool>
+void allocate_and_free(Pool &pool, std::uint64_t turns) {
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        auto *const object = pool.allocate();
+        write(object, turn);
+        // Or the compiler takes a block that is handed out and back for nothing at all.
+        asm volatile("" : : "r"(&pool) : "memory");
+        pool.deallocate(object);
+        asm volatile("" : : "r"(&pool) : "memory");
+    }
+}
+
+void fixed_block_allocate_free(std::uint64_t turns) {
+    reap::FixedBlock<> pool(64);
+    allocate_and_free(pool, turns);
+}
+
+void fixed_block_allocate_fresh(std::uint64_t turns) {
+    reap::FixedBlock<> pool(64);
+    for (std::uint64_t turn = 0; turn < turns; ++turn) write(pool.allocate(), turn);
+}
+
+void fixed_block_per_thread(std::uint64_t turns) {
+    reap::PerThread<reap::FixedBlock<>> pool(64);
+    allocate_and_free(pool, turns);
+}
+
+void per_class_allocate_free(std::uint64_t turns) {
+    struct Object {
+        std::uint64_t words[4];
+    };
+    reap::PerClass<Object> pool;
+    allocate_and_free(pool, turns);
+}
+
+void mempool_allocate_free(std::uint64_t turns) {
+    struct Object {
+        std::uint64_t words[4];
+    };
+    reap::Mempool<Object> pool;
+    allocate_and_free(pool, turns);
+}
+
+void size_class_allocate_free(std::uint64_t turns) {
+    reap::SizeClassAllocator<> pool;
+    const std::size_t size = told_size;
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        void *const object = pool.allocate(size);
+        write(object, turn);
+        pool.deallocate(object, size);
+    }
+}
+
+void obstack_allocate_free_from(std::uint64_t turns) {
+    reap::Obstack<> stack;
+    const std::size_t size = told_size;
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        void *const object = stack.allocate(size);
+        write(object, turn);
+        if (!stack.free_from(object)) std::abort();
+    }
+}
+
+void obstack_push(std::uint64_t turns) {
+    reap::Obstack<> stack;
+    for (std::uint64_t turn = 0; turn < turns; ++turn) stack.push(static_cast<std::byte>(turn));
+}
+
+void stack_like_allocate_free(std::uint64_t turns) {
+    reap::StackLike<> stack;
+    const std::size_t size = told_size;
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        void *const object = stack.allocate(size);
+        write(object, turn);
+        stack.deallocate(object);
+    }
+}
+
+void arena_alloc_page(std::uint64_t turns) {
+    reap::Arena<> arena(turns * 4096);
+    for (std::uint64_t turn = 0; turn < turns; ++turn) write(arena.alloc_page(), turn);
+}
+
 struct Path {
     std::string_view name;
     void (*run)(std::uint64_t turns);
@@ -50,6 +142,16 @@ constexpr Path paths[] = {
     {"region-allocate", region_allocate},
     {"region-grow-last", region_grow_last},
     {"region-create-10-destroy", region_create_10_destroy},
+    {"fixed-block-allocate-free", fixed_block_allocate_free},
+    {"fixed-block-allocate-fresh", fixed_block_allocate_fresh},
+    {"fixed-block-per-thread", fixed_block_per_thread},
+    {"size-class-allocate-free", size_class_allocate_free},
+    {"per-class-allocate-free", per_class_allocate_free},
+    {"mempool-allocate-free", mempool_allocate_free},
+    {"obstack-allocate-free-from", obstack_allocate_free_from},
+    {"obstack-push", obstack_push},
+    {"stack-like-allocate-free", stack_like_allocate_free},
+    {"arena-alloc-page", arena_alloc_page},
 };
 
 } // namespace

@@ -126,10 +126,14 @@ class Region : private detail::RegionState {
     }
     explicit Region(const RegionOptions &options) noexcept
         requires std::default_initializable<Upstream>
-        : own_options_(options), options_(&own_options_) {}
+        : own_options_(options) {
+        options_ = &own_options_;
+    }
     explicit Region(Upstream source, const RegionOptions &options = {}) noexcept
         requires std::copy_constructible<Upstream>
-        : own_options_(options), options_(&own_options_), source_(source) {}
+        : own_options_(options), source_(source) {
+        options_ = &own_options_;
+    }
     Region(const Region &) = delete;
     Region &operator=(const Region &) = delete;
     [[gnu::always_inline]] ~Region() {
@@ -212,7 +216,7 @@ class Region : private detail::RegionState {
         return *create<Nested>(Shared<Upstream>(source_), options);
     }
 
-    /// The place to come back to. Takes 48 bytes of the region until it is rewound past or reset.
+    /// The place to come back to. Takes 64 bytes of the region until it is rewound past or reset.
     [[nodiscard]] Mark mark();
 
     /// Frees all that was allocated since the mark was taken, destructors run. The mark stays good, marks
@@ -386,7 +390,8 @@ class Region : private detail::RegionState {
     union {
         RegionOptions own_options_;
     };
-    const RegionOptions *options_;
+    // Set in a constructor's body: among its initializers clang takes the union for uninitialized.
+    const RegionOptions *options_ = nullptr;
     [[no_unique_address]] Upstream source_;
     [[no_unique_address]] Ledger ledger_;
 };
