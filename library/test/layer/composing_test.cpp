@@ -131,8 +131,8 @@ TEST(Fallback, AsksMoreThanTwo) {
     Buffer second(slow);
     Fallback buffers(first, second);
     Fallback all(buffers, last);
-    std::vector<void *> objects;
-    for (int i = 0; i < 40; ++i) objects.push_back(all.allocate(100, 4));
+    std::vector<void *> objects(40);
+    for (auto &object : objects) object = all.allocate(100, 4);
     EXPECT_GT(first.used(), 0U);
     EXPECT_GT(second.used(), 0U);
     EXPECT_GT(last.blocks(), 0U);
