@@ -1,0 +1,583 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "reap/core/failure.h"
+#include "reap/core/guard.h"
+#include "reap/core/keep.h"
+#include "reap/core/size.h"
+#include "reap/core/source.h"
+#include "reap/layer/reap/free_blocks.h"
+#include "reap/layer/reap/shadow.h"
+#include "reap/source/cached_superblocks.h"
+#include "reap/source/superblocks.h"
+
+namespace reap::inline REAP_MODE {
+
+/// How a reap takes chunks from its superblocks. Sizes in bytes; chunks have powers of two, from 8 KB to half
+/// a superblock.
+struct ReapOptions {
+    /// The first chunk, which is taken at the first allocation; by a reap that is made without options at
+    /// once, if its source has one in a cache.
+    std::size_t first_chunk = std::size_t{8} << 10;
+    /// Each further chunk is this many times as large as the one before.
+    std::size_t growth = 2;
+    /// No chunk becomes larger, unless for the sake of one object.
+    std::size_t largest_chunk = std::size_t{1} << 20;
+    /// Objects that take more than this, or a quarter of a superblock, get memory of their own from the
+    /// source, and give it back when they are freed.
+    std::size_t large_object = std::size_t{256} << 10;
+    /// What the reap may hold at most.
+    std::size_t limit = std::numeric_limits<std::size_t>::max();
+};
+
+/// What a reap holds, in bytes.
+struct ReapStatistics {
+    std::size_t held = 0;          ///< in chunks and large objects
+    std::size_t live = 0;          ///< taken by objects, rounding included
+    std::size_t free = 0;          ///< room for objects in chunks in use: never used, freed, left over
+    std::size_t largest_hole = 0;  ///< the largest piece of that which is known to be in one
+    std::size_t spare = 0;         ///< in chunks that nothing is in, which wait to be used again
+    std::size_t chunks = 0;        ///< how many chunks, spare ones included
+    std::size_t large_objects = 0; ///< how many objects have memory of their own
+};
+
+namespace detail {
+
+/// What a reap knows of its memory: what changes while it lives.
+struct ReapState {
+    struct Chunk {
+        Chunk *older;
+        std::size_t size;
+        std::byte *end; // of what objects may take
+        std::uint64_t serial;
+    };
+    /// In front of an object that has memory of its own.
+    struct Large {
+        Large *older;
+        Large *newer;
+        std::size_t size;      // of the object
+        std::size_t alignment; // of the memory; the object's is this one or less
+        std::size_t lead;      // from the memory to the object
+        std::uint64_t serial;
+    };
+    struct Cleanup {
+        void (*run)(Cleanup *self) = nullptr;
+        Cleanup *older = nullptr;
+        Cleanup *newer = nullptr;
+    };
+    struct MarkRecord {
+        MarkRecord *older;
+        std::uint64_t serial;
+        std::byte *current;
+        std::byte *end;
+        Cleanup *cleanups;
+        std::size_t free_bytes; // before it
+        const void *newest;     // of the ledger
+    };
+
+    std::byte *current_ = nullptr;
+    // Up to where objects are bumped without a look at what is free. The end, while nothing was freed; null:
+    // what is free is looked at first.
+    std::byte *limit_ = nullptr;
+    std::byte *shadow_ = nullptr; // of the current chunk's superblock
+    FreeBlocks *reuse_ = nullptr; // null: nothing was freed yet, or is not to be used again for a mark's sake
+    std::byte *end_ = nullptr;
+    // Where the only chunk's objects begin, if a reset need look at nothing else; else null.
+    std::byte *alone_ = nullptr;
+    Chunk *chunk_ = nullptr; // the newest
+    std::size_t held_ = 0;
+    std::size_t free_bytes_ = 0; // in blocks that the shadow says are free
+    std::size_t sweep_at_ = 0;   // not before so much is held
+    Chunk *spare_ = nullptr;
+    Large *large_ = nullptr; // the newest
+    Cleanup *cleanups_ = nullptr;
+    MarkRecord *marks_ = nullptr;
+    std::uint64_t serial_ = 0; // of the last mark
+};
+
+} // namespace detail
+
+/// A region that can free: objects are freed one by one, or all together, or not at all until the reap ends.
+///
+/// It is not thread-safe, and can be neither copied nor moved: what it handed out, marks and nested reaps
+/// point into it. It does not move objects, so memory may be free in pieces that are too small for what is
+/// asked for. It asks its source for superblocks of 2 MB, aligned so; no small Buffer will do. Destructors
+/// run at reset() for what was made by create(), the youngest first; for other memory, none are known.
+///
+/// While nothing is freed, allocation adds to a pointer, as in a region, and says in one byte how large the
+/// object is. From the first free on, what was freed is used again: free blocks of the very size, else fresh
+/// memory; before a new chunk is taken, neighbours that are free are merged, if a quarter of what is held is
+/// free. Sizes are rounded up to Granule (8 or 16), and to 16 at least; every object is aligned to Granule.
+/// Larger alignments cost a call.
+///
+/// allocate() costs some fourteen instructions while there is room, deallocate() the same; the byte takes a
+/// sixteenth of memory, which rounding to 8 instead of 16 gives back.
+///
+/// Memory goes back to the source: of an object over large_object when it is freed; of chunks that merging
+/// finds empty, as far as they are more than what is in use; of all others at reset(), as that is told, by
+/// trim() and at the end.
+///
+/// Reaps are Berger's, Zorn's and McKinley's (OOPSLA 2002).
+template <Source Upstream = CachedSuperblocks, std::size_t Granule = 8,
+          std::size_t Window = window_of<Upstream> != 0 ? window_of<Upstream> : usual_window>
+class Reap : private detail::ReapState {
+    static_assert(Granule == 8 || Granule == 16);
+    static_assert(window_of<Upstream> == 0 || window_of<Upstream> == Window);
+    using Shadow = detail::Shadow<Window, Granule>;
+    using FreeBlocks = detail::FreeBlocks;
+    using Block = FreeBlocks::Block;
+    /// Where chunks come from: the source itself, if it has superblocks, else superblocks of our own over it.
+    using Chunks = std::conditional_t<window_of<Upstream> != 0, Upstream, Superblocks<Upstream, Window>>;
+
+  public:
+    /// A place to rewind() to.
+    class Mark {
+        friend Reap;
+        MarkRecord *record_ = nullptr;
+        std::uint64_t serial_ = 0;
+    };
+    /// A reap whose life is inside this one's.
+    using Nested = Reap<Shared<Chunks>, Granule>;
+
+    static constexpr std::size_t largest_alignment = std::max(Window, std::size_t{2} << 20);
+
+    // Not defaulted, as Region's.
+    Reap() noexcept
+        requires std::default_initializable<Upstream>
+        : options_(&default_options) {
+        begin();
+    }
+    explicit Reap(const ReapOptions &options) noexcept
+        requires std::default_initializable<Upstream>
+        : own_options_(options) {
+        options_ = &own_options_;
+    }
+    explicit Reap(Upstream source, const ReapOptions &options = {}) noexcept
+        requires std::copy_constructible<Upstream>
+        : own_options_(options), chunks_(source) {
+        options_ = &own_options_;
+    }
+    Reap(const Reap &) = delete;
+    Reap &operator=(const Reap &) = delete;
+    [[gnu::always_inline]] ~Reap() {
+        constexpr std::size_t usual = ReapOptions{}.first_chunk;
+        if (alone_ != nullptr && spare_ == nullptr && chunk_->size == usual) [[likely]] {
+            chunks_.deallocate(chunk_, usual, chunk_alignment);
+        } else {
+            run_cleanups(nullptr);
+            out_of_line([](Reap &reap) { return reap.reset_anyhow(keep_none), true; });
+        }
+    }
+
+    /// Memory for an object; throws what the source throws, else std::bad_alloc. A size of 0 counts as 1.
+    [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = Granule) {
+        if constexpr (checked) return guarded<Failure::throws>(size, alignment);
+        return take<Failure::throws>(size, alignment);
+    }
+
+    /// The same, or null.
+    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = Granule) noexcept {
+        if constexpr (checked) return guarded<Failure::returns_null>(size, alignment);
+        return take<Failure::returns_null>(size, alignment);
+    }
+
+    /// The same, or null, with all the bytes that the object takes anyway. Checked mode hands out what was
+    /// asked for, so that it sees the first byte that was not.
+    [[nodiscard]] Allocation try_allocate_at_least(std::size_t size,
+                                                   std::size_t alignment = Granule) noexcept {
+        void *const object = try_allocate(size, alignment);
+        return {object, object == nullptr ? 0 : checked ? size + (size == 0) : usable_size(object)};
+    }
+
+    /// Frees an object; null is none. Anything else that this reap did not hand out is undefined, as is an
+    /// object that is free already; checked mode reports both.
+    void deallocate(void *object) noexcept {
+        if constexpr (checked) return guarded_deallocate(object, guard::any_size);
+        if (Shadow::offset_of(object) == 0) [[unlikely]] // null, and large ones that are aligned to as much
+            return free_slowly(object);
+        give(object, *Shadow::byte_of(object));
+    }
+
+    /// The same, told the size: what was asked for, or what is usable. It saves a look into memory. A wrong
+    /// size is undefined; checked mode reports it.
+    void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
+        if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
+        const std::size_t code = Shadow::code_for(size);
+        if (object == nullptr || code > Shadow::last_small || alignment > Granule) [[unlikely]]
+            return deallocate(object);
+        give(object, code);
+    }
+
+    /// An object with the same contents, as far as they go, of another size: where it stands if it can be,
+    /// else another one, and the old one is freed. Null: a new object. Throws as allocate(); then the object
+    /// is as it was. `alignment`: no more than that of the old one is kept unless it is asked for here.
+    [[nodiscard, gnu::returns_nonnull]] void *reallocate(void *object, std::size_t size,
+                                                         std::size_t alignment = Granule) {
+        return reallocate_as<Failure::throws>(object, size, alignment);
+    }
+    /// The same, or null.
+    [[nodiscard]] void *try_reallocate(void *object, std::size_t size,
+                                       std::size_t alignment = Granule) noexcept {
+        return reallocate_as<Failure::returns_null>(object, size, alignment);
+    }
+
+    /// Gives an object another size where it stands, and says whether it could: the one that was allocated
+    /// last grows as far as there is room; any shrinks as far as what is cut off can be a block of its own.
+    /// Checked mode refuses, so that pointers to what might have moved are found.
+    [[nodiscard]] bool resize(void *object, std::size_t size) noexcept {
+        if constexpr (checked) return guarded_resize(object, size);
+        return resize_raw(object, size);
+    }
+
+    /// How many bytes of the object may be used: at least what was asked for.
+    [[nodiscard]] static std::size_t usable_size(const void *object) noexcept {
+        if constexpr (checked) return guard::size_of(object);
+        return size_of_block(object);
+    }
+
+    /// Makes a T. Its destructor runs at destroy(), rewind() or reset(), the youngest object's first; where
+    /// it is trivial that costs nothing. Throws as allocate() and as T's constructor; then nothing is left
+    /// behind.
+    template <class T, class... Arguments>
+    [[nodiscard]] T *create(Arguments &&...arguments) {
+        using Node = NodeOf<T>;
+        Unfinished memory{*this, allocate(sizeof(Node), alignof(Node))};
+        auto *const node = ::new (memory.data) Node;
+        T *const object = ::new (node->storage) T(std::forward<Arguments>(arguments)...);
+        memory.data = nullptr;
+        if constexpr (!std::is_trivially_destructible_v<T>) {
+            node->cleanup.run = [](Cleanup *self) { WithCleanup<T>::object_of(self)->~T(); };
+            link(&node->cleanup);
+        }
+        return object;
+    }
+
+    /// Ends what create() made; null is none.
+    template <class T>
+    void destroy(T *object) noexcept {
+        if (object == nullptr) return;
+        if constexpr (checked) {
+            if (!check_live(object, guard::any_size)) return;
+        }
+        if constexpr (!std::is_trivially_destructible_v<T>) {
+            auto *const node = reinterpret_cast<NodeOf<T> *>(object); // which begins with the object
+            unlink(&node->cleanup);
+            object->~T();
+        }
+        deallocate(object, sizeof(NodeOf<T>), alignof(NodeOf<T>));
+    }
+
+    /// A reap inside this one: it takes its chunks from the same superblocks, and ends when this one is
+    /// rewound past this call, reset or destroyed, or by destroy(&nested) earlier.
+    [[nodiscard]] Nested &nest(const ReapOptions &options = {}) {
+        return *create<Nested>(Shared<Chunks>(chunks_), options);
+    }
+
+    /// The place to come back to. Takes some 64 bytes until it is rewound past or reset. As long as there is
+    /// a mark, what is freed is not used again: a rewind may come, which keeps what is older and frees what
+    /// is newer, and they must not be mixed. A nested reap is the way around.
+    [[nodiscard]] Mark mark();
+
+    /// Frees all that was allocated since the mark was taken, destructors run. The mark stays good, marks
+    /// taken since are stale. False, and nothing is done, if the mark itself is stale: the reap was rewound
+    /// past it or reset, or the mark is another reap's. Checked mode reports that.
+    bool rewind(const Mark &mark) noexcept;
+
+    /// Frees all objects, destructors run, and keeps chunks of up to `keep` bytes together to be used again.
+    /// Marks are stale.
+    void reset(std::size_t keep = keep_all) noexcept {
+        if (alone_ != nullptr && keep == keep_all) [[likely]] {
+            current_ = alone_;
+        } else {
+            run_cleanups(nullptr);
+            out_of_line([keep](Reap &reap) { return reap.reset_anyhow(keep), true; });
+        }
+    }
+
+    /// Merges what is free, and gives chunks that nothing is in back to the source, until at most `keep`
+    /// bytes of them are left. Costs time in the number of objects. While there is a mark, only spare chunks
+    /// are given back.
+    void trim(std::size_t keep = keep_none) noexcept {
+        out_of_line([keep](Reap &reap) { return reap.trim_anyhow(keep), true; });
+    }
+
+    /// Calls use(void *object, std::size_t usable) for each live object, in no promised order. `use` may free
+    /// the object it is told of, and must do nothing else to the reap.
+    template <class Use>
+    void for_each(Use use);
+
+    /// Whether the address lies in memory of this reap. Costs time in the number of chunks and large objects.
+    [[nodiscard]] bool owns(const void *address) const noexcept {
+        return chunk_of(address, chunk_) != nullptr || large_of(address) != nullptr;
+    }
+
+    /// Costs time in the number of chunks, large objects and holes.
+    [[nodiscard]] ReapStatistics statistics() const noexcept;
+
+    /// Looks at all that the reap knows of its memory, and says whether it fits together. In checked mode
+    /// also at what stands around objects, and all that is found is reported. Costs time in the number of
+    /// objects. It follows nothing that it has not looked at.
+    [[nodiscard]] bool check() const noexcept;
+
+    [[nodiscard]] const ReapOptions &options() const noexcept { return *options_; }
+    /// Where the chunks come from.
+    [[nodiscard]] const Chunks &source() const noexcept { return chunks_; }
+
+  private:
+    static constexpr const char *name = "Reap";
+
+    // Objects of the current chunk before bins are looked at: a test that the processor cannot foresee, made
+    // once for many objects.
+    static constexpr std::size_t quantum = 4096;
+    static constexpr unsigned misses_before_quantum = 16;
+
+    static constexpr std::size_t chunk_alignment = 4096;
+    static constexpr std::size_t chunk_lead = sizeof(Chunk);
+    static constexpr std::size_t reuse_room = round_up(sizeof(FreeBlocks), 16);
+    static_assert(chunk_lead % 16 == 0);
+    // As the shadow's bytes for a large object are to be behind those for its own header.
+    static constexpr std::size_t large_lead = 1024;
+    static_assert(large_lead % 256 == 0 && sizeof(Large) <= large_lead / 2);
+
+    template <class T>
+    struct Plain {
+        alignas(T) std::byte storage[sizeof(T)];
+    };
+    // The object first: its address is the block's.
+    template <class T>
+    struct WithCleanup {
+        alignas(T) std::byte storage[sizeof(T)];
+        Cleanup cleanup;
+        static T *object_of(Cleanup *cleanup) noexcept {
+            return std::launder(reinterpret_cast<T *>(reinterpret_cast<std::byte *>(cleanup) -
+                                                      offsetof(WithCleanup, cleanup)));
+        }
+    };
+    template <class T>
+    using NodeOf = std::conditional_t<std::is_trivially_destructible_v<T>, Plain<T>, WithCleanup<T>>;
+    /// Memory for an object whose constructor may still throw.
+    struct Unfinished {
+        Reap &reap;
+        void *data;
+        ~Unfinished() {
+            if (data != nullptr) reap.deallocate(data);
+        }
+    };
+
+    static std::size_t distance(const void *from, const void *to) noexcept {
+        return reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
+    }
+    static std::byte *start_of(const Chunk *chunk) noexcept {
+        return reinterpret_cast<std::byte *>(const_cast<Chunk *>(chunk)) + chunk_lead;
+    }
+    static Large *header_of(void *object) noexcept { return static_cast<Large *>(object) - 1; }
+    static std::byte *object_of(Large *large) noexcept { return reinterpret_cast<std::byte *>(large + 1); }
+
+    /// An object, or null, and where the next one begins.
+    struct Taken {
+        void *object;
+        std::byte *next;
+    };
+
+    /// The hot path. As in Region, every store to `current_` is here, so that a loop that allocates keeps it
+    /// in a register. A size of 0, one that is no small one, and a reap without a chunk fail the comparisons
+    /// that a full chunk fails.
+    template <Failure F>
+    [[gnu::always_inline]] void *take(std::size_t size, std::size_t alignment) {
+        const std::size_t code = Shadow::code_for(size);
+        if (code <= Shadow::last_small && alignment <= Granule && is_alignment(alignment)) [[likely]] {
+            std::byte *const at = current_;
+            const std::size_t whole = Shadow::size_for(code);
+            if (reinterpret_cast<std::uintptr_t>(at) + whole <= reinterpret_cast<std::uintptr_t>(limit_))
+                [[likely]] {
+                *Shadow::byte_at(shadow_, at) = static_cast<typename Shadow::Code>(code);
+                current_ = at + whole;
+                return at;
+            }
+            if (limit_ == nullptr && reuse_ != nullptr && has_free(code)) return take_free(code);
+        }
+        const Taken got = out_of_line([=](Reap &reap) { return reap.serve<F>(size, alignment); });
+        current_ = got.next;
+        return got.object;
+    }
+
+    /// Whether a bin has a block. Checked mode does not follow a link to what is none.
+    [[gnu::always_inline]] bool has_free(std::size_t code) noexcept {
+        Block *&bin = reuse_->bins[code];
+        if constexpr (checked) return bin != nullptr && is_sound(bin, Shadow::size_for(code));
+        return bin != nullptr;
+    }
+
+    /// Takes a block off its bin, which has one.
+    [[gnu::always_inline]] void *take_free(std::size_t code) noexcept {
+        Block *const block = FreeBlocks::pop(reuse_->bins[code]);
+        __builtin_prefetch(reuse_->bins[code]);
+        *Shadow::byte_of(block) = static_cast<typename Shadow::Code>(code);
+        free_bytes_ -= Shadow::size_for(code);
+        return block;
+    }
+
+    /// Frees a small block, unless the code says otherwise.
+    [[gnu::always_inline]] void give(void *object, std::size_t code) noexcept {
+        if (code > Shadow::last_small) [[unlikely]]
+            return free_slowly(object);
+        auto *const block = static_cast<std::byte *>(object);
+        const std::size_t whole = Shadow::size_for(code);
+        if (block + whole == current_) {
+            current_ = block;
+            return;
+        }
+        if (reuse_ == nullptr) [[unlikely]]
+            return free_slowly(object);
+        *Shadow::byte_of(object) = static_cast<typename Shadow::Code>(code | Shadow::is_free);
+        FreeBlocks::push(reuse_->bins[code], object);
+        free_bytes_ += whole;
+    }
+
+    void free_slowly(void *object) noexcept {
+        out_of_line([object](Reap &reap) { return reap.free_anyhow(object), true; });
+    }
+
+    /// Has a copy of the reap go through code that is out of line, and takes its state over, as Region does:
+    /// so the compiler keeps the state of a reap among a function's own variables in registers.
+    template <class Call>
+    [[gnu::always_inline]] auto out_of_line(Call call) {
+        if constexpr (!checked && std::copy_constructible<Chunks>) {
+            Detached copy{*this};
+            const auto result = call(copy.reap);
+            static_cast<ReapState &>(*this) = copy.reap;
+            return result;
+        } else {
+            return call(*this);
+        }
+    }
+    struct Copy {};
+    Reap(const Reap &other, Copy /*tag*/) noexcept
+        : ReapState(other), options_(other.options_), chunks_(other.chunks_) {}
+    union Detached {
+        explicit Detached(const Reap &other) noexcept : reap(other, Copy{}) {}
+        Detached(const Detached &) = delete;
+        Detached &operator=(const Detached &) = delete;
+        ~Detached() {}
+        Reap reap;
+    };
+
+    /// Takes the first chunk if the source has one in a cache.
+    void begin() noexcept {
+        if constexpr (!checked && CachingSource<Chunks>) {
+            const Allocation got = chunks_.try_allocate_cached(ReapOptions{}.first_chunk, chunk_alignment);
+            if (got.data != nullptr) [[likely]]
+                adopt(got);
+        }
+    }
+
+    /// Where chunks come from, whether or not it is somebody else's.
+    [[nodiscard]] auto &chunk_source() noexcept {
+        if constexpr (requires { chunks_.get(); })
+            return chunks_.get();
+        else
+            return chunks_;
+    }
+
+    template <Failure F>
+    [[gnu::noinline]] Taken serve(std::size_t size, std::size_t alignment);
+    template <Failure F>
+    void *serve_block(std::size_t size, std::size_t whole, std::size_t alignment);
+    void *find_free(std::size_t whole, std::size_t alignment) noexcept;
+    void *take_from_space(std::size_t whole, std::size_t alignment) noexcept;
+    void *take_from_hole(std::size_t whole, std::size_t alignment) noexcept;
+    void *take_from_bins(std::size_t whole, std::size_t alignment) noexcept;
+    bool is_sound(Block *&list, std::size_t whole) const noexcept;
+    std::byte *find_hole(std::size_t need) noexcept;
+    void enter_space(std::byte *start, std::byte *end) noexcept;
+    void begin_quantum() noexcept;
+    void put_free(std::byte *block, std::size_t whole) noexcept;
+    [[nodiscard]] bool is_sweep_due() const noexcept;
+    void sweep() noexcept;
+    void forget_free() noexcept;
+    template <Failure F>
+    bool take_chunk(std::size_t need);
+    static Chunk **largest_of(Chunk *&list) noexcept;
+    [[gnu::always_inline]] inline void adopt(Allocation got) noexcept;
+    [[gnu::always_inline]] inline void enter(Chunk *chunk) noexcept;
+    void leave(Chunk *chunk) noexcept;
+    template <Failure F>
+    void *take_large(std::size_t size, std::size_t alignment);
+    void free_large(Large *large) noexcept;
+
+    [[gnu::noinline]] void free_anyhow(void *object) noexcept;
+    void begin_reuse() noexcept;
+    [[gnu::noinline]] void reset_anyhow(std::size_t keep) noexcept;
+    [[gnu::noinline]] void trim_anyhow(std::size_t keep) noexcept;
+    [[gnu::noinline]] void rewind_anyhow(MarkRecord *record) noexcept;
+    void count_free(const void *block, std::size_t whole) noexcept;
+    void keep_spare(std::size_t most) noexcept;
+    bool resize_raw(void *object, std::size_t size) noexcept;
+    template <Failure F>
+    void *reallocate_as(void *object, std::size_t size, std::size_t alignment);
+    static std::size_t size_of_block(const void *block) noexcept {
+        const std::size_t small = Shadow::offset_of(block) == 0 ? 0 : Shadow::size_of(block);
+        return small != 0 ? small : header_of(const_cast<void *>(block))->size;
+    }
+
+    void link(Cleanup *cleanup) noexcept {
+        cleanup->older = cleanups_;
+        cleanup->newer = nullptr;
+        if (cleanups_ != nullptr) cleanups_->newer = cleanup;
+        cleanups_ = cleanup;
+        alone_ = nullptr;
+    }
+    void unlink(Cleanup *cleanup) noexcept;
+    /// In place and inline: a destructor may come back to this reap.
+    void run_cleanups(const Cleanup *last) noexcept {
+        while (cleanups_ != last) {
+            Cleanup *const cleanup = cleanups_;
+            unlink(cleanup);
+            cleanup->run(cleanup);
+        }
+    }
+
+    template <class Use>
+    bool walk(const Chunk *chunk, Use use) const noexcept;
+    bool check_list(Block *block, std::size_t whole, std::size_t &blocks) const noexcept;
+    bool is_free_block(const void *block, std::size_t whole) const noexcept;
+    bool is_record(const void *block) const noexcept;
+    static const Chunk *chunk_of(const void *address, const Chunk *list) noexcept;
+    const Large *large_of(const void *address) const noexcept;
+    void open_free(const Chunk *chunk) noexcept;
+
+    template <Failure F>
+    void *guarded(std::size_t size, std::size_t alignment);
+    bool check_live(const void *object, std::size_t size) const noexcept;
+    void guarded_deallocate(void *object, std::size_t size) noexcept;
+    static bool guarded_resize(const void *object, std::size_t size) noexcept;
+
+    static constexpr ReapOptions default_options{};
+    union {
+        ReapOptions own_options_;
+    };
+    const ReapOptions *options_ = nullptr; // set in a constructor's body, as Region's
+    [[no_unique_address]] Chunks chunks_;
+    [[no_unique_address]] Ledger ledger_;
+};
+
+Reap() -> Reap<>;
+Reap(ReapOptions) -> Reap<>;
+template <class S>
+Reap(S &) -> Reap<Shared<S>>;
+template <class S>
+Reap(S &, ReapOptions) -> Reap<Shared<S>>;
+
+} // namespace reap::inline REAP_MODE
+
+#include "reap/layer/reap/slow_path.h" // IWYU pragma: keep

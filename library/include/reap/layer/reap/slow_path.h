@@ -1,0 +1,801 @@
+#pragma once
+
+// What a reap does out of line: where room comes from, what happens to what is free, and the ends of things.
+// Part of layer/reap.h.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "reap/layer/reap.h"
+
+namespace reap::inline REAP_MODE {
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+template <Failure F>
+typename Reap<Upstream, Granule, Window>::Taken
+Reap<Upstream, Granule, Window>::serve(std::size_t size, std::size_t alignment) {
+    if (!is_possible(size, alignment, Window) || alignment > largest_alignment) return {fail<F>(), current_};
+    size += size == 0;
+    alignment = std::max(alignment, Granule);
+    const std::size_t whole = Shadow::block_for(size);
+    void *const object = serve_block<F>(size, whole, alignment);
+    return {object, current_};
+}
+
+/// In this order: what is free; what is free when neighbours are merged, if that is worth it; a new chunk;
+/// and where there is none, merging in any case.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+template <Failure F>
+void *Reap<Upstream, Granule, Window>::serve_block(std::size_t size, std::size_t whole,
+                                                   std::size_t alignment) {
+    const std::size_t need = whole + alignment - Granule;
+    if (need > std::min(options_->large_object, Window / 4)) return take_large<F>(size, alignment);
+
+    if (void *const object = find_free(whole, alignment); object != nullptr) return object;
+    if (is_sweep_due()) {
+        sweep();
+        if (void *const object = find_free(whole, alignment); object != nullptr) return object;
+        if (spare_ == nullptr) sweep_at_ = std::max(sweep_at_, held_ + held_ / 4);
+    }
+    if (reuse_ != nullptr && free_bytes_ >= whole) {
+        if (!take_chunk<Failure::returns_null>(need)) {
+            sweep();
+            if (void *const object = find_free(whole, alignment); object != nullptr) return object;
+            if (void *const object = take_from_bins(whole, alignment); object != nullptr) return object;
+            if (!take_chunk<F>(need)) return nullptr;
+        }
+    } else if (!take_chunk<F>(need)) {
+        return nullptr;
+    }
+    return take_from_space(whole, alignment);
+}
+
+/// What there is room for without a new chunk.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void *Reap<Upstream, Granule, Window>::find_free(std::size_t whole, std::size_t alignment) noexcept {
+    if (reuse_ == nullptr) return take_from_space(whole, alignment);
+    const bool usual = whole <= Shadow::largest_small && alignment == Granule;
+    if (usual) {
+        const std::size_t code = Shadow::code_for(whole);
+        // The quantum is used up: from here on, what is free is looked at first.
+        if (limit_ != nullptr) reuse_->misses = 0;
+        limit_ = nullptr;
+        if (has_free(code)) return take_free(code);
+        if (++reuse_->misses >= misses_before_quantum) begin_quantum();
+    }
+    if (void *const object = take_from_space(whole, alignment); object != nullptr) return object;
+    if (!usual) return take_from_hole(whole, alignment);
+
+    std::byte *const hole = find_hole(whole);
+    if (hole == nullptr) return nullptr;
+    enter_space(hole, hole + Shadow::size_of(hole));
+    begin_quantum();
+    return take_from_space(whole, alignment);
+}
+
+/// A block out of the space that is bumped through, if it has room. What lies before it for the alignment's
+/// sake is free.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void *Reap<Upstream, Granule, Window>::take_from_space(std::size_t whole, std::size_t alignment) noexcept {
+    const std::size_t padding = padding_at(current_, alignment);
+    const std::size_t room = distance(current_, end_);
+    if (padding > room || whole > room - padding) return nullptr;
+    if (padding > 0) put_free(current_, padding);
+    std::byte *const block = current_ + padding;
+    Shadow::set(block, whole, 0);
+    current_ = block + whole;
+    return block;
+}
+
+/// The same out of a hole.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void *Reap<Upstream, Granule, Window>::take_from_hole(std::size_t whole, std::size_t alignment) noexcept {
+    std::byte *const hole = find_hole(whole + alignment - Granule);
+    if (hole == nullptr) return nullptr;
+    const std::size_t size = Shadow::size_of(hole);
+    const std::size_t padding = padding_at(hole, alignment);
+    if (padding > 0) put_free(hole, padding);
+    std::byte *const block = hole + padding;
+    if (padding + whole < size) put_free(block + whole, size - padding - whole);
+    Shadow::set(block, whole, 0);
+    return block;
+}
+
+/// The same out of a bin with larger blocks: where nothing else is left. What remains must not be a gap,
+/// which could be at the wrong place.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void *Reap<Upstream, Granule, Window>::take_from_bins(std::size_t whole, std::size_t alignment) noexcept {
+    const std::size_t need = whole + alignment - Granule + Shadow::least;
+    for (std::size_t code = Shadow::code_for(need); code <= Shadow::last_small; ++code) {
+        if (!has_free(code)) continue;
+        const std::size_t size = Shadow::size_for(code);
+        auto *const found = static_cast<std::byte *>(take_free(code));
+        const std::size_t padding = padding_at(found, alignment);
+        if (padding > 0) put_free(found, padding);
+        std::byte *const block = found + padding;
+        put_free(block + whole, size - padding - whole);
+        Shadow::set(block, whole, 0);
+        return block;
+    }
+    return nullptr;
+}
+
+/// A hole of `need` bytes at least, taken off its list. Among those of the same magnitude a few are looked
+/// at; any of a larger one will do.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+std::byte *Reap<Upstream, Granule, Window>::find_hole(std::size_t need) noexcept {
+    constexpr int tries = 8;
+    need = std::max(need, FreeBlocks::smallest_hole);
+    for (std::size_t magnitude = FreeBlocks::magnitude_of(need); magnitude < FreeBlocks::magnitudes;
+         ++magnitude) {
+        Block **list = &reuse_->holes[magnitude];
+        for (int tried = 0; *list != nullptr && tried < tries; ++tried) {
+            if constexpr (checked) {
+                if (!is_sound(*list, 0)) break;
+            }
+            const std::size_t size = Shadow::size_of(*list);
+            if (size >= need) {
+                Block *const hole = *list;
+                Block *const next = FreeBlocks::next_of(hole);
+                annotate::defined(list, sizeof *list);
+                *list = next;
+                if (list != &reuse_->holes[magnitude]) annotate::no_access(list, sizeof *list);
+                FreeBlocks::forget_link(hole);
+                free_bytes_ -= size;
+                return reinterpret_cast<std::byte *>(hole);
+            }
+            // A link is all that is in front of a block's list.
+            static_assert(offsetof(Block, next) == 0);
+            list = &(*list)->next;
+            if constexpr (checked) break; // the next link is closed
+        }
+    }
+    return nullptr;
+}
+
+/// Makes this what is bumped through. What is left of the one before is free.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::enter_space(std::byte *start, std::byte *end) noexcept {
+    std::byte *const left = std::exchange(current_, start);
+    std::byte *const left_end = std::exchange(end_, end);
+    if (left != left_end) put_free(left, distance(left, left_end));
+    shadow_ = Shadow::bias_of(start);
+    limit_ = reuse_ == nullptr ? end : nullptr;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::begin_quantum() noexcept {
+    reuse_->misses = 0;
+    limit_ = current_ + std::min(quantum, distance(current_, end_));
+}
+
+/// Says of a piece of a chunk that it is free, and puts it where it is found again, if that is wanted. Holes
+/// end at a multiple of 16, so that a gap at their end is where a gap may be.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::put_free(std::byte *block, std::size_t whole) noexcept {
+    free_bytes_ += whole;
+    alone_ = nullptr;
+    if (reuse_ == nullptr || whole < Shadow::least) return Shadow::set(block, whole, Shadow::is_free);
+    if (whole < FreeBlocks::smallest_hole) {
+        Shadow::set(block, whole, Shadow::is_free);
+        return FreeBlocks::push(reuse_->bins[Shadow::code_for(whole)], block);
+    }
+    if (Granule < 16 && reinterpret_cast<std::uintptr_t>(block + whole) % 16 != 0) {
+        constexpr std::size_t tail = Shadow::least + Granule;
+        whole -= tail;
+        Shadow::set(block + whole, tail, Shadow::is_free);
+        FreeBlocks::push(reuse_->bins[Shadow::code_for(tail)], block + whole);
+    }
+    Shadow::set(block, whole, Shadow::is_free);
+    if (whole < FreeBlocks::smallest_hole)
+        FreeBlocks::push(reuse_->bins[Shadow::code_for(whole)], block);
+    else
+        FreeBlocks::push(reuse_->holes[FreeBlocks::magnitude_of(whole)], block);
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::is_sweep_due() const noexcept {
+    return reuse_ != nullptr && free_bytes_ >= held_ / 4 && held_ >= sweep_at_;
+}
+
+/// Merges neighbours that are free, and puts chunks aside that nothing is in. Walks over all blocks, and so
+/// must be worth it: if little was won, the next one waits until twice as much is held.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::sweep() noexcept {
+    forget_free();
+    free_bytes_ = 0;
+    std::size_t won = 0;
+    for (Chunk **link = &chunk_; *link != nullptr;) {
+        Chunk *const chunk = *link;
+        std::byte *run = nullptr; // where the free blocks before `block` begin
+        const auto end_run = [&](std::byte *end) {
+            if (run == nullptr) return;
+            const std::size_t size = distance(run, end);
+            if (size >= FreeBlocks::smallest_hole) won += size;
+            put_free(std::exchange(run, nullptr), size);
+        };
+        std::byte *block = start_of(chunk);
+        while (block != chunk->end) {
+            if (block == current_ && current_ != end_) {
+                if (run != nullptr) current_ = std::exchange(run, nullptr);
+                block = end_;
+                continue;
+            }
+            const std::size_t size = Shadow::size_of(block);
+            if (size == 0 || size > distance(block, chunk->end)) [[unlikely]] {
+                // Nothing behind it can be known.
+                report_misuse({Misuse::corruption, block, 0, name});
+                break;
+            }
+            if (!Shadow::is_free_block(block))
+                end_run(block);
+            else if (run == nullptr)
+                run = block;
+            block += size;
+        }
+        if (run == start_of(chunk) && block == chunk->end && chunk->older != nullptr) {
+            *link = chunk->older;
+            if (distance(chunk, current_) <= chunk->size) current_ = end_ = limit_ = nullptr;
+            won += chunk->size;
+            chunk->older = spare_;
+            spare_ = chunk;
+        } else {
+            end_run(block);
+            link = &chunk->older;
+        }
+    }
+    sweep_at_ = won < held_ / 8 ? 2 * held_ : 0;
+    keep_spare(held_ / 2);
+}
+
+/// Empties bins and holes. That blocks are free is still known.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::forget_free() noexcept {
+    if (reuse_ == nullptr) return;
+    if constexpr (checked) {
+        // The links go as they came.
+        for (Block *&list : reuse_->bins)
+            while (list != nullptr && is_sound(list, 0)) FreeBlocks::pop(list);
+        for (Block *&list : reuse_->holes)
+            while (list != nullptr && is_sound(list, 0)) FreeBlocks::pop(list);
+    }
+    *reuse_ = FreeBlocks{};
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+template <Failure F>
+bool Reap<Upstream, Granule, Window>::take_chunk(std::size_t need) {
+    const std::size_t least = Superblocks<Upstream, Window>::chunk_for(chunk_lead + round_up(need, 16) +
+                                                                       (chunk_ == nullptr ? reuse_room : 0));
+    if (Chunk **const largest = largest_of(spare_); *largest != nullptr && least <= (*largest)->size) {
+        Chunk *const chunk = *largest;
+        *largest = chunk->older;
+        enter(chunk);
+        return true;
+    }
+    const std::size_t allowed = options_->limit - std::min(options_->limit, held_);
+    if (least > allowed) return fail<F>() != nullptr;
+    // The row goes on from the latest chunk; that one may be larger for the sake of one object.
+    std::size_t next = options_->first_chunk;
+    if (chunk_ != nullptr &&
+        (__builtin_mul_overflow(chunk_->size, options_->growth, &next) || next > options_->largest_chunk)) {
+        next = options_->largest_chunk;
+    }
+    const std::size_t wanted = std::bit_floor(std::min(std::clamp(next, least, Window / 2), allowed));
+    const Allocation got = chunk_source().template obtain_chunk<F>(least, std::max(least, wanted));
+    if (got.data == nullptr) return false;
+    adopt(got);
+    return true;
+}
+
+/// The largest chunk of a list, by what points to it.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+typename Reap<Upstream, Granule, Window>::Chunk **
+Reap<Upstream, Granule, Window>::largest_of(Chunk *&list) noexcept {
+    Chunk **largest = &list;
+    for (Chunk **link = &list; *link != nullptr; link = &(*link)->older)
+        if ((*link)->size > (*largest)->size) largest = link;
+    return largest;
+}
+
+/// Makes memory from the source the current chunk.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+inline void Reap<Upstream, Granule, Window>::adopt(Allocation got) noexcept {
+    held_ += got.size;
+    Chunk *const chunk = ::new (got.data) Chunk{nullptr, got.size, nullptr, 0};
+    if constexpr (checked) guard::close(start_of(chunk), got.size - chunk_lead, guard::Fill::fresh);
+    enter(chunk);
+}
+
+/// Makes a chunk the current one. The oldest has room for bins at its end: so there is some when the first
+/// object is freed.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+inline void Reap<Upstream, Granule, Window>::enter(Chunk *chunk) noexcept {
+    const bool first = chunk_ == nullptr;
+    chunk->end = reinterpret_cast<std::byte *>(chunk) + chunk->size - (first ? reuse_room : 0);
+    chunk->older = chunk_;
+    chunk->serial = serial_;
+    chunk_ = chunk;
+    enter_space(start_of(chunk), chunk->end);
+    if (reuse_ != nullptr) begin_quantum();
+    const bool alone = !checked && first && large_ == nullptr && cleanups_ == nullptr && marks_ == nullptr;
+    alone_ = alone ? current_ : nullptr;
+}
+
+/// Gives a chunk back to the source.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::leave(Chunk *chunk) noexcept {
+    if constexpr (checked) guard::open(start_of(chunk), chunk->size - chunk_lead, name);
+    held_ -= chunk->size;
+    chunks_.deallocate(chunk, chunk->size, chunk_alignment);
+}
+
+/// Gives spare chunks back, until at most so many bytes are left.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::keep_spare(std::size_t most) noexcept {
+    for (Chunk **link = &spare_; *link != nullptr;) {
+        Chunk *const chunk = *link;
+        if (chunk->size <= most) {
+            most -= most == keep_all ? 0 : chunk->size;
+            link = &chunk->older;
+        } else {
+            *link = chunk->older;
+            leave(chunk);
+        }
+    }
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+template <Failure F>
+void *Reap<Upstream, Granule, Window>::take_large(std::size_t size, std::size_t alignment) {
+    const std::size_t lead = std::max(large_lead, alignment);
+    const std::size_t whole = round_up(size, Granule);
+    alignment = std::max(alignment, Window);
+    const std::size_t allowed = options_->limit - std::min(options_->limit, held_);
+    if (!is_possible(whole, alignment, lead) || lead + whole > allowed) return fail<F>();
+    auto *const data = static_cast<std::byte *>(obtain<F>(chunks_, lead + whole, alignment));
+    if (data == nullptr) return nullptr;
+    std::byte *const object = data + lead;
+    if (Shadow::offset_of(object) != 0) Shadow::set_large(object);
+    held_ += lead + whole;
+    alone_ = nullptr;
+    large_ = ::new (header_of(object)) Large{large_, nullptr, whole, alignment, lead, serial_};
+    if (large_->older != nullptr) large_->older->newer = large_;
+    if constexpr (checked) guard::close(object, whole, guard::Fill::fresh);
+    return object;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::free_large(Large *large) noexcept {
+    if (large->newer == nullptr)
+        large_ = large->older;
+    else
+        large->newer->older = large->older;
+    if (large->older != nullptr) large->older->newer = large->newer;
+    const std::size_t size = large->lead + large->size;
+    const std::size_t alignment = large->alignment;
+    std::byte *const data = object_of(large) - large->lead;
+    annotate::defined(data, size);
+    held_ -= size;
+    chunks_.deallocate(data, size, alignment);
+}
+
+/// Frees any block but the last one, which was given back inline; and what is none.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::free_anyhow(void *object) noexcept {
+    if (object == nullptr) return;
+    auto *const block = static_cast<std::byte *>(object);
+    const std::size_t whole = Shadow::offset_of(block) == 0 ? 0 : Shadow::size_of(block);
+    if (whole == 0) return free_large(header_of(block));
+    if (Shadow::is_free_block(block)) {
+        // Seen by chance: what was merged or used again since cannot be told.
+        report_misuse({Misuse::double_free, block, whole, name});
+        return;
+    }
+    if (block + whole == current_) {
+        current_ = block;
+        return;
+    }
+    if (marks_ != nullptr) {
+        count_free(block, whole);
+    } else if (reuse_ == nullptr) {
+        begin_reuse();
+    }
+    put_free(block, whole);
+}
+
+/// From the first free on: bins, and quanta.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::begin_reuse() noexcept {
+    const Chunk *oldest = chunk_;
+    while (oldest->older != nullptr) oldest = oldest->older;
+    annotate::undefined(oldest->end, sizeof(FreeBlocks));
+    reuse_ = ::new (oldest->end) FreeBlocks;
+    begin_quantum();
+}
+
+/// A mark comes back to what was free when it was taken, and what was freed since of what is older.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::count_free(const void *block, std::size_t whole) noexcept {
+    const Chunk *const chunk = chunk_of(block, chunk_);
+    for (MarkRecord *record = marks_; record != nullptr; record = record->older) {
+        const bool newer = chunk == nullptr || chunk->serial >= record->serial ||
+                           distance(record->current, block) < distance(record->current, record->end);
+        if (newer) return;
+        record->free_bytes += whole;
+    }
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+typename Reap<Upstream, Granule, Window>::Mark Reap<Upstream, Granule, Window>::mark() {
+    // What is free stays so: it is older than the mark, and what comes now is newer.
+    forget_free();
+    reuse_ = nullptr;
+    limit_ = end_;
+    alone_ = nullptr;
+    void *const data = take<Failure::throws>(sizeof(MarkRecord), Granule);
+    if constexpr (checked) guard::open(data, sizeof(MarkRecord), name);
+    marks_ =
+        ::new (data) MarkRecord{marks_, ++serial_, current_, end_, cleanups_, free_bytes_, ledger_.newest()};
+    Mark mark;
+    mark.record_ = marks_;
+    mark.serial_ = serial_;
+    return mark;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::rewind(const Mark &mark) noexcept {
+    // As in Region: no record is looked at but those of marks that are still good.
+    MarkRecord *record = marks_;
+    while (record != nullptr && record->serial > mark.serial_) record = record->older;
+    if (record == nullptr || record != mark.record_ || record->serial != mark.serial_) {
+        if constexpr (checked) report_misuse({Misuse::stale_mark, mark.record_, 0, name});
+        return false;
+    }
+    run_cleanups(record->cleanups);
+    out_of_line([record](Reap &reap) { return reap.rewind_anyhow(record), true; });
+    return true;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::rewind_anyhow(MarkRecord *record) noexcept {
+    ledger_.end_newer_than(record->newest, name);
+    while (large_ != nullptr && large_->serial >= record->serial) free_large(large_);
+    while (chunk_ != nullptr && chunk_->serial >= record->serial) {
+        if constexpr (checked) {
+            open_free(chunk_);
+            guard::close(start_of(chunk_), chunk_->size - chunk_lead, guard::Fill::rewound);
+        }
+        Chunk *const chunk = std::exchange(chunk_, chunk_->older);
+        chunk->older = spare_;
+        spare_ = chunk;
+    }
+    marks_ = record;
+    free_bytes_ = record->free_bytes;
+    current_ = record->current;
+    end_ = record->end;
+    limit_ = end_;
+    if (current_ != nullptr) shadow_ = Shadow::bias_of(current_);
+    if constexpr (checked) {
+        if (current_ != end_) guard::close(current_, distance(current_, end_), guard::Fill::rewound);
+    }
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::reset_anyhow(std::size_t keep) noexcept {
+    ledger_.end_newer_than(nullptr, name);
+    if constexpr (checked) forget_free();
+    marks_ = nullptr;
+    while (large_ != nullptr) free_large(large_);
+
+    // The oldest first, as in Region.
+    Chunk *row = spare_;
+    for (Chunk *chunk = std::exchange(chunk_, nullptr); chunk != nullptr;) {
+        if constexpr (checked) {
+            open_free(chunk);
+            guard::close(start_of(chunk), chunk->size - chunk_lead, guard::Fill::reset);
+        }
+        Chunk *const older = std::exchange(chunk->older, row);
+        row = std::exchange(chunk, older);
+    }
+    spare_ = row;
+    keep_spare(keep);
+
+    current_ = end_ = limit_ = alone_ = nullptr;
+    reuse_ = nullptr;
+    free_bytes_ = 0;
+    sweep_at_ = 0;
+    if (spare_ != nullptr) {
+        Chunk **const largest = largest_of(spare_);
+        Chunk *const first = *largest;
+        *largest = first->older;
+        enter(first);
+    }
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::trim_anyhow(std::size_t keep) noexcept {
+    if (reuse_ != nullptr) sweep();
+    keep_spare(keep);
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::resize_raw(void *object, std::size_t size) noexcept {
+    auto *const block = static_cast<std::byte *>(object);
+    const std::size_t whole = size_of_block(block);
+    if (size > max_object / 2) return false;
+    const std::size_t wanted = Shadow::block_for(size + (size == 0));
+    if (wanted == whole) return true;
+    const bool large = Shadow::offset_of(block) == 0 || Shadow::size_of(block) == 0;
+    if (large || wanted > Window / 2) return false;
+    if (block + whole == current_) {
+        if (wanted > distance(block, end_)) return false;
+        Shadow::set(block, wanted, 0);
+        current_ = block + wanted;
+        return true;
+    }
+    if (wanted > whole) return false;
+    // A gap may not begin at a multiple of 16.
+    const std::size_t rest = whole - wanted;
+    if (rest < Shadow::least && reinterpret_cast<std::uintptr_t>(block + wanted) % 16 == 0) return false;
+    Shadow::set(block, wanted, 0);
+    Shadow::set(block + wanted, rest, 0);
+    if (rest < Shadow::least) {
+        put_free(block + wanted, rest);
+        if (marks_ != nullptr) count_free(block, rest);
+    } else {
+        free_slowly(block + wanted);
+    }
+    return true;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+template <Failure F>
+void *Reap<Upstream, Granule, Window>::reallocate_as(void *object, std::size_t size, std::size_t alignment) {
+    if (object != nullptr && is_alignment(alignment) && padding_at(object, alignment) == 0 &&
+        resize(object, size))
+        return object;
+    void *const moved = F == Failure::throws ? allocate(size, alignment) : try_allocate(size, alignment);
+    if (object == nullptr || moved == nullptr) return moved;
+    if constexpr (checked) {
+        if (!check_live(object, guard::any_size)) return moved;
+    }
+    std::memcpy(moved, object, std::min(usable_size(object), size));
+    deallocate(object);
+    return moved;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::unlink(Cleanup *cleanup) noexcept {
+    if (cleanup->newer == nullptr)
+        cleanups_ = cleanup->older;
+    else
+        cleanup->newer->older = cleanup->older;
+    if (cleanup->older != nullptr) cleanup->older->newer = cleanup->newer;
+    for (MarkRecord *record = marks_; record != nullptr; record = record->older)
+        if (record->cleanups == cleanup) record->cleanups = cleanup->older;
+}
+
+// What looks at a reap.
+
+/// Calls use(block, size, free) for the blocks of a chunk, until it returns false; returns false then, or if
+/// a block cannot be what the shadow says.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+template <class Use>
+bool Reap<Upstream, Granule, Window>::walk(const Chunk *chunk, Use use) const noexcept {
+    std::byte *const space = current_ == end_ ? nullptr : current_;
+    std::byte *const space_end = end_;
+    for (std::byte *block = start_of(chunk); block != chunk->end;) {
+        if (block == space) {
+            block = space_end;
+            continue;
+        }
+        const std::size_t size = Shadow::size_of(block);
+        if (size == 0 || size > distance(block, chunk->end)) return false;
+        if (!use(block, size, Shadow::is_free_block(block))) return false;
+        block += size;
+    }
+    return true;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+template <class Use>
+void Reap<Upstream, Granule, Window>::for_each(Use use) {
+    if constexpr (checked) {
+        for (const void *object = ledger_.newest(); object != nullptr;) {
+            const void *const older = Ledger::older_than(object);
+            use(const_cast<void *>(object), guard::size_of(object));
+            object = older;
+        }
+        return;
+    }
+    for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) {
+        walk(chunk, [&](std::byte *block, std::size_t size, bool free) {
+            if (!free && !is_record(block)) use(static_cast<void *>(block), size);
+            return true;
+        });
+    }
+    for (Large *large = large_; large != nullptr;) {
+        Large *const older = large->older;
+        if (!is_record(object_of(large))) use(static_cast<void *>(object_of(large)), large->size);
+        large = older;
+    }
+}
+
+/// Whether a mark's record is there, which is nobody's object.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::is_record(const void *block) const noexcept {
+    for (const MarkRecord *record = marks_; record != nullptr; record = record->older)
+        if (record == block) return true;
+    return false;
+}
+
+/// Which chunk of a list the address lies in.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+const typename Reap<Upstream, Granule, Window>::Chunk *
+Reap<Upstream, Granule, Window>::chunk_of(const void *address, const Chunk *list) noexcept {
+    while (list != nullptr && distance(start_of(list), address) >= list->size - chunk_lead)
+        list = list->older;
+    return list;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+const typename Reap<Upstream, Granule, Window>::Large *
+Reap<Upstream, Granule, Window>::large_of(const void *address) const noexcept {
+    const Large *large = large_;
+    while (large != nullptr && distance(large + 1, address) >= large->size) large = large->older;
+    return large;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+ReapStatistics Reap<Upstream, Granule, Window>::statistics() const noexcept {
+    ReapStatistics found;
+    found.held = held_;
+    found.free = free_bytes_ + distance(current_, end_);
+    found.largest_hole = distance(current_, end_);
+    for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older, ++found.chunks)
+        found.live += distance(start_of(chunk), chunk->end);
+    found.live -= found.free;
+    for (const Chunk *chunk = spare_; chunk != nullptr; chunk = chunk->older, ++found.chunks)
+        found.spare += chunk->size;
+    for (const Large *large = large_; large != nullptr; large = large->older, ++found.large_objects)
+        found.live += large->size;
+    if (reuse_ == nullptr) return found;
+    for (Block *hole : reuse_->holes) {
+        for (; hole != nullptr; hole = FreeBlocks::next_of(hole))
+            found.largest_hole = std::max(found.largest_hole, Shadow::size_of(hole));
+    }
+    return found;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::check() const noexcept {
+    bool good = ledger_.verify(name);
+    std::size_t held = 0;
+    std::size_t free = 0;
+    std::size_t blocks = 0; // free ones
+    for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) {
+        held += chunk->size;
+        if (held > held_) break; // more than there is: the list goes in circles
+        good &= walk(chunk, [&](const std::byte *, std::size_t size, bool is_free) {
+            free += is_free ? size : 0;
+            blocks += is_free;
+            return true;
+        });
+    }
+    for (const Chunk *chunk = spare_; chunk != nullptr && held <= held_; chunk = chunk->older)
+        held += chunk->size;
+    for (const Large *large = large_; large != nullptr && held <= held_; large = large->older) {
+        held += large->lead + large->size;
+        good &= large->older == nullptr || large->older->newer == large;
+    }
+    good &= held == held_ && free == free_bytes_;
+    if (reuse_ != nullptr) {
+        for (std::size_t code = 0; code < FreeBlocks::small_codes && good; ++code)
+            good &= check_list(reuse_->bins[code], Shadow::size_for(code), blocks);
+        for (std::size_t number = 0; number < FreeBlocks::magnitudes && good; ++number)
+            good &= check_list(reuse_->holes[number], 0, blocks);
+    }
+    if constexpr (checked) {
+        if (!good) report_misuse({Misuse::corruption, this, 0, name});
+    }
+    return good;
+}
+
+/// Whether all in a list are free blocks of that size (0: any). No list has more blocks than there are.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::check_list(Block *block, std::size_t whole,
+                                                 std::size_t &blocks) const noexcept {
+    for (; block != nullptr; block = FreeBlocks::next_of(block)) {
+        if (blocks-- == 0 || !is_free_block(block, whole)) return false;
+    }
+    return true;
+}
+
+/// Whether this can be a free block of that size (0: any). Looks at nothing that is not the reap's.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::is_free_block(const void *block, std::size_t whole) const noexcept {
+    return chunk_of(block, chunk_) != nullptr && reinterpret_cast<std::uintptr_t>(block) % Granule == 0 &&
+           Shadow::is_free_block(block) && (whole == 0 || Shadow::size_of(block) == whole);
+}
+
+// Checked mode: the same operations on objects that have guards around them.
+
+/// Whether a list begins with what it should. If not, the rest of it is given up.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::is_sound(Block *&list, std::size_t whole) const noexcept {
+    if (is_free_block(list, whole)) return true;
+    report_misuse({Misuse::corruption, list, whole, name});
+    list = nullptr;
+    return false;
+}
+
+/// Looks at the free blocks of a chunk before they are filled anew. Their links are forgotten by then.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::open_free(const Chunk *chunk) noexcept {
+    const bool good = walk(chunk, [](std::byte *block, std::size_t size, bool free) {
+        if (free) guard::open(block, size, name);
+        return true;
+    });
+    if (!good) report_misuse({Misuse::corruption, chunk, chunk->size, name});
+    if (chunk_of(current_, chunk) == chunk && current_ != end_)
+        guard::open(current_, distance(current_, end_), name);
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+template <Failure F>
+void *Reap<Upstream, Granule, Window>::guarded(std::size_t size, std::size_t alignment) {
+    if (!is_alignment(alignment) || !is_possible(size, alignment, guard::extra(alignment))) return fail<F>();
+    size += size == 0;
+    alignment = std::max(alignment, std::size_t{16});
+    const std::size_t whole = guard::padded(size, alignment);
+    void *const raw = take<F>(whole, alignment);
+    if (raw == nullptr) return nullptr;
+    guard::open(raw, whole, name);
+    return ledger_.admit(raw, size, alignment);
+}
+
+/// Whether that is a live object of this reap; what it is instead is reported.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::check_live(const void *object, std::size_t size) const noexcept {
+    const bool held = owns(object) || chunk_of(object, spare_) != nullptr;
+    if (held && !Ledger::is_live(object)) {
+        if (const void *const holder = ledger_.holder_of(object); holder != nullptr) {
+            report_misuse({Misuse::interior_free, holder, guard::size_of(holder), name});
+            return false;
+        }
+    }
+    if (!ledger_.check(object, size, held, name)) return false;
+    // The shadow has to know it as well.
+    void *const raw = guard::raw_of(const_cast<void *>(object));
+    const std::size_t whole = distance(raw, object) + guard::size_of(object) + guard::back_zone;
+    const bool large = large_of(raw) != nullptr;
+    const std::size_t block = large ? header_of(raw)->size : Shadow::size_of(raw);
+    if ((large ? round_up(whole, Granule) : Shadow::block_for(whole)) == block &&
+        (large || !Shadow::is_free_block(raw)))
+        return true;
+    report_misuse({Misuse::corruption, object, guard::size_of(object), name});
+    return false;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void Reap<Upstream, Granule, Window>::guarded_deallocate(void *object, std::size_t size) noexcept {
+    if (object == nullptr || !check_live(object, size)) return;
+    // A mark comes back to what was the last object when it was taken: now to the one before.
+    for (MarkRecord *record = marks_; record != nullptr; record = record->older)
+        if (record->newest == object) record->newest = Ledger::older_than(object);
+    ledger_.discharge(object, size, true, name);
+    void *const raw = guard::raw_of(object);
+    guard::close(raw, size_of_block(raw), guard::Fill::freed);
+    free_anyhow(raw);
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::guarded_resize(const void *object, std::size_t size) noexcept {
+    return size + (size == 0) == guard::size_of(object);
+}
+
+} // namespace reap::inline REAP_MODE
