@@ -421,20 +421,25 @@ class Reap : private detail::ReapState {
 
     [[gnu::always_inline]] bool bump(std::size_t size, std::size_t alignment, Taken &got) noexcept {
         std::byte *const at = current_;
-        std::byte *const limit = limit_;
+        std::byte *limit = limit_;
         std::byte *const shadow = shadow_;
-        const std::size_t over = size - (Shadow::least - Granule + 1);
-        if (over > Shadow::largest_small - (Shadow::least - Granule + 1) || alignment > Granule ||
+        const std::size_t over = size - Shadow::first_of_second;
+        if (over > Shadow::largest_small - Shadow::first_of_second || alignment > Granule ||
             !is_alignment(alignment)) [[unlikely]]
             return false;
         const std::size_t code = over / Granule;
-        std::byte *const next = at + Shadow::least + code * Granule;
-        if (reinterpret_cast<std::uintptr_t>(next) > reinterpret_cast<std::uintptr_t>(limit)) [[unlikely]] {
-            std::size_t hidden = code;
+        std::byte *const next = at + Shadow::size_for(code);
+        if (distance(nullptr, next) > distance(nullptr, limit)) [[unlikely]] {
+            if (limit != nullptr || reuse_ == nullptr) return false;
+            std::size_t hidden = code; // or the sum above would be taken apart for what is needed here
             asm("" : "+r"(hidden));
-            if (limit != nullptr || reuse_ == nullptr || !has_free(hidden)) return false;
-            got = {take_free(hidden), at};
-            return true;
+            if (has_free(hidden)) {
+                got = {take_free(hidden), at};
+                return true;
+            }
+            if (++reuse_->misses >= misses_before_quantum ||
+                distance(nullptr, next) > distance(nullptr, end_))
+                return false;
         }
         *Shadow::byte_at(shadow, at) = static_cast<typename Shadow::Code>(code);
         got = {at, next};
@@ -444,15 +449,14 @@ class Reap : private detail::ReapState {
     /// Whether a bin has a block. Checked mode does not follow a link to what is none.
     [[gnu::always_inline]] bool has_free(std::size_t code) noexcept {
         Block *&bin = reuse_->bins[code];
-        if constexpr (checked) return bin != nullptr && is_sound(bin, Shadow::size_for(code));
+        if constexpr (checked) return bin != nullptr && is_sound(bin, Shadow::size_for(code), false);
         return bin != nullptr;
     }
 
-    /// Takes a block off its bin, which has one.
+    /// Takes a block off its bin, which has one. To the shadow it was never free.
     [[gnu::always_inline]] void *take_free(std::size_t code) noexcept {
         Block *const block = FreeBlocks::pop(reuse_->bins[code]);
         __builtin_prefetch(reuse_->bins[code]);
-        *Shadow::byte_of(block) = static_cast<typename Shadow::Code>(code);
         rare_->free_bytes -= Shadow::size_for(code);
         return block;
     }
@@ -469,7 +473,6 @@ class Reap : private detail::ReapState {
         }
         if (reuse_ == nullptr) [[unlikely]]
             return free_slowly(object);
-        *Shadow::byte_of(object) = static_cast<typename Shadow::Code>(code | Shadow::is_free);
         FreeBlocks::push(reuse_->bins[code], object);
         rare_->free_bytes += whole;
     }
@@ -527,7 +530,7 @@ class Reap : private detail::ReapState {
     void *take_from_space(std::size_t whole, std::size_t alignment) noexcept;
     void *take_from_hole(std::size_t whole, std::size_t alignment) noexcept;
     void *take_from_bins(std::size_t whole, std::size_t alignment) noexcept;
-    bool is_sound(Block *&list, std::size_t whole) const noexcept;
+    bool is_sound(Block *&list, std::size_t whole, bool marked) const noexcept;
     std::byte *find_hole(std::size_t need) noexcept;
     void enter_space(std::byte *start, std::byte *end) noexcept;
     void begin_quantum() noexcept;
@@ -580,7 +583,9 @@ class Reap : private detail::ReapState {
     template <class Use>
     bool walk(const Chunk *chunk, Use use) const noexcept;
     bool check_list(Block *block, std::size_t whole, std::size_t &blocks) const noexcept;
-    bool is_free_block(const void *block, std::size_t whole) const noexcept;
+    bool report_corruption() const noexcept;
+    bool mark_bins(typename Shadow::Code free) const noexcept;
+    bool is_free_block(const void *block, std::size_t whole, bool marked) const noexcept;
     bool is_record(const void *block) const noexcept;
     static const Chunk *chunk_of(const void *address, const Chunk *list) noexcept;
     const Large *large_of(const void *address) const noexcept;

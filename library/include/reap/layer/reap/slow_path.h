@@ -136,7 +136,7 @@ std::byte *Reap<Upstream, Granule, Window>::find_hole(std::size_t need) noexcept
         Block **list = &reuse_->holes[magnitude];
         for (int tried = 0; *list != nullptr && tried < tries; ++tried) {
             if constexpr (checked) {
-                if (!is_sound(*list, 0)) break;
+                if (!is_sound(*list, 0, true)) break;
             }
             const std::size_t size = Shadow::size_of(*list);
             if (size >= need) {
@@ -180,21 +180,19 @@ template <Source Upstream, std::size_t Granule, std::size_t Window>
 void Reap<Upstream, Granule, Window>::put_free(std::byte *block, std::size_t whole) noexcept {
     rare().free_bytes += whole;
     if (reuse_ == nullptr || whole < Shadow::least) return Shadow::set(block, whole, Shadow::is_free);
-    if (whole < FreeBlocks::smallest_hole) {
-        Shadow::set(block, whole, Shadow::is_free);
-        return FreeBlocks::push(reuse_->bins[Shadow::code_for(whole)], block);
-    }
+    const auto put_in_bin = [this](std::byte *small, std::size_t size) {
+        Shadow::set(small, size, 0);
+        FreeBlocks::push(reuse_->bins[Shadow::code_for(size)], small);
+    };
+    if (whole < FreeBlocks::smallest_hole) return put_in_bin(block, whole);
     if (Granule < 16 && reinterpret_cast<std::uintptr_t>(block + whole) % 16 != 0) {
         constexpr std::size_t tail = Shadow::least + Granule;
         whole -= tail;
-        Shadow::set(block + whole, tail, Shadow::is_free);
-        FreeBlocks::push(reuse_->bins[Shadow::code_for(tail)], block + whole);
+        put_in_bin(block + whole, tail);
+        if (whole < FreeBlocks::smallest_hole) return put_in_bin(block, whole);
     }
     Shadow::set(block, whole, Shadow::is_free);
-    if (whole < FreeBlocks::smallest_hole)
-        FreeBlocks::push(reuse_->bins[Shadow::code_for(whole)], block);
-    else
-        FreeBlocks::push(reuse_->holes[FreeBlocks::magnitude_of(whole)], block);
+    FreeBlocks::push(reuse_->holes[FreeBlocks::magnitude_of(whole)], block);
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window>
@@ -256,14 +254,32 @@ void Reap<Upstream, Granule, Window>::sweep() noexcept {
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void Reap<Upstream, Granule, Window>::forget_free() noexcept {
     if (reuse_ == nullptr) return;
+    mark_bins(Shadow::is_free);
     if constexpr (checked) {
         // The links go as they came.
         for (Block *&list : reuse_->bins)
-            while (list != nullptr && is_sound(list, 0)) FreeBlocks::pop(list);
+            while (list != nullptr && is_sound(list, 0, true)) FreeBlocks::pop(list);
         for (Block *&list : reuse_->holes)
-            while (list != nullptr && is_sound(list, 0)) FreeBlocks::pop(list);
+            while (list != nullptr && is_sound(list, 0, true)) FreeBlocks::pop(list);
     }
     *reuse_ = FreeBlocks{};
+}
+
+/// Has the shadow say of blocks in bins that they are free, or no longer. False if there is something else in
+/// a bin; what is behind it is left out.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::mark_bins(typename Shadow::Code free) const noexcept {
+    bool good = true;
+    for (std::size_t code = 0; code < FreeBlocks::small_codes; ++code) {
+        for (Block *block = reuse_->bins[code]; block != nullptr; block = FreeBlocks::next_of(block)) {
+            if constexpr (checked) {
+                good = is_free_block(block, Shadow::size_for(code), free == 0);
+                if (!good) break;
+            }
+            Shadow::set_free(block, free);
+        }
+    }
+    return good;
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window>
@@ -627,12 +643,14 @@ void Reap<Upstream, Granule, Window>::for_each(Use use) {
         }
         return;
     }
+    if (reuse_ != nullptr) mark_bins(Shadow::is_free);
     for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) {
         walk(chunk, [&](std::byte *block, std::size_t size, bool free) {
             if (!free && !is_record(block)) use(static_cast<void *>(block), size);
             return true;
         });
     }
+    if (reuse_ != nullptr) mark_bins(0);
     for (Large *large = known().large; large != nullptr;) {
         Large *const older = large->older;
         if (!is_record(object_of(large))) use(static_cast<void *>(object_of(large)), large->size);
@@ -692,14 +710,29 @@ bool Reap<Upstream, Granule, Window>::check() const noexcept {
     std::size_t held = 0;
     std::size_t free = 0;
     std::size_t blocks = 0; // free ones
-    for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) {
+    std::size_t most = 0;   // blocks that can be
+    for (const Chunk *chunk = chunk_; chunk != nullptr && held <= held_; chunk = chunk->older)
         held += chunk->size;
-        if (held > held_) break; // more than there is: the list goes in circles
+    most = held / Granule;
+    if (held > held_) return report_corruption(); // the list goes in circles, or into nowhere
+    if (reuse_ != nullptr) {
+        for (std::size_t code = 0; code < FreeBlocks::small_codes && good; ++code)
+            good &= check_list(reuse_->bins[code], Shadow::size_for(code), most);
+        for (std::size_t number = 0; number < FreeBlocks::magnitudes && good; ++number)
+            good &= check_list(reuse_->holes[number], 0, most);
+        if (!good) return report_corruption();
+        mark_bins(Shadow::is_free);
+    }
+    for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) {
         good &= walk(chunk, [&](const std::byte *, std::size_t size, bool is_free) {
             free += is_free ? size : 0;
-            blocks += is_free;
+            blocks += is_free && size >= Shadow::least;
             return true;
         });
+    }
+    if (reuse_ != nullptr) {
+        mark_bins(0);
+        good &= held / Granule - most <= blocks;
     }
     for (const Chunk *chunk = spare_; chunk != nullptr && held <= held_; chunk = chunk->older)
         held += chunk->size;
@@ -708,16 +741,14 @@ bool Reap<Upstream, Granule, Window>::check() const noexcept {
         good &= large->older == nullptr || large->older->newer == large;
     }
     good &= held == held_ && free == known().free_bytes;
-    if (reuse_ != nullptr) {
-        for (std::size_t code = 0; code < FreeBlocks::small_codes && good; ++code)
-            good &= check_list(reuse_->bins[code], Shadow::size_for(code), blocks);
-        for (std::size_t number = 0; number < FreeBlocks::magnitudes && good; ++number)
-            good &= check_list(reuse_->holes[number], 0, blocks);
-    }
-    if constexpr (checked) {
-        if (!good) report_misuse({Misuse::corruption, this, 0, name});
-    }
-    return good;
+    return good || report_corruption();
+}
+
+/// Returns false.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::report_corruption() const noexcept {
+    if constexpr (checked) report_misuse({Misuse::corruption, this, 0, name});
+    return false;
 }
 
 /// Whether all in a list are free blocks of that size (0: any). No list has more blocks than there are.
@@ -725,24 +756,26 @@ template <Source Upstream, std::size_t Granule, std::size_t Window>
 bool Reap<Upstream, Granule, Window>::check_list(Block *block, std::size_t whole,
                                                  std::size_t &blocks) const noexcept {
     for (; block != nullptr; block = FreeBlocks::next_of(block)) {
-        if (blocks-- == 0 || !is_free_block(block, whole)) return false;
+        if (blocks-- == 0 || !is_free_block(block, whole, whole == 0)) return false;
     }
     return true;
 }
 
-/// Whether this can be a free block of that size (0: any). Looks at nothing that is not the reap's.
+/// Whether this can be a free block of that size (0: any), and the shadow says so as it should. Looks at
+/// nothing that is not the reap's.
 template <Source Upstream, std::size_t Granule, std::size_t Window>
-bool Reap<Upstream, Granule, Window>::is_free_block(const void *block, std::size_t whole) const noexcept {
+bool Reap<Upstream, Granule, Window>::is_free_block(const void *block, std::size_t whole,
+                                                    bool marked) const noexcept {
     return chunk_of(block, chunk_) != nullptr && reinterpret_cast<std::uintptr_t>(block) % Granule == 0 &&
-           Shadow::is_free_block(block) && (whole == 0 || Shadow::size_of(block) == whole);
+           Shadow::is_free_block(block) == marked && (whole == 0 || Shadow::size_of(block) == whole);
 }
 
 // Checked mode: the same operations on objects that have guards around them.
 
 /// Whether a list begins with what it should. If not, the rest of it is given up.
 template <Source Upstream, std::size_t Granule, std::size_t Window>
-bool Reap<Upstream, Granule, Window>::is_sound(Block *&list, std::size_t whole) const noexcept {
-    if (is_free_block(list, whole)) return true;
+bool Reap<Upstream, Granule, Window>::is_sound(Block *&list, std::size_t whole, bool marked) const noexcept {
+    if (is_free_block(list, whole, marked)) return true;
     report_misuse({Misuse::corruption, list, whole, name});
     list = nullptr;
     return false;
