@@ -151,7 +151,9 @@ template <Source Upstream = CachedSuperblocks, std::size_t Granule = 8,
 class Reap : private detail::ReapState {
     static_assert(Granule == 8 || Granule == 16);
     static_assert(window_of<Upstream> == 0 || window_of<Upstream> == Window);
-    using Shadow = detail::Shadow<Window, Granule>;
+    // What blocks are multiples of: guards want 16.
+    static constexpr std::size_t unit = checked ? 16 : Granule;
+    using Shadow = detail::Shadow<Window, unit>;
     using FreeBlocks = detail::FreeBlocks;
     using Block = FreeBlocks::Block;
     /// Where chunks come from: the source itself, if it has superblocks, else superblocks of our own over it.
@@ -231,7 +233,7 @@ class Reap : private detail::ReapState {
     void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
         const std::size_t code = Shadow::code_for(size);
-        if (object == nullptr || code > Shadow::last_small || alignment > Granule) [[unlikely]]
+        if (object == nullptr || code > Shadow::last_small || alignment > unit) [[unlikely]]
             return deallocate(object);
         give(object, code);
     }
@@ -424,10 +426,10 @@ class Reap : private detail::ReapState {
         std::byte *limit = limit_;
         std::byte *const shadow = shadow_;
         const std::size_t over = size - Shadow::first_of_second;
-        if (over > Shadow::largest_small - Shadow::first_of_second || alignment > Granule ||
+        if (over > Shadow::largest_small - Shadow::first_of_second || alignment > unit ||
             !is_alignment(alignment)) [[unlikely]]
             return false;
-        const std::size_t code = over / Granule;
+        const std::size_t code = over / unit;
         std::byte *const next = at + Shadow::size_for(code);
         if (distance(nullptr, next) > distance(nullptr, limit)) [[unlikely]] {
             if (limit != nullptr || reuse_ == nullptr) return false;
@@ -593,6 +595,7 @@ class Reap : private detail::ReapState {
 
     template <Failure F>
     void *guarded(std::size_t size, std::size_t alignment);
+    bool is_in_shadow(const void *object) const noexcept;
     bool check_live(const void *object, std::size_t size) const noexcept;
     void guarded_deallocate(void *object, std::size_t size) noexcept;
     static bool guarded_resize(const void *object, std::size_t size) noexcept;

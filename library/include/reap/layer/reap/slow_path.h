@@ -19,7 +19,7 @@ typename Reap<Upstream, Granule, Window>::Taken
 Reap<Upstream, Granule, Window>::serve(std::size_t size, std::size_t alignment) {
     if (!is_possible(size, alignment, Window) || alignment > largest_alignment) return {fail<F>(), current_};
     size += size == 0;
-    alignment = std::max(alignment, Granule);
+    alignment = std::max(alignment, unit);
     const std::size_t whole = Shadow::block_for(size);
     void *const object = serve_block<F>(size, whole, alignment);
     return {object, current_};
@@ -31,7 +31,7 @@ template <Source Upstream, std::size_t Granule, std::size_t Window>
 template <Failure F>
 void *Reap<Upstream, Granule, Window>::serve_block(std::size_t size, std::size_t whole,
                                                    std::size_t alignment) {
-    const std::size_t need = whole + alignment - Granule;
+    const std::size_t need = whole + alignment - unit;
     // A small object is where a free that is told its size believes it to be.
     if (need > std::max(std::min(options_->large_object, Window / 4), Shadow::largest_small))
         return take_large<F>(size, alignment);
@@ -59,7 +59,7 @@ void *Reap<Upstream, Granule, Window>::serve_block(std::size_t size, std::size_t
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void *Reap<Upstream, Granule, Window>::find_free(std::size_t whole, std::size_t alignment) noexcept {
     if (reuse_ == nullptr) return take_from_space(whole, alignment);
-    const bool usual = whole <= Shadow::largest_small && alignment == Granule;
+    const bool usual = whole <= Shadow::largest_small && alignment == unit;
     if (usual) {
         const std::size_t code = Shadow::code_for(whole);
         // The quantum is used up: from here on, what is free is looked at first.
@@ -95,7 +95,7 @@ void *Reap<Upstream, Granule, Window>::take_from_space(std::size_t whole, std::s
 /// The same out of a hole.
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void *Reap<Upstream, Granule, Window>::take_from_hole(std::size_t whole, std::size_t alignment) noexcept {
-    std::byte *const hole = find_hole(whole + alignment - Granule);
+    std::byte *const hole = find_hole(whole + alignment - unit);
     if (hole == nullptr) return nullptr;
     const std::size_t size = Shadow::size_of(hole);
     const std::size_t padding = padding_at(hole, alignment);
@@ -110,7 +110,7 @@ void *Reap<Upstream, Granule, Window>::take_from_hole(std::size_t whole, std::si
 /// which could be at the wrong place.
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void *Reap<Upstream, Granule, Window>::take_from_bins(std::size_t whole, std::size_t alignment) noexcept {
-    const std::size_t need = whole + alignment - Granule + Shadow::least;
+    const std::size_t need = whole + alignment - unit + Shadow::least;
     for (std::size_t code = Shadow::code_for(need); code <= Shadow::last_small; ++code) {
         if (!has_free(code)) continue;
         const std::size_t size = Shadow::size_for(code);
@@ -185,8 +185,8 @@ void Reap<Upstream, Granule, Window>::put_free(std::byte *block, std::size_t who
         FreeBlocks::push(reuse_->bins[Shadow::code_for(size)], small);
     };
     if (whole < FreeBlocks::smallest_hole) return put_in_bin(block, whole);
-    if (Granule < 16 && reinterpret_cast<std::uintptr_t>(block + whole) % 16 != 0) {
-        constexpr std::size_t tail = Shadow::least + Granule;
+    if (unit < 16 && reinterpret_cast<std::uintptr_t>(block + whole) % 16 != 0) {
+        constexpr std::size_t tail = Shadow::least + unit;
         whole -= tail;
         put_in_bin(block + whole, tail);
         if (whole < FreeBlocks::smallest_hole) return put_in_bin(block, whole);
@@ -368,7 +368,7 @@ template <Source Upstream, std::size_t Granule, std::size_t Window>
 template <Failure F>
 void *Reap<Upstream, Granule, Window>::take_large(std::size_t size, std::size_t alignment) {
     const std::size_t lead = std::max(large_lead, alignment);
-    const std::size_t whole = round_up(size, Granule);
+    const std::size_t whole = round_up(size, unit);
     alignment = std::max(alignment, Window);
     const std::size_t allowed =
         options_->limit -
@@ -468,7 +468,7 @@ typename Reap<Upstream, Granule, Window>::Mark Reap<Upstream, Granule, Window>::
     forget_free();
     reuse_ = nullptr;
     limit_ = end_;
-    void *const data = take<Failure::throws>(sizeof(MarkRecord), Granule);
+    void *const data = take<Failure::throws>(sizeof(MarkRecord), unit);
     if constexpr (checked) guard::open(data, sizeof(MarkRecord), name);
     rare().marks = ::new (data) MarkRecord{known().marks,    ++marks_taken_,     current_,        end_,
                                            known().cleanups, known().free_bytes, ledger_.newest()};
@@ -713,7 +713,7 @@ bool Reap<Upstream, Granule, Window>::check() const noexcept {
     std::size_t most = 0;   // blocks that can be
     for (const Chunk *chunk = chunk_; chunk != nullptr && held <= held_; chunk = chunk->older)
         held += chunk->size;
-    most = held / Granule;
+    most = held / unit;
     if (held > held_) return report_corruption(); // the list goes in circles, or into nowhere
     if (reuse_ != nullptr) {
         for (std::size_t code = 0; code < FreeBlocks::small_codes && good; ++code)
@@ -732,7 +732,7 @@ bool Reap<Upstream, Granule, Window>::check() const noexcept {
     }
     if (reuse_ != nullptr) {
         mark_bins(0);
-        good &= held / Granule - most <= blocks;
+        good &= held / unit - most <= blocks;
     }
     for (const Chunk *chunk = spare_; chunk != nullptr && held <= held_; chunk = chunk->older)
         held += chunk->size;
@@ -741,6 +741,11 @@ bool Reap<Upstream, Granule, Window>::check() const noexcept {
         good &= large->older == nullptr || large->older->newer == large;
     }
     good &= held == held_ && free == known().free_bytes;
+    if constexpr (checked) {
+        for (const void *object = ledger_.newest(); object != nullptr && good;
+             object = Ledger::older_than(object))
+            good &= is_in_shadow(object);
+    }
     return good || report_corruption();
 }
 
@@ -766,7 +771,7 @@ bool Reap<Upstream, Granule, Window>::check_list(Block *block, std::size_t whole
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 bool Reap<Upstream, Granule, Window>::is_free_block(const void *block, std::size_t whole,
                                                     bool marked) const noexcept {
-    return chunk_of(block, chunk_) != nullptr && reinterpret_cast<std::uintptr_t>(block) % Granule == 0 &&
+    return chunk_of(block, chunk_) != nullptr && reinterpret_cast<std::uintptr_t>(block) % unit == 0 &&
            Shadow::is_free_block(block) == marked && (whole == 0 || Shadow::size_of(block) == whole);
 }
 
@@ -817,16 +822,18 @@ bool Reap<Upstream, Granule, Window>::check_live(const void *object, std::size_t
         }
     }
     if (!ledger_.check(object, size, held, name)) return false;
-    // The shadow has to know it as well.
-    void *const raw = guard::raw_of(const_cast<void *>(object));
-    const std::size_t whole = distance(raw, object) + guard::size_of(object) + guard::back_zone;
-    const bool large = large_of(raw) != nullptr;
-    const std::size_t block = large ? header_of(raw)->size : Shadow::size_of(raw);
-    if ((large ? round_up(whole, Granule) : Shadow::block_for(whole)) == block &&
-        (large || !Shadow::is_free_block(raw)))
-        return true;
+    if (is_in_shadow(object)) return true;
     report_misuse({Misuse::corruption, object, guard::size_of(object), name});
     return false;
+}
+
+/// Whether the shadow, or the header of a large object, says of a live object what it has to.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::is_in_shadow(const void *object) const noexcept {
+    void *const raw = guard::raw_of(const_cast<void *>(object));
+    const std::size_t whole = distance(raw, object) + guard::size_of(object) + guard::back_zone;
+    if (large_of(raw) != nullptr) return header_of(raw)->size == round_up(whole, unit);
+    return !Shadow::is_free_block(raw) && Shadow::size_of(raw) == Shadow::block_for(whole);
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window>
