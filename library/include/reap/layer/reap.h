@@ -88,7 +88,7 @@ struct ReapState {
 
     /// What most reaps for one request never need.
     struct Rare {
-        std::size_t free_bytes = 0; // in blocks that the shadow says are free
+        std::size_t free_bytes = 0; // beside those that FreeBlocks counts
         std::size_t sweep_at = 0;   // not before so much is held
         Large *large = nullptr;     // the newest
         Cleanup *cleanups = nullptr;
@@ -117,6 +117,10 @@ struct ReapState {
     Chunk *spare_ = nullptr;
     Rare *rare_ = nullptr; // null: all of it is as in the beginning
 
+    /// Bytes in free blocks.
+    [[nodiscard]] std::size_t free_bytes() const noexcept {
+        return known().free_bytes + (reuse_ != nullptr ? reuse_->bytes : 0);
+    }
     [[nodiscard]] const Rare &known() const noexcept {
         static constexpr Rare nothing{};
         return rare_ != nullptr ? *rare_ : nothing;
@@ -459,7 +463,7 @@ class Reap : private detail::ReapState {
     [[gnu::always_inline]] void *take_free(std::size_t code) noexcept {
         Block *const block = FreeBlocks::pop(reuse_->bins[code]);
         __builtin_prefetch(reuse_->bins[code]);
-        rare_->free_bytes -= Shadow::size_for(code);
+        reuse_->bytes -= Shadow::size_for(code);
         return block;
     }
 
@@ -476,7 +480,7 @@ class Reap : private detail::ReapState {
         if (reuse_ == nullptr) [[unlikely]]
             return free_slowly(object);
         FreeBlocks::push(reuse_->bins[code], object);
-        rare_->free_bytes += whole;
+        reuse_->bytes += whole;
     }
 
     void free_slowly(void *object) noexcept {

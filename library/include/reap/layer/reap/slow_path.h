@@ -42,7 +42,7 @@ void *Reap<Upstream, Granule, Window>::serve_block(std::size_t size, std::size_t
         if (void *const object = find_free(whole, alignment); object != nullptr) return object;
         if (spare_ == nullptr) rare_->sweep_at = std::max(rare_->sweep_at, held_ + held_ / 4);
     }
-    if (reuse_ != nullptr && rare_->free_bytes >= whole) {
+    if (reuse_ != nullptr && free_bytes() >= whole) {
         if (!take_chunk<Failure::returns_null>(need)) {
             sweep();
             if (void *const object = find_free(whole, alignment); object != nullptr) return object;
@@ -197,7 +197,7 @@ void Reap<Upstream, Granule, Window>::put_free(std::byte *block, std::size_t who
 
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 bool Reap<Upstream, Granule, Window>::is_sweep_due() const noexcept {
-    return reuse_ != nullptr && rare_->free_bytes >= held_ / 4 && held_ >= rare_->sweep_at;
+    return reuse_ != nullptr && free_bytes() >= held_ / 4 && held_ >= rare_->sweep_at;
 }
 
 /// Merges neighbours that are free, and puts chunks aside that nothing is in. Walks over all blocks, and so
@@ -262,6 +262,7 @@ void Reap<Upstream, Granule, Window>::forget_free() noexcept {
         for (Block *&list : reuse_->holes)
             while (list != nullptr && is_sound(list, 0, true)) FreeBlocks::pop(list);
     }
+    rare_->free_bytes += reuse_->bytes;
     *reuse_ = FreeBlocks{};
 }
 
@@ -687,7 +688,7 @@ template <Source Upstream, std::size_t Granule, std::size_t Window>
 ReapStatistics Reap<Upstream, Granule, Window>::statistics() const noexcept {
     ReapStatistics found;
     found.held = held_;
-    found.free = known().free_bytes + distance(current_, end_);
+    found.free = free_bytes() + distance(current_, end_);
     found.largest_hole = distance(current_, end_);
     for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older, ++found.chunks)
         found.live += distance(start_of(chunk), chunk->end);
@@ -740,7 +741,7 @@ bool Reap<Upstream, Granule, Window>::check() const noexcept {
         held += large->lead + large->size;
         good &= large->older == nullptr || large->older->newer == large;
     }
-    good &= held == held_ && free == known().free_bytes;
+    good &= held == held_ && free == free_bytes();
     if constexpr (checked) {
         for (const void *object = ledger_.newest(); object != nullptr && good;
              object = Ledger::older_than(object))
