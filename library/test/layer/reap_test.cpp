@@ -19,7 +19,6 @@ namespace {
 
 using reap::Misuse;
 using reap::Reap;
-using reap::ReapOptions;
 using Kinds = std::vector<Misuse>;
 
 /// Superblocks as small as can be, so that little is a lot.
@@ -399,7 +398,7 @@ TEST(CheckedReap, FindsMisuse) {
     };
     reap.deallocate(object, 101);
     EXPECT_TRUE(said(Misuse::wrong_size, 100));
-    for (const std::size_t inside : {1, 8, 16, 64, 99}) {
+    for (const std::size_t inside : {1U, 8U, 16U, 64U, 99U}) {
         reap.deallocate(object + inside);
         EXPECT_TRUE(said(Misuse::interior_free, 100)) << inside;
         fill(object, 1, 100);

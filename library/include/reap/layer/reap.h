@@ -437,7 +437,8 @@ class Reap : private detail::ReapState {
         std::byte *const next = at + Shadow::size_for(code);
         if (distance(nullptr, next) > distance(nullptr, limit)) [[unlikely]] {
             if (limit != nullptr || reuse_ == nullptr) return false;
-            std::size_t hidden = code; // or the sum above would be taken apart for what is needed here
+            // Or the sum above would be taken apart for what is needed here. The assembler may change it.
+            std::size_t hidden = code; // NOLINT(misc-const-correctness)
             asm("" : "+r"(hidden));
             if (has_free(hidden)) {
                 got = {take_free(hidden), at};
@@ -590,7 +591,7 @@ class Reap : private detail::ReapState {
     bool walk(const Chunk *chunk, Use use) const noexcept;
     bool check_list(Block *block, std::size_t whole, std::size_t &blocks) const noexcept;
     bool report_corruption() const noexcept;
-    bool mark_bins(typename Shadow::Code free) const noexcept;
+    void mark_bins(typename Shadow::Code free) const noexcept;
     bool is_free_block(const void *block, std::size_t whole, bool marked) const noexcept;
     bool is_record(const void *block) const noexcept;
     static const Chunk *chunk_of(const void *address, const Chunk *list) noexcept;

@@ -50,6 +50,16 @@ struct FreeBlocks {
         forget_link(block);
         return block;
     }
+    /// Has a list go on at `next`: behind the block `before`, or if that is null, from its beginning.
+    static void lead(Block *&list, Block *before, Block *next) noexcept {
+        if (before == nullptr) {
+            list = next;
+            return;
+        }
+        annotate::undefined(before, sizeof *before);
+        ::new (before) Block{next};
+        annotate::no_access(before, sizeof *before);
+    }
     static void forget_link(void *block) noexcept {
         if constexpr (checked) guard::close(block, sizeof(Block), guard::Fill::freed);
     }

@@ -133,26 +133,26 @@ std::byte *Reap<Upstream, Granule, Window>::find_hole(std::size_t need) noexcept
     need = std::max(need, FreeBlocks::smallest_hole);
     for (std::size_t magnitude = FreeBlocks::magnitude_of(need); magnitude < FreeBlocks::magnitudes;
          ++magnitude) {
-        Block **list = &reuse_->holes[magnitude];
-        for (int tried = 0; *list != nullptr && tried < tries; ++tried) {
+        Block *&list = reuse_->holes[magnitude];
+        Block *before = nullptr;
+        for (int tried = 0; tried < tries; ++tried) {
+            Block *const hole = before == nullptr ? list : FreeBlocks::next_of(before);
+            if (hole == nullptr) break;
             if constexpr (checked) {
-                if (!is_sound(*list, 0, true)) break;
+                if (!is_free_block(hole, 0, true)) {
+                    report_misuse({Misuse::corruption, hole, 0, name});
+                    FreeBlocks::lead(list, before, nullptr);
+                    break;
+                }
             }
-            const std::size_t size = Shadow::size_of(*list);
+            const std::size_t size = Shadow::size_of(hole);
             if (size >= need) {
-                Block *const hole = *list;
-                Block *const next = FreeBlocks::next_of(hole);
-                annotate::defined(list, sizeof *list);
-                *list = next;
-                if (list != &reuse_->holes[magnitude]) annotate::no_access(list, sizeof *list);
+                FreeBlocks::lead(list, before, FreeBlocks::next_of(hole));
                 FreeBlocks::forget_link(hole);
                 rare_->free_bytes -= size;
                 return reinterpret_cast<std::byte *>(hole);
             }
-            // A link is all that is in front of a block's list.
-            static_assert(offsetof(Block, next) == 0);
-            list = &(*list)->next;
-            if constexpr (checked) break; // the next link is closed
+            before = hole;
         }
     }
     return nullptr;
@@ -266,21 +266,18 @@ void Reap<Upstream, Granule, Window>::forget_free() noexcept {
     *reuse_ = FreeBlocks{};
 }
 
-/// Has the shadow say of blocks in bins that they are free, or no longer. False if there is something else in
-/// a bin; what is behind it is left out.
+/// Has the shadow say of blocks in bins that they are free, or no longer. Checked mode leaves out what is
+/// behind something else in a bin.
 template <Source Upstream, std::size_t Granule, std::size_t Window>
-bool Reap<Upstream, Granule, Window>::mark_bins(typename Shadow::Code free) const noexcept {
-    bool good = true;
+void Reap<Upstream, Granule, Window>::mark_bins(typename Shadow::Code free) const noexcept {
     for (std::size_t code = 0; code < FreeBlocks::small_codes; ++code) {
         for (Block *block = reuse_->bins[code]; block != nullptr; block = FreeBlocks::next_of(block)) {
             if constexpr (checked) {
-                good = is_free_block(block, Shadow::size_for(code), free == 0);
-                if (!good) break;
+                if (!is_free_block(block, Shadow::size_for(code), free == 0)) break;
             }
             Shadow::set_free(block, free);
         }
     }
-    return good;
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window>
