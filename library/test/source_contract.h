@@ -46,6 +46,7 @@ class AnySource {
             return reap::obtain<reap::Failure::throws>(*static_cast<S *>(source), size, alignment);
         },
         [](void *source, std::size_t size, std::size_t alignment) noexcept {
+            // NOLINTNEXTLINE(readability-static-accessed-through-instance)
             return static_cast<S *>(source)->try_allocate(size, alignment);
         },
         [](void *source, std::size_t size, std::size_t alignment) noexcept {
@@ -53,6 +54,7 @@ class AnySource {
                                                                       alignment);
         },
         [](void *source, void *data, std::size_t size, std::size_t alignment) noexcept {
+            // NOLINTNEXTLINE(readability-static-accessed-through-instance)
             static_cast<S *>(source)->deallocate(data, size, alignment);
         },
         [](void *source, const void *address) {

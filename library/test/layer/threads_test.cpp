@@ -195,7 +195,7 @@ TEST(PerThread, SurvivesFailuresOfItsSource) {
 
 // A thread that comes when there is no memory has no part, and gets one later.
 TEST(PerThread, FailsInAThreadWhoseLayerCannotBeMade) {
-    if (is_watched() || REAP_ASAN || REAP_TSAN) GTEST_SKIP() << "tools need memory as well";
+    if (is_watched() || REAP_ASAN + REAP_TSAN > 0) GTEST_SKIP() << "tools need memory as well";
     struct Failing {
         Failing() { throw std::runtime_error("no layer today"); }
     };
