@@ -182,6 +182,18 @@ TEST(Obstack, RunsTheDestructorsOfWhatItFrees) {
     EXPECT_EQ(said, "cedbaf");
 }
 
+TEST(Obstack, RunsDestructorsInAllChunksThatItFrees) {
+    std::string said;
+    StrictSource source;
+    Strict obstack{source, small};
+    (void)obstack.create<Speaker>(said, 'a');
+    void *const first = obstack.allocate(40);
+    for (char word = 'b'; word <= 'z'; ++word) (void)obstack.create<Speaker>(said, word);
+    EXPECT_GT(obstack.statistics().chunks, 2U);
+    EXPECT_TRUE(obstack.free_from(first));
+    EXPECT_EQ(said, "zyxwvutsrqponmlkjihgfedcb");
+}
+
 TEST(Obstack, LeavesNothingWhenAConstructorThrows) {
     struct Thrower {
         Thrower() { throw std::runtime_error("no"); }
@@ -542,6 +554,11 @@ TEST_F(CheckedObstack, FindsWrongFrees) {
     obstack_.deallocate(&stranger, 4);
     EXPECT_FALSE(obstack_.free_from(allocate(40) + 8));
     EXPECT_EQ(MisuseLog::take(), Kinds({Misuse::foreign_free, Misuse::foreign_free}));
+    auto *const large = allocate(20000);
+    EXPECT_TRUE(obstack_.free_from(second)); // and large's chunk is kept
+    obstack_.deallocate(large, 20000);
+    EXPECT_FALSE(obstack_.free_from(large));
+    EXPECT_EQ(MisuseLog::take(), Kinds({Misuse::double_free, Misuse::double_free}));
 }
 
 TEST_F(CheckedObstack, FindsWritesAroundAnObjectThatGrows) {
