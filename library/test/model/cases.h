@@ -75,6 +75,7 @@ void add_composing_cases(Cases &cases);
 void add_mempool_cases(Cases &cases);
 void add_obstack_cases(Cases &cases);
 void add_region_cases(Cases &cases);
+void add_region_emulator_cases(Cases &cases);
 void add_stack_like_cases(Cases &cases);
 void add_thread_cases(Cases &cases);
 
@@ -86,6 +87,7 @@ void add_thread_cases(Cases &cases);
     add_mempool_cases(cases);
     add_obstack_cases(cases);
     add_region_cases(cases);
+    add_region_emulator_cases(cases);
     add_stack_like_cases(cases);
     add_thread_cases(cases);
     return cases;
