@@ -204,7 +204,8 @@ int main(int argc, char **argv) {
         return 0;
     }
     std::fprintf(stderr, "usage: library-hot-paths PATH TURNS; the paths are");
-    for (const Path &path : paths) std::fprintf(stderr, " %s", path.name.data());
+    for (const Path &path : paths)
+        std::fprintf(stderr, " %.*s", static_cast<int>(path.name.size()), path.name.data());
     std::fprintf(stderr, "\n");
     return 2;
 }
