@@ -6,6 +6,7 @@
 #include "reap/face/c/fixed_block.h"
 #include "reap/face/c/mempool.h"
 #include "reap/face/c/obstack.h"
+#include "reap/face/c/reap.h"
 #include "reap/face/c/region.h"
 #include "reap/face/c/size_classes.h"
 #include "reap/face/c/stack.h"
