@@ -16,13 +16,12 @@ typedef struct reap_reap reap_reap;
 
 /* Sizes in bytes; chunks have powers of two, from 8 KB to 1 MB. */
 typedef struct reap_reap_options {
-    size_t size;          /* of this structure */
-    size_t first_chunk;   /* taken at the first allocation */
-    size_t growth;        /* each further chunk is this many times as large */
-    size_t largest_chunk; /* no chunk becomes larger, unless for one object */
-    size_t
-        large_object; /* what takes more, or over 512 KB, has memory of its own, which its free gives back */
-    size_t limit;     /* what the reap may hold at most */
+    size_t size;               /* of this structure */
+    size_t first_chunk;        /* taken at the first allocation */
+    size_t growth;             /* each further chunk is this many times as large */
+    size_t largest_chunk;      /* no chunk becomes larger, unless for one object */
+    size_t large_object;       /* what takes more, or over 512 KB, gets memory of its own, until its free */
+    size_t limit;              /* what the reap may hold at most */
     const reap_source *source; /* where superblocks come from; null: the process's own. It is copied. */
 } reap_reap_options;
 
