@@ -58,9 +58,9 @@ namespace detail {
 struct ReapState {
     struct Chunk {
         Chunk *older;
+        std::uint64_t serial; // of the mark that is older
         std::size_t size;
         std::byte *end; // of what objects may take
-        std::uint64_t serial;
     };
     /// In front of an object that has memory of its own.
     struct Large {

@@ -320,7 +320,7 @@ Reap<Upstream, Granule, Window>::largest_of(Chunk *&list) noexcept {
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 inline void Reap<Upstream, Granule, Window>::adopt(Allocation got) noexcept {
     held_ += got.size;
-    Chunk *const chunk = ::new (got.data) Chunk{nullptr, got.size, nullptr, 0};
+    Chunk *const chunk = ::new (got.data) Chunk{nullptr, 0, got.size, nullptr};
     if constexpr (checked) guard::close(start_of(chunk), got.size - chunk_lead, guard::Fill::fresh);
     enter(chunk);
 }
