@@ -56,11 +56,10 @@ namespace detail {
 
 /// What a reap knows of its memory: what changes while it lives.
 struct ReapState {
-    struct Chunk {
+    struct alignas(16) Chunk {
         Chunk *older;
         std::uint64_t serial; // of the mark that is older
         std::size_t size;
-        std::byte *end; // of what objects may take
     };
     /// In front of an object that has memory of its own.
     struct Large {
@@ -403,6 +402,10 @@ class Reap : private detail::ReapState {
     }
     static std::byte *start_of(const Chunk *chunk) noexcept {
         return reinterpret_cast<std::byte *>(const_cast<Chunk *>(chunk)) + chunk_lead;
+    }
+    /// Of what objects may take.
+    static std::byte *end_of(const Chunk *chunk) noexcept {
+        return start_of(chunk) + (chunk->size - chunk_lead - (chunk->older == nullptr ? reserve : 0));
     }
     static Large *header_of(void *object) noexcept { return static_cast<Large *>(object) - 1; }
     static std::byte *object_of(Large *large) noexcept { return reinterpret_cast<std::byte *>(large + 1); }
