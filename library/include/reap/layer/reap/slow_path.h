@@ -582,7 +582,8 @@ bool Reap<Upstream, Granule, Window>::resize_raw(void *object, std::size_t size)
 
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 template <Failure F>
-void *Reap<Upstream, Granule, Window>::reallocate_as(void *object, std::size_t size, std::size_t alignment) {
+void *Reap<Upstream, Granule, Window>::reallocate_anyhow(void *object, std::size_t size,
+                                                         std::size_t alignment) {
     if (object != nullptr && is_alignment(alignment) && padding_at(object, alignment) == 0 &&
         resize(object, size))
         return object;
