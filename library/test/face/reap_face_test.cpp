@@ -49,7 +49,7 @@ using Granules = testing::Types<Reap8, Reap16>;
 TYPED_TEST_SUITE(ReapFaces, Granules);
 
 TYPED_TEST(ReapFaces, PmrContainersFreeWhatTheyDoNotNeed) {
-    reap::PmrResource<TypeParam> resource(reap::ReapOptions{.limit = std::size_t{1} << 20});
+    reap::PmrResource<TypeParam> resource(reap::ReapOptions{.limit = std::size_t{256} << 10});
     {
         std::pmr::map<int, std::pmr::string> sorted(&resource);
         std::pmr::unordered_map<int, std::pmr::string> hashed(&resource);
@@ -57,8 +57,8 @@ TYPED_TEST(ReapFaces, PmrContainersFreeWhatTheyDoNotNeed) {
         std::pmr::list<int> other_order(&resource);
         std::pmr::vector<std::pmr::string> words(&resource);
         // Far more than the limit, were it not freed.
-        churn(sorted, order, 20000);
-        churn(hashed, other_order, 20000);
+        churn(sorted, order, 6000);
+        churn(hashed, other_order, 6000);
         for (const auto &[number, word] : sorted) words.push_back(word);
         EXPECT_TRUE(resource.layer().owns(words.front().data()));
         EXPECT_TRUE(resource.layer().check());
@@ -79,8 +79,8 @@ TYPED_TEST(ReapFaces, AllocatorsFreeWhatTheirContainersDoNotNeed) {
         std::unordered_map<int, std::string, std::hash<int>, std::equal_to<>, Entries> hashed{Entries(reap)};
         std::list<int, Ints> order{Ints(reap)};
         std::list<int, Ints> other_order{Ints(reap)};
-        churn(sorted, order, 5000);
-        churn(hashed, other_order, 5000);
+        churn(sorted, order, 2000);
+        churn(hashed, other_order, 2000);
         std::vector<String, reap::StlAllocator<String, TypeParam>> words(reap);
         for (int i = 0; i < 1000; ++i) words.emplace_back(std::to_string(i).append(100, '.'), reap);
         EXPECT_TRUE(reap.owns(words.back().data()));
