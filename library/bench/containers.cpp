@@ -42,7 +42,7 @@ using Reap16 = reap::Reap<reap::CachedSuperblocks, 16>;
 std::vector<std::uint64_t> shuffled() {
     std::vector<std::uint64_t> keys(elements);
     std::iota(keys.begin(), keys.end(), 0U);
-    std::shuffle(keys.begin(), keys.end(), std::mt19937_64(1)); // NOLINT(cert-msc51-cpp): the same each time
+    std::shuffle(keys.begin(), keys.end(), std::mt19937_64(1));
     return keys;
 }
 const std::vector<std::uint64_t> keys = shuffled();
@@ -120,7 +120,8 @@ long resident_bytes() {
 
 /// Nanoseconds a step.
 template <template <class> class Container, class Layer>
-double time_turn(std::uint64_t &sum) {
+double time_turn() {
+    std::uint64_t sum = 0;
     Layer layer;
     const double begun = cpu_ns();
     Container<Layer> container(layer);
@@ -130,31 +131,37 @@ double time_turn(std::uint64_t &sum) {
         if (key % 2 == 0) container.insert(key);
     for (const auto &element : container.all) sum += Container<Layer>::value(element);
     container.all.clear();
-    return (cpu_ns() - begun) / static_cast<double>(steps);
+    const double taken = cpu_ns() - begun;
+    if (sum != std::uint64_t{elements} * (elements - 1) / 2) std::abort();
+    return taken / static_cast<double>(steps);
 }
 
-/// Bytes an element, by a process of its own.
+[[noreturn]] void give_up(const char *what) {
+    std::perror(what);
+    std::exit(1);
+}
+
+/// Bytes an element, found by a process of its own.
 template <template <class> class Container, class Layer>
 double measure_memory() {
     std::array<int, 2> ends{};
-    if (pipe(ends.data()) != 0) return 0;
-    std::fflush(stdout);
-    if (fork() == 0) {
-        // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the process ends before the container does.
-        auto *const layer = new Layer;
+    if (pipe(ends.data()) != 0) give_up("bench-containers: no pipe");
+    const pid_t child = fork();
+    if (child < 0) give_up("bench-containers: no process");
+    if (child == 0) {
+        Layer layer;
         const long before = resident_bytes();
-        auto *const container = new Container<Layer>(*layer);
-        for (const std::uint64_t key : keys) container->insert(key);
+        Container<Layer> container(layer);
+        for (const std::uint64_t key : keys) container.insert(key);
         const long added = resident_bytes() - before;
         _exit(write(ends[1], &added, sizeof added) == sizeof added ? 0 : 1);
     }
-    long added = 0;
-    const bool told = read(ends[0], &added, sizeof added) == sizeof added;
-    close(ends[0]);
     close(ends[1]);
-    int status = 0;
-    wait(&status);
-    return told ? static_cast<double>(added) / static_cast<double>(elements) : 0;
+    long added = 0;
+    if (read(ends[0], &added, sizeof added) != sizeof added) give_up("bench-containers: no answer");
+    close(ends[0]);
+    waitpid(child, nullptr, 0);
+    return static_cast<double>(added) / static_cast<double>(elements);
 }
 
 double median(std::vector<double> &values) {
@@ -171,17 +178,18 @@ class Row {
         : name_(name), bytes_{measure_memory<Container, Reap8>(), measure_memory<Container, Reap16>()} {}
 
     void take_times(unsigned rounds) {
-        std::uint64_t sum = 0;
+        constexpr std::array turns{time_turn<Container, Reap8>, time_turn<Container, Reap16>};
         std::vector<double> eights;
         std::vector<double> ratios;
         for (unsigned round = 0; round < rounds; ++round) {
-            double eight = round % 2 == 0 ? time_turn<Container, Reap8>(sum) : 0;
-            const double sixteen = time_turn<Container, Reap16>(sum);
-            if (round % 2 == 1) eight = time_turn<Container, Reap8>(sum);
-            eights.push_back(eight);
-            ratios.push_back(sixteen / eight);
+            std::array<double, 2> ns{};
+            for (unsigned turn = 0; turn < 2; ++turn) {
+                const unsigned which = (round + turn) % 2;
+                ns[which] = turns[which]();
+            }
+            eights.push_back(ns[0]);
+            ratios.push_back(ns[1] / ns[0]);
         }
-        if (sum != rounds * std::uint64_t{elements} * (elements - 1)) std::abort();
         std::printf("%-14s %9.1f %9.2f %9.1f %9.1f\n", name_, median(eights), median(ratios), bytes_[0],
                     bytes_[1]);
     }
