@@ -55,7 +55,7 @@ REAP_API void *reap_reap_allocate(reap_reap *reap, size_t size);
 REAP_API void *reap_reap_allocate_aligned(reap_reap *reap, size_t size, size_t alignment);
 REAP_API void reap_reap_deallocate(reap_reap *reap, void *object);
 /* The same, told the size that was asked for, or what is usable: it saves a look into memory. Not for what
- * reap_reap_allocate_aligned() made. */
+ * reap_reap_allocate_aligned() made, reallocated or not. */
 REAP_API void reap_reap_deallocate_sized(reap_reap *reap, void *object, size_t size);
 /* An object of another size with the same contents, as far as they go: where it stands, or moved, aligned to
  * 16, and the old one is freed. A new object for null. If it fails, the object is as it was. */
