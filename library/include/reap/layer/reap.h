@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -33,8 +34,8 @@ struct ReapOptions {
     std::size_t growth = 2;
     /// No chunk becomes larger, unless for the sake of one object.
     std::size_t largest_chunk = std::size_t{1} << 20;
-    /// Objects that take more than this, or a quarter of a superblock, get memory of their own from the
-    /// source, and give it back when they are freed.
+    /// Objects that take more than this, or than a quarter of a superblock, get memory of their own from the
+    /// source, which goes back there when they are freed. Up to 1 KB (2 KB where the granule is 16) none do.
     std::size_t large_object = std::size_t{256} << 10;
     /// What the reap may hold at most.
     std::size_t limit = std::numeric_limits<std::size_t>::max();
@@ -85,6 +86,23 @@ struct ReapState {
         const void *newest;     // of the ledger
     };
 
+    /// What most reaps for one request never need.
+    struct Rare {
+        std::size_t free_bytes = 0; // in blocks that the shadow says are free
+        std::size_t sweep_at = 0;   // not before so much is held
+        Large *large = nullptr;     // the newest
+        Cleanup *cleanups = nullptr;
+        MarkRecord *marks = nullptr;
+    };
+    /// Stands at the end of the oldest chunk, which keeps room for it: so there is some when the first object
+    /// is freed.
+    struct Reserve {
+        Rare rare;
+        FreeBlocks free;
+    };
+
+    // No more than these: a compiler keeps an object of ten words among a function's own variables in
+    // registers, and one of eleven in memory.
     std::byte *current_ = nullptr;
     // Up to where objects are bumped without a look at what is free. The end, while nothing was freed; null:
     // what is free is looked at first.
@@ -96,13 +114,13 @@ struct ReapState {
     std::byte *alone_ = nullptr;
     Chunk *chunk_ = nullptr; // the newest
     std::size_t held_ = 0;
-    std::size_t free_bytes_ = 0; // in blocks that the shadow says are free
-    std::size_t sweep_at_ = 0;   // not before so much is held
     Chunk *spare_ = nullptr;
-    Large *large_ = nullptr; // the newest
-    Cleanup *cleanups_ = nullptr;
-    MarkRecord *marks_ = nullptr;
-    std::uint64_t serial_ = 0; // of the last mark
+    Rare *rare_ = nullptr; // null: all of it is as in the beginning
+
+    [[nodiscard]] const Rare &known() const noexcept {
+        static constexpr Rare nothing{};
+        return rare_ != nullptr ? *rare_ : nothing;
+    }
 };
 
 } // namespace detail
@@ -271,7 +289,7 @@ class Reap : private detail::ReapState {
         }
         if constexpr (!std::is_trivially_destructible_v<T>) {
             auto *const node = reinterpret_cast<NodeOf<T> *>(object); // which begins with the object
-            unlink(&node->cleanup);
+            unlink(*rare_, &node->cleanup);
             object->~T();
         }
         deallocate(object, sizeof(NodeOf<T>), alignof(NodeOf<T>));
@@ -343,7 +361,7 @@ class Reap : private detail::ReapState {
 
     static constexpr std::size_t chunk_alignment = 4096;
     static constexpr std::size_t chunk_lead = sizeof(Chunk);
-    static constexpr std::size_t reuse_room = round_up(sizeof(FreeBlocks), 16);
+    static constexpr std::size_t reserve = round_up(sizeof(Reserve), 16);
     static_assert(chunk_lead % 16 == 0);
     // As the shadow's bytes for a large object are to be behind those for its own header.
     static constexpr std::size_t large_lead = 1024;
@@ -394,36 +412,52 @@ class Reap : private detail::ReapState {
     /// that a full chunk fails.
     template <Failure F>
     [[gnu::always_inline]] void *take(std::size_t size, std::size_t alignment) {
-        const std::size_t code = Shadow::code_for(size);
-        if (code <= Shadow::last_small && alignment <= Granule && is_alignment(alignment)) [[likely]] {
-            std::byte *const at = current_;
-            const std::size_t whole = Shadow::size_for(code);
-            if (reinterpret_cast<std::uintptr_t>(at) + whole <= reinterpret_cast<std::uintptr_t>(limit_))
-                [[likely]] {
-                *Shadow::byte_at(shadow_, at) = static_cast<typename Shadow::Code>(code);
-                current_ = at + whole;
-                return at;
-            }
-            if (limit_ == nullptr && reuse_ != nullptr && has_free(code)) return take_free(code);
-        }
-        const Taken got = out_of_line([=](Reap &reap) { return reap.serve<F>(size, alignment); });
+        Taken got;
+        if (!bump(size, alignment, got)) [[unlikely]]
+            got = out_of_line([=](Reap &reap) { return reap.serve<F>(size, alignment); });
         current_ = got.next;
         return got.object;
+    }
+
+    [[gnu::always_inline]] bool bump(std::size_t size, std::size_t alignment, Taken &got) noexcept {
+        std::byte *const at = current_;
+        std::byte *limit = limit_;
+        std::byte *const shadow = shadow_;
+        const std::size_t over = size - Shadow::first_of_second;
+        if (over > Shadow::largest_small - Shadow::first_of_second || alignment > Granule ||
+            !is_alignment(alignment)) [[unlikely]]
+            return false;
+        const std::size_t code = over / Granule;
+        std::byte *const next = at + Shadow::size_for(code);
+        if (distance(nullptr, next) > distance(nullptr, limit)) [[unlikely]] {
+            if (limit != nullptr || reuse_ == nullptr) return false;
+            std::size_t hidden = code; // or the sum above would be taken apart for what is needed here
+            asm("" : "+r"(hidden));
+            if (has_free(hidden)) {
+                got = {take_free(hidden), at};
+                return true;
+            }
+            if (++reuse_->misses >= misses_before_quantum ||
+                distance(nullptr, next) > distance(nullptr, end_))
+                return false;
+        }
+        *Shadow::byte_at(shadow, at) = static_cast<typename Shadow::Code>(code);
+        got = {at, next};
+        return true;
     }
 
     /// Whether a bin has a block. Checked mode does not follow a link to what is none.
     [[gnu::always_inline]] bool has_free(std::size_t code) noexcept {
         Block *&bin = reuse_->bins[code];
-        if constexpr (checked) return bin != nullptr && is_sound(bin, Shadow::size_for(code));
+        if constexpr (checked) return bin != nullptr && is_sound(bin, Shadow::size_for(code), false);
         return bin != nullptr;
     }
 
-    /// Takes a block off its bin, which has one.
+    /// Takes a block off its bin, which has one. To the shadow it was never free.
     [[gnu::always_inline]] void *take_free(std::size_t code) noexcept {
         Block *const block = FreeBlocks::pop(reuse_->bins[code]);
         __builtin_prefetch(reuse_->bins[code]);
-        *Shadow::byte_of(block) = static_cast<typename Shadow::Code>(code);
-        free_bytes_ -= Shadow::size_for(code);
+        rare_->free_bytes -= Shadow::size_for(code);
         return block;
     }
 
@@ -439,9 +473,8 @@ class Reap : private detail::ReapState {
         }
         if (reuse_ == nullptr) [[unlikely]]
             return free_slowly(object);
-        *Shadow::byte_of(object) = static_cast<typename Shadow::Code>(code | Shadow::is_free);
         FreeBlocks::push(reuse_->bins[code], object);
-        free_bytes_ += whole;
+        rare_->free_bytes += whole;
     }
 
     void free_slowly(void *object) noexcept {
@@ -497,7 +530,7 @@ class Reap : private detail::ReapState {
     void *take_from_space(std::size_t whole, std::size_t alignment) noexcept;
     void *take_from_hole(std::size_t whole, std::size_t alignment) noexcept;
     void *take_from_bins(std::size_t whole, std::size_t alignment) noexcept;
-    bool is_sound(Block *&list, std::size_t whole) const noexcept;
+    bool is_sound(Block *&list, std::size_t whole, bool marked) const noexcept;
     std::byte *find_hole(std::size_t need) noexcept;
     void enter_space(std::byte *start, std::byte *end) noexcept;
     void begin_quantum() noexcept;
@@ -516,6 +549,7 @@ class Reap : private detail::ReapState {
     void free_large(Large *large) noexcept;
 
     [[gnu::noinline]] void free_anyhow(void *object) noexcept;
+    Rare &rare() noexcept;
     void begin_reuse() noexcept;
     [[gnu::noinline]] void reset_anyhow(std::size_t keep) noexcept;
     [[gnu::noinline]] void trim_anyhow(std::size_t keep) noexcept;
@@ -531,18 +565,17 @@ class Reap : private detail::ReapState {
     }
 
     void link(Cleanup *cleanup) noexcept {
-        cleanup->older = cleanups_;
+        cleanup->older = known().cleanups;
         cleanup->newer = nullptr;
-        if (cleanups_ != nullptr) cleanups_->newer = cleanup;
-        cleanups_ = cleanup;
-        alone_ = nullptr;
+        if (cleanup->older != nullptr) cleanup->older->newer = cleanup;
+        rare().cleanups = cleanup;
     }
-    void unlink(Cleanup *cleanup) noexcept;
+    static void unlink(Rare &rare, Cleanup *cleanup) noexcept;
     /// In place and inline: a destructor may come back to this reap.
-    void run_cleanups(const Cleanup *last) noexcept {
-        while (cleanups_ != last) {
-            Cleanup *const cleanup = cleanups_;
-            unlink(cleanup);
+    [[gnu::always_inline]] void run_cleanups(const Cleanup *last) noexcept {
+        while (known().cleanups != last) {
+            Cleanup *const cleanup = known().cleanups;
+            unlink(*rare_, cleanup);
             cleanup->run(cleanup);
         }
     }
@@ -550,7 +583,9 @@ class Reap : private detail::ReapState {
     template <class Use>
     bool walk(const Chunk *chunk, Use use) const noexcept;
     bool check_list(Block *block, std::size_t whole, std::size_t &blocks) const noexcept;
-    bool is_free_block(const void *block, std::size_t whole) const noexcept;
+    bool report_corruption() const noexcept;
+    bool mark_bins(typename Shadow::Code free) const noexcept;
+    bool is_free_block(const void *block, std::size_t whole, bool marked) const noexcept;
     bool is_record(const void *block) const noexcept;
     static const Chunk *chunk_of(const void *address, const Chunk *list) noexcept;
     const Large *large_of(const void *address) const noexcept;
@@ -561,6 +596,9 @@ class Reap : private detail::ReapState {
     bool check_live(const void *object, std::size_t size) const noexcept;
     void guarded_deallocate(void *object, std::size_t size) noexcept;
     static bool guarded_resize(const void *object, std::size_t size) noexcept;
+
+    /// No two marks of a process have the same number.
+    static inline std::atomic<std::uint64_t> marks_taken_{0};
 
     static constexpr ReapOptions default_options{};
     union {

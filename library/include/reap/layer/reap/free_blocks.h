@@ -11,8 +11,9 @@
 namespace reap::inline REAP_MODE::detail {
 
 /// Where a reap finds its free blocks again: small ones by their exact size, and holes, which are long enough
-/// to be bumped through, by the magnitude of theirs. The links are in the blocks. It is an index and no more:
-/// that a block is free, and how large it is, the shadow says.
+/// to be bumped through, by the magnitude of theirs. The links are in the blocks. How large a block is, the
+/// shadow says, and of holes also that they are free; of blocks in bins only when the bins are emptied, so
+/// that their coming and going need not touch it.
 struct FreeBlocks {
     struct Block {
         Block *next;

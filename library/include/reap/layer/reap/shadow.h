@@ -27,10 +27,12 @@ class Shadow {
     static constexpr Code is_long = 127;
     static constexpr Code is_free = 128;
     static constexpr std::size_t largest_small = least + last_small * Unit;
+    /// From here on, code_for() is a difference and a shift.
+    static constexpr std::size_t first_of_second = least - Unit + 1;
 
     /// The code of blocks for `size` bytes; more than last_small where that is none: for 0 as well.
     [[nodiscard]] static constexpr std::size_t code_for(std::size_t size) noexcept {
-        const std::size_t code = (size - (least - Unit + 1)) / Unit;
+        const std::size_t code = (size - first_of_second) / Unit;
         if (code > last_small && size - 1 < least) [[unlikely]]
             return 0;
         return code;
@@ -65,6 +67,10 @@ class Shadow {
         return reinterpret_cast<Code *>(bias + (reinterpret_cast<std::uintptr_t>(block) >> 4U));
     }
 
+    static void set_free(void *block, Code free) noexcept {
+        Code *const byte = byte_of(block);
+        *byte = static_cast<Code>((*byte & (is_free - 1)) | free);
+    }
     [[nodiscard]] static bool is_free_block(const void *block) noexcept {
         return (*byte_of(block) & is_free) != 0;
     }

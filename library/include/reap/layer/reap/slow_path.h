@@ -34,15 +34,17 @@ template <Failure F>
 void *Reap<Upstream, Granule, Window>::serve_block(std::size_t size, std::size_t whole,
                                                    std::size_t alignment) {
     const std::size_t need = whole + alignment - Granule;
-    if (need > std::min(options_->large_object, Window / 4)) return take_large<F>(size, alignment);
+    // A small object is where a free that is told its size believes it to be.
+    if (need > std::max(std::min(options_->large_object, Window / 4), Shadow::largest_small))
+        return take_large<F>(size, alignment);
 
     if (void *const object = find_free(whole, alignment); object != nullptr) return object;
     if (is_sweep_due()) {
         sweep();
         if (void *const object = find_free(whole, alignment); object != nullptr) return object;
-        if (spare_ == nullptr) sweep_at_ = std::max(sweep_at_, held_ + held_ / 4);
+        if (spare_ == nullptr) rare_->sweep_at = std::max(rare_->sweep_at, held_ + held_ / 4);
     }
-    if (reuse_ != nullptr && free_bytes_ >= whole) {
+    if (reuse_ != nullptr && rare_->free_bytes >= whole) {
         if (!take_chunk<Failure::returns_null>(need)) {
             sweep();
             if (void *const object = find_free(whole, alignment); object != nullptr) return object;
@@ -136,7 +138,7 @@ std::byte *Reap<Upstream, Granule, Window>::find_hole(std::size_t need) noexcept
         Block **list = &reuse_->holes[magnitude];
         for (int tried = 0; *list != nullptr && tried < tries; ++tried) {
             if constexpr (checked) {
-                if (!is_sound(*list, 0)) break;
+                if (!is_sound(*list, 0, true)) break;
             }
             const std::size_t size = Shadow::size_of(*list);
             if (size >= need) {
@@ -146,7 +148,7 @@ std::byte *Reap<Upstream, Granule, Window>::find_hole(std::size_t need) noexcept
                 *list = next;
                 if (list != &reuse_->holes[magnitude]) annotate::no_access(list, sizeof *list);
                 FreeBlocks::forget_link(hole);
-                free_bytes_ -= size;
+                rare_->free_bytes -= size;
                 return reinterpret_cast<std::byte *>(hole);
             }
             // A link is all that is in front of a block's list.
@@ -178,29 +180,26 @@ void Reap<Upstream, Granule, Window>::begin_quantum() noexcept {
 /// end at a multiple of 16, so that a gap at their end is where a gap may be.
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void Reap<Upstream, Granule, Window>::put_free(std::byte *block, std::size_t whole) noexcept {
-    free_bytes_ += whole;
-    alone_ = nullptr;
+    rare().free_bytes += whole;
     if (reuse_ == nullptr || whole < Shadow::least) return Shadow::set(block, whole, Shadow::is_free);
-    if (whole < FreeBlocks::smallest_hole) {
-        Shadow::set(block, whole, Shadow::is_free);
-        return FreeBlocks::push(reuse_->bins[Shadow::code_for(whole)], block);
-    }
+    const auto put_in_bin = [this](std::byte *small, std::size_t size) {
+        Shadow::set(small, size, 0);
+        FreeBlocks::push(reuse_->bins[Shadow::code_for(size)], small);
+    };
+    if (whole < FreeBlocks::smallest_hole) return put_in_bin(block, whole);
     if (Granule < 16 && reinterpret_cast<std::uintptr_t>(block + whole) % 16 != 0) {
         constexpr std::size_t tail = Shadow::least + Granule;
         whole -= tail;
-        Shadow::set(block + whole, tail, Shadow::is_free);
-        FreeBlocks::push(reuse_->bins[Shadow::code_for(tail)], block + whole);
+        put_in_bin(block + whole, tail);
+        if (whole < FreeBlocks::smallest_hole) return put_in_bin(block, whole);
     }
     Shadow::set(block, whole, Shadow::is_free);
-    if (whole < FreeBlocks::smallest_hole)
-        FreeBlocks::push(reuse_->bins[Shadow::code_for(whole)], block);
-    else
-        FreeBlocks::push(reuse_->holes[FreeBlocks::magnitude_of(whole)], block);
+    FreeBlocks::push(reuse_->holes[FreeBlocks::magnitude_of(whole)], block);
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 bool Reap<Upstream, Granule, Window>::is_sweep_due() const noexcept {
-    return reuse_ != nullptr && free_bytes_ >= held_ / 4 && held_ >= sweep_at_;
+    return reuse_ != nullptr && rare_->free_bytes >= held_ / 4 && held_ >= rare_->sweep_at;
 }
 
 /// Merges neighbours that are free, and puts chunks aside that nothing is in. Walks over all blocks, and so
@@ -208,7 +207,7 @@ bool Reap<Upstream, Granule, Window>::is_sweep_due() const noexcept {
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void Reap<Upstream, Granule, Window>::sweep() noexcept {
     forget_free();
-    free_bytes_ = 0;
+    rare_->free_bytes = 0;
     std::size_t won = 0;
     for (Chunk **link = &chunk_; *link != nullptr;) {
         Chunk *const chunk = *link;
@@ -249,7 +248,7 @@ void Reap<Upstream, Granule, Window>::sweep() noexcept {
             link = &chunk->older;
         }
     }
-    sweep_at_ = won < held_ / 8 ? 2 * held_ : 0;
+    rare_->sweep_at = won < held_ / 8 ? 2 * held_ : 0;
     keep_spare(held_ / 2);
 }
 
@@ -257,21 +256,39 @@ void Reap<Upstream, Granule, Window>::sweep() noexcept {
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void Reap<Upstream, Granule, Window>::forget_free() noexcept {
     if (reuse_ == nullptr) return;
+    mark_bins(Shadow::is_free);
     if constexpr (checked) {
         // The links go as they came.
         for (Block *&list : reuse_->bins)
-            while (list != nullptr && is_sound(list, 0)) FreeBlocks::pop(list);
+            while (list != nullptr && is_sound(list, 0, true)) FreeBlocks::pop(list);
         for (Block *&list : reuse_->holes)
-            while (list != nullptr && is_sound(list, 0)) FreeBlocks::pop(list);
+            while (list != nullptr && is_sound(list, 0, true)) FreeBlocks::pop(list);
     }
     *reuse_ = FreeBlocks{};
+}
+
+/// Has the shadow say of blocks in bins that they are free, or no longer. False if there is something else in
+/// a bin; what is behind it is left out.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::mark_bins(typename Shadow::Code free) const noexcept {
+    bool good = true;
+    for (std::size_t code = 0; code < FreeBlocks::small_codes; ++code) {
+        for (Block *block = reuse_->bins[code]; block != nullptr; block = FreeBlocks::next_of(block)) {
+            if constexpr (checked) {
+                good = is_free_block(block, Shadow::size_for(code), free == 0);
+                if (!good) break;
+            }
+            Shadow::set_free(block, free);
+        }
+    }
+    return good;
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 template <Failure F>
 bool Reap<Upstream, Granule, Window>::take_chunk(std::size_t need) {
     const std::size_t least = Superblocks<Upstream, Window>::chunk_for(chunk_lead + round_up(need, 16) +
-                                                                       (chunk_ == nullptr ? reuse_room : 0));
+                                                                       (chunk_ == nullptr ? reserve : 0));
     if (Chunk **const largest = largest_of(spare_); *largest != nullptr && least <= (*largest)->size) {
         Chunk *const chunk = *largest;
         *largest = chunk->older;
@@ -317,14 +334,13 @@ inline void Reap<Upstream, Granule, Window>::adopt(Allocation got) noexcept {
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 inline void Reap<Upstream, Granule, Window>::enter(Chunk *chunk) noexcept {
     const bool first = chunk_ == nullptr;
-    chunk->end = reinterpret_cast<std::byte *>(chunk) + chunk->size - (first ? reuse_room : 0);
+    chunk->end = reinterpret_cast<std::byte *>(chunk) + chunk->size - (first ? reserve : 0);
     chunk->older = chunk_;
-    chunk->serial = serial_;
+    chunk->serial = known().marks == nullptr ? 0 : known().marks->serial;
     chunk_ = chunk;
     enter_space(start_of(chunk), chunk->end);
     if (reuse_ != nullptr) begin_quantum();
-    const bool alone = !checked && first && large_ == nullptr && cleanups_ == nullptr && marks_ == nullptr;
-    alone_ = alone ? current_ : nullptr;
+    alone_ = !checked && first ? current_ : nullptr;
 }
 
 /// Gives a chunk back to the source.
@@ -356,16 +372,21 @@ void *Reap<Upstream, Granule, Window>::take_large(std::size_t size, std::size_t 
     const std::size_t lead = std::max(large_lead, alignment);
     const std::size_t whole = round_up(size, Granule);
     alignment = std::max(alignment, Window);
-    const std::size_t allowed = options_->limit - std::min(options_->limit, held_);
+    const std::size_t allowed =
+        options_->limit -
+        std::min(options_->limit, held_ + (chunk_ == nullptr ? Superblocks<Upstream, Window>::smallest : 0));
     if (!is_possible(whole, alignment, lead) || lead + whole > allowed) return fail<F>();
+    // Where the list begins, is in a chunk.
+    if (chunk_ == nullptr && !take_chunk<F>(0)) return nullptr;
     auto *const data = static_cast<std::byte *>(obtain<F>(chunks_, lead + whole, alignment));
     if (data == nullptr) return nullptr;
     std::byte *const object = data + lead;
     if (Shadow::offset_of(object) != 0) Shadow::set_large(object);
     held_ += lead + whole;
-    alone_ = nullptr;
-    large_ = ::new (header_of(object)) Large{large_, nullptr, whole, alignment, lead, serial_};
-    if (large_->older != nullptr) large_->older->newer = large_;
+    const std::uint64_t serial = known().marks == nullptr ? 0 : known().marks->serial;
+    Large *const older = known().large;
+    rare().large = ::new (header_of(object)) Large{older, nullptr, whole, alignment, lead, serial};
+    if (older != nullptr) older->newer = rare_->large;
     if constexpr (checked) guard::close(object, whole, guard::Fill::fresh);
     return object;
 }
@@ -373,7 +394,7 @@ void *Reap<Upstream, Granule, Window>::take_large(std::size_t size, std::size_t 
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void Reap<Upstream, Granule, Window>::free_large(Large *large) noexcept {
     if (large->newer == nullptr)
-        large_ = large->older;
+        rare_->large = large->older;
     else
         large->newer->older = large->older;
     if (large->older != nullptr) large->older->newer = large->newer;
@@ -401,7 +422,7 @@ void Reap<Upstream, Granule, Window>::free_anyhow(void *object) noexcept {
         current_ = block;
         return;
     }
-    if (marks_ != nullptr) {
+    if (known().marks != nullptr) {
         count_free(block, whole);
     } else if (reuse_ == nullptr) {
         begin_reuse();
@@ -409,13 +430,25 @@ void Reap<Upstream, Granule, Window>::free_anyhow(void *object) noexcept {
     put_free(block, whole);
 }
 
+/// What is rare, from here on.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+detail::ReapState::Rare &Reap<Upstream, Granule, Window>::rare() noexcept {
+    alone_ = nullptr; // a reset has more to look at
+    if (rare_ == nullptr) {
+        const Chunk *oldest = chunk_;
+        while (oldest->older != nullptr) oldest = oldest->older;
+        annotate::undefined(oldest->end, sizeof(Reserve));
+        rare_ = ::new (&reinterpret_cast<Reserve *>(oldest->end)->rare) Rare;
+    }
+    return *rare_;
+}
+
 /// From the first free on: bins, and quanta.
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void Reap<Upstream, Granule, Window>::begin_reuse() noexcept {
-    const Chunk *oldest = chunk_;
-    while (oldest->older != nullptr) oldest = oldest->older;
-    annotate::undefined(oldest->end, sizeof(FreeBlocks));
-    reuse_ = ::new (oldest->end) FreeBlocks;
+    // Both are where the reserve is.
+    static_assert(offsetof(Reserve, rare) == 0);
+    reuse_ = ::new (&reinterpret_cast<Reserve *>(&rare())->free) FreeBlocks;
     begin_quantum();
 }
 
@@ -423,7 +456,7 @@ void Reap<Upstream, Granule, Window>::begin_reuse() noexcept {
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void Reap<Upstream, Granule, Window>::count_free(const void *block, std::size_t whole) noexcept {
     const Chunk *const chunk = chunk_of(block, chunk_);
-    for (MarkRecord *record = marks_; record != nullptr; record = record->older) {
+    for (MarkRecord *record = known().marks; record != nullptr; record = record->older) {
         const bool newer = chunk == nullptr || chunk->serial >= record->serial ||
                            distance(record->current, block) < distance(record->current, record->end);
         if (newer) return;
@@ -437,21 +470,20 @@ typename Reap<Upstream, Granule, Window>::Mark Reap<Upstream, Granule, Window>::
     forget_free();
     reuse_ = nullptr;
     limit_ = end_;
-    alone_ = nullptr;
     void *const data = take<Failure::throws>(sizeof(MarkRecord), Granule);
     if constexpr (checked) guard::open(data, sizeof(MarkRecord), name);
-    marks_ =
-        ::new (data) MarkRecord{marks_, ++serial_, current_, end_, cleanups_, free_bytes_, ledger_.newest()};
+    rare().marks = ::new (data) MarkRecord{known().marks,    ++marks_taken_,     current_,        end_,
+                                           known().cleanups, known().free_bytes, ledger_.newest()};
     Mark mark;
-    mark.record_ = marks_;
-    mark.serial_ = serial_;
+    mark.record_ = rare_->marks;
+    mark.serial_ = rare_->marks->serial;
     return mark;
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 bool Reap<Upstream, Granule, Window>::rewind(const Mark &mark) noexcept {
     // As in Region: no record is looked at but those of marks that are still good.
-    MarkRecord *record = marks_;
+    MarkRecord *record = known().marks;
     while (record != nullptr && record->serial > mark.serial_) record = record->older;
     if (record == nullptr || record != mark.record_ || record->serial != mark.serial_) {
         if constexpr (checked) report_misuse({Misuse::stale_mark, mark.record_, 0, name});
@@ -465,7 +497,7 @@ bool Reap<Upstream, Granule, Window>::rewind(const Mark &mark) noexcept {
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void Reap<Upstream, Granule, Window>::rewind_anyhow(MarkRecord *record) noexcept {
     ledger_.end_newer_than(record->newest, name);
-    while (large_ != nullptr && large_->serial >= record->serial) free_large(large_);
+    while (rare_->large != nullptr && rare_->large->serial >= record->serial) free_large(rare_->large);
     while (chunk_ != nullptr && chunk_->serial >= record->serial) {
         if constexpr (checked) {
             open_free(chunk_);
@@ -475,8 +507,8 @@ void Reap<Upstream, Granule, Window>::rewind_anyhow(MarkRecord *record) noexcept
         chunk->older = spare_;
         spare_ = chunk;
     }
-    marks_ = record;
-    free_bytes_ = record->free_bytes;
+    rare_->marks = record;
+    rare_->free_bytes = record->free_bytes;
     current_ = record->current;
     end_ = record->end;
     limit_ = end_;
@@ -490,9 +522,10 @@ template <Source Upstream, std::size_t Granule, std::size_t Window>
 void Reap<Upstream, Granule, Window>::reset_anyhow(std::size_t keep) noexcept {
     ledger_.end_newer_than(nullptr, name);
     if constexpr (checked) forget_free();
-    marks_ = nullptr;
-    while (large_ != nullptr) free_large(large_);
+    while (known().large != nullptr) free_large(rare_->large);
 
+    reuse_ = nullptr;
+    rare_ = nullptr;
     // The oldest first, as in Region.
     Chunk *row = spare_;
     for (Chunk *chunk = std::exchange(chunk_, nullptr); chunk != nullptr;) {
@@ -507,9 +540,6 @@ void Reap<Upstream, Granule, Window>::reset_anyhow(std::size_t keep) noexcept {
     keep_spare(keep);
 
     current_ = end_ = limit_ = alone_ = nullptr;
-    reuse_ = nullptr;
-    free_bytes_ = 0;
-    sweep_at_ = 0;
     if (spare_ != nullptr) {
         Chunk **const largest = largest_of(spare_);
         Chunk *const first = *largest;
@@ -547,7 +577,7 @@ bool Reap<Upstream, Granule, Window>::resize_raw(void *object, std::size_t size)
     Shadow::set(block + wanted, rest, 0);
     if (rest < Shadow::least) {
         put_free(block + wanted, rest);
-        if (marks_ != nullptr) count_free(block, rest);
+        if (known().marks != nullptr) count_free(block, rest);
     } else {
         free_slowly(block + wanted);
     }
@@ -570,14 +600,15 @@ void *Reap<Upstream, Granule, Window>::reallocate_as(void *object, std::size_t s
     return moved;
 }
 
+/// Told of what is rare alone: so the address of a reap goes nowhere.
 template <Source Upstream, std::size_t Granule, std::size_t Window>
-void Reap<Upstream, Granule, Window>::unlink(Cleanup *cleanup) noexcept {
+void Reap<Upstream, Granule, Window>::unlink(Rare &rare, Cleanup *cleanup) noexcept {
     if (cleanup->newer == nullptr)
-        cleanups_ = cleanup->older;
+        rare.cleanups = cleanup->older;
     else
         cleanup->newer->older = cleanup->older;
     if (cleanup->older != nullptr) cleanup->older->newer = cleanup->newer;
-    for (MarkRecord *record = marks_; record != nullptr; record = record->older)
+    for (MarkRecord *record = rare.marks; record != nullptr; record = record->older)
         if (record->cleanups == cleanup) record->cleanups = cleanup->older;
 }
 
@@ -614,13 +645,15 @@ void Reap<Upstream, Granule, Window>::for_each(Use use) {
         }
         return;
     }
+    if (reuse_ != nullptr) mark_bins(Shadow::is_free);
     for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) {
         walk(chunk, [&](std::byte *block, std::size_t size, bool free) {
             if (!free && !is_record(block)) use(static_cast<void *>(block), size);
             return true;
         });
     }
-    for (Large *large = large_; large != nullptr;) {
+    if (reuse_ != nullptr) mark_bins(0);
+    for (Large *large = known().large; large != nullptr;) {
         Large *const older = large->older;
         if (!is_record(object_of(large))) use(static_cast<void *>(object_of(large)), large->size);
         large = older;
@@ -630,7 +663,7 @@ void Reap<Upstream, Granule, Window>::for_each(Use use) {
 /// Whether a mark's record is there, which is nobody's object.
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 bool Reap<Upstream, Granule, Window>::is_record(const void *block) const noexcept {
-    for (const MarkRecord *record = marks_; record != nullptr; record = record->older)
+    for (const MarkRecord *record = known().marks; record != nullptr; record = record->older)
         if (record == block) return true;
     return false;
 }
@@ -647,7 +680,7 @@ Reap<Upstream, Granule, Window>::chunk_of(const void *address, const Chunk *list
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 const typename Reap<Upstream, Granule, Window>::Large *
 Reap<Upstream, Granule, Window>::large_of(const void *address) const noexcept {
-    const Large *large = large_;
+    const Large *large = known().large;
     while (large != nullptr && distance(large + 1, address) >= large->size) large = large->older;
     return large;
 }
@@ -656,14 +689,14 @@ template <Source Upstream, std::size_t Granule, std::size_t Window>
 ReapStatistics Reap<Upstream, Granule, Window>::statistics() const noexcept {
     ReapStatistics found;
     found.held = held_;
-    found.free = free_bytes_ + distance(current_, end_);
+    found.free = known().free_bytes + distance(current_, end_);
     found.largest_hole = distance(current_, end_);
     for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older, ++found.chunks)
         found.live += distance(start_of(chunk), chunk->end);
     found.live -= found.free;
     for (const Chunk *chunk = spare_; chunk != nullptr; chunk = chunk->older, ++found.chunks)
         found.spare += chunk->size;
-    for (const Large *large = large_; large != nullptr; large = large->older, ++found.large_objects)
+    for (const Large *large = known().large; large != nullptr; large = large->older, ++found.large_objects)
         found.live += large->size;
     if (reuse_ == nullptr) return found;
     for (Block *hole : reuse_->holes) {
@@ -679,32 +712,45 @@ bool Reap<Upstream, Granule, Window>::check() const noexcept {
     std::size_t held = 0;
     std::size_t free = 0;
     std::size_t blocks = 0; // free ones
-    for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) {
+    std::size_t most = 0;   // blocks that can be
+    for (const Chunk *chunk = chunk_; chunk != nullptr && held <= held_; chunk = chunk->older)
         held += chunk->size;
-        if (held > held_) break; // more than there is: the list goes in circles
+    most = held / Granule;
+    if (held > held_) return report_corruption(); // the list goes in circles, or into nowhere
+    if (reuse_ != nullptr) {
+        for (std::size_t code = 0; code < FreeBlocks::small_codes && good; ++code)
+            good &= check_list(reuse_->bins[code], Shadow::size_for(code), most);
+        for (std::size_t number = 0; number < FreeBlocks::magnitudes && good; ++number)
+            good &= check_list(reuse_->holes[number], 0, most);
+        if (!good) return report_corruption();
+        mark_bins(Shadow::is_free);
+    }
+    for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) {
         good &= walk(chunk, [&](const std::byte *, std::size_t size, bool is_free) {
             free += is_free ? size : 0;
-            blocks += is_free;
+            blocks += is_free && size >= Shadow::least;
             return true;
         });
     }
+    if (reuse_ != nullptr) {
+        mark_bins(0);
+        good &= held / Granule - most <= blocks;
+    }
     for (const Chunk *chunk = spare_; chunk != nullptr && held <= held_; chunk = chunk->older)
         held += chunk->size;
-    for (const Large *large = large_; large != nullptr && held <= held_; large = large->older) {
+    for (const Large *large = known().large; large != nullptr && held <= held_; large = large->older) {
         held += large->lead + large->size;
         good &= large->older == nullptr || large->older->newer == large;
     }
-    good &= held == held_ && free == free_bytes_;
-    if (reuse_ != nullptr) {
-        for (std::size_t code = 0; code < FreeBlocks::small_codes && good; ++code)
-            good &= check_list(reuse_->bins[code], Shadow::size_for(code), blocks);
-        for (std::size_t number = 0; number < FreeBlocks::magnitudes && good; ++number)
-            good &= check_list(reuse_->holes[number], 0, blocks);
-    }
-    if constexpr (checked) {
-        if (!good) report_misuse({Misuse::corruption, this, 0, name});
-    }
-    return good;
+    good &= held == held_ && free == known().free_bytes;
+    return good || report_corruption();
+}
+
+/// Returns false.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::report_corruption() const noexcept {
+    if constexpr (checked) report_misuse({Misuse::corruption, this, 0, name});
+    return false;
 }
 
 /// Whether all in a list are free blocks of that size (0: any). No list has more blocks than there are.
@@ -712,24 +758,26 @@ template <Source Upstream, std::size_t Granule, std::size_t Window>
 bool Reap<Upstream, Granule, Window>::check_list(Block *block, std::size_t whole,
                                                  std::size_t &blocks) const noexcept {
     for (; block != nullptr; block = FreeBlocks::next_of(block)) {
-        if (blocks-- == 0 || !is_free_block(block, whole)) return false;
+        if (blocks-- == 0 || !is_free_block(block, whole, whole == 0)) return false;
     }
     return true;
 }
 
-/// Whether this can be a free block of that size (0: any). Looks at nothing that is not the reap's.
+/// Whether this can be a free block of that size (0: any), and the shadow says so as it should. Looks at
+/// nothing that is not the reap's.
 template <Source Upstream, std::size_t Granule, std::size_t Window>
-bool Reap<Upstream, Granule, Window>::is_free_block(const void *block, std::size_t whole) const noexcept {
+bool Reap<Upstream, Granule, Window>::is_free_block(const void *block, std::size_t whole,
+                                                    bool marked) const noexcept {
     return chunk_of(block, chunk_) != nullptr && reinterpret_cast<std::uintptr_t>(block) % Granule == 0 &&
-           Shadow::is_free_block(block) && (whole == 0 || Shadow::size_of(block) == whole);
+           Shadow::is_free_block(block) == marked && (whole == 0 || Shadow::size_of(block) == whole);
 }
 
 // Checked mode: the same operations on objects that have guards around them.
 
 /// Whether a list begins with what it should. If not, the rest of it is given up.
 template <Source Upstream, std::size_t Granule, std::size_t Window>
-bool Reap<Upstream, Granule, Window>::is_sound(Block *&list, std::size_t whole) const noexcept {
-    if (is_free_block(list, whole)) return true;
+bool Reap<Upstream, Granule, Window>::is_sound(Block *&list, std::size_t whole, bool marked) const noexcept {
+    if (is_free_block(list, whole, marked)) return true;
     report_misuse({Misuse::corruption, list, whole, name});
     list = nullptr;
     return false;
@@ -787,7 +835,7 @@ template <Source Upstream, std::size_t Granule, std::size_t Window>
 void Reap<Upstream, Granule, Window>::guarded_deallocate(void *object, std::size_t size) noexcept {
     if (object == nullptr || !check_live(object, size)) return;
     // A mark comes back to what was the last object when it was taken: now to the one before.
-    for (MarkRecord *record = marks_; record != nullptr; record = record->older)
+    for (MarkRecord *record = known().marks; record != nullptr; record = record->older)
         if (record->newest == object) record->newest = Ledger::older_than(object);
     ledger_.discharge(object, size, true, name);
     void *const raw = guard::raw_of(object);
