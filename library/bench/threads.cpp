@@ -13,6 +13,8 @@
 #include <ctime>
 #include <functional>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -35,6 +37,7 @@
 //   fifo     each thread: objects pass through 1,024 places, first in, first out
 //   batch    one thread allocates 10,000 objects and writes them, then another reads and frees them, in turn:
 //            CPU time of both, neither ever waits
+//   mixed    the same; they are freed in an order drawn at random
 //   pipe     the same while the other goes on: a queue between them, 64 objects at a time
 //   ring     each thread allocates for the next one, and frees what the one before allocated, likewise
 
@@ -140,7 +143,7 @@ class Team {
         generation_.notify_all();
     }
     void work(std::size_t number) {
-        for (unsigned generation = 0;; ) {
+        for (unsigned generation = 0;;) {
             generation_.wait(generation);
             generation = generation_;
             if (members_ == 0) return;
@@ -320,8 +323,17 @@ class Baton {
     std::atomic<std::size_t> turn_{0};
 };
 
+/// Which object is the next to be freed.
+std::vector<std::uint32_t> order(bool mixed) {
+    std::vector<std::uint32_t> order(batch_objects);
+    std::iota(order.begin(), order.end(), 0U);
+    if (mixed) std::shuffle(order.begin(), order.end(), std::mt19937(1));
+    return order;
+}
+
 template <class Contender>
-void batch(Contender &contender, Turn &turn, Baton &baton, std::vector<Node *> &objects) {
+void batch(Contender &contender, Turn &turn, Baton &baton, std::vector<Node *> &objects,
+           const std::vector<std::uint32_t> &order) {
     const std::uint16_t *const sizes = sizes_of(0);
     for (std::size_t done = 0; done < round_objects; done += batch_objects) {
         baton.wait_for(turn.number());
@@ -330,8 +342,9 @@ void batch(Contender &contender, Turn &turn, Baton &baton, std::vector<Node *> &
                 if (turn.number() == 0) {
                     objects[at] = ::new (contender.allocate(sizes[at])) Node{nullptr, at};
                 } else {
-                    if (objects[at]->value != at) std::abort();
-                    contender.free_one(objects[at]);
+                    Node *const node = objects[order[at]];
+                    if (node->value != order[at]) std::abort();
+                    contender.free_one(node);
                 }
             }
         });
@@ -402,8 +415,7 @@ template <class Contender>
 void measure(Team &team, int round, const std::string &name, Contender &contender) {
     for (std::size_t threads = 1; threads <= team.size(); ++threads) {
         const std::size_t objects = threads * round_objects;
-        const Figures together =
-            team.run(threads, [&](Turn &turn) { region(contender, turn.number()); });
+        const Figures together = team.run(threads, [&](Turn &turn) { region(contender, turn.number()); });
         print(round, "region", name, threads, together, objects);
         const Figures one_by_one = team.run(threads, [&](Turn &turn) { fifo(contender, turn.number()); });
         print(round, "fifo", name, threads, one_by_one, objects);
@@ -417,11 +429,14 @@ void measure(Team &team, int round, const std::string &name, Contender &contende
     }
     if constexpr (Contender::frees_elsewhere) {
         if (team.size() < 2) return;
-        Baton baton;
-        std::vector<Node *> objects(batch_objects);
-        const Figures batches =
-            team.run(2, [&](Turn &turn) { batch(contender, turn, baton, objects); });
-        print(round, "batch", name, 2, batches, round_objects);
+        for (const bool mixed : {false, true}) {
+            Baton baton;
+            std::vector<Node *> objects(batch_objects);
+            const std::vector<std::uint32_t> which = order(mixed);
+            const Figures batches =
+                team.run(2, [&](Turn &turn) { batch(contender, turn, baton, objects, which); });
+            print(round, mixed ? "mixed" : "batch", name, 2, batches, round_objects);
+        }
         Queue queue;
         const Figures piped = team.run(2, [&](Turn &turn) { pipe(contender, turn.number(), queue); });
         print(round, "pipe", name, 2, piped, round_objects);
