@@ -1,129 +1,79 @@
 #pragma once
 
-#include <bit>
+#include <concepts>
 #include <cstddef>
-#include <cstring>
-#include <gtest/gtest.h>
-#include <random>
-#include <vector>
 
+#include "reap/core/failure.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
-#include "reap/layer/region.h"
 
-// What every source is held to, whatever it is made of.
+// What every source is held to, whatever it is made of. All of it is compiled once: it does not know their
+// types.
+
+/// Refers to a source of any type. Where that has no allocate(), or cannot say how much it gives, or what it
+/// owns, it is made up for.
+class AnySource {
+  public:
+    template <class S>
+        requires(!std::same_as<S, AnySource>)
+    AnySource(S &source) noexcept : source_(&source), calls_(&calls_of<S>) {}
+
+    [[nodiscard]] void *allocate(std::size_t size, std::size_t alignment) {
+        return calls_->allocate(source_, size, alignment);
+    }
+    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
+        return calls_->try_allocate(source_, size, alignment);
+    }
+    [[nodiscard]] reap::Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
+        return calls_->try_allocate_at_least(source_, size, alignment);
+    }
+    void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
+        calls_->deallocate(source_, data, size, alignment);
+    }
+    [[nodiscard]] bool may_own(const void *address) const { return calls_->may_own(source_, address); }
+
+  private:
+    struct Calls {
+        void *(*allocate)(void *, std::size_t, std::size_t);
+        void *(*try_allocate)(void *, std::size_t, std::size_t) noexcept;
+        reap::Allocation (*try_allocate_at_least)(void *, std::size_t, std::size_t) noexcept;
+        void (*deallocate)(void *, void *, std::size_t, std::size_t) noexcept;
+        bool (*may_own)(void *, const void *);
+    };
+    template <reap::Source S>
+    static constexpr Calls calls_of{
+        [](void *source, std::size_t size, std::size_t alignment) {
+            return reap::obtain<reap::Failure::throws>(*static_cast<S *>(source), size, alignment);
+        },
+        [](void *source, std::size_t size, std::size_t alignment) noexcept {
+            // NOLINTNEXTLINE(readability-static-accessed-through-instance)
+            return static_cast<S *>(source)->try_allocate(size, alignment);
+        },
+        [](void *source, std::size_t size, std::size_t alignment) noexcept {
+            return reap::obtain_at_least<reap::Failure::returns_null>(*static_cast<S *>(source), size,
+                                                                      alignment);
+        },
+        [](void *source, void *data, std::size_t size, std::size_t alignment) noexcept {
+            // NOLINTNEXTLINE(readability-static-accessed-through-instance)
+            static_cast<S *>(source)->deallocate(data, size, alignment);
+        },
+        [](void *source, const void *address) {
+            if constexpr (reap::OwningSource<S>) return static_cast<S *>(source)->owns(address);
+            return true;
+        }};
+
+    void *source_;
+    const Calls *calls_;
+};
 
 /// One request, written to from end to end and given back.
-template <class S>
-bool serves(S &source, std::size_t size, std::size_t alignment) {
-    void *const data = source.try_allocate(size, alignment);
-    if (data == nullptr) return false;
-    EXPECT_EQ(reap::padding_at(data, alignment), 0U) << size << " at " << alignment;
-    std::memset(data, 0x5C, size);
-    if constexpr (reap::OwningSource<S>) {
-        EXPECT_TRUE(source.owns(data));
-    }
-    source.deallocate(data, size, alignment);
-    return true;
-}
-
+bool serves(AnySource source, std::size_t size, std::size_t alignment);
 /// Sizes at every boundary up to `largest`, at alignments of up to `most`: all are served. What cannot be is
 /// refused, and changes nothing.
-template <class S>
-void expect_boundaries(S &source, std::size_t largest, std::size_t most) {
-    for (std::size_t alignment = 1; alignment <= most; alignment *= 2) {
-        ASSERT_TRUE(serves(source, 0, alignment)) << alignment;
-        for (std::size_t size = 1; size <= largest; size *= 2) {
-            for (const std::size_t near : {size - 1, size, size + 1})
-                ASSERT_TRUE(serves(source, near, alignment)) << near << " at " << alignment;
-        }
-        for (std::size_t below = 0; below <= 4096; ++below) {
-            ASSERT_FALSE(serves(source, SIZE_MAX - below, alignment)) << below;
-            ASSERT_FALSE(serves(source, reap::max_object - below, alignment)) << below;
-        }
-    }
-    for (const std::size_t bad : {0UL, 3UL, 24UL, 4097UL, SIZE_MAX, SIZE_MAX / 2}) {
-        ASSERT_FALSE(serves(source, 8, bad)) << bad;
-        if constexpr (reap::ThrowingSource<S>) {
-            EXPECT_ANY_THROW((void)source.allocate(8, bad));
-        }
-    }
-    ASSERT_FALSE(serves(source, 8, std::size_t{1} << 63U));
-    if constexpr (reap::ThrowingSource<S>) {
-        EXPECT_ANY_THROW((void)source.allocate(SIZE_MAX, 16));
-    }
-    ASSERT_TRUE(serves(source, 8, 16));
-}
-
+void expect_boundaries(AnySource source, std::size_t largest, std::size_t most);
 /// Memory from at_least may all be used, and comes back with any size that it may come back with.
-template <reap::AtLeastSource S>
-void expect_at_least(S &source, std::size_t largest) {
-    for (std::size_t size = 1; size <= largest; size = size * 3 / 2 + 1) {
-        for (const int give_back : {0, 1, 2}) {
-            const auto got = source.try_allocate_at_least(size, 16);
-            ASSERT_NE(got.data, nullptr);
-            ASSERT_GE(got.size, size);
-            std::memset(got.data, 1, got.size);
-            source.deallocate(got.data,
-                              give_back == 0   ? size
-                              : give_back == 1 ? got.size
-                                               : (size + got.size) / 2,
-                              16);
-        }
-    }
-}
-
+void expect_at_least(AnySource source, std::size_t largest);
 /// Objects that live at the same time do not overlap, freed in any order; a seed makes it the same each time.
-template <class S>
-void expect_separate(S &source, unsigned seed) {
-    struct Object {
-        unsigned char *data;
-        std::size_t size;
-        std::size_t alignment;
-        unsigned char filled;
-    };
-    std::mt19937 random(seed);
-    std::vector<Object> live;
-    const auto end = [&](std::size_t number) {
-        const Object object = live[number];
-        for (std::size_t at = 0; at < object.size; ++at) ASSERT_EQ(object.data[at], object.filled) << seed;
-        source.deallocate(object.data, object.size, object.alignment);
-        live[number] = live.back();
-        live.pop_back();
-    };
-    for (int step = 0; step < 600; ++step) {
-        if (live.size() < 40 && random() % 3 != 0) {
-            const std::size_t size = random() % (1U << random() % 13);
-            const std::size_t alignment = std::size_t{1} << random() % 8;
-            void *const data = source.try_allocate(size, alignment);
-            if (data == nullptr) continue;
-            const auto fill = static_cast<unsigned char>(random());
-            std::memset(data, fill, size);
-            live.push_back({static_cast<unsigned char *>(data), size, alignment, fill});
-        } else if (!live.empty()) {
-            end(random() % live.size());
-        }
-    }
-    while (!live.empty()) end(live.size() - 1);
-}
-
+void expect_separate(AnySource source, unsigned seed);
 /// A region stands on it: objects small and large, rewound, reset.
-template <class S>
-void expect_region(S &source, std::size_t bytes) {
-    reap::Region region(source);
-    for (int round = 0; round < 3; ++round) {
-        std::vector<unsigned char *> objects;
-        const auto mark = region.mark();
-        for (std::size_t taken = 0; taken < bytes; taken += 1000) {
-            auto *const object = static_cast<unsigned char *>(region.allocate(1000));
-            std::memset(object, static_cast<int>(objects.size() % 251), 1000);
-            objects.push_back(object);
-        }
-        for (std::size_t number = 0; number < objects.size(); ++number) {
-            ASSERT_EQ(objects[number][0], number % 251);
-            ASSERT_EQ(objects[number][999], number % 251);
-        }
-        EXPECT_TRUE(region.rewind(mark));
-        region.reset(round == 1 ? reap::keep_none : reap::keep_all);
-    }
-}
+void expect_region(AnySource source, std::size_t bytes);

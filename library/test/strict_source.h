@@ -1,18 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdlib>
-#include <gtest/gtest.h>
+#include <cstdint>
 #include <map>
 #include <stdexcept>
 
 #include "reap/core/mode.h"
-#include "reap/core/size.h"
-
-#if REAP_CHECKED && REAP_ASAN
-#include <sanitizer/asan_interface.h>
-#endif
 
 /// What a StrictSource throws, so that a test sees whose exception it is.
 struct StrictFailure : std::runtime_error {
@@ -27,7 +20,7 @@ class StrictSource {
     StrictSource() = default;
     StrictSource(const StrictSource &) = delete;
     StrictSource &operator=(const StrictSource &) = delete;
-    ~StrictSource() { EXPECT_EQ(live_.size(), 0U) << "memory was not given back"; }
+    ~StrictSource();
 
     /// Calls fail from the next on: so many go well first, then so many fail.
     void fail_after(std::size_t calls, std::size_t failures = SIZE_MAX) {
@@ -36,47 +29,10 @@ class StrictSource {
     }
     void fail_never() { fail_after(SIZE_MAX, 0); }
 
-    void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
-        ++calls_;
-        if (!reap::is_possible(size, alignment, 1) || size > std::size_t{1} << 32U) return nullptr;
-        if (good_ > 0) {
-            --good_;
-        } else if (bad_ > 0) {
-            --bad_;
-            return nullptr;
-        }
-        void *data = nullptr;
-        if (::posix_memalign(&data, std::max(alignment, sizeof(void *)), size + (size == 0)) != 0)
-            return nullptr;
-        live_[data] = {size, alignment};
-        bytes_ += size;
-        return data;
-    }
-    void *allocate(std::size_t size, std::size_t alignment) {
-        void *const data = try_allocate(size, alignment);
-        if (data == nullptr) throw StrictFailure();
-        return data;
-    }
-    void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
-        const auto found = live_.find(data);
-        ASSERT_NE(found, live_.end()) << "it was not handed out, or came back before";
-        EXPECT_EQ(found->second.size, size);
-        EXPECT_EQ(found->second.alignment, alignment);
-#if REAP_CHECKED && REAP_ASAN
-        EXPECT_EQ(__asan_region_is_poisoned(data, size), nullptr);
-#endif
-        bytes_ -= found->second.size;
-        live_.erase(found);
-        std::free(data);
-    }
-    [[nodiscard]] bool owns(const void *address) const noexcept {
-        const auto *const at = static_cast<const std::byte *>(address);
-        for (const auto &[data, block] : live_) {
-            const auto *const first = static_cast<const std::byte *>(data);
-            if (at >= first && at < first + std::max<std::size_t>(block.size, 1)) return true;
-        }
-        return false;
-    }
+    void *try_allocate(std::size_t size, std::size_t alignment) noexcept;
+    void *allocate(std::size_t size, std::size_t alignment);
+    void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept;
+    [[nodiscard]] bool owns(const void *address) const noexcept;
 
     /// How often it was asked, failures included.
     [[nodiscard]] std::size_t calls() const { return calls_; }

@@ -30,7 +30,7 @@ void *reap_obstack_allocate_aligned(reap_obstack *obstack, size_t size, size_t a
 }
 
 bool reap_obstack_free_from(reap_obstack *obstack, void *object) {
-    return c::accept(obstack->layer.free_from(object) || object == nullptr);
+    return c::accept(obstack->layer.free_from(object));
 }
 
 bool reap_obstack_grow(reap_obstack *obstack, const void *data, size_t size) {

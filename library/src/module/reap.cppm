@@ -19,6 +19,7 @@ module;
 #include "reap/layer/obstack.h"
 #include "reap/layer/per_class.h"
 #include "reap/layer/per_thread.h"
+#include "reap/layer/reap.h"
 #include "reap/layer/region.h"
 #include "reap/layer/segregate.h"
 #include "reap/layer/size_class_allocator.h"
@@ -27,6 +28,7 @@ module;
 #include "reap/source/arena.h"
 #include "reap/source/buffer.h"
 #include "reap/source/cached_pages.h"
+#include "reap/source/cached_superblocks.h"
 #include "reap/source/chunk_cache.h"
 #include "reap/source/huge_pages.h"
 #include "reap/source/limit.h"
@@ -34,6 +36,7 @@ module;
 #include "reap/source/node_pages.h"
 #include "reap/source/page_fallback.h"
 #include "reap/source/populated_pages.h"
+#include "reap/source/superblocks.h"
 #include "reap/source/system_pages.h"
 #include "reap/source/upstream.h"
 
@@ -63,6 +66,7 @@ using reap::ArenaStatistics;
 using reap::AtomicQuota;
 using reap::Buffer;
 using reap::CachedPages;
+using reap::CachedSuperblocks;
 using reap::ChunkCache;
 using reap::HugePages;
 using reap::HugePageStatus;
@@ -73,6 +77,8 @@ using reap::PageFallback;
 using reap::PageFallbackHandler;
 using reap::PopulatedPages;
 using reap::Quota;
+using reap::SharedSuperblocks;
+using reap::Superblocks;
 using reap::SystemPages;
 using reap::Upstream;
 
@@ -96,6 +102,9 @@ using reap::ObstackOptions;
 using reap::ObstackStatistics;
 using reap::PerClass;
 using reap::PerThread;
+using reap::Reap;
+using reap::ReapOptions;
+using reap::ReapStatistics;
 using reap::Region;
 using reap::RegionOptions;
 using reap::RegionStatistics;

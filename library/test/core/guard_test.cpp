@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <string>
 
 #include "misuse_log.h"
 
@@ -50,6 +51,13 @@ TEST_F(Guard, TellsDoubleForeignAndWronglySizedFreesApart) {
     EXPECT_TRUE(ledger.discharge(object, 10, true, "Test"));
     EXPECT_FALSE(ledger.discharge(object, 10, true, "Test"));
     EXPECT_EQ(MisuseLog::take(), (Kinds{Misuse::wrong_size, Misuse::foreign_free, Misuse::double_free}));
+    // What was freed is free memory by now, and what is inside of an object has never been one.
+    guard::close(memory, 256, guard::Fill::freed);
+    EXPECT_FALSE(ledger.discharge(object, 10, true, "Test"));
+    auto *const large = static_cast<std::byte *>(admit(256, 200));
+    std::memset(large, 0, 200);
+    EXPECT_FALSE(ledger.discharge(large + 64, 10, true, "Test"));
+    EXPECT_EQ(MisuseLog::take(), (Kinds{Misuse::double_free, Misuse::foreign_free}));
 }
 
 TEST_F(Guard, KnowsWhatFreeMemoryWasBefore) {
@@ -65,6 +73,10 @@ TEST_F(Guard, KnowsWhatFreeMemoryWasBefore) {
             EXPECT_EQ(MisuseLog::reports().at(0).address, memory + at);
             EXPECT_EQ(MisuseLog::take(), Kinds{misuse});
         }
+        guard::close(memory, 64, fill);
+        for (std::size_t at = 0; at < 8; ++at) write_anyway(memory + at, 0x5A);
+        EXPECT_FALSE(guard::open(memory, 64, "Test"));
+        EXPECT_EQ(MisuseLog::take(), Kinds{misuse});
     }
 }
 
@@ -88,11 +100,19 @@ TEST_F(Guard, TakesOverAnotherLedgersObjects) {
     EXPECT_EQ(ledger.newest(), theirs);
     EXPECT_TRUE(ledger.discharge(theirs, 10, true, "Test"));
     EXPECT_EQ(ledger.newest(), mine);
+    ledger.splice(other);
+    EXPECT_EQ(ledger.newest(), mine);
 }
 
 TEST(Misuse, EndsTheProgramWithALineThatSaysWhatAndWhere) {
     EXPECT_DEATH(reap::report_misuse({Misuse::double_free, nullptr, 64, "FixedBlock"}),
                  "reap: FixedBlock: double free at .*, 64 bytes");
+    const std::string long_name(1000, 'x');
+    EXPECT_DEATH(reap::report_misuse({Misuse::double_free, nullptr, 64, long_name.c_str()}), "reap: xxxx");
+}
+
+TEST(Misuse, HasWordsForWhatOnlyANewerLibraryReports) {
+    EXPECT_STREQ(reap::to_string(static_cast<Misuse>(99)), "misuse");
 }
 
 } // namespace

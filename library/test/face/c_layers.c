@@ -214,7 +214,31 @@ static void test_mempool(void) {
     reap_mempool_destroy(pool);
 }
 
+/* A region's and what all layers do with options is in c_region.c: here, that every layer does. */
+static void test_refused_options(void) {
+    struct counting_source counter = {0, 100000};
+    const reap_source half = {&counter, counting_allocate, NULL};
+#define REFUSES(name, ...)                                                                                   \
+    do {                                                                                                     \
+        reap_##name##_options options = __VA_ARGS__;                                                         \
+        options.source = &half;                                                                              \
+        errno = 0;                                                                                           \
+        EXPECT(reap_##name##_create(&options) == NULL && errno == EINVAL);                                   \
+        options.source = NULL;                                                                               \
+        options.size = 0;                                                                                    \
+        errno = 0;                                                                                           \
+        EXPECT(reap_##name##_create(&options) == NULL && errno == EINVAL);                                   \
+    } while (0)
+    REFUSES(fixed_block, REAP_FIXED_BLOCK_OPTIONS_INIT);
+    REFUSES(size_classes, REAP_SIZE_CLASSES_OPTIONS_INIT);
+    REFUSES(obstack, REAP_OBSTACK_OPTIONS_INIT);
+    REFUSES(stack, REAP_STACK_OPTIONS_INIT);
+    REFUSES(mempool, REAP_MEMPOOL_OPTIONS_INIT);
+#undef REFUSES
+}
+
 void test_layers(void) {
+    test_refused_options();
     test_fixed_block();
     test_size_classes();
     test_obstack();

@@ -79,10 +79,18 @@ static void test_nesting_and_splicing(void) {
     EXPECT(strcmp(said, "yx") == 0 || strcmp(said, "xy") == 0);
 }
 
+static void *allocate_likewise(void *context, size_t size, size_t alignment) {
+    return counting_allocate(context, size, alignment);
+}
+static void deallocate_likewise(void *context, void *data, size_t size, size_t alignment) {
+    counting_deallocate(context, data, size, alignment);
+}
+
 static void test_sources(void) {
     struct counting_source counter = {0, 100000};
     const reap_source source = COUNTING(counter);
     const reap_source half = {&counter, counting_allocate, NULL};
+    const reap_source other_half = {&counter, NULL, counting_deallocate};
     reap_region_options options = REAP_REGION_OPTIONS_INIT;
     reap_region_statistics statistics = {.size = sizeof statistics};
     reap_mark mark;
@@ -90,11 +98,27 @@ static void test_sources(void) {
     options.source = &half;
     errno = 0;
     EXPECT(reap_region_create(&options) == NULL && errno == EINVAL);
+    options.source = &other_half;
+    errno = 0;
+    EXPECT(reap_region_create(&options) == NULL && errno == EINVAL);
     options.source = &source;
     reap_region *const region = reap_region_create(&options);
     reap_region *const elsewhere = reap_region_create(NULL);
     errno = 0;
     EXPECT(!reap_region_splice(elsewhere, region) && errno == EINVAL);
+    for (int which = 0; which < 2; ++which) {
+        /* The same context, and one other function. */
+        const reap_source similar = {&counter, which == 0 ? allocate_likewise : counting_allocate,
+                                     which == 0 ? counting_deallocate : deallocate_likewise};
+        options.source = &similar;
+        reap_region *const alike = reap_region_create(&options);
+        EXPECT(!reap_region_splice(alike, region));
+        reap_region_destroy(alike);
+    }
+    errno = 0;
+    EXPECT(reap_region_nest(region, &options) == NULL && errno == EINVAL);
+    options.source = NULL;
+    options.size = 0;
     errno = 0;
     EXPECT(reap_region_nest(region, &options) == NULL && errno == EINVAL);
     while (reap_region_allocate(region, 100) != NULL) {
@@ -134,6 +158,10 @@ static void test_versions(void) {
     EXPECT(reap_region_allocate(region, 100) != NULL);
     reap_region_get_statistics(region, (reap_region_statistics *)&statistics);
     EXPECT(statistics.held == 8192 && statistics.untouched == 77 && statistics.size == 2 * sizeof(size_t));
+    statistics.held = 5;
+    statistics.size = sizeof(size_t); /* and knows no figure */
+    reap_region_get_statistics(region, (reap_region_statistics *)&statistics);
+    EXPECT(statistics.held == 5 && statistics.size == sizeof(size_t));
     reap_region_destroy(region);
 
     newer.added = 1;

@@ -1,5 +1,6 @@
 #include "reap/face/hpalloc.hpp"
 
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "misuse_log.h"
+#include "sandbox.h"
+#include "watched.h"
 
 namespace {
 
@@ -35,6 +38,7 @@ TEST(Hpalloc, RunsWhatWasWrittenForIt) {
     void *block = blocks.allocate();
     std::memset(block, 1, 64);
     blocks.deallocate(block);
+    blocks.deallocate(nullptr);
     EXPECT_EQ(blocks.allocate(), block);
 
     SizeClassAllocator allocator;
@@ -146,6 +150,17 @@ TEST(HpallocFault, ACopiedArenaIsUnmappedTwice) {
                   !std::is_move_constructible_v<SizeClassAllocator>);
 }
 
+// Checked mode keeps a table of the pages, in memory of its own.
+TEST(CheckedHpalloc, ReturnsNullWhereItHasNoMemoryToCheckWith) {
+    if (!reap::checked || is_watched()) GTEST_SKIP() << "only in checked mode, and tools need memory as well";
+    Arena arena(1 << 20);
+    Fixed_Block blocks(arena);
+    const void *block = &arena;
+    if (!where_refused(SYS_mmap, ENOMEM, [&] { block = blocks.allocate(); })) GTEST_SKIP() << "no seccomp";
+    EXPECT_EQ(block, nullptr);
+    EXPECT_NE(blocks.allocate(), nullptr);
+}
+
 TEST(CheckedHpalloc, FindsMisuse) {
     if (!reap::checked) GTEST_SKIP() << "only in checked mode";
     const MisuseLog log;
@@ -157,7 +172,8 @@ TEST(CheckedHpalloc, FindsMisuse) {
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % (size & (0 - size)), 0U);
         std::memset(block, 1, size);
         others.deallocate(block);
-        EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::foreign_free});
+        blocks.deallocate(block + 16);
+        EXPECT_EQ(MisuseLog::take(), Kinds(2, Misuse::foreign_free));
         write_anyway(block + size, 1);
         blocks.deallocate(block);
         EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::overflow});

@@ -9,6 +9,7 @@
 #include "reap/layer/obstack.h"
 #include "reap/layer/per_class.h"
 #include "reap/layer/per_thread.h"
+#include "reap/layer/reap.h"
 #include "reap/layer/region.h"
 #include "reap/layer/size_class_allocator.h"
 #include "reap/layer/stack_like.h"
@@ -46,6 +47,42 @@ void region_create_10_destroy(std::uint64_t turns) {
     for (std::uint64_t turn = 0; turn < turns; ++turn) {
         reap::Region<> region;
         for (int number = 0; number < 10; ++number) write(region.allocate(size), turn);
+    }
+}
+
+void reap_allocate(std::uint64_t turns) {
+    reap::Reap<> reap;
+    const std::size_t size = told_size;
+    for (std::uint64_t turn = 0; turn < turns; ++turn) write(reap.allocate(size), turn);
+}
+
+/// From the bins: one object stays behind each, so that no free is that of the last.
+template <class Free>
+void reap_allocate_free(std::uint64_t turns, Free free) {
+    reap::Reap<> reap;
+    const std::size_t size = told_size;
+    void *objects[64];
+    for (auto &object : objects) object = reap.allocate(size);
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        void *&object = objects[turn % 64];
+        free(reap, object, size);
+        object = reap.allocate(size);
+        write(object, turn);
+    }
+}
+void reap_free_unsized(std::uint64_t turns) {
+    reap_allocate_free(turns, [](auto &reap, void *object, std::size_t) { reap.deallocate(object); });
+}
+void reap_free_sized(std::uint64_t turns) {
+    reap_allocate_free(turns,
+                       [](auto &reap, void *object, std::size_t size) { reap.deallocate(object, size); });
+}
+
+void reap_create_10_destroy(std::uint64_t turns) {
+    const std::size_t size = told_size;
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        reap::Reap<> reap;
+        for (int number = 0; number < 10; ++number) write(reap.allocate(size), turn);
     }
 }
 
@@ -142,6 +179,10 @@ constexpr Path paths[] = {
     {"region-allocate", region_allocate},
     {"region-grow-last", region_grow_last},
     {"region-create-10-destroy", region_create_10_destroy},
+    {"reap-allocate", reap_allocate},
+    {"reap-free-unsized", reap_free_unsized},
+    {"reap-free-sized", reap_free_sized},
+    {"reap-create-10-destroy", reap_create_10_destroy},
     {"fixed-block-allocate-free", fixed_block_allocate_free},
     {"fixed-block-allocate-fresh", fixed_block_allocate_fresh},
     {"fixed-block-per-thread", fixed_block_per_thread},
@@ -163,7 +204,8 @@ int main(int argc, char **argv) {
         return 0;
     }
     std::fprintf(stderr, "usage: library-hot-paths PATH TURNS; the paths are");
-    for (const Path &path : paths) std::fprintf(stderr, " %s", path.name.data());
+    for (const Path &path : paths)
+        std::fprintf(stderr, " %.*s", static_cast<int>(path.name.size()), path.name.data());
     std::fprintf(stderr, "\n");
     return 2;
 }

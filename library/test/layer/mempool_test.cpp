@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <set>
@@ -25,18 +26,20 @@ using reap::Mempool;
 using reap::Misuse;
 using Kinds = std::vector<Misuse>;
 
-/// As large as wanted, with its number in every byte.
-template <std::size_t Size, std::size_t Alignment = 1>
-struct Numbered {
-    explicit Numbered(std::size_t value = 0) noexcept {
-        std::memset(bytes, static_cast<int>(value % 251), Size);
-    }
-    [[nodiscard]] bool holds(std::size_t value) const {
-        return std::all_of(bytes, bytes + Size, [&](unsigned char byte) { return byte == value % 251; });
-    }
-    alignas(Alignment) unsigned char bytes[Size];
+/// Every byte of an object is its number.
+void sign(void *object, std::size_t size, std::size_t number) {
+    std::memset(object, static_cast<int>(number % 251), size);
+}
+bool holds(const void *object, std::size_t size, std::size_t number) {
+    const auto *const bytes = static_cast<const unsigned char *>(object);
+    return std::all_of(bytes, bytes + size, [&](unsigned char byte) { return byte == number % 251; });
+}
+
+struct Object {
+    explicit Object(std::size_t number) noexcept { sign(bytes, sizeof bytes, number); }
+    [[nodiscard]] bool holds(std::size_t number) const { return ::holds(bytes, sizeof bytes, number); }
+    alignas(8) unsigned char bytes[40];
 };
-using Object = Numbered<40, 8>;
 template <class T>
 using Strict = Mempool<T, reap::Ref<StrictSource>>;
 
@@ -55,62 +58,132 @@ struct Speaker {
 static_assert(std::forward_iterator<Mempool<Object>::iterator>);
 static_assert(std::forward_iterator<Mempool<Object>::const_iterator>);
 
-template <class T>
-class MempoolOf : public testing::Test {};
-// Small ones, sizes beside powers of two, several to a block and one, alignments up to 2 MB.
-using Kinds_of_objects =
-    testing::Types<Numbered<1>, Numbered<7>, Numbered<8, 8>, Numbered<9>, Numbered<40, 8>, Numbered<63>,
-                   Numbered<64, 64>, Numbered<65>, Numbered<511>, Numbered<513>, Numbered<4095>,
-                   Numbered<4097>, Numbered<70000>, Numbered<128, 128>, Numbered<4096, 4096>,
-                   Numbered<std::size_t{2} << 20U, std::size_t{2} << 20U>>;
-TYPED_TEST_SUITE(MempoolOf, Kinds_of_objects);
+/// A pool whose type is forgotten: what is done with pools of many types is compiled once.
+class AnyPool {
+  public:
+    AnyPool() = default;
+    AnyPool(const AnyPool &) = delete;
+    AnyPool &operator=(const AnyPool &) = delete;
+    virtual ~AnyPool() = default;
+    virtual void *allocate() = 0;
+    virtual void destroy(void *object) = 0;
+    /// What iterators, and those of the parts, come by.
+    virtual std::vector<const void *> all() const = 0;
+    virtual std::vector<const void *> all_in_parts() = 0;
+    [[nodiscard]] virtual bool owns(const void *address) const = 0;
+    [[nodiscard]] virtual std::size_t objects_per_chunk() const = 0;
+    [[nodiscard]] virtual reap::MempoolStatistics statistics() const = 0;
+};
 
-TYPED_TEST(MempoolOf, HasRoomForAsManyAsAsked) {
-    for (const std::size_t per_chunk : {1UL, 2UL, 7UL, 64UL, 65UL, 1000UL}) {
-        if (sizeof(TypeParam) * per_chunk > std::size_t{20} << 20U) continue;
-        SCOPED_TRACE(per_chunk);
-        StrictSource source;
-        Strict<TypeParam> pool{source, per_chunk};
-        EXPECT_EQ(pool.objects_per_chunk(), per_chunk);
-        std::map<const TypeParam *, std::size_t> live;
-        const std::size_t chunks = 3;
-        for (std::size_t number = 0; number < chunks * per_chunk; ++number) {
-            TypeParam *const object = pool.create(number);
-            ASSERT_EQ(reap::padding_at(object, alignof(TypeParam)), 0U);
-            ASSERT_TRUE(live.emplace(object, number).second);
-            ASSERT_EQ(source.blocks(), number / per_chunk + 1);
+template <class T>
+class PoolOf final : public AnyPool {
+  public:
+    PoolOf(StrictSource &source, std::size_t per_chunk) : pool_(source, per_chunk) {}
+    void *allocate() override { return pool_.allocate(); }
+    void destroy(void *object) override { pool_.destroy(static_cast<T *>(object)); }
+    std::vector<const void *> all() const override {
+        std::vector<const void *> seen;
+        for (const T &object : pool_) seen.push_back(&object);
+        return seen;
+    }
+    std::vector<const void *> all_in_parts() override {
+        std::vector<const void *> seen;
+        for (const auto part : pool_.parts())
+            for (T &object : part) seen.push_back(&object);
+        return seen;
+    }
+    bool owns(const void *address) const override { return pool_.owns(address); }
+    std::size_t objects_per_chunk() const override { return pool_.objects_per_chunk(); }
+    reap::MempoolStatistics statistics() const override { return pool_.statistics(); }
+
+  private:
+    Strict<T> pool_;
+};
+
+struct Kind {
+    std::size_t size;
+    std::size_t alignment;
+    std::unique_ptr<AnyPool> (*make)(StrictSource &source, std::size_t per_chunk);
+};
+template <std::size_t Size, std::size_t Alignment = 1>
+constexpr Kind kind{Size, Alignment, [](StrictSource &source, std::size_t per_chunk) {
+                        struct alignas(Alignment) Sized {
+                            unsigned char bytes[Size];
+                        };
+                        return std::unique_ptr<AnyPool>(new PoolOf<Sized>(source, per_chunk));
+                    }};
+// Smaller than a link, beside and at powers of two, several to a block and one, a block that has no room for
+// one beside its head, alignments up to 2 MB.
+constexpr std::size_t large_page = std::size_t{2} << 20U;
+constexpr Kind kinds[] = {kind<1>,
+                          kind<9>,
+                          kind<64, 64>,
+                          kind<65>,
+                          kind<511>,
+                          kind<4097>,
+                          kind<70000>,
+                          kind<131072>,
+                          kind<128, 128>,
+                          kind<4096, 4096>,
+                          kind<large_page, large_page>};
+
+void expect_room_for_as_many_as_asked(const Kind &kind, std::size_t per_chunk) {
+    StrictSource source;
+    const auto pool = kind.make(source, per_chunk);
+    EXPECT_EQ(pool->objects_per_chunk(), per_chunk);
+    std::map<const void *, std::size_t> live;
+    const std::size_t chunks = 3;
+    for (std::size_t number = 0; number < chunks * per_chunk; ++number) {
+        void *const object = pool->allocate();
+        sign(object, kind.size, number);
+        ASSERT_EQ(reap::padding_at(object, kind.alignment), 0U);
+        ASSERT_TRUE(live.emplace(object, number).second);
+        ASSERT_EQ(source.blocks(), number / per_chunk + 1);
+    }
+    EXPECT_EQ(pool->statistics().live, chunks * per_chunk);
+    EXPECT_EQ(pool->statistics().chunks, chunks);
+    EXPECT_EQ(pool->statistics().held, source.bytes());
+    std::vector<const void *> seen = pool->all();
+    std::vector<const void *> in_parts = pool->all_in_parts();
+    EXPECT_EQ(seen.size(), live.size());
+    for (const void *object : seen) {
+        ASSERT_TRUE(live.contains(object));
+        ASSERT_TRUE(holds(object, kind.size, live[object]));
+        ASSERT_TRUE(pool->owns(object));
+    }
+    std::sort(seen.begin(), seen.end());
+    std::sort(in_parts.begin(), in_parts.end());
+    EXPECT_EQ(std::unique(seen.begin(), seen.end()), seen.end());
+    EXPECT_EQ(in_parts, seen);
+}
+
+TEST(Mempool, HasRoomForAsManyAsAsked) {
+    for (const Kind &kind : kinds) {
+        for (const std::size_t per_chunk : {1UL, 2UL, 7UL, 64UL, 65UL, 1000UL}) {
+            if (kind.size * per_chunk > std::size_t{reap::checked ? 2 : 20} << 20U) continue;
+            SCOPED_TRACE(testing::Message() << kind.size << " bytes, " << per_chunk << " to a chunk");
+            expect_room_for_as_many_as_asked(kind, per_chunk);
         }
-        EXPECT_EQ(pool.statistics().live, chunks * per_chunk);
-        EXPECT_EQ(pool.statistics().chunks, chunks);
-        EXPECT_EQ(pool.statistics().held, source.bytes());
-        std::size_t seen = 0;
-        for (const TypeParam &object : pool) {
-            ASSERT_TRUE(live.contains(&object));
-            ASSERT_TRUE(object.holds(live[&object]));
-            ASSERT_TRUE(pool.owns(&object));
-            ++seen;
-        }
-        EXPECT_EQ(seen, live.size());
-        std::size_t in_parts = 0;
-        for (const auto part : pool.parts())
-            in_parts += static_cast<std::size_t>(std::ranges::distance(part));
-        EXPECT_EQ(in_parts, live.size());
     }
 }
 
-TYPED_TEST(MempoolOf, UsesThePlaceThatWasFreedLast) {
-    Mempool<TypeParam> pool(2);
-    TypeParam *const first = pool.create(1U);
-    TypeParam *const second = pool.create(2U);
-    TypeParam *const third = pool.create(3U);
-    pool.destroy(first);
-    pool.destroy(third);
-    pool.destroy(nullptr);
-    EXPECT_TRUE(second->holds(2));
-    EXPECT_EQ(pool.create(4U), third);
-    EXPECT_EQ(pool.create(5U), first);
-    EXPECT_TRUE(third->holds(4));
-    EXPECT_EQ(pool.statistics().live, 3U);
+TEST(Mempool, UsesThePlaceThatWasFreedLast) {
+    for (const Kind &kind : kinds) {
+        SCOPED_TRACE(kind.size);
+        StrictSource source;
+        const auto pool = kind.make(source, 2);
+        void *const first = pool->allocate();
+        void *const second = pool->allocate();
+        void *const third = pool->allocate();
+        sign(second, kind.size, 2);
+        pool->destroy(first);
+        pool->destroy(third);
+        pool->destroy(nullptr);
+        EXPECT_TRUE(holds(second, kind.size, 2));
+        EXPECT_EQ(pool->allocate(), third);
+        EXPECT_EQ(pool->allocate(), first);
+        EXPECT_EQ(pool->statistics().live, 3U);
+    }
 }
 
 TEST(Mempool, ChoosesChunksOfSixtyFourKilobytes) {
@@ -393,6 +466,18 @@ TEST_F(CheckedMempool, FindsWritesOutsideObjects) {
     EXPECT_EQ(MisuseLog::take(), Kinds({Misuse::underflow, Misuse::overflow}));
 }
 
+TEST_F(CheckedMempool, FindsWhatADestructorWritesOutsideItsObject) {
+    struct Careless {
+        ~Careless() { write_anyway(this + 1, 1); }
+        long room = 0;
+    };
+    Mempool<Careless> pool;
+    pool.destroy(pool.create());
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::overflow});
+    pool.clear();
+    MisuseLog::take();
+}
+
 TEST_F(CheckedMempool, FindsWritesToFreedObjects) {
     Object *const object = pool_.create(1U);
     pool_.destroy(object);
@@ -410,6 +495,8 @@ TEST_F(CheckedMempool, FindsWritesToFreedObjects) {
 
 TEST_F(CheckedMempool, FindsWrongFrees) {
     Object *const object = pool_.create(1U);
+    pool_.destroy(reinterpret_cast<Object *>(object->bytes - 64)); // in front of the first place
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::foreign_free});
     pool_.destroy(object);
     pool_.destroy(object);
     EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::double_free});

@@ -150,7 +150,8 @@ TEST(CheckedPerClass, FindsMisuse) {
     write_anyway(line->bytes - 1, 0xA6);
     pool.destroy(line);
     pool.destroy(line);
-    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::double_free});
+    pool.deallocate(line);
+    EXPECT_EQ(MisuseLog::take(), Kinds(2, Misuse::double_free));
     write_anyway(line->bytes, 1);
     EXPECT_EQ(pool.create(), line);
     EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::use_after_free});
@@ -174,6 +175,27 @@ TEST(Malloc, IsASourceOfAnyAlignment) {
     EXPECT_EQ(reap::Malloc::try_allocate(8, 0), nullptr);
     EXPECT_EQ(reap::Malloc::try_allocate(8, 24), nullptr);
     EXPECT_EQ(reap::Malloc::try_allocate(SIZE_MAX, 64), nullptr);
+}
+
+/// Pages, for as often as a test wants.
+struct ScarcePages : reap::SystemPages {
+    static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
+        return left-- > 0 ? SystemPages::try_allocate(size, alignment) : nullptr;
+    }
+    static inline int left = 0;
+};
+
+TEST(AddressSet, StaysAsItWasWhereThereIsNoMemory) {
+    reap::AddressSet<ScarcePages> set;
+    std::vector<char> places(4096);
+    ScarcePages::left = 0;
+    EXPECT_FALSE(set.insert(places.data()));
+    EXPECT_FALSE(set.contains(places.data()));
+    ScarcePages::left = 1;
+    std::size_t had = 0;
+    while (set.insert(&places[had])) ++had;
+    EXPECT_GE(had, 256U);
+    for (const char &place : places) ASSERT_EQ(set.contains(&place), &place < &places[had]);
 }
 
 TEST(AddressSet, HoldsWhatAModelHolds) {

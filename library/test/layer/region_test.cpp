@@ -64,6 +64,7 @@ TEST(Region, RefusesWhatCannotBe) {
         EXPECT_EQ(region.try_allocate(SIZE_MAX - below), nullptr);
         EXPECT_EQ(region.try_allocate(SIZE_MAX - below, 64), nullptr);
     }
+    EXPECT_EQ(region.try_allocate(16, std::size_t{1} << 62U), nullptr);
     EXPECT_EQ(region.try_allocate(16, std::size_t{1} << 63U), nullptr);
     EXPECT_NE(region.try_allocate(16), nullptr);
 }
@@ -78,6 +79,27 @@ TEST(Region, RunsDestructorsTheYoungestFirst) {
     EXPECT_EQ(said, "ba");
     region.reset();
     EXPECT_EQ(said, "ba");
+}
+
+// The short way to reset a region that has one chunk is not for one that has anything beside it.
+TEST(Region, EndsWhatIsOlderThanItsFirstChunk) {
+    struct Large : Speaker {
+        using Speaker::Speaker;
+        char room[std::size_t{1} << 20U];
+    };
+    std::string said;
+    Region region;
+    (void)region.create<Large>(said, 'l');
+    (void)region.allocate(8);
+    region.reset();
+    EXPECT_EQ(said, "l");
+    EXPECT_EQ(region.statistics().large_objects, 0U);
+    (void)region.allocate(std::size_t{1} << 20U);
+    region.reset(reap::keep_none);
+    (void)region.allocate(std::size_t{1} << 20U);
+    (void)region.allocate(8);
+    region.reset();
+    EXPECT_EQ(region.statistics().large_objects, 0U);
 }
 
 TEST(Region, LeavesNothingWhenAConstructorThrows) {
@@ -153,6 +175,22 @@ TEST(Region, NoticesStaleMarks) {
     EXPECT_EQ(MisuseLog::take(), Kinds(reap::checked ? 5 : 0, Misuse::stale_mark));
 }
 
+TEST(Region, NoticesAMarkOfARegionThatWasInTheSamePlace) {
+    const MisuseLog log;
+    Region<>::Mark former;
+    {
+        Region region;
+        (void)region.mark();
+        region.reset();
+        former = region.mark();
+    }
+    Region region; // in the former's chunk, which was cached
+    const auto mark = region.mark();
+    EXPECT_FALSE(region.rewind(former));
+    EXPECT_TRUE(region.rewind(mark));
+    EXPECT_EQ(MisuseLog::take(), Kinds(reap::checked ? 1 : 0, Misuse::stale_mark));
+}
+
 TEST(Region, KeepsAsMuchAsAsked) {
     Region region;
     for (int i = 0; i < 1000; ++i) (void)region.allocate(100);
@@ -179,6 +217,12 @@ TEST(Region, KeepsToItsLimit) {
     EXPECT_EQ(region.try_allocate(1 << 20), nullptr);
     region.reset();
     EXPECT_NE(region.try_allocate(100), nullptr);
+}
+
+TEST(Region, TakesTheLargestChunksWhereGrowthIsPastAllSizes) {
+    Region region(RegionOptions{.growth = SIZE_MAX, .largest_chunk = std::size_t{64} << 10});
+    for (int i = 0; i < 100; ++i) (void)region.allocate(1000);
+    EXPECT_EQ(region.statistics().held, 8192 + 2 * (std::size_t{64} << 10));
 }
 
 TEST(Region, KeepsToItsLimitWhereItsSourceGivesMore) {
@@ -254,6 +298,8 @@ TEST(Region, TakesOverAnother) {
         std::memset(object, 7, 1000);
         (void)other.allocate(1 << 20);
         mine.splice(other);
+        mine.splice(other); // which has nothing now
+        mine.splice(mine);
         EXPECT_EQ(other.statistics().held, 0U);
         (void)other.allocate(8);
     }
@@ -284,7 +330,8 @@ TEST(CheckedRegion, FindsMisuse) {
     auto *const object = static_cast<unsigned char *>(region.allocate(40));
     (void)region.allocate(40);
     region.deallocate(object, 41);
-    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::wrong_size});
+    EXPECT_FALSE(region.resize(object, 41, 20));
+    EXPECT_EQ(MisuseLog::take(), Kinds(2, Misuse::wrong_size));
     region.deallocate(object, 40);
     region.deallocate(object, 40);
     EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::double_free});

@@ -18,7 +18,7 @@ using interleave::Plain;
 using reap::detail::ReturnStack;
 
 // The code is the same in all builds: the longest runs are made in one.
-constexpr bool thorough = !reap::checked && !REAP_TSAN;
+constexpr bool thorough = !reap::checked;
 
 /// An object that is handed from thread to thread.
 struct Object {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -19,7 +21,9 @@
 #include "reap/layer/per_class.h"
 #include "reap/layer/per_thread.h"
 #include "reap/layer/region.h"
+#include "sandbox.h"
 #include "strict_source.h"
+#include "watched.h"
 
 namespace {
 
@@ -166,6 +170,7 @@ TEST(PerThread, RefusesWhatItsLayerRefuses) {
     EXPECT_EQ(classes.try_allocate(257), nullptr);
     EXPECT_EQ(classes.try_allocate(SIZE_MAX, 64), nullptr);
     EXPECT_THROW((void)classes.allocate(8, 3), std::bad_alloc);
+    EXPECT_THROW((void)classes.allocate_at_least(257), std::bad_alloc);
     EXPECT_EQ(classes.allocate_at_least(40).size, 64U);
     classes.deallocate(nullptr, 8);
 }
@@ -186,6 +191,46 @@ TEST(PerThread, SurvivesFailuresOfItsSource) {
         (void)blocks.allocate();
     }
     EXPECT_EQ(source.blocks(), 0U);
+}
+
+// A thread that comes when there is no memory has no part, and gets one later.
+TEST(PerThread, FailsInAThreadWhoseLayerCannotBeMade) {
+    if (is_watched() || REAP_ASAN + REAP_TSAN > 0) GTEST_SKIP() << "tools need memory as well";
+    struct Failing {
+        Failing() { throw std::runtime_error("no layer today"); }
+    };
+    EXPECT_THROW(PerThread<Failing>(), std::runtime_error);
+
+    PerThread<Region<>> regions;
+    PerThread<FixedBlock<>> blocks(64);
+    // The first parts are this thread's.
+    void *const object = regions.allocate(8U);
+    void *const block = blocks.allocate();
+    const void *found = block;
+    bool thrown[4] = {};
+    const auto throws = [](auto call) {
+        try {
+            call();
+        } catch (const std::bad_alloc &) {
+            return true;
+        }
+        return false;
+    };
+    const bool ran = where_refused(SYS_mmap, ENOMEM, [&] {
+        found = regions.try_allocate(8U);
+        thrown[0] = throws([&] { (void)regions.allocate(8U); });
+        regions.deallocate(object, 8U);
+        thrown[1] = throws([&] { (void)blocks.allocate(); });
+        thrown[2] = blocks.try_allocate() == nullptr;
+        thrown[3] = throws([&] { const PerThread<Region<>> other; }) &&
+                    throws([&] { const PerThread<FixedBlock<>> other(64); });
+    });
+    if (!ran) GTEST_SKIP() << "no seccomp";
+    EXPECT_EQ(found, nullptr);
+    for (const bool each : thrown) EXPECT_TRUE(each);
+    elsewhere([&] { sign(regions.allocate(8U), 8, 1); });
+    blocks.deallocate(block);
+    EXPECT_EQ(blocks.statistics().live, 0U);
 }
 
 // What is freed elsewhere comes back to the thread that allocates: its memory does not grow.

@@ -20,6 +20,9 @@ using testkit::FailingSource;
 using testkit::no_mark;
 using testkit::Object;
 
+/// Superblocks as small as can be: there are more of them then. Reap/default has the usual ones.
+constexpr std::size_t window = std::size_t{128} << 10;
+
 /// A reap by all that it has. Some objects are freed without their sizes, some are reallocated to where they
 /// are, and now and then something with a destructor is made and ended.
 template <class R>
@@ -184,7 +187,7 @@ class NestedSubject {
     }
 
   private:
-    using Parent = Reap<Below, 8, std::size_t{128} << 10>;
+    using Parent = Reap<Below, 8, window>;
     struct Place {
         Parent::Mark mark;
         std::size_t children;
@@ -204,10 +207,10 @@ class NestedSubject {
     std::size_t floor_ = 0;
 };
 
-template <std::size_t Granule = 8, std::size_t Window = std::size_t{128} << 10>
+template <std::size_t Granule = 8>
 Case reap(std::string name, const ReapOptions &options = {}) {
     return {std::move(name), testkit::factory([options](FailingSource<> &upstream) {
-                return ReapSubject<Reap<Below, Granule, Window>>(upstream, options);
+                return ReapSubject<Reap<Below, Granule, window>>(upstream, options);
             })};
 }
 
@@ -216,7 +219,6 @@ Case reap(std::string name, const ReapOptions &options = {}) {
 void add_reap_cases(Cases &cases) {
     cases.push_back(reap("Reap"));
     cases.push_back(reap<16>("Reap/granule-16"));
-    cases.push_back(reap<8, usual_window>("Reap/usual-superblocks"));
     cases.push_back(reap("Reap/limited", {.limit = 100000}));
     cases.push_back(reap("Reap/small-chunks", {.growth = 0, .largest_chunk = 1, .large_object = 4000}));
     cases.push_back(reap("Reap/large-objects", {.large_object = 0}));

@@ -86,7 +86,7 @@ TEST(Buffer, GivesTheMemoryBackOpen) {
         std::memset(buffer.allocate(40), 1, 40);
     }
     std::memset(memory, 0, sizeof memory);
-#if REAP_ASAN
+#if REAP_CHECKED && REAP_ASAN
     EXPECT_EQ(__asan_region_is_poisoned(memory, sizeof memory), nullptr);
     Buffer buffer(memory);
     EXPECT_TRUE(__asan_address_is_poisoned(memory));

@@ -69,7 +69,7 @@ TEST(ChunkCache, RoundsToPowersOfTwoAndLetsTheRestThrough) {
     EXPECT_EQ(reap::padding_at(aligned, 1U << 21U), 0U);
     cache.deallocate(aligned, 100, 1U << 21U);
     EXPECT_EQ(cache.held(), 0U);
-    for (const std::size_t none : {0, 3, 24, 4095}) EXPECT_EQ(cache.try_allocate(100, none), nullptr);
+    for (const std::size_t none : {0UL, 3UL, 24UL, 4095UL}) EXPECT_EQ(cache.try_allocate(100, none), nullptr);
     EXPECT_EQ(cache.try_allocate(SIZE_MAX, 16), nullptr);
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <gtest/gtest.h>
 #include <new>
 #include <thread>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "misuse_log.h"
+#include "reap/layer/region.h"
 #include "reap/source/buffer.h"
 #include "source_contract.h"
 #include "strict_source.h"
@@ -22,6 +24,25 @@ using reap::Quota;
 static_assert(reap::ThrowingSource<Limit<>> && !reap::OwningSource<Limit<>>);
 static_assert(reap::OwningSource<Limit<reap::Ref<reap::Buffer>>>);
 static_assert(!std::is_copy_constructible_v<Limit<>> && !std::is_move_constructible_v<Limit<>>);
+
+template <class Q>
+void expect_a_quota() {
+    Q quota(100);
+    EXPECT_TRUE(quota.take(60));
+    EXPECT_FALSE(quota.take(41));
+    EXPECT_TRUE(quota.take(40));
+    quota.set_limit(50);
+    EXPECT_FALSE(quota.take(0)) << "above its limit already";
+    quota.refund(60);
+    EXPECT_TRUE(quota.take(10));
+    EXPECT_FALSE(quota.take(SIZE_MAX));
+    EXPECT_EQ(quota.used(), 50U);
+}
+
+TEST(Quota, GivesWhatThereIsAndNoMore) {
+    expect_a_quota<reap::Quota>();
+    expect_a_quota<reap::AtomicQuota>();
+}
 
 TEST(Limit, IsReachedToTheByteAndRefunded) {
     StrictSource source;

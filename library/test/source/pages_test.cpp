@@ -1,18 +1,20 @@
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <stdexcept>
+#include <string>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
 
-#include "reap/layer/region.h"
 #include "reap/source/huge_pages.h"
 #include "reap/source/node_pages.h"
 #include "reap/source/populated_pages.h"
+#include "sandbox.h"
 #include "source_contract.h"
 #include "strict_source.h"
 
@@ -114,6 +116,14 @@ TEST(PopulatedPages, AreWrittenToWhereTheKernelCannotBeAsked) {
     EXPECT_EQ(memory[64 + 8192], 1);
 }
 
+TEST(PopulatedPages, FailWhereTheKernelRefuses) {
+    PopulatedPages<> pages;
+    const void *got = &pages;
+    if (!where_refused(SYS_madvise, EPERM, [&] { got = pages.try_allocate(8192, 16); }))
+        GTEST_SKIP() << "no seccomp";
+    EXPECT_EQ(got, nullptr);
+}
+
 TEST(HugePages, AreAlignedAndRounded) {
     HugePages pages;
     const auto got = pages.try_allocate_at_least(huge + 1, 16);
@@ -169,6 +179,69 @@ TEST(HugePages, HandOutOrdinaryOnesWhereTheyAreSwitchedOff) {
     pages.deallocate(got.data, huge, 16);
 }
 
+TEST(HugePages, TellWhereTheKernelHasNone) {
+    fallbacks = 0;
+    const bool ran = where_refused(SYS_madvise, EINVAL, [] {
+        HugePages pages(note);
+        EXPECT_TRUE(serves(pages, 100, 16));
+        HugePages quiet;
+        EXPECT_TRUE(serves(quiet, 100, 16)) << "nobody is told";
+    });
+    if (!ran) GTEST_SKIP() << "no seccomp";
+    EXPECT_EQ(fallbacks, 1);
+    EXPECT_EQ(last_fallback.error, EINVAL);
+    EXPECT_NE(std::strstr(last_fallback.reason, "no transparent huge pages"), nullptr);
+}
+
+TEST(HugePages, TakeSettingsThatCannotBeReadForNone) {
+    fallbacks = 0;
+    const bool ran = where_refused(SYS_openat, EACCES, [] {
+        EXPECT_EQ(HugePages::status(), reap::HugePageStatus::unsupported);
+        EXPECT_EQ(HugePages::huge_bytes(&fallbacks, sizeof fallbacks), 0U);
+        HugePages pages(note);
+        EXPECT_TRUE(serves(pages, 100, 16));
+    });
+    if (!ran) GTEST_SKIP() << "no seccomp";
+    EXPECT_EQ(fallbacks, 1);
+    EXPECT_EQ(last_fallback.error, 0);
+}
+
+TEST(HugePages, KnowWhatTheSettingsMean) {
+    using reap::HugePageStatus;
+    constexpr const char *madvise = "always [madvise] never";
+    constexpr const char *never = "always madvise [never]";
+    constexpr const char *inherit = "always [inherit] madvise never";
+    const auto meaning = reap::REAP_MODE::detail::meaning_of;
+    EXPECT_EQ(meaning(nullptr, nullptr), HugePageStatus::unsupported);
+    EXPECT_EQ(meaning(madvise, nullptr), HugePageStatus::available);
+    EXPECT_EQ(meaning(never, nullptr), HugePageStatus::switched_off);
+    EXPECT_EQ(meaning(madvise, inherit), HugePageStatus::available);
+    EXPECT_EQ(meaning(never, inherit), HugePageStatus::switched_off);
+    EXPECT_EQ(meaning(never, "always inherit [madvise] never"), HugePageStatus::available);
+    EXPECT_EQ(meaning(madvise, "always inherit madvise [never]"), HugePageStatus::switched_off);
+}
+
+TEST(HugePages, ReadTheKernelsFilesByLines) {
+    const int file = ::memfd_create("lines", MFD_CLOEXEC);
+    const std::string text = "first\n" + std::string(10000, 'x') + "\n\nlast";
+    ASSERT_EQ(::write(file, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    reap::REAP_MODE::detail::KernelFile lines(("/proc/self/fd/" + std::to_string(file)).c_str());
+    EXPECT_STREQ(lines.line(), "first");
+    EXPECT_STREQ(lines.line(), std::string(255, 'x').c_str()) << "cut off";
+    EXPECT_STREQ(lines.line(), "");
+    EXPECT_STREQ(lines.line(), "last");
+    EXPECT_EQ(lines.line(), nullptr);
+    ::close(file);
+}
+
+// More than any process may address.
+TEST(HugePages, FailWhereThereAreNoAddresses) {
+    constexpr std::size_t all = std::size_t{1} << 57U;
+    EXPECT_EQ(HugePages().try_allocate(all, 16), nullptr);
+    EXPECT_EQ(NodePages(0, note).try_allocate(all, 16), nullptr);
+    EXPECT_EQ(PopulatedPages<>().try_allocate(all, 16), nullptr);
+}
+
 TEST(NodePages, AreOnTheirNode) {
     for (unsigned node = 0; node < 8; ++node) {
         if (!NodePages<>::exists(node)) continue;
@@ -218,6 +291,29 @@ TEST(NodePages, TellWhereTheyCannotBeBound) {
     EXPECT_EQ(fallbacks, 1);
     EXPECT_STREQ(last_fallback.source, "NodePages");
     EXPECT_NE(last_fallback.error, 0);
+}
+
+// As Docker's default profile has it.
+TEST(NodePages, AreOrdinaryWhereContainersForbidToBind) {
+    fallbacks = 0;
+    const bool ran = where_refused(SYS_mbind, EPERM, [] {
+        NodePages pages(0, note);
+        EXPECT_TRUE(serves(pages, 10000, 16));
+        NodePages quiet(0);
+        EXPECT_TRUE(serves(quiet, 10000, 16)) << "nobody is told";
+    });
+    if (!ran) GTEST_SKIP() << "no seccomp";
+    EXPECT_EQ(fallbacks, 1);
+    EXPECT_EQ(last_fallback.error, EPERM);
+}
+
+TEST(NodePages, TakeTheirNodeForTheOnlyOneWhereTheKernelDoesNotSay) {
+    const bool ran = where_refused(SYS_get_mempolicy, ENOSYS, [] {
+        EXPECT_TRUE(NodePages<>::exists(0));
+        EXPECT_FALSE(NodePages<>::exists(1));
+        EXPECT_EQ(NodePages<>::node_of(&fallbacks), -1);
+    });
+    if (!ran) GTEST_SKIP() << "no seccomp";
 }
 
 } // namespace

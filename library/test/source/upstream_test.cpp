@@ -5,6 +5,7 @@
 #include <memory_resource>
 #include <new>
 
+#include "reap/layer/region.h"
 #include "source_contract.h"
 #include "strict_source.h"
 

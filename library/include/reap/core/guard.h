@@ -86,16 +86,9 @@ inline bool is_fill(unsigned char byte) noexcept {
 }
 
 inline Misuse written_after(Fill fill) noexcept {
-    switch (fill) {
-    case Fill::fresh:
-        return Misuse::overflow;
-    case Fill::freed:
-        return Misuse::use_after_free;
-    case Fill::rewound:
-        return Misuse::use_after_rewind;
-    case Fill::reset:
-        return Misuse::use_after_reset;
-    }
+    if (fill == Fill::fresh) return Misuse::overflow;
+    if (fill == Fill::rewound) return Misuse::use_after_rewind;
+    if (fill == Fill::reset) return Misuse::use_after_reset;
     return Misuse::use_after_free;
 }
 

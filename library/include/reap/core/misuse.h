@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <unistd.h>
 
 // What checked mode reports, and to whom. Here is nothing that depends on the mode, so one handler serves a
@@ -70,11 +71,10 @@ using MisuseHandler = void (*)(const MisuseReport &report);
 /// What happens by default: one line on standard error, then abort().
 [[noreturn]] inline void abort_on_misuse(const MisuseReport &report) {
     char line[256];
-    const int length = std::snprintf(line, sizeof line,
-                                     "reap: %s: %s at %p, %zu bytes; a debugger's backtrace shows the call\n",
-                                     report.layer, to_string(report.what), report.address, report.size);
+    std::snprintf(line, sizeof line, "reap: %s: %s at %p, %zu bytes; a debugger's backtrace shows the call\n",
+                  report.layer, to_string(report.what), report.address, report.size);
     // Without stdio: the misuse may have hit its buffers. Nothing can be done if this fails.
-    if (length > 0 && ::write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0) std::abort();
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, std::strlen(line));
     std::abort();
 }
 

@@ -34,6 +34,7 @@ struct Allocation {
 /// `allocate(size, alignment)` that throws its own exception instead of returning null;
 /// `try_allocate_at_least(size, alignment)`, an Allocation that may be larger than asked for. Such memory is
 /// given back with the size that was asked for, the size that was returned, or any between.
+/// `deallocate(data)`, which needs not be told.
 ///
 /// A source is held by value in the layer above it. One with no state, or that only refers to its memory
 /// (Ref, CachedPages), can be copied, and copies are equal; one that owns its memory can be neither copied
@@ -64,6 +65,12 @@ concept AtLeastSource = Source<S> && requires(S &source, std::size_t size) {
 template <class S>
 concept CachingSource = Source<S> && requires(S &source, std::size_t size) {
     { source.try_allocate_cached(size, size) } noexcept -> std::same_as<Allocation>;
+};
+
+/// Knows the size of what it takes back: `deallocate(data)`.
+template <class S>
+concept UnsizedSource = Source<S> && requires(S &source, void *data) {
+    { source.deallocate(data) } noexcept -> std::same_as<void>;
 };
 
 /// Asks a source, which fails as F says: by its own exception, if it has one.
@@ -116,6 +123,11 @@ class Ref {
     }
     void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
         source_->deallocate(data, size, alignment);
+    }
+    void deallocate(void *data) noexcept
+        requires UnsizedSource<S>
+    {
+        source_->deallocate(data);
     }
     [[nodiscard]] bool owns(const void *address) const noexcept
         requires OwningSource<S>

@@ -88,7 +88,7 @@ struct ReapState {
 
     /// What most reaps for one request never need.
     struct Rare {
-        std::size_t free_bytes = 0; // in blocks that the shadow says are free
+        std::size_t free_bytes = 0; // beside those that FreeBlocks counts
         std::size_t sweep_at = 0;   // not before so much is held
         Large *large = nullptr;     // the newest
         Cleanup *cleanups = nullptr;
@@ -117,6 +117,10 @@ struct ReapState {
     Chunk *spare_ = nullptr;
     Rare *rare_ = nullptr; // null: all of it is as in the beginning
 
+    /// Bytes in free blocks.
+    [[nodiscard]] std::size_t free_bytes() const noexcept {
+        return known().free_bytes + (reuse_ != nullptr ? reuse_->bytes : 0);
+    }
     [[nodiscard]] const Rare &known() const noexcept {
         static constexpr Rare nothing{};
         return rare_ != nullptr ? *rare_ : nothing;
@@ -151,7 +155,9 @@ template <Source Upstream = CachedSuperblocks, std::size_t Granule = 8,
 class Reap : private detail::ReapState {
     static_assert(Granule == 8 || Granule == 16);
     static_assert(window_of<Upstream> == 0 || window_of<Upstream> == Window);
-    using Shadow = detail::Shadow<Window, Granule>;
+    // What blocks are multiples of: guards want 16.
+    static constexpr std::size_t unit = checked ? 16 : Granule;
+    using Shadow = detail::Shadow<Window, unit>;
     using FreeBlocks = detail::FreeBlocks;
     using Block = FreeBlocks::Block;
     /// Where chunks come from: the source itself, if it has superblocks, else superblocks of our own over it.
@@ -231,7 +237,7 @@ class Reap : private detail::ReapState {
     void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
         const std::size_t code = Shadow::code_for(size);
-        if (object == nullptr || code > Shadow::last_small || alignment > Granule) [[unlikely]]
+        if (object == nullptr || code > Shadow::last_small || alignment > unit) [[unlikely]]
             return deallocate(object);
         give(object, code);
     }
@@ -416,6 +422,9 @@ class Reap : private detail::ReapState {
         if (!bump(size, alignment, got)) [[unlikely]]
             got = out_of_line([=](Reap &reap) { return reap.serve<F>(size, alignment); });
         current_ = got.next;
+        // Nothing but a use of both, on every way: for the compiler to keep them in registers from turn to
+        // turn. They are multiples of 8.
+        if (distance(shadow_, limit_) == 1) __builtin_unreachable();
         return got.object;
     }
 
@@ -424,14 +433,15 @@ class Reap : private detail::ReapState {
         std::byte *limit = limit_;
         std::byte *const shadow = shadow_;
         const std::size_t over = size - Shadow::first_of_second;
-        if (over > Shadow::largest_small - Shadow::first_of_second || alignment > Granule ||
+        if (over > Shadow::largest_small - Shadow::first_of_second || alignment > unit ||
             !is_alignment(alignment)) [[unlikely]]
             return false;
-        const std::size_t code = over / Granule;
+        const std::size_t code = over / unit;
         std::byte *const next = at + Shadow::size_for(code);
         if (distance(nullptr, next) > distance(nullptr, limit)) [[unlikely]] {
             if (limit != nullptr || reuse_ == nullptr) return false;
-            std::size_t hidden = code; // or the sum above would be taken apart for what is needed here
+            // Or the sum above would be taken apart for what is needed here. The assembler may change it.
+            std::size_t hidden = code; // NOLINT(misc-const-correctness)
             asm("" : "+r"(hidden));
             if (has_free(hidden)) {
                 got = {take_free(hidden), at};
@@ -457,7 +467,7 @@ class Reap : private detail::ReapState {
     [[gnu::always_inline]] void *take_free(std::size_t code) noexcept {
         Block *const block = FreeBlocks::pop(reuse_->bins[code]);
         __builtin_prefetch(reuse_->bins[code]);
-        rare_->free_bytes -= Shadow::size_for(code);
+        reuse_->bytes -= Shadow::size_for(code);
         return block;
     }
 
@@ -474,7 +484,7 @@ class Reap : private detail::ReapState {
         if (reuse_ == nullptr) [[unlikely]]
             return free_slowly(object);
         FreeBlocks::push(reuse_->bins[code], object);
-        rare_->free_bytes += whole;
+        reuse_->bytes += whole;
     }
 
     void free_slowly(void *object) noexcept {
@@ -584,7 +594,7 @@ class Reap : private detail::ReapState {
     bool walk(const Chunk *chunk, Use use) const noexcept;
     bool check_list(Block *block, std::size_t whole, std::size_t &blocks) const noexcept;
     bool report_corruption() const noexcept;
-    bool mark_bins(typename Shadow::Code free) const noexcept;
+    void mark_bins(typename Shadow::Code free) const noexcept;
     bool is_free_block(const void *block, std::size_t whole, bool marked) const noexcept;
     bool is_record(const void *block) const noexcept;
     static const Chunk *chunk_of(const void *address, const Chunk *list) noexcept;
@@ -593,6 +603,7 @@ class Reap : private detail::ReapState {
 
     template <Failure F>
     void *guarded(std::size_t size, std::size_t alignment);
+    bool is_in_shadow(const void *object) const noexcept;
     bool check_live(const void *object, std::size_t size) const noexcept;
     void guarded_deallocate(void *object, std::size_t size) noexcept;
     static bool guarded_resize(const void *object, std::size_t size) noexcept;

@@ -127,23 +127,24 @@ class KernelFile {
     char line_[256];
 };
 
-/// Whether this is the choice in a line as "always [madvise] never".
-inline bool is_chosen(const char *line, const char *choice) noexcept {
-    return line != nullptr && std::strstr(line, choice) != nullptr;
+/// What the kernel's settings mean, lines as "always [madvise] never". Newer kernels have a setting for each
+/// size beside the one for all, to which it may point back. Null: there is no such setting.
+inline HugePageStatus meaning_of(const char *for_all, const char *for_this_size) noexcept {
+    if (for_all == nullptr) return HugePageStatus::unsupported;
+    const bool own = for_this_size != nullptr && std::strstr(for_this_size, "[inherit]") == nullptr;
+    const char *const valid = own ? for_this_size : for_all;
+    return std::strstr(valid, "[never]") == nullptr ? HugePageStatus::available
+                                                    : HugePageStatus::switched_off;
 }
 
 } // namespace detail
 
 inline HugePageStatus HugePages::status() noexcept {
     detail::KernelFile all("/sys/kernel/mm/transparent_hugepage/enabled");
-    const char *const setting = all.line();
-    if (setting == nullptr) return HugePageStatus::unsupported;
-    if (::prctl(PR_GET_THP_DISABLE, 0UL, 0UL, 0UL, 0UL) > 0) return HugePageStatus::switched_off;
-    // Newer kernels have a setting for each size, which may point back to the one for all.
     detail::KernelFile mine("/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled");
-    const char *const own = mine.line();
-    const char *const valid = own == nullptr || detail::is_chosen(own, "[inherit]") ? setting : own;
-    return detail::is_chosen(valid, "[never]") ? HugePageStatus::switched_off : HugePageStatus::available;
+    const HugePageStatus status = detail::meaning_of(all.line(), mine.line());
+    const bool by_prctl = ::prctl(PR_GET_THP_DISABLE, 0UL, 0UL, 0UL, 0UL) > 0;
+    return status == HugePageStatus::available && by_prctl ? HugePageStatus::switched_off : status;
 }
 
 inline std::size_t HugePages::huge_bytes(const void *data, std::size_t size) noexcept {

@@ -19,6 +19,7 @@ class Malloc {
         if (alignment <= alignof(std::max_align_t)) return std::malloc(size);
         return std::aligned_alloc(alignment, round_up(size, alignment));
     }
+    static void deallocate(void *data) noexcept { std::free(data); }
     static void deallocate(void *data, std::size_t /*size*/, std::size_t /*alignment*/) noexcept {
         std::free(data);
     }

@@ -24,7 +24,8 @@ struct FreeBlocks {
 
     Block *bins[small_codes] = {}; // by their code in the shadow
     Block *holes[magnitudes] = {}; // from 512 B on, by powers of two
-    unsigned misses = 0;           // how often a bin was empty since bins are looked at first
+    std::size_t bytes = 0; // put into bins inline, less those taken: counted here, where it is at hand
+    unsigned misses = 0;   // how often a bin was empty since bins are looked at first
 
     [[nodiscard]] static std::size_t magnitude_of(std::size_t size) noexcept {
         return static_cast<std::size_t>(std::bit_width(size / smallest_hole)) - 1;
@@ -48,6 +49,16 @@ struct FreeBlocks {
         list = next_of(block);
         forget_link(block);
         return block;
+    }
+    /// Has a list go on at `next`: behind the block `before`, or if that is null, from its beginning.
+    static void lead(Block *&list, Block *before, Block *next) noexcept {
+        if (before == nullptr) {
+            list = next;
+            return;
+        }
+        annotate::undefined(before, sizeof *before);
+        ::new (before) Block{next};
+        annotate::no_access(before, sizeof *before);
     }
     static void forget_link(void *block) noexcept {
         if constexpr (checked) guard::close(block, sizeof(Block), guard::Fill::freed);

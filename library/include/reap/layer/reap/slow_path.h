@@ -21,7 +21,7 @@ Reap<Upstream, Granule, Window>::serve(std::size_t size, std::size_t alignment) 
     if constexpr (requires { chunks_.take_returned([](void *) {}); }) // by other threads: layer/owned_reap.h
         chunks_.take_returned([this](void *object) { deallocate(object); });
     size += size == 0;
-    alignment = std::max(alignment, Granule);
+    alignment = std::max(alignment, unit);
     const std::size_t whole = Shadow::block_for(size);
     void *const object = serve_block<F>(size, whole, alignment);
     return {object, current_};
@@ -33,7 +33,7 @@ template <Source Upstream, std::size_t Granule, std::size_t Window>
 template <Failure F>
 void *Reap<Upstream, Granule, Window>::serve_block(std::size_t size, std::size_t whole,
                                                    std::size_t alignment) {
-    const std::size_t need = whole + alignment - Granule;
+    const std::size_t need = whole + alignment - unit;
     // A small object is where a free that is told its size believes it to be.
     if (need > std::max(std::min(options_->large_object, Window / 4), Shadow::largest_small))
         return take_large<F>(size, alignment);
@@ -44,7 +44,7 @@ void *Reap<Upstream, Granule, Window>::serve_block(std::size_t size, std::size_t
         if (void *const object = find_free(whole, alignment); object != nullptr) return object;
         if (spare_ == nullptr) rare_->sweep_at = std::max(rare_->sweep_at, held_ + held_ / 4);
     }
-    if (reuse_ != nullptr && rare_->free_bytes >= whole) {
+    if (reuse_ != nullptr && free_bytes() >= whole) {
         if (!take_chunk<Failure::returns_null>(need)) {
             sweep();
             if (void *const object = find_free(whole, alignment); object != nullptr) return object;
@@ -61,7 +61,7 @@ void *Reap<Upstream, Granule, Window>::serve_block(std::size_t size, std::size_t
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void *Reap<Upstream, Granule, Window>::find_free(std::size_t whole, std::size_t alignment) noexcept {
     if (reuse_ == nullptr) return take_from_space(whole, alignment);
-    const bool usual = whole <= Shadow::largest_small && alignment == Granule;
+    const bool usual = whole <= Shadow::largest_small && alignment == unit;
     if (usual) {
         const std::size_t code = Shadow::code_for(whole);
         // The quantum is used up: from here on, what is free is looked at first.
@@ -97,7 +97,7 @@ void *Reap<Upstream, Granule, Window>::take_from_space(std::size_t whole, std::s
 /// The same out of a hole.
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void *Reap<Upstream, Granule, Window>::take_from_hole(std::size_t whole, std::size_t alignment) noexcept {
-    std::byte *const hole = find_hole(whole + alignment - Granule);
+    std::byte *const hole = find_hole(whole + alignment - unit);
     if (hole == nullptr) return nullptr;
     const std::size_t size = Shadow::size_of(hole);
     const std::size_t padding = padding_at(hole, alignment);
@@ -112,7 +112,7 @@ void *Reap<Upstream, Granule, Window>::take_from_hole(std::size_t whole, std::si
 /// which could be at the wrong place.
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void *Reap<Upstream, Granule, Window>::take_from_bins(std::size_t whole, std::size_t alignment) noexcept {
-    const std::size_t need = whole + alignment - Granule + Shadow::least;
+    const std::size_t need = whole + alignment - unit + Shadow::least;
     for (std::size_t code = Shadow::code_for(need); code <= Shadow::last_small; ++code) {
         if (!has_free(code)) continue;
         const std::size_t size = Shadow::size_for(code);
@@ -135,26 +135,26 @@ std::byte *Reap<Upstream, Granule, Window>::find_hole(std::size_t need) noexcept
     need = std::max(need, FreeBlocks::smallest_hole);
     for (std::size_t magnitude = FreeBlocks::magnitude_of(need); magnitude < FreeBlocks::magnitudes;
          ++magnitude) {
-        Block **list = &reuse_->holes[magnitude];
-        for (int tried = 0; *list != nullptr && tried < tries; ++tried) {
+        Block *&list = reuse_->holes[magnitude];
+        Block *before = nullptr;
+        for (int tried = 0; tried < tries; ++tried) {
+            Block *const hole = before == nullptr ? list : FreeBlocks::next_of(before);
+            if (hole == nullptr) break;
             if constexpr (checked) {
-                if (!is_sound(*list, 0, true)) break;
+                if (!is_free_block(hole, 0, true)) {
+                    report_misuse({Misuse::corruption, hole, 0, name});
+                    FreeBlocks::lead(list, before, nullptr);
+                    break;
+                }
             }
-            const std::size_t size = Shadow::size_of(*list);
+            const std::size_t size = Shadow::size_of(hole);
             if (size >= need) {
-                Block *const hole = *list;
-                Block *const next = FreeBlocks::next_of(hole);
-                annotate::defined(list, sizeof *list);
-                *list = next;
-                if (list != &reuse_->holes[magnitude]) annotate::no_access(list, sizeof *list);
+                FreeBlocks::lead(list, before, FreeBlocks::next_of(hole));
                 FreeBlocks::forget_link(hole);
                 rare_->free_bytes -= size;
                 return reinterpret_cast<std::byte *>(hole);
             }
-            // A link is all that is in front of a block's list.
-            static_assert(offsetof(Block, next) == 0);
-            list = &(*list)->next;
-            if constexpr (checked) break; // the next link is closed
+            before = hole;
         }
     }
     return nullptr;
@@ -187,8 +187,8 @@ void Reap<Upstream, Granule, Window>::put_free(std::byte *block, std::size_t who
         FreeBlocks::push(reuse_->bins[Shadow::code_for(size)], small);
     };
     if (whole < FreeBlocks::smallest_hole) return put_in_bin(block, whole);
-    if (Granule < 16 && reinterpret_cast<std::uintptr_t>(block + whole) % 16 != 0) {
-        constexpr std::size_t tail = Shadow::least + Granule;
+    if (unit < 16 && reinterpret_cast<std::uintptr_t>(block + whole) % 16 != 0) {
+        constexpr std::size_t tail = Shadow::least + unit;
         whole -= tail;
         put_in_bin(block + whole, tail);
         if (whole < FreeBlocks::smallest_hole) return put_in_bin(block, whole);
@@ -199,7 +199,7 @@ void Reap<Upstream, Granule, Window>::put_free(std::byte *block, std::size_t who
 
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 bool Reap<Upstream, Granule, Window>::is_sweep_due() const noexcept {
-    return reuse_ != nullptr && rare_->free_bytes >= held_ / 4 && held_ >= rare_->sweep_at;
+    return reuse_ != nullptr && free_bytes() >= held_ / 4 && held_ >= rare_->sweep_at;
 }
 
 /// Merges neighbours that are free, and puts chunks aside that nothing is in. Walks over all blocks, and so
@@ -264,24 +264,22 @@ void Reap<Upstream, Granule, Window>::forget_free() noexcept {
         for (Block *&list : reuse_->holes)
             while (list != nullptr && is_sound(list, 0, true)) FreeBlocks::pop(list);
     }
+    rare_->free_bytes += reuse_->bytes;
     *reuse_ = FreeBlocks{};
 }
 
-/// Has the shadow say of blocks in bins that they are free, or no longer. False if there is something else in
-/// a bin; what is behind it is left out.
+/// Has the shadow say of blocks in bins that they are free, or no longer. Checked mode leaves out what is
+/// behind something else in a bin.
 template <Source Upstream, std::size_t Granule, std::size_t Window>
-bool Reap<Upstream, Granule, Window>::mark_bins(typename Shadow::Code free) const noexcept {
-    bool good = true;
+void Reap<Upstream, Granule, Window>::mark_bins(typename Shadow::Code free) const noexcept {
     for (std::size_t code = 0; code < FreeBlocks::small_codes; ++code) {
         for (Block *block = reuse_->bins[code]; block != nullptr; block = FreeBlocks::next_of(block)) {
             if constexpr (checked) {
-                good = is_free_block(block, Shadow::size_for(code), free == 0);
-                if (!good) break;
+                if (!is_free_block(block, Shadow::size_for(code), free == 0)) break;
             }
             Shadow::set_free(block, free);
         }
     }
-    return good;
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window>
@@ -370,7 +368,7 @@ template <Source Upstream, std::size_t Granule, std::size_t Window>
 template <Failure F>
 void *Reap<Upstream, Granule, Window>::take_large(std::size_t size, std::size_t alignment) {
     const std::size_t lead = std::max(large_lead, alignment);
-    const std::size_t whole = round_up(size, Granule);
+    const std::size_t whole = round_up(size, unit);
     alignment = std::max(alignment, Window);
     const std::size_t allowed =
         options_->limit -
@@ -470,7 +468,7 @@ typename Reap<Upstream, Granule, Window>::Mark Reap<Upstream, Granule, Window>::
     forget_free();
     reuse_ = nullptr;
     limit_ = end_;
-    void *const data = take<Failure::throws>(sizeof(MarkRecord), Granule);
+    void *const data = take<Failure::throws>(sizeof(MarkRecord), unit);
     if constexpr (checked) guard::open(data, sizeof(MarkRecord), name);
     rare().marks = ::new (data) MarkRecord{known().marks,    ++marks_taken_,     current_,        end_,
                                            known().cleanups, known().free_bytes, ledger_.newest()};
@@ -689,7 +687,7 @@ template <Source Upstream, std::size_t Granule, std::size_t Window>
 ReapStatistics Reap<Upstream, Granule, Window>::statistics() const noexcept {
     ReapStatistics found;
     found.held = held_;
-    found.free = known().free_bytes + distance(current_, end_);
+    found.free = free_bytes() + distance(current_, end_);
     found.largest_hole = distance(current_, end_);
     for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older, ++found.chunks)
         found.live += distance(start_of(chunk), chunk->end);
@@ -715,7 +713,7 @@ bool Reap<Upstream, Granule, Window>::check() const noexcept {
     std::size_t most = 0;   // blocks that can be
     for (const Chunk *chunk = chunk_; chunk != nullptr && held <= held_; chunk = chunk->older)
         held += chunk->size;
-    most = held / Granule;
+    most = held / unit;
     if (held > held_) return report_corruption(); // the list goes in circles, or into nowhere
     if (reuse_ != nullptr) {
         for (std::size_t code = 0; code < FreeBlocks::small_codes && good; ++code)
@@ -734,7 +732,7 @@ bool Reap<Upstream, Granule, Window>::check() const noexcept {
     }
     if (reuse_ != nullptr) {
         mark_bins(0);
-        good &= held / Granule - most <= blocks;
+        good &= held / unit - most <= blocks;
     }
     for (const Chunk *chunk = spare_; chunk != nullptr && held <= held_; chunk = chunk->older)
         held += chunk->size;
@@ -742,7 +740,12 @@ bool Reap<Upstream, Granule, Window>::check() const noexcept {
         held += large->lead + large->size;
         good &= large->older == nullptr || large->older->newer == large;
     }
-    good &= held == held_ && free == known().free_bytes;
+    good &= held == held_ && free == free_bytes();
+    if constexpr (checked) {
+        for (const void *object = ledger_.newest(); object != nullptr && good;
+             object = Ledger::older_than(object))
+            good &= is_in_shadow(object);
+    }
     return good || report_corruption();
 }
 
@@ -768,7 +771,7 @@ bool Reap<Upstream, Granule, Window>::check_list(Block *block, std::size_t whole
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 bool Reap<Upstream, Granule, Window>::is_free_block(const void *block, std::size_t whole,
                                                     bool marked) const noexcept {
-    return chunk_of(block, chunk_) != nullptr && reinterpret_cast<std::uintptr_t>(block) % Granule == 0 &&
+    return chunk_of(block, chunk_) != nullptr && reinterpret_cast<std::uintptr_t>(block) % unit == 0 &&
            Shadow::is_free_block(block) == marked && (whole == 0 || Shadow::size_of(block) == whole);
 }
 
@@ -819,16 +822,18 @@ bool Reap<Upstream, Granule, Window>::check_live(const void *object, std::size_t
         }
     }
     if (!ledger_.check(object, size, held, name)) return false;
-    // The shadow has to know it as well.
-    void *const raw = guard::raw_of(const_cast<void *>(object));
-    const std::size_t whole = distance(raw, object) + guard::size_of(object) + guard::back_zone;
-    const bool large = large_of(raw) != nullptr;
-    const std::size_t block = large ? header_of(raw)->size : Shadow::size_of(raw);
-    if ((large ? round_up(whole, Granule) : Shadow::block_for(whole)) == block &&
-        (large || !Shadow::is_free_block(raw)))
-        return true;
+    if (is_in_shadow(object)) return true;
     report_misuse({Misuse::corruption, object, guard::size_of(object), name});
     return false;
+}
+
+/// Whether the shadow, or the header of a large object, says of a live object what it has to.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+bool Reap<Upstream, Granule, Window>::is_in_shadow(const void *object) const noexcept {
+    void *const raw = guard::raw_of(const_cast<void *>(object));
+    const std::size_t whole = distance(raw, object) + guard::size_of(object) + guard::back_zone;
+    if (large_of(raw) != nullptr) return header_of(raw)->size == round_up(whole, unit);
+    return !Shadow::is_free_block(raw) && Shadow::size_of(raw) == Shadow::block_for(whole);
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window>

@@ -1,0 +1,271 @@
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "reap/core/annotate.h"
+#include "reap/core/failure.h"
+#include "reap/core/guard.h"
+#include "reap/core/size.h"
+#include "reap/core/source.h"
+#include "reap/source/malloc.h"
+
+namespace reap::inline REAP_MODE {
+
+namespace detail {
+
+/// A stack of trivial values in memory of a source, which doubles when it is full. What it holds is kept
+/// until release().
+template <class T>
+class OutOfBand {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+  public:
+    OutOfBand() = default;
+    OutOfBand(const OutOfBand &) = delete;
+    OutOfBand &operator=(const OutOfBand &) = delete;
+    ~OutOfBand() = default;
+
+    /// Makes room for one more; false where the source has none.
+    template <Failure F, Source S>
+    [[nodiscard]] bool reserve(S &source) noexcept(F == Failure::returns_null) {
+        return used_ < capacity_ || grow<F>(source);
+    }
+    void push(T value) noexcept { values_[used_++] = value; }
+    T pop() noexcept { return values_[--used_]; }
+    [[nodiscard]] T &operator[](std::size_t index) const noexcept { return values_[index]; }
+    [[nodiscard]] const T &top() const noexcept { return values_[used_ - 1]; }
+    [[nodiscard]] std::size_t size() const noexcept { return used_; }
+    [[nodiscard]] std::size_t held() const noexcept { return capacity_ * sizeof(T); }
+
+    template <Source S>
+    void release(S &source) noexcept {
+        if (values_ != nullptr) source.deallocate(values_, held(), alignof(T));
+        values_ = nullptr;
+        used_ = capacity_ = 0;
+    }
+
+  private:
+    static constexpr std::size_t first = 64;
+
+    template <Failure F, Source S>
+    [[gnu::noinline]] bool grow(S &source) noexcept(F == Failure::returns_null) {
+        const std::size_t wanted = capacity_ == 0 ? first : capacity_ * 2;
+        auto *const values = static_cast<T *>(obtain<F>(source, wanted * sizeof(T), alignof(T)));
+        if (values == nullptr) return false;
+        if (used_ > 0) std::memcpy(values, values_, used_ * sizeof(T));
+        if (values_ != nullptr) source.deallocate(values_, held(), alignof(T));
+        values_ = values;
+        capacity_ = wanted;
+        return true;
+    }
+
+    T *values_ = nullptr;
+    std::size_t used_ = 0;
+    std::size_t capacity_ = 0;
+};
+
+} // namespace detail
+
+/// What a RegionEmulator holds.
+struct RegionEmulatorStatistics {
+    std::size_t objects = 0; ///< how many live
+    std::size_t records = 0; ///< bytes taken to remember them, beside the objects
+};
+
+/// What a region means, made of an allocation for each object: the other side of an honest comparison.
+///
+/// Is no faster than its source, and takes more memory. It has no marks, knows no addresses (`owns`), and
+/// takes no object back alone but the last. Not thread-safe; neither copied nor moved.
+///
+/// Each object is asked of the source, by default malloc, and remembered out of band: in an array, never
+/// beside the object. So the program alone touches its objects, and how long each stays in memory after its
+/// last use, its drag, is the program's doing. reset() and the end free them, the youngest first, and
+/// destructors run for what was made by create(). A program with regions is so measured as if it had none:
+/// replace Region<> by RegionEmulator<>, and run it under each allocator.
+///
+/// An object costs a call of the source and a record of 8 bytes, or of 24 where the source wants to be told
+/// sizes. From Berger, Zorn and McKinley (OOPSLA 2002), section 3.1.
+template <Source Upstream = Malloc>
+class RegionEmulator {
+  public:
+    /// An emulated region whose life is inside this one's.
+    using Nested = RegionEmulator<Shared<Upstream>>;
+
+    RegionEmulator()
+        requires std::default_initializable<Upstream>
+    = default;
+    explicit RegionEmulator(Upstream source) noexcept
+        requires std::copy_constructible<Upstream>
+        : source_(source) {}
+    RegionEmulator(const RegionEmulator &) = delete;
+    RegionEmulator &operator=(const RegionEmulator &) = delete;
+    ~RegionEmulator() {
+        reset();
+        objects_.release(source_);
+        cleanups_.release(source_);
+    }
+
+    /// Memory for an object, of any size (0 counts as 1). Throws what the source throws, else std::bad_alloc.
+    [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = usual) {
+        return take<Failure::throws>(size, alignment);
+    }
+    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = usual) noexcept {
+        return take<Failure::returns_null>(size, alignment);
+    }
+
+    /// Takes back the object that was allocated last; any other stays until the end, as in a region.
+    void deallocate(void *object, [[maybe_unused]] std::size_t size,
+                    std::size_t /*alignment*/ = usual) noexcept {
+        if (object == nullptr) return;
+        if constexpr (checked) {
+            if (!ledger_.check(object, size + (size == 0), is_live(object), name)) return;
+        }
+        if (object_of(objects_.top()) == object) free_last();
+    }
+
+    /// Frees an object and all that was allocated after it, as an obstack does; destructors run. False, and
+    /// nothing is done, if it is null, or no object of this region, which checked mode reports. Costs time in
+    /// the number of objects that are younger.
+    bool free_from(void *object) noexcept {
+        if (object == nullptr) return false;
+        std::size_t at = objects_.size();
+        while (at > 0 && object_of(objects_[at - 1]) != object) --at;
+        if (at == 0) {
+            if constexpr (checked) report_misuse({Misuse::foreign_free, object, 0, name});
+            return false;
+        }
+        free_down_to(at - 1);
+        return true;
+    }
+
+    /// Makes a T, whose destructor runs when it is freed. Throws as allocate() and as T's constructor; then
+    /// nothing is left behind.
+    template <class T, class... Arguments>
+    [[nodiscard]] T *create(Arguments &&...arguments) {
+        constexpr bool has_cleanup = !std::is_trivially_destructible_v<T>;
+        if constexpr (has_cleanup) (void)cleanups_.template reserve<Failure::throws>(source_);
+        Unfinished memory{*this, objects_.size(), allocate(sizeof(T), alignof(T))};
+        // In its place before the constructor runs, which may create others.
+        [[maybe_unused]] const std::size_t place = cleanups_.size();
+        if constexpr (has_cleanup) cleanups_.push({memory.index, memory.data, nullptr});
+        T *const object = ::new (memory.data) T(std::forward<Arguments>(arguments)...);
+        if constexpr (has_cleanup)
+            cleanups_[place].run = [](void *data) { std::launder(static_cast<T *>(data))->~T(); };
+        memory.data = nullptr;
+        return object;
+    }
+
+    /// An emulated region that ends with this one, or earlier: by a reset() of its own, which frees all of
+    /// its objects.
+    [[nodiscard]] Nested &nest() { return *create<Nested>(Shared<Upstream>(source_)); }
+
+    /// Frees all objects. The records' memory is kept for the next ones.
+    void reset() noexcept { free_down_to(0); }
+
+    [[nodiscard]] RegionEmulatorStatistics statistics() const noexcept {
+        return {.objects = objects_.size(), .records = objects_.held() + cleanups_.held()};
+    }
+    [[nodiscard]] const Upstream &source() const noexcept { return source_; }
+
+  private:
+    static constexpr const char *name = "RegionEmulator";
+    static constexpr std::size_t usual = alignof(std::max_align_t);
+
+    /// An allocation of the source, with what it wants to be told when it takes it back.
+    struct Sized {
+        void *raw;
+        std::size_t size;
+        std::size_t alignment;
+    };
+    struct Unsized {
+        void *raw;
+    };
+    static constexpr bool tells_sizes = checked || !UnsizedSource<Upstream>;
+    using Record = std::conditional_t<tells_sizes, Sized, Unsized>;
+
+    struct Cleanup {
+        std::size_t index; // of the object among all
+        void *object;
+        void (*run)(void *); // null while it is made
+    };
+    /// Memory for an object whose constructor may still throw. The constructor may allocate here as well.
+    struct Unfinished {
+        RegionEmulator &owner;
+        std::size_t index;
+        void *data;
+        ~Unfinished() {
+            if (data != nullptr) owner.free_down_to(index);
+        }
+    };
+
+    template <Failure F>
+    void *take(std::size_t size, std::size_t alignment) noexcept(F == Failure::returns_null) {
+        if (!is_possible(size, alignment, checked ? guard::extra(alignment) : 0)) [[unlikely]]
+            return fail<F>();
+        if (!objects_.template reserve<F>(source_)) [[unlikely]]
+            return nullptr;
+        std::size_t whole = size;
+        if constexpr (checked) {
+            size += size == 0;
+            alignment = std::max(alignment, usual);
+            whole = guard::padded(size, alignment);
+        }
+        void *const raw = obtain<F>(source_, whole, alignment);
+        if (raw == nullptr) [[unlikely]]
+            return nullptr;
+        if constexpr (tells_sizes) {
+            objects_.push({raw, whole, alignment});
+        } else {
+            objects_.push({raw});
+        }
+        if constexpr (checked) return ledger_.admit(raw, size, alignment);
+        return raw;
+    }
+
+    [[nodiscard]] static void *object_of(const Record &record) noexcept {
+        if constexpr (checked) return static_cast<std::byte *>(record.raw) + guard::lead(record.alignment);
+        return record.raw;
+    }
+    [[nodiscard]] bool is_live(const void *object) const noexcept {
+        for (std::size_t at = objects_.size(); at > 0; --at) {
+            if (object_of(objects_[at - 1]) == object) return true;
+        }
+        return false;
+    }
+
+    void free_down_to(std::size_t count) noexcept {
+        while (objects_.size() > count) free_last();
+    }
+    void free_last() noexcept {
+        // A destructor finds its object still there, and may allocate: what is the last may change.
+        const std::size_t index = objects_.size() - 1;
+        if (cleanups_.size() > 0 && cleanups_.top().index == index) {
+            const Cleanup cleanup = cleanups_.pop();
+            if (cleanup.run != nullptr) cleanup.run(cleanup.object);
+            if (objects_.size() > index + 1) return free_down_to(index);
+        }
+        const Record last = objects_.pop();
+        if constexpr (checked) {
+            ledger_.end_newer_than(objects_.size() == 0 ? nullptr : object_of(objects_.top()), name);
+            annotate::defined(last.raw, last.size);
+        }
+        if constexpr (tells_sizes) {
+            source_.deallocate(last.raw, last.size, last.alignment);
+        } else {
+            source_.deallocate(last.raw);
+        }
+    }
+
+    [[no_unique_address]] Upstream source_;
+    detail::OutOfBand<Record> objects_;
+    detail::OutOfBand<Cleanup> cleanups_;
+    [[no_unique_address]] Ledger ledger_;
+};
+
+} // namespace reap::inline REAP_MODE
