@@ -1,6 +1,7 @@
 """The library beside its peers: builds library/bench, runs it, prints tables and what became of the bars.
 
-    .venv/bin/python library/bench/run.py [--quick] [--only workloads|blocks] [--rounds N] [--results FILE]
+    .venv/bin/python library/bench/run.py [--quick] [--only workloads|blocks|threads]
+                                          [--rounds N] [--results FILE]
 
 Every figure is appended to the results (build/bench/library.jsonl), a JSON object a line, as it comes.
 --quick takes under a minute and says little; without it, half an hour.
@@ -14,6 +15,7 @@ import time
 from pathlib import Path
 
 import blocks
+import threads
 import workloads
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +28,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="under a minute, and noisy")
-    parser.add_argument("--only", choices=("workloads", "blocks"))
+    parser.add_argument("--only", choices=("workloads", "blocks", "threads"))
     parser.add_argument("--rounds", type=int, default=5, help="of each code layout, or runs of the blocks")
     parser.add_argument("--results", type=Path, default=BUILD / "library.jsonl")
     options = parser.parse_args()
@@ -40,10 +42,12 @@ def main() -> int:
             file.write("\n")
             file.flush()
 
-        if options.only != "blocks":
+        if options.only in (None, "workloads"):
             held &= workloads.run(folder, record, rounds=options.rounds, quick=options.quick)
-        if options.only != "workloads":
+        if options.only in (None, "blocks"):
             held &= blocks.run(folder, record, runs=options.rounds, quick=options.quick)
+        if options.only in (None, "threads"):
+            held &= threads.run(folder, record, processes=2 * options.rounds, quick=options.quick)
     return 0 if held else 1
 
 
