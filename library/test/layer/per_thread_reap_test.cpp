@@ -124,7 +124,7 @@ TEST(OwnedReap, IsAReapToItsOwner) {
         void *const object = reap.allocate(size, std::size_t{8} << (i % 5));
         sign(object, size, static_cast<std::uint32_t>(i));
         EXPECT_TRUE(reap.owns(object));
-        EXPECT_GE(reap.usable_size(object), size);
+        EXPECT_GE(OwnedReap<>::usable_size(object), size);
         all.push_back({object, size});
     }
     std::size_t seen = 0;
@@ -140,7 +140,7 @@ TEST(OwnedReap, IsAReapToItsOwner) {
     reap.trim();
     EXPECT_EQ(reap.try_allocate(8, 3), nullptr);
     EXPECT_THROW((void)reap.allocate(SIZE_MAX), std::bad_alloc);
-    reap.deallocate(nullptr);
+    OwnedReap<>::deallocate(nullptr);
     EXPECT_GE(reap.try_allocate_at_least(5).size, 5U);
 }
 
@@ -236,7 +236,7 @@ TEST(OwnedReap, OrdersOwnersByTheHandOverAlone) {
             ++shared;
             void *const object = reap.allocate(40 * (number + 1));
             sign(object, 40 * (number + 1), 1);
-            if (i % 2 == 0) reap.deallocate(object);
+            if (i % 2 == 0) OwnedReap<>::deallocate(object);
             reap.release();
         }
     });
@@ -386,7 +386,7 @@ TEST(PerThreadReap, GivesEachThreadAReapOfItsOwn) {
     EXPECT_TRUE(reaps.check());
     void *const mine = reaps.allocate(10);
     EXPECT_TRUE(reaps.owns(mine));
-    EXPECT_FALSE(reaps.owns(&mine));
+    EXPECT_FALSE(reaps.owns(&arrived));
     reaps.reset(reap::keep_none);
     EXPECT_EQ(reaps.statistics().held, 0U);
 }
@@ -398,10 +398,10 @@ TEST(PerThreadReap, HandsWhatAThreadLeftToTheNext) {
         for (void *&object : all) object = reaps.allocate(100);
     });
     const std::size_t held = reaps.statistics().held;
-    for (void *object : all) reaps.deallocate(object, 100);
+    for (void *object : all) PerThreadReap<>::deallocate(object, 100);
     elsewhere([&] {
         for (void *&object : all) sign(object = reaps.allocate(100), 100, 5);
-        for (void *object : all) reaps.deallocate(object);
+        for (void *object : all) PerThreadReap<>::deallocate(object);
     });
     EXPECT_EQ(reaps.statistics().held, held);
     EXPECT_EQ(reaps.statistics().live, 0U);
@@ -434,7 +434,7 @@ TEST(PerThreadReap, MovesWhatAnotherThreadAllocated) {
     EXPECT_EQ(reaps.try_reallocate(moved, SIZE_MAX), nullptr);
     step = 2;
     late.join();
-    reaps.deallocate(moved);
+    PerThreadReap<>::deallocate(moved);
     sign(reaps.reallocate(nullptr, 20), 20, 1);
 }
 
@@ -500,7 +500,7 @@ TEST(PerThreadReap, IsAbandonedWhileOthersFree) {
             EXPECT_EQ(reaps.statistics().held, 0U);
             void *const object = reaps.allocate(100);
             sign(object, 100, 1);
-            if (round % 3 == 0) reaps.deallocate(object);
+            if (round % 3 == 0) Reaps::deallocate(object);
         }
         exchange.empty([](const Parcel &parcel) { free_checked<Reaps>(parcel, 1); });
         done = true;
@@ -517,7 +517,7 @@ TEST(PerThreadReap, MayEndWhileThreadsEnd) {
             PerThreadReap<> reaps;
             for (int i = 0; i < 3; ++i) {
                 threads.emplace_back([&] {
-                    reaps.deallocate(reaps.allocate(64));
+                    PerThreadReap<>::deallocate(reaps.allocate(64));
                     (void)reaps.allocate(64);
                     ++used; // the last that this thread does here
                 });
@@ -541,7 +541,7 @@ TEST(PerThreadReap, LosesNoObjectUnderContention) {
             for (;;) {
                 if (void *const object = mailbox[number].exchange(nullptr, std::memory_order_acquire)) {
                     ASSERT_TRUE(is_signed(object, 64));
-                    reaps.deallocate(object);
+                    PerThreadReap<>::deallocate(object);
                 } else if (done) {
                     return;
                 }
@@ -552,11 +552,11 @@ TEST(PerThreadReap, LosesNoObjectUnderContention) {
         void *object = reaps.allocate(64);
         sign(object, 64, static_cast<std::uint32_t>(round));
         object = mailbox[round % freers].exchange(object, std::memory_order_acq_rel);
-        reaps.deallocate(object);
+        PerThreadReap<>::deallocate(object);
     }
     done = true;
     for (std::thread &thread : threads) thread.join();
-    for (auto &box : mailbox) reaps.deallocate(box.load());
+    for (auto &box : mailbox) PerThreadReap<>::deallocate(box.load());
     EXPECT_TRUE(reaps.check());
     EXPECT_EQ(reaps.statistics().live, 0U);
     EXPECT_TRUE(reaps.check());
@@ -568,24 +568,24 @@ TEST(CheckedReapThreads, FindsMisuseAcrossThreads) {
     PerThreadReap<> reaps;
     auto *const object = static_cast<unsigned char *>(reaps.allocate(40));
     void *const other = reaps.allocate(40);
-    elsewhere([&] { reaps.deallocate(object); });
-    elsewhere([&] { reaps.deallocate(object); });
-    reaps.deallocate(object);
+    elsewhere([&] { PerThreadReap<>::deallocate(object); });
+    elsewhere([&] { PerThreadReap<>::deallocate(object); });
+    PerThreadReap<>::deallocate(object);
     EXPECT_EQ(MisuseLog::take(), Kinds(2, Misuse::double_free));
     elsewhere([&] {
-        reaps.deallocate(other, 41);
-        reaps.deallocate(static_cast<unsigned char *>(other) + 16);
+        PerThreadReap<>::deallocate(other, 41);
+        PerThreadReap<>::deallocate(static_cast<unsigned char *>(other) + 16);
     });
     EXPECT_EQ(MisuseLog::take(), (Kinds{Misuse::wrong_size, Misuse::interior_free}));
     elsewhere([&] {
         write_anyway(static_cast<unsigned char *>(other) + 40, 1);
-        reaps.deallocate(other);
+        PerThreadReap<>::deallocate(other);
     });
     EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::overflow});
     write_anyway(static_cast<unsigned char *>(other) + 40, 0xA9);
     alignas(16) static unsigned char stranger[64];
     elsewhere([&] {
-        reaps.deallocate(stranger + 16);
+        PerThreadReap<>::deallocate(stranger + 16);
         (void)reaps.reallocate(stranger + 16, 10);
     });
     EXPECT_EQ(MisuseLog::take(), Kinds(2, Misuse::foreign_free));
@@ -613,7 +613,7 @@ void read_while_another_frees() {
         turn.store(1, std::memory_order_relaxed); // no order: that is the fault
     });
     while (turn.load(std::memory_order_relaxed) == 0) std::this_thread::yield();
-    reaps.deallocate(object);
+    PerThreadReap<>::deallocate(object);
     reader.join();
 }
 

@@ -37,7 +37,8 @@ struct Result {
 /// Some threads push, each so many; the owner takes so often meanwhile, and once afterwards.
 template <template <class> class Atomic>
 Result push_and_take(const std::vector<std::size_t> &pushers, int takes) {
-    Explorer explorer(pushers.size() + 1);
+    const std::size_t threads = pushers.size() + 1;
+    Explorer explorer(threads);
     std::optional<ReturnStack<Atomic>> stack;
     std::vector<std::vector<Object>> objects;
     const auto take = [&] {
@@ -47,6 +48,7 @@ Result push_and_take(const std::vector<std::size_t> &pushers, int takes) {
         });
     };
     std::vector<std::function<void()>> bodies;
+    bodies.reserve(threads);
     for (std::size_t number = 0; number < pushers.size(); ++number) {
         bodies.emplace_back([&, number] {
             for (Object &object : objects[number]) {
@@ -95,7 +97,8 @@ Result abandon(const std::vector<std::size_t> &freers, std::size_t freed_by_owne
         Plain state;
         std::size_t live = 0;
     };
-    Explorer explorer(freers.size() + 1);
+    const std::size_t threads = freers.size() + 1;
+    Explorer explorer(threads);
     std::optional<Owned> owned;
     std::vector<std::vector<Object>> objects;
     int ends = 0;
@@ -107,6 +110,7 @@ Result abandon(const std::vector<std::size_t> &freers, std::size_t freed_by_owne
         explorer.end_of(&*owned, sizeof *owned);
     };
     std::vector<std::function<void()>> bodies;
+    bodies.reserve(threads);
     for (std::size_t number = 0; number < freers.size(); ++number) {
         bodies.emplace_back([&, number] {
             for (Object &object : objects[number]) {
