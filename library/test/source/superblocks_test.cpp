@@ -100,12 +100,11 @@ TEST(Superblocks, StaysWholeInAnyOrder) {
 
 TEST(CachedSuperblocks, ComeBackInAnotherThread) {
     const std::size_t before = reap::SharedSuperblocks::held();
-    std::vector<std::thread> threads;
-    for (int number = 0; number < 4; ++number) {
-        threads.emplace_back([] {
-            std::vector<reap::Allocation> chunks;
-            for (int turn = 0; turn < 100; ++turn)
-                chunks.push_back(reap::CachedSuperblocks::obtain_chunk<may_fail>(8192, 65536));
+    std::vector<std::thread> threads(4);
+    for (auto &thread : threads) {
+        thread = std::thread([] {
+            std::vector<reap::Allocation> chunks(100);
+            for (auto &chunk : chunks) chunk = reap::CachedSuperblocks::obtain_chunk<may_fail>(8192, 65536);
             std::thread([&chunks] {
                 for (const auto &chunk : chunks)
                     reap::CachedSuperblocks::deallocate(chunk.data, chunk.size, 4096);

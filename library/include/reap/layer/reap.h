@@ -56,11 +56,10 @@ namespace detail {
 
 /// What a reap knows of its memory: what changes while it lives.
 struct ReapState {
-    struct Chunk {
+    struct alignas(16) Chunk {
         Chunk *older;
+        std::uint64_t serial; // of the mark that is older
         std::size_t size;
-        std::byte *end; // of what objects may take
-        std::uint64_t serial;
     };
     /// In front of an object that has memory of its own.
     struct Large {
@@ -260,7 +259,7 @@ class Reap : private detail::ReapState {
     /// Checked mode refuses, so that pointers to what might have moved are found.
     [[nodiscard]] bool resize(void *object, std::size_t size) noexcept {
         if constexpr (checked) return guarded_resize(object, size);
-        return resize_raw(object, size);
+        return resize_last(object, size) || resize_raw(object, size);
     }
 
     /// How many bytes of the object may be used: at least what was asked for.
@@ -404,6 +403,10 @@ class Reap : private detail::ReapState {
     static std::byte *start_of(const Chunk *chunk) noexcept {
         return reinterpret_cast<std::byte *>(const_cast<Chunk *>(chunk)) + chunk_lead;
     }
+    /// Of what objects may take.
+    static std::byte *end_of(const Chunk *chunk) noexcept {
+        return start_of(chunk) + (chunk->size - chunk_lead - (chunk->older == nullptr ? reserve : 0));
+    }
     static Large *header_of(void *object) noexcept { return static_cast<Large *>(object) - 1; }
     static std::byte *object_of(Large *large) noexcept { return reinterpret_cast<std::byte *>(large + 1); }
 
@@ -487,6 +490,20 @@ class Reap : private detail::ReapState {
         reuse_->bytes += whole;
     }
 
+    /// The same where both sizes are small ones, and the object is the last.
+    [[gnu::always_inline]] bool resize_last(void *object, std::size_t size) noexcept {
+        if (Shadow::offset_of(object) == 0) return false;
+        auto *const block = static_cast<std::byte *>(object);
+        typename Shadow::Code *const byte = Shadow::byte_of(block);
+        const std::size_t code = Shadow::code_for(size);
+        if (*byte > Shadow::last_small || code > Shadow::last_small ||
+            block + Shadow::size_for(*byte) != current_ || Shadow::size_for(code) > distance(block, end_))
+            return false;
+        *byte = static_cast<typename Shadow::Code>(code);
+        current_ = block + Shadow::size_for(code);
+        return true;
+    }
+
     void free_slowly(void *object) noexcept {
         out_of_line([object](Reap &reap) { return reap.free_anyhow(object), true; });
     }
@@ -568,7 +585,14 @@ class Reap : private detail::ReapState {
     void keep_spare(std::size_t most) noexcept;
     bool resize_raw(void *object, std::size_t size) noexcept;
     template <Failure F>
-    void *reallocate_as(void *object, std::size_t size, std::size_t alignment);
+    [[gnu::always_inline]] void *reallocate_as(void *object, std::size_t size, std::size_t alignment) {
+        if constexpr (!checked) {
+            if (alignment == Granule && resize_last(object, size)) return object;
+        }
+        return reallocate_anyhow<F>(object, size, alignment);
+    }
+    template <Failure F>
+    [[gnu::noinline]] void *reallocate_anyhow(void *object, std::size_t size, std::size_t alignment);
     static std::size_t size_of_block(const void *block) noexcept {
         const std::size_t small = Shadow::offset_of(block) == 0 ? 0 : Shadow::size_of(block);
         return small != 0 ? small : header_of(const_cast<void *>(block))->size;

@@ -211,22 +211,23 @@ void Reap<Upstream, Granule, Window>::sweep() noexcept {
     std::size_t won = 0;
     for (Chunk **link = &chunk_; *link != nullptr;) {
         Chunk *const chunk = *link;
+        std::byte *const end = end_of(chunk);
         std::byte *run = nullptr; // where the free blocks before `block` begin
-        const auto end_run = [&](std::byte *end) {
+        const auto end_run = [&](std::byte *run_end) {
             if (run == nullptr) return;
-            const std::size_t size = distance(run, end);
+            const std::size_t size = distance(run, run_end);
             if (size >= FreeBlocks::smallest_hole) won += size;
             put_free(std::exchange(run, nullptr), size);
         };
         std::byte *block = start_of(chunk);
-        while (block != chunk->end) {
+        while (block != end) {
             if (block == current_ && current_ != end_) {
                 if (run != nullptr) current_ = std::exchange(run, nullptr);
                 block = end_;
                 continue;
             }
             const std::size_t size = Shadow::size_of(block);
-            if (size == 0 || size > distance(block, chunk->end)) [[unlikely]] {
+            if (size == 0 || size > distance(block, end)) [[unlikely]] {
                 // Nothing behind it can be known.
                 report_misuse({Misuse::corruption, block, 0, name});
                 break;
@@ -237,7 +238,7 @@ void Reap<Upstream, Granule, Window>::sweep() noexcept {
                 run = block;
             block += size;
         }
-        if (run == start_of(chunk) && block == chunk->end && chunk->older != nullptr) {
+        if (run == start_of(chunk) && block == end && chunk->older != nullptr) {
             *link = chunk->older;
             if (distance(chunk, current_) <= chunk->size) current_ = end_ = limit_ = nullptr;
             won += chunk->size;
@@ -322,7 +323,7 @@ Reap<Upstream, Granule, Window>::largest_of(Chunk *&list) noexcept {
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 inline void Reap<Upstream, Granule, Window>::adopt(Allocation got) noexcept {
     held_ += got.size;
-    Chunk *const chunk = ::new (got.data) Chunk{nullptr, got.size, nullptr, 0};
+    Chunk *const chunk = ::new (got.data) Chunk{nullptr, 0, got.size};
     if constexpr (checked) guard::close(start_of(chunk), got.size - chunk_lead, guard::Fill::fresh);
     enter(chunk);
 }
@@ -332,11 +333,10 @@ inline void Reap<Upstream, Granule, Window>::adopt(Allocation got) noexcept {
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 inline void Reap<Upstream, Granule, Window>::enter(Chunk *chunk) noexcept {
     const bool first = chunk_ == nullptr;
-    chunk->end = reinterpret_cast<std::byte *>(chunk) + chunk->size - (first ? reserve : 0);
     chunk->older = chunk_;
     chunk->serial = known().marks == nullptr ? 0 : known().marks->serial;
     chunk_ = chunk;
-    enter_space(start_of(chunk), chunk->end);
+    enter_space(start_of(chunk), end_of(chunk));
     if (reuse_ != nullptr) begin_quantum();
     alone_ = !checked && first ? current_ : nullptr;
 }
@@ -435,8 +435,8 @@ detail::ReapState::Rare &Reap<Upstream, Granule, Window>::rare() noexcept {
     if (rare_ == nullptr) {
         const Chunk *oldest = chunk_;
         while (oldest->older != nullptr) oldest = oldest->older;
-        annotate::undefined(oldest->end, sizeof(Reserve));
-        rare_ = ::new (&reinterpret_cast<Reserve *>(oldest->end)->rare) Rare;
+        annotate::undefined(end_of(oldest), sizeof(Reserve));
+        rare_ = ::new (&reinterpret_cast<Reserve *>(end_of(oldest))->rare) Rare;
     }
     return *rare_;
 }
@@ -584,7 +584,8 @@ bool Reap<Upstream, Granule, Window>::resize_raw(void *object, std::size_t size)
 
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 template <Failure F>
-void *Reap<Upstream, Granule, Window>::reallocate_as(void *object, std::size_t size, std::size_t alignment) {
+void *Reap<Upstream, Granule, Window>::reallocate_anyhow(void *object, std::size_t size,
+                                                         std::size_t alignment) {
     if (object != nullptr && is_alignment(alignment) && padding_at(object, alignment) == 0 &&
         resize(object, size))
         return object;
@@ -619,13 +620,14 @@ template <class Use>
 bool Reap<Upstream, Granule, Window>::walk(const Chunk *chunk, Use use) const noexcept {
     std::byte *const space = current_ == end_ ? nullptr : current_;
     std::byte *const space_end = end_;
-    for (std::byte *block = start_of(chunk); block != chunk->end;) {
+    std::byte *const end = end_of(chunk);
+    for (std::byte *block = start_of(chunk); block != end;) {
         if (block == space) {
             block = space_end;
             continue;
         }
         const std::size_t size = Shadow::size_of(block);
-        if (size == 0 || size > distance(block, chunk->end)) return false;
+        if (size == 0 || size > distance(block, end)) return false;
         if (!use(block, size, Shadow::is_free_block(block))) return false;
         block += size;
     }
@@ -690,7 +692,7 @@ ReapStatistics Reap<Upstream, Granule, Window>::statistics() const noexcept {
     found.free = free_bytes() + distance(current_, end_);
     found.largest_hole = distance(current_, end_);
     for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older, ++found.chunks)
-        found.live += distance(start_of(chunk), chunk->end);
+        found.live += distance(start_of(chunk), end_of(chunk));
     found.live -= found.free;
     for (const Chunk *chunk = spare_; chunk != nullptr; chunk = chunk->older, ++found.chunks)
         found.spare += chunk->size;
