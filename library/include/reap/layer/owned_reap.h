@@ -121,8 +121,8 @@ inline constexpr std::size_t window_of<detail::OwnedChunks<Owner, Window>> = Win
 /// reset() and the destructor end all objects, as a reap's do: nobody may free one of them meanwhile, or
 /// later. abandon() is for those who end while others still have objects of theirs.
 ///
-/// Costs beside a reap: one load and two comparisons for a free; for another thread's object, one
-/// compare-and-swap. The idea of a list for each owner is Hoard's and mimalloc's.
+/// Costs beside a reap: two loads and a comparison for a free; for another thread's object, one
+/// compare-and-swap. Lists of what others freed, for the owner to take, are as old as snmalloc and mimalloc.
 template <Source Upstream = CachedSuperblocks, std::size_t Granule = 8,
           std::size_t Window = window_of<Upstream> != 0 ? window_of<Upstream> : usual_window>
 class OwnedReap : private detail::ReapOwner<
@@ -290,7 +290,10 @@ class OwnedReap : private detail::ReapOwner<
     }
     [[gnu::noinline]] void free_there(void *object) noexcept {
         if constexpr (REAP_TSAN) annotate::ended(object, usable_size(object));
-        if (this->returned.push(object)) return;
+        if (!this->returned.push(object)) [[unlikely]]
+            free_behind(object);
+    }
+    [[gnu::noinline]] void free_behind(void *object) noexcept {
         if (this->returned.count(usable_size(object))) end(this);
     }
     void collect() noexcept {
