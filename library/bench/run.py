@@ -29,7 +29,7 @@ def main() -> int:
     )
     parser.add_argument("--quick", action="store_true", help="under a minute, and noisy")
     parser.add_argument("--only", choices=("workloads", "blocks", "threads"))
-    parser.add_argument("--rounds", type=int, default=5, help="of each code layout, or runs of the blocks")
+    parser.add_argument("--rounds", type=int, default=5, help="of each code layout; or runs")
     parser.add_argument("--results", type=Path, default=BUILD / "library.jsonl")
     options = parser.parse_args()
     build()
@@ -47,7 +47,7 @@ def main() -> int:
         if options.only in (None, "blocks"):
             held &= blocks.run(folder, record, runs=options.rounds, quick=options.quick)
         if options.only in (None, "threads"):
-            held &= threads.run(folder, record, processes=2 * options.rounds, quick=options.quick)
+            held &= threads.run(folder, record, processes=options.rounds, quick=options.quick)
     return 0 if held else 1
 
 

@@ -122,7 +122,7 @@ inline constexpr std::size_t window_of<detail::OwnedChunks<Owner, Window>> = Win
 /// later. abandon() is for those who end while others still have objects of theirs.
 ///
 /// Costs beside a reap: two loads and a comparison for a free; for another thread's object, one
-/// compare-and-swap. Lists of what others freed, for the owner to take, are as old as snmalloc and mimalloc.
+/// compare-and-swap. That the owner takes back what others freed, all at once, is snmalloc's and mimalloc's.
 template <Source Upstream = CachedSuperblocks, std::size_t Granule = 8,
           std::size_t Window = window_of<Upstream> != 0 ? window_of<Upstream> : usual_window>
 class OwnedReap : private detail::ReapOwner<
