@@ -183,7 +183,8 @@ TEST(OwnedReap, KnowsItsObjectsWhateverTheirSizeAndAlignment) {
 
 TEST(OwnedReap, GivesLargeObjectsBackWhenItsOwnerAllocates) {
     SharedStrict source;
-    OwnedReap<Ref<SharedStrict>> reap{Ref{source}};
+    OwnedReap reap{source};
+    static_assert(std::is_same_v<decltype(reap), OwnedReap<Ref<SharedStrict>>>);
     void *const large = reap.allocate(std::size_t{8} << 20U);
     (void)reap.allocate(10);
     const std::size_t before = source.with([](StrictSource &strict) { return strict.bytes(); });

@@ -387,4 +387,11 @@ class OwnedReap : private detail::ReapOwner<
     alignas(64) Inner reap_; // others read what is before it
 };
 
+OwnedReap() -> OwnedReap<>;
+OwnedReap(ReapOptions) -> OwnedReap<>;
+template <class S>
+OwnedReap(S &) -> OwnedReap<Shared<S>>;
+template <class S>
+OwnedReap(S &, ReapOptions) -> OwnedReap<Shared<S>>;
+
 } // namespace reap::inline REAP_MODE
