@@ -249,11 +249,12 @@ class Reap {
     static constexpr bool frees_elsewhere = true;
 
     void *allocate(std::size_t size) { return reaps_.allocate(size); }
-    void free_one(void *object) { reaps_.deallocate(object); }
+    void free_one(void *object) { Reaps::deallocate(object); }
     void free_all() { reaps_.local().reset(); }
 
   private:
-    reap::PerThreadReap<> reaps_;
+    using Reaps = reap::PerThreadReap<>;
+    Reaps reaps_;
 };
 
 class Malloc {
@@ -469,7 +470,7 @@ int main(int argc, char **argv) {
         std::fprintf(stderr, "usage: bench-threads ROUNDS MOST_THREADS [NAME=LIBRARY]...\n");
         return 2;
     }
-    const int rounds = std::atoi(argv[1]);
+    const auto rounds = static_cast<int>(std::strtol(argv[1], nullptr, 10));
     Bump bump;
     Reap reap;
     std::vector<std::pair<std::string, Malloc>> mallocs;

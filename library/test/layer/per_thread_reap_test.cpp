@@ -75,6 +75,9 @@ std::size_t draw_size(Random &random) {
     return 1 + random() % 400000;
 }
 
+/// Checked mode fills all that is free, which takes most of the time.
+constexpr int stress_steps = reap::checked ? 400 : 2000;
+
 /// What a thread hands to another.
 struct Parcel {
     void *object = nullptr;
@@ -167,7 +170,8 @@ TEST(OwnedReap, GetsBackWhatOthersFree) {
 TEST(OwnedReap, KnowsItsObjectsWhateverTheirSizeAndAlignment) {
     OwnedReap<> reap;
     OwnedReap<> other;
-    for (std::size_t alignment = 1; alignment <= std::size_t{2} << 20U; alignment *= 2) {
+    constexpr std::size_t factor = reap::checked ? 128 : 2; // checked mode fills what lies between as well
+    for (std::size_t alignment = 1; alignment <= std::size_t{2} << 20U; alignment *= factor) {
         for (const std::size_t size : {std::size_t{1}, std::size_t{100}, std::size_t{3000},
                                        std::size_t{300000}, std::size_t{3000000}}) {
             void *const object = reap.allocate(size, alignment);
@@ -449,7 +453,7 @@ TEST(PerThreadReap, MixesNothingUpUnderStress) {
         for (std::uint32_t generation = 0; generation < 3; ++generation) {
             in_threads(4, [&](std::size_t number) {
                 Random random(seed * 100 + generation * 10 + static_cast<std::uint32_t>(number));
-                for (int step = 0; step < 2000; ++step) {
+                for (int step = 0; step < stress_steps; ++step) {
                     Parcel parcel;
                     parcel.size = draw_size(random);
                     parcel.object = reaps.allocate(parcel.size);
