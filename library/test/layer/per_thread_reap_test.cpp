@@ -235,7 +235,10 @@ TEST(OwnedReap, OrdersOwnersByTheHandOverAlone) {
     OwnedReap<> reap;
     std::size_t shared = 0;
     reap.release();
+    std::atomic<int> arrived{0};
     in_threads(3, [&](std::size_t number) {
+        ++arrived;
+        while (arrived < 3) std::this_thread::yield();
         for (int i = 0; i < 200; ++i) {
             while (!reap.take_over()) std::this_thread::yield();
             ++shared;
@@ -243,6 +246,7 @@ TEST(OwnedReap, OrdersOwnersByTheHandOverAlone) {
             sign(object, 40 * (number + 1), 1);
             if (i % 2 == 0) OwnedReap<>::deallocate(object);
             reap.release();
+            if (i % 8 == 0) std::this_thread::yield();
         }
     });
     ASSERT_TRUE(reap.take_over());
