@@ -1,7 +1,8 @@
-// The library as a module: `import reap;` instead of its includes. It exports what the headers declare for users, and
-// compiles nothing of its own, so importers and includers can be linked together.
+// The library as a module: `import reap;` instead of its includes. It exports what the headers declare for
+// users, and compiles nothing of its own, so importers and includers can be linked together.
 //
-// Not in it: the C face, which is not C++, and macros: REAP_CHECKED and the like are set when the module is compiled.
+// Not in it: the C face, which is not C++, and macros: REAP_CHECKED and the like are set when the module is
+// compiled.
 module;
 
 #include "reap/core/failure.h"
@@ -19,6 +20,7 @@ module;
 #include "reap/layer/obstack.h"
 #include "reap/layer/per_class.h"
 #include "reap/layer/per_thread.h"
+#include "reap/layer/per_thread_reap.h"
 #include "reap/layer/reap.h"
 #include "reap/layer/region.h"
 #include "reap/layer/segregate.h"
@@ -100,8 +102,10 @@ using reap::MempoolStatistics;
 using reap::Obstack;
 using reap::ObstackOptions;
 using reap::ObstackStatistics;
+using reap::OwnedReap;
 using reap::PerClass;
 using reap::PerThread;
+using reap::PerThreadReap;
 using reap::Reap;
 using reap::ReapOptions;
 using reap::ReapStatistics;

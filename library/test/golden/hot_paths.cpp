@@ -9,6 +9,7 @@
 #include "reap/layer/obstack.h"
 #include "reap/layer/per_class.h"
 #include "reap/layer/per_thread.h"
+#include "reap/layer/per_thread_reap.h"
 #include "reap/layer/reap.h"
 #include "reap/layer/region.h"
 #include "reap/layer/size_class_allocator.h"
@@ -57,9 +58,9 @@ void reap_allocate(std::uint64_t turns) {
 }
 
 /// From the bins: one object stays behind each, so that no free is that of the last.
-template <class Free>
+template <class Reap = reap::Reap<>, class Free>
 void reap_allocate_free(std::uint64_t turns, Free free) {
-    reap::Reap<> reap;
+    Reap reap;
     const std::size_t size = told_size;
     void *objects[64];
     for (auto &object : objects) object = reap.allocate(size);
@@ -76,6 +77,30 @@ void reap_free_unsized(std::uint64_t turns) {
 void reap_free_sized(std::uint64_t turns) {
     reap_allocate_free(turns,
                        [](auto &reap, void *object, std::size_t size) { reap.deallocate(object, size); });
+}
+
+void reap_per_thread(std::uint64_t turns) {
+    using Reaps = reap::PerThreadReap<>;
+    reap_allocate_free<Reaps>(turns, [](auto &, void *object, std::size_t) { Reaps::deallocate(object); });
+}
+
+/// As if another thread freed: one after another it is nobody's.
+void reap_free_elsewhere(std::uint64_t turns) {
+    using Reap = reap::OwnedReap<>;
+    Reap reap;
+    const std::size_t size = told_size;
+    void *objects[64];
+    for (auto &object : objects) object = reap.allocate(size);
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        void *&object = objects[turn % 64];
+        if (turn % 64 == 0) {
+            reap.release();
+            for (void *each : objects) Reap::deallocate(each);
+            if (!reap.take_over()) std::abort();
+        }
+        object = reap.allocate(size);
+        write(object, turn);
+    }
 }
 
 void reap_create_10_destroy(std::uint64_t turns) {
@@ -182,6 +207,8 @@ constexpr Path paths[] = {
     {"reap-allocate", reap_allocate},
     {"reap-free-unsized", reap_free_unsized},
     {"reap-free-sized", reap_free_sized},
+    {"reap-per-thread", reap_per_thread},
+    {"reap-free-elsewhere", reap_free_elsewhere},
     {"reap-create-10-destroy", reap_create_10_destroy},
     {"fixed-block-allocate-free", fixed_block_allocate_free},
     {"fixed-block-allocate-fresh", fixed_block_allocate_fresh},

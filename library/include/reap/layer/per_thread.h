@@ -25,6 +25,9 @@ struct MakeLayer {
 };
 } // namespace detail
 
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+class Reap;
+
 /// A layer for each thread, so that none waits for another.
 ///
 /// An object is freed by the thread that allocated it; FixedBlock and SizeClassAllocator, below, let any
@@ -118,6 +121,10 @@ class PerThread : private detail::ThreadHome {
 
 template <class Make>
 PerThread(Make) -> PerThread<std::invoke_result_t<Make>, Make>;
+
+/// In layer/per_thread_reap.h.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+class PerThread<Reap<Upstream, Granule, Window>, detail::MakeLayer<Reap<Upstream, Granule, Window>>>;
 
 /// Blocks of one size for many threads: each allocates from a FixedBlock of its own, and any may free.
 ///

@@ -94,6 +94,15 @@ class Superblocks {
     [[nodiscard]] std::size_t held() const noexcept { return superblocks_ * Window; }
     [[nodiscard]] const Upstream &source() const noexcept { return upstream_; }
 
+    /// A word for who uses the chunk that the address is in, one for each 8 KB; what it says at first is not
+    /// known. They are at the very beginning of a superblock, where they are in nobody's way if there is one
+    /// large object in its stead.
+    [[nodiscard]] static void **word_for(const void *address) noexcept {
+        const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) & (Window - 1);
+        const auto *const superblock = static_cast<const std::byte *>(address) - offset;
+        return reinterpret_cast<void **>(const_cast<std::byte *>(superblock)) + offset / smallest;
+    }
+
     /// The smallest chunk that has `size` bytes.
     [[nodiscard]] static constexpr std::size_t chunk_for(std::size_t size) noexcept {
         return smallest << order_of(size);
@@ -110,7 +119,8 @@ class Superblocks {
     };
     /// Stands at the beginning of a superblock, in that part of the shadow that would be the shadow's own.
     struct Superblock {
-        std::size_t out; // chunks
+        void *words[grains]; // word_for()
+        std::size_t out;     // chunks
         Place places[grains];
         std::uint8_t free_order[grains]; // one more than the order of the free chunk that begins there, or 0
     };

@@ -18,6 +18,8 @@ template <Failure F>
 typename Reap<Upstream, Granule, Window>::Taken
 Reap<Upstream, Granule, Window>::serve(std::size_t size, std::size_t alignment) {
     if (!is_possible(size, alignment, Window) || alignment > largest_alignment) return {fail<F>(), current_};
+    if constexpr (requires { chunks_.take_returned([](void *) {}); }) // by other threads: layer/owned_reap.h
+        chunks_.take_returned([this](void *object) { deallocate(object); });
     size += size == 0;
     alignment = std::max(alignment, unit);
     const std::size_t whole = Shadow::block_for(size);
