@@ -205,6 +205,36 @@ TEST(Reap, GivesEmptyChunksBack) {
     EXPECT_EQ(reap.statistics().held, 0U);
 }
 
+// The space that is bumped through was taken for something that lives.
+TEST(Reap, GivesTheChunkInUseBackWhenNothingIsInIt) {
+    Reap reap;
+    std::vector<void *> objects(200);
+    for (void *&object : objects) object = reap.allocate(1000);
+    for (void *const object : objects) reap.deallocate(object);
+    reap.trim();
+    EXPECT_EQ(reap.statistics().live, 0U);
+    EXPECT_EQ(reap.statistics().held, reap.options().first_chunk);
+    EXPECT_TRUE(reap.check());
+    fill(reap.allocate(1000), 1, 1000);
+    EXPECT_TRUE(reap.check());
+}
+
+// It kept the memory of its own that the alignment had brought it, and went into a bin when it was freed.
+TEST(Reap, MovesASmallObjectWhoseAlignmentIsAskedForNoMore) {
+    Reap reap;
+    reap.deallocate(reap.allocate(8));
+    void *const aligned = reap.allocate(100, std::size_t{1} << 20U);
+    fill(aligned, 7, 100);
+    auto *const moved = static_cast<unsigned char *>(reap.reallocate(aligned, 100));
+    // Checked mode knows each object's size, and lets it stay.
+    EXPECT_EQ(reap.statistics().large_objects, reap::checked ? 1U : 0U);
+    EXPECT_TRUE(std::all_of(moved, moved + 100, [](unsigned char byte) { return byte == 7; }));
+    void *const last = reap.allocate(8);
+    reap.deallocate(moved, 100);
+    EXPECT_TRUE(reap.check());
+    reap.deallocate(last, 8);
+}
+
 TEST(Reap, KeepsAtAResetWhatItIsTold) {
     Reap reap;
     for (int turn = 0; turn < 3; ++turn) {

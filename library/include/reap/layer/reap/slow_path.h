@@ -213,6 +213,7 @@ void Reap<Upstream, Granule, Window>::sweep() noexcept {
         Chunk *const chunk = *link;
         std::byte *const end = end_of(chunk);
         std::byte *run = nullptr; // where the free blocks before `block` begin
+        bool lives = false;       // whether anything in here does
         const auto end_run = [&](std::byte *run_end) {
             if (run == nullptr) return;
             const std::size_t size = distance(run, run_end);
@@ -232,13 +233,15 @@ void Reap<Upstream, Granule, Window>::sweep() noexcept {
                 report_misuse({Misuse::corruption, block, 0, name});
                 break;
             }
-            if (!Shadow::is_free_block(block))
+            if (!Shadow::is_free_block(block)) {
+                lives = true;
                 end_run(block);
-            else if (run == nullptr)
+            } else if (run == nullptr) {
                 run = block;
+            }
             block += size;
         }
-        if (run == start_of(chunk) && block == end && chunk->older != nullptr) {
+        if (!lives && block == end && chunk->older != nullptr) {
             *link = chunk->older;
             if (distance(chunk, current_) <= chunk->size) current_ = end_ = limit_ = nullptr;
             won += chunk->size;
@@ -558,9 +561,12 @@ bool Reap<Upstream, Granule, Window>::resize_raw(void *object, std::size_t size)
     const std::size_t whole = size_of_block(block);
     if (size > max_object / 2) return false;
     const std::size_t wanted = Shadow::block_for(size + (size == 0));
-    if (wanted == whole) return true;
     const bool large = Shadow::offset_of(block) == 0 || Shadow::size_of(block) == 0;
-    if (large || wanted > Window / 2) return false;
+    // One that is aligned to much has memory of its own, however small. Where its alignment is asked for no
+    // more, a free that is told the size would take it for a block of a chunk.
+    if (large) return wanted == whole && wanted > Shadow::largest_small;
+    if (wanted == whole) return true;
+    if (wanted > Window / 2) return false;
     if (block + whole == current_) {
         if (wanted > distance(block, end_)) return false;
         Shadow::set(block, wanted, 0);
