@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <memory_resource>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ std::string said(const std::optional<reap::testkit::Finding> &finding) {
 struct Expected {
     Fault fault;
     const char *said;
+    // Or its padding would be printed, which memcheck finds.
+    friend std::ostream &operator<<(std::ostream &out, const Expected &expected) {
+        return out << expected.said;
+    }
 };
 
 class ReferenceModel : public testing::TestWithParam<Expected> {};

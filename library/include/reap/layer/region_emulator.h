@@ -210,12 +210,11 @@ class RegionEmulator {
             return fail<F>();
         if (!objects_.template reserve<F>(source_)) [[unlikely]]
             return nullptr;
-        std::size_t whole = size;
         if constexpr (checked) {
             size += size == 0;
             alignment = std::max(alignment, usual);
-            whole = guard::padded(size, alignment);
         }
+        const std::size_t whole = checked ? guard::padded(size, alignment) : size;
         void *const raw = obtain<F>(source_, whole, alignment);
         if (raw == nullptr) [[unlikely]]
             return nullptr;
