@@ -495,7 +495,7 @@ class Reap : private detail::ReapState {
             return false;
         const std::size_t last = (size - 1) & ~(unit - 1);
         if (last >= distance(at, limit_)) [[unlikely]] {
-            if (reuse_ == nullptr || reuse_->misses >= FreeBlocks::most_misses ||
+            if (reuse_ == nullptr || reuse_->misses == FreeBlocks::in_quantum ||
                 last >= Shadow::largest_small)
                 return false;
             const std::size_t code = last / unit;
@@ -521,7 +521,7 @@ class Reap : private detail::ReapState {
         const std::size_t code = over / unit;
         std::byte *const next = at + Shadow::size_for(code);
         if (distance(nullptr, next) > distance(nullptr, limit)) [[unlikely]] {
-            if (reuse_ == nullptr || reuse_->misses >= FreeBlocks::most_misses) return false;
+            if (reuse_ == nullptr || reuse_->misses == FreeBlocks::in_quantum) return false;
             // Or the sum above would be taken apart for what is needed here. The assembler may change it.
             std::size_t hidden = code; // NOLINT(misc-const-correctness)
             asm("" : "+r"(hidden));

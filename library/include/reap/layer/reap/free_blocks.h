@@ -28,7 +28,7 @@ struct FreeBlocks {
     unsigned misses = 0; // how often a bin was empty since bins are looked at first; in_quantum: they are not
 
     static constexpr unsigned most_misses = 16;
-    static constexpr unsigned in_quantum = most_misses + 1;
+    static constexpr unsigned in_quantum = ~0U;
 
     [[nodiscard]] static std::size_t magnitude_of(std::size_t size) noexcept {
         return static_cast<std::size_t>(std::bit_width(size / smallest_hole)) - 1;
