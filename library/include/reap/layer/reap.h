@@ -467,8 +467,8 @@ class Reap : private detail::ReapState {
     };
 
     /// The hot path. As in Region, every store to `current_` is here, so that a loop that allocates keeps it
-    /// in a register. A size of 0, one that is no small one, and a reap without a chunk fail the comparisons
-    /// that a full chunk fails.
+    /// in a register. A size of 0 and one that is no small one fail the comparison with what is small, or
+    /// that with the room, which a reap without a chunk fails like one with a full chunk.
     template <Failure F>
     [[gnu::always_inline]] void *take(std::size_t size, std::size_t alignment) {
         Taken got;
@@ -514,10 +514,15 @@ class Reap : private detail::ReapState {
         std::byte *const at = current_;
         std::byte *limit = limit_;
         std::byte *const shadow = shadow_;
-        const std::size_t over = size - Shadow::first_of_second;
-        if (over > Shadow::largest_small - Shadow::first_of_second || alignment > unit ||
-            !is_alignment(alignment)) [[unlikely]]
+        if (alignment > unit || !is_alignment(alignment)) [[unlikely]]
             return false;
+        std::size_t over = size - Shadow::first_of_second;
+        if (over > Shadow::largest_small - Shadow::first_of_second) [[unlikely]] {
+            if (size - 1 >= Shadow::first_of_second - 1) return false;
+            over = 0;
+        }
+        // Or what follows would be done once for each of the two ways here.
+        if (__builtin_constant_p(size) == 0) asm("" : "+r"(over));
         const std::size_t code = over / unit;
         std::byte *const next = at + Shadow::size_for(code);
         if (distance(nullptr, next) > distance(nullptr, limit)) [[unlikely]] {
