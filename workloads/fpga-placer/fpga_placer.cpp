@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
-#include <queue>
 #include <utility>
 #include <vector>
 
@@ -220,7 +219,7 @@ class Router {
     }
 
   private:
-    static constexpr int capacity = 16;
+    static constexpr int capacity = 20;
 
     struct Place {
         int used = 0;
@@ -242,10 +241,11 @@ class Router {
     };
     struct Later {
         bool operator()(const Step *one, const Step *two) const {
-            return one->estimate != two->estimate ? one->estimate > two->estimate : one->place > two->place;
+            // Of ways that may be as long, first the one that has come further.
+            if (one->estimate != two->estimate) return one->estimate > two->estimate;
+            return one->cost != two->cost ? one->cost < two->cost : one->place > two->place;
         }
     };
-    using Front = std::priority_queue<Step *, std::vector<Step *>, Later>;
 
     static std::size_t place_of(const Block &block) {
         return static_cast<std::size_t>(block.y * side + block.x);
@@ -262,26 +262,27 @@ class Router {
         for (const Terminal *sink = net.terminals->next; sink != nullptr; sink = sink->next) {
             const std::size_t goal = place_of(*sink->block);
             ++search_;
-            Front front;
+            heap_.clear();
             for (const Trace *trace = tree; trace != nullptr; trace = trace->next)
-                reach(front, trace->place, 0, goal, nullptr);
-            while (front.top()->place != goal) {
-                Step *const step = front.top();
-                front.pop();
+                reach(trace->place, 0, goal, nullptr);
+            while (heap_.front()->place != goal) {
+                Step *const step = heap_.front();
+                std::pop_heap(heap_.begin(), heap_.end(), Later());
+                heap_.pop_back();
                 if (step->cost > place_[step->place].reached) continue; // came here cheaper meanwhile
                 const std::size_t x = step->place % side;
                 const std::size_t y = step->place / side;
                 const auto go = [&](std::size_t to) {
                     const Place &place = place_[to];
                     const int over = std::max(place.used + 1 - capacity, 0);
-                    reach(front, to, step->cost + (1 + place.history) * (1 + over * penalty), goal, step);
+                    reach(to, step->cost + (1 + place.history) * (1 + over * penalty), goal, step);
                 };
                 if (x > 0) go(step->place - 1);
                 if (x + 1 < side) go(step->place + 1);
                 if (y > 0) go(step->place - side);
                 if (y + 1 < side) go(step->place + side);
             }
-            for (const Step *step = front.top(); step->before != nullptr; step = step->before) {
+            for (const Step *step = heap_.front(); step->before != nullptr; step = step->before) {
                 tree = routes_.create<Trace>(step->place, tree);
                 ++place_[step->place].used;
                 ++taken;
@@ -290,17 +291,19 @@ class Router {
         }
         return taken;
     }
-    void reach(Front &front, std::size_t to, double cost, std::size_t goal, Step *before) {
+    void reach(std::size_t to, double cost, std::size_t goal, Step *before) {
         Place &place = place_[to];
         if (place.search == search_ && place.reached <= cost) return;
         place.search = search_;
         place.reached = cost;
-        front.push(front_.create<Step>(to, cost, cost + distance(to, goal), before));
+        heap_.push_back(front_.create<Step>(to, cost, cost + distance(to, goal), before));
+        std::push_heap(heap_.begin(), heap_.end(), Later());
     }
 
     const Circuit &circuit_;
     Region routes_; // until the next round
     Region front_;  // until the next terminal
+    std::vector<Step *> heap_;
     std::vector<Place> place_;
     std::size_t search_ = 0;
     std::size_t wires_ = 0;
@@ -309,7 +312,7 @@ class Router {
 } // namespace
 
 int main(int count, char **words) {
-    workload::Options options{.scale = 4000};
+    workload::Options options{.scale = 12000};
     if (!workload::read(count, words, options)) return 2;
     Region netlist(Router::options(options.naive));
     const Circuit circuit(netlist);
@@ -317,7 +320,7 @@ int main(int count, char **words) {
     const double before = placer.cost();
     placer.anneal(options.scale * 1000);
     Router router(circuit, options.naive);
-    const std::size_t overused = router.route(30);
+    const std::size_t overused = router.route(4);
 
     workload::Checksum checksum;
     for (const Block *block : circuit.all()) {

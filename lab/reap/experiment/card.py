@@ -1,8 +1,8 @@
 """The programs that we measure: a card each, which says what it is, how to run it, and where it comes from.
 
 A card is `card.toml` in a folder of its own below `workloads/`, beside the scripts that it needs. Its command
-lines may hold `{card}` (its folder), `{inputs}` (the folder of what its prepare command made), `{scale}` and
-`{python}`.
+lines may hold `{card}` (its folder), `{inputs}` (the folder of what its prepare command made), `{built}` (that of
+what its build command made), `{library}` (the library's headers), `{scale}` and `{python}`.
 """
 
 import hashlib
@@ -42,11 +42,11 @@ class Origin(Record):
 
 
 class Prepare(Record):
-    """Makes the inputs, the same every time, without any network."""
+    """Makes the inputs or the program, the same every time, without any network."""
 
     argv: list[str]
     makes: list[str]
-    """The files that it leaves in `{inputs}`."""
+    """The files that it leaves in `{inputs}` or `{built}`."""
 
 
 class Card(Record):
@@ -67,9 +67,13 @@ class Card(Record):
     origin: Origin
     variants: dict[str, Variant]
     prepare: Prepare | None = None
+    build: Prepare | None = None
+    """Makes the program where it is one of ours; once for all scales and variants."""
     scale: str = ""
     """What the scale counts; empty where there is no such knob."""
     default_scale: int = 1
+    quick_scale: int = 1
+    """A scale at which a run takes a moment: for tests, and to see that it works."""
     custom_share: float | None = None
     """Share of the allocated objects (0 to 1) that its own allocator serves, where that is known."""
     output: str = ""
@@ -125,10 +129,10 @@ def load(name: str) -> Card:
 def prepare(
     name: str, variant: str = "default", *, scale: int | None = None, cache: Path | None = None
 ) -> Ready:
-    """Makes the card's inputs unless they are there already, and returns what to run.
+    """Makes the card's program and inputs unless they are there already, and returns what to run.
 
-    The inputs are kept in the user's cache, in a folder that depends on everything they are made from.
-    Throws ReapError if a program is not installed or the prepare command fails.
+    They are kept in the user's cache, in folders that depend on everything they are made from. Throws ReapError
+    if a program is not installed, or the build or prepare command fails.
     """
     card = load(name)
     folder = find(name)
@@ -139,40 +143,59 @@ def prepare(
             ExitCode.USAGE,
         )
     amount = card.default_scale if scale is None else scale
-    inputs = (cache or _cache()) / f"{name}-{amount}-{_fingerprint(folder)}"
-    words = {"card": str(folder), "inputs": str(inputs), "scale": str(amount), "python": sys.executable}
+    home = cache or _cache()
+    words = {"card": str(folder), "scale": str(amount), "python": sys.executable}
+    if card.build is not None:
+        headers = _library()
+        built = home / f"{name}-built-{_fingerprint(folder, folder.parent / 'common', headers)}"
+        words |= {"library": str(headers), "built": str(built)}
+        _make(card, card.build, "built", words)
+    inputs = home / f"{name}-{amount}-{_fingerprint(folder)}"
+    words["inputs"] = str(inputs)
     chosen = card.variants[variant]
     argv = [_fill(word, words) for word in chosen.argv]
-    if shutil.which(argv[0]) is None:
-        raise ReapError(
-            f"the workload {name} needs {argv[0]}, which is not installed",
-            f"sudo apt-get install --no-install-recommends {' '.join(card.packages)}",
-            ExitCode.NOT_FOUND,
-        )
-    if card.prepare is not None and not inputs.is_dir():
-        _make(card.prepare, inputs, words)
+    _require(card, argv[0])
+    if card.prepare is not None:
+        _make(card, card.prepare, "inputs", words)
     environment = {key: _fill(value, words) for key, value in chosen.environment.items()}
     where = inputs if inputs.is_dir() else folder
     return Ready(card=card, variant=variant, argv=argv, environment=environment, directory=str(where))
 
 
-def _make(prepare: Prepare, inputs: Path, words: dict[str, str]) -> None:
-    """Makes the inputs beside their place and moves them there, so that none are ever half made."""
-    inputs.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{inputs.name}-", dir=inputs.parent) as scratch:
-        made = Path(scratch) / "inputs"
+def _require(card: Card, program: str) -> None:
+    if shutil.which(program) is None:
+        raise ReapError(
+            f"the workload {card.name} needs {program}, which is not installed",
+            f"sudo apt-get install --no-install-recommends {' '.join(card.packages)}",
+            ExitCode.NOT_FOUND,
+        )
+
+
+def _make(card: Card, command: Prepare, what: str, words: dict[str, str]) -> None:
+    """Runs the command unless the folder that it fills, `words[what]`, is there.
+
+    It works beside that place, and what it made is moved there, so that nothing is ever half made.
+    """
+    place = Path(words[what])
+    if place.is_dir():
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as scratch:
+        made = Path(scratch) / "made"
         made.mkdir()
-        argv = [_fill(word, {**words, "inputs": str(made)}) for word in prepare.argv]
+        argv = [_fill(word, {**words, what: str(made)}) for word in command.argv]
+        _require(card, argv[0])
         done = subprocess.run(argv, cwd=made, capture_output=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             said = done.stderr.decode(errors="replace").strip()[-500:]
-            raise ReapError(f"inputs cannot be made: {' '.join(argv)} failed with {done.returncode}", said)
-        if lacking := [file for file in prepare.makes if not (made / file).is_file()]:
+            named = "the program" if what == "built" else "inputs"
+            raise ReapError(f"{named} cannot be made: {' '.join(argv)} failed with {done.returncode}", said)
+        if lacking := [file for file in command.makes if not (made / file).is_file()]:
             raise ReapError(f"{' '.join(argv)} did not make {', '.join(lacking)}", "correct the card")
         try:
-            made.rename(inputs)
+            made.rename(place)
         except OSError:
-            if not inputs.is_dir():  # else another reap was faster, and made the same
+            if not place.is_dir():  # else another reap was faster, and made the same
                 raise
 
 
@@ -187,11 +210,21 @@ def _cache() -> Path:
     return Path(base) / "reap" / "workloads"
 
 
-def _fingerprint(folder: Path) -> str:
-    """Of all files of the card: inputs that a changed script made are not the old ones."""
+def _library() -> Path:
+    """The folder of the library's headers: in the installed package, or in the checkout that it lies in."""
+    package = Path(__file__).resolve().parents[1]
+    for place in (package / "include", package.parents[1] / "library" / "include"):
+        if (place / "reap").is_dir():
+            return place
+    raise ReapError("the library's headers are not beside reap", "install reap again: setup/install")
+
+
+def _fingerprint(*folders: Path) -> str:
+    """Of all files in there: what was made from a file that has changed is not used again."""
     digest = hashlib.sha256()
-    for file in sorted(
-        path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
-    ):
-        digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes() + b"\0")
+    for folder in folders:
+        for file in sorted(
+            path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+        ):
+            digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
