@@ -1,9 +1,11 @@
-// Balls that bounce in a box, from one collision to the next. It stands for boxed-sim, the per-class program of both
-// papers: each kind of object has a freelist of its own, and the naive variant has none (Freelist::off).
+// Balls that bounce in a box, from one collision to the next. It stands for boxed-sim, the per-class program
+// of both papers: each kind of object has a freelist of its own, and the naive variant has none
+// (Freelist::off).
 //
-// Which balls will meet, and when, is predicted whenever one changes its course. Each prediction is an Event in a
-// queue by time; most are overtaken by another collision, and are dropped when their turn comes. Balls look for
-// partners in the nine cells around them; a Member ties a ball to its cell. Scale: collisions, in thousands.
+// Which balls will meet, and when, is predicted whenever one changes its course. Each prediction is an Event
+// in a queue by time; most are overtaken by another collision, and are dropped when their turn comes. Balls
+// look for partners in the nine cells around them; a Member ties a ball to its cell. Scale: collisions, in
+// thousands.
 
 #include <algorithm>
 #include <cmath>
@@ -29,8 +31,8 @@ struct Member;
 
 struct Ball {
     double x, y, vx, vy;
-    double time = 0;            // when it was at x, y
-    std::uint32_t courses = 0;  // how often it changed its course: older predictions are void
+    double time = 0;           // when it was at x, y
+    std::uint32_t courses = 0; // how often it changed its course: older predictions are void
     Member *member = nullptr;
     std::size_t column = 0, row = 0;
 };
@@ -102,7 +104,8 @@ class Queue {
 class Box {
   public:
     explicit Box(reap::Freelist freelist)
-        : events_(freelist), members_(freelist), radius_(std::sqrt(filled / (3.14159265358979 * balls_in_box))),
+        : events_(freelist), members_(freelist),
+          radius_(std::sqrt(filled / (3.14159265358979 * balls_in_box))),
           cells_a_side_(static_cast<std::size_t>(0.999 / (2 * radius_))),
           cell_size_(1.0 / static_cast<double>(cells_a_side_)), cells_(cells_a_side_ * cells_a_side_) {
         fill();
@@ -206,8 +209,7 @@ class Box {
     static void bounce(Ball &one, Ball &two) {
         const double dx = two.x - one.x;
         const double dy = two.y - one.y;
-        const double along =
-            ((two.vx - one.vx) * dx + (two.vy - one.vy) * dy) / (dx * dx + dy * dy);
+        const double along = ((two.vx - one.vx) * dx + (two.vy - one.vy) * dy) / (dx * dx + dy * dy);
         one.vx += along * dx;
         one.vy += along * dy;
         two.vx -= along * dx;
@@ -231,7 +233,8 @@ class Box {
         const double column_edge = edge(ball.x, ball.vx, ball.column);
         const double row_edge = edge(ball.y, ball.vy, ball.row);
         const Kind kind = column_edge < row_edge ? Kind::column_edge : Kind::row_edge;
-        queue_.push(events_.create(now_ + std::min(column_edge, row_edge), &ball, nullptr, ball.courses, 0U, kind));
+        queue_.push(
+            events_.create(now_ + std::min(column_edge, row_edge), &ball, nullptr, ball.courses, 0U, kind));
         const auto around = [this](std::size_t place) {
             return std::pair(place == 0 ? 0 : place - 1, std::min(place + 1, cells_a_side_ - 1));
         };

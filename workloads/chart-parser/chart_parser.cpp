@@ -1,7 +1,7 @@
-// A parser of English-like sentences that have many readings: builds a chart of all constituents, counts the readings,
-// finds the best, and draws others by chance. What words can be is in a dictionary, which lives from
-// begin to end below all charts. It stands for 197.parser, the hybrid of both papers: memory like a stack,
-// whose objects are freed one by one, mostly in the reverse of their order, without telling sizes.
+// A parser of English-like sentences that have many readings: builds a chart of all constituents, counts the
+// readings, finds the best, and draws others by chance. What words can be is in a dictionary, which lives
+// from begin to end below all charts. It stands for 197.parser, the hybrid of both papers: memory like a
+// stack, whose objects are freed one by one, mostly in the reverse of their order, without telling sizes.
 //
 // The naive variant uses malloc and free directly (Table 4 of ISMM 2026). Scale: sentences.
 
@@ -20,38 +20,9 @@
 #include <reap/source/malloc.h>
 
 #include "common/workload.h"
+#include "grammar.h"
 
 namespace {
-
-// The grammar. Each rule has two parts; words have one or more of the symbols that follow Predicate.
-enum Symbol : std::uint8_t {
-    Sentence, Clause, NounPhrase, Nominal, VerbPhrase, PrepositionPhrase, Relative, Predicate,
-    Determiner, Adjective, Noun, Name, Verb, Preposition, That, And, Adverb, AndNoun, AndVerb,
-    symbols
-};
-
-struct Rule {
-    Symbol whole, left, right;
-    int price; // of using it; the best reading is the cheapest
-};
-
-constexpr Rule rules[] = {
-    {Sentence, NounPhrase, VerbPhrase, 0},     {Sentence, Sentence, PrepositionPhrase, 7},
-    {NounPhrase, Determiner, Nominal, 0},      {NounPhrase, Determiner, Noun, 0},
-    {NounPhrase, NounPhrase, PrepositionPhrase, 4}, {NounPhrase, NounPhrase, Relative, 5},
-    {NounPhrase, NounPhrase, AndNoun, 6},      {NounPhrase, Name, AndNoun, 5},
-    {NounPhrase, Name, PrepositionPhrase, 6},  {Nominal, Adjective, Noun, 1},
-    {Nominal, Adjective, Nominal, 1},          {Nominal, Noun, Noun, 6},
-    {Nominal, Nominal, Noun, 5},               {VerbPhrase, Verb, NounPhrase, 0},
-    {VerbPhrase, Verb, Name, 0},               {VerbPhrase, VerbPhrase, PrepositionPhrase, 3},
-    {VerbPhrase, VerbPhrase, Adverb, 1},       {VerbPhrase, Adverb, VerbPhrase, 2},
-    {VerbPhrase, VerbPhrase, AndVerb, 6},      {VerbPhrase, Verb, Clause, 4},
-    {PrepositionPhrase, Preposition, NounPhrase, 0}, {PrepositionPhrase, Preposition, Name, 0},
-    {PrepositionPhrase, Preposition, Noun, 5}, {Relative, That, VerbPhrase, 1},
-    {Relative, That, Sentence, 3},             {Clause, That, Sentence, 1},
-    {AndNoun, And, NounPhrase, 0},             {AndNoun, And, Name, 0},
-    {AndVerb, And, VerbPhrase, 0},             {Sentence, Name, VerbPhrase, 0},
-};
 
 /// Memory like a stack, or malloc itself.
 class Memory {
@@ -90,9 +61,9 @@ struct Constituent {
     Symbol symbol;
     std::uint8_t start;
     std::uint8_t end;
-    int price;            // of the cheapest reading
-    std::uint64_t count;  // of readings, modulo 2^64
-    Reading *readings;    // none for a word
+    int price;           // of the cheapest reading
+    std::uint64_t count; // of readings, modulo 2^64
+    Reading *readings;   // none for a word
     const Reading *best;
     Constituent *next; // of the same words
 };
@@ -104,35 +75,6 @@ struct Node {
     Node *left;
     Node *right;
 };
-
-/// A word as it is spelled.
-struct Word {
-    char letters[12];
-    [[nodiscard]] int compare(const char *other) const { return std::strcmp(letters, other); }
-};
-
-/// The word of that class and number: letters that only this one has.
-Word spell(Symbol symbol, std::size_t number) {
-    Word word{};
-    auto rest = static_cast<std::uint32_t>(number * symbols + symbol) * 0x9e3779b1U; // odd, so each its own
-    for (char *letter = word.letters; rest > 0; rest /= 20 * 5) {
-        *letter++ = "bcdfghjklmnpqrstvwyz"[rest % 20];
-        *letter++ = "aeiou"[rest / 20 % 5];
-    }
-    return word;
-}
-
-/// How many words there are of a class.
-std::size_t words_of(Symbol symbol) {
-    switch (symbol) {
-    case Noun: return 40'000;
-    case Verb: return 16'000;
-    case Adjective: return 12'000;
-    case Name: return 24'000;
-    case Adverb: return 4'000;
-    default: return 4;
-    }
-}
 
 /// What words can be: a search tree by spelling, as 197.parser's.
 class Dictionary {
@@ -155,7 +97,8 @@ class Dictionary {
     /// Every word that a sentence can have is in here.
     [[nodiscard]] const Sense *find(const Word &word) const {
         const Entry *entry = root_;
-        while (const int order = word.compare(entry->spelling)) entry = order < 0 ? entry->left : entry->right;
+        while (const int order = word.compare(entry->spelling))
+            entry = order < 0 ? entry->left : entry->right;
         return entry->senses;
     }
 
@@ -170,13 +113,15 @@ class Dictionary {
     /// The class of its own, and at a price what such words often are as well.
     void add(Symbol symbol, std::size_t number) {
         static constexpr std::pair<Symbol, Symbol> also[] = {
-            {Noun, Verb}, {Noun, Name},      {Noun, Adjective}, {Verb, Noun}, {Verb, Adjective},
+            {Noun, Verb}, {Noun, Name},      {Noun, Adjective}, {Verb, Noun},        {Verb, Adjective},
             {Name, Noun}, {Adjective, Noun}, {Adjective, Name}, {Adverb, Adjective}, {Preposition, Adverb}};
         const Word word = spell(symbol, number);
         Entry **place = &root_;
-        while (*place != nullptr) place = word.compare((*place)->spelling) < 0 ? &(*place)->left : &(*place)->right;
+        while (*place != nullptr)
+            place = word.compare((*place)->spelling) < 0 ? &(*place)->left : &(*place)->right;
         auto *const spelling = static_cast<char *>(memory_.allocate(std::strlen(word.letters) + 1));
-        std::strcpy(spelling, word.letters); // NOLINT(clang-analyzer-security.insecureAPI.strcpy): has the room
+        std::strcpy(spelling,
+                    word.letters); // NOLINT(clang-analyzer-security.insecureAPI.strcpy): has the room
         *place = memory_.create<Entry>(spelling, nullptr, nullptr, nullptr);
         Sense **last = &(*place)->senses;
         const auto sense = [&](Symbol of, int price) {
@@ -198,46 +143,6 @@ class Dictionary {
 
     Memory &memory_;
     Entry *root_ = nullptr;
-};
-
-/// Draws sentences from the grammar itself, so that each has a reading.
-class Writer {
-  public:
-    using Words = std::vector<Word>;
-    static constexpr std::size_t shortest = 40;
-    static constexpr std::size_t longest = 60;
-
-    explicit Writer(std::uint64_t seed) : random_(seed) {}
-
-    /// The words of a sentence. They hold until the next call.
-    const Words &next() {
-        do {
-            words_.clear();
-            write(Sentence, 0);
-        } while (words_.size() < shortest || words_.size() > longest);
-        return words_;
-    }
-
-  private:
-    void write(Symbol symbol, int depth) {
-        std::array<const Rule *, std::size(rules)> fitting{};
-        std::size_t count = 0;
-        for (const Rule &rule : rules)
-            if (rule.whole == symbol) fitting[count++] = &rule;
-        if (count == 0) {
-            // Small numbers are more frequent, as words are.
-            words_.push_back(spell(symbol, random_.below(1 + random_.below(words_of(symbol)))));
-            return;
-        }
-        if (words_.size() > longest) return; // is thrown away
-        // Deep down, the first rule, which does not hold its own symbol: sentences end.
-        const Rule *const rule = depth > 7 ? fitting[0] : fitting[random_.below(count)];
-        write(rule->left, depth + 1);
-        write(rule->right, depth + 1);
-    }
-
-    workload::Random random_;
-    Words words_;
 };
 
 class Parser {
@@ -308,8 +213,8 @@ class Parser {
     void add_word(const Word &word, std::size_t end) {
         for (const Dictionary::Sense *sense = dictionary_.find(word); sense != nullptr; sense = sense->next) {
             chart_[end - 1][end] = memory_.create<Constituent>(
-                sense->symbol, static_cast<std::uint8_t>(end - 1), static_cast<std::uint8_t>(end), sense->price,
-                std::uint64_t{1}, nullptr, nullptr, chart_[end - 1][end]);
+                sense->symbol, static_cast<std::uint8_t>(end - 1), static_cast<std::uint8_t>(end),
+                sense->price, std::uint64_t{1}, nullptr, nullptr, chart_[end - 1][end]);
         }
     }
 

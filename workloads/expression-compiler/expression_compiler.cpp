@@ -1,9 +1,10 @@
-// A compiler of functions whose blocks nest: reads, builds trees, folds constants, 
-// writes code for a stack machine, and runs it. It stands for 176.gcc of both papers, whose allocator is GNU's obstack:
-// trees live until their function is done, symbols until their block is, and each is freed from there on.
+// A compiler of functions whose blocks nest: reads, builds trees, folds constants,
+// writes code for a stack machine, and runs it. It stands for 176.gcc of both papers, whose allocator is
+// GNU's obstack: trees live until their function is done, symbols until their block is, and each is freed
+// from there on.
 //
-// The naive variant has obstacks whose chunks fit a single object (Table 4 of ISMM 2026): each object is a malloc, and
-// a free where the obstack would retreat. Scale: functions.
+// The naive variant has obstacks whose chunks fit a single object (Table 4 of ISMM 2026): each object is a
+// malloc, and a free where the obstack would retreat. Scale: functions.
 
 #include <cctype>
 #include <cstddef>
@@ -21,17 +22,13 @@
 #include <reap/source/malloc.h>
 
 #include "common/workload.h"
+#include "machine.h"
 #include "source_text.h"
 
 namespace {
 
 // Chunks come from malloc, as gcc's do, so that what serves malloc serves both variants.
 using Obstack = reap::Obstack<reap::Malloc, 8>;
-
-enum class Operation : std::uint8_t {
-    number, load, add, subtract, multiply, divide, conjunction, difference, less, // of values
-    store, jump, jump_if_zero, count_down, give                                   // of code alone
-};
 
 /// An expression.
 struct Tree {
@@ -59,24 +56,6 @@ struct Symbol {
     std::uint32_t slot;
     Symbol *outer;
 };
-
-struct Instruction {
-    Operation operation;
-    std::uint64_t operand;
-};
-
-std::uint64_t calculate(Operation operation, std::uint64_t a, std::uint64_t b) {
-    switch (operation) {
-    case Operation::add: return a + b;
-    case Operation::subtract: return a - b;
-    case Operation::multiply: return a * b;
-    case Operation::divide: return b == 0 ? 0 : a / b;
-    case Operation::conjunction: return a & b;
-    case Operation::difference: return a ^ b;
-    case Operation::less: return a < b ? 1 : 0;
-    default: std::abort();
-    }
-}
 
 /// Reads a function. Trees go to one obstack, symbols to another.
 class Parser {
@@ -177,14 +156,22 @@ class Parser {
 
     static std::pair<int, Operation> binding(std::string_view token) {
         switch (token.empty() ? '\0' : token[0]) {
-        case '*': return {4, Operation::multiply};
-        case '/': return {4, Operation::divide};
-        case '+': return {3, Operation::add};
-        case '-': return {3, Operation::subtract};
-        case '<': return {2, Operation::less};
-        case '&': return {1, Operation::conjunction};
-        case '^': return {1, Operation::difference};
-        default: return {0, Operation::number};
+        case '*':
+            return {4, Operation::multiply};
+        case '/':
+            return {4, Operation::divide};
+        case '+':
+            return {3, Operation::add};
+        case '-':
+            return {3, Operation::subtract};
+        case '<':
+            return {2, Operation::less};
+        case '&':
+            return {1, Operation::conjunction};
+        case '^':
+            return {1, Operation::difference};
+        default:
+            return {0, Operation::number};
         }
     }
 
@@ -256,7 +243,8 @@ class Folder {
         case Operation::difference:
             if (same(left, right)) return number(0);
             break;
-        default: break;
+        default:
+            break;
         }
         if (left == tree->left && right == tree->right) return tree;
         return trees_.create<Tree>(tree->operation, 0U, std::uint64_t{0}, left, right);
@@ -291,8 +279,12 @@ class Generator {
             value(first->value);
             const std::size_t start = code_.size();
             switch (first->kind) {
-            case Statement::Kind::store: emit(Operation::store, first->slot); break;
-            case Statement::Kind::give: emit(Operation::give); break;
+            case Statement::Kind::store:
+                emit(Operation::store, first->slot);
+                break;
+            case Statement::Kind::give:
+                emit(Operation::give);
+                break;
             case Statement::Kind::when:
                 emit(Operation::jump_if_zero);
                 statements(first->inside);
@@ -320,45 +312,6 @@ class Generator {
     }
 
     std::vector<Instruction> code_;
-};
-
-/// The stack machine. A function ends after so many instructions at the latest: loops in loops are long.
-class Machine {
-  public:
-    std::uint64_t run(const std::vector<Instruction> &code, std::size_t slots) {
-        slots_.assign(slots, 0);
-        stack_.clear();
-        std::size_t at = 0;
-        for (std::size_t left = 20'000; left > 0; --left) {
-            const Instruction &now = code[at++];
-            switch (now.operation) {
-            case Operation::number: stack_.push_back(now.operand); break;
-            case Operation::load: stack_.push_back(slots_[now.operand]); break;
-            case Operation::store: slots_[now.operand] = pop(); break;
-            case Operation::jump: at = now.operand; break;
-            case Operation::jump_if_zero:
-                if (pop() == 0) at = now.operand;
-                break;
-            // What is left before the round; it is below 0 when none is.
-            case Operation::count_down: stack_.push_back(slots_[now.operand]--); break;
-            case Operation::give: return pop();
-            default: {
-                const std::uint64_t right = pop();
-                stack_.push_back(calculate(now.operation, pop(), right));
-            }
-            }
-        }
-        return slots_.empty() ? 0 : slots_[0];
-    }
-
-  private:
-    std::uint64_t pop() {
-        const std::uint64_t value = stack_.back();
-        stack_.pop_back();
-        return value;
-    }
-    std::vector<std::uint64_t> slots_;
-    std::vector<std::uint64_t> stack_;
 };
 
 } // namespace

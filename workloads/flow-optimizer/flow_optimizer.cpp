@@ -1,8 +1,10 @@
-// An optimizer of flow graphs, all of whose lists, sets and maps are the standard library's: live variables, dead code,
-// constants, common expressions, until nothing changes. It stands for C-Breeze, whose containers took their nodes from
-// the pooling allocator that the STL of its time had; here that is a SizeClassAllocator.
+// An optimizer of flow graphs, all of whose lists, sets and maps are the standard library's: live variables,
+// dead code, constants, common expressions, until nothing changes. It stands for C-Breeze, whose containers
+// took their nodes from the pooling allocator that the STL of its time had; here that is a
+// SizeClassAllocator.
 //
-// The naive variant is the same program with nodes from malloc: another argument of a template. Scale: functions.
+// The naive variant is the same program with nodes from malloc: another argument of a template. Scale:
+// functions.
 
 #include <compare>
 #include <cstddef>
@@ -23,7 +25,8 @@
 
 namespace {
 
-/// Nodes of lists, sets and maps; their chunks come from malloc, so that what serves malloc serves both variants.
+/// Nodes of lists, sets and maps; their chunks come from malloc, so that what serves malloc serves both
+/// variants.
 using NodePool = reap::SizeClassAllocator<reap::Malloc, 40, 48, 64, 96>;
 
 using Register = unsigned;
@@ -45,14 +48,18 @@ struct Instruction {
     [[nodiscard]] bool has_target() const { return operation != Operation::observe; }
     [[nodiscard]] std::uint64_t calculate(std::uint64_t left, std::uint64_t right) const {
         switch (operation) {
-        case Operation::add: return left + right;
-        case Operation::multiply: return left * right;
-        default: return left ^ right;
+        case Operation::add:
+            return left + right;
+        case Operation::multiply:
+            return left * right;
+        default:
+            return left ^ right;
         }
     }
 };
 
-/// What an instruction computes: two that are equal, and whose registers have not changed meanwhile, give the same.
+/// What an instruction computes: two that are equal, and whose registers have not changed meanwhile, give the
+/// same.
 struct Expression {
     Operation operation;
     Register a, b;
@@ -122,9 +129,15 @@ class Function {
             const Block &block = blocks_[at];
             for (const Instruction &instruction : block.body) {
                 switch (instruction.operation) {
-                case Operation::constant: values[instruction.target] = instruction.value; break;
-                case Operation::copy: values[instruction.target] = values[instruction.a]; break;
-                case Operation::observe: observed.add(values[instruction.a]); break;
+                case Operation::constant:
+                    values[instruction.target] = instruction.value;
+                    break;
+                case Operation::copy:
+                    values[instruction.target] = values[instruction.a];
+                    break;
+                case Operation::observe:
+                    observed.add(values[instruction.a]);
+                    break;
                 default:
                     values[instruction.target] =
                         instruction.calculate(values[instruction.a], values[instruction.b]);
@@ -205,7 +218,8 @@ class Function {
         return changed;
     }
 
-    /// Which registers are read later, at the begin of each block: over all blocks, the last first, until it is stable.
+    /// Which registers are read later, at the begin of each block: over all blocks, the last first, until it
+    /// is stable.
     void find_live() {
         for (Block &block : blocks_) block.live_at_begin.clear();
         for (bool changed = true; changed;) {
@@ -273,7 +287,8 @@ int optimize(std::size_t functions) {
         checksum.add(meaning);
         checksum.add(function.size());
     }
-    std::printf("%zu functions, %zu instructions before, %zu after %zu rounds\n", functions, before, after, rounds);
+    std::printf("%zu functions, %zu instructions before, %zu after %zu rounds\n", functions, before, after,
+                rounds);
     workload::print(checksum);
     return 0;
 }

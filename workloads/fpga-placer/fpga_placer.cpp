@@ -1,9 +1,10 @@
-// Places the blocks of a circuit on a chip by simulated annealing, and routes its nets around each other. It stands for
-// 175.vpr, which computes much and allocates little, and has regions for its memory: the netlist is one, each attempt
-// to route has one for the routes, and each net's search one for its front.
+// Places the blocks of a circuit on a chip by simulated annealing, and routes its nets around each other. It
+// stands for 175.vpr, which computes much and allocates little, and has regions for its memory: the netlist
+// is one, each attempt to route has one for the routes, and each net's search one for its front.
 //
-// The naive variant has regions whose objects each are a malloc of their own, freed where the region is reset (Table 4
-// of ISMM 2026: chunks that fit a single object). Scale: how many moves the annealing tries, in thousands.
+// The naive variant has regions whose objects each are a malloc of their own, freed where the region is reset
+// (Table 4 of ISMM 2026: chunks that fit a single object). Scale: how many moves the annealing tries, in
+// thousands.
 
 #include <algorithm>
 #include <cmath>
@@ -182,8 +183,8 @@ class Placer {
     double cost_ = 0;
 };
 
-/// Routes all nets over and over, and makes places dearer that too many use: PathFinder (McMurchie and Ebeling, 1995),
-/// as vpr's router.
+/// Routes all nets over and over, and makes places dearer that too many use: PathFinder (McMurchie and
+/// Ebeling, 1995), as vpr's router.
 class Router {
   public:
     Router(const Circuit &circuit, bool naive)
@@ -251,7 +252,9 @@ class Router {
         return static_cast<std::size_t>(block.y * side + block.x);
     }
     static double distance(std::size_t one, std::size_t two) {
-        const auto apart = [](std::size_t a, std::size_t b) { return static_cast<double>(a > b ? a - b : b - a); };
+        const auto apart = [](std::size_t a, std::size_t b) {
+            return static_cast<double>(a > b ? a - b : b - a);
+        };
         return apart(one % side, two % side) + apart(one / side, two / side);
     }
 

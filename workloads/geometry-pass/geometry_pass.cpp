@@ -1,9 +1,9 @@
-// Field lines of magnets, traced, thinned out and made into tubes, a bundle of lines a pass. It stands for Blender's
-// geometry_nodes of ISMM 2026: a pass makes arrays, most of them larger than a cache line, few live at once, and all
-// are dropped at its end: a linear allocator, which is a region that is reset.
+// Field lines of magnets, traced, thinned out and made into tubes, a bundle of lines a pass. It stands for
+// Blender's geometry_nodes of ISMM 2026: a pass makes arrays, most of them larger than a cache line, few live
+// at once, and all are dropped at its end: a linear allocator, which is a region that is reset.
 //
-// The naive variant has a region whose objects each are a malloc of their own (threshold of large objects 0, Table 4 of
-// ISMM 2026). Scale: passes.
+// The naive variant has a region whose objects each are a malloc of their own (threshold of large objects 0,
+// Table 4 of ISMM 2026). Scale: passes.
 
 #include <algorithm>
 #include <cmath>
@@ -55,9 +55,10 @@ std::span<T> array(LinearAllocator &memory, std::size_t count) {
 
 // The nodes of the pass. Each takes arrays, and makes new ones.
 
-/// The direction of the field at each of the points: the sum over the magnets, in arrays as an evaluator of nodes has
-/// them, one for each node.
-std::span<Vector> field_at(LinearAllocator &memory, std::span<const Vector> points, std::span<const Dipole> dipoles) {
+/// The direction of the field at each of the points: the sum over the magnets, in arrays as an evaluator of
+/// nodes has them, one for each node.
+std::span<Vector> field_at(LinearAllocator &memory, std::span<const Vector> points,
+                           std::span<const Dipole> dipoles) {
     const std::span<Vector> field = array<Vector>(memory, points.size());
     const std::span<Vector> away = array<Vector>(memory, points.size());
     const std::span<float> inverse = array<float>(memory, points.size());
@@ -74,8 +75,8 @@ std::span<Vector> field_at(LinearAllocator &memory, std::span<const Vector> poin
     return field;
 }
 
-/// Points of lines, one array a line: each begins at its seed and follows the field, by Heun's method, until it
-/// leaves the box or is long enough.
+/// Points of lines, one array a line: each begins at its seed and follows the field, by Heun's method, until
+/// it leaves the box or is long enough.
 std::span<std::span<Vector>> trace(LinearAllocator &memory, std::span<const Vector> seeds,
                                    std::span<const Dipole> dipoles, std::size_t steps) {
     constexpr float step = 0.01F;
@@ -101,11 +102,13 @@ std::span<std::span<Vector>> trace(LinearAllocator &memory, std::span<const Vect
             const Vector there = here[n] + (first[n] + second[n]).unit() * step;
             lines[going[n]][at + 1] = there;
             lengths[going[n]] = at + 1;
-            if (std::max({std::abs(there.x), std::abs(there.y), std::abs(there.z)}) < 1) next[left++] = going[n];
+            if (std::max({std::abs(there.x), std::abs(there.y), std::abs(there.z)}) < 1)
+                next[left++] = going[n];
         }
         going = next.first(left);
     }
-    for (std::size_t line = 0; line < lines.size(); ++line) lines[line] = lines[line].first(lengths[line] + 1);
+    for (std::size_t line = 0; line < lines.size(); ++line)
+        lines[line] = lines[line].first(lengths[line] + 1);
     return lines;
 }
 
@@ -167,7 +170,8 @@ float area(const Tube &tube) {
     float sum = 0;
     for (std::size_t n = 0; n < tube.corners.size(); n += 3) {
         const Vector a = tube.points[tube.corners[n]];
-        sum += (tube.points[tube.corners[n + 1]] - a).cross(tube.points[tube.corners[n + 2]] - a).length() / 2;
+        sum +=
+            (tube.points[tube.corners[n + 1]] - a).cross(tube.points[tube.corners[n + 2]] - a).length() / 2;
     }
     return sum;
 }

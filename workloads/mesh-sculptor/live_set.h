@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-/// What a mempool can do, made of an allocation for each object and a hash set of those that live: the way in which
-/// ISMM 2026 switched off Blender's (Table 4, "track live objects with a hash set").
+/// What a mempool can do, made of an allocation for each object and a hash set of those that live: the way in
+/// which ISMM 2026 switched off Blender's (Table 4, "track live objects with a hash set").
 ///
-/// An iteration sees each object that lives from its start to its end once, and none that was made meanwhile; objects
-/// may come and go under it. The set is two arrays, so it adds no allocation for each object: the objects in the order
-/// in which they were made, with gaps, and for each hash where its object is in there.
+/// An iteration sees each object that lives from its start to its end once, and none that was made meanwhile;
+/// objects may come and go under it. The set is two arrays, so it adds no allocation for each object: the
+/// objects in the order in which they were made, with gaps, and for each hash where its object is in there.
 template <class T>
 class LiveSet {
   public:
@@ -78,7 +78,8 @@ class LiveSet {
     /// The slot of an object that is in here.
     [[nodiscard]] std::size_t find(const T *object) const {
         std::size_t slot = hash(object);
-        while (slots_[slot] >= gone || objects_[slots_[slot]] != object) slot = (slot + 1) & (slots_.size() - 1);
+        while (slots_[slot] >= gone || objects_[slots_[slot]] != object)
+            slot = (slot + 1) & (slots_.size() - 1);
         return slot;
     }
     void enter(const T *object, std::size_t place) {

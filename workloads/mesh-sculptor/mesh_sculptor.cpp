@@ -1,13 +1,13 @@
-// A brush strokes over a mesh, which is refined where the brush is and coarsened where nothing is to be seen of it. It
-// stands for Blender's sculpt of ISMM 2026, whose vertices and faces are in mempools: freed one by one, and walked over
-// while they come and go.
+// A brush strokes over a mesh, which is refined where the brush is and coarsened where nothing is to be seen
+// of it. It stands for Blender's sculpt of ISMM 2026, whose vertices and faces are in mempools: freed one by
+// one, and walked over while they come and go.
 //
-// The naive variant allocates each object by itself, and remembers those that live in a hash set (Table 4 of ISMM
-// 2026). Scale: steps of the brush.
+// The naive variant allocates each object by itself, and remembers those that live in a hash set (Table 4 of
+// ISMM 2026). Scale: steps of the brush.
 //
-// The mesh is a tree of right triangles, each cut from the middle of its longest side when it is refined (ROAM:
-// Duchaineau and others, 1997). A pool promises no order, so nothing here depends on one: sums are of integers, and
-// which triangles are cut or joined at a step is the same whichever comes first.
+// The mesh is a tree of right triangles, each cut from the middle of its longest side when it is refined
+// (ROAM: Duchaineau and others, 1997). A pool promises no order, so nothing here depends on one: sums are of
+// integers, and which triangles are cut or joined at a step is the same whichever comes first.
 
 #include <cstddef>
 #include <cstdint>
@@ -38,8 +38,8 @@ struct Vertex {
     std::int64_t count = 0;
 };
 
-/// A triangle of the tree; it is seen while it has no children. Its right angle is at the apex, the longest side, the
-/// base, is between left and right.
+/// A triangle of the tree; it is seen while it has no children. Its right angle is at the apex, the longest
+/// side, the base, is between left and right.
 struct Triangle {
     Vertex *apex, *left, *right;
     Triangle *parent;
@@ -79,7 +79,8 @@ class Mesh {
   public:
     Mesh() {
         Vertex *const corners[] = {vertices_.create(Vertex{0, 0, 0}), vertices_.create(Vertex{side, 0, 0}),
-                                   vertices_.create(Vertex{side, side, 0}), vertices_.create(Vertex{0, side, 0})};
+                                   vertices_.create(Vertex{side, side, 0}),
+                                   vertices_.create(Vertex{0, side, 0})};
         Triangle *const one = triangles_.create(Triangle{corners[1], corners[2], corners[0], nullptr, 0});
         Triangle *const two = triangles_.create(Triangle{corners[3], corners[0], corners[2], nullptr, 0});
         one->base_side = two;
@@ -145,7 +146,8 @@ class Mesh {
 
     /// Cuts a triangle and the one across its base, which may have to be made as fine as this one before.
     void cut(Triangle &triangle) {
-        if (triangle.base_side != nullptr && triangle.base_side->base_side != &triangle) cut(*triangle.base_side);
+        if (triangle.base_side != nullptr && triangle.base_side->base_side != &triangle)
+            cut(*triangle.base_side);
         const Vertex &left = *triangle.left;
         const Vertex &right = *triangle.right;
         Vertex *const middle = vertices_.create(
@@ -161,7 +163,8 @@ class Mesh {
     }
     void cut_at(Triangle &triangle, Vertex *middle) {
         const auto child = [&](Vertex *left, Vertex *right, Triangle *base_side) {
-            Triangle *const made = triangles_.create(Triangle{middle, left, right, &triangle, triangle.level + 1});
+            Triangle *const made =
+                triangles_.create(Triangle{middle, left, right, &triangle, triangle.level + 1});
             made->base_side = base_side;
             if (base_side != nullptr) base_side->exchange_neighbour(&triangle, made);
             work_.push_back(made);

@@ -1,9 +1,9 @@
-// A server of requests, without the network: many connections are open at once, each with a region, in it one for the
-// request, in that one for each part of the page. It stands for Apache, whose pools are nested so: what a request made
-// is freed at its end, whatever became of it.
+// A server of requests, without the network: many connections are open at once, each with a region, in it one
+// for the request, in that one for each part of the page. It stands for Apache, whose pools are nested so:
+// what a request made is freed at its end, whatever became of it.
 //
-// The naive variant has regions whose objects each are a malloc of their own, freed where the region ends or is reset
-// (threshold of large objects 0, Table 4 of ISMM 2026). Scale: requests, in thousands.
+// The naive variant has regions whose objects each are a malloc of their own, freed where the region ends or
+// is reset (threshold of large objects 0, Table 4 of ISMM 2026). Scale: requests, in thousands.
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,7 +33,7 @@ using Nested = Region::Nested;
 template <class AnyRegion>
 std::string_view copy(AnyRegion &region, std::string_view text) {
     auto *const data = static_cast<char *>(region.allocate(text.size() + 1));
-    std::memcpy(data, text.data(), text.size());
+    text.copy(data, text.size());
     data[text.size()] = '\0';
     return {data, text.size()};
 }
@@ -225,7 +224,8 @@ class Connection {
         }
         greeting(headers, page);
         if (path == "/search" || path == "/list") {
-            for (const Field *field = query.first(); field != nullptr; field = field->next) part(*field, page);
+            for (const Field *field = query.first(); field != nullptr; field = field->next)
+                part(*field, page);
         } else if (path == "/item") {
             page.refer("<p>");
             page.add_escaped(query.find("q"));
@@ -246,7 +246,8 @@ class Connection {
         }
     }
 
-    /// A part of the page that is made as if it were a request of its own: Apache's subrequests. Only its text lives on.
+    /// A part of the page that is made as if it were a request of its own: Apache's subrequests. Only its
+    /// text lives on.
     void part(const Field &field, Pieces<Nested> &page) {
         Nested &region = request_.nest(options_);
         Pieces<Nested> rows(region);
@@ -281,7 +282,8 @@ class Connection {
 int main(int count, char **words) {
     workload::Options options{.scale = 1000};
     if (!workload::read(count, words, options)) return 2;
-    const reap::RegionOptions regions = options.naive ? reap::RegionOptions{.large_object = 0} : reap::RegionOptions{};
+    const reap::RegionOptions regions =
+        options.naive ? reap::RegionOptions{.large_object = 0} : reap::RegionOptions{};
     workload::Random random(1995);
     Requests requests(443);
     workload::Checksum sent;

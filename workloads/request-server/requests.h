@@ -16,8 +16,8 @@ class Requests {
 
     /// The text of a request. It holds until the next call.
     const std::string &next() {
-        static constexpr std::array<std::string_view, 6> paths{"/", "/search", "/list", "/item",
-                                                               "/static/site.css", "/no/such/page"};
+        static constexpr std::array<std::string_view, 6> paths{"/",     "/search",          "/list",
+                                                               "/item", "/static/site.css", "/no/such/page"};
         static constexpr std::array<std::string_view, 4> agents{
             "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
             "Mozilla/5.0 (compatible; a-crawler/2.1; +https://example.org/crawler)", "curl/7.88.1",
@@ -26,7 +26,8 @@ class Requests {
         text_ += paths[random_.below(paths.size())];
         for (std::size_t field = 0, fields = random_.below(6); field < fields; ++field) {
             text_ += field == 0 ? '?' : '&';
-            text_ += std::array<std::string_view, 6>{"q", "page", "sort", "lang", "tag", "from"}[random_.below(6)];
+            text_ +=
+                std::array<std::string_view, 6>{"q", "page", "sort", "lang", "tag", "from"}[random_.below(6)];
             text_ += '=';
             words(1 + random_.below(4), "+");
         }

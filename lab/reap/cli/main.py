@@ -19,6 +19,7 @@ VERBS = {
     "compare": "Compare allocators on a program.",
     "doctor": "What this machine can and cannot do, and how to mend it.",
     "allocators": "List the allocators that are found, and from where.",
+    "workloads": "The programs that we measure, with and without their own allocators.",
     "demo": "Try it all on perl, gcc and sed.",
 }
 """Each is `reap.cli.NAME:NAME`. Its line of help stands here, so that `reap --help` loads none of them."""

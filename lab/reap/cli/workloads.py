@@ -1,0 +1,15 @@
+"""`reap workloads`: the programs that we measure."""
+
+import click
+
+from reap.cli.workloads_list import list_cards
+from reap.cli.workloads_run import run
+
+
+@click.group()
+def workloads() -> None:
+    """The programs that we measure, each with and without its own allocator where it has one."""
+
+
+workloads.add_command(list_cards)
+workloads.add_command(run)

@@ -1,0 +1,37 @@
+"""`reap workloads list`: which programs there are."""
+
+from pathlib import Path
+
+import click
+
+from reap.errors import ExitCode
+
+
+@click.command("list")
+@click.option(
+    "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the cards as JSON."
+)
+@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+def list_cards(json_file: Path | None, force: bool) -> int:
+    """List the programs: what kind their own allocator is of, and which variants they have."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from reap import units
+    from reap.cli import reporting
+    from reap.experiment import card
+
+    reporting.refuse_existing(json_file, force=force)
+    cards = [card.load(name) for name in card.names()]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("workload", "kind", "variants", "about"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("a run", justify="right")
+    for each in cards:
+        seconds = units.duration(each.expected_seconds)
+        table.add_row(each.name, each.kind, ", ".join(each.variants), each.title, seconds)
+    Console().print(table)
+    if json_file is not None:
+        reporting.write_plain(json_file, cards, force=force)
+    click.echo("next: reap workloads run NAME", err=True)
+    return ExitCode.OK

@@ -1,0 +1,43 @@
+"""`reap workloads run`: one run of each variant, to see that it works here."""
+
+import click
+
+from reap.errors import ExitCode
+
+
+@click.command()
+@click.argument("name")
+@click.option("--variant", help="Only this one (all of them if not given).")
+@click.option("--scale", type=click.IntRange(min=1), help="How much work, as the card counts it.")
+@click.option("--quick", is_flag=True, help="The card's scale for a moment's work.")
+def run(name: str, variant: str | None, scale: int | None, quick: bool) -> int:
+    """Run a workload once in each variant, and compare what it prints.
+
+    Builds it first where it is one of ours, and makes its inputs. One run is a look and no measurement.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from reap import units
+    from reap.experiment import card, workload
+
+    if quick and scale is not None:
+        raise click.UsageError("--quick is a scale: give one of --quick and --scale")
+    tried = workload.try_variants(
+        name, [variant] if variant else [], scale=card.load(name).quick_scale if quick else scale
+    )
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("variant")
+    for heading in ("CPU time", "wall time", "peak memory"):
+        table.add_column(heading, justify="right")
+    for each in tried:
+        table.add_row(
+            each.variant,
+            units.duration(each.outcome.cpu_ns / 1e9),
+            units.duration(each.outcome.wall_ns / 1e9),
+            units.size(each.outcome.peak_resident),
+        )
+    Console().print(table)
+    if len(tried) > 1:
+        click.echo("all print the same", err=True)
+    return ExitCode.OK

@@ -1,0 +1,47 @@
+"""One run of each variant of a workload: whether it works here, and what it prints is the same."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from reap.errors import ReapError
+from reap.experiment import card
+from reap.launch import program, spawn
+from reap.launch.records import Launch, Outcome
+from reap.records import Record
+
+
+class Tried(Record):
+    """A variant, and one run of it: a look, and no measurement to build on."""
+
+    variant: str
+    outcome: Outcome
+
+
+def try_variants(
+    name: str, variants: Sequence[str] = (), *, scale: int | None = None, cache: Path | None = None
+) -> list[Tried]:
+    """Runs the variants (all, if none are named) once each, one after another.
+
+    Throws ReapError where one cannot be prepared, fails, or prints what the others do not.
+    """
+    tried: list[Tried] = []
+    for variant in variants or card.load(name).variants:
+        ready = card.prepare(name, variant, scale=scale, cache=cache)
+        found = program.resolve(ready.argv, directory=ready.directory)
+        outcome = spawn.run(
+            Launch(
+                argv=ready.argv,
+                program=found.path,
+                directory=ready.directory,
+                environment=ready.environment,
+            )
+        )
+        if outcome.status != 0:
+            raise ReapError(f"{name}, {variant}: ended with {outcome.status}", outcome.stderr_tail.strip())
+        if tried and outcome.stdout_digest != tried[0].outcome.stdout_digest:
+            raise ReapError(
+                f"{name}: {variant} prints something else than {tried[0].variant} does",
+                "the program or its card is wrong: variants differ in their allocator alone",
+            )
+        tried.append(Tried(variant=variant, outcome=outcome))
+    return tried
