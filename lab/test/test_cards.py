@@ -112,3 +112,37 @@ def test_mistakes_are_named(tmp_path, monkeypatch):
     with pytest.raises(ReapError, match="needs no-such-program") as caught:
         card.prepare("mine", cache=tmp_path)
     assert "apt-get install" in caught.value.hint
+
+
+BUILT = MINE.replace('["cat", "{inputs}/made"]', '["sh", "{built}/made"]').replace("prepare =", "build =")
+BUILT = BUILT.replace('"{inputs}"]', '"{built}"]')
+MAKES = "import sys, pathlib; (pathlib.Path(sys.argv[1]) / 'made').write_text('echo WORD')"
+
+
+def test_a_program_is_built_once_for_all_scales_and_again_when_its_source_changes(tmp_path, monkeypatch):
+    folder_with(tmp_path, monkeypatch, BUILT, MAKES.replace("WORD", "one"))
+    cache = tmp_path / "cache"
+    assert run(card.prepare("mine", scale=1, cache=cache)).stdout_bytes == len("one\n")
+    card.prepare("mine", scale=2, cache=cache)
+    assert len(list(cache.iterdir())) == 1
+    (tmp_path / "workloads/mine/prepare.py").write_text(MAKES.replace("WORD", "three"))
+    assert run(card.prepare("mine", cache=cache)).stdout_bytes == len("three\n")
+    # What programs share is part of all of them.
+    common = tmp_path / "workloads" / "common"
+    common.mkdir()
+    (common / "shared.h").write_text("")
+    card.prepare("mine", cache=cache)
+    assert len(list(cache.iterdir())) == 3
+
+
+def test_a_failing_build_leaves_nothing(tmp_path, monkeypatch):
+    folder_with(tmp_path, monkeypatch, BUILT, "raise SystemExit('no such header')")
+    with pytest.raises(ReapError, match="the program cannot be made: .* failed with 1") as caught:
+        card.prepare("mine", cache=tmp_path / "cache")
+    assert "no such header" in caught.value.hint
+    assert list((tmp_path / "cache").iterdir()) == []
+    (tmp_path / "workloads/mine/card.toml").write_text(
+        BUILT.replace('build = { argv = ["{python}"', 'build = { argv = ["no-such-compiler"')
+    )
+    with pytest.raises(ReapError, match="needs no-such-compiler"):
+        card.prepare("mine", cache=tmp_path / "cache")
