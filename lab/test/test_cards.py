@@ -137,7 +137,7 @@ def test_a_program_is_built_once_for_all_scales_and_again_when_its_source_change
 
 def test_a_failing_build_leaves_nothing(tmp_path, monkeypatch):
     folder_with(tmp_path, monkeypatch, BUILT, "raise SystemExit('no such header')")
-    with pytest.raises(ReapError, match="the program cannot be made: .* failed with 1") as caught:
+    with pytest.raises(ReapError, match=r"the program cannot be made: .* failed with 1") as caught:
         card.prepare("mine", cache=tmp_path / "cache")
     assert "no such header" in caught.value.hint
     assert list((tmp_path / "cache").iterdir()) == []

@@ -81,6 +81,8 @@ def test_commands_exist(page: Path) -> None:
     for verb, *words in commands(page.read_text()):
         command = cli.get_command(context, verb)
         assert command is not None, f"{page.name}: there is no `reap {verb}`"
+        if isinstance(command, click.Group) and words and words[0] in command.commands:
+            command = command.commands[words[0]]
         known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
         known |= {"-h", "--help"}
         for word in words:

@@ -1,8 +1,8 @@
 """The programs that we measure: a card each, which says what it is, how to run it, and where it comes from.
 
 A card is `card.toml` in a folder of its own below `workloads/`, beside the scripts that it needs. Its command
-lines may hold `{card}` (its folder), `{inputs}` (the folder of what its prepare command made), `{built}` (that of
-what its build command made), `{library}` (the library's headers), `{scale}` and `{python}`.
+lines may hold `{card}` (its folder), `{inputs}` (the folder of what its prepare command made), `{built}` (that
+of what its build command made), `{library}` (the library's headers), `{scale}` and `{python}`.
 """
 
 import hashlib
@@ -131,8 +131,8 @@ def prepare(
 ) -> Ready:
     """Makes the card's program and inputs unless they are there already, and returns what to run.
 
-    They are kept in the user's cache, in folders that depend on everything they are made from. Throws ReapError
-    if a program is not installed, or the build or prepare command fails.
+    They are kept in the user's cache, in folders that depend on everything they are made from. Throws
+    ReapError if a program is not installed, or the build or prepare command fails.
     """
     card = load(name)
     folder = find(name)
