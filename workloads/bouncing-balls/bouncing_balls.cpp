@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -105,7 +106,7 @@ class Box {
   public:
     explicit Box(reap::Freelist freelist)
         : events_(freelist), members_(freelist),
-          radius_(std::sqrt(filled / (3.14159265358979 * balls_in_box))),
+          radius_(std::sqrt(filled / (std::numbers::pi * balls_in_box))),
           cells_a_side_(static_cast<std::size_t>(0.999 / (2 * radius_))),
           cell_size_(1.0 / static_cast<double>(cells_a_side_)), cells_(cells_a_side_ * cells_a_side_) {
         fill();
@@ -114,7 +115,7 @@ class Box {
     Box &operator=(const Box &) = delete;
     ~Box() {
         while (!queue_.empty()) events_.destroy(queue_.pop());
-        for (Ball &ball : balls_) members_.destroy(ball.member);
+        for (const Ball &ball : balls_) members_.destroy(ball.member);
     }
 
     /// Goes on until so many collisions of balls have happened.
@@ -155,7 +156,8 @@ class Box {
         balls_.reserve(balls_in_box); // events point to them
         for (std::size_t n = 0; n < balls_in_box; ++n) {
             const double x = (static_cast<double>(n % side) + 0.5) * distance;
-            const double y = (static_cast<double>(n / side) + 0.5) * distance;
+            const std::size_t row = n / side;
+            const double y = (static_cast<double>(row) + 0.5) * distance;
             balls_.push_back({x, y, random.fraction() - 0.5, random.fraction() - 0.5});
             Ball &ball = balls_.back();
             ball.column = cell_at(x);

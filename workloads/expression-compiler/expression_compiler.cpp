@@ -14,7 +14,6 @@
 #include <cstring>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -178,13 +177,13 @@ class Parser {
     /// By precedence climbing.
     Tree *expression(int least) {
         Tree *left = primary();
-        for (auto [strength, operation] = binding(token_); strength > least;
-             std::tie(strength, operation) = binding(token_)) {
+        while (true) {
+            const auto [strength, operation] = binding(token_);
+            if (strength <= least) return left;
             advance();
             Tree *const right = expression(strength);
             left = trees_.create<Tree>(operation, 0U, std::uint64_t{0}, left, right);
         }
-        return left;
     }
     Tree *primary() {
         const std::string_view token = token_;

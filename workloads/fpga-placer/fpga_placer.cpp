@@ -30,6 +30,11 @@ constexpr int side = 40; // of the chip, in places
 constexpr std::size_t places = std::size_t{side} * side;
 constexpr std::size_t blocks = places * 9 / 10;
 
+/// The number of a place.
+std::size_t place_at(int x, int y) {
+    return static_cast<std::size_t>(y) * side + static_cast<std::size_t>(x);
+}
+
 struct Net;
 
 /// A block's pin, one of a list.
@@ -143,12 +148,12 @@ class Placer {
     bool attempt(double temperature, int reach) {
         Block *const block = circuit_.all()[random_.below(blocks)];
         const auto near = [&](int middle) {
-            const auto span = static_cast<std::size_t>(2 * reach + 1);
+            const std::size_t span = 2 * static_cast<std::size_t>(reach) + 1;
             return std::clamp(middle - reach + static_cast<int>(random_.below(span)), 0, side - 1);
         };
-        const auto from = static_cast<std::size_t>(block->y * side + block->x);
+        const auto from = place_at(block->x, block->y);
         const int y = near(block->y);
-        const auto to = static_cast<std::size_t>(y * side + near(block->x));
+        const auto to = place_at(near(block->x), y);
         Block *const other = at_[to];
         if (other == block) return false;
 
@@ -198,7 +203,7 @@ class Router {
     std::size_t route(std::size_t rounds) {
         std::size_t overused = 0;
         double penalty = 0.5;
-        for (std::size_t round = 0; round < rounds; ++round, penalty *= 1.6) {
+        for (std::size_t round = 0; round < rounds; ++round) {
             routes_.reset();
             for (Place &place : place_) place.used = 0;
             wires_ = 0;
@@ -211,6 +216,7 @@ class Router {
                 }
             }
             if (overused == 0) break;
+            penalty *= 1.6;
         }
         return overused;
     }
@@ -248,9 +254,7 @@ class Router {
         }
     };
 
-    static std::size_t place_of(const Block &block) {
-        return static_cast<std::size_t>(block.y * side + block.x);
-    }
+    static std::size_t place_of(const Block &block) { return place_at(block.x, block.y); }
     static double distance(std::size_t one, std::size_t two) {
         const auto apart = [](std::size_t a, std::size_t b) {
             return static_cast<double>(a > b ? a - b : b - a);

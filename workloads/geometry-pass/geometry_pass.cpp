@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <memory>
+#include <numbers>
 #include <span>
 #include <vector>
 
@@ -140,7 +141,7 @@ struct Tube {
 /// A tube of six sides around a line.
 Tube tube(LinearAllocator &memory, std::span<const Vector> line, float radius) {
     constexpr std::size_t sides = 6;
-    constexpr float turn = 2 * 3.14159265F / sides;
+    constexpr float turn = 2 * std::numbers::pi_v<float> / sides;
     const Tube made{array<Vector>(memory, line.size() * sides), array<Vector>(memory, line.size() * sides),
                     array<unsigned>(memory, (line.size() - 1) * sides * 6)};
     for (std::size_t n = 0; n < line.size(); ++n) {
@@ -188,6 +189,7 @@ int main(int count, char **words) {
         return Vector{number(), number(), number()};
     };
     std::vector<Dipole> dipoles;
+    dipoles.reserve(6);
     for (int n = 0; n < 6; ++n) dipoles.push_back({place(), place()});
 
     workload::Checksum checksum;

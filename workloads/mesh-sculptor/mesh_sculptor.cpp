@@ -111,7 +111,7 @@ class Mesh {
         std::uint64_t volume = 0;
         std::size_t leaves = 0;
         std::size_t vertices = 0;
-        for (Vertex &vertex : vertices_) {
+        for (const Vertex &vertex : vertices_) {
             workload::Checksum one;
             one.add(vertex.x);
             one.add(vertex.y);
@@ -119,7 +119,7 @@ class Mesh {
             heights += one.value();
             ++vertices;
         }
-        for (Triangle &triangle : triangles_) {
+        for (const Triangle &triangle : triangles_) {
             if (!triangle.is_leaf()) continue;
             ++leaves;
             volume += static_cast<std::uint64_t>(triangle.apex->height + triangle.left->height +
@@ -209,7 +209,7 @@ class Mesh {
 
     /// Draws vertices under the brush a quarter of the way to the mean of their neighbours.
     void smooth(const Brush &brush) {
-        for (Triangle &triangle : triangles_) {
+        for (const Triangle &triangle : triangles_) {
             if (!triangle.is_leaf() || !brush.touches(triangle)) continue;
             const std::int64_t all = triangle.apex->height + triangle.left->height + triangle.right->height;
             for (Vertex *vertex : {triangle.apex, triangle.left, triangle.right}) {
