@@ -1,8 +1,8 @@
 """The programs that we measure: a card each, which says what it is, how to run it, and where it comes from.
 
 A card is `card.toml` in a folder of its own below `workloads/`, beside the scripts or sources that it needs.
-Its command lines may hold `{card}` (its folder), `{inputs}` and `{built}` (the folders of what its prepare and
-its build command made), `{library}` (the library's headers), `{scale}` and `{python}`.
+Its command lines may hold `{card}` (its folder), `{inputs}` and `{built}` (the folders of what its prepare
+and its build command made), `{library}` (the library's headers), `{scale}` and `{python}`.
 """
 
 import hashlib
