@@ -172,7 +172,9 @@ class Reap : private detail::ReapState {
     /// A reap whose life is inside this one's.
     using Nested = Reap<Shared<Chunks>, Granule>;
 
-    static constexpr std::size_t largest_alignment = std::max(Window, std::size_t{2} << 20);
+    /// Checked mode fills what lies before an aligned object.
+    static constexpr std::size_t largest_alignment =
+        checked ? std::max(Window, std::size_t{2} << 20) : std::size_t{1} << 30;
 
     // Not defaulted, as Region's.
     Reap() noexcept
@@ -212,6 +214,16 @@ class Reap : private detail::ReapState {
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded<Failure::returns_null>(size, alignment);
         return take<Failure::returns_null>(size, alignment);
+    }
+
+    /// The same at the usual alignment if it takes no call, or null, which says nothing: for who has something
+    /// else to call where try_allocate() would call on.
+    [[nodiscard, gnu::always_inline]] void *try_allocate_at_hand(std::size_t size) noexcept {
+        Taken got;
+        if (checked || !bump(size, unit, got)) return nullptr;
+        if (got.object == nullptr) __builtin_unreachable();
+        current_ = got.next;
+        return got.object;
     }
 
     /// The same, or null, with all the bytes that the object takes anyway. Checked mode hands out what was
@@ -256,6 +268,7 @@ class Reap : private detail::ReapState {
 
     /// Gives an object another size where it stands, and says whether it could: the one that was allocated
     /// last grows as far as there is room; any shrinks as far as what is cut off can be a block of its own.
+    /// What has memory of its own does neither; reallocate() has the source do it, if that can.
     /// Checked mode refuses, so that pointers to what might have moved are found.
     [[nodiscard]] bool resize(void *object, std::size_t size) noexcept {
         if constexpr (checked) return guarded_resize(object, size);
@@ -351,6 +364,10 @@ class Reap : private detail::ReapState {
     /// also at what stands around objects, and all that is found is reported. Costs time in the number of
     /// objects. It follows nothing that it has not looked at.
     [[nodiscard]] bool check() const noexcept;
+
+    /// Bytes held, in chunks and large objects; and those of freed blocks among them. As statistics(), at once.
+    [[nodiscard]] std::size_t held() const noexcept { return held_; }
+    [[nodiscard]] std::size_t freed() const noexcept { return free_bytes(); }
 
     [[nodiscard]] const ReapOptions &options() const noexcept { return *options_; }
     /// Where the chunks come from.
@@ -508,11 +525,15 @@ class Reap : private detail::ReapState {
         out_of_line([object](Reap &reap) { return reap.free_anyhow(object), true; });
     }
 
+    /// Whether other threads give objects back to it: layer/owned_reap.h.
+    static constexpr bool is_owned = requires(Chunks &chunks) { chunks.take_returned([](void *) {}); };
+
     /// Has a copy of the reap go through code that is out of line, and takes its state over, as Region does:
-    /// so the compiler keeps the state of a reap among a function's own variables in registers.
+    /// so the compiler keeps the state of a reap among a function's own variables in registers. Not that of
+    /// one whose source points to what it is part of: that one is in memory anyway.
     template <class Call>
     [[gnu::always_inline]] auto out_of_line(Call call) {
-        if constexpr (!checked && std::copy_constructible<Chunks>) {
+        if constexpr (!checked && !is_owned && std::copy_constructible<Chunks>) {
             Detached copy{*this};
             const auto result = call(copy.reap);
             static_cast<ReapState &>(*this) = copy.reap;
@@ -593,6 +614,7 @@ class Reap : private detail::ReapState {
     }
     template <Failure F>
     [[gnu::noinline]] void *reallocate_anyhow(void *object, std::size_t size, std::size_t alignment);
+    void *resize_large(void *object, std::size_t size, std::size_t alignment) noexcept;
     static std::size_t size_of_block(const void *block) noexcept {
         const std::size_t small = Shadow::offset_of(block) == 0 ? 0 : Shadow::size_of(block);
         return small != 0 ? small : header_of(const_cast<void *>(block))->size;

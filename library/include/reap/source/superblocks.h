@@ -82,6 +82,13 @@ class Superblocks {
         give(static_cast<std::byte *>(data), order_of(size));
     }
 
+    /// Whether there is a chunk of so many bytes without asking the source for a superblock.
+    [[nodiscard]] bool has_chunk(std::size_t size) const noexcept {
+        unsigned order = order_of(size);
+        while (order < orders && free_[order] == nullptr) ++order;
+        return order < orders;
+    }
+
     /// Gives superblocks that no chunk is out of back to the source.
     void trim() noexcept {
         while (spare_ != nullptr) {

@@ -18,7 +18,7 @@ template <Failure F>
 typename Reap<Upstream, Granule, Window>::Taken
 Reap<Upstream, Granule, Window>::serve(std::size_t size, std::size_t alignment) {
     if (!is_possible(size, alignment, Window) || alignment > largest_alignment) return {fail<F>(), current_};
-    if constexpr (requires { chunks_.take_returned([](void *) {}); }) // by other threads: layer/owned_reap.h
+    if constexpr (is_owned)
         chunks_.take_returned([this](void *object) { deallocate(object); });
     size += size == 0;
     alignment = std::max(alignment, unit);
@@ -595,7 +595,15 @@ void *Reap<Upstream, Granule, Window>::reallocate_anyhow(void *object, std::size
     if (object != nullptr && is_alignment(alignment) && padding_at(object, alignment) == 0 &&
         resize(object, size))
         return object;
-    void *const moved = F == Failure::throws ? allocate(size, alignment) : try_allocate(size, alignment);
+    if constexpr (!checked && ResizingSource<Chunks>) {
+        if (object != nullptr)
+            if (void *const moved = resize_large(object, size, alignment); moved != nullptr) return moved;
+    }
+    void *moved = nullptr;
+    if constexpr (F == Failure::throws)
+        moved = allocate(size, alignment);
+    else
+        moved = try_allocate(size, alignment);
     if (object == nullptr || moved == nullptr) return moved;
     if constexpr (checked) {
         if (!check_live(object, guard::any_size)) return moved;
@@ -603,6 +611,29 @@ void *Reap<Upstream, Granule, Window>::reallocate_anyhow(void *object, std::size
     std::memcpy(moved, object, std::min(usable_size(object), size));
     deallocate(object);
     return moved;
+}
+
+/// An object that has memory of its own, and is to have after it, with that memory made larger or smaller by
+/// the source, which need not copy it. Null, and nothing was done, if that cannot be.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void *Reap<Upstream, Granule, Window>::resize_large(void *object, std::size_t size,
+                                                    std::size_t alignment) noexcept {
+    if (Shadow::offset_of(object) != 0 && Shadow::size_of(object) != 0) return nullptr;
+    Large *const large = header_of(object);
+    const std::size_t least = std::max(std::min(options_->large_object, Window / 4), Shadow::largest_small);
+    if (size <= least || alignment > unit || !is_possible(size, large->alignment, large->lead)) return nullptr;
+    const Large old = *large;
+    const std::size_t whole = round_up(size, unit);
+    if (whole > old.size && whole - old.size > options_->limit - std::min(options_->limit, held_)) return nullptr;
+    auto *const data = static_cast<std::byte *>(chunks_.try_resize(
+        object_of(large) - old.lead, old.lead + old.size, old.lead + whole, old.alignment));
+    if (data == nullptr) return nullptr;
+    Large *const moved = header_of(data + old.lead);
+    moved->size = whole;
+    (old.newer == nullptr ? rare_->large : old.newer->older) = moved;
+    if (old.older != nullptr) old.older->newer = moved;
+    held_ += whole - old.size;
+    return object_of(moved);
 }
 
 /// Told of what is rare alone: so the address of a reap goes nowhere.
