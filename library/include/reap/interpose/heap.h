@@ -62,7 +62,10 @@ class Heap {
     [[nodiscard]] static void *allocate_zeroed(std::size_t size) noexcept {
         ProcessChunks::is_fresh = false;
         void *const object = allocate(size);
-        if (object != nullptr && !ProcessChunks::is_fresh) std::memset(object, 0, size);
+        if (object == nullptr) return nullptr;
+        // What says whose a large object is was written over its beginning: a word for each chunk of a window.
+        constexpr std::size_t written = ProcessChunks::window / Superblocks<>::smallest * sizeof(void *);
+        std::memset(object, 0, ProcessChunks::is_fresh ? std::min(size, written) : size);
         return object;
     }
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <mutex>
+#include <sys/mman.h>
 
 #include "reap/core/failure.h"
 #include "reap/core/size.h"
@@ -33,11 +34,17 @@ class MarkedPages {
             }
         }
         if (data == nullptr) data = SystemPages::try_allocate(size, alignment);
+        // A process that has some memory is served better by huge pages; one that has little would have more
+        // than it needs. Refused where the system has none, which is nothing to tell of.
+        if (data != nullptr && size == usual_window &&
+            superblocks.fetch_add(1, std::memory_order_relaxed) >= ordinary_superblocks)
+            ::madvise(data, size, MADV_HUGEPAGE);
         if (data != nullptr) windows.add(window_of_object(data, alignment));
         return data;
     }
     static void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
         const int before = errno; // free() leaves it alone
+        if (size == usual_window) superblocks.fetch_sub(1, std::memory_order_relaxed);
         windows.remove(window_of_object(data, alignment));
         SystemPages::deallocate(data, size, alignment);
         errno = before;
@@ -63,7 +70,11 @@ class MarkedPages {
     static std::byte *window_of_object(void *data, std::size_t alignment) noexcept {
         return static_cast<std::byte *>(data) + (std::max(alignment, usual_window) - usual_window);
     }
+    /// So many superblocks have pages of the usual size.
+    static constexpr int ordinary_superblocks = 4;
+
     static inline constinit WindowMap<usual_window> windows{};
+    static inline constinit std::atomic<int> superblocks{0};
 };
 
 /// Where all heaps of the process have their memory from: chunks of common superblocks, and large blocks,

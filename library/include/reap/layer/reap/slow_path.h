@@ -54,6 +54,10 @@ void *Reap<Upstream, Granule, Window>::serve_block(std::size_t size, std::size_t
     } else if (!take_chunk<F>(need)) {
         return nullptr;
     }
+    if (has_runs()) {
+        if (reuse_ == nullptr) begin_reuse();
+        if (whole <= Shadow::largest_small && alignment == unit) return take_run(Shadow::code_for(whole));
+    }
     return take_from_space(whole, alignment);
 }
 
@@ -65,10 +69,16 @@ void *Reap<Upstream, Granule, Window>::find_free(std::size_t whole, std::size_t 
     if (usual) {
         const std::size_t code = Shadow::code_for(whole);
         // The quantum is used up: from here on, what is free is looked at first.
-        if (limit_ != nullptr) reuse_->misses = 0;
-        limit_ = nullptr;
+        if (limit_ != nullptr) {
+            reuse_->misses = 0;
+            limit_ = nullptr;
+        }
         if (has_free(code)) return take_free(code);
-        if (++reuse_->misses >= misses_before_quantum) begin_quantum();
+        if (has_runs()) {
+            if (void *const object = take_run(code); object != nullptr) return object;
+        } else if (++reuse_->misses >= misses_before_quantum) {
+            begin_quantum();
+        }
     }
     if (void *const object = take_from_space(whole, alignment); object != nullptr) return object;
     if (!usual) return take_from_hole(whole, alignment);
@@ -77,7 +87,29 @@ void *Reap<Upstream, Granule, Window>::find_free(std::size_t whole, std::size_t 
     if (hole == nullptr) return nullptr;
     enter_space(hole, hole + Shadow::size_of(hole));
     begin_quantum();
+    if (has_runs()) return take_run(Shadow::code_for(whole));
     return take_from_space(whole, alignment);
+}
+
+/// The first of a few blocks of the same size, side by side, out of the space that is bumped through; the
+/// others are free. Null if there is no room for one.
+template <Source Upstream, std::size_t Granule, std::size_t Window>
+void *Reap<Upstream, Granule, Window>::take_run(std::size_t code) noexcept {
+    const std::size_t whole = Shadow::size_for(code);
+    const std::size_t room = distance(current_, end_);
+    if (room < whole) return nullptr;
+    const std::size_t run = std::min({held_ / 64, options_->largest_run, room});
+    std::byte *const first = current_;
+    current_ += std::max(run - run % whole, whole);
+    // From the last to the first, which are used from the first on.
+    Block *&bin = reuse_->bins[code];
+    for (std::byte *block = current_ - whole; block != first; block -= whole) {
+        Shadow::set(block, whole, 0);
+        FreeBlocks::push(bin, block);
+    }
+    reuse_->bytes += distance(first, current_) - whole;
+    Shadow::set(first, whole, 0);
+    return first;
 }
 
 /// A block out of the space that is bumped through, if it has room. What lies before it for the alignment's
@@ -172,6 +204,11 @@ void Reap<Upstream, Granule, Window>::enter_space(std::byte *start, std::byte *e
 
 template <Source Upstream, std::size_t Granule, std::size_t Window>
 void Reap<Upstream, Granule, Window>::begin_quantum() noexcept {
+    if (has_runs()) {
+        reuse_->misses = misses_before_quantum; // bins are looked at first, always
+        limit_ = nullptr;
+        return;
+    }
     reuse_->misses = 0;
     limit_ = current_ + std::min(quantum, distance(current_, end_));
 }
@@ -472,6 +509,11 @@ typename Reap<Upstream, Granule, Window>::Mark Reap<Upstream, Granule, Window>::
     reuse_ = nullptr;
     limit_ = end_;
     void *const data = take<Failure::throws>(sizeof(MarkRecord), unit);
+    if (reuse_ != nullptr) { // a new chunk, and runs
+        forget_free();
+        reuse_ = nullptr;
+        limit_ = end_;
+    }
     if constexpr (checked) guard::open(data, sizeof(MarkRecord), name);
     rare().marks = ::new (data) MarkRecord{known().marks,    ++marks_taken_,     current_,        end_,
                                            known().cleanups, known().free_bytes, ledger_.newest()};
