@@ -75,18 +75,14 @@ class Heap {
         if (object == nullptr) return true;
         if (!MarkedPages::has(object)) [[unlikely]]
             return false;
-        if (ThreadHeap *const heap = mine_; ThreadHeap::is_of(heap, object)) [[likely]]
-            heap->free(object);
-        else
-            ThreadHeap::free_elsewhere(object);
+        ThreadHeap::free(mine_, object);
         return true;
     }
     /// Null, and the object is as it was, where there is no memory. `object` is one.
     [[nodiscard]] static void *reallocate(void *object, std::size_t size) noexcept {
-        if (ThreadHeap *const heap = mine_; ThreadHeap::is_of(heap, object)) [[likely]]
+        if (ThreadHeap *const heap = mine_; heap != nullptr) [[likely]]
             return heap->reallocate(object, size);
         const std::size_t old = ThreadHeap::usable_size(object);
-        if (size <= old && size >= old - old / 4) return object; // as good as it gets
         void *const moved = allocate(size);
         if (moved == nullptr) return nullptr;
         std::memcpy(moved, object, std::min(old, size));
