@@ -182,6 +182,7 @@ TEST(Heap, TellsAddressesThatAreNobodys) {
 }
 
 TEST(Heap, GrowsAndShrinksLargeObjectsWithoutACopy) {
+    const std::size_t before = resident();
     void *object = Heap::allocate(megabyte);
     sign(object, 1000);
     for (std::size_t size = megabyte; size <= 256 * megabyte; size = size * 3 / 2) {
@@ -191,7 +192,9 @@ TEST(Heap, GrowsAndShrinksLargeObjectsWithoutACopy) {
         EXPECT_GE(Heap::usable_size(object), size);
         static_cast<char *>(object)[size - 1] = 1;
     }
-    EXPECT_LT(resident(), 100 * megabyte) << "what was never touched is not there";
+    if (!REAP_TSAN) { // which has memory of its own for ours
+        EXPECT_LT(resident(), before + 50 * megabyte) << "what was never touched is not there";
+    }
     object = Heap::reallocate(object, 100);
     EXPECT_EQ(static_cast<unsigned char *>(object)[99], 1000 % 251);
     Heap::free(object);

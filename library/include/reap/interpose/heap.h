@@ -54,9 +54,10 @@ class Heap {
     }
     /// The same at an alignment, which is a power of two.
     [[nodiscard]] static void *allocate(std::size_t size, std::size_t alignment) noexcept {
-        if (ThreadHeap *const heap = mine_; heap != nullptr) [[likely]]
-            return heap->allocate(size, alignment);
-        return allocate_anyhow(size, alignment);
+        void *const object = try_once(size, alignment);
+        if (object != nullptr) [[likely]]
+            return object;
+        return gather(size) ? try_once(size, alignment) : nullptr;
     }
     /// The same, all zero. What comes fresh from the system is not touched for that.
     [[nodiscard]] static void *allocate_zeroed(std::size_t size) noexcept {
@@ -80,8 +81,12 @@ class Heap {
     }
     /// Null, and the object is as it was, where there is no memory. `object` is one.
     [[nodiscard]] static void *reallocate(void *object, std::size_t size) noexcept {
-        if (ThreadHeap *const heap = mine_; heap != nullptr) [[likely]]
-            return heap->reallocate(object, size);
+        if (ThreadHeap *const heap = mine_; heap != nullptr) [[likely]] {
+            void *const moved = heap->reallocate(object, size);
+            if (moved != nullptr) [[likely]]
+                return moved;
+            return gather(size) ? heap->reallocate(object, size) : nullptr;
+        }
         const std::size_t old = ThreadHeap::usable_size(object);
         void *const moved = allocate(size);
         if (moved == nullptr) return nullptr;
@@ -127,6 +132,18 @@ class Heap {
     static bool watch_forks() noexcept { return ::pthread_atfork(before_fork, after_fork, begin_child) == 0; }
 
   private:
+    [[gnu::always_inline]] static void *try_once(std::size_t size, std::size_t alignment) noexcept {
+        if (ThreadHeap *const heap = mine_; heap != nullptr) [[likely]]
+            return heap->allocate(size, alignment);
+        return allocate_anyhow(size, alignment);
+    }
+    /// The system has no more: whether it is worth another try, after all that is free was put together.
+    [[gnu::noinline, gnu::cold]] static bool gather(std::size_t size) noexcept {
+        if (size > (std::size_t{1} << 47)) return false; // no machine has so much
+        trim();
+        return true;
+    }
+
     [[gnu::noinline]] static void *allocate_anyhow(std::size_t size, std::size_t alignment) noexcept {
         if (has_left_) {
             const std::lock_guard hold(ProcessChunks::lock);
