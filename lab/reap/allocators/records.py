@@ -35,7 +35,7 @@ class Allocator(Record):
     crate: str = ""
     """The crate that it was built from by `reap allocators install`, with the crate's version."""
     version: str = ""
-    """The package's; the allocator's own, where it was built from a crate; Reap's, where it comes with that."""
+    """The package's; the allocator's own, where built from a crate; Reap's, of what comes with it."""
     notes: list[str] = []
     """What a reader must know: functions that it lacks."""
 
