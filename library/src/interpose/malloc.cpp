@@ -116,7 +116,9 @@ std::size_t malloc_usable_size(void *object) noexcept {
 }
 
 void free_sized(void *object, std::size_t /*size*/) noexcept { free(object); }
-void free_aligned_sized(void *object, std::size_t /*alignment*/, std::size_t /*size*/) noexcept { free(object); }
+void free_aligned_sized(void *object, std::size_t /*alignment*/, std::size_t /*size*/) noexcept {
+    free(object);
+}
 
 // Names by which old programs go past malloc: two heaps would be mixed.
 void *__libc_malloc(std::size_t size) noexcept { return malloc(size); }

@@ -32,7 +32,8 @@ Function *in_runtime(const char *symbol) noexcept {
 [[noreturn]] void throw_bad_alloc() {
     for (const char *symbol : {"_ZSt17__throw_bad_allocv", "_ZNSt3__117__throw_bad_allocB8ne190107Ev"})
         if (auto *const thrower = in_runtime<void()>(symbol); thrower != nullptr) thrower();
-    static constexpr char line[] = "libreap-malloc: operator new: no memory, and no C++ runtime to throw with\n";
+    static constexpr char line[] =
+        "libreap-malloc: operator new: no memory, and no C++ runtime to throw with\n";
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, sizeof line - 1);
     std::abort();
 }
@@ -100,8 +101,12 @@ void *operator new(Size size, NoThrow /*tag*/) noexcept { return try_make(size);
 void *operator new[](Size size, NoThrow /*tag*/) noexcept { return try_make(size); }
 void *operator new(Size size, Alignment alignment) { return make(size, alignment); }
 void *operator new[](Size size, Alignment alignment) { return make(size, alignment); }
-void *operator new(Size size, Alignment alignment, NoThrow /*tag*/) noexcept { return try_make(size, alignment); }
-void *operator new[](Size size, Alignment alignment, NoThrow /*tag*/) noexcept { return try_make(size, alignment); }
+void *operator new(Size size, Alignment alignment, NoThrow /*tag*/) noexcept {
+    return try_make(size, alignment);
+}
+void *operator new[](Size size, Alignment alignment, NoThrow /*tag*/) noexcept {
+    return try_make(size, alignment);
+}
 
 // The size is not believed: a program that says a wrong one works with every other allocator.
 void operator delete(void *object) noexcept { drop(object); }

@@ -58,11 +58,11 @@ int malloc_info(int options, FILE *stream) noexcept {
         return -1;
     }
     const HeapStatistics now = Heap::statistics();
-    const int written = std::fprintf(
-        stream,
-        "<malloc version=\"reap-1\">\n<heaps count=\"%zu\" idle=\"%zu\"/>\n"
-        "<system type=\"superblocks\" size=\"%zu\"/>\n<system type=\"large\" size=\"%zu\" kept=\"%zu\"/>\n</malloc>\n",
-        now.heaps, now.idle, now.superblocks, now.large, now.kept);
+    const int written = std::fprintf(stream,
+                                     "<malloc version=\"reap-1\">\n<heaps count=\"%zu\" idle=\"%zu\"/>\n"
+                                     "<system type=\"superblocks\" size=\"%zu\"/>\n<system type=\"large\" "
+                                     "size=\"%zu\" kept=\"%zu\"/>\n</malloc>\n",
+                                     now.heaps, now.idle, now.superblocks, now.large, now.kept);
     return written < 0 ? -1 : 0;
 }
 }

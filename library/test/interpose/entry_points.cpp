@@ -56,16 +56,54 @@ Function *named(const char *name) {
 }
 
 TEST(EntryPoints, AreAllOurs) {
-    for (const char *name :
-         {"malloc", "free", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc",
-          "pvalloc", "cfree", "malloc_usable_size", "malloc_trim", "mallopt", "mallinfo", "mallinfo2", "malloc_stats",
-          "malloc_info", "free_sized", "free_aligned_sized", "__libc_malloc", "__libc_free", "__libc_calloc",
-          "__libc_realloc", "__libc_memalign", "__libc_valloc", "__libc_pvalloc", "__posix_memalign", "_Znwm", "_Znam",
-          "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
-          "_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t", "_ZdlPv", "_ZdaPv", "_ZdlPvm",
-          "_ZdaPvm", "_ZdlPvRKSt9nothrow_t", "_ZdaPvRKSt9nothrow_t", "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t",
-          "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t", "_ZdlPvSt11align_val_tRKSt9nothrow_t",
-          "_ZdaPvSt11align_val_tRKSt9nothrow_t"}) {
+    for (const char *name : {"malloc",
+                             "free",
+                             "calloc",
+                             "realloc",
+                             "reallocarray",
+                             "memalign",
+                             "aligned_alloc",
+                             "posix_memalign",
+                             "valloc",
+                             "pvalloc",
+                             "cfree",
+                             "malloc_usable_size",
+                             "malloc_trim",
+                             "mallopt",
+                             "mallinfo",
+                             "mallinfo2",
+                             "malloc_stats",
+                             "malloc_info",
+                             "free_sized",
+                             "free_aligned_sized",
+                             "__libc_malloc",
+                             "__libc_free",
+                             "__libc_calloc",
+                             "__libc_realloc",
+                             "__libc_memalign",
+                             "__libc_valloc",
+                             "__libc_pvalloc",
+                             "__posix_memalign",
+                             "_Znwm",
+                             "_Znam",
+                             "_ZnwmRKSt9nothrow_t",
+                             "_ZnamRKSt9nothrow_t",
+                             "_ZnwmSt11align_val_t",
+                             "_ZnamSt11align_val_t",
+                             "_ZnwmSt11align_val_tRKSt9nothrow_t",
+                             "_ZnamSt11align_val_tRKSt9nothrow_t",
+                             "_ZdlPv",
+                             "_ZdaPv",
+                             "_ZdlPvm",
+                             "_ZdaPvm",
+                             "_ZdlPvRKSt9nothrow_t",
+                             "_ZdaPvRKSt9nothrow_t",
+                             "_ZdlPvSt11align_val_t",
+                             "_ZdaPvSt11align_val_t",
+                             "_ZdlPvmSt11align_val_t",
+                             "_ZdaPvmSt11align_val_t",
+                             "_ZdlPvSt11align_val_tRKSt9nothrow_t",
+                             "_ZdaPvSt11align_val_tRKSt9nothrow_t"}) {
         const void *const function = ::dlsym(RTLD_DEFAULT, name);
         ASSERT_NE(function, nullptr) << name;
         EXPECT_NE(provider(function).find("libreap-malloc.so"), std::string::npos) << name;
@@ -169,7 +207,8 @@ TEST(EntryPoints, Calloc) {
 
 TEST(EntryPoints, Aligned) {
     for (std::size_t alignment = sizeof(void *); alignment <= std::size_t{8} << 20; alignment *= 2) {
-        for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{70000}, 3 * alignment}) {
+        for (const std::size_t size :
+             {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{70000}, 3 * alignment}) {
             void *object = nullptr;
             ASSERT_EQ(posix_memalign(&object, alignment, size), 0);
             EXPECT_TRUE(is_aligned(object, alignment));

@@ -40,9 +40,7 @@ std::size_t resident() {
     return pages * reap::page_size();
 }
 
-void sign(void *object, std::size_t size) {
-    std::memset(object, static_cast<int>(size % 251), size);
-}
+void sign(void *object, std::size_t size) { std::memset(object, static_cast<int>(size % 251), size); }
 bool is_signed(const void *object, std::size_t size) {
     const auto *const bytes = static_cast<const unsigned char *>(object);
     return std::all_of(bytes, bytes + size, [size](unsigned char byte) { return byte == size % 251; });
@@ -133,7 +131,8 @@ TEST(LargeCache, KeepsTheLatestUpToItsCapacity) {
     std::byte huge{};
     cache.put({&huge, LargeCache::capacity});
     EXPECT_EQ(cache.excess().data, &huge) << "one that would drive out the others is not kept";
-    while (cache.any().data != nullptr) {}
+    while (cache.any().data != nullptr) {
+    }
     EXPECT_EQ(cache.held(), 0U);
 }
 
@@ -163,7 +162,8 @@ TEST(Heap, ZeroesWhatWasUsedBeforeAndWhatIsFresh) {
         for (int round = 0; round < 3; ++round) {
             auto *const bytes = static_cast<unsigned char *>(Heap::allocate_zeroed(size));
             ASSERT_NE(bytes, nullptr);
-            EXPECT_TRUE(std::all_of(bytes, bytes + size, [](unsigned char byte) { return byte == 0; })) << size;
+            EXPECT_TRUE(std::all_of(bytes, bytes + size, [](unsigned char byte) { return byte == 0; }))
+                << size;
             std::memset(bytes, 0xff, size);
             Heap::free(bytes);
         }

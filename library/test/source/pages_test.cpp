@@ -48,7 +48,8 @@ TEST(SystemPages, GrowAndShrinkWithWhatIsInThem) {
     std::strcpy(data, "what is in them");
     std::size_t before = 5000;
     // What lies behind is taken, so that it has to move.
-    void *const neighbour = ::mmap(data + 8192, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    void *const neighbour =
+        ::mmap(data + 8192, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     for (const std::size_t size : {8192U, 100000U, 10000000U, 20000U, 1U}) {
         data = static_cast<char *>(SystemPages::try_resize(data, before, size, alignment));
         ASSERT_NE(data, nullptr);

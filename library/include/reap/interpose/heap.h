@@ -64,7 +64,8 @@ class Heap {
         ProcessChunks::is_fresh = false;
         void *const object = allocate(size);
         if (object == nullptr) return nullptr;
-        // What says whose a large object is was written over its beginning: a word for each chunk of a window.
+        // What says whose a large object is was written over its beginning: a word for each chunk of a
+        // window.
         constexpr std::size_t written = ProcessChunks::window / Superblocks<>::smallest * sizeof(void *);
         std::memset(object, 0, ProcessChunks::is_fresh ? std::min(size, written) : size);
         return object;
@@ -212,7 +213,8 @@ class Heap {
     static void begin_child() noexcept {
         ProcessChunks::lock.begin_child();
         for (ThreadHeap *heap = all_; heap != nullptr; heap = heap->next)
-            if (heap->state == ThreadHeap::State::active && heap != mine_) heap->state = ThreadHeap::State::lost;
+            if (heap->state == ThreadHeap::State::active && heap != mine_)
+                heap->state = ThreadHeap::State::lost;
     }
 
     static inline constinit thread_local ThreadHeap *mine_ = nullptr;

@@ -24,8 +24,8 @@ class MarkedPages {
   public:
     [[nodiscard]] static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         void *data = nullptr;
-        // The kernel hands out addresses downward, so that what comes after one superblock is aligned as well:
-        // one call instead of three.
+        // The kernel hands out addresses downward, so that what comes after one superblock is aligned as
+        // well: one call instead of three.
         if (size == usual_window && alignment == usual_window) {
             data = SystemPages::try_allocate(size, 1);
             if (data != nullptr && padding_at(data, alignment) != 0) {

@@ -34,7 +34,8 @@ struct HeapPart : HeapOwner {
     void collect() noexcept {
         returned.take_all([this](void *object) { reap.deallocate(object); });
     }
-    /// The same, and gives chunks that nothing is in back to the process. Costs time in the number of objects.
+    /// The same, and gives chunks that nothing is in back to the process. Costs time in the number of
+    /// objects.
     void trim() noexcept {
         collect();
         reap.trim(keep_none);
@@ -117,7 +118,7 @@ class ThreadHeap {
     enum class State {
         active, ///< some thread's
         idle,   ///< its thread ended; nobody looks at it without the lock
-        lost,   ///< its thread is not in this process, a child of a fork, and may have been in the midst of it
+        lost, ///< its thread is not in this process, a child of a fork, and may have been in the midst of it
     };
 
   private:

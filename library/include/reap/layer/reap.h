@@ -38,8 +38,8 @@ struct ReapOptions {
     /// source, which goes back there when they are freed. Up to 1 KB (2 KB where the granule is 16) none do.
     std::size_t large_object = std::size_t{256} << 10;
     /// 0: objects lie in the order in which they were made, whatever their sizes, until something is freed.
-    /// Else small objects of one size lie side by side, in runs of so many bytes, or a sixty-fourth of what is
-    /// held: for who goes through objects of one kind. Checked mode does not do it.
+    /// Else small objects of one size lie side by side, in runs of so many bytes, or a sixty-fourth of what
+    /// is held: for who goes through objects of one kind. Checked mode does not do it.
     std::size_t largest_run = 0;
     /// What the reap may hold at most.
     std::size_t limit = std::numeric_limits<std::size_t>::max();
@@ -220,8 +220,8 @@ class Reap : private detail::ReapState {
         return take<Failure::returns_null>(size, alignment);
     }
 
-    /// The same at the usual alignment if it takes no call, or null, which says nothing: for who has something
-    /// else to call where try_allocate() would call on.
+    /// The same at the usual alignment if it takes no call, or null, which says nothing: for who has
+    /// something else to call where try_allocate() would call on.
     [[nodiscard, gnu::always_inline]] void *try_allocate_at_hand(std::size_t size) noexcept {
         Taken got;
         if (checked || !bump(size, unit, got)) return nullptr;
@@ -369,7 +369,8 @@ class Reap : private detail::ReapState {
     /// objects. It follows nothing that it has not looked at.
     [[nodiscard]] bool check() const noexcept;
 
-    /// Bytes held, in chunks and large objects; and those of freed blocks among them. As statistics(), at once.
+    /// Bytes held, in chunks and large objects; and those of freed blocks among them. As statistics(), at
+    /// once.
     [[nodiscard]] std::size_t held() const noexcept { return held_; }
     [[nodiscard]] std::size_t freed() const noexcept { return free_bytes(); }
 

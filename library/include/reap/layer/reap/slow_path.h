@@ -18,8 +18,7 @@ template <Failure F>
 typename Reap<Upstream, Granule, Window>::Taken
 Reap<Upstream, Granule, Window>::serve(std::size_t size, std::size_t alignment) {
     if (!is_possible(size, alignment, Window) || alignment > largest_alignment) return {fail<F>(), current_};
-    if constexpr (is_owned)
-        chunks_.take_returned([this](void *object) { deallocate(object); });
+    if constexpr (is_owned) chunks_.take_returned([this](void *object) { deallocate(object); });
     size += size == 0;
     alignment = std::max(alignment, unit);
     const std::size_t whole = Shadow::block_for(size);
@@ -663,10 +662,12 @@ void *Reap<Upstream, Granule, Window>::resize_large(void *object, std::size_t si
     if (Shadow::offset_of(object) != 0 && Shadow::size_of(object) != 0) return nullptr;
     Large *const large = header_of(object);
     const std::size_t least = std::max(std::min(options_->large_object, Window / 4), Shadow::largest_small);
-    if (size <= least || alignment > unit || !is_possible(size, large->alignment, large->lead)) return nullptr;
+    if (size <= least || alignment > unit || !is_possible(size, large->alignment, large->lead))
+        return nullptr;
     const Large old = *large;
     const std::size_t whole = round_up(size, unit);
-    if (whole > old.size && whole - old.size > options_->limit - std::min(options_->limit, held_)) return nullptr;
+    if (whole > old.size && whole - old.size > options_->limit - std::min(options_->limit, held_))
+        return nullptr;
     auto *const data = static_cast<std::byte *>(chunks_.try_resize(
         object_of(large) - old.lead, old.lead + old.size, old.lead + whole, old.alignment));
     if (data == nullptr) return nullptr;
