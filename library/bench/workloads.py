@@ -29,7 +29,7 @@ PEAKS = ("a1M", "b30", "b90", "fifo", "phase")
 BARS = {
     "Region": {"a50": 1.02, "a50F": 1.02, "a1M": 1.02, "a1MF": 1.02, "rea": 1.02, "crt": 1.2},
     "Reap": {"a50": 1.05, "a1M": 1.02, "crt": 1.4},
-    "Reap, sized": {"a50": 1.02, "a1M": 1.02},
+    "SizedReap": {"a50": 1.02, "a1M": 1.02},
 }
 """What each of ours is for, and what it may take at most, in bump pointers."""
 

@@ -6,10 +6,7 @@
 
 namespace {
 
-/// Whether objects are freed with their sizes.
-enum class Told : bool { no, yes };
-
-template <class Reap, Told Sized>
+template <class Reap>
 class Ours {
   public:
     static constexpr bool frees_all = true;
@@ -22,22 +19,29 @@ class Ours {
 
     void *allocate(std::size_t size) { return reap_.allocate(size); }
     void free_one(void *object, std::size_t size) {
-        if constexpr (Sized == Told::yes)
+        if constexpr (sized)
             reap_.deallocate(object, size);
         else
             reap_.deallocate(object);
     }
     void free_all() { reap_.reset(); }
-    void *grow_last(void *object, std::size_t /*size*/, std::size_t larger) {
-        return reap_.reallocate(object, larger);
+    void *grow_last(void *object, std::size_t size, std::size_t larger) {
+        if constexpr (sized) {
+            if (reap_.resize(object, size, larger)) return object;
+            return bench::allocate_copy_free(*this, object, size, larger);
+        } else {
+            return reap_.reallocate(object, larger);
+        }
     }
 
   private:
+    static constexpr bool sized = !requires(Reap reap, void *object) { reap.deallocate(object); };
+
     Reap reap_;
 };
 
-const bool known = bench::add<Ours<reap::Reap<>, Told::no>>("Reap") &&
-                   bench::add<Ours<reap::Reap<>, Told::yes>>("Reap, sized") &&
-                   bench::add<Ours<reap::Reap<reap::CachedSuperblocks, 16>, Told::no>>("Reap, 16 B");
+const bool known = bench::add<Ours<reap::Reap<>>>("Reap") &&
+                   bench::add<Ours<reap::SizedReap<>>>("SizedReap") &&
+                   bench::add<Ours<reap::Reap<reap::CachedSuperblocks, 16>>>("Reap, 16 B");
 
 } // namespace

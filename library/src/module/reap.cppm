@@ -115,6 +115,8 @@ using reap::RegionStatistics;
 using reap::Segregate;
 using reap::SizeClassAllocator;
 using reap::SizeClassStatistics;
+using reap::SizedReap;
+using reap::Sizes;
 using reap::StackLike;
 using reap::StackLikeOptions;
 using reap::StackLikeStatistics;

@@ -51,8 +51,9 @@ void region_create_10_destroy(std::uint64_t turns) {
     }
 }
 
+template <class Reap>
 void reap_allocate(std::uint64_t turns) {
-    reap::Reap<> reap;
+    Reap reap;
     const std::size_t size = told_size;
     for (std::uint64_t turn = 0; turn < turns; ++turn) write(reap.allocate(size), turn);
 }
@@ -74,9 +75,10 @@ void reap_allocate_free(std::uint64_t turns, Free free) {
 void reap_free_unsized(std::uint64_t turns) {
     reap_allocate_free(turns, [](auto &reap, void *object, std::size_t) { reap.deallocate(object); });
 }
+template <class Reap>
 void reap_free_sized(std::uint64_t turns) {
-    reap_allocate_free(turns,
-                       [](auto &reap, void *object, std::size_t size) { reap.deallocate(object, size); });
+    reap_allocate_free<Reap>(
+        turns, [](auto &reap, void *object, std::size_t size) { reap.deallocate(object, size); });
 }
 
 void reap_per_thread(std::uint64_t turns) {
@@ -103,10 +105,11 @@ void reap_free_elsewhere(std::uint64_t turns) {
     }
 }
 
+template <class Reap>
 void reap_create_10_destroy(std::uint64_t turns) {
     const std::size_t size = told_size;
     for (std::uint64_t turn = 0; turn < turns; ++turn) {
-        reap::Reap<> reap;
+        Reap reap;
         for (int number = 0; number < 10; ++number) write(reap.allocate(size), turn);
     }
 }
@@ -204,12 +207,15 @@ constexpr Path paths[] = {
     {"region-allocate", region_allocate},
     {"region-grow-last", region_grow_last},
     {"region-create-10-destroy", region_create_10_destroy},
-    {"reap-allocate", reap_allocate},
+    {"reap-allocate", reap_allocate<reap::Reap<>>},
     {"reap-free-unsized", reap_free_unsized},
-    {"reap-free-sized", reap_free_sized},
+    {"reap-free-sized", reap_free_sized<reap::Reap<>>},
     {"reap-per-thread", reap_per_thread},
     {"reap-free-elsewhere", reap_free_elsewhere},
-    {"reap-create-10-destroy", reap_create_10_destroy},
+    {"reap-create-10-destroy", reap_create_10_destroy<reap::Reap<>>},
+    {"sized-reap-allocate", reap_allocate<reap::SizedReap<>>},
+    {"sized-reap-free", reap_free_sized<reap::SizedReap<>>},
+    {"sized-reap-create-10-destroy", reap_create_10_destroy<reap::SizedReap<>>},
     {"fixed-block-allocate-free", fixed_block_allocate_free},
     {"fixed-block-allocate-fresh", fixed_block_allocate_fresh},
     {"fixed-block-per-thread", fixed_block_per_thread},

@@ -27,6 +27,8 @@ constexpr std::size_t window = std::size_t{128} << 10;
 /// are, and now and then something with a destructor is made and ended.
 template <class R>
 class ReapSubject {
+    static constexpr bool keeps_sizes = requires(R &reap, void *object) { reap.deallocate(object); };
+
   public:
     ReapSubject(FailingSource<> &upstream, const ReapOptions &options)
         : reap_(Below(upstream), options), options_(options) {}
@@ -40,13 +42,16 @@ class ReapSubject {
         return {reap_.allocate(size, alignment), size + (size == 0)};
     }
     void deallocate(void *data, std::size_t size, std::size_t alignment) {
-        if (turn_ % 3 == 0)
-            reap_.deallocate(data);
-        else
-            reap_.deallocate(data, size, alignment);
+        if constexpr (keeps_sizes) {
+            if (turn_ % 3 == 0) return reap_.deallocate(data);
+        }
+        reap_.deallocate(data, size, alignment);
     }
-    bool resize(void *data, std::size_t /*old_size*/, std::size_t new_size, std::size_t /*alignment*/) {
-        return reap_.resize(data, new_size);
+    bool resize(void *data, std::size_t old_size, std::size_t new_size, std::size_t alignment) {
+        if constexpr (keeps_sizes)
+            return reap_.resize(data, new_size);
+        else
+            return reap_.resize(data, old_size, new_size, alignment);
     }
     bool owns(const void *address) { return reap_.owns(address); }
 
@@ -83,6 +88,10 @@ class ReapSubject {
         if (now.live < bytes || now.live + now.free + now.spare > now.held)
             return "the statistics do not add up";
         if (now.largest_hole > now.free) return "its largest hole is larger than all that is free";
+        if constexpr (keeps_sizes) return inspect_walk(live);
+        return {};
+    }
+    std::string inspect_walk(std::span<const Object> live) {
         std::map<const void *, std::size_t> seen;
         reap_.for_each([&](const void *object, std::size_t size) { seen[object] = size; });
         if (seen.size() != live.size() + alive_) return "it walks over more or fewer objects than there are";
@@ -207,10 +216,10 @@ class NestedSubject {
     std::size_t floor_ = 0;
 };
 
-template <std::size_t Granule = 8>
+template <std::size_t Granule = 8, Sizes S = Sizes::kept>
 Case reap(std::string name, const ReapOptions &options = {}) {
     return {std::move(name), testkit::factory([options](FailingSource<> &upstream) {
-                return ReapSubject<Reap<Below, Granule, window>>(upstream, options);
+                return ReapSubject<Reap<Below, Granule, window, S>>(upstream, options);
             })};
 }
 
@@ -219,6 +228,9 @@ Case reap(std::string name, const ReapOptions &options = {}) {
 void add_reap_cases(Cases &cases) {
     cases.push_back(reap("Reap"));
     cases.push_back(reap<16>("Reap/granule-16"));
+    cases.push_back(reap<16, Sizes::told>("SizedReap"));
+    cases.push_back(reap<16, Sizes::told>(
+        "SizedReap/small-chunks", {.growth = 0, .largest_chunk = 1, .large_object = 4000, .limit = 200000}));
     cases.push_back(reap("Reap/limited", {.limit = 100000}));
     cases.push_back(reap("Reap/small-chunks", {.growth = 0, .largest_chunk = 1, .large_object = 4000}));
     cases.push_back(reap("Reap/runs", {.largest_run = 4096}));

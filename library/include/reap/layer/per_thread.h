@@ -25,7 +25,8 @@ struct MakeLayer {
 };
 } // namespace detail
 
-template <Source Upstream, std::size_t Granule, std::size_t Window>
+enum class Sizes;
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 class Reap;
 
 /// A layer for each thread, so that none waits for another.
@@ -123,8 +124,8 @@ template <class Make>
 PerThread(Make) -> PerThread<std::invoke_result_t<Make>, Make>;
 
 /// In layer/per_thread_reap.h.
-template <Source Upstream, std::size_t Granule, std::size_t Window>
-class PerThread<Reap<Upstream, Granule, Window>, detail::MakeLayer<Reap<Upstream, Granule, Window>>>;
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+class PerThread<Reap<Upstream, Granule, Window, S>, detail::MakeLayer<Reap<Upstream, Granule, Window, S>>>;
 
 /// Blocks of one size for many threads: each allocates from a FixedBlock of its own, and any may free.
 ///

@@ -26,9 +26,10 @@ namespace reap::inline REAP_MODE {
 /// The destructor and reset() end all objects: no thread may use any meanwhile, or free one later. abandon()
 /// is for ending while others still have objects, and free them one by one. Neither copied nor moved. Costs
 /// some ten instructions beside the reap's own.
-template <Source Upstream, std::size_t Granule, std::size_t Window>
-class PerThread<Reap<Upstream, Granule, Window>, detail::MakeLayer<Reap<Upstream, Granule, Window>>>
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+class PerThread<Reap<Upstream, Granule, Window, S>, detail::MakeLayer<Reap<Upstream, Granule, Window, S>>>
     : private detail::ThreadHome {
+    static_assert(S == Sizes::kept, "what other threads free comes back without its size");
     static_assert(
         std::copy_constructible<Upstream>,
         "each thread's reap has a copy of the source; let them refer to one that is thread-safe, as "

@@ -56,6 +56,9 @@ struct ReapStatistics {
     std::size_t large_objects = 0; ///< how many objects have memory of their own
 };
 
+/// Whether a reap keeps the size of each object, or is told when it is freed.
+enum class Sizes { kept, told };
+
 namespace detail {
 
 /// What a reap knows of its memory: what changes while it lives.
@@ -64,6 +67,8 @@ struct ReapState {
         Chunk *older;
         std::uint64_t serial; // of the mark that is older
         std::size_t size;
+        std::byte
+            *left; // up to where objects are, of an older chunk, where sizes are told and nothing was freed
     };
     /// In front of an object that has memory of its own.
     struct Large {
@@ -93,6 +98,7 @@ struct ReapState {
     struct Rare {
         std::size_t free_bytes = 0; // beside those that FreeBlocks counts
         std::size_t sweep_at = 0;   // not before so much is held
+        bool marked = false;        // see begin_marks()
         Large *large = nullptr;     // the newest
         Cleanup *cleanups = nullptr;
         MarkRecord *marks = nullptr;
@@ -107,8 +113,8 @@ struct ReapState {
     // No more than these: a compiler keeps an object of ten words among a function's own variables in
     // registers, and one of eleven in memory.
     std::byte *current_ = nullptr;
-    // Up to where objects are bumped without a look at what is free. The end, while nothing was freed; null:
-    // what is free is looked at first.
+    // Up to where objects are bumped without a look at what is free. The end, while nothing was freed; where
+    // what is free is looked at first, the very beginning.
     std::byte *limit_ = nullptr;
     std::byte *shadow_ = nullptr; // of the current chunk's superblock
     FreeBlocks *reuse_ = nullptr; // null: nothing was freed yet, or is not to be used again for a mark's sake
@@ -153,10 +159,17 @@ struct ReapState {
 /// trim() and at the end.
 ///
 /// Reaps are Berger's, Zorn's and McKinley's (OOPSLA 2002).
+///
+/// With Sizes::told (SizedReap) there is no such byte: allocate() is a region's, and takes no more memory.
+/// Then objects can be freed with their sizes only, and nobody can be told what is live. Of objects that are
+/// larger than large_object, only those get memory of their own that do not happen to fit into the current
+/// chunk.
 template <Source Upstream = CachedSuperblocks, std::size_t Granule = 8,
-          std::size_t Window = window_of<Upstream> != 0 ? window_of<Upstream> : usual_window>
+          std::size_t Window = window_of<Upstream> != 0 ? window_of<Upstream> : usual_window,
+          Sizes S = Sizes::kept>
 class Reap : private detail::ReapState {
-    static_assert(Granule == 8 || Granule == 16);
+    static constexpr bool told = S == Sizes::told;
+    static_assert(Granule == 16 || (Granule == 8 && !told));
     static_assert(window_of<Upstream> == 0 || window_of<Upstream> == Window);
     // What blocks are multiples of: guards want 16.
     static constexpr std::size_t unit = checked ? 16 : Granule;
@@ -174,7 +187,7 @@ class Reap : private detail::ReapState {
         std::uint64_t serial_ = 0;
     };
     /// A reap whose life is inside this one's.
-    using Nested = Reap<Shared<Chunks>, Granule>;
+    using Nested = Reap<Shared<Chunks>, Granule, Window, S>;
 
     /// Checked mode fills what lies before an aligned object.
     static constexpr std::size_t largest_alignment =
@@ -235,15 +248,21 @@ class Reap : private detail::ReapState {
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size,
                                                    std::size_t alignment = Granule) noexcept {
         void *const object = try_allocate(size, alignment);
-        return {object, object == nullptr ? 0 : checked ? size + (size == 0) : usable_size(object)};
+        if (object == nullptr || checked) return {object, object == nullptr ? 0 : size + (size == 0)};
+        if constexpr (told)
+            return {object, Shadow::block_for(size + (size == 0))};
+        else
+            return {object, usable_size(object)};
     }
 
     /// Frees an object; null is none. Anything else that this reap did not hand out is undefined, as is an
     /// object that is free already; checked mode reports both.
-    void deallocate(void *object) noexcept {
+    void deallocate(void *object) noexcept
+        requires(S == Sizes::kept)
+    {
         if constexpr (checked) return guarded_deallocate(object, guard::any_size);
         if (Shadow::offset_of(object) == 0) [[unlikely]] // null, and large ones that are aligned to as much
-            return free_slowly(object);
+            return free_slowly(object, 0);
         give(object, *Shadow::byte_of(object));
     }
 
@@ -252,8 +271,12 @@ class Reap : private detail::ReapState {
     void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
         const std::size_t code = Shadow::code_for(size);
-        if (object == nullptr || code > Shadow::last_small || alignment > unit) [[unlikely]]
-            return deallocate(object);
+        if (object == nullptr || code > Shadow::last_small || alignment > unit) [[unlikely]] {
+            if constexpr (told)
+                return free_slowly(object, Shadow::block_for(size + (size == 0)), std::max(alignment, unit));
+            else
+                return deallocate(object);
+        }
         give(object, code);
     }
 
@@ -261,12 +284,16 @@ class Reap : private detail::ReapState {
     /// else another one, and the old one is freed. Null: a new object. Throws as allocate(); then the object
     /// is as it was. `alignment`: no more than that of the old one is kept unless it is asked for here.
     [[nodiscard, gnu::returns_nonnull]] void *reallocate(void *object, std::size_t size,
-                                                         std::size_t alignment = Granule) {
+                                                         std::size_t alignment = Granule)
+        requires(S == Sizes::kept)
+    {
         return reallocate_as<Failure::throws>(object, size, alignment);
     }
     /// The same, or null.
     [[nodiscard]] void *try_reallocate(void *object, std::size_t size,
-                                       std::size_t alignment = Granule) noexcept {
+                                       std::size_t alignment = Granule) noexcept
+        requires(S == Sizes::kept)
+    {
         return reallocate_as<Failure::returns_null>(object, size, alignment);
     }
 
@@ -274,13 +301,37 @@ class Reap : private detail::ReapState {
     /// last grows as far as there is room; any shrinks as far as what is cut off can be a block of its own.
     /// What has memory of its own does neither; reallocate() has the source do it, if that can.
     /// Checked mode refuses, so that pointers to what might have moved are found.
-    [[nodiscard]] bool resize(void *object, std::size_t size) noexcept {
+    [[nodiscard]] bool resize(void *object, std::size_t size) noexcept
+        requires(S == Sizes::kept)
+    {
         if constexpr (checked) return guarded_resize(object, size);
-        return resize_last(object, size) || resize_raw(object, size);
+        if (resize_last(object, size)) return true;
+        const bool large = Shadow::offset_of(object) == 0 || Shadow::size_of(object) == 0;
+        return resize_raw(object, size_of_block(object), large, size);
+    }
+    /// The same where sizes are told; the alignment is the one that was asked for.
+    [[nodiscard]] bool resize(void *object, std::size_t old_size, std::size_t new_size,
+                              std::size_t alignment = Granule) noexcept
+        requires(S == Sizes::told)
+    {
+        if constexpr (checked) return guarded_resize(object, new_size);
+        auto *const at = static_cast<std::byte *>(object);
+        // As in bump(): a size of 0 fails.
+        const std::size_t new_last = (new_size - 1) & ~(unit - 1);
+        if (at + Shadow::block_for(old_size) == current_ && new_last < distance(at, limit_)) [[likely]] {
+            current_ = at + new_last + unit;
+            return true;
+        }
+        const std::size_t whole = Shadow::block_for(old_size + (old_size == 0));
+        const bool large = whole + std::max(alignment, unit) - unit > largest_in_chunk() &&
+                           chunk_of(object, chunk_) == nullptr;
+        return resize_raw(object, whole, large, new_size);
     }
 
     /// How many bytes of the object may be used: at least what was asked for.
-    [[nodiscard]] static std::size_t usable_size(const void *object) noexcept {
+    [[nodiscard]] static std::size_t usable_size(const void *object) noexcept
+        requires(S == Sizes::kept)
+    {
         if constexpr (checked) return guard::size_of(object);
         return size_of_block(object);
     }
@@ -291,7 +342,7 @@ class Reap : private detail::ReapState {
     template <class T, class... Arguments>
     [[nodiscard]] T *create(Arguments &&...arguments) {
         using Node = NodeOf<T>;
-        Unfinished memory{*this, allocate(sizeof(Node), alignof(Node))};
+        Unfinished<Node> memory{*this, allocate(sizeof(Node), alignof(Node))};
         auto *const node = ::new (memory.data) Node;
         T *const object = ::new (node->storage) T(std::forward<Arguments>(arguments)...);
         memory.data = nullptr;
@@ -354,7 +405,8 @@ class Reap : private detail::ReapState {
     /// Calls use(void *object, std::size_t usable) for each live object, in no promised order. `use` may free
     /// the object it is told of, and must do nothing else to the reap.
     template <class Use>
-    void for_each(Use use);
+    void for_each(Use use)
+        requires(S == Sizes::kept);
 
     /// Whether the address lies in memory of this reap. Costs time in the number of chunks and large objects.
     [[nodiscard]] bool owns(const void *address) const noexcept {
@@ -384,7 +436,6 @@ class Reap : private detail::ReapState {
     // Objects of the current chunk before bins are looked at: a test that the processor cannot foresee, made
     // once for many objects.
     static constexpr std::size_t quantum = 4096;
-    static constexpr unsigned misses_before_quantum = 16;
 
     static constexpr std::size_t chunk_alignment = 4096;
     static constexpr std::size_t chunk_lead = sizeof(Chunk);
@@ -411,12 +462,11 @@ class Reap : private detail::ReapState {
     template <class T>
     using NodeOf = std::conditional_t<std::is_trivially_destructible_v<T>, Plain<T>, WithCleanup<T>>;
     /// Memory for an object whose constructor may still throw.
+    template <class Node>
     struct Unfinished {
         Reap &reap;
         void *data;
-        ~Unfinished() {
-            if (data != nullptr) reap.deallocate(data);
-        }
+        ~Unfinished() { reap.deallocate(data, sizeof(Node), alignof(Node)); }
     };
 
     static std::size_t distance(const void *from, const void *to) noexcept {
@@ -439,8 +489,8 @@ class Reap : private detail::ReapState {
     };
 
     /// The hot path. As in Region, every store to `current_` is here, so that a loop that allocates keeps it
-    /// in a register. A size of 0, one that is no small one, and a reap without a chunk fail the comparisons
-    /// that a full chunk fails.
+    /// in a register. A size of 0 and one that is no small one fail the comparison with what is small, or
+    /// that with the room, which a reap without a chunk fails like one with a full chunk.
     template <Failure F>
     [[gnu::always_inline]] void *take(std::size_t size, std::size_t alignment) {
         Taken got;
@@ -454,17 +504,51 @@ class Reap : private detail::ReapState {
     }
 
     [[gnu::always_inline]] bool bump(std::size_t size, std::size_t alignment, Taken &got) noexcept {
+        if constexpr (told)
+            return bump_alone(size, alignment, got);
+        else
+            return bump_and_note(size, alignment, got);
+    }
+
+    /// Where sizes are told. As in Region.
+    [[gnu::always_inline]] bool bump_alone(std::size_t size, std::size_t alignment, Taken &got) noexcept {
+        std::byte *const at = current_;
+        if (alignment > unit || !is_alignment(alignment)) [[unlikely]]
+            return false;
+        const std::size_t last = (size - 1) & ~(unit - 1);
+        if (last >= distance(at, limit_)) [[unlikely]] {
+            if (reuse_ == nullptr || reuse_->misses == FreeBlocks::in_quantum ||
+                last >= Shadow::largest_small)
+                return false;
+            const std::size_t code = last / unit;
+            if (has_free(code)) {
+                got = {take_free(code), at};
+                return true;
+            }
+            if (++reuse_->misses >= FreeBlocks::most_misses || last >= distance(at, end_)) return false;
+            limit_ = at + last + unit;
+        }
+        got = {at, at + last + unit};
+        return true;
+    }
+
+    [[gnu::always_inline]] bool bump_and_note(std::size_t size, std::size_t alignment, Taken &got) noexcept {
         std::byte *const at = current_;
         std::byte *limit = limit_;
         std::byte *const shadow = shadow_;
-        const std::size_t over = size - Shadow::first_of_second;
-        if (over > Shadow::largest_small - Shadow::first_of_second || alignment > unit ||
-            !is_alignment(alignment)) [[unlikely]]
+        if (alignment > unit || !is_alignment(alignment)) [[unlikely]]
             return false;
+        std::size_t over = size - Shadow::first_of_second;
+        if (over > Shadow::largest_small - Shadow::first_of_second) [[unlikely]] {
+            if (size - 1 >= Shadow::first_of_second - 1) return false;
+            over = 0;
+        }
+        // Or what follows would be done once for each of the two ways here.
+        if (__builtin_constant_p(size) == 0) asm("" : "+r"(over));
         const std::size_t code = over / unit;
         std::byte *const next = at + Shadow::size_for(code);
         if (distance(nullptr, next) > distance(nullptr, limit)) [[unlikely]] {
-            if (limit != nullptr || reuse_ == nullptr) return false;
+            if (reuse_ == nullptr || reuse_->misses == FreeBlocks::in_quantum) return false;
             // Or the sum above would be taken apart for what is needed here. The assembler may change it.
             std::size_t hidden = code; // NOLINT(misc-const-correctness)
             asm("" : "+r"(hidden));
@@ -472,7 +556,7 @@ class Reap : private detail::ReapState {
                 got = {take_free(hidden), at};
                 return true;
             }
-            if (++reuse_->misses >= misses_before_quantum ||
+            if (++reuse_->misses >= FreeBlocks::most_misses ||
                 distance(nullptr, next) > distance(nullptr, end_))
                 return false;
         }
@@ -499,7 +583,7 @@ class Reap : private detail::ReapState {
     /// Frees a small block, unless the code says otherwise.
     [[gnu::always_inline]] void give(void *object, std::size_t code) noexcept {
         if (code > Shadow::last_small) [[unlikely]]
-            return free_slowly(object);
+            return free_slowly(object, 0);
         auto *const block = static_cast<std::byte *>(object);
         const std::size_t whole = Shadow::size_for(code);
         if (block + whole == current_) {
@@ -507,7 +591,7 @@ class Reap : private detail::ReapState {
             return;
         }
         if (reuse_ == nullptr) [[unlikely]]
-            return free_slowly(object);
+            return free_slowly(object, whole);
         FreeBlocks::push(reuse_->bins[code], object);
         reuse_->bytes += whole;
     }
@@ -526,8 +610,8 @@ class Reap : private detail::ReapState {
         return true;
     }
 
-    void free_slowly(void *object) noexcept {
-        out_of_line([object](Reap &reap) { return reap.free_anyhow(object), true; });
+    void free_slowly(void *object, std::size_t whole, std::size_t alignment = unit) noexcept {
+        out_of_line([=](Reap &reap) { return reap.free_anyhow(object, whole, alignment), true; });
     }
 
     /// Whether other threads give objects back to it: layer/owned_reap.h.
@@ -559,7 +643,7 @@ class Reap : private detail::ReapState {
     };
 
     /// Takes the first chunk if the source has one in a cache.
-    void begin() noexcept {
+    [[gnu::always_inline]] void begin() noexcept {
         if constexpr (!checked && CachingSource<Chunks>) {
             const Allocation got = chunks_.try_allocate_cached(ReapOptions{}.first_chunk, chunk_alignment);
             if (got.data != nullptr) [[likely]]
@@ -588,7 +672,7 @@ class Reap : private detail::ReapState {
     void enter_space(std::byte *start, std::byte *end) noexcept;
     void begin_quantum() noexcept;
     [[nodiscard]] bool has_runs() const noexcept {
-        return !checked && options_->largest_run != 0 && known().marks == nullptr;
+        return !checked && !told && options_->largest_run != 0 && known().marks == nullptr;
     }
     void *take_run(std::size_t code) noexcept;
     void put_free(std::byte *block, std::size_t whole) noexcept;
@@ -605,7 +689,14 @@ class Reap : private detail::ReapState {
     void *take_large(std::size_t size, std::size_t alignment);
     void free_large(Large *large) noexcept;
 
-    [[gnu::noinline]] void free_anyhow(void *object) noexcept;
+    [[gnu::noinline]] void free_anyhow(void *object, std::size_t whole, std::size_t alignment) noexcept;
+    [[nodiscard]] std::size_t largest_in_chunk() const noexcept;
+    void note(std::byte *block, std::size_t whole) noexcept;
+    void begin_marks() noexcept;
+    static void clear_shadow(Chunk *chunk) noexcept;
+    /// Whether the shadow says what is free.
+    [[nodiscard]] bool is_marked() const noexcept { return !told || known().marked; }
+    [[nodiscard]] std::size_t size_at(const std::byte *block, const std::byte *end) const noexcept;
     Rare &rare() noexcept;
     void begin_reuse() noexcept;
     [[gnu::noinline]] void reset_anyhow(std::size_t keep) noexcept;
@@ -613,7 +704,7 @@ class Reap : private detail::ReapState {
     [[gnu::noinline]] void rewind_anyhow(MarkRecord *record) noexcept;
     void count_free(const void *block, std::size_t whole) noexcept;
     void keep_spare(std::size_t most) noexcept;
-    bool resize_raw(void *object, std::size_t size) noexcept;
+    bool resize_raw(void *object, std::size_t whole, bool large, std::size_t size) noexcept;
     template <Failure F>
     [[gnu::always_inline]] void *reallocate_as(void *object, std::size_t size, std::size_t alignment) {
         if constexpr (!checked) {
@@ -659,6 +750,7 @@ class Reap : private detail::ReapState {
     template <Failure F>
     void *guarded(std::size_t size, std::size_t alignment);
     bool is_in_shadow(const void *object) const noexcept;
+    static std::size_t guarded_block(const void *object) noexcept;
     bool check_live(const void *object, std::size_t size) const noexcept;
     void guarded_deallocate(void *object, std::size_t size) noexcept;
     static bool guarded_resize(const void *object, std::size_t size) noexcept;
@@ -681,6 +773,11 @@ template <class S>
 Reap(S &) -> Reap<Shared<S>>;
 template <class S>
 Reap(S &, ReapOptions) -> Reap<Shared<S>>;
+
+/// A reap for those who know the sizes of what they free, as containers do: see Reap.
+template <Source Upstream = CachedSuperblocks,
+          std::size_t Window = window_of<Upstream> != 0 ? window_of<Upstream> : usual_window>
+using SizedReap = Reap<Upstream, 16, Window, Sizes::told>;
 
 } // namespace reap::inline REAP_MODE
 

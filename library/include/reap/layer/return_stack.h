@@ -81,7 +81,8 @@ class ReturnStack {
         while (link != nullptr) {
             // Another thread wrote to them last, and each link is waited for. But what lies near was mostly
             // freed as well, in whatever order: this halves the time.
-            __builtin_prefetch(reinterpret_cast<const void *>(reinterpret_cast<std::uintptr_t>(link) - ahead));
+            __builtin_prefetch(
+                reinterpret_cast<const void *>(reinterpret_cast<std::uintptr_t>(link) - ahead));
             use(static_cast<void *>(std::exchange(link, link->next)));
         }
     }

@@ -25,7 +25,10 @@ struct FreeBlocks {
     Block *bins[small_codes] = {}; // by their code in the shadow
     Block *holes[magnitudes] = {}; // from 512 B on, by powers of two
     std::size_t bytes = 0; // put into bins inline, less those taken: counted here, where it is at hand
-    unsigned misses = 0;   // how often a bin was empty since bins are looked at first
+    unsigned misses = 0; // how often a bin was empty since bins are looked at first; in_quantum: they are not
+
+    static constexpr unsigned most_misses = 16;
+    static constexpr unsigned in_quantum = ~0U;
 
     [[nodiscard]] static std::size_t magnitude_of(std::size_t size) noexcept {
         return static_cast<std::size_t>(std::bit_width(size / smallest_hole)) - 1;

@@ -97,6 +97,20 @@ class Shadow {
     }
     static void set_large(void *block) noexcept { set_long(byte_of(block), 0, 0); }
 
+    /// Says nothing of what begins in these bytes, both ends multiples of 16.
+    static void clear(void *start, std::size_t size) noexcept { std::memset(byte_of(start), 0, size / 16); }
+    /// How far from here nothing is said, up to `most`.
+    [[nodiscard]] static std::size_t clear_from(const void *start, std::size_t most) noexcept {
+        const Code *const bytes = byte_of(start);
+        std::size_t count = 0;
+        for (std::uint64_t eight = 0; count + sizeof eight <= most / 16; count += sizeof eight) {
+            std::memcpy(&eight, bytes + count, sizeof eight);
+            if (eight != 0) break;
+        }
+        while (count < most / 16 && bytes[count] == 0) ++count;
+        return count * 16;
+    }
+
   private:
     static void set_long(Code *byte, std::size_t size, Code free) noexcept {
         *byte = is_long | free;
