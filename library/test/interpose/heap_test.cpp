@@ -125,8 +125,11 @@ TEST(LargeCache, KeepsTheLatestUpToItsCapacity) {
     }
     EXPECT_EQ(out.size(), places.size() - LargeCache::capacity / (2 * megabyte));
     EXPECT_TRUE(out.contains(&places.front())) << "the oldest goes first";
-    EXPECT_EQ(cache.take(megabyte), nullptr) << "no block of another size";
-    EXPECT_EQ(cache.take(2 * megabyte), &places.back()) << "the latest comes first";
+    EXPECT_EQ(cache.take(megabyte / 2).data, nullptr) << "none that is far too large";
+    EXPECT_EQ(cache.take(2 * megabyte).data, &places.back()) << "the latest comes first";
+    std::byte better{};
+    cache.put({&better, megabyte + megabyte / 2});
+    EXPECT_EQ(cache.take(megabyte).data, &better) << "the smallest that will do";
 
     std::byte huge{};
     cache.put({&huge, LargeCache::capacity});

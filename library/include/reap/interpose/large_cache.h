@@ -8,8 +8,8 @@
 
 namespace reap::inline REAP_MODE::interpose {
 
-/// Large blocks that were freed, kept for the next that asks for one of the same size: it need not be mapped
-/// and, what takes longer, touched anew. At most 16 blocks, of 16 MB together; the oldest go first.
+/// Large blocks that were freed, kept for the next that asks for one of that size, or less: it need not be
+/// mapped and, what takes longer, touched anew. At most 16 blocks, of 16 MB together; the oldest go first.
 ///
 /// It gives nothing back itself: excess() says what has to go. Not thread-safe.
 class LargeCache {
@@ -24,11 +24,16 @@ class LargeCache {
         return size > max_object / 2 ? size : round_up(size, step > page ? step : page);
     }
 
-    /// A block of exactly so many bytes, the last that came, or null.
-    [[nodiscard]] void *take(std::size_t size) noexcept {
-        for (std::size_t at = count_; at-- > 0;)
-            if (blocks_[at].size == size) return remove(at).data;
-        return nullptr;
+    /// The smallest block that has so many bytes, and no more than twice as many; of several the last that
+    /// came. Null if there is none.
+    [[nodiscard]] Allocation take(std::size_t size) noexcept {
+        std::size_t best = count_;
+        for (std::size_t at = count_; at-- > 0;) {
+            const std::size_t found = blocks_[at].size;
+            if (found >= size && found / 2 <= size && (best == count_ || found < blocks_[best].size))
+                best = at;
+        }
+        return best == count_ ? Allocation{} : remove(best);
     }
     void put(Allocation block) noexcept {
         held_ += block.size;

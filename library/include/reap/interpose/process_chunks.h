@@ -60,6 +60,12 @@ class MarkedPages {
         }
         return moved;
     }
+    /// Gives back what lies behind the first bytes, which are whole pages.
+    static void cut(Allocation block, std::size_t size) noexcept {
+        const int before = errno;
+        SystemPages::deallocate(static_cast<std::byte *>(block.data) + size, block.size - size, 1);
+        errno = before;
+    }
     /// Whether an object of ours may be there.
     [[nodiscard]] static bool has(const void *object) noexcept {
         return windows.has(static_cast<const std::byte *>(object) - 1);
@@ -98,10 +104,13 @@ class ProcessChunks {
         if (!is_large(size, alignment)) return obtain_chunk<Failure::returns_null>(size, size).data;
         const std::size_t whole = LargeCache::block_for(size);
         if (alignment == window) {
-            const std::lock_guard hold(lock);
-            if (void *const kept = large_.take(whole); kept != nullptr) {
+            if (const Allocation kept = take_kept(whole); kept.data != nullptr) {
                 is_fresh = false;
-                return kept;
+                if (kept.size > whole) {
+                    MarkedPages::cut(kept, whole);
+                    large_held_.fetch_sub(kept.size - whole, std::memory_order_relaxed);
+                }
+                return kept.data;
             }
         }
         void *const data = MarkedPages::try_allocate(whole, alignment);
@@ -165,6 +174,10 @@ class ProcessChunks {
 
     static bool is_large(std::size_t size, std::size_t alignment) noexcept {
         return size > All::largest || alignment > All::smallest;
+    }
+    static Allocation take_kept(std::size_t size) noexcept {
+        const std::lock_guard hold(lock);
+        return large_.take(size);
     }
     static void give_back(Allocation block, std::size_t alignment) noexcept {
         large_held_.fetch_sub(block.size, std::memory_order_relaxed);
