@@ -5,9 +5,9 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-#include "misused.h"
 #include "reap/core/size.h"
 #include "reap/interpose/heap.h"
+#include "reap/interpose/misused.h"
 #include "reap/source/system_pages.h"
 
 using reap::is_alignment;
@@ -46,10 +46,7 @@ void *malloc(std::size_t size) noexcept {
     return malloc_slowly(size);
 }
 
-void free(void *object) noexcept {
-    if (!Heap::free(object)) [[unlikely]]
-        reap::interpose::misused("free", object);
-}
+void free(void *object) noexcept { Heap::free(object); }
 void cfree(void *object) noexcept { free(object); }
 
 void *calloc(std::size_t count, std::size_t size) noexcept {

@@ -6,7 +6,6 @@
 #include <new>
 #include <unistd.h>
 
-#include "misused.h"
 #include "reap/core/size.h"
 #include "reap/interpose/heap.h"
 
@@ -84,10 +83,7 @@ void *try_make(std::size_t size, std::align_val_t alignment = std::align_val_t{H
     void *const object = allocate(size, static_cast<std::size_t>(alignment));
     return object != nullptr ? object : insist_without_throw(size, static_cast<std::size_t>(alignment));
 }
-[[gnu::always_inline]] inline void drop(void *object) noexcept {
-    if (!Heap::free(object)) [[unlikely]]
-        reap::interpose::misused("operator delete", object);
-}
+[[gnu::always_inline]] inline void drop(void *object) noexcept { Heap::free(object, "operator delete"); }
 
 } // namespace
 

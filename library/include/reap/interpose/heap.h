@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <new>
 #include <pthread.h>
 
 #include "reap/core/size.h"
+#include "reap/interpose/misused.h"
 #include "reap/interpose/process_chunks.h"
 #include "reap/interpose/thread_heap.h"
 #include "reap/source/system_pages.h"
@@ -71,14 +73,14 @@ class Heap {
         return object;
     }
 
-    /// Null is nothing. False, and nothing is done: the address lies where no object of ours is. Of other
-    /// addresses that are no object's, and objects that are free already, nothing is promised.
-    [[gnu::always_inline]] static bool free(void *object) noexcept {
-        if (object == nullptr) return true;
-        if (!MarkedPages::has(object)) [[unlikely]]
-            return false;
+    /// Null is nothing. An address where no object of ours can be ends the program, with a line that names
+    /// the function. Of others that are no object's, and objects that are free already, nothing is promised.
+    [[gnu::always_inline]] static void free(void *object, const char *function = "free") noexcept {
+        if ((reinterpret_cast<std::uintptr_t>(object) & (ProcessChunks::window - 1)) == 0) [[unlikely]]
+            return free_aligned(object, function);
+        if (!MarkedPages::has_unaligned(object)) [[unlikely]]
+            misused(function, object);
         ThreadHeap::free(mine_, object);
-        return true;
     }
     /// Null, and the object is as it was, where there is no memory. `object` is one.
     [[nodiscard]] static void *reallocate(void *object, std::size_t size) noexcept {
@@ -133,6 +135,12 @@ class Heap {
     static bool watch_forks() noexcept { return ::pthread_atfork(before_fork, after_fork, begin_child) == 0; }
 
   private:
+    /// Null, or a large object that is aligned as a superblock is.
+    [[gnu::noinline]] static void free_aligned(void *object, const char *function) noexcept {
+        if (object == nullptr) return;
+        if (!MarkedPages::has(object)) misused(function, object);
+        ThreadHeap::free_other(mine_, object);
+    }
     [[gnu::always_inline]] static void *try_once(std::size_t size, std::size_t alignment) noexcept {
         if (ThreadHeap *const heap = mine_; heap != nullptr) [[likely]]
             return heap->allocate(size, alignment);

@@ -70,6 +70,8 @@ class MarkedPages {
     [[nodiscard]] static bool has(const void *object) noexcept {
         return windows.has(static_cast<const std::byte *>(object) - 1);
     }
+    /// The same for an address that is not aligned as a superblock is.
+    [[nodiscard]] static bool has_unaligned(const void *object) noexcept { return windows.has(object); }
 
   private:
     /// Where the byte in front of an object is: see OwnedChunks.

@@ -70,21 +70,29 @@ class ThreadHeap {
 
     /// Null says nothing: allocate() may have one.
     [[nodiscard, gnu::always_inline]] void *allocate_at_hand(std::size_t size) noexcept {
-        return small_.reap.try_allocate_at_hand(size);
+        return small_.reap.try_allocate_from_bin(size);
     }
     [[nodiscard]] void *allocate(std::size_t size, std::size_t alignment) noexcept {
         const bool is_small = size <= largest_small && alignment <= largest_small - size;
         return (is_small ? small_ : other_).reap.try_allocate(size, alignment);
     }
-    /// Frees an object of any heap. `heap` is this thread's, or null.
+    /// Frees an object of any heap, which is not aligned as a superblock is. `heap` is this thread's, or
+    /// null.
     [[gnu::always_inline]] static void free(ThreadHeap *heap, void *object) noexcept {
         if constexpr (REAP_TSAN) annotate::ended(object, usable_size(object));
-        const HeapOwner *const owner = &HeapPart::Chunks::owner_of(object);
+        const HeapOwner *const owner = &HeapPart::Chunks::owner_of_unaligned(object);
         // The first member: of no heap it is null, which is nobody's.
         if (reinterpret_cast<const HeapOwner *>(heap) == owner) [[likely]]
-            heap->small_.reap.deallocate(object);
+            heap->small_.reap.deallocate_small(object);
         else
             free_other(heap, object);
+    }
+    /// The same for one that may be aligned so, and is seldom small.
+    [[gnu::noinline]] static void free_other(ThreadHeap *heap, void *object) noexcept {
+        HeapOwner &owner = HeapPart::Chunks::owner_of(object);
+        if (heap != nullptr && &owner == &heap->other_) return heap->other_.reap.deallocate(object);
+        // Never closed, so this cannot fail.
+        [[maybe_unused]] const bool pushed = owner.returned.push(object);
     }
     /// An object of any heap, made larger or smaller. Null: it is as it was.
     [[nodiscard]] void *reallocate(void *object, std::size_t size) noexcept {
@@ -95,7 +103,10 @@ class ThreadHeap {
         void *const moved = allocate(size, granule);
         if (moved == nullptr) return nullptr;
         std::memcpy(moved, object, std::min(usable_size(object), size));
-        free(this, object);
+        if (owner == &small_)
+            small_.reap.deallocate_small(object);
+        else
+            free_other(this, object);
         return moved;
     }
     [[nodiscard]] static std::size_t usable_size(const void *object) noexcept {
@@ -126,13 +137,6 @@ class ThreadHeap {
     static constexpr ReapOptions small_options{.largest_run = std::size_t{64} << 10};
     // As far as a reap has bins.
     static constexpr std::size_t largest_small = 2016;
-
-    [[gnu::noinline]] static void free_other(ThreadHeap *heap, void *object) noexcept {
-        HeapOwner &owner = HeapPart::Chunks::owner_of(object);
-        if (heap != nullptr && &owner == &heap->other_) return heap->other_.reap.deallocate(object);
-        // Never closed, so this cannot fail.
-        [[maybe_unused]] const bool pushed = owner.returned.push(object);
-    }
 
     HeapPart small_;
     HeapPart other_;

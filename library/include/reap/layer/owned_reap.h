@@ -84,6 +84,10 @@ class OwnedChunks {
     [[nodiscard]] static Owner &owner_of(const void *object) noexcept {
         return *static_cast<Owner *>(*Words::word_for(static_cast<const std::byte *>(object) - 1));
     }
+    /// The same for one that is not aligned to a superblock, and so is behind a chunk's own first bytes.
+    [[nodiscard]] static Owner &owner_of_unaligned(const void *object) noexcept {
+        return *static_cast<Owner *>(*Words::word_for(object));
+    }
 
   private:
     void claim(const void *address) noexcept {

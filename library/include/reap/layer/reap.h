@@ -233,14 +233,15 @@ class Reap : private detail::ReapState {
         return take<Failure::returns_null>(size, alignment);
     }
 
-    /// The same at the usual alignment if it takes no call, or null, which says nothing: for who has
-    /// something else to call where try_allocate() would call on.
-    [[nodiscard, gnu::always_inline]] void *try_allocate_at_hand(std::size_t size) noexcept {
-        Taken got;
-        if (checked || !bump(size, unit, got)) return nullptr;
-        if (got.object == nullptr) __builtin_unreachable();
-        current_ = got.next;
-        return got.object;
+    /// The same at the usual alignment, if there is a free object of this very size; else null, which says
+    /// nothing: try_allocate() may have one. For who mostly finds one, as where there are runs.
+    [[nodiscard, gnu::always_inline]] void *try_allocate_from_bin(std::size_t size) noexcept {
+        static_assert(unit == 16, "where sizes are one more than the last of the code before");
+        const std::size_t over = size - Shadow::first_of_second;
+        if (checked || over > Shadow::largest_small - Shadow::first_of_second || reuse_ == nullptr)
+            return nullptr;
+        const std::size_t code = over / unit;
+        return reuse_->bins[code] != nullptr ? take_free(code) : nullptr;
     }
 
     /// The same, or null, with all the bytes that the object takes anyway. Checked mode hands out what was
@@ -264,6 +265,15 @@ class Reap : private detail::ReapState {
         if (Shadow::offset_of(object) == 0) [[unlikely]] // null, and large ones that are aligned to as much
             return free_slowly(object, 0);
         give(object, *Shadow::byte_of(object));
+    }
+
+    /// The same, told that it is no large object: not null, and allocated with a size and an alignment that
+    /// together are no more than largest_small.
+    void deallocate_small(void *object) noexcept {
+        if constexpr (checked || told)
+            deallocate(object);
+        else
+            give(object, *Shadow::byte_of(object));
     }
 
     /// The same, told the size: what was asked for, or what is usable. It saves a look into memory. A wrong

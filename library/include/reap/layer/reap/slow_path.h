@@ -732,7 +732,7 @@ void *Reap<Upstream, Granule, Window, S>::reallocate_anyhow(void *object, std::s
 /// the source, which need not copy it. Null, and nothing was done, if that cannot be.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void *Reap<Upstream, Granule, Window, S>::resize_large(void *object, std::size_t size,
-                                                    std::size_t alignment) noexcept {
+                                                       std::size_t alignment) noexcept {
     if (Shadow::offset_of(object) != 0 && Shadow::size_of(object) != 0) return nullptr;
     Large *const large = header_of(object);
     const std::size_t least = std::max(std::min(options_->large_object, Window / 4), Shadow::largest_small);
