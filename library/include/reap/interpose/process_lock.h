@@ -44,7 +44,7 @@ class ProcessLock {
 
   private:
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-    std::atomic<pthread_t> holder_{}; // nobody: as no thread's number is
+    std::atomic<pthread_t> holder_; // nobody: as no thread's number is
     unsigned depth_ = 0;
 };
 

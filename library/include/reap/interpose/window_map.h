@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,15 +17,15 @@ class WindowMap {
     [[nodiscard]] bool has(const void *address) const noexcept {
         const std::uintptr_t window = reinterpret_cast<std::uintptr_t>(address) / Window;
         return window < windows &&
-               ((words_[window / bits].load(std::memory_order_relaxed) >> window % bits) & 1U) != 0;
+               ((__atomic_load_n(&words_[window / bits], __ATOMIC_RELAXED) >> window % bits) & 1U) != 0;
     }
     void add(const void *address) noexcept {
         const std::uintptr_t window = reinterpret_cast<std::uintptr_t>(address) / Window;
-        words_[window / bits].fetch_or(Word{1} << window % bits, std::memory_order_relaxed);
+        __atomic_fetch_or(&words_[window / bits], Word{1} << window % bits, __ATOMIC_RELAXED);
     }
     void remove(const void *address) noexcept {
         const std::uintptr_t window = reinterpret_cast<std::uintptr_t>(address) / Window;
-        words_[window / bits].fetch_and(~(Word{1} << window % bits), std::memory_order_relaxed);
+        __atomic_fetch_and(&words_[window / bits], ~(Word{1} << window % bits), __ATOMIC_RELAXED);
     }
 
   private:
@@ -35,7 +34,8 @@ class WindowMap {
     // What the kernel hands out unless it is asked for more.
     static constexpr std::size_t windows = (std::size_t{1} << 48) / Window;
 
-    std::atomic<Word> words_[windows / bits] = {};
+    // Not std::atomic: clang would construct each at compile time, and gives up.
+    Word words_[windows / bits] = {};
 };
 
 } // namespace reap::inline REAP_MODE::interpose
