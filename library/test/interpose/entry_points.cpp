@@ -168,19 +168,26 @@ TEST(EntryPoints, SayEnomem) {
     EXPECT_EQ(errno, 7) << "free() leaves it alone";
 }
 
+/// realloc(), which is not to fail.
+unsigned char *moved_to(unsigned char *object, std::size_t size) {
+    void *const moved = realloc(object, size);
+    EXPECT_NE(moved, nullptr);
+    return static_cast<unsigned char *>(moved);
+}
+
 TEST(EntryPoints, Realloc) {
     auto *bytes = static_cast<unsigned char *>(realloc(nullptr, 10));
     std::memset(bytes, 9, 10);
     std::size_t before = 10;
     for (std::size_t size = 11; size < 10000000; size = size * 3 / 2) {
-        bytes = static_cast<unsigned char *>(realloc(bytes, size));
+        bytes = moved_to(bytes, size);
         ASSERT_NE(bytes, nullptr);
         EXPECT_EQ(std::count(bytes, bytes + before, 9), static_cast<std::ptrdiff_t>(before));
         std::memset(bytes, 9, size);
         before = size;
     }
     for (std::size_t size = before; size > 0; size = size * 2 / 3) {
-        bytes = static_cast<unsigned char *>(realloc(bytes, size));
+        bytes = moved_to(bytes, size);
         ASSERT_NE(bytes, nullptr);
         EXPECT_EQ(std::count(bytes, bytes + size, 9), static_cast<std::ptrdiff_t>(size));
     }
@@ -216,24 +223,24 @@ TEST(EntryPoints, Aligned) {
             free(object);
             object = aligned_alloc(alignment, size);
             EXPECT_TRUE(object != nullptr && is_aligned(object, alignment));
-            object = realloc(object, size + 100);
-            free(object);
+            free(moved_to(static_cast<unsigned char *>(object), size + 100));
             object = memalign(alignment, size);
             EXPECT_TRUE(object != nullptr && is_aligned(object, alignment));
             free(object);
         }
     }
-    void *const rounded = memalign(48, 10);
+    void *const rounded = memalign(unknown<std::size_t>(48), 10);
     EXPECT_TRUE(is_aligned(rounded, 64)) << "as glibc: the next power of two";
     free(rounded);
-    void *untouched = &untouched;
+    int variable = 0;
+    void *untouched = &variable;
     EXPECT_EQ(posix_memalign(&untouched, 24, 10), EINVAL);
     EXPECT_EQ(posix_memalign(&untouched, 4, 10), EINVAL) << "less than a pointer's";
     EXPECT_EQ(posix_memalign(&untouched, 0, 10), EINVAL);
     errno = 7;
     EXPECT_EQ(posix_memalign(&untouched, 64, impossible), ENOMEM);
     EXPECT_EQ(errno, 7) << "it answers by what it returns";
-    EXPECT_EQ(untouched, &untouched);
+    EXPECT_EQ(untouched, &variable);
     errno = 0;
     EXPECT_EQ(aligned_alloc(unknown<std::size_t>(24), 10), nullptr);
     EXPECT_EQ(errno, EINVAL);
@@ -348,11 +355,13 @@ TEST(EntryPoints, MemoryThatRunsOutIsNoEnd) {
     if (child == 0) {
         const rlimit limit{std::size_t{600} << 20, std::size_t{600} << 20};
         ::setrlimit(RLIMIT_AS, &limit);
-        void *last = nullptr;
+        struct Link {
+            Link *next;
+        };
+        Link *last = nullptr;
         int count = 0;
         while (void *const object = malloc(50000)) {
-            std::memcpy(object, &last, sizeof last);
-            last = object;
+            last = ::new (object) Link{last};
             ++count;
         }
         const bool said = errno == ENOMEM;
@@ -363,8 +372,8 @@ TEST(EntryPoints, MemoryThatRunsOutIsNoEnd) {
             thrown = true;
         }
         while (last != nullptr) {
-            void *const object = last;
-            std::memcpy(&last, object, sizeof last);
+            Link *const object = last;
+            last = last->next;
             free(object);
         }
         void *const again = malloc(100000000);
@@ -407,7 +416,7 @@ TEST(EntryPoints, ServeAtexitHandlersAndThreadsThatEnd) {
             void *const object = plain_malloc(100000);
             std::memset(object, 1, 100000);
             free(object);
-            std::string text(1000, 'x');
+            const std::string text(1000, 'x');
             if (text.size() != 1000) std::abort();
         });
         std::exit(0);
@@ -422,7 +431,7 @@ TEST(EntryPoints, ServeAtexitHandlersAndThreadsThatEnd) {
     };
     pthread_t thread{};
     const auto work = [](void *) -> void * {
-        static thread_local Late late;
+        static thread_local const Late late;
         return malloc(late.text.size());
     };
     ASSERT_EQ(pthread_create(&thread, nullptr, work, nullptr), 0);
