@@ -65,6 +65,13 @@ class OwnedChunks {
     void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
         owner_->chunks.deallocate(data, size, alignment);
     }
+    /// What says whose it is, is in the memory.
+    [[nodiscard]] void *try_resize(void *data, std::size_t size, std::size_t new_size,
+                                   std::size_t alignment) noexcept
+        requires ResizingSource<decltype(Owner::chunks)>
+    {
+        return owner_->chunks.try_resize(data, size, new_size, alignment);
+    }
 
     /// What a reap asks for before it looks for room.
     template <class Use>

@@ -37,6 +37,10 @@ struct ReapOptions {
     /// Objects that take more than this, or than a quarter of a superblock, get memory of their own from the
     /// source, which goes back there when they are freed. Up to 1 KB (2 KB where the granule is 16) none do.
     std::size_t large_object = std::size_t{256} << 10;
+    /// 0: objects lie in the order in which they were made, whatever their sizes, until something is freed.
+    /// Else small objects of one size lie side by side, in runs of so many bytes, or a sixty-fourth of what
+    /// is held: for who goes through objects of one kind. Checked mode does not do it.
+    std::size_t largest_run = 0;
     /// What the reap may hold at most.
     std::size_t limit = std::numeric_limits<std::size_t>::max();
 };
@@ -185,7 +189,9 @@ class Reap : private detail::ReapState {
     /// A reap whose life is inside this one's.
     using Nested = Reap<Shared<Chunks>, Granule, Window, S>;
 
-    static constexpr std::size_t largest_alignment = std::max(Window, std::size_t{2} << 20);
+    /// Checked mode fills what lies before an aligned object.
+    static constexpr std::size_t largest_alignment =
+        checked ? std::max(Window, std::size_t{2} << 20) : std::size_t{1} << 30;
 
     // Not defaulted, as Region's.
     Reap() noexcept
@@ -225,6 +231,16 @@ class Reap : private detail::ReapState {
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded<Failure::returns_null>(size, alignment);
         return take<Failure::returns_null>(size, alignment);
+    }
+
+    /// The same at the usual alignment if it takes no call, or null, which says nothing: for who has
+    /// something else to call where try_allocate() would call on.
+    [[nodiscard, gnu::always_inline]] void *try_allocate_at_hand(std::size_t size) noexcept {
+        Taken got;
+        if (checked || !bump(size, unit, got)) return nullptr;
+        if (got.object == nullptr) __builtin_unreachable();
+        current_ = got.next;
+        return got.object;
     }
 
     /// The same, or null, with all the bytes that the object takes anyway. Checked mode hands out what was
@@ -283,6 +299,7 @@ class Reap : private detail::ReapState {
 
     /// Gives an object another size where it stands, and says whether it could: the one that was allocated
     /// last grows as far as there is room; any shrinks as far as what is cut off can be a block of its own.
+    /// What has memory of its own does neither; reallocate() has the source do it, if that can.
     /// Checked mode refuses, so that pointers to what might have moved are found.
     [[nodiscard]] bool resize(void *object, std::size_t size) noexcept
         requires(S == Sizes::kept)
@@ -403,6 +420,11 @@ class Reap : private detail::ReapState {
     /// also at what stands around objects, and all that is found is reported. Costs time in the number of
     /// objects. It follows nothing that it has not looked at.
     [[nodiscard]] bool check() const noexcept;
+
+    /// Bytes held, in chunks and large objects; and those of freed blocks among them. As statistics(), at
+    /// once.
+    [[nodiscard]] std::size_t held() const noexcept { return held_; }
+    [[nodiscard]] std::size_t freed() const noexcept { return free_bytes(); }
 
     [[nodiscard]] const ReapOptions &options() const noexcept { return *options_; }
     /// Where the chunks come from.
@@ -592,11 +614,15 @@ class Reap : private detail::ReapState {
         out_of_line([=](Reap &reap) { return reap.free_anyhow(object, whole, alignment), true; });
     }
 
+    /// Whether other threads give objects back to it: layer/owned_reap.h.
+    static constexpr bool is_owned = requires(Chunks &chunks) { chunks.take_returned([](void *) {}); };
+
     /// Has a copy of the reap go through code that is out of line, and takes its state over, as Region does:
-    /// so the compiler keeps the state of a reap among a function's own variables in registers.
+    /// so the compiler keeps the state of a reap among a function's own variables in registers. Not that of
+    /// one whose source points to what it is part of: that one is in memory anyway.
     template <class Call>
     [[gnu::always_inline]] auto out_of_line(Call call) {
-        if constexpr (!checked && std::copy_constructible<Chunks>) {
+        if constexpr (!checked && !is_owned && std::copy_constructible<Chunks>) {
             Detached copy{*this};
             const auto result = call(copy.reap);
             static_cast<ReapState &>(*this) = copy.reap;
@@ -645,6 +671,10 @@ class Reap : private detail::ReapState {
     std::byte *find_hole(std::size_t need) noexcept;
     void enter_space(std::byte *start, std::byte *end) noexcept;
     void begin_quantum() noexcept;
+    [[nodiscard]] bool has_runs() const noexcept {
+        return !checked && options_->largest_run != 0 && known().marks == nullptr;
+    }
+    void *take_run(std::size_t code) noexcept;
     void put_free(std::byte *block, std::size_t whole) noexcept;
     [[nodiscard]] bool is_sweep_due() const noexcept;
     void sweep() noexcept;
@@ -684,6 +714,7 @@ class Reap : private detail::ReapState {
     }
     template <Failure F>
     [[gnu::noinline]] void *reallocate_anyhow(void *object, std::size_t size, std::size_t alignment);
+    void *resize_large(void *object, std::size_t size, std::size_t alignment) noexcept;
     static std::size_t size_of_block(const void *block) noexcept {
         const std::size_t small = Shadow::offset_of(block) == 0 ? 0 : Shadow::size_of(block);
         return small != 0 ? small : header_of(const_cast<void *>(block))->size;

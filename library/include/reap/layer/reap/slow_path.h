@@ -18,9 +18,7 @@ template <Failure F>
 typename Reap<Upstream, Granule, Window, S>::Taken
 Reap<Upstream, Granule, Window, S>::serve(std::size_t size, std::size_t alignment) {
     if (!is_possible(size, alignment, Window) || alignment > largest_alignment) return {fail<F>(), current_};
-    if constexpr (requires {
-                      chunks_.take_returned([](void *) {});
-                  }) { // by other threads: layer/owned_reap.h
+    if constexpr (is_owned) {
         static_assert(!told, "what comes back from other threads comes without its size");
         chunks_.take_returned([this](void *object) { deallocate(object); });
     }
@@ -56,6 +54,10 @@ void *Reap<Upstream, Granule, Window, S>::serve_block(std::size_t size, std::siz
     } else if (!take_chunk<F>(need)) {
         return nullptr;
     }
+    if (has_runs()) {
+        if (reuse_ == nullptr) begin_reuse();
+        if (whole <= Shadow::largest_small && alignment == unit) return take_run(Shadow::code_for(whole));
+    }
     return take_from_space(whole, alignment);
 }
 
@@ -70,7 +72,11 @@ void *Reap<Upstream, Granule, Window, S>::find_free(std::size_t whole, std::size
         if (reuse_->misses == FreeBlocks::in_quantum) reuse_->misses = 0;
         limit_ = current_;
         if (has_free(code)) return take_free(code);
-        if (++reuse_->misses >= FreeBlocks::most_misses) begin_quantum();
+        if (has_runs()) {
+            if (void *const object = take_run(code); object != nullptr) return object;
+        } else if (++reuse_->misses >= FreeBlocks::most_misses) {
+            begin_quantum();
+        }
     }
     if (void *const object = take_from_space(whole, alignment); object != nullptr) return object;
     if (!usual) return take_from_hole(whole, alignment);
@@ -81,7 +87,30 @@ void *Reap<Upstream, Granule, Window, S>::find_free(std::size_t whole, std::size
     if constexpr (told) Shadow::clear(hole, FreeBlocks::smallest_hole);
     enter_space(hole, hole + size);
     begin_quantum();
+    if (has_runs()) return take_run(Shadow::code_for(whole));
     return take_from_space(whole, alignment);
+}
+
+/// The first of a few blocks of the same size, side by side, out of the space that is bumped through; the
+/// others are free. Null if there is no room for one.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void *Reap<Upstream, Granule, Window, S>::take_run(std::size_t code) noexcept {
+    const std::size_t whole = Shadow::size_for(code);
+    const std::size_t room = distance(current_, end_);
+    if (room < whole) return nullptr;
+    const std::size_t run = std::min({held_ / 64, options_->largest_run, room});
+    std::byte *const first = current_;
+    current_ += std::max(run - run % whole, whole);
+    // From the last to the first, which are used from the first on.
+    Block *&bin = reuse_->bins[code];
+    for (std::byte *block = current_ - whole; block != first; block -= whole) {
+        note(block, whole);
+        FreeBlocks::push(bin, block);
+    }
+    reuse_->bytes += distance(first, current_) - whole;
+    note(first, whole);
+    limit_ = current_;
+    return first;
 }
 
 /// A block out of the space that is bumped through, if it has room. What lies before it for the alignment's
@@ -178,6 +207,11 @@ void Reap<Upstream, Granule, Window, S>::enter_space(std::byte *start, std::byte
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::begin_quantum() noexcept {
+    if (has_runs()) {
+        reuse_->misses = FreeBlocks::most_misses; // bins are looked at first, always
+        limit_ = current_;
+        return;
+    }
     reuse_->misses = FreeBlocks::in_quantum;
     limit_ = current_ + std::min(quantum, distance(current_, end_));
 }
@@ -221,10 +255,8 @@ void Reap<Upstream, Granule, Window, S>::clear_shadow(Chunk *chunk) noexcept {
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::put_free(std::byte *block, std::size_t whole) noexcept {
     rare().free_bytes += whole;
-    if constexpr (told) {
-        if (!rare_->marked) begin_marks();
-        Shadow::clear(block, whole);
-    }
+    if (!is_marked()) begin_marks();
+    if constexpr (told) Shadow::clear(block, whole);
     if (reuse_ == nullptr || whole < Shadow::least) return Shadow::set(block, whole, Shadow::is_free);
     const auto put_in_bin = [this](std::byte *small, std::size_t size) {
         note(small, size);
@@ -516,6 +548,7 @@ void Reap<Upstream, Granule, Window, S>::begin_reuse() noexcept {
     // Both are where the reserve is.
     static_assert(offsetof(Reserve, rare) == 0);
     reuse_ = ::new (&reinterpret_cast<Reserve *>(&rare())->free) FreeBlocks;
+    if (!is_marked()) begin_marks();
     begin_quantum();
 }
 
@@ -538,6 +571,11 @@ typename Reap<Upstream, Granule, Window, S>::Mark Reap<Upstream, Granule, Window
     reuse_ = nullptr;
     limit_ = end_;
     void *const data = take<Failure::throws>(sizeof(MarkRecord), unit);
+    if (reuse_ != nullptr) { // a new chunk, and runs
+        forget_free();
+        reuse_ = nullptr;
+        limit_ = end_;
+    }
     if constexpr (checked) guard::open(data, sizeof(MarkRecord), name);
     rare().marks = ::new (data) MarkRecord{known().marks,    ++marks_taken_,     current_,        end_,
                                            known().cleanups, known().free_bytes, ledger_.newest()};
@@ -672,7 +710,15 @@ void *Reap<Upstream, Granule, Window, S>::reallocate_anyhow(void *object, std::s
     if (object != nullptr && is_alignment(alignment) && padding_at(object, alignment) == 0 &&
         resize(object, size))
         return object;
-    void *const moved = F == Failure::throws ? allocate(size, alignment) : try_allocate(size, alignment);
+    if constexpr (!checked && ResizingSource<Chunks>) {
+        if (object != nullptr)
+            if (void *const moved = resize_large(object, size, alignment); moved != nullptr) return moved;
+    }
+    void *moved = nullptr;
+    if constexpr (F == Failure::throws)
+        moved = allocate(size, alignment);
+    else
+        moved = try_allocate(size, alignment);
     if (object == nullptr || moved == nullptr) return moved;
     if constexpr (checked) {
         if (!check_live(object, guard::any_size)) return moved;
@@ -680,6 +726,30 @@ void *Reap<Upstream, Granule, Window, S>::reallocate_anyhow(void *object, std::s
     std::memcpy(moved, object, std::min(usable_size(object), size));
     deallocate(object);
     return moved;
+}
+
+/// An object that has memory of its own, and is to have after it, with that memory made larger or smaller by
+/// the source, which need not copy it. Null, and nothing was done, if that cannot be.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void *Reap<Upstream, Granule, Window, S>::resize_large(void *object, std::size_t size,
+                                                       std::size_t alignment) noexcept {
+    if (Shadow::offset_of(object) != 0 && Shadow::size_of(object) != 0) return nullptr;
+    Large *const large = header_of(object);
+    if (size <= largest_in_chunk() || alignment > unit || !is_possible(size, large->alignment, large->lead))
+        return nullptr;
+    const Large old = *large;
+    const std::size_t whole = round_up(size, unit);
+    if (whole > old.size && whole - old.size > options_->limit - std::min(options_->limit, held_))
+        return nullptr;
+    auto *const data = static_cast<std::byte *>(chunks_.try_resize(
+        object_of(large) - old.lead, old.lead + old.size, old.lead + whole, old.alignment));
+    if (data == nullptr) return nullptr;
+    Large *const moved = header_of(data + old.lead);
+    moved->size = whole;
+    (old.newer == nullptr ? rare_->large : old.newer->older) = moved;
+    if (old.older != nullptr) old.older->newer = moved;
+    held_ += whole - old.size;
+    return object_of(moved);
 }
 
 /// Told of what is rare alone: so the address of a reap goes nowhere.
