@@ -104,11 +104,12 @@ void *Reap<Upstream, Granule, Window, S>::take_run(std::size_t code) noexcept {
     // From the last to the first, which are used from the first on.
     Block *&bin = reuse_->bins[code];
     for (std::byte *block = current_ - whole; block != first; block -= whole) {
-        Shadow::set(block, whole, 0);
+        note(block, whole);
         FreeBlocks::push(bin, block);
     }
     reuse_->bytes += distance(first, current_) - whole;
-    Shadow::set(first, whole, 0);
+    note(first, whole);
+    limit_ = current_;
     return first;
 }
 
@@ -254,10 +255,8 @@ void Reap<Upstream, Granule, Window, S>::clear_shadow(Chunk *chunk) noexcept {
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::put_free(std::byte *block, std::size_t whole) noexcept {
     rare().free_bytes += whole;
-    if constexpr (told) {
-        if (!rare_->marked) begin_marks();
-        Shadow::clear(block, whole);
-    }
+    if (!is_marked()) begin_marks();
+    if constexpr (told) Shadow::clear(block, whole);
     if (reuse_ == nullptr || whole < Shadow::least) return Shadow::set(block, whole, Shadow::is_free);
     const auto put_in_bin = [this](std::byte *small, std::size_t size) {
         note(small, size);
@@ -549,6 +548,7 @@ void Reap<Upstream, Granule, Window, S>::begin_reuse() noexcept {
     // Both are where the reserve is.
     static_assert(offsetof(Reserve, rare) == 0);
     reuse_ = ::new (&reinterpret_cast<Reserve *>(&rare())->free) FreeBlocks;
+    if (!is_marked()) begin_marks();
     begin_quantum();
 }
 
@@ -735,8 +735,7 @@ void *Reap<Upstream, Granule, Window, S>::resize_large(void *object, std::size_t
                                                        std::size_t alignment) noexcept {
     if (Shadow::offset_of(object) != 0 && Shadow::size_of(object) != 0) return nullptr;
     Large *const large = header_of(object);
-    const std::size_t least = std::max(std::min(options_->large_object, Window / 4), Shadow::largest_small);
-    if (size <= least || alignment > unit || !is_possible(size, large->alignment, large->lead))
+    if (size <= largest_in_chunk() || alignment > unit || !is_possible(size, large->alignment, large->lead))
         return nullptr;
     const Large old = *large;
     const std::size_t whole = round_up(size, unit);
