@@ -791,4 +791,11 @@ using SizedReap = Reap<Upstream, 16, Window, Sizes::told>;
 
 } // namespace reap::inline REAP_MODE
 
-#include "reap/layer/reap/slow_path.h" // IWYU pragma: keep
+// What a reap does out of line, by purpose.
+#include "reap/layer/reap/chunks.h"  // IWYU pragma: keep
+#include "reap/layer/reap/ends.h"    // IWYU pragma: keep
+#include "reap/layer/reap/free.h"    // IWYU pragma: keep
+#include "reap/layer/reap/guarded.h" // IWYU pragma: keep
+#include "reap/layer/reap/look.h"    // IWYU pragma: keep
+#include "reap/layer/reap/resize.h"  // IWYU pragma: keep
+#include "reap/layer/reap/serve.h"   // IWYU pragma: keep
