@@ -193,8 +193,9 @@ class Reap : private detail::ReapState {
     static constexpr std::size_t largest_alignment =
         checked ? std::max(Window, std::size_t{2} << 20) : std::size_t{1} << 30;
 
-    // Not defaulted, as Region's.
-    Reap() noexcept
+    // Not defaulted, as Region's. Inline, or a reap among a function's own variables is not kept in
+    // registers.
+    [[gnu::always_inline]] Reap() noexcept
         requires std::default_initializable<Upstream>
         : options_(&default_options) {
         begin();
