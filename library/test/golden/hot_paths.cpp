@@ -86,6 +86,20 @@ void reap_per_thread(std::uint64_t turns) {
     reap_allocate_free<Reaps>(turns, [](auto &, void *object, std::size_t) { Reaps::deallocate(object); });
 }
 
+/// Of the program's own allocator: the one that is preloaded.
+void malloc_free(std::uint64_t turns) {
+    const std::size_t size = told_size;
+    void *objects[64];
+    for (auto &object : objects) object = std::malloc(size);
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        void *&object = objects[turn * 7 % 64];
+        std::free(object);
+        object = std::malloc(size);
+        write(object, turn);
+    }
+    for (void *object : objects) std::free(object);
+}
+
 /// As if another thread freed: one after another it is nobody's.
 void reap_free_elsewhere(std::uint64_t turns) {
     using Reap = reap::OwnedReap<>;
@@ -212,6 +226,7 @@ constexpr Path paths[] = {
     {"reap-free-sized", reap_free_sized<reap::Reap<>>},
     {"reap-per-thread", reap_per_thread},
     {"reap-free-elsewhere", reap_free_elsewhere},
+    {"malloc-free", malloc_free},
     {"reap-create-10-destroy", reap_create_10_destroy<reap::Reap<>>},
     {"sized-reap-allocate", reap_allocate<reap::SizedReap<>>},
     {"sized-reap-free", reap_free_sized<reap::SizedReap<>>},

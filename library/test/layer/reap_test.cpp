@@ -173,6 +173,54 @@ TEST(Reap, ReallocatesInPlaceOrElsewhere) {
     EXPECT_EQ(reap.try_reallocate(reap.allocate(8), SIZE_MAX), nullptr);
 }
 
+TEST(Reap, HasItsSourceMoveLargeObjects) {
+    constexpr std::size_t megabyte = std::size_t{1} << 20;
+    constexpr std::size_t least = 600000;
+    reap::Reap<reap::SystemPages> reap;
+    void *const other = reap.allocate(3 * megabyte);
+    auto *object = static_cast<unsigned char *>(reap.allocate(megabyte));
+    void *const newer = reap.allocate(2 * megabyte);
+    fill(object, 7, megabyte);
+    for (const std::size_t size : {2 * megabyte, 20 * megabyte, 5 * megabyte, megabyte, least}) {
+        object = static_cast<unsigned char *>(reap.reallocate(object, size));
+        EXPECT_EQ(std::count(object, object + least, 7), static_cast<std::ptrdiff_t>(least));
+        EXPECT_GE(reap.usable_size(object), size);
+        EXPECT_EQ(reap.statistics().large_objects, 3U);
+        EXPECT_TRUE(reap.owns(object) && reap.owns(other) && reap.owns(newer));
+        EXPECT_TRUE(reap.check());
+    }
+    object = static_cast<unsigned char *>(reap.reallocate(object, 100));
+    EXPECT_EQ(std::count(object, object + 100, 7), 100);
+    EXPECT_EQ(reap.statistics().large_objects, 2U);
+    reap.deallocate(newer);
+    reap.deallocate(other);
+    EXPECT_TRUE(reap.check());
+    EXPECT_EQ(reap.try_reallocate(object, reap::max_object), nullptr);
+}
+
+TEST(Reap, LaysObjectsOfOneSizeSideBySide) {
+    if (reap::checked) GTEST_SKIP() << "checked mode does not";
+    Reap reap(reap::ReapOptions{.largest_run = 4096});
+    for (int i = 0; i < 20000; ++i) (void)reap.allocate(24 + 8 * static_cast<std::size_t>(i % 3));
+    std::size_t beside = 0;
+    const auto *before = static_cast<std::byte *>(reap.allocate(100));
+    for (int i = 0; i < 1000; ++i) {
+        (void)reap.allocate(40);
+        const auto *const next = static_cast<std::byte *>(reap.allocate(100));
+        beside += next - before == 104;
+        before = next;
+    }
+    EXPECT_GT(beside, 950U);
+    EXPECT_TRUE(reap.check());
+    // Nothing is reused under a mark, and runs are as other free blocks.
+    const auto mark = reap.mark();
+    for (int i = 0; i < 50000; ++i) (void)reap.allocate(100);
+    EXPECT_TRUE(reap.rewind(mark));
+    EXPECT_TRUE(reap.check());
+    reap.reset(reap::keep_none);
+    EXPECT_EQ(reap.statistics().held, 0U);
+}
+
 TEST(Reap, GivesLargeObjectsBackAtOnce) {
     StrictSource source;
     SmallReap<StrictSource> reap{source};

@@ -233,6 +233,8 @@ void add_reap_cases(Cases &cases) {
         "SizedReap/small-chunks", {.growth = 0, .largest_chunk = 1, .large_object = 4000, .limit = 200000}));
     cases.push_back(reap("Reap/limited", {.limit = 100000}));
     cases.push_back(reap("Reap/small-chunks", {.growth = 0, .largest_chunk = 1, .large_object = 4000}));
+    cases.push_back(reap("Reap/runs", {.largest_run = 4096}));
+    cases.push_back(reap<16, Sizes::told>("SizedReap/runs", {.largest_run = 4096}));
     cases.push_back(reap("Reap/large-objects", {.large_object = 0}));
     cases.push_back(
         {"Reap/nested", testkit::factory([](FailingSource<> &upstream) { return NestedSubject(upstream); })});

@@ -52,6 +52,20 @@ TEST(Superblocks, TakesWhatIsThereBeforeItAsksForMore) {
     for (const auto &chunk : chunks) blocks.deallocate(chunk.data, chunk.size, 8);
 }
 
+TEST(Superblocks, KnowWhetherThereIsAChunk) {
+    StrictSource source;
+    Blocks<usual> blocks{source};
+    EXPECT_FALSE(blocks.has_chunk(1));
+    // Out of the largest.
+    const auto first = blocks.obtain_chunk<may_fail>(8192, 8192);
+    EXPECT_TRUE(blocks.has_chunk(8192));
+    EXPECT_TRUE(blocks.has_chunk(usual / 4));
+    EXPECT_FALSE(blocks.has_chunk(usual / 4 + 1));
+    blocks.deallocate(first.data, first.size, 8);
+    EXPECT_TRUE(blocks.has_chunk(usual / 2));
+    EXPECT_EQ(source.calls(), 1U);
+}
+
 TEST(Superblocks, GivesBackWhatIsEmptyButForOne) {
     StrictSource source;
     Blocks<window> blocks{source};

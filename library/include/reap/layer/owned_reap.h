@@ -65,6 +65,13 @@ class OwnedChunks {
     void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
         owner_->chunks.deallocate(data, size, alignment);
     }
+    /// What says whose it is, is in the memory.
+    [[nodiscard]] void *try_resize(void *data, std::size_t size, std::size_t new_size,
+                                   std::size_t alignment) noexcept
+        requires ResizingSource<decltype(Owner::chunks)>
+    {
+        return owner_->chunks.try_resize(data, size, new_size, alignment);
+    }
 
     /// What a reap asks for before it looks for room.
     template <class Use>
@@ -76,6 +83,10 @@ class OwnedChunks {
     /// it is a large one: that may be aligned to a superblock's beginning, whose words are its own bytes.
     [[nodiscard]] static Owner &owner_of(const void *object) noexcept {
         return *static_cast<Owner *>(*Words::word_for(static_cast<const std::byte *>(object) - 1));
+    }
+    /// The same for one that is not aligned to a superblock, and so is behind a chunk's own first bytes.
+    [[nodiscard]] static Owner &owner_of_unaligned(const void *object) noexcept {
+        return *static_cast<Owner *>(*Words::word_for(object));
     }
 
   private:

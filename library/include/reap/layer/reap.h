@@ -37,6 +37,10 @@ struct ReapOptions {
     /// Objects that take more than this, or than a quarter of a superblock, get memory of their own from the
     /// source, which goes back there when they are freed. Up to 1 KB (2 KB where the granule is 16) none do.
     std::size_t large_object = std::size_t{256} << 10;
+    /// 0: objects lie in the order in which they were made, whatever their sizes, until something is freed.
+    /// Else small objects of one size lie side by side, in runs of so many bytes, or a sixty-fourth of what
+    /// is held: for who goes through objects of one kind. Checked mode does not do it.
+    std::size_t largest_run = 0;
     /// What the reap may hold at most.
     std::size_t limit = std::numeric_limits<std::size_t>::max();
 };
@@ -185,10 +189,13 @@ class Reap : private detail::ReapState {
     /// A reap whose life is inside this one's.
     using Nested = Reap<Shared<Chunks>, Granule, Window, S>;
 
-    static constexpr std::size_t largest_alignment = std::max(Window, std::size_t{2} << 20);
+    /// Checked mode fills what lies before an aligned object.
+    static constexpr std::size_t largest_alignment =
+        checked ? std::max(Window, std::size_t{2} << 20) : std::size_t{1} << 30;
 
-    // Not defaulted, as Region's.
-    Reap() noexcept
+    // Not defaulted, as Region's. Inline, or a reap among a function's own variables is not kept in
+    // registers.
+    [[gnu::always_inline]] Reap() noexcept
         requires std::default_initializable<Upstream>
         : options_(&default_options) {
         begin();
@@ -227,6 +234,17 @@ class Reap : private detail::ReapState {
         return take<Failure::returns_null>(size, alignment);
     }
 
+    /// The same at the usual alignment, if there is a free object of this very size; else null, which says
+    /// nothing: try_allocate() may have one. For who mostly finds one, as where there are runs.
+    [[nodiscard, gnu::always_inline]] void *try_allocate_from_bin(std::size_t size) noexcept {
+        static_assert(unit == 16, "where sizes are one more than the last of the code before");
+        const std::size_t over = size - Shadow::first_of_second;
+        if (checked || over > Shadow::largest_small - Shadow::first_of_second || reuse_ == nullptr)
+            return nullptr;
+        const std::size_t code = over / unit;
+        return reuse_->bins[code] != nullptr ? take_free(code) : nullptr;
+    }
+
     /// The same, or null, with all the bytes that the object takes anyway. Checked mode hands out what was
     /// asked for, so that it sees the first byte that was not.
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size,
@@ -248,6 +266,15 @@ class Reap : private detail::ReapState {
         if (Shadow::offset_of(object) == 0) [[unlikely]] // null, and large ones that are aligned to as much
             return free_slowly(object, 0);
         give(object, *Shadow::byte_of(object));
+    }
+
+    /// The same, told that it is no large object: not null, and allocated with a size and an alignment that
+    /// together are no more than largest_small.
+    void deallocate_small(void *object) noexcept {
+        if constexpr (checked || told)
+            deallocate(object);
+        else
+            give(object, *Shadow::byte_of(object));
     }
 
     /// The same, told the size: what was asked for, or what is usable. It saves a look into memory. A wrong
@@ -283,6 +310,7 @@ class Reap : private detail::ReapState {
 
     /// Gives an object another size where it stands, and says whether it could: the one that was allocated
     /// last grows as far as there is room; any shrinks as far as what is cut off can be a block of its own.
+    /// What has memory of its own does neither; reallocate() has the source do it, if that can.
     /// Checked mode refuses, so that pointers to what might have moved are found.
     [[nodiscard]] bool resize(void *object, std::size_t size) noexcept
         requires(S == Sizes::kept)
@@ -403,6 +431,11 @@ class Reap : private detail::ReapState {
     /// also at what stands around objects, and all that is found is reported. Costs time in the number of
     /// objects. It follows nothing that it has not looked at.
     [[nodiscard]] bool check() const noexcept;
+
+    /// Bytes held, in chunks and large objects; and those of freed blocks among them. As statistics(), at
+    /// once.
+    [[nodiscard]] std::size_t held() const noexcept { return held_; }
+    [[nodiscard]] std::size_t freed() const noexcept { return free_bytes(); }
 
     [[nodiscard]] const ReapOptions &options() const noexcept { return *options_; }
     /// Where the chunks come from.
@@ -592,11 +625,15 @@ class Reap : private detail::ReapState {
         out_of_line([=](Reap &reap) { return reap.free_anyhow(object, whole, alignment), true; });
     }
 
+    /// Whether other threads give objects back to it: layer/owned_reap.h.
+    static constexpr bool is_owned = requires(Chunks &chunks) { chunks.take_returned([](void *) {}); };
+
     /// Has a copy of the reap go through code that is out of line, and takes its state over, as Region does:
-    /// so the compiler keeps the state of a reap among a function's own variables in registers.
+    /// so the compiler keeps the state of a reap among a function's own variables in registers. Not that of
+    /// one whose source points to what it is part of: that one is in memory anyway.
     template <class Call>
     [[gnu::always_inline]] auto out_of_line(Call call) {
-        if constexpr (!checked && std::copy_constructible<Chunks>) {
+        if constexpr (!checked && !is_owned && std::copy_constructible<Chunks>) {
             Detached copy{*this};
             const auto result = call(copy.reap);
             static_cast<ReapState &>(*this) = copy.reap;
@@ -645,6 +682,10 @@ class Reap : private detail::ReapState {
     std::byte *find_hole(std::size_t need) noexcept;
     void enter_space(std::byte *start, std::byte *end) noexcept;
     void begin_quantum() noexcept;
+    [[nodiscard]] bool has_runs() const noexcept {
+        return !checked && !told && options_->largest_run != 0 && known().marks == nullptr;
+    }
+    void *take_run(std::size_t code) noexcept;
     void put_free(std::byte *block, std::size_t whole) noexcept;
     [[nodiscard]] bool is_sweep_due() const noexcept;
     void sweep() noexcept;
@@ -684,6 +725,7 @@ class Reap : private detail::ReapState {
     }
     template <Failure F>
     [[gnu::noinline]] void *reallocate_anyhow(void *object, std::size_t size, std::size_t alignment);
+    void *resize_large(void *object, std::size_t size, std::size_t alignment) noexcept;
     static std::size_t size_of_block(const void *block) noexcept {
         const std::size_t small = Shadow::offset_of(block) == 0 ? 0 : Shadow::size_of(block);
         return small != 0 ? small : header_of(const_cast<void *>(block))->size;
@@ -750,4 +792,11 @@ using SizedReap = Reap<Upstream, 16, Window, Sizes::told>;
 
 } // namespace reap::inline REAP_MODE
 
-#include "reap/layer/reap/slow_path.h" // IWYU pragma: keep
+// What a reap does out of line, by purpose.
+#include "reap/layer/reap/chunks.h"  // IWYU pragma: keep
+#include "reap/layer/reap/ends.h"    // IWYU pragma: keep
+#include "reap/layer/reap/free.h"    // IWYU pragma: keep
+#include "reap/layer/reap/guarded.h" // IWYU pragma: keep
+#include "reap/layer/reap/look.h"    // IWYU pragma: keep
+#include "reap/layer/reap/resize.h"  // IWYU pragma: keep
+#include "reap/layer/reap/serve.h"   // IWYU pragma: keep

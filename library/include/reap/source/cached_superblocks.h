@@ -14,12 +14,13 @@ namespace reap::inline REAP_MODE {
 namespace detail {
 
 /// Not ended with the program: reaps may be ended after it.
+template <Source Upstream = SystemPages>
 union ImmortalSuperblocks {
     constexpr ImmortalSuperblocks() noexcept : all() {}
     ImmortalSuperblocks(const ImmortalSuperblocks &) = delete;
     ImmortalSuperblocks &operator=(const ImmortalSuperblocks &) = delete;
     ~ImmortalSuperblocks() {} // NOLINT(modernize-use-equals-default): it would be deleted
-    Superblocks<SystemPages> all;
+    Superblocks<Upstream> all;
 };
 
 } // namespace detail
@@ -68,7 +69,7 @@ class SharedSuperblocks {
     }
 
     static inline constinit std::mutex mutex_;
-    static inline constinit detail::ImmortalSuperblocks immortal_;
+    static inline constinit detail::ImmortalSuperblocks<> immortal_;
     static inline All &all_ = immortal_.all;
 };
 

@@ -82,6 +82,22 @@ class Superblocks {
         give(static_cast<std::byte *>(data), order_of(size));
     }
 
+    /// What was passed on to the source, and is to be so afterwards.
+    [[nodiscard]] void *try_resize(void *data, std::size_t size, std::size_t new_size,
+                                   std::size_t alignment) noexcept
+        requires ResizingSource<Upstream>
+    {
+        if (alignment <= smallest && std::min(size, new_size) <= largest) return nullptr;
+        return upstream_.try_resize(data, size, new_size, alignment);
+    }
+
+    /// Whether there is a chunk of so many bytes without asking the source for a superblock.
+    [[nodiscard]] bool has_chunk(std::size_t size) const noexcept {
+        unsigned order = order_of(size);
+        while (order < orders && free_[order] == nullptr) ++order;
+        return order < orders;
+    }
+
     /// Gives superblocks that no chunk is out of back to the source.
     void trim() noexcept {
         while (spare_ != nullptr) {
