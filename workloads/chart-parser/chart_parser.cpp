@@ -119,9 +119,9 @@ class Dictionary {
         Entry **place = &root_;
         while (*place != nullptr)
             place = word.compare((*place)->spelling) < 0 ? &(*place)->left : &(*place)->right;
-        auto *const spelling = static_cast<char *>(memory_.allocate(std::strlen(word.letters) + 1));
-        std::strcpy(spelling,
-                    word.letters); // NOLINT(clang-analyzer-security.insecureAPI.strcpy): has the room
+        const std::size_t size = std::strlen(word.letters) + 1;
+        auto *const spelling = static_cast<char *>(memory_.allocate(size));
+        std::memcpy(spelling, word.letters, size);
         *place = memory_.create<Entry>(spelling, nullptr, nullptr, nullptr);
         Sense **last = &(*place)->senses;
         const auto sense = [&](Symbol of, int price) {
