@@ -71,7 +71,7 @@ static void test_refusals(void) {
     errno = 0;
     EXPECT(reap_reap_allocate_aligned(reap, 8, 0) == NULL && errno == EINVAL);
     errno = 0;
-    EXPECT(reap_reap_allocate_aligned(reap, 8, (size_t)4 << 20) == NULL && errno == ENOMEM);
+    EXPECT(reap_reap_allocate_aligned(reap, 8, (size_t)2 << 30) == NULL && errno == ENOMEM);
     errno = 0;
     EXPECT(reap_reap_allocate(reap, SIZE_MAX) == NULL && errno == ENOMEM);
     EXPECT(reap_reap_allocate(reap, 8) != NULL);

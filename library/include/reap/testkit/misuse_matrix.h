@@ -1,9 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <string>
@@ -207,7 +207,8 @@ inline MisuseCell judge(const Factory &make, MisuseCell cell) {
 
     if (const auto at = said.rfind("\nreap:");
         at != std::string::npos && WIFEXITED(status) && WEXITSTATUS(status) == 2) {
-        const int what = std::atoi(said.c_str() + at + 6);
+        int what = -1;
+        std::from_chars(said.data() + at + 6, said.data() + said.size(), what);
         cell.outcome = what == static_cast<int>(cell.what) ? MisuseCell::found : MisuseCell::misnamed;
         cell.said = said.substr(said.find(':', at + 6) + 1);
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {

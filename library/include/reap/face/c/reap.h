@@ -51,7 +51,7 @@ REAP_API void reap_reap_destroy(reap_reap *reap);
 REAP_API reap_reap *reap_reap_nest(reap_reap *parent, const reap_reap_options *options);
 
 REAP_API void *reap_reap_allocate(reap_reap *reap, size_t size);
-/* Alignments up to 2 MB. */
+/* Alignments up to 1 GB; 2 MB in checked mode. */
 REAP_API void *reap_reap_allocate_aligned(reap_reap *reap, size_t size, size_t alignment);
 REAP_API void reap_reap_deallocate(reap_reap *reap, void *object);
 /* The same, told the size that was asked for, or what is usable: it saves a look into memory. Not for what
