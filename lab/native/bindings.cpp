@@ -80,6 +80,7 @@ class Recording {
             image["objects"] = totals.objects;
             image["bytes"] = totals.bytes;
             image["frees"] = totals.frees;
+            image["threads"] = totals.threads;
             const int64_t place = definitions_.find(totals.image);
             if (place >= 0) {
                 const ImageInfo &info = definitions_.images()[static_cast<size_t>(place)];
@@ -121,16 +122,24 @@ class Recording {
     nb::list sizes() const {
         nb::list out;
         for (uint64_t size = 0; size < REAP_EXACT_SIZES; ++size) {
-            const uint64_t objects = summary_.by_size[size];
-            if (objects > 0) out.append(nb::make_tuple(size, size, objects, objects * size));
+            add_size(out, size, summary_.by_size[size], summary_.by_size[size] * size);
         }
         for (unsigned bin = 0; bin < REAP_LARGE_BINS; ++bin) {
-            const uint64_t objects = summary_.large_objects[bin];
-            if (objects == 0) continue;
-            const uint64_t low = reap::format::large_bin_low(bin);
-            const uint64_t high =
-                bin + 1 < REAP_LARGE_BINS ? reap::format::large_bin_low(bin + 1) - 1 : UINT64_MAX;
-            out.append(nb::make_tuple(low, high, objects, summary_.large_bytes[bin]));
+            add_bin(out, bin, summary_.large_objects[bin], summary_.large_bytes[bin]);
+        }
+        return out;
+    }
+
+    // The same of what was in use when the tree had most blocks in use; empty in triage.
+    nb::list sizes_at_peak() const {
+        nb::list out;
+        for (uint64_t size = 0; size < REAP_EXACT_SIZES; ++size) {
+            const SizeInUse &use = summary_.sizes_in_use[size];
+            add_size(out, size, use.peak_objects, use.peak_bytes);
+        }
+        for (unsigned bin = 0; bin < REAP_LARGE_BINS; ++bin) {
+            const SizeInUse &use = summary_.sizes_in_use[REAP_EXACT_SIZES + bin];
+            add_bin(out, bin, use.peak_objects, use.peak_bytes);
         }
         return out;
     }
@@ -249,6 +258,18 @@ class Recording {
     }
 
   private:
+    static void add_size(nb::list &out, uint64_t size, uint64_t objects, uint64_t bytes) {
+        if (objects > 0) out.append(nb::make_tuple(size, size, objects, bytes));
+    }
+
+    static void add_bin(nb::list &out, unsigned bin, uint64_t objects, uint64_t bytes) {
+        if (objects == 0) return;
+        const uint64_t low = reap::format::large_bin_low(bin);
+        const uint64_t high =
+            bin + 1 < REAP_LARGE_BINS ? reap::format::large_bin_low(bin + 1) - 1 : UINT64_MAX;
+        out.append(nb::make_tuple(low, high, objects, bytes));
+    }
+
     [[nodiscard]] double seconds(uint64_t ticks) const {
         return ticks > summary_.start_ticks
                    ? static_cast<double>(ticks - summary_.start_ticks) / summary_.ticks_per_second
@@ -309,6 +330,7 @@ NB_MODULE(native, m) {
         .def("images", &Recording::images)
         .def("totals", &Recording::totals)
         .def("sizes", &Recording::sizes)
+        .def("sizes_at_peak", &Recording::sizes_at_peak)
         .def("lifetimes", &Recording::lifetimes)
         .def("timeline", &Recording::timeline)
         .def("resident", &Recording::resident)

@@ -112,8 +112,8 @@ class Littered(Record):
     """A run on a littered heap."""
 
     outcome: Outcome
-    """What the program itself cost: time and faults of the littering are taken off. The peak of resident memory
-    cannot be: it is that of litter and program together."""
+    """What the program itself cost: time and faults of the littering are taken off. The peak of resident
+    memory cannot be: it is that of litter and program together."""
     gross: Outcome
     """As the kernel accounts for it."""
     litterings: list[Littering]
@@ -134,7 +134,7 @@ def require_memory(litter: Litter) -> None:
         f"{litter.level.name} needs about {units.size(litter.needed)}, and {units.size(free)} of memory are "
         f"available here (of which it may take {units.percent(_SPARE)})\n"
         f"  the sum: {litter.level.multiplier:g} x {units.whole(litter.peak)} live objects = "
-        f"{units.whole(objects)} objects, each about {units.size(litter.needed / objects)} with its bookkeeping",
+        f"{units.whole(objects)} objects of about {units.size(litter.needed / objects)} each, bookkeeping included",
         "choose a lower level or --multiplier, or give the program a smaller input",
         ExitCode.FAILED,
     )
@@ -166,8 +166,8 @@ def _write(file: Path, litter: Litter) -> None:
         raise ReapError("there are no sizes to litter with", "take a profile of a program that allocates")
     if len(sizes) > _MOST_SIZES or max(total, litter.objects) > _MOST_COUNT:
         raise ReapError(
-            f"{units.whole(len(sizes))} sizes of {units.whole(max(total, litter.objects))} objects are beyond "
-            "what a litter file can describe",
+            f"{units.whole(len(sizes))} sizes of {units.whole(max(total, litter.objects))} objects are more "
+            "than a litter file can describe",
             "choose a lower level, or a profile with a lower cut-off",
         )
     place = _HEADER.size + len(sizes) * _SIZE.size
@@ -224,7 +224,7 @@ def _littering(slot: tuple[int, ...]) -> Littering:
             **dict(zip(names, numbers, strict=True)),
             "pid": pid,
             "thread": thread,
-            "provider": bytes(provider).partition(b"\0")[0].decode(errors="replace"),  # type: ignore[call-overload]
+            "provider": bytes(provider).partition(b"\0")[0].decode(errors="replace"),
             "failure": "the process ended while it littered" if _STATES[state] == "begun" else said,
         },
         Littering,
@@ -234,8 +234,8 @@ def _littering(slot: tuple[int, ...]) -> Littering:
 def _net(gross: Outcome, litterings: list[Littering]) -> Outcome:
     """The outcome without what the litterings cost.
 
-    Wall time is less by every moment in which some thread littered: its creator waits meanwhile, so that this is
-    exact unless other threads or processes of the program run beside.
+    Wall time is less by every moment in which some thread littered: its creator waits meanwhile, so that this
+    is exact unless other threads or processes of the program run beside.
     """
     return msgspec.structs.replace(
         gross,
