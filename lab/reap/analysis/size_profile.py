@@ -71,8 +71,8 @@ def size_profile(
 ) -> SizeProfile:
     """The size profile that a recording holds.
 
-    Sizes below 4096 bytes are counted one by one and larger ones in four bins an octave: with a cut-off beyond
-    that, a bin stands for blocks of its mean size. Throws ReapError if nothing below the cut-off was
+    Sizes below 4096 bytes are counted one by one and larger ones in four bins an octave: with a cut-off
+    beyond that, a bin stands for blocks of its mean size. Throws ReapError if nothing below the cut-off was
     allocated.
     """
     header, images = recording.header(), recording.images()
@@ -130,14 +130,14 @@ def require_something(profile: SizeProfile) -> None:
     """Throws ReapError for a profile by which no heap could be littered."""
     if not profile.sizes:
         raise ReapError(
-            f"the program allocates nothing of less than {profile.cut_off} bytes: no heap can be littered with "
-            "that",
+            f"the program allocates nothing of less than {profile.cut_off} bytes, so there is nothing to "
+            "litter a heap with",
             "take the profile of its naive variant, or a higher --cut-off",
         )
     if profile.peak.value < 1:
         raise ReapError(
             "the program had hardly anything in use: its peak was missed by sampling",
-            "make a full recording, reap record --depth full -o full.reap -- CMD, and use --profile full.reap",
+            "make a full recording, reap record --depth full -o F.reap -- CMD, and give --profile F.reap",
         )
 
 
