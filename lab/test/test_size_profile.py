@@ -14,8 +14,8 @@ from reap.errors import ReapError
 from reap.experiment.fragment import load_profile
 from reap.records import Estimate, exactly
 
-# Keeps 100 blocks of 40 bytes for good, turns over a thousand of 48, and has 50 of 600 together for a while; ten
-# more are beyond the usual cut-off.
+# Keeps 100 blocks of 40 bytes for good, turns over a thousand of 48, and has 50 of 600 together for a while.
+# Ten more are beyond the usual cut-off.
 TRUTH = r"""
     #include <stdlib.h>
     int main(void) {
