@@ -177,6 +177,17 @@ def test_the_same_seed_gives_the_same_addresses():
     assert said(litter(children=True, seed=2), *unrandomised("addresses")) != first
 
 
+@pytest.mark.parametrize(
+    ("name", "setting", "sign"),
+    [
+        ("jemalloc", {"MALLOC_CONF": "stats_print:true"}, "End jemalloc statistics"),
+        ("mimalloc", {"MIMALLOC_SHOW_STATS": "1"}, "elapsed"),
+    ],
+)
+def test_an_allocator_finds_its_settings_although_it_is_used_before_libc_has_started(name, setting, sign):
+    assert sign in said(litter(), target("zero"), allocator=allocator(name), environment=setting)
+
+
 def test_what_the_litter_costs_is_taken_off():
     done = run(litter((30, 0.5), peak=20000), target("spin"))
     (one,) = done.litterings
