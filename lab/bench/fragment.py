@@ -1,4 +1,4 @@
-"""What preconditioning a heap costs: its time, its bookkeeping, and what the preload costs with nothing to do.
+"""What preconditioning a heap costs: time, bookkeeping, and what the preload costs that has nothing to do.
 
     .venv/bin/python lab/bench/fragment.py [ROUNDS]
 
@@ -22,7 +22,7 @@ from reap.launch.records import Launch
 
 OBJECTS = 10_000_000
 MIX = [(size, 16_000 // size) for size in range(16, 512, 8)]
-"""Many small sizes and few large ones; 117 bytes in the mean."""
+"""Many small sizes and few large ones; 133 bytes in the mean."""
 
 PYTHON = r"""
 import ast

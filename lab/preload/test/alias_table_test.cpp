@@ -13,6 +13,7 @@ using reap::preload::Random;
 
 std::vector<reap_litter_size> sizes_of(const std::vector<uint64_t> &counts) {
     std::vector<reap_litter_size> sizes;
+    sizes.reserve(counts.size());
     for (const uint64_t count : counts) sizes.push_back({sizes.size() * 8, count});
     return sizes;
 }
@@ -25,6 +26,7 @@ double deviation(const std::vector<uint64_t> &counts, uint64_t seed, int draws) 
     for (const uint64_t count : counts) total += static_cast<double>(count);
     std::vector<double> seen(counts.size());
     std::vector<double> expected;
+    expected.reserve(counts.size());
     for (const uint64_t count : counts) expected.push_back(draws * static_cast<double>(count) / total);
     Random random(seed);
     for (int i = 0; i < draws; ++i) ++seen[table.draw(random)];
@@ -34,12 +36,12 @@ double deviation(const std::vector<uint64_t> &counts, uint64_t seed, int draws) 
 TEST(AliasTable, DrawsInProportionToTheCounts) {
     EXPECT_LT(deviation({1, 1}, 1, 100000), 4);
     EXPECT_LT(deviation({5, 1, 3, 1, 90}, 2, 200000), 4);
-    std::vector<uint64_t> zipf;
-    for (uint64_t rank = 1; rank <= 500; ++rank) zipf.push_back(1000000 / rank);
+    std::vector<uint64_t> zipf(500);
+    for (size_t rank = 0; rank < zipf.size(); ++rank) zipf[rank] = 1000000 / (rank + 1);
     EXPECT_LT(deviation(zipf, 3, 2000000), 4);
-    std::vector<uint64_t> random_counts;
+    std::vector<uint64_t> random_counts(4096);
     Random random(4);
-    for (int i = 0; i < 4096; ++i) random_counts.push_back(1 + random.below(1000));
+    for (uint64_t &count : random_counts) count = 1 + random.below(1000);
     EXPECT_LT(deviation(random_counts, 5, 4000000), 4);
 }
 

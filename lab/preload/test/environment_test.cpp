@@ -22,6 +22,7 @@ std::string self() {
 
 std::vector<std::string> after_removal(std::vector<std::string> entries) {
     std::vector<char *> environment;
+    environment.reserve(entries.size() + 1);
     for (std::string &entry : entries) environment.push_back(entry.data());
     environment.push_back(nullptr);
     remove_traces(environment.data());

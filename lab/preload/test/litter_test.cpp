@@ -110,6 +110,7 @@ TEST_F(Litter, TheSameSeedMakesTheSameCalls) {
     run(2000, 500, REAP_LITTER_RANDOM, 42);
     const std::vector<size_t> first = fake.asked;
     std::vector<size_t> order;
+    order.reserve(fake.freed.size());
     for (void *block : fake.freed) {
         order.push_back(
             static_cast<size_t>(std::find(fake.given.begin(), fake.given.end(), block) - fake.given.begin()));
