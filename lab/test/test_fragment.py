@@ -470,6 +470,17 @@ def test_the_command_ends_as_the_program_ends(profile):
     assert late.returncode == ExitCode.TIMED_OUT
 
 
+def test_threads_that_do_not_come_are_pointed_out(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({**PROFILE, "threads": 4}))
+    few = reap("fragment", "--profile", str(path), "--", target("threads"), "1")
+    assert "50 % of the litter was laid" in " ".join(few.stderr.split())
+    enough = reap("fragment", "--profile", str(path), "--", target("threads"), "3")
+    assert "of the litter was laid" not in " ".join(enough.stderr.split())
+    alone = reap("fragment", "--profile", str(path), "--no-threads", "--", target("threads"), "1")
+    assert "of the litter was laid" not in " ".join(alone.stderr.split())
+
+
 def test_a_profile_of_another_program_is_pointed_out(tmp_path):
     path = tmp_path / "p.json"
     path.write_text(json.dumps({**PROFILE, "program": "/usr/bin/perl"}))

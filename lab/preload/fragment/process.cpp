@@ -107,7 +107,9 @@ void Process::start(char **environment) noexcept {
 uint32_t Process::next_thread(const void *caller) noexcept {
     if (!file_.is_open() || file_.header().objects == 0) return 0;
     if (__atomic_load_n(&threads_, __ATOMIC_RELAXED) >= file_.header().threads) return 0;
-    if (!glibc_ && base_of(caller) == provider_.base) return 0;
+    // An allocator may hold its locks while it starts a helper, which could then not allocate.
+    const bool apart = !glibc_ && !provider_.executable;
+    if (apart && base_of(caller) == provider_.base) return 0;
     const uint32_t number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
     return number < file_.header().threads ? number : 0;
 }

@@ -106,6 +106,21 @@ def fragment(
     )
 
 
+def _absent_threads(litter: Litter, run: Littered) -> list[str]:
+    """Threads that the profile saw at once and this run did not create have taken their share with them."""
+    laid: dict[int, int] = {}
+    for each in run.litterings:
+        if not each.failure:
+            laid[each.pid] = laid.get(each.pid, 0) + each.objects
+    most = max(laid.values(), default=litter.objects)
+    if most >= litter.objects:
+        return []
+    return [
+        f"{units.percent(most / litter.objects)} of the litter was laid: it was to be shared by "
+        f"{litter.threads} threads, and fewer were created (--no-threads gives all to the first)"
+    ]
+
+
 def _notes(
     program: Program, allocator: Allocator, litter: Litter, profile: SizeProfile, run: Littered
 ) -> list[str]:
@@ -117,6 +132,7 @@ def _notes(
         )
     failed = [each for each in run.litterings if each.failure]
     said += [f"process {each.pid} went on with a clean heap: {each.failure}" for each in failed]
+    said += _absent_threads(litter, run)
     if run.lost:
         said.append(
             f"{units.whole(run.lost)} litterings found no room to report; their cost is not taken off"
