@@ -34,11 +34,13 @@ struct reap_litter_header {
         needed_bytes;  /* memory that all objects of a process are expected to take, bookkeeping included */
     uint32_t order;    /* enum reap_litter_order */
     uint32_t touch;    /* 1: write to every page of every block */
-    uint32_t children; /* 1: programs that the program executes are littered, too */
+    uint32_t children; /* 1: every program of the tree is littered */
     uint32_t threads;  /* how many share the litter: the first thread and those created next; at least 1 */
     uint32_t next_report; /* (atomic) slots asked for; more than there are when reports were lost */
     uint32_t deepbind;    /* (atomic) how often something was opened with RTLD_DEEPBIND */
-    uint64_t reserved[6];
+    uint64_t device;      /* of the executable whose first process is littered, and its inode; */
+    uint64_t inode;       /* 0: whatever is executed first. Those before it pass the file on */
+    uint64_t reserved[4];
 };
 
 struct reap_litter_size {

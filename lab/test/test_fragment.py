@@ -16,6 +16,7 @@ from reap.allocators import catalog
 from reap.errors import ExitCode, ReapError
 from reap.launch import litter as littering
 from reap.launch import memory, native_files, spawn
+from reap.launch import program as programs
 from reap.launch.level import LEVELS, custom, named
 from reap.launch.litter import Litter, Littered
 from reap.launch.records import Launch
@@ -110,15 +111,21 @@ SOURCES = {
 @functools.cache
 def target(name: str) -> str:
     """The path of one of SOURCES, compiled."""
-    flags = ["-O1", "-fno-builtin", "-pthread"]
+    flags = ["-O1", "-fno-builtin", "-pthread", "-Wl,-rpath,$ORIGIN"]
     if name == "constructed":
         source = (
             HEAD + "size_t in_use; __attribute__((constructor)) static void begin(void)"
             "{ free(malloc(10)); in_use = mallinfo2().uordblks; }"
         )
         first = Path(compile_c("libfirst.so", source, ["-O1", "-fPIC", "-shared", "-fno-builtin"]))
-        flags += [f"-L{first.parent}", f"-Wl,-rpath,{first.parent},--no-as-needed,-l:{first.name}"]
+        flags += [f"-L{first.parent}", f"-Wl,--no-as-needed,-l:{first.name}"]
     return compile_c(name, HEAD + SOURCES[name], flags)
+
+
+def extension() -> str:
+    """A library that "deepbind" can open: its block is malloc's as it finds it."""
+    source = '#include <string.h>\nchar *make(void) { return strdup("made"); }'
+    return compile_c("libmake.so", source, ["-O1", "-fPIC", "-shared"])
 
 
 def litter(level: str | tuple[float, float] = "adv3", **changes: object) -> Litter:
@@ -175,6 +182,18 @@ def test_the_same_seed_gives_the_same_addresses():
     first = said(litter(children=True), *unrandomised("addresses"))
     assert said(litter(children=True), *unrandomised("addresses")) == first
     assert said(litter(children=True, seed=2), *unrandomised("addresses")) != first
+
+
+def test_what_is_executed_on_the_way_to_the_program_passes_the_litter_on(tmp_path):
+    script = tmp_path / "script"
+    script.write_text("#!/usr/bin/env perl\nprint STDERR 'run by ', $^X =~ m{(perl)}, system('true');")
+    script.chmod(0o755)
+    found = programs.resolve([str(script)])
+    launch = Launch(argv=[str(script)], program=found.path)
+    done = littering.run(launch, litter(), image=found.image)
+    assert done.outcome.stderr_tail == "run by perl0"
+    assert len(done.litterings) == 1, "perl, and neither env nor true"
+    assert len(littering.run(launch, litter(children=True), image=found.image).litterings) == 3
 
 
 @pytest.mark.parametrize(
@@ -257,22 +276,18 @@ def test_memory_is_bounded_by_control_groups(tmp_path):
 
 @pytest.mark.parametrize("depth", ["triage", "full"])
 def test_fault_1_aligned_blocks_and_deepbind_are_survived_by_the_detection(tmp_path, depth):
-    extension = compile_c("libmake.so", '#include <string.h>\nchar *make(void) { return strdup("made"); }',
-                          ["-O1", "-fPIC", "-shared"])  # fmt: skip
     assert recorded(tmp_path, depth, target("aligned")).outcome.stderr_tail == "aligned"
-    assert recorded(tmp_path, depth, target("deepbind"), extension).outcome.stderr_tail == "opened"
-    done = run(litter(), target("deepbind"), extension)
+    assert recorded(tmp_path, depth, target("deepbind"), extension()).outcome.stderr_tail == "opened"
+    done = run(litter(), target("deepbind"), extension())
     assert done.outcome.stderr_tail == "opened"
     assert done.deepbind == 1
 
 
 def test_fault_1_a_deepbind_program_that_dies_of_the_allocator_is_explained(tmp_path):
-    extension = compile_c("libmake.so", '#include <string.h>\nchar *make(void) { return strdup("made"); }',
-                          ["-O1", "-fPIC", "-shared"])  # fmt: skip
     profile = tmp_path / "p.json"
     profile.write_text(json.dumps(PROFILE))
     words = ["fragment", "--profile", str(profile), "--allocator", "jemalloc"]
-    done = reap(*words, "--", target("deepbind"), extension)
+    done = reap(*words, "--", target("deepbind"), extension())
     assert "opens extensions with RTLD_DEEPBIND" in " ".join(done.stderr.split())
 
 
@@ -408,6 +423,12 @@ def test_fault_18_the_answer_has_cpu_time_faults_and_memory_beside_wall_time(tmp
         assert row in answer
 
 
+def test_a_library_is_looked_for_where_the_program_says(tmp_path):
+    """The loader must see the program and not the preload as the one that opens it."""
+    name = Path(extension()).name
+    assert said(litter(), target("deepbind"), name, directory=str(tmp_path)) == "opened"
+
+
 # --- the command ------------------------------------------------------------------------------------------
 
 PROFILE = {
@@ -486,6 +507,13 @@ def test_a_profile_of_another_program_is_pointed_out(tmp_path):
     path.write_text(json.dumps({**PROFILE, "program": "/usr/bin/perl"}))
     done = reap("fragment", "--profile", str(path), "--", program("busy"))
     assert "the profile is of perl, not of busy" in " ".join(done.stderr.split())
+
+
+def test_a_program_that_leaves_the_work_to_another_is_pointed_out():
+    words = ["/bin/sh", "-c", f"{program('busy')} >/dev/null; true"]
+    done = reap("fragment", "--", *words)
+    assert "most was allocated by busy, which dash executed" in " ".join(done.stderr.split())
+    assert "most was" not in " ".join(reap("fragment", "--children", "--", *words).stderr.split())
 
 
 BAD = {

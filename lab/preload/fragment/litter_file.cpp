@@ -47,7 +47,13 @@ bool LitterFile::open(const char *path) noexcept {
         return false;
     }
     header_ = header;
+    length_ = static_cast<uint64_t>(length);
     return true;
+}
+
+void LitterFile::close() noexcept {
+    munmap(header_, length_);
+    header_ = nullptr;
 }
 
 reap_litter_report *LitterFile::next_report() const noexcept {

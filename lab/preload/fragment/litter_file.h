@@ -12,6 +12,8 @@ class LitterFile {
     // Maps the file at `path`. False when it is not there or is none. No descriptor stays open.
     bool open(const char *path) noexcept;
 
+    void close() noexcept;
+
     [[nodiscard]] bool is_open() const noexcept { return header_ != nullptr; }
     [[nodiscard]] const reap_litter_header &header() const noexcept { return *header_; }
     [[nodiscard]] const reap_litter_size *sizes() const noexcept {
@@ -25,6 +27,7 @@ class LitterFile {
 
   private:
     reap_litter_header *header_ = nullptr;
+    uint64_t length_ = 0;
 };
 
 } // namespace reap::preload

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -97,11 +98,19 @@ class Meter {
 void Process::start(char **environment) noexcept {
     const char *path = find_variable(environment, REAP_LITTER_ENV);
     if (path == nullptr || !file_.open(path)) return;
+    if (!is_meant()) return file_.close();
     provider_ = provider_of("malloc");
     glibc_ = provider_.base == base_of(reinterpret_cast<const void *>(gnu_get_libc_version));
     // Read once, now: a program may do with its environment what it likes.
     if (file_.header().children == 0) remove_traces(environment);
     litter_thread(0);
+}
+
+bool Process::is_meant() const noexcept {
+    const reap_litter_header &header = file_.header();
+    struct stat self{};
+    if (header.children != 0 || header.inode == 0 || stat("/proc/self/exe", &self) != 0) return true;
+    return self.st_ino == header.inode && self.st_dev == header.device;
 }
 
 uint32_t Process::next_thread(const void *caller) noexcept {

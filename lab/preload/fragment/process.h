@@ -24,6 +24,8 @@ class Process {
     void deepbind_seen() const noexcept;
 
   private:
+    // Whether this is the program that the litter is for, and not one that will execute it.
+    [[nodiscard]] bool is_meant() const noexcept;
     [[nodiscard]] bool fits() const noexcept;
 
     LitterFile file_;

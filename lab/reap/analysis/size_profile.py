@@ -32,8 +32,9 @@ class SizeProfile(Record):
     format: str
     version: int
     program: str
-    """The executable of the process that was recorded first."""
+    """The executable of the process that allocated most."""
     command: list[str]
+    """Of the process that was recorded first."""
     counted: Literal["allocations", "in use at the peak"]
     """What the counts of `sizes` are: all allocations (from a triage recording), or the blocks in use when
     there were most (from a full one), which is nearer to what a long-running process leaves behind."""
@@ -87,12 +88,12 @@ def size_profile(
         else:
             left_out += objects
             left_out_bytes += total
-    first = images[0] if images else None
+    main = max(images, key=lambda image: image["objects"], default=None)
     profile = SizeProfile(
         format=FORMAT,
         version=VERSION,
-        program=first.get("executable", "") if first else "",
-        command=first.get("command", []) if first else [],
+        program=main.get("executable", "") if main else "",
+        command=images[0].get("command", []) if images else [],
         counted="in use at the peak" if full else "allocations",
         cut_off=cut_off,
         sizes=sorted(sizes.items()),

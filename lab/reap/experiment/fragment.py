@@ -94,7 +94,7 @@ def fragment(
 
     Throws ReapError if the litter would not fit into memory, or the program cannot be run.
     """
-    run = littering.run(launch, litter)
+    run = littering.run(launch, litter, image=program.image)
     return FragmentRun(
         command=program.command,
         allocator=allocator.name,
@@ -115,10 +115,9 @@ def _absent_threads(litter: Litter, run: Littered) -> list[str]:
     most = max(laid.values(), default=litter.objects)
     if most >= litter.objects:
         return []
-    return [
-        f"{units.percent(most / litter.objects)} of the litter was laid: it was to be shared by "
-        f"{litter.threads} threads, and fewer were created (--no-threads gives all to the first)"
-    ]
+    part = units.percent(most / litter.objects)
+    said = f"{part} of the litter was laid: {litter.threads} threads were to share it, and fewer were created"
+    return [f"{said} (--no-threads gives all to the first)"]
 
 
 def _notes(
@@ -149,16 +148,14 @@ def _notes(
             + (", of which it may have died" if run.outcome.signal else "")
             + "; use --allocator glibc, or run it without extensions (php -n, for one)"
         )
-    if profile.program and Path(profile.program).name != Path(program.image).name:
+    of, image = Path(profile.program).name, Path(program.image).resolve().name
+    if profile.program and of != image and profile.processes > 1 and not litter.children:
         said.append(
-            f"the profile is of {Path(profile.program).name}, not of {Path(program.image).name}: "
-            "right only if they are variants of one program"
+            f"most was allocated by {of}, which {image} executed, and only {image} was littered: --children "
+            "litters all"
         )
-    if profile.processes > 1 and not litter.children:
-        said.append(
-            f"the profile is of {units.whole(profile.processes)} processes together, and programs that the "
-            "first one executed were not littered (--children litters all)"
-        )
+    elif profile.program and of != image and profile.processes == 1:
+        said.append(f"the profile is of {of}, not of {image}: right only if they are variants of one program")
     if program.brings_malloc and allocator.library:
         said.append(f"{program.command[0]} brings its own malloc, which a preload cannot replace")
     return said

@@ -29,7 +29,7 @@ DEFAULT_SEED = 1
 
 _MAGIC = 0x315254494C504152
 _VERSION = 1
-_HEADER = struct.Struct("<QIIIIQQQQIIIIII48x")
+_HEADER = struct.Struct("<QIIIIQQQQIIIIIIQQ32x")
 _SIZE = struct.Struct("<QQ")
 _REPORT = struct.Struct("<IIIIQQQQQQQQQQQQ144s")
 _SLOTS = 1024
@@ -140,16 +140,18 @@ def require_memory(litter: Litter) -> None:
     )
 
 
-def run(launch: Launch, litter: Litter) -> Littered:
+def run(launch: Launch, litter: Litter, *, image: str = "") -> Littered:
     """Runs the program with its heap littered before anything of it runs. Throws what `spawn.run` throws.
 
-    Throws ReapError if the litter would not fit into memory, or cannot be described.
+    `image` is the ELF file that is meant, where others (`env` in the first line of a script) are executed on
+    the way to it; without it what is executed first is littered. Throws ReapError if the litter would not fit
+    into memory, or cannot be described.
     """
     require_memory(litter)
     # As long a path every time: its length would shift the program's stack.
     with tempfile.TemporaryDirectory(prefix="reap-litter-") as folder:
         file = Path(folder) / "litter"
-        _write(file, litter)
+        _write(file, litter, image)
         littered = msgspec.structs.replace(
             launch,
             preloads=[str(native_files.preload("fragment")), *launch.preloads],
@@ -159,7 +161,7 @@ def run(launch: Launch, litter: Litter) -> Littered:
         return _read(file.read_bytes(), gross)
 
 
-def _write(file: Path, litter: Litter) -> None:
+def _write(file: Path, litter: Litter, image: str) -> None:
     sizes = sorted(litter.sizes)
     total = sum(count for _, count in sizes)
     if litter.objects and not sizes:
@@ -171,6 +173,7 @@ def _write(file: Path, litter: Litter) -> None:
             "choose a lower level, or a profile with a lower cut-off",
         )
     place = _HEADER.size + len(sizes) * _SIZE.size
+    meant = Path(image).stat() if image else None
     header = _HEADER.pack(
         _MAGIC,
         _VERSION,
@@ -187,6 +190,8 @@ def _write(file: Path, litter: Litter) -> None:
         max(litter.threads, 1),
         0,
         0,
+        meant.st_dev if meant else 0,
+        meant.st_ino if meant else 0,
     )
     data = header + b"".join(_SIZE.pack(size, count) for size, count in sizes)
     try:
