@@ -489,6 +489,9 @@ def test_the_command_ends_as_the_program_ends(profile):
     assert reap("fragment", "--profile", profile, "--", target("dies")).returncode == 128 + 6
     late = reap("fragment", "--profile", profile, "--timeout", "0.2", "--", "/bin/sleep", "9")
     assert late.returncode == ExitCode.TIMED_OUT
+    unknown = reap("fragment", "--timeout", "0.2", "--", "/bin/sleep", "9")
+    assert unknown.returncode == ExitCode.TIMED_OUT
+    assert "did not end in time while its size profile was taken" in unknown.stderr
 
 
 def test_threads_that_do_not_come_are_pointed_out(tmp_path):

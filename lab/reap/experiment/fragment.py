@@ -9,7 +9,7 @@ from reap import __version__, units
 from reap.allocators.records import Allocator
 from reap.analysis import size_profile as profiles
 from reap.analysis.size_profile import SizeProfile
-from reap.errors import ReapError
+from reap.errors import ExitCode, ReapError
 from reap.launch import litter as littering
 from reap.launch.level import Level
 from reap.launch.litter import Litter, Littered
@@ -56,11 +56,18 @@ def load_profile(path: Path, *, cut_off: int) -> SizeProfile:
 def take_profile(launch: Launch, *, cut_off: int) -> SizeProfile:
     """Runs the program once under the recorder, its output discarded, and returns its size profile.
 
-    Throws ReapError if it cannot be run, or allocates nothing that a heap could be littered with.
+    Throws ReapError if it cannot be run, does not end in time, or allocates nothing that a heap could be
+    littered with.
     """
     with tempfile.TemporaryDirectory(prefix="reap-profile-") as folder:
         path = Path(folder) / "profile.reap"
-        record.record(msgspec.structs.replace(launch, capture=True), path, "triage")
+        outcome = record.record(msgspec.structs.replace(launch, capture=True), path, "triage")
+        if outcome.timed_out:
+            raise ReapError(
+                f"{launch.argv[0]} did not end in time while its size profile was taken",
+                "give it more --timeout, a smaller input, or a --profile",
+                ExitCode.TIMED_OUT,
+            )
         return profiles.size_profile(read.read(path), cut_off=cut_off, reap_version=__version__)
 
 
