@@ -464,6 +464,8 @@ def test_the_command_says_what_the_program_says_and_takes_the_profile_first(tmp_
     again = reap("fragment", "--profile", str(tmp_path / "p.json"), "--", program("busy"), "x")
     assert again.stdout == done.stdout
     assert "On a heap littered at adv3, under glibc" in again.stderr
+    beside = f"next: reap fragment --level adv0 --profile {tmp_path}/p.json -- {program('busy')} x"
+    assert beside in again.stderr, "the same on a clean heap"
 
 
 def reap_free(*argv: str) -> str:

@@ -128,6 +128,18 @@ def fragment(
     render(Console(stderr=True), result)
     if save_profile is not None:
         reporting.say_written("the size profile", save_profile)
+    known = save_profile or profile_file
+    reporting.say_next(
+        [
+            "reap",
+            "fragment",
+            *(["--level", "adv3"] if heaps.multiplier == 0 else ["--level", "adv0"]),
+            *(["--allocator", allocator] if chosen[0].library else []),
+            *(["--profile", str(known)] if known else []),
+            "--",
+            *found.command,
+        ]
+    )
     if result.run.outcome.timed_out:
         click.echo(f"reap: {found.command[0]} was ended after {timeout:g} s", err=True)
         return ExitCode.TIMED_OUT
