@@ -2,6 +2,7 @@
 // event.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -48,9 +49,11 @@ nb::dict damage_of(const Damage &damage) {
 // A trace that has been read. Everything is computed on construction; the attributes are plain data.
 class Recording {
   public:
-    Recording(const std::string &path, const std::string &recorder)
+    Recording(const std::string &path, const std::string &recorder,
+              const std::vector<std::string> &allocators,
+              const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &left_out)
         : file_(path), definitions_(file_), summary_(reap::native::aggregate(file_, definitions_)),
-          outside_(read_outside(file_, definitions_, symbols_, recorder)) {}
+          outside_(read_outside(file_, definitions_, symbols_, context(recorder, allocators, left_out))) {}
 
     nb::dict header() const {
         const reap_file_header &header = file_.header();
@@ -258,6 +261,13 @@ class Recording {
     }
 
   private:
+    static Context context(const std::string &recorder, const std::vector<std::string> &allocators,
+                           const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &left_out) {
+        Context out{recorder, allocators, {}};
+        for (const auto &[pid, begin, end] : left_out) out.left_out.push_back({pid, begin, end});
+        return out;
+    }
+
     static void add_size(nb::list &out, uint64_t size, uint64_t objects, uint64_t bytes) {
         if (objects > 0) out.append(nb::make_tuple(size, size, objects, bytes));
     }
@@ -324,7 +334,12 @@ NB_MODULE(native, m) {
           "Seal the blocks of ended processes; returns how many blocks of running ones stay open.");
 
     nb::class_<Recording>(m, "Recording", "A trace, read and boiled down. Raises BadTrace or OSError.")
-        .def(nb::init<const std::string &, const std::string &>(), "path"_a, "recorder"_a)
+        .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,
+                      const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &>(),
+             "path"_a, "recorder"_a, "allocators"_a = std::vector<std::string>(),
+             "left_out"_a = std::vector<std::tuple<uint32_t, uint64_t, uint64_t>>(),
+             "`allocators` are files that serve malloc beside those that the trace names; of `left_out`, "
+             "(pid, begin, end) on the trace's clock, no instruction pointers are counted.")
         .def("header", &Recording::header)
         .def("damage", &Recording::damage)
         .def("images", &Recording::images)

@@ -17,12 +17,28 @@ from reap.cli.stdin import spooled
 from reap.errors import ExitCode, ReapError
 from reap.experiment import compare as comparing
 from reap.experiment.folder import Folder
+from reap.experiment.fragment import load_profile
+from reap.experiment.matrix import keep_profile
 from reap.experiment.records import Comparison
 from reap.experiment.runner import Listener
-from reap.experiment.spec import specify
+from reap.experiment.spec import Fragmented, specify
+from reap.launch import level
 
 USUAL = ("glibc", "jemalloc", "mimalloc", "tcmalloc")
 """What is compared when no one says otherwise, as far as it is installed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heaps:
+    """The options of an experiment on fragmented heaps; a resumed one takes none of them."""
+
+    levels: str
+    naive: str
+    naive_env: tuple[str, ...]
+    profile: Path | None
+    cut_off: int
+    children: bool
+    layouts: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,12 +123,26 @@ def opened(
     resume: Path | None,
     *,
     force: bool,
+    heaps: Heaps | None = None,
     **given: Any,  # noqa: ANN401 - click's; Options says their types
 ) -> Folder:
-    """The experiment that a verb's options name: a new one, or one to go on with. Throws ReapError."""
+    """The experiment that a verb's options name: a new one, or one to go on with. Throws ReapError.
+
+    With `heaps` a new one is on fragmented heaps.
+    """
     if resume:
         return _reopen(str(context.info_name), resume, list(command), _written(context))
-    return _create(list(command), output, Options(**given), force=force)
+    return _create(list(command), output, Options(**given), heaps, force=force)
+
+
+def refuse_matrix(folder: Folder) -> None:
+    """Throws ReapError for an experiment that only `reap compare` goes on with."""
+    if folder.spec.matrix is not None:
+        raise ReapError(
+            f"{folder.path} is an experiment on fragmented heaps",
+            f"go on with: reap compare --resume {folder.path}",
+            ExitCode.USAGE,
+        )
 
 
 def exit_code(comparison: Comparison) -> int:
@@ -120,14 +150,17 @@ def exit_code(comparison: Comparison) -> int:
     return ExitCode.FAILED if comparing.differs(comparison) else comparison.exit_code
 
 
-def choose(text: str | None) -> tuple[list[Allocator], str]:
-    """The allocators asked for; without `text` the usual ones, and a line about those that are not here."""
+def choose(text: str | None, *, alone: bool = False) -> tuple[list[Allocator], str]:
+    """The allocators asked for; without `text` the usual ones, and a line about those that are not here.
+
+    Throws ReapError where there is none but the C library's, unless that may stand `alone`.
+    """
     if text is not None:
         return catalog.parse(text), ""
     found = [catalog.find(name) for name in USUAL]
     here = [each for each in found if isinstance(each, Allocator)]
     missing = [each for each in found if not isinstance(each, Allocator)]
-    if len(here) == 1:
+    if len(here) == 1 and not alone:
         raise ReapError(
             "no allocator but the C library's is installed, so there is nothing to compare",
             catalog.install_command(missing),
@@ -138,12 +171,29 @@ def choose(text: str | None) -> tuple[list[Allocator], str]:
     return here, f"not installed: {names} ({catalog.install_command(missing)})"
 
 
-def _create(command: list[str], output: Path | None, options: Options, *, force: bool) -> Folder:
-    allocators, missing = choose(options.allocators)
+def refuse_without_levels(context: click.Context) -> None:
+    """Throws ReapError for an option that means something on fragmented heaps alone."""
+    source = click.core.ParameterSource.COMMANDLINE
+    names = [field.name for field in fields(Heaps)]
+    if stray := [name for name in names if context.get_parameter_source(name) is source]:
+        raise ReapError(
+            f"--{stray[0].replace('_', '-')} is about fragmented heaps, and no --levels are given",
+            "add --levels adv0,adv3",
+            ExitCode.USAGE,
+        )
+
+
+def _create(
+    command: list[str], output: Path | None, options: Options, heaps: Heaps | None, *, force: bool
+) -> Folder:
+    allocators, missing = choose(options.allocators, alone=heaps is not None)
+    fragmented = _fragmented(heaps) if heaps else None
+    profile = load_profile(heaps.profile, cut_off=heaps.cut_off) if heaps and heaps.profile else None
     stdin = spooled()
     spec = specify(
         command,
         allocators,
+        fragmented=fragmented,
         baseline=options.baseline,
         runs=options.runs or 0,
         budget=options.budget,
@@ -155,7 +205,35 @@ def _create(command: list[str], output: Path | None, options: Options, *, force:
     path = output or Path(f"reap-{reporting.name_of(command)}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
     if missing:
         click.echo(missing, err=True)
-    return Folder.create(path, spec, stdin, force=force)
+    folder = Folder.create(path, spec, stdin, force=force)
+    if profile is not None:
+        keep_profile(folder, profile)
+    return folder
+
+
+def _fragmented(heaps: Heaps) -> Fragmented:
+    environment = {}
+    for word in heaps.naive_env:
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise ReapError(
+                f"--naive-env {word} sets no variable", "--naive-env PYTHONMALLOC=malloc", ExitCode.USAGE
+            )
+        environment[name] = value
+    try:
+        naive = shlex.split(heaps.naive)
+    except ValueError as error:
+        raise ReapError(
+            f"--naive cannot be split into words: {error}", "quote it as for a shell", ExitCode.USAGE
+        ) from error
+    return Fragmented(
+        levels=level.parse(heaps.levels),
+        naive=naive,
+        naive_environment=environment,
+        children=heaps.children,
+        cut_off=heaps.cut_off,
+        layouts=heaps.layouts,
+    )
 
 
 def _reopen(verb: str, path: Path, command: list[str], given: set[str]) -> Folder:
@@ -181,6 +259,7 @@ def _reopen(verb: str, path: Path, command: list[str], given: set[str]) -> Folde
 
 def _written(context: click.Context) -> set[str]:
     """Options of the experiment that were written on the command line."""
-    fixed = [field.name for field in fields(Options)] + ["output"]
+    fixed = [field.name for field in (*fields(Options), *fields(Heaps))] + ["output"]
     source = click.core.ParameterSource.COMMANDLINE
-    return {f"--{name}" for name in fixed if context.get_parameter_source(name) is source}
+    written = (name for name in fixed if context.get_parameter_source(name) is source)
+    return {f"--{name.replace('_', '-')}" for name in written}

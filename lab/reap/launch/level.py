@@ -43,9 +43,22 @@ def named(name: str) -> Level:
     except KeyError:
         raise ReapError(
             f"no level is called '{name}'",
-            f"known are {', '.join(LEVELS)}; any other by --multiplier and --occupancy",
+            f"known are {', '.join(LEVELS)}; any other by multiplier and occupancy",
             ExitCode.USAGE,
         ) from None
+
+
+def parse(text: str) -> list[Level]:
+    """The levels in a list like `adv0,adv3,10x0.8`: names, or multiplier x occupancy. Throws ReapError."""
+    levels: dict[str, Level] = {}
+    for word in (word.strip() for word in text.split(",")):
+        multiplier, cross, occupancy = word.partition("x")
+        try:
+            level = custom(float(multiplier), float(occupancy)) if cross else named(word)
+        except ValueError:
+            level = named(word)
+        levels[level.name] = level
+    return list(levels.values())
 
 
 def custom(multiplier: float, occupancy: float) -> Level:

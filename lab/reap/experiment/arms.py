@@ -1,0 +1,76 @@
+"""Which arms an experiment has: what is run again and again, in every round."""
+
+from reap.experiment.records import BARE, Cell
+from reap.experiment.spec import Matrix, Spec
+from reap.launch.level import Level, custom
+
+
+def arms(spec: Spec) -> list[Cell]:
+    """One cell an arm, of round 0. The first is the baseline, run before all others."""
+    if spec.matrix is None:
+        return [_arm(spec, spec.variant, each.name, BARE) for each in spec.allocators]
+    every = [*wanted(spec, spec.matrix), *controls(spec, spec.matrix)]
+    return list({arm.arm(): arm for arm in every}.values())
+
+
+def wanted(spec: Spec, matrix: Matrix) -> list[Cell]:
+    """Every variant under every allocator at every level. Each pair's adv0 is what its levels are held to."""
+    return [
+        _arm(spec, variant.name, allocator.name, level.name)
+        for variant in matrix.variants
+        for allocator in spec.allocators
+        for level in matrix.levels
+    ]
+
+
+def controls(spec: Spec, matrix: Matrix) -> list[Cell]:
+    """What must make no difference, and what luck does.
+
+    Bare and adv0 differ by the preload alone; a heap of which everything was given back is as good as one
+    that was never littered. Other layouts are tried with the baseline's allocator.
+    """
+    empty = emptied(matrix)
+    still = [
+        _arm(spec, variant.name, allocator.name, level)
+        for variant in matrix.variants
+        for allocator in spec.allocators
+        for level in (BARE, empty.name)
+    ]
+    moved = [
+        _arm(spec, variant.name, spec.baseline.name, level, layout)
+        for variant in matrix.variants
+        for level in (BARE, matrix.levels[0].name)
+        for layout in range(1, matrix.layouts + 1)
+    ]
+    return [*still, *moved]
+
+
+def emptied(matrix: Matrix) -> Level:
+    """The level with most litter, of which nothing stays."""
+    return custom(max(level.multiplier for level in matrix.levels), 0)
+
+
+def levels(matrix: Matrix) -> dict[str, Level]:
+    """Every level at which something of the matrix runs, by name; those of its controls too."""
+    return {level.name: level for level in [*matrix.levels, emptied(matrix)]}
+
+
+def label(spec: Spec, arm: Cell) -> str:
+    """How an arm is called while it runs."""
+    if spec.matrix is None:
+        return arm.allocator
+    words = [arm.variant] if len(spec.matrix.variants) > 1 else []
+    words += [arm.allocator, "bare" if arm.level == BARE else arm.level]
+    words += [f"layout {arm.layout}"] if arm.layout else []
+    return ", ".join(words)
+
+
+def _arm(spec: Spec, variant: str, allocator: str, level: str, layout: int = 0) -> Cell:
+    return Cell(
+        workload=spec.workload,
+        variant=variant,
+        allocator=allocator,
+        level=level,
+        layout=layout,
+        environment=spec.environment,
+    )
