@@ -2,7 +2,6 @@
 
 import functools
 import json
-import subprocess
 from pathlib import Path
 
 import msgspec
@@ -277,11 +276,9 @@ def drawn(cpu, resident=lambda _cell: 0, rounds=6, spec=None):
 
 def slow(cell):
     """Naive takes 20 % more, and at adv3 twice that; layouts do nothing."""
-    return (
-        100
-        * (1.2 if cell.variant == "naive" else 1)
-        * (2 if cell.level == "adv3" and cell.variant == "naive" else 1)
-    )
+    if cell.variant == "custom":
+        return 100
+    return 240 if cell.level == "adv3" else 120
 
 
 def test_ratios_are_to_what_they_say():
@@ -336,7 +333,7 @@ def test_the_command_runs_the_matrix_and_writes_it_down(tmp_path, profile):
 
 
 BAD = {
-    "an option without levels": (["--children"], 2, "--children says something about fragmented heaps"),
+    "an option without levels": (["--children"], 2, "--children is about fragmented heaps"),
     "no level but adv0": (["--levels", "adv0"], 2, "nothing is littered"),
     "an unknown level": (["--levels", "adv2"], 2, "no level is called 'adv2'"),
     "a variable without value": (["--levels", "adv1", "--naive-env", "A"], 2, "--naive-env A sets no"),
@@ -355,11 +352,3 @@ def test_bad_input_is_refused_in_a_sentence(what, tmp_path):
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-def test_both_variants_print_the_same():
-    free = {
-        subprocess.run([target()], capture_output=True, check=True, env=env).stdout
-        for env in ({}, {"NAIVE": "1"})
-    }
-    assert len(free) == 1

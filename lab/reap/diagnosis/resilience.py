@@ -202,13 +202,9 @@ def _evidence(result: Fragmented) -> list[Evidence]:
         if arm and clean and arm.sound and arm.split and clean.split:
             facts.append(Evidence(statement=_parted(result, arm, clean), source="sampling"))
     if noise := result.noise.get("cpu"):
-        facts.append(
-            Evidence(
-                statement=f"Against itself the baseline differs by {words.interval(noise.ratio)} in CPU time: that "
-                "much is noise.",
-                source="comparison",
-            )
-        )
+        span = words.interval(noise.ratio)
+        statement = f"The baseline differs from itself by {span} in CPU time: that much is noise."
+        facts.append(Evidence(statement=statement, source="comparison"))
     return facts
 
 
