@@ -417,6 +417,7 @@ def arm_of(variant: str, allocator: str, level: str, **changes: Any) -> Arm:
         "variant": variant,
         "allocator": allocator,
         "level": level,
+        "huge_pages": "",
         "rounds": 15,
         "cpu": 2.0 * own,
         "normalised": {name: ratio_of(name, own) for name in metrics},
@@ -458,6 +459,7 @@ def fragmented_of(
         "variants": list(variants),
         "allocators": list(allocators),
         "levels": [LEVELS[name] for name in levels],
+        "huge_pages": [""],
         "children": False,
         "profile": SizeProfile(
             format="reap size profile",

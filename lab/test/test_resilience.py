@@ -70,6 +70,16 @@ def test_a_remedy_that_is_not_proven_is_none():
     assert "jemalloc" not in judge(with_arm(result, arm)).paragraph
 
 
+def test_huge_pages_are_a_remedy():
+    result = fragmented_of(huge_pages=["", "on"])
+    huge = arm_of("naive", "glibc", "adv3", huge_pages="on", to_small={"cpu": ratio_of("cpu", 0.7)})
+    said = judge(msgspec.structs.replace(result, arms=[*result.arms, huge])).paragraph
+    assert "huge pages would take back 30 % of that time" in said
+    shown = printed(msgspec.structs.replace(result, arms=[*result.arms, huge]), 120)
+    assert "naive glibc, huge pages" in shown
+    assert "each as a ratio to itself without" in shown
+
+
 def test_without_adv3_the_last_level_is_judged():
     assert judge(fragmented_of(levels=["adv0", "adv1"])).level == "adv1"
     assert judge(fragmented_of()).level == "adv3"

@@ -41,6 +41,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
     show_default=True,
     help="With --levels: other places of stack and libraries to try.",
 )
+@click.option("--huge-pages", is_flag=True, help="With --levels: all without huge pages, and with them.")
 @experiments.options
 def compare(
     context: click.Context,
@@ -55,6 +56,7 @@ def compare(
     cut_off: int,
     children: bool,
     layouts: int,
+    huge_pages: bool,
     **options: Any,  # noqa: ANN401 - click's; experiments.opened says their types
 ) -> int:
     """Compare allocators on a program.
@@ -84,6 +86,7 @@ def compare(
             cut_off=cut_off,
             children=children,
             layouts=layouts,
+            huge_pages=huge_pages,
         )
     else:
         experiments.refuse_without_levels(context)

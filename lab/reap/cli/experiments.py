@@ -39,6 +39,7 @@ class Heaps:
     cut_off: int
     children: bool
     layouts: int
+    huge_pages: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,6 +234,7 @@ def _fragmented(heaps: Heaps) -> Fragmented:
         children=heaps.children,
         cut_off=heaps.cut_off,
         layouts=heaps.layouts,
+        huge_pages=heaps.huge_pages,
     )
 
 

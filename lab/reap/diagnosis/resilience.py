@@ -124,6 +124,9 @@ def _remedies(result: Fragmented, level: str) -> list[str]:
         other = result.arm(variant, name, level)
         if other is not None and other.sound and "cpu" in other.to_allocator:
             found.append((name, other.to_allocator["cpu"].ratio))
+    huge = result.arm(variant, usual, level, "on")
+    if huge is not None and huge.sound and "cpu" in huge.to_small:
+        found.append(("huge pages", huge.to_small["cpu"].ratio))
     helping = sorted((each for each in found if each[1].high < 1), key=lambda each: each[1].value)
     unclear = [name for name, ratio in found if ratio.low <= 1 <= ratio.high]
     said = []

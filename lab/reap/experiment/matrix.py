@@ -15,7 +15,7 @@ from reap.experiment import arms, fragment, statistics
 from reap.experiment.folder import Folder
 from reap.experiment.matrix_records import Arm, Control, Fragmented, Luck, Split
 from reap.experiment.metrics import METRICS, Metric
-from reap.experiment.records import BARE, Cell, Ratio, Run
+from reap.experiment.records import BARE, Cell, HugePages, Ratio, Run
 from reap.experiment.runner import InterruptedRunError, Listener, Runner
 from reap.experiment.spec import Matrix, Spec
 from reap.experiment.starter import Starter
@@ -108,6 +108,7 @@ def draw(
         variants=[each.name for each in matrix.variants],
         allocators=[each.name for each in spec.allocators],
         levels=matrix.levels,
+        huge_pages=matrix.huge_pages,
         children=matrix.children,
         profile=profile,
         rounds=len(table.of(table.baseline)),
@@ -179,13 +180,17 @@ class _Table:
         more = [runs[arm] for runs in (self.warmups, self.sampled) if arm in runs]
         return [*self.of(cell).values(), *more]
 
-    def cell(self, variant: str, allocator: str, level: str, layout: int = 0) -> Cell:
+    def cell(
+        self, variant: str, allocator: str, level: str, layout: int = 0, huge: HugePages | None = None
+    ) -> Cell:
+        """Without `huge` it has what the baseline has of huge pages."""
         return Cell(
             workload=self.spec.workload,
             variant=variant,
             allocator=allocator,
             level=level,
             layout=layout,
+            huge_pages=self.baseline.huge_pages if huge is None else huge,
             environment=self.spec.environment,
         )
 
@@ -253,9 +258,11 @@ def _arm(table: _Table, matrix: Matrix, cell: Cell) -> Arm:
         problem = "the program's output is not what it is in the baseline"
     allocator = next(each for each in spec.allocators if each.name == cell.allocator)
     warmup = table.warmups.get(cell.arm())
-    clean = table.cell(cell.variant, cell.allocator, matrix.levels[0].name)
-    custom = table.cell(matrix.variants[0].name, cell.allocator, cell.level)
-    under_baseline = table.cell(cell.variant, spec.baseline.name, cell.level)
+    huge = cell.huge_pages
+    clean = table.cell(cell.variant, cell.allocator, matrix.levels[0].name, huge=huge)
+    custom = table.cell(matrix.variants[0].name, cell.allocator, cell.level, huge=huge)
+    under_baseline = table.cell(cell.variant, spec.baseline.name, cell.level, huge=huge)
+    small = table.cell(cell.variant, cell.allocator, cell.level)
     cpu = [run.outcome.cpu_ns / 1e9 for run in table.of(cell).values()]
     median = plain.median(cpu) if cpu else 0.0
     sampled = table.sampled.get(cell.arm())
@@ -263,11 +270,13 @@ def _arm(table: _Table, matrix: Matrix, cell: Cell) -> Arm:
         variant=cell.variant,
         allocator=cell.allocator,
         level=cell.level,
+        huge_pages=huge,
         rounds=len(cpu),
         cpu=median,
         normalised=table.ratios(table.baseline, cell),
         slowdown=table.ratios(clean, cell),
         to_custom=table.ratios(custom, cell) if cell.variant != custom.variant else {},
+        to_small=table.ratios(small, cell) if huge != small.huge_pages else {},
         to_allocator=table.ratios(under_baseline, cell) if cell.allocator != spec.baseline.name else {},
         laid=next((run.laid for run in every if run.laid is not None), None),
         split=_split(sampled, median) if sampled else None,
@@ -327,6 +336,13 @@ def _notes(table: _Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Ma
             "the program opens extensions with RTLD_DEEPBIND: these take malloc from the C library and mix "
             "its blocks with those of other allocators; only its figures under glibc are sound"
         )
+    if "on" in matrix.huge_pages:
+        lacking = [each.name for each in table.spec.allocators if not arms.can_have_huge_pages(each)]
+        if lacking:
+            said.append(
+                f"{' and '.join(lacking)} cannot be told to ask for huge pages, and this kernel gives none "
+                "unasked: only run without"
+            )
     for level in matrix.levels:
         asked = fragment.litter_of(profile, level, children=matrix.children).objects
         most = max((arm.laid.objects for arm in drawn if arm.laid and arm.level == level.name), default=asked)

@@ -1,7 +1,7 @@
 """What an experiment on fragmented heaps gives: one record an arm, with its ratios to the others."""
 
 from reap.analysis.size_profile import SizeProfile
-from reap.experiment.records import Laid, Ratio
+from reap.experiment.records import HugePages, Laid, Ratio
 from reap.launch.level import Level
 from reap.records import Estimate, Record
 
@@ -29,7 +29,8 @@ class Arm(Record):
     variant: str
     allocator: str
     level: str
-    """`none` for the program as it is, without the preload."""
+    huge_pages: HugePages
+    """Whether there were transparent huge pages; empty: as the machine is set."""
     rounds: int
     cpu: float
     """Median CPU time in seconds, littering taken off; 0 where no round was run."""
@@ -39,6 +40,8 @@ class Arm(Record):
     """To the same variant and allocator at adv0."""
     to_custom: dict[str, Ratio] = {}
     """Of the naive variant: to the custom one under the same allocator at the same level."""
+    to_small: dict[str, Ratio] = {}
+    """With huge pages: to the same without them."""
     to_allocator: dict[str, Ratio] = {}
     """To the same variant at the same level under the baseline's allocator."""
     laid: Laid | None = None
@@ -92,6 +95,8 @@ class Fragmented(Record):
     """The baseline's first."""
     levels: list[Level]
     """adv0 first."""
+    huge_pages: list[HugePages]
+    """What was tried of them, the baseline's first."""
     children: bool
     profile: SizeProfile
     rounds: int
@@ -106,11 +111,12 @@ class Fragmented(Record):
     stopped_early: bool = False
     notes: list[str] = []
 
-    def arm(self, variant: str, allocator: str, level: str) -> Arm | None:
-        """The arm with these coordinates, if it was run."""
+    def arm(
+        self, variant: str, allocator: str, level: str, huge_pages: HugePages | None = None
+    ) -> Arm | None:
+        """The arm with these coordinates, if it was run; without the last, with what the baseline has."""
+        key = (variant, allocator, level, self.huge_pages[0] if huge_pages is None else huge_pages)
         found = (
-            each
-            for each in self.arms
-            if (each.variant, each.allocator, each.level) == (variant, allocator, level)
+            each for each in self.arms if (each.variant, each.allocator, each.level, each.huge_pages) == key
         )
         return next(found, None)

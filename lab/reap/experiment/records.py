@@ -11,6 +11,7 @@ from reap.launch.records import Outcome
 from reap.records import Estimate, Record
 
 Verdict = Literal["better", "worse", "cannot tell"]
+HugePages = Literal["", "off", "on"]
 
 
 BARE = "none"
@@ -30,6 +31,8 @@ class Cell(Record):
     """How fragmented the heap is made before the program starts: `none`, or a level's name."""
     layout: int = 0
     """Where stack and libraries lie: 0 as they come, any other moved in its own way."""
+    huge_pages: HugePages = ""
+    """Whether the allocator asks for transparent huge pages and gets them; empty: as the machine is set."""
     environment: dict[str, str] = {}
     """Variables beyond those of the allocator and the variant."""
     repeat: int = 0
@@ -42,7 +45,7 @@ class Cell(Record):
     def arm(self) -> str:
         """What the runs of one arm have in common, as a name that no other arm of an experiment has."""
         env = ",".join(f"{k}={v}" for k, v in sorted(self.environment.items()))
-        layout = str(self.layout)
+        layout = f"{self.layout}{self.huge_pages}"
         return "/".join([self.workload, self.variant, self.allocator, self.level, layout, env])
 
     def key(self) -> str:

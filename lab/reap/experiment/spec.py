@@ -4,8 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from reap.allocators.records import DEFAULT, Allocator
 from reap.errors import ExitCode, ReapError
+from reap.experiment.records import HugePages
+from reap.launch import machine
 from reap.launch import program as programs
 from reap.launch.level import LEVELS, Level
 from reap.launch.program import Program
@@ -45,6 +49,8 @@ class Matrix(Record):
     """Blocks of this many bytes and more are no part of the litter."""
     layouts: int = 2
     """How many other places of stack and libraries are tried, to see what luck with them does."""
+    huge_pages: list[HugePages] = msgspec.field(default_factory=lambda: [""])
+    """What is tried of them; the controls have the first."""
 
 
 class Spec(Record):
@@ -95,6 +101,8 @@ class Fragmented:
     children: bool = False
     cut_off: int = 4096
     layouts: int = 2
+    huge_pages: bool = False
+    """Whether to run everything without transparent huge pages and with them."""
 
 
 def specify(
@@ -162,6 +170,12 @@ def _files(program: Program) -> list[str]:
 
 
 def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
+    if asked.huge_pages and machine.describe().huge_pages not in ("always", "madvise"):
+        raise ReapError(
+            "this kernel gives no transparent huge pages",
+            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+            ExitCode.FAILED,
+        )
     clean = LEVELS["adv0"]
     levels = [clean, *(level for level in asked.levels if level.multiplier > 0)]
     if len(levels) == 1:
@@ -184,6 +198,7 @@ def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
         children=asked.children,
         cut_off=asked.cut_off,
         layouts=asked.layouts,
+        huge_pages=["off", "on"] if asked.huge_pages else [""],
     )
 
 

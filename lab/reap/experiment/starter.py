@@ -1,9 +1,12 @@
 """Starts the cells of an experiment: from coordinates to a launched program and what came of it."""
 
+import os
 import random
 
 import msgspec
 
+from reap.allocators import huge_pages
+from reap.allocators.records import Allocator
 from reap.analysis.size_profile import SizeProfile
 from reap.experiment import arms
 from reap.experiment.folder import Folder
@@ -37,7 +40,7 @@ class Starter:
         spec = folder.spec
         self._folder = folder
         self._spec = spec
-        self._libraries = {allocator.name: allocator.library for allocator in spec.allocators}
+        self._allocators = {allocator.name: allocator for allocator in spec.allocators}
         self._variants = {spec.variant: Variant(name=spec.variant, program=spec.program)}
         self._litters: dict[str, Litter] = {}
         if spec.matrix is not None and profile is not None:
@@ -68,13 +71,23 @@ class Starter:
             argv=variant.program.command,
             program=variant.program.path,
             directory=self._spec.directory,
-            allocator=self._libraries[cell.allocator],
+            allocator=self._allocators[cell.allocator].library,
             environment={**cell.environment, **variant.environment},
             stdin=self._folder.stdin,
             timeout=self._spec.timeout,
             probe=probe,
         )
+        if cell.huge_pages == "off":
+            launch = msgspec.structs.replace(launch, options=[*launch.options, "--no-huge-pages"])
+        if cell.huge_pages == "on":
+            launch = _switched(launch, self._allocators[cell.allocator])
         return _moved(launch, cell.layout) if cell.layout else launch
+
+
+def _switched(launch: Launch, allocator: Allocator) -> Launch:
+    """The same with its allocator asking for huge pages; it stays as it is where the kernel gives them."""
+    words = huge_pages.switch(allocator, {**os.environ, **launch.environment})
+    return msgspec.structs.replace(launch, environment={**launch.environment, **(words or {})})
 
 
 def _moved(launch: Launch, layout: int) -> Launch:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from reap import units
 from reap.diagnosis.resilience import luck_span
 from reap.experiment.matrix_records import Arm, Fragmented
-from reap.experiment.records import BARE, Ratio
+from reap.experiment.records import BARE, HugePages, Ratio
 from reap.report.text import printable
 
 BELOW_ONE = "Below 1 is less CPU time (better), above 1 is more. Each ratio has its 95 % interval."
@@ -39,18 +39,32 @@ def kinds(result: Fragmented) -> list[Kind]:
         Kind("normalised", f"CPU time, as a ratio to {to}; {rounds}"),
         Kind("slowdown", f"Slower by level: each as a ratio to its own {clean}"),
     ]
-    naive = Kind("to_custom", "Without the program's own allocator: naive as a ratio to custom")
-    return [*found, naive] if two else found
+    if two:
+        found.append(Kind("to_custom", "Without the program's own allocator: naive as a ratio to custom"))
+    if "on" in result.huge_pages:
+        found.append(Kind("to_small", "With transparent huge pages: each as a ratio to itself without"))
+    return found
 
 
-def pairs(result: Fragmented) -> list[tuple[str, str]]:
-    """Every variant under every allocator."""
-    return [(variant, allocator) for variant in result.variants for allocator in result.allocators]
+Row = tuple[str, str, HugePages]
+"""A variant, an allocator, and what there is of huge pages: what a table has a row for."""
 
 
-def name(result: Fragmented, variant: str, allocator: str) -> str:
-    """`naive jemalloc`; the allocator alone where there is one variant only."""
-    return printable(f"{variant} {allocator}" if len(result.variants) > 1 else allocator)
+def rows(result: Fragmented) -> list[Row]:
+    """Every row that has an arm, in the order in which the arms are."""
+    return list(dict.fromkeys((arm.variant, arm.allocator, arm.huge_pages) for arm in result.arms))
+
+
+def name(result: Fragmented, row: Row) -> str:
+    """`naive jemalloc, huge pages`; the allocator alone where there is one variant only."""
+    variant, allocator, huge_pages = row
+    more = ", huge pages" if huge_pages == "on" else ""
+    return printable(f"{variant} {allocator}{more}" if len(result.variants) > 1 else f"{allocator}{more}")
+
+
+def row_of(arm: Arm) -> Row:
+    """The row that the arm is in."""
+    return arm.variant, arm.allocator, arm.huge_pages
 
 
 def values(arm: Arm) -> list[str]:
@@ -84,7 +98,7 @@ def luck(result: Fragmented) -> list[str]:
 def problems(result: Fragmented) -> list[str]:
     """Arms that say nothing, and why."""
     return [
-        f"{name(result, arm.variant, arm.allocator)}, {arm.level}: {printable(arm.problem)}"
+        f"{name(result, row_of(arm))}, {arm.level}: {printable(arm.problem)}"
         for arm in result.arms
         if arm.problem
     ]

@@ -54,11 +54,12 @@ def _ratios(result: Fragmented, levels: Sequence[str], kind: matrix_words.Kind) 
     table.add_column("", overflow="fold")
     for name in levels:
         table.add_column(name, overflow="fold", min_width=13)
-    for variant, allocator in matrix_words.pairs(result):
-        arms = [result.arm(variant, allocator, name) for name in levels]
+    for row in matrix_words.rows(result):
+        variant, allocator, huge = row
+        arms = [result.arm(variant, allocator, name, huge) for name in levels]
         ratios = [kind.of(arm) if arm and arm.sound else None for arm in arms]
         if any(ratios):
-            table.add_row(Text(matrix_words.name(result, variant, allocator)), *map(_ratio, ratios))
+            table.add_row(Text(matrix_words.name(result, row)), *map(_ratio, ratios))
     return table
 
 
@@ -82,7 +83,7 @@ def _medians(result: Fragmented) -> Table:
         table.add_column(name, justify="right")
     for arm in result.arms:
         if arm.sound:
-            name = matrix_words.name(result, arm.variant, arm.allocator)
+            name = matrix_words.name(result, matrix_words.row_of(arm))
             table.add_row(Text(name), arm.level, *(Text(each) for each in matrix_words.values(arm)))
     return table
 
@@ -95,7 +96,7 @@ def _controls(console: Console, result: Fragmented) -> None:
     table.add_column(f"{clean} to bare", min_width=13)
     table.add_column(f"all given back, to {clean}", min_width=13)
     for control in result.controls:
-        name = matrix_words.name(result, control.variant, control.allocator)
+        name = matrix_words.name(result, (control.variant, control.allocator, ""))
         table.add_row(Text(name), _ratio(control.preload), _ratio(control.emptied))
     table.add_row(Text("(noise)", style="dim"), _ratio(result.noise.get("cpu")), Text(""))
     console.print(table)

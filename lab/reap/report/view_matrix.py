@@ -64,7 +64,7 @@ def view(result: Fragmented, verdict: Resilience) -> MatrixView:
         ],
         columns=list(matrix_words.COLUMNS),
         medians=[
-            (matrix_words.name(result, arm.variant, arm.allocator), arm.level, matrix_words.values(arm))
+            (matrix_words.name(result, matrix_words.row_of(arm)), arm.level, matrix_words.values(arm))
             for arm in result.arms
             if arm.sound
         ],
@@ -104,7 +104,7 @@ def _figures(result: Fragmented) -> list[Figure]:
                 title="CPU time inside and outside the allocator",
                 remark="From one sampled run of each; on glibc much of a slowdown is the allocator's own.",
                 summary="; ".join(
-                    f"{matrix_words.name(result, arm.variant, arm.allocator)} {arm.level}: "
+                    f"{matrix_words.name(result, matrix_words.row_of(arm))} {arm.level}: "
                     f"{units.percent(arm.split.share.value)} inside"
                     for arm in result.arms
                     if arm.sound and arm.split
@@ -130,18 +130,19 @@ def _summary(result: Fragmented, kind: matrix_words.Kind) -> str:
     for arm in result.arms:
         ratio = kind.of(arm)
         if arm.sound and ratio is not None:
-            name = matrix_words.name(result, arm.variant, arm.allocator)
+            name = matrix_words.name(result, matrix_words.row_of(arm))
             parts.append(f"{name} {arm.level} {units.ratio_with_interval(ratio.ratio)}")
     return "; ".join(parts)
 
 
 def _rows(result: Fragmented, kind: matrix_words.Kind) -> list[tuple[str, list[RatioCell | None]]]:
     rows = []
-    for variant, allocator in matrix_words.pairs(result):
-        arms = [result.arm(variant, allocator, level.name) for level in result.levels]
+    for row in matrix_words.rows(result):
+        variant, allocator, huge = row
+        arms = [result.arm(variant, allocator, level.name, huge) for level in result.levels]
         cells = [_cell(kind.of(arm)) if arm and arm.sound else None for arm in arms]
         if any(cells):
-            rows.append((matrix_words.name(result, variant, allocator), cells))
+            rows.append((matrix_words.name(result, row), cells))
     return rows
 
 
@@ -162,7 +163,7 @@ def _controls(result: Fragmented) -> RatioTable:
     clean = result.levels[0].name
     rows = [
         (
-            matrix_words.name(result, each.variant, each.allocator),
+            matrix_words.name(result, (each.variant, each.allocator, "")),
             [_cell(each.preload), _cell(each.emptied)],
         )
         for each in result.controls

@@ -363,7 +363,7 @@ const figures = (() => {
     const several = held.variants.length > 1;
     return held.arms
       .filter((arm) => !arm.problem && arm.normalised.cpu)
-      .map((arm) => ({ ...arm, name: several ? `${arm.variant} ${arm.allocator}` : arm.allocator }));
+      .map((arm) => ({ ...arm, name: `${several ? `${arm.variant} ` : ""}${arm.allocator}${arm.huge_pages === "on" ? ", huge" : ""}` }));
   };
 
   const levelColour = (answer, level, colours) => {
@@ -383,7 +383,7 @@ const figures = (() => {
       formatter: (index) => {
         const { name, level } = arms[Number(index)];
         const first = Number(index) === 0 || arms[Number(index) - 1].name !== name;
-        return first ? `${format.shorten(name, 20)}  ${level}` : level;
+        return first ? `${format.shorten(name, 24)}  ${level}` : level;
       },
     },
   });
