@@ -23,6 +23,7 @@ from reap.diagnosis.resilience import judge
 from reap.diagnosis.verdict import diagnose
 from reap.experiment.matrix_records import Arm, Control, Fragmented, Luck, Split
 from reap.experiment.records import Comparison, Laid, Ratio, Side, Verdict
+from reap.launch.callgrind import Misses
 from reap.launch.level import LEVELS
 from reap.launch.records import Machine
 from reap.records import Estimate, exactly
@@ -438,6 +439,13 @@ def arm_of(variant: str, allocator: str, level: str, **changes: Any) -> Arm:
             inside=around(0.4 * own, 0.04),
             outside=around(1.6 * own, 0.04),
             sees_kernel=True,
+        ),
+        "misses": Misses(
+            instructions=10**9,
+            accesses=4 * 10**8,
+            first=int(10**7 * slowdown),
+            last=int(10**6 * slowdown**2),
+            caches=["D1 cache: 32768 B, 64 B, 8-way associative"],
         ),
         "same_output": True,
     }

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from reap.experiment.folder import Folder, read_runs
 from reap.experiment.records import BARE, Laid, Run
 from reap.experiment.spec import Fragmented, specify
 from reap.experiment.starter import Starter
-from reap.launch import level, machine, sampling
+from reap.launch import callgrind, level, machine, sampling
 from reap.launch.level import LEVELS
 from reap.launch.records import Launch, Outcome
 from reap.records import exactly
@@ -242,6 +243,61 @@ def test_samples_of_the_littering_are_left_out():
     net, gross = littered.outcome.cpu_ns / 1e6, littered.gross.cpu_ns / 1e6
     assert gross > net + 60, "a littering worth seeing"
     assert seen["all"] < net + 30, "a sample a millisecond"
+
+
+# --- caches and huge pages --------------------------------------------------------------------------------
+
+VALGRIND = pytest.mark.skipif(not shutil.which("valgrind"), reason="needs Debian's valgrind")
+
+
+@VALGRIND
+def test_misses_are_counted_from_where_the_heap_is_littered(tmp_path):
+    how = fragmented("adv0,adv3", naive_environment={"NAIVE": "1"}, layouts=0, caches="i7-8559u")
+    result = measured(tmp_path, allocators="glibc", how=how)
+    custom, littered = (result.arm("custom", "glibc", name).misses for name in ("adv0", "adv3"))
+    clean, apart = (result.arm("naive", "glibc", name).misses for name in ("adv0", "adv3"))
+    assert littered.instructions == pytest.approx(custom.instructions, rel=0.02), (
+        "60 000 blocks not among them"
+    )
+    assert littered.last == pytest.approx(custom.last, rel=0.1)
+    assert apart.last > 1.3 * clean.last
+    assert "LL cache: 8388608 B, 64 B, 16-way associative" in apart.caches
+    assert sum(run.cell.simulated for run in runs_of(tmp_path)) == 4
+    assert all(arm.rounds == 2 for arm in result.arms), "simulated runs are none of the rounds"
+    with Folder.resume(tmp_path / "e") as folder:
+        assert matrix.run(folder) == result
+
+
+@VALGRIND
+@pytest.mark.parametrize("caches", callgrind.CACHES)
+def test_the_named_caches_are_ones_that_the_model_takes(caches):
+    how = matrix.fragment.litter_of(PROFILE, LEVELS["adv0"])
+    launch = Launch(argv=["/bin/true"], program="/bin/true")
+    littered, misses = callgrind.run(launch, how, caches)
+    assert littered.outcome.status == 0
+    assert misses.instructions > 1000
+    asked = [int(word.partition("=")[2].partition(",")[0]) for word in callgrind.CACHES[caches]]
+    got = [int(text.split(": ")[1].split()[0]) for text in misses.caches]
+    assert got == asked or not asked
+
+
+@VALGRIND
+def test_a_program_that_executes_another_has_no_misses():
+    how = matrix.fragment.litter_of(PROFILE, LEVELS["adv1"])
+    env = Launch(argv=["/bin/sh", "-c", "kill -KILL $$"], program="/bin/sh")
+    assert callgrind.run(env, how, "machine")[1] is None
+
+
+def test_without_callgrind_caches_are_refused(monkeypatch):
+    monkeypatch.setattr(callgrind, "_TOOL", "callgrind-none")
+    with pytest.raises(ReapError, match="is not installed"):
+        spec_of(how=fragmented(caches="machine"))
+
+
+def test_a_file_of_callgrinds_that_counts_nothing_is_passed_over():
+    assert callgrind.parse("events: Ir Dr\ntotals: 0 0\n") is None
+    assert callgrind.parse("") is None
+    assert callgrind.parse("events: Ir Dr Dw D1mr\ntotals: 9 5 1 2\n").accesses == 6
 
 
 # Half a million small blocks; says on standard error how much of them lies on huge pages.

@@ -160,7 +160,7 @@ def test_every_figure_is_drawn(opened: Opened) -> None:
 def test_figures_of_fragmented_heaps_are_drawn(opened: Opened) -> None:
     page = opened("heaps")
     figures = page.js("[...document.querySelectorAll('figure')].map(f => f.id)")
-    kinds = ["levels-normalised", "levels-slowdown", "levels-to_custom", "split", "litter"]
+    kinds = ["levels-normalised", "levels-slowdown", "levels-to_custom", "split", "misses", "litter"]
     assert figures == [f"answer-0-{kind}" for kind in kinds]
     assert sorted(figures) == sorted(page.js("Object.keys(reapReport.charts)"))
     bars, *whiskers = page.option("answer-0-levels-normalised")["series"]
@@ -173,6 +173,11 @@ def test_figures_of_fragmented_heaps_are_drawn(opened: Opened) -> None:
     assert text.count("adv10") == 4
     inside, outside = page.option("answer-0-split")["series"]
     assert inside["data"][8] + outside["data"][8] == pytest.approx(2.8)
+    time_, last, first, work = page.option("answer-0-misses")["series"]
+    assert len(work["data"]) == 12, "adv0 is what the others are ratios to"
+    assert last["data"][7] == pytest.approx(3.2**2)
+    assert first["data"][7] == pytest.approx(time_["data"][7]) == pytest.approx(3.2)
+    assert set(work["data"]) == {1}
     page.show("#answer-0-litter summary").click()
     page.until(lambda: page.js("document.querySelectorAll('#answer-0-litter .under tbody tr').length") == 4)
 

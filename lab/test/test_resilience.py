@@ -131,6 +131,18 @@ def test_what_a_level_costs_is_told_apart():
     assert "1.23 s more inside it and 4.93 s more outside" in statements[1]
 
 
+def test_misses_are_told_beside_their_instructions():
+    (said,) = (
+        fact.statement for fact in judge(fragmented_of(["default"])).evidence if fact.source == "simulation"
+    )
+    assert "1.044 times the misses of the first level and 1.090 times those of the last at adv3" in said
+    assert "by 1.000 times the instructions" in said
+    shown = printed(fragmented_of(["default"]), 120)
+    assert "10.4 M (1.044)" in shown
+    none = [msgspec.structs.replace(arm, misses=None) for arm in fragmented_of().arms]
+    assert "simulated" not in printed(fragmented_of(arms=none))
+
+
 def test_a_ratio_the_other_way_round():
     assert inverse(Estimate(value=2, low=1.6, high=2.5)) == Estimate(value=0.5, low=0.4, high=0.625)
 

@@ -10,6 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "callgrind.h"
 #include "environment.h"
 #include "litter.h"
 #include "platform.h"
@@ -133,6 +134,7 @@ void Process::litter_thread(uint32_t number) noexcept {
     reap_litter_report *report = file_.next_report();
     reap_litter_report lost{};
     if (report == nullptr) report = &lost;
+    ask_callgrind(CallgrindRequest::STOP);
     const char *provider = provider_.file;
     const size_t length = strlen(provider);
     if (length >= sizeof report->provider) provider += length + 1 - sizeof report->provider;
@@ -155,6 +157,8 @@ void Process::litter_thread(uint32_t number) noexcept {
         if (!glibc_) settle_others();
     }
     meter.finish(result);
+    // Under callgrind nothing was counted until here, and the program is counted from here on.
+    ask_callgrind(CallgrindRequest::START);
 }
 
 void Process::deepbind_seen() const noexcept {

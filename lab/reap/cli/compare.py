@@ -12,6 +12,7 @@ from reap.experiment import compare as comparing
 from reap.experiment import matrix
 from reap.experiment.matrix_records import Fragmented
 from reap.experiment.records import Comparison
+from reap.launch.callgrind import CACHES
 from reap.report.records import Answer
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
@@ -41,6 +42,11 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
     show_default=True,
     help="With --levels: other places of stack and libraries to try.",
 )
+@click.option(
+    "--cache",
+    type=click.Choice(list(CACHES)),
+    help="With --levels: misses in simulated caches, too; fifty times as slow.",
+)
 @click.option("--huge-pages", is_flag=True, help="With --levels: all without huge pages, and with them.")
 @experiments.options
 def compare(
@@ -57,6 +63,7 @@ def compare(
     children: bool,
     layouts: int,
     huge_pages: bool,
+    cache: str | None,
     **options: Any,  # noqa: ANN401 - click's; experiments.opened says their types
 ) -> int:
     """Compare allocators on a program.
@@ -87,6 +94,7 @@ def compare(
             children=children,
             layouts=layouts,
             huge_pages=huge_pages,
+            cache=cache or "",
         )
     else:
         experiments.refuse_without_levels(context)

@@ -40,6 +40,7 @@ class Heaps:
     children: bool
     layouts: int
     huge_pages: bool
+    cache: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,6 +236,7 @@ def _fragmented(heaps: Heaps) -> Fragmented:
         cut_off=heaps.cut_off,
         layouts=heaps.layouts,
         huge_pages=heaps.huge_pages,
+        caches=heaps.cache,
     )
 
 

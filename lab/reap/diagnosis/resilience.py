@@ -204,6 +204,8 @@ def _evidence(result: Fragmented) -> list[Evidence]:
         clean = result.arm(variant, result.allocators[0], result.levels[0].name)
         if arm and clean and arm.sound and arm.split and clean.split:
             facts.append(Evidence(statement=_parted(result, arm, clean), source="sampling"))
+        if arm and clean and arm.sound and arm.misses and clean.misses:
+            facts.append(Evidence(statement=_missed(result, arm, clean), source="simulation"))
     if noise := result.noise.get("cpu"):
         span = words.interval(noise.ratio)
         statement = f"The baseline differs from itself by {span} in CPU time: that much is noise."
@@ -224,6 +226,20 @@ def _parted(result: Fragmented, arm: Arm, clean: Arm) -> str:
         f"{units.percent(clean.split.share.value)} "
         f"({units.percent_span(clean.split.share.low, clean.split.share.high)}): "
         f"{_signed(inside)} inside it and {_signed(outside)} outside."
+    )
+
+
+def _missed(result: Fragmented, arm: Arm, clean: Arm) -> str:
+    """What a level does to caches: misses rise where objects lie apart, and instructions do not."""
+    assert arm.misses is not None  # noqa: S101 - the caller has looked
+    assert clean.misses is not None  # noqa: S101
+    who = f"{arm.variant}: " if len(result.variants) > 1 else ""
+    first = units.ratio(arm.misses.first / max(clean.misses.first, 1))
+    last = units.ratio(arm.misses.last / max(clean.misses.last, 1))
+    work = units.ratio(arm.misses.instructions / max(clean.misses.instructions, 1))
+    return (
+        f"{who}in simulated caches it has {first} times the misses of the first level and {last} times those "
+        f"of the last at {arm.level}, by {work} times the instructions."
     )
 
 

@@ -154,12 +154,15 @@ class _Table:
         self._controls: dict[int, Run] = {}
         self.warmups: dict[str, Run] = {}
         self.sampled: dict[str, Run] = {}
+        self.simulated: dict[str, Run] = {}
         for run in runs:
             arm = run.cell.arm()
             if run.warmup:
                 self.warmups[arm] = run
             elif run.cell.sampled:
                 self.sampled[arm] = run
+            elif run.cell.simulated:
+                self.simulated[arm] = run
             elif run.cell.control:
                 self._controls[run.cell.repeat] = run
             else:
@@ -266,6 +269,7 @@ def _arm(table: _Table, matrix: Matrix, cell: Cell) -> Arm:
     cpu = [run.outcome.cpu_ns / 1e9 for run in table.of(cell).values()]
     median = plain.median(cpu) if cpu else 0.0
     sampled = table.sampled.get(cell.arm())
+    simulated = table.simulated.get(cell.arm())
     return Arm(
         variant=cell.variant,
         allocator=cell.allocator,
@@ -280,6 +284,7 @@ def _arm(table: _Table, matrix: Matrix, cell: Cell) -> Arm:
         to_allocator=table.ratios(under_baseline, cell) if cell.allocator != spec.baseline.name else {},
         laid=next((run.laid for run in every if run.laid is not None), None),
         split=_split(sampled, median) if sampled else None,
+        misses=simulated.misses if simulated and simulated.outcome.status in table.exits else None,
         verified=verify.judge(allocator, warmup.outcome.heap).verified if warmup else False,
         same_output=same_output,
         same_exit=status is None,
@@ -343,6 +348,11 @@ def _notes(table: _Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Ma
                 f"{' and '.join(lacking)} cannot be told to ask for huge pages, and this kernel gives none "
                 "unasked: only run without"
             )
+    if any(arm.sound and arm.misses is None for arm in drawn) and table.simulated:
+        said.append(
+            "some runs in simulated caches counted nothing: the program executes another, or does not run "
+            "under callgrind"
+        )
     for level in matrix.levels:
         asked = fragment.litter_of(profile, level, children=matrix.children).objects
         most = max((arm.laid.objects for arm in drawn if arm.laid and arm.level == level.name), default=asked)

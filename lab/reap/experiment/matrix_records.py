@@ -2,6 +2,7 @@
 
 from reap.analysis.size_profile import SizeProfile
 from reap.experiment.records import HugePages, Laid, Ratio
+from reap.launch.callgrind import Misses
 from reap.launch.level import Level
 from reap.records import Estimate, Record
 
@@ -47,6 +48,8 @@ class Arm(Record):
     laid: Laid | None = None
     """What one of its runs was littered with."""
     split: Split | None = None
+    misses: Misses | None = None
+    """What one run did to simulated caches."""
     verified: bool = True
     """Whether malloc really came from the allocator."""
     same_output: bool | None = None

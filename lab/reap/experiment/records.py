@@ -7,6 +7,7 @@ their round alone are one *arm* of the experiment.
 
 from typing import Literal
 
+from reap.launch.callgrind import Misses
 from reap.launch.records import Outcome
 from reap.records import Estimate, Record
 
@@ -41,6 +42,8 @@ class Cell(Record):
     """The baseline's second run of a round: beside the first, it shows what is noise."""
     sampled: bool = False
     """A run that is sampled from outside, to see where its time goes. Its own time counts for nothing."""
+    simulated: bool = False
+    """A run in simulated caches. Its time counts for nothing."""
 
     def arm(self) -> str:
         """What the runs of one arm have in common, as a name that no other arm of an experiment has."""
@@ -50,7 +53,7 @@ class Cell(Record):
 
     def key(self) -> str:
         """A name that no other cell of an experiment has; the same in every process."""
-        return f"{self.arm()}/{self.repeat}{'c' * self.control}{'s' * self.sampled}"
+        return f"{self.arm()}/{self.repeat}{'c' * self.control}{'s' * self.sampled}{'m' * self.simulated}"
 
 
 class Laid(Record):
@@ -101,6 +104,8 @@ class Run(Record):
     """What was done to its heap first; None where nothing was to be."""
     samples: Samples | None = None
     """Where its time went, if it was sampled."""
+    misses: Misses | None = None
+    """What it did to simulated caches, if it ran in these."""
 
 
 class Ratio(Record):

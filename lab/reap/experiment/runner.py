@@ -59,6 +59,7 @@ class Runner:
             self._rounds()
             if self._spec.matrix is not None:
                 self._sample()
+                self._simulate()
         except KeyboardInterrupt:
             raise InterruptedRunError(
                 f"stopped; the {len(self._folder.runs)} runs that ended are kept in {self._folder.path}",
@@ -129,13 +130,24 @@ class Runner:
                 "not allowed here (`reap doctor` says more)"
             )
             return
-        cells = [
-            schedule.sampled(arm)
-            for arm in arms.wanted(self._spec, self._spec.matrix)
-            if arm.arm() not in self.dropped
-        ]
+        self._once_more("sampled", [schedule.sampled(arm) for arm in self._wanted()])
+
+    def _simulate(self) -> None:
+        """One run more of the same arms in simulated caches, if these were asked for."""
+        if self._spec.matrix is None or self.stopped_early or not self._spec.matrix.caches:
+            return
+        cells = [schedule.simulated(arm) for arm in self._wanted()]
+        self._listener.say(f"{len(cells)} runs in simulated caches, each some fifty times as long as usual")
+        self._once_more("in simulated caches", cells)
+
+    def _wanted(self) -> list[Cell]:
+        assert self._spec.matrix is not None  # noqa: S101 - its callers have looked
+        wanted = arms.wanted(self._spec, self._spec.matrix)
+        return [arm for arm in wanted if arm.arm() not in self.dropped]
+
+    def _once_more(self, what: str, cells: list[Cell]) -> None:
         for number, cell in enumerate(cells):
-            self._listener.progress(number, len(cells), f"sampled, {self._label(cell)}")
+            self._listener.progress(number, len(cells), f"{what}, {self._label(cell)}")
             self._once(cell, warmup=False)
         self._listener.progress(len(cells), len(cells), "")
 
@@ -190,6 +202,7 @@ class Runner:
             seconds=time.monotonic() - begun,
             laid=ended.laid,
             samples=ended.samples,
+            misses=ended.misses,
         )
         self._folder.append(run)
         return run

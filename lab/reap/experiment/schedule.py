@@ -22,6 +22,11 @@ def a_round(arms: Sequence[Cell], number: int, seed: int) -> list[Cell]:
     return cells
 
 
+def simulated(arm: Cell) -> Cell:
+    """The run of an arm in simulated caches."""
+    return msgspec.structs.replace(arm, simulated=True)
+
+
 def sampled(arm: Cell) -> Cell:
     """The run of an arm in which it is sampled."""
     return msgspec.structs.replace(arm, sampled=True)

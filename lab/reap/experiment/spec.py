@@ -9,7 +9,7 @@ import msgspec
 from reap.allocators.records import DEFAULT, Allocator
 from reap.errors import ExitCode, ReapError
 from reap.experiment.records import HugePages
-from reap.launch import machine
+from reap.launch import callgrind, machine
 from reap.launch import program as programs
 from reap.launch.level import LEVELS, Level
 from reap.launch.program import Program
@@ -51,6 +51,8 @@ class Matrix(Record):
     """How many other places of stack and libraries are tried, to see what luck with them does."""
     huge_pages: list[HugePages] = msgspec.field(default_factory=lambda: [""])
     """What is tried of them; the controls have the first."""
+    caches: str = ""
+    """In which caches each is simulated once, by their name; empty: in none."""
 
 
 class Spec(Record):
@@ -103,6 +105,8 @@ class Fragmented:
     layouts: int = 2
     huge_pages: bool = False
     """Whether to run everything without transparent huge pages and with them."""
+    caches: str = ""
+    """The name of caches to be simulated; empty for none."""
 
 
 def specify(
@@ -176,6 +180,8 @@ def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
             ExitCode.FAILED,
         )
+    if asked.caches:
+        callgrind.tool()
     clean = LEVELS["adv0"]
     levels = [clean, *(level for level in asked.levels if level.multiplier > 0)]
     if len(levels) == 1:
@@ -199,6 +205,7 @@ def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
         cut_off=asked.cut_off,
         layouts=asked.layouts,
         huge_pages=["off", "on"] if asked.huge_pages else [""],
+        caches=asked.caches,
     )
 
 

@@ -13,8 +13,9 @@ from reap.experiment.folder import Folder
 from reap.experiment.fragment import litter_of
 from reap.experiment.records import BARE, Cell, Laid, Samples
 from reap.experiment.spec import Variant
+from reap.launch import callgrind, native_files, spawn
 from reap.launch import litter as littering
-from reap.launch import native_files, spawn
+from reap.launch.callgrind import Misses
 from reap.launch.litter import Litter, Littered
 from reap.launch.records import Launch, Outcome
 from reap.records import Record
@@ -31,6 +32,7 @@ class Started(Record):
     outcome: Outcome
     laid: Laid | None = None
     samples: Samples | None = None
+    misses: Misses | None = None
 
 
 class Starter:
@@ -58,6 +60,9 @@ class Starter:
         if cell.level == BARE:
             return Started(outcome=spawn.run(launch))
         litter, image = self._litters[cell.level], variant.program.image
+        if cell.simulated and self._spec.matrix is not None:
+            littered, misses = callgrind.run(launch, litter, self._spec.matrix.caches)
+            return Started(outcome=littered.outcome, laid=_laid(littered), misses=misses)
         if not cell.sampled:
             littered = littering.run(launch, litter, image=image)
             return Started(outcome=littered.outcome, laid=_laid(littered))

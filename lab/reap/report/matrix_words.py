@@ -79,6 +79,35 @@ def values(arm: Arm) -> list[str]:
     ]
 
 
+MISSES = ("instructions", "accesses", "first level", "last level")
+"""What `misses` gives."""
+
+
+def misses(result: Fragmented, arm: Arm) -> list[str]:
+    """Instructions, accesses, and misses of both levels; in brackets as ratios to the same arm at adv0."""
+    if arm.misses is None:
+        return []
+    base = result.arm(arm.variant, arm.allocator, result.levels[0].name, arm.huge_pages)
+    own, clean = arm.misses, base.misses if base else None
+    counts = (own.instructions, own.accesses, own.first, own.last)
+    others = (clean.instructions, clean.accesses, clean.first, clean.last) if clean else counts
+    return [
+        f"{units.count(count)} ({units.ratio(count / other)})" if other else units.count(count)
+        for count, other in zip(counts, others, strict=True)
+    ]
+
+
+def caches(result: Fragmented) -> str:
+    """The simulated caches in words; empty where there were none."""
+    found = next((arm.misses.caches for arm in result.arms if arm.misses), [])
+    return (
+        f"Misses in simulated caches, from the moment when the heap was littered, which they begin empty; in "
+        f"brackets as ratios to {result.levels[0].name} ({'; '.join(map(printable, found))})"
+        if found
+        else ""
+    )
+
+
 def luck(result: Fragmented) -> list[str]:
     """What other layouts did, a sentence a variant and level."""
     said = []

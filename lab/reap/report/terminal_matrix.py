@@ -38,6 +38,9 @@ def render(console: Console, result: Fragmented, verdict: Resilience) -> None:
             console.print(_ratios(result, names, kind))
     console.print(Text("Medians, littering taken off", style="bold"))
     console.print(_medians(result))
+    if title := matrix_words.caches(result):
+        console.print(Text(title, style="bold"))
+        console.print(_misses(result))
     _controls(console, result)
     for problem in matrix_words.problems(result):
         console.print(Text(f"  {problem}", style="yellow"))
@@ -85,6 +88,19 @@ def _medians(result: Fragmented) -> Table:
         if arm.sound:
             name = matrix_words.name(result, matrix_words.row_of(arm))
             table.add_row(Text(name), arm.level, *(Text(each) for each in matrix_words.values(arm)))
+    return table
+
+
+def _misses(result: Fragmented) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for name in ("", "level"):
+        table.add_column(name, overflow="fold")
+    for name in matrix_words.MISSES:
+        table.add_column(name, justify="right")
+    for arm in result.arms:
+        if arm.sound and (counts := matrix_words.misses(result, arm)):
+            name = matrix_words.name(result, matrix_words.row_of(arm))
+            table.add_row(Text(name), arm.level, *(Text(each) for each in counts))
     return table
 
 

@@ -41,6 +41,9 @@ class MatrixView:
     tables: list[RatioTable]
     columns: list[str]
     medians: list[tuple[str, str, list[str]]]
+    caches: str
+    missed: list[str]
+    misses: list[tuple[str, str, list[str]]]
     controls: RatioTable
     luck: list[str]
     problems: list[str]
@@ -67,6 +70,13 @@ def view(result: Fragmented, verdict: Resilience) -> MatrixView:
             (matrix_words.name(result, matrix_words.row_of(arm)), arm.level, matrix_words.values(arm))
             for arm in result.arms
             if arm.sound
+        ],
+        caches=matrix_words.caches(result),
+        missed=list(matrix_words.MISSES),
+        misses=[
+            (matrix_words.name(result, matrix_words.row_of(arm)), arm.level, counts)
+            for arm in result.arms
+            if arm.sound and (counts := matrix_words.misses(result, arm))
         ],
         controls=_controls(result),
         luck=matrix_words.luck(result),
@@ -108,6 +118,21 @@ def _figures(result: Fragmented) -> list[Figure]:
                     f"{units.percent(arm.split.share.value)} inside"
                     for arm in result.arms
                     if arm.sound and arm.split
+                ),
+                wide=True,
+            )
+        )
+    if any(arm.sound and arm.misses for arm in result.arms):
+        figures.append(
+            Figure(
+                kind="misses",
+                title="Misses in simulated caches, beside CPU time",
+                remark="Each as a ratio to its own at the first level; the caches know no prefetching.",
+                summary="; ".join(
+                    f"{matrix_words.name(result, matrix_words.row_of(arm))} {arm.level}: "
+                    f"{', '.join(matrix_words.misses(result, arm))}"
+                    for arm in result.arms
+                    if arm.sound and arm.misses
                 ),
                 wide=True,
             )
