@@ -11,6 +11,7 @@ from programs import compile_c, program, reap
 
 from reap.allocators import catalog
 from reap.analysis.size_profile import SizeProfile
+from reap.diagnosis.resilience import judge
 from reap.errors import ExitCode, ReapError
 from reap.experiment import arms, matrix
 from reap.experiment.folder import Folder, read_runs
@@ -371,7 +372,7 @@ def test_an_allocator_without_a_switch_for_huge_pages_runs_without():
 # --- what is drawn ----------------------------------------------------------------------------------------
 
 
-def drawn(cpu, resident=lambda _cell: 0, rounds=6, spec=None):
+def drawn(cpu, resident=lambda _cell: 0, rounds=6, spec=None, dropped=None):
     """The result of runs whose CPU time in milliseconds and litter in bytes are what the functions say."""
     spec = spec or spec_of("glibc")
     runs = []
@@ -396,7 +397,7 @@ def drawn(cpu, resident=lambda _cell: 0, rounds=6, spec=None):
             runs.append(
                 Run(cell=here, outcome=outcome, order=len(runs), started=0.0, warmup=number < 0, laid=laid)
             )
-    return matrix.draw(spec, PROFILE, runs, {})
+    return matrix.draw(spec, PROFILE, runs, dropped or {})
 
 
 def slow(cell):
@@ -420,6 +421,15 @@ def test_memory_is_what_comes_beyond_the_litter():
     result = drawn(slow, resident=lambda cell: 300_000_000 if cell.level == "adv3" else 0)
     assert result.arm("custom", "glibc", "adv3").normalised["peak_resident"].value == 10_000_000
     assert result.arm("custom", "glibc", "adv3").slowdown["peak_resident"].ratio.value == 1
+
+
+def test_an_arm_whose_clean_heap_says_nothing_says_nothing():
+    spec = spec_of("glibc")
+    clean = next(arm for arm in arms.arms(spec) if (arm.variant, arm.level) == ("naive", "adv0"))
+    result = drawn(slow, spec=spec, dropped={clean.arm(): "it died"})
+    assert result.arm("naive", "glibc", "adv0").problem == "it died"
+    assert result.arm("naive", "glibc", "adv3").problem == "at adv0, which it is held to: it died"
+    assert "Without its own allocator" not in judge(result).paragraph
 
 
 def test_too_few_rounds_say_nothing():

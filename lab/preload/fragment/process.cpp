@@ -134,7 +134,7 @@ void Process::litter_thread(uint32_t number) noexcept {
     reap_litter_report *report = file_.next_report();
     reap_litter_report lost{};
     if (report == nullptr) report = &lost;
-    ask_callgrind(CallgrindRequest::STOP);
+    ask_callgrind(CallgrindRequest::Stop);
     const char *provider = provider_.file;
     const size_t length = strlen(provider);
     if (length >= sizeof report->provider) provider += length + 1 - sizeof report->provider;
@@ -158,7 +158,7 @@ void Process::litter_thread(uint32_t number) noexcept {
     }
     meter.finish(result);
     // Under callgrind nothing was counted until here, and the program is counted from here on.
-    ask_callgrind(CallgrindRequest::START);
+    ask_callgrind(CallgrindRequest::Start);
 }
 
 void Process::deepbind_seen() const noexcept {

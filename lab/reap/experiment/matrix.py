@@ -263,6 +263,8 @@ def _arm(table: _Table, matrix: Matrix, cell: Cell) -> Arm:
     warmup = table.warmups.get(cell.arm())
     huge = cell.huge_pages
     clean = table.cell(cell.variant, cell.allocator, matrix.levels[0].name, huge=huge)
+    if not problem and (why := table.problem(clean)):
+        problem = f"at {clean.level}, which it is held to: {why}"
     custom = table.cell(matrix.variants[0].name, cell.allocator, cell.level, huge=huge)
     under_baseline = table.cell(cell.variant, spec.baseline.name, cell.level, huge=huge)
     small = table.cell(cell.variant, cell.allocator, cell.level)

@@ -60,8 +60,8 @@ class Arm(Record):
 
     @property
     def sound(self) -> bool:
-        """Whether its figures may be used."""
-        return not self.problem and bool(self.normalised)
+        """Whether its figures may be used: it is compared with the baseline, and with itself at adv0."""
+        return not self.problem and "cpu" in self.normalised and "cpu" in self.slowdown
 
 
 class Control(Record):

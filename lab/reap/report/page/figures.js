@@ -362,7 +362,7 @@ const figures = (() => {
     const held = answer.fragmented;
     const several = held.variants.length > 1;
     return held.arms
-      .filter((arm) => !arm.problem && arm.normalised.cpu)
+      .filter((arm) => !arm.problem && arm.normalised.cpu && arm.slowdown.cpu)
       .map((arm) => ({ ...arm, name: `${several ? `${arm.variant} ` : ""}${arm.allocator}${arm.huge_pages === "on" ? ", huge" : ""}` }));
   };
 
