@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "aggregate.h"
+#include "heap_map.h"
 #include "outside.h"
 #include "reap_encode.h"
 #include "symbols.h"
@@ -332,6 +333,37 @@ NB_MODULE(native, m) {
         "Raises OSError; the file must not exist.");
     m.def("finish_trace", &finish_trace, "path"_a,
           "Seal the blocks of ended processes; returns how many blocks of running ones stay open.");
+
+    m.def(
+        "heap_map",
+        [](const std::string &path, uint32_t pid, const std::vector<std::tuple<uint64_t, uint64_t>> &littered,
+           size_t cells) {
+            BlockFile file(path);
+            const Definitions definitions(file);
+            std::vector<Window> windows;
+            for (const auto &[begin, end] : littered) windows.push_back({pid, begin, end});
+            const HeapMap map =
+                reap::native::heap_map(file, definitions, pid, windows, std::max<size_t>(cells, 1));
+            nb::dict out;
+            out["pages"] = map.pages;
+            out["program_pages"] = map.program_pages;
+            out["litter_pages"] = map.litter_pages;
+            out["litter_bytes"] = map.litter_bytes;
+            out["program_bytes"] = map.program_bytes;
+            out["program_objects"] = map.program_objects;
+            out["allocations"] = map.allocations;
+            out["runs"] = map.runs;
+            out["longest_run"] = map.longest_run;
+            nb::list shown;
+            for (const HeapCell &cell : map.cells) {
+                shown.append(nb::make_tuple(cell.litter, cell.program, cell.pages));
+            }
+            out["cells"] = shown;
+            return out;
+        },
+        "path"_a, "pid"_a, "littered"_a, "cells"_a,
+        "Where blocks lie in a process when its program has most in use; `littered` are (begin, end) on the "
+        "trace's clock. Raises BadTrace or OSError.");
 
     nb::class_<Recording>(m, "Recording", "A trace, read and boiled down. Raises BadTrace or OSError.")
         .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,

@@ -80,6 +80,18 @@ class InstructionSamples(TypedDict):
     recorder: int
     unknown: int
 
+class HeapMap(TypedDict):
+    pages: int
+    program_pages: int
+    litter_pages: int
+    litter_bytes: int
+    program_bytes: int
+    program_objects: int
+    allocations: int
+    runs: int
+    longest_run: int
+    cells: list[tuple[int, int, int]]
+
 class Recording:
     def __init__(
         self,
@@ -106,3 +118,4 @@ def create_trace(
     path: str, depth: int, clock: int, sampler: int, sampler_period_us: int, period_bytes: int = 0
 ) -> None: ...
 def finish_trace(path: str) -> int: ...
+def heap_map(path: str, pid: int, littered: list[tuple[int, int]], cells: int) -> HeapMap: ...

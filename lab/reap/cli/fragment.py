@@ -1,14 +1,21 @@
 """`reap fragment`: one run of a program on a fragmented heap."""
 
+from __future__ import annotations  # what is imported late stands in annotations
+
 import contextlib
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from reap.launch.level import Level, custom, named
 from reap.launch.litter import DEFAULT_SEED, ORDERS
+
+if TYPE_CHECKING:
+    from reap.experiment.fragment import FragmentRun
+    from reap.launch.records import Launch
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
@@ -44,6 +51,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
     help="Leave out blocks of so many bytes and more.",
 )
 @click.option("--save-profile", type=_PATH, help="Write the size profile, for --profile.")
+@click.option("--map", "map_file", type=_PATH, help="Run once more, and draw where blocks lie (SVG).")
 @click.option("-a", "--allocator", default="glibc", help="A name, or NAME=/path/lib.so.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds until it is ended.")
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
@@ -62,6 +70,7 @@ def fragment(
     profile_file: Path | None,
     cut_off: int,
     save_profile: Path | None,
+    map_file: Path | None,
     allocator: str,
     timeout: float | None,
     json_file: Path | None,
@@ -88,14 +97,14 @@ def fragment(
     from reap.launch.records import Launch
     from reap.report.terminal_fragment import render
 
-    reporting.refuse_existing(json_file, save_profile, force=force)
+    reporting.refuse_existing(json_file, save_profile, map_file, force=force)
     chosen = catalog.parse(allocator)
     if len(chosen) != 1:
         raise ReapError("a run has one allocator", "name one with --allocator", ExitCode.USAGE)
     heaps = _level(level, multiplier, occupancy)
     found = programs.resolve(list(command))
     programs.require_preloadable(found)
-    with _input(spool=profile_file is None) as stdin:
+    with _input(spool=profile_file is None or map_file is not None) as stdin:
         launch = Launch(
             argv=found.command,
             program=found.path,
@@ -123,11 +132,15 @@ def fragment(
             threads=threads,
         )
         result = fragmenting.fragment(found, launch, chosen[0], litter, profile)
+        if map_file is not None:
+            result = _mapped(result, launch, found.image, map_file, force=force)
     if json_file is not None:
         reporting.write_plain(json_file, result, force=force)
     render(Console(stderr=True), result)
     if save_profile is not None:
         reporting.say_written("the size profile", save_profile)
+    if map_file is not None:
+        reporting.say_written("the map", map_file)
     known = save_profile or profile_file
     reporting.say_next(
         [
@@ -144,6 +157,20 @@ def fragment(
         click.echo(f"reap: {found.command[0]} was ended after {timeout:g} s", err=True)
         return ExitCode.TIMED_OUT
     return result.run.outcome.status
+
+
+def _mapped(result: FragmentRun, launch: Launch, image: str, path: Path, *, force: bool) -> FragmentRun:
+    """The result with a map of the heap, which is drawn into the file too."""
+    import msgspec
+
+    from reap.experiment import heap_map
+    from reap.report.files import write_safely
+    from reap.report.heap_svg import draw
+
+    heap = heap_map.take(launch, result.litter, image=image)
+    title = f"{Path(result.command[0]).name} at {result.litter.level.name}, under {result.allocator}"
+    write_safely(path, draw(heap, title).encode(), force=force)
+    return msgspec.structs.replace(result, heap=heap)
 
 
 def _level(name: str | None, multiplier: float | None, occupancy: float | None) -> Level:

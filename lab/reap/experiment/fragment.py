@@ -10,6 +10,7 @@ from reap.allocators.records import Allocator
 from reap.analysis import size_profile as profiles
 from reap.analysis.size_profile import SizeProfile
 from reap.errors import ExitCode, ReapError
+from reap.experiment.heap_map import HeapMap
 from reap.launch import litter as littering
 from reap.launch.level import Level
 from reap.launch.litter import Litter, Littered
@@ -35,6 +36,8 @@ class FragmentRun(Record):
     run: Littered
     notes: list[str] = []
     """What a reader must know, the gravest first."""
+    heap: HeapMap | None = None
+    """Where its blocks lay in another such run, if that was asked for."""
 
 
 def load_profile(path: Path, *, cut_off: int) -> SizeProfile:

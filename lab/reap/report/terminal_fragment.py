@@ -9,6 +9,7 @@ from rich.text import Text
 
 from reap import units
 from reap.experiment.fragment import FragmentRun
+from reap.report import heap_svg
 from reap.report.text import printable
 
 _ORDERS = {
@@ -44,6 +45,8 @@ def render(console: Console, result: FragmentRun) -> None:
         f"{units.whole(sum(each.kept for each in done))} objects; littered: "
         f"{len({each.pid for each in done})} processes, {len(done)} threads",
     )
+    if result.heap is not None:
+        _line(console, heap_svg.index(result.heap))
     _line(console, f"malloc from {printable(result.provider) or units.UNKNOWN}")
     for note in result.notes:
         console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
