@@ -341,6 +341,7 @@ NB_MODULE(native, m) {
             BlockFile file(path);
             const Definitions definitions(file);
             std::vector<Window> windows;
+            windows.reserve(littered.size());
             for (const auto &[begin, end] : littered) windows.push_back({pid, begin, end});
             const HeapMap map =
                 reap::native::heap_map(file, definitions, pid, windows, std::max<size_t>(cells, 1));
