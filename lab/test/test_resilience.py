@@ -123,6 +123,10 @@ def test_a_heap_that_does_not_recover_is_said():
     (said,) = judge(msgspec.structs.replace(result, controls=[emptied])).first
     assert "everything was given back is not as a clean one" in said
     assert "20 % more CPU time" in said
+    better = msgspec.structs.replace(result.controls[0], emptied=ratio_of("cpu", 0.9))
+    verdict = judge(msgspec.structs.replace(result, controls=[better]))
+    assert verdict.first == [], "not what spoils a figure"
+    assert any("fragmentation costs more than" in fact.statement for fact in verdict.evidence)
 
 
 def test_what_a_level_costs_is_told_apart():

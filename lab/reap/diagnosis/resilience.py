@@ -178,14 +178,40 @@ def luck_span(seen: list[Luck]) -> tuple[float, float]:
 
 
 def _emptied(result: Fragmented) -> list[str]:
-    """Where nothing of the litter stays, the heap should be as good as a clean one."""
+    """Where nothing of the litter stays, the heap should be as good as a clean one, and is worse."""
     return [
-        f"A heap of which everything was given back is not as a clean one: {_pair(result, control)} takes "
-        f"{words.amount(control.emptied.ratio.value, 'CPU time')} on it (95 % interval "
-        f"{words.interval(control.emptied.ratio)}). So much of a level's slowdown is no fragmentation."
+        f"{_given_back(result, control, ratio)} So much of a level's slowdown is no fragmentation."
+        for control, ratio in _telling_emptied(result)
+        if ratio.ratio.value > 1
+    ]
+
+
+def _readied(result: Fragmented) -> list[Evidence]:
+    """Where it is better than a clean one: its pages are there already, as those of a level are."""
+    return [
+        Evidence(
+            statement=f"{_given_back(result, control, ratio)} Its pages are in memory already, and so are "
+            "those of every level: fragmentation costs more than a level's slowdown shows.",
+            source="comparison",
+        )
+        for control, ratio in _telling_emptied(result)
+        if ratio.ratio.value < 1
+    ]
+
+
+def _telling_emptied(result: Fragmented) -> list[tuple[Control, Ratio]]:
+    return [
+        (control, control.emptied)
         for control in result.controls
         if control.emptied is not None and _telling(control.emptied)
     ]
+
+
+def _given_back(result: Fragmented, control: Control, ratio: Ratio) -> str:
+    return (
+        f"A heap of which everything was given back is not as a clean one: {_pair(result, control)} takes "
+        f"{words.amount(ratio.ratio.value, 'CPU time')} on it (95 % interval {words.interval(ratio.ratio)})."
+    )
 
 
 def _telling(ratio: Ratio) -> bool:
@@ -206,6 +232,7 @@ def _evidence(result: Fragmented) -> list[Evidence]:
             facts.append(Evidence(statement=_parted(result, arm, clean), source="sampling"))
         if arm and clean and arm.sound and arm.misses and clean.misses:
             facts.append(Evidence(statement=_missed(result, arm, clean), source="simulation"))
+    facts += _readied(result)
     if noise := result.noise.get("cpu"):
         span = words.interval(noise.ratio)
         statement = f"The baseline differs from itself by {span} in CPU time: that much is noise."
