@@ -208,6 +208,46 @@ def test_the_sizes_are_those_of_the_naive_variant(tmp_path):
     assert (tmp_path / "e" / "profile.json").stat().st_mode & 0o777 == 0o600
 
 
+THREADS = r"""
+    #include <pthread.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    static void *work(void *given) {
+        void *blocks[3000];
+        for (int i = 0; i < 3000; i++) blocks[i] = malloc(48);
+        for (int i = 0; i < 3000; i++) free(blocks[i]);
+        return given;
+    }
+    int main(void) {
+        pthread_t all[3];
+        for (int i = 0; i < 3; i++) pthread_create(all + i, 0, work, 0);
+        for (int i = 0; i < 3; i++) pthread_join(all[i], 0);
+        puts("joined");
+        return 0;
+    }"""
+
+
+def test_every_thread_of_a_matrix_is_littered(tmp_path):
+    threads = compile_c("matrix-threads", THREADS, ["-O1", "-fno-builtin", "-pthread"])
+    profile = msgspec.structs.replace(PROFILE, threads=4)
+    chosen = catalog.parse("glibc,jemalloc")
+    spec = specify([threads], chosen, runs=2, fragmented=fragmented(layouts=0))
+    with Folder.create(tmp_path / "e", spec) as folder:
+        matrix.keep_profile(folder, profile)
+        result = matrix.run(folder)
+    assert [arm.problem for arm in result.arms] == [""] * 4
+    for arm in result.arms:
+        threads = 4 if arm.level == "adv3" else 1
+        assert (arm.laid.threads, arm.laid.objects) == (threads, LEVELS[arm.level].objects(20000))
+    assert result.notes == []
+
+
+def test_threads_that_do_not_come_are_pointed_out(tmp_path):
+    profile = msgspec.structs.replace(PROFILE, threads=4)
+    result = measured(tmp_path, profile=profile, allocators="glibc", how=fragmented(layouts=0))
+    assert any(note.startswith("25 % of the litter of adv3 was laid: 4 threads") for note in result.notes)
+
+
 def test_a_variant_that_crashes_is_reported_and_the_other_goes_on(tmp_path):
     how = fragmented(naive_environment={"NAIVE": "crash"})
     result = measured(tmp_path, allocators="glibc", how=how)

@@ -90,8 +90,8 @@ def _litter(result: Fragmented) -> str:
     return (
         f"Before a run its heap was littered with objects of the program's own sizes (its "
         f"{profile.counted}, {units.size(profile.mean_size)} on average), as many as a level says in "
-        f"multiples of the {units.count(profile.peak.value)} that it has in use at most; most of them were "
-        "given back in random order. What that took is off every figure."
+        f"multiples of the {units.count(profile.peak.value)} that it has in use at most; those that it does "
+        "not keep were given back in random order. What that took is off every figure."
     )
 
 
