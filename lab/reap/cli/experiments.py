@@ -11,7 +11,7 @@ import click
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
-from reap.cli import reporting
+from reap.cli import heaps, reporting
 from reap.cli.progress import Bar
 from reap.cli.stdin import spooled
 from reap.errors import ExitCode, ReapError
@@ -21,26 +21,10 @@ from reap.experiment.fragment import load_profile
 from reap.experiment.matrix import keep_profile
 from reap.experiment.records import Comparison
 from reap.experiment.runner import Listener
-from reap.experiment.spec import Fragmented, specify
-from reap.launch import level
+from reap.experiment.spec import specify
 
 USUAL = ("glibc", "jemalloc", "mimalloc", "tcmalloc")
 """What is compared when no one says otherwise, as far as it is installed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Heaps:
-    """The options of an experiment on fragmented heaps; a resumed one takes none of them."""
-
-    levels: str
-    naive: str
-    naive_env: tuple[str, ...]
-    profile: Path | None
-    cut_off: int
-    children: bool
-    layouts: int
-    huge_pages: bool
-    cache: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,16 +109,16 @@ def opened(
     resume: Path | None,
     *,
     force: bool,
-    heaps: Heaps | None = None,
+    asked: heaps.Heaps | None = None,
     **given: Any,  # noqa: ANN401 - click's; Options says their types
 ) -> Folder:
     """The experiment that a verb's options name: a new one, or one to go on with. Throws ReapError.
 
-    With `heaps` a new one is on fragmented heaps.
+    With `asked` a new one is on fragmented heaps.
     """
     if resume:
         return _reopen(str(context.info_name), resume, list(command), _written(context))
-    return _create(list(command), output, Options(**given), heaps, force=force)
+    return _create(list(command), output, Options(**given), asked, force=force)
 
 
 def refuse_matrix(folder: Folder) -> None:
@@ -173,24 +157,12 @@ def choose(text: str | None, *, alone: bool = False) -> tuple[list[Allocator], s
     return here, f"not installed: {names} ({catalog.install_command(missing)})"
 
 
-def refuse_without_levels(context: click.Context) -> None:
-    """Throws ReapError for an option that means something on fragmented heaps alone."""
-    source = click.core.ParameterSource.COMMANDLINE
-    names = [field.name for field in fields(Heaps)]
-    if stray := [name for name in names if context.get_parameter_source(name) is source]:
-        raise ReapError(
-            f"--{stray[0].replace('_', '-')} is about fragmented heaps, and no --levels are given",
-            "add --levels adv0,adv3",
-            ExitCode.USAGE,
-        )
-
-
 def _create(
-    command: list[str], output: Path | None, options: Options, heaps: Heaps | None, *, force: bool
+    command: list[str], output: Path | None, options: Options, asked: heaps.Heaps | None, *, force: bool
 ) -> Folder:
-    allocators, missing = choose(options.allocators, alone=heaps is not None)
-    fragmented = _fragmented(heaps) if heaps else None
-    profile = load_profile(heaps.profile, cut_off=heaps.cut_off) if heaps and heaps.profile else None
+    allocators, missing = choose(options.allocators, alone=asked is not None)
+    fragmented = heaps.meant(asked) if asked else None
+    profile = load_profile(asked.profile, cut_off=asked.cut_off) if asked and asked.profile else None
     stdin = spooled()
     spec = specify(
         command,
@@ -211,33 +183,6 @@ def _create(
     if profile is not None:
         keep_profile(folder, profile)
     return folder
-
-
-def _fragmented(heaps: Heaps) -> Fragmented:
-    environment = {}
-    for word in heaps.naive_env:
-        name, equals, value = word.partition("=")
-        if not name or not equals:
-            raise ReapError(
-                f"--naive-env {word} sets no variable", "--naive-env PYTHONMALLOC=malloc", ExitCode.USAGE
-            )
-        environment[name] = value
-    try:
-        naive = shlex.split(heaps.naive)
-    except ValueError as error:
-        raise ReapError(
-            f"--naive cannot be split into words: {error}", "quote it as for a shell", ExitCode.USAGE
-        ) from error
-    return Fragmented(
-        levels=level.parse(heaps.levels),
-        naive=naive,
-        naive_environment=environment,
-        children=heaps.children,
-        cut_off=heaps.cut_off,
-        layouts=heaps.layouts,
-        huge_pages=heaps.huge_pages,
-        caches=heaps.cache,
-    )
 
 
 def _reopen(verb: str, path: Path, command: list[str], given: set[str]) -> Folder:
@@ -263,7 +208,7 @@ def _reopen(verb: str, path: Path, command: list[str], given: set[str]) -> Folde
 
 def _written(context: click.Context) -> set[str]:
     """Options of the experiment that were written on the command line."""
-    fixed = [field.name for field in (*fields(Options), *fields(Heaps))] + ["output"]
+    fixed = [field.name for field in fields(Options)] + ["output"]
     source = click.core.ParameterSource.COMMANDLINE
-    written = (name for name in fixed if context.get_parameter_source(name) is source)
-    return {f"--{name.replace('_', '-')}" for name in written}
+    own = {f"--{name}" for name in fixed if context.get_parameter_source(name) is source}
+    return own.union(heaps.written(context))
