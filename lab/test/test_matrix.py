@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from programs import compile_c, program, reap
 
-from reap.allocators import catalog
+from reap.allocators import catalog, huge_pages
 from reap.analysis.size_profile import SizeProfile
 from reap.diagnosis.resilience import judge
 from reap.errors import ExitCode, ReapError
@@ -165,6 +165,38 @@ def test_the_controls_are_always_run(whole):
     emptied = [run for run in runs if run.cell.level == "3x0"]
     assert emptied
     assert {(run.laid.objects, run.laid.kept_bytes) for run in emptied} == {(60000, 0)}
+
+
+# Says how long the variable is that moves its stack, and whether a further library lies before its others.
+MOVED = r"""
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <string.h>
+    int main(void) {
+        char *room = getenv("REAP_LAYOUT"), line[512];
+        int more = 0;
+        FILE *map = fopen("/proc/self/maps", "r");
+        while (fgets(line, sizeof line, map)) more |= strstr(line, "libreap-probe") != 0;
+        fprintf(stderr, "%zu %d", room ? strlen(room) : 0, more);
+        return 0;
+    }"""
+
+
+def test_layouts_move_stack_and_libraries(tmp_path):
+    moved = compile_c("moved", MOVED, ["-O1"])
+    spec = specify([moved], catalog.parse("glibc"), fragmented=fragmented(layouts=4))
+    with Folder.create(tmp_path / "e", spec) as folder:
+        starter = Starter(folder, PROFILE)
+        seen = {}
+        for arm in arms.arms(spec):
+            if arm.level in (BARE, "adv0"):
+                room, more = starter.start(arm, probe=False).outcome.stderr_tail.split()
+                seen[arm.level, arm.layout] = int(room), int(more)
+    assert seen[BARE, 0] == seen["adv0", 0] == (0, 0)
+    for layout in range(1, 5):
+        assert seen[BARE, layout] == seen["adv0", layout], "the same for both, to be compared"
+        assert seen[BARE, layout][1] == layout % 2
+    assert len({room for room, _ in seen.values()}) == 5
 
 
 def test_where_the_time_goes_is_sampled_for_each_arm(whole):
@@ -366,7 +398,10 @@ THP = machine.describe().huge_pages
 
 @pytest.mark.skipif(THP not in ("always", "madvise"), reason="this kernel gives no huge pages")
 @pytest.mark.parametrize("name", ["glibc", "jemalloc", "mimalloc"])
-def test_huge_pages_come_where_they_should_and_nowhere_else(tmp_path, name):
+def test_huge_pages_come_where_they_should_and_nowhere_else(tmp_path, monkeypatch, name):
+    chosen = catalog.parse(name)[0]
+    for variable, value in huge_pages.switch(chosen, {}).items():
+        monkeypatch.setenv(variable, value)  # "off" has to hold against what a user has set
     how = fragmented(huge_pages=True)
     spec = specify([large()], catalog.parse(f"glibc,{name}" if name != "glibc" else name), fragmented=how)
     with Folder.create(tmp_path / "e", spec) as folder:
