@@ -241,6 +241,28 @@ class Ledger {
         }
     }
 
+    /// Whether a live object begins there; the address lies in the layer's memory.
+    [[nodiscard]] static bool is_live(const void *object) noexcept {
+        if (reinterpret_cast<std::uintptr_t>(object) % 16 != 0) return false;
+        const auto *const header = detail::header_of(object);
+        const detail::Window window(header, sizeof *header);
+        return header->state == detail::live;
+    }
+    /// The live object that the address lies in, or null; open to the program again, if is_live() closed a
+    /// part of it. Costs time in the number of objects.
+    [[nodiscard]] const void *holder_of(const void *address) const noexcept {
+        for (const auto *header = newest_; header != nullptr;) {
+            const detail::Window window(header, sizeof *header);
+            if (reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(header + 1) <
+                header->size) {
+                annotate::defined(header + 1, header->size);
+                return header + 1;
+            }
+            header = header->older;
+        }
+        return nullptr;
+    }
+
     /// Changes the size of a live object whose raw block has room for it.
     void resize(void *object, std::size_t size) noexcept {
         auto *const header = detail::header_of(object);
@@ -326,6 +348,8 @@ class NoLedger {
     bool discharge(void *, std::size_t, bool, const char *) const noexcept { return true; }
     const void *newest() const noexcept { return nullptr; }
     static const void *older_than(const void *) noexcept { return nullptr; }
+    static bool is_live(const void *) noexcept { return true; }
+    const void *holder_of(const void *) const noexcept { return nullptr; }
     void end_newer_than(const void *, const char *) const noexcept {}
     void resize(void *, std::size_t) const noexcept {}
     void splice(NoLedger &) const noexcept {}

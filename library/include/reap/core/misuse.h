@@ -23,6 +23,8 @@ enum class Misuse {
     foreign_free,     ///< an address was freed that this layer never handed out
     wrong_size,       ///< an object was freed with another size than it has
     stale_mark,       ///< a region was rewound to a mark that is gone
+    interior_free,    ///< an address inside an object was freed
+    corruption,       ///< what a layer knows of its memory was overwritten
 };
 
 /// One misuse that was found.
@@ -58,6 +60,10 @@ using MisuseHandler = void (*)(const MisuseReport &report);
         return "free with a wrong size";
     case Misuse::stale_mark:
         return "rewind to a stale mark";
+    case Misuse::interior_free:
+        return "free of an address inside an object";
+    case Misuse::corruption:
+        return "write to what a layer knows of its memory";
     }
     return "misuse";
 }
