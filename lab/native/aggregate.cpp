@@ -54,8 +54,10 @@ class Aggregator {
     double freed(ImageState &image, const Event &event, Actor actor);
     void counted(ImageState &image, const Event &event);
     void take_out(ImageState &image, const Live &live, float weight);
+    void give_back(const Live &live);
     void image_ended(ImageState &image);
     SiteTotals &site(ImageState &image, uint32_t stack);
+    SizeInUse &size_in_use(uint64_t size);
     [[gnu::noinline, gnu::cold]] uint32_t make_room(ImageTotals &totals, uint32_t stack) const;
     void latency(const Event &event, uint8_t call, double weight);
     size_t place_of(uint32_t image);
@@ -65,8 +67,9 @@ class Aggregator {
     Summary out_;
     std::vector<ImageState> states_; // complete before the events are read
     std::unordered_map<uint32_t, size_t> places_;
-    uint64_t peak_epoch_ = 0;
-    double counted_ = 0; // blocks in use in the whole tree, from the counters of samples
+    uint64_t peak_epoch_ = 0;   // of bytes
+    uint64_t number_epoch_ = 0; // of blocks
+    double counted_ = 0;        // blocks in use in the whole tree, from the counters of samples
     double ns_per_tick_ = 1;
 };
 
@@ -112,6 +115,18 @@ inline SiteTotals &Aggregator::site(ImageState &image, uint32_t stack) {
     return site;
 }
 
+// Brought up to the last peak, as `site` does it.
+inline SizeInUse &Aggregator::size_in_use(uint64_t size) {
+    const uint64_t place = size < REAP_EXACT_SIZES ? size : REAP_EXACT_SIZES + format::large_bin(size);
+    SizeInUse &use = out_.sizes_in_use[place];
+    if (use.epoch < number_epoch_) {
+        use.peak_objects = use.objects;
+        use.peak_bytes = use.bytes;
+        use.epoch = number_epoch_;
+    }
+    return use;
+}
+
 [[gnu::always_inline]] inline void Aggregator::allocated(ImageState &image, const Event &event, Actor actor,
                                                          float weight) {
     const auto size = static_cast<double>(event.size);
@@ -128,16 +143,31 @@ inline SiteTotals &Aggregator::site(ImageState &image, uint32_t stack) {
         if (!place.fresh) take_out(image, place.block, place.block.weight);
         place.block = {event.size, event.ticks, actor.clock, event.stack, actor.thread, weight};
     }
+    if (out_.depth == REAP_DEPTH_FULL) {
+        SizeInUse &use = size_in_use(event.size);
+        ++use.objects;
+        use.bytes += event.size;
+    }
     image.totals.use.add(weight, size);
+    const double most = out_.tree.max_objects;
     if (out_.tree.add(weight, size)) ++peak_epoch_;
+    if (out_.tree.max_objects > most) ++number_epoch_;
     out_.live.level(event.ticks, out_.tree.bytes).sum += weight;
 }
 
 inline void Aggregator::take_out(ImageState &image, const Live &live, float weight) {
     const auto size = static_cast<double>(live.size);
     site(image, live.stack).live_bytes -= weight * size;
+    give_back(live);
     image.totals.use.remove(weight, size);
     out_.tree.remove(weight, size);
+}
+
+inline void Aggregator::give_back(const Live &live) {
+    if (out_.depth != REAP_DEPTH_FULL) return;
+    SizeInUse &use = size_in_use(live.size);
+    --use.objects;
+    use.bytes -= live.size;
 }
 
 template <bool kWeighted>
@@ -242,6 +272,7 @@ void Aggregator::image_ended(ImageState &image) {
     image.live.each([this](uint64_t, const Live &live) {
         out_.immortal_objects += live.weight;
         out_.immortal_bytes += live.weight * static_cast<double>(live.size);
+        give_back(live);
     });
     out_.tree.remove(image.totals.use);
     counted_ -= image.counted;
@@ -253,6 +284,7 @@ void Aggregator::read_counts() {
     std::vector<unsigned char> payload;
     for (const BlockInfo &block : file_.blocks()) {
         if (block.head.kind != REAP_BLOCK_COUNTS || !file_.payload(block, payload)) continue;
+        ++states_[place_of(block.head.image)].totals.threads;
         if (payload.size() < sizeof(reap_counts)) {
             ++file_.damage().malformed;
             continue;
@@ -324,6 +356,11 @@ Summary Aggregator::run() {
         // A process without events has no site; of the others each was looked at when they ended.
         for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) site(image, stack);
         out_.images.push_back(std::move(image.totals));
+    }
+    for (SizeInUse &use : out_.sizes_in_use) {
+        if (use.epoch == number_epoch_) continue; // untouched since the last peak
+        use.peak_objects = use.objects;
+        use.peak_bytes = use.bytes;
     }
     return std::move(out_);
 }

@@ -31,8 +31,18 @@ struct Counted {
     double bound = 0; // at any time: what was in use at a sample and all that was handed out until the next
 };
 
+// Blocks of one size, or of one bin of large sizes: in use now, and when the tree had most blocks in use.
+struct SizeInUse {
+    uint64_t objects = 0;
+    uint64_t bytes = 0;
+    uint64_t peak_objects = 0;
+    uint64_t peak_bytes = 0;
+    uint64_t epoch = 0; // the peak that the last two belong to
+};
+
 struct ImageTotals {
     uint32_t image = 0;
+    uint32_t threads = 0; // most that recorded at once: one that begins takes the place of one that has ended
     uint64_t objects = 0;
     uint64_t bytes = 0;
     uint64_t frees = 0;
@@ -57,6 +67,8 @@ struct Summary {
     std::vector<uint64_t> by_size = std::vector<uint64_t>(REAP_EXACT_SIZES);
     std::vector<uint64_t> large_objects = std::vector<uint64_t>(REAP_LARGE_BINS);
     std::vector<uint64_t> large_bytes = std::vector<uint64_t>(REAP_LARGE_BINS);
+    // The same places, exact sizes before bins; in full depth alone.
+    std::vector<SizeInUse> sizes_in_use = std::vector<SizeInUse>(REAP_EXACT_SIZES + REAP_LARGE_BINS);
     std::array<uint64_t, REAP_CALLS> calls{};
     uint64_t frees = 0;
     uint64_t failures = 0;

@@ -2,12 +2,14 @@
 // event.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <system_error>
 
 #include "aggregate.h"
+#include "heap_map.h"
 #include "outside.h"
 #include "reap_encode.h"
 #include "symbols.h"
@@ -48,9 +50,11 @@ nb::dict damage_of(const Damage &damage) {
 // A trace that has been read. Everything is computed on construction; the attributes are plain data.
 class Recording {
   public:
-    Recording(const std::string &path, const std::string &recorder)
+    Recording(const std::string &path, const std::string &recorder,
+              const std::vector<std::string> &allocators,
+              const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &left_out)
         : file_(path), definitions_(file_), summary_(reap::native::aggregate(file_, definitions_)),
-          outside_(read_outside(file_, definitions_, symbols_, recorder)) {}
+          outside_(read_outside(file_, definitions_, symbols_, context(recorder, allocators, left_out))) {}
 
     nb::dict header() const {
         const reap_file_header &header = file_.header();
@@ -80,6 +84,7 @@ class Recording {
             image["objects"] = totals.objects;
             image["bytes"] = totals.bytes;
             image["frees"] = totals.frees;
+            image["threads"] = totals.threads;
             const int64_t place = definitions_.find(totals.image);
             if (place >= 0) {
                 const ImageInfo &info = definitions_.images()[static_cast<size_t>(place)];
@@ -121,16 +126,24 @@ class Recording {
     nb::list sizes() const {
         nb::list out;
         for (uint64_t size = 0; size < REAP_EXACT_SIZES; ++size) {
-            const uint64_t objects = summary_.by_size[size];
-            if (objects > 0) out.append(nb::make_tuple(size, size, objects, objects * size));
+            add_size(out, size, summary_.by_size[size], summary_.by_size[size] * size);
         }
         for (unsigned bin = 0; bin < REAP_LARGE_BINS; ++bin) {
-            const uint64_t objects = summary_.large_objects[bin];
-            if (objects == 0) continue;
-            const uint64_t low = reap::format::large_bin_low(bin);
-            const uint64_t high =
-                bin + 1 < REAP_LARGE_BINS ? reap::format::large_bin_low(bin + 1) - 1 : UINT64_MAX;
-            out.append(nb::make_tuple(low, high, objects, summary_.large_bytes[bin]));
+            add_bin(out, bin, summary_.large_objects[bin], summary_.large_bytes[bin]);
+        }
+        return out;
+    }
+
+    // The same of what was in use when the tree had most blocks in use; empty in triage.
+    nb::list sizes_at_peak() const {
+        nb::list out;
+        for (uint64_t size = 0; size < REAP_EXACT_SIZES; ++size) {
+            const SizeInUse &use = summary_.sizes_in_use[size];
+            add_size(out, size, use.peak_objects, use.peak_bytes);
+        }
+        for (unsigned bin = 0; bin < REAP_LARGE_BINS; ++bin) {
+            const SizeInUse &use = summary_.sizes_in_use[REAP_EXACT_SIZES + bin];
+            add_bin(out, bin, use.peak_objects, use.peak_bytes);
         }
         return out;
     }
@@ -249,6 +262,25 @@ class Recording {
     }
 
   private:
+    static Context context(const std::string &recorder, const std::vector<std::string> &allocators,
+                           const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &left_out) {
+        Context out{recorder, allocators, {}};
+        for (const auto &[pid, begin, end] : left_out) out.left_out.push_back({pid, begin, end});
+        return out;
+    }
+
+    static void add_size(nb::list &out, uint64_t size, uint64_t objects, uint64_t bytes) {
+        if (objects > 0) out.append(nb::make_tuple(size, size, objects, bytes));
+    }
+
+    static void add_bin(nb::list &out, unsigned bin, uint64_t objects, uint64_t bytes) {
+        if (objects == 0) return;
+        const uint64_t low = reap::format::large_bin_low(bin);
+        const uint64_t high =
+            bin + 1 < REAP_LARGE_BINS ? reap::format::large_bin_low(bin + 1) - 1 : UINT64_MAX;
+        out.append(nb::make_tuple(low, high, objects, bytes));
+    }
+
     [[nodiscard]] double seconds(uint64_t ticks) const {
         return ticks > summary_.start_ticks
                    ? static_cast<double>(ticks - summary_.start_ticks) / summary_.ticks_per_second
@@ -302,13 +334,51 @@ NB_MODULE(native, m) {
     m.def("finish_trace", &finish_trace, "path"_a,
           "Seal the blocks of ended processes; returns how many blocks of running ones stay open.");
 
+    m.def(
+        "heap_map",
+        [](const std::string &path, uint32_t pid, const std::vector<std::tuple<uint64_t, uint64_t>> &littered,
+           size_t cells) {
+            BlockFile file(path);
+            const Definitions definitions(file);
+            std::vector<Window> windows;
+            windows.reserve(littered.size());
+            for (const auto &[begin, end] : littered) windows.push_back({pid, begin, end});
+            const HeapMap map =
+                reap::native::heap_map(file, definitions, pid, windows, std::max<size_t>(cells, 1));
+            nb::dict out;
+            out["pages"] = map.pages;
+            out["program_pages"] = map.program_pages;
+            out["litter_pages"] = map.litter_pages;
+            out["litter_bytes"] = map.litter_bytes;
+            out["program_bytes"] = map.program_bytes;
+            out["program_objects"] = map.program_objects;
+            out["allocations"] = map.allocations;
+            out["runs"] = map.runs;
+            out["longest_run"] = map.longest_run;
+            nb::list shown;
+            for (const HeapCell &cell : map.cells) {
+                shown.append(nb::make_tuple(cell.litter, cell.program, cell.pages));
+            }
+            out["cells"] = shown;
+            return out;
+        },
+        "path"_a, "pid"_a, "littered"_a, "cells"_a,
+        "Where blocks lie in a process when its program has most in use; `littered` are (begin, end) on the "
+        "trace's clock. Raises BadTrace or OSError.");
+
     nb::class_<Recording>(m, "Recording", "A trace, read and boiled down. Raises BadTrace or OSError.")
-        .def(nb::init<const std::string &, const std::string &>(), "path"_a, "recorder"_a)
+        .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,
+                      const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &>(),
+             "path"_a, "recorder"_a, "allocators"_a = std::vector<std::string>(),
+             "left_out"_a = std::vector<std::tuple<uint32_t, uint64_t, uint64_t>>(),
+             "`allocators` are files that serve malloc beside those that the trace names; of `left_out`, "
+             "(pid, begin, end) on the trace's clock, no instruction pointers are counted.")
         .def("header", &Recording::header)
         .def("damage", &Recording::damage)
         .def("images", &Recording::images)
         .def("totals", &Recording::totals)
         .def("sizes", &Recording::sizes)
+        .def("sizes_at_peak", &Recording::sizes_at_peak)
         .def("lifetimes", &Recording::lifetimes)
         .def("timeline", &Recording::timeline)
         .def("resident", &Recording::resident)

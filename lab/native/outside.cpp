@@ -41,8 +41,9 @@ std::string base_name(const std::string &path) { return path.substr(path.rfind('
 
 class Judge {
   public:
-    Judge(const Definitions &definitions, Symbolizer &symbols, std::string recorder)
-        : definitions_(definitions), symbols_(symbols), recorder_(std::move(recorder)) {
+    Judge(const Definitions &definitions, Symbolizer &symbols, const Context &context)
+        : definitions_(definitions), symbols_(symbols), recorder_(context.recorder),
+          providers_(context.allocators.begin(), context.allocators.end()) {
         for (const ImageInfo &image : definitions.images()) {
             if (!image.provider.empty()) providers_.insert(image.provider);
             images_by_pid_[image.pid].push_back(image.number);
@@ -137,12 +138,18 @@ class Judge {
     std::map<std::string, std::vector<AddressRange>> ranges_;
 };
 
+bool left_out(const std::vector<Window> &windows, uint32_t pid, uint64_t ticks) {
+    return std::ranges::any_of(windows, [&](const Window &window) {
+        return window.pid == pid && ticks >= window.begin && ticks < window.end;
+    });
+}
+
 } // namespace
 
 Outside read_outside(BlockFile &file, const Definitions &definitions, Symbolizer &symbols,
-                     const std::string &recorder) {
+                     const Context &context) {
     Outside out;
-    Judge judge(definitions, symbols, recorder);
+    Judge judge(definitions, symbols, context);
     std::vector<unsigned char> payload;
     for (const BlockInfo &block : file.blocks()) {
         if (block.head.kind != REAP_BLOCK_OUTSIDE || !file.payload(block, payload)) continue;
@@ -171,7 +178,9 @@ Outside read_outside(BlockFile &file, const Definitions &definitions, Symbolizer
                 const uint64_t count = fields.varint();
                 std::vector<uint64_t> stack;
                 for (uint64_t i = 0; i < count && fields.good(); ++i) stack.push_back(fields.varint());
-                if (fields.good()) judge.judge(pid, mode != 0, pointer, stack, out.samples);
+                if (fields.good() && !left_out(context.left_out, pid, ticks)) {
+                    judge.judge(pid, mode != 0, pointer, stack, out.samples);
+                }
             }
         }
     }

@@ -34,9 +34,23 @@ struct Outside {
     SampleTotals samples;
 };
 
+// A time in which a process did what is none of the program's doing, on the clock of the trace.
+struct Window {
+    uint32_t pid;
+    uint64_t begin;
+    uint64_t end; // the first moment behind it
+};
+
+// What a reader knows of a trace that the trace does not say itself.
+struct Context {
+    std::string recorder;                // the file name of our preload: its own samples are left out
+    std::vector<std::string> allocators; // files that serve malloc, beside those that the images name
+    std::vector<Window> left_out;        // samples within are passed over
+};
+
 // Reads the OUTSIDE blocks. Which code is the allocator is taken from the images' own words (who provides
-// malloc); `recorder` is the file name of the recording preload.
+// malloc) and from the context.
 Outside read_outside(BlockFile &file, const Definitions &definitions, Symbolizer &symbols,
-                     const std::string &recorder);
+                     const Context &context);
 
 } // namespace reap::native

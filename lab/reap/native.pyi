@@ -49,6 +49,7 @@ class Image(InUse):
     objects: int
     bytes: int
     frees: int
+    threads: int
     pid: int
     ppid: int
     parent: int
@@ -79,13 +80,32 @@ class InstructionSamples(TypedDict):
     recorder: int
     unknown: int
 
+class HeapMap(TypedDict):
+    pages: int
+    program_pages: int
+    litter_pages: int
+    litter_bytes: int
+    program_bytes: int
+    program_objects: int
+    allocations: int
+    runs: int
+    longest_run: int
+    cells: list[tuple[int, int, int]]
+
 class Recording:
-    def __init__(self, path: str, recorder: str) -> None: ...
+    def __init__(
+        self,
+        path: str,
+        recorder: str,
+        allocators: list[str] = ...,
+        left_out: list[tuple[int, int, int]] = ...,
+    ) -> None: ...
     def header(self) -> Header: ...
     def damage(self) -> Damage: ...
     def images(self) -> list[Image]: ...
     def totals(self) -> Totals: ...
     def sizes(self) -> list[tuple[int, int, int, int]]: ...
+    def sizes_at_peak(self) -> list[tuple[int, int, int, int]]: ...
     def lifetimes(self) -> list[tuple[float, float, float, float]]: ...
     def timeline(self) -> tuple[float, list[tuple[float, float, float]]]: ...
     def resident(self) -> list[tuple[float, int]]: ...
@@ -98,3 +118,4 @@ def create_trace(
     path: str, depth: int, clock: int, sampler: int, sampler_period_us: int, period_bytes: int = 0
 ) -> None: ...
 def finish_trace(path: str) -> int: ...
+def heap_map(path: str, pid: int, littered: list[tuple[int, int]], cells: int) -> HeapMap: ...

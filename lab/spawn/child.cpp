@@ -47,6 +47,8 @@ constexpr int pipe_bytes = 1 << 20;
         const int file = open(input, O_RDONLY | O_CLOEXEC);
         if (file < 0 || dup2(file, STDIN_FILENO) < 0) fail_in_child(failure);
     }
+    // Passed on to whatever it executes and forks.
+    if (!options.huge_pages && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) fail_in_child(failure);
     sigprocmask(SIG_SETMASK, &mask, nullptr);
     execve(options.program, options.argv, options.environment);
     fail_in_child(failure);

@@ -12,7 +12,7 @@ namespace {
 constexpr const char *usage =
     "usage: reap-spawn [--program FILE] [--preload LIST] [--set NAME=VALUE]... [--unset NAME]...\n"
     "                  [--stdin FILE] [--capture] [--timeout-ms N] [--grace-ms N] [--result-fd N]\n"
-    "                  [--trace FILE] -- CMD [ARGUMENT]...\n"
+    "                  [--trace FILE] [--no-huge-pages] -- CMD [ARGUMENT]...\n"
     "       reap-spawn --check-sampling [--result-fd N]\n";
 
 bool refuse(const char *what, const char *which) {
@@ -93,6 +93,10 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
         }
         if (std::strcmp(option, "--check-sampling") == 0) {
             options.check_sampling = true;
+            continue;
+        }
+        if (std::strcmp(option, "--no-huge-pages") == 0) {
+            options.huge_pages = false;
             continue;
         }
         if (at + 1 >= argc) return refuse("unknown option, or its value is missing", option);

@@ -17,6 +17,7 @@ struct Options {
     const char *input = nullptr;   ///< file that becomes its standard input; null: inherited
     bool capture = false;          ///< count, hash and discard its output; false: leave stdio alone
     bool check_sampling = false;   ///< run no program: try whether instruction pointers can be sampled
+    bool huge_pages = true;        ///< false: the kernel gives the program no transparent huge pages
     const char *trace = nullptr;   ///< trace to write samples and resident memory into; null: none
     std::int64_t timeout_ns = 0;   ///< 0: none
     std::int64_t grace_ns = 1'000'000'000; ///< from SIGTERM to SIGKILL

@@ -3,14 +3,14 @@
 from collections import Counter
 
 from reap.experiment.records import Cell
-from reap.experiment.schedule import a_round, warmups
+from reap.experiment.schedule import a_round, sampled
 
 NAMES = ["glibc", "jemalloc", "mimalloc", "tcmalloc"]
-CELL = Cell(workload="perl", variant="custom", environment={"A": "1"})
+ARMS = [Cell(workload="perl", variant="custom", allocator=name, environment={"A": "1"}) for name in NAMES]
 
 
 def test_a_round_has_every_allocator_once_and_the_baseline_twice():
-    cells = a_round(CELL, NAMES, 3, seed=1)
+    cells = a_round(ARMS, 3, seed=1)
     assert Counter(cell.allocator for cell in cells) == {
         "glibc": 2,
         "jemalloc": 1,
@@ -23,25 +23,25 @@ def test_a_round_has_every_allocator_once_and_the_baseline_twice():
 
 
 def test_no_two_cells_have_one_key():
-    cells = [cell for number in range(30) for cell in a_round(CELL, NAMES, number, seed=1)]
+    cells = [cell for number in range(30) for cell in a_round(ARMS, number, seed=1)]
     assert len({cell.key() for cell in cells}) == len(cells)
 
 
 def test_a_round_does_not_depend_on_those_before_it():
-    assert a_round(CELL, NAMES, 7, seed=5) == a_round(CELL, NAMES, 7, seed=5)
-    assert [a_round(CELL, NAMES, n, seed=5) for n in range(9)] != [
-        a_round(CELL, NAMES, n, seed=6) for n in range(9)
-    ]
+    assert a_round(ARMS, 7, seed=5) == a_round(ARMS, 7, seed=5)
+    assert [a_round(ARMS, n, seed=5) for n in range(9)] != [a_round(ARMS, n, seed=6) for n in range(9)]
 
 
 def test_every_allocator_has_every_place():
     places = Counter()
     for number in range(200):
-        for place, cell in enumerate(a_round(CELL, NAMES, number, seed=1)):
+        for place, cell in enumerate(a_round(ARMS, number, seed=1)):
             places[cell.allocator, cell.control, place] += 1
     assert len(places) == 25
     assert min(places.values()) > 20
 
 
-def test_warmups_begin_with_the_baseline():
-    assert [cell.allocator for cell in warmups(CELL, NAMES)] == NAMES
+def test_cells_of_one_arm_differ_in_their_keys_alone():
+    cells = [ARMS[0], *a_round([ARMS[0]], 1, seed=1), sampled(ARMS[0])]
+    assert {cell.arm() for cell in cells} == {ARMS[0].arm()}
+    assert len({cell.key() for cell in cells}) == len(cells) == 4

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from samples import HOSTILE, hostile_report, three_answers
+from samples import HOSTILE, fragmented_answer, hostile_report, report_of, three_answers
 
 from reap.report.html import write_html
 
@@ -43,6 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("pages")
     write_html(three_answers(), made / "three.html")
     write_html(hostile_report(), made / "hostile.html")
+    write_html(report_of(fragmented_answer()), made / "heaps.html")
     return made
 
 
@@ -156,6 +157,31 @@ def test_every_figure_is_drawn(opened: Opened) -> None:
     assert {"jemalloc", "mimalloc", "tcmalloc"} <= set(page.text("answer-0-forest-cpu"))
 
 
+def test_figures_of_fragmented_heaps_are_drawn(opened: Opened) -> None:
+    page = opened("heaps")
+    figures = page.js("[...document.querySelectorAll('figure')].map(f => f.id)")
+    kinds = ["levels-normalised", "levels-slowdown", "levels-to_custom", "split", "misses", "litter"]
+    assert figures == [f"answer-0-{kind}" for kind in kinds]
+    assert sorted(figures) == sorted(page.js("Object.keys(reapReport.charts)"))
+    bars, *whiskers = page.option("answer-0-levels-normalised")["series"]
+    assert (len(bars["data"]), len(whiskers)) == (16, 16)
+    assert [mark["xAxis"] for mark in bars["markLine"]["data"]] == [1]
+    assert bars["data"][10]["value"] == pytest.approx(4.48), "naive, glibc, adv3"
+    assert len({bar["itemStyle"]["color"] for bar in bars["data"]}) == 4, "a colour a level"
+    text = page.text("answer-0-levels-normalised")
+    assert "naive glibc  adv0" in text
+    assert text.count("adv10") == 4
+    inside, outside = page.option("answer-0-split")["series"]
+    assert inside["data"][8] + outside["data"][8] == pytest.approx(2.8)
+    time_, last, first, work = page.option("answer-0-misses")["series"]
+    assert len(work["data"]) == 12, "adv0 is what the others are ratios to"
+    assert last["data"][7] == pytest.approx(3.2**2)
+    assert first["data"][7] == pytest.approx(time_["data"][7]) == pytest.approx(3.2)
+    assert set(work["data"]) == {1}
+    page.show("#answer-0-litter summary").click()
+    page.until(lambda: page.js("document.querySelectorAll('#answer-0-litter .under tbody tr').length") == 4)
+
+
 def test_the_noise_and_the_line_at_1_are_in_the_forest(opened: Opened) -> None:
     series = opened().option("answer-0-forest-cpu")["series"]
     dots = series[-1]
@@ -246,7 +272,7 @@ def test_the_systems_theme_is_followed(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 390, 768])
-@pytest.mark.parametrize("name", ["three", "hostile"])
+@pytest.mark.parametrize("name", ["three", "hostile", "heaps"])
 def test_a_phone_needs_no_sideways_scrolling(opened: Opened, width: int, name: str) -> None:
     page = opened(name, width, 800)
     assert page.js("document.documentElement.scrollWidth") <= width

@@ -16,8 +16,11 @@ from samples import (
     HOSTILE,
     answer_of,
     comparison_of,
+    fragmented_answer,
+    fragmented_of,
     hostile_report,
     profile_of,
+    ratio_of,
     report_of,
     side_of,
     three_answers,
@@ -140,6 +143,52 @@ def test_the_page_is_well_formed_for_those_who_do_not_see_it(three: str) -> None
             assert attributes["aria-label"]
     assert any(a.get("name") == "viewport" for _, a in reader.elements)
     assert ("html", {"lang": "en"}) in reader.elements
+
+
+@pytest.fixture(scope="module")
+def heaps() -> str:
+    result = fragmented_of()
+    control = msgspec.structs.replace(result.controls[0], preload=ratio_of("cpu", 1.3))
+    return render(report_of(fragmented_answer(msgspec.structs.replace(result, controls=[control]))))
+
+
+def test_fragmented_heaps_have_their_section(heaps: str) -> None:
+    shown = re.sub(r"\s+", " ", Reader(heaps).text.replace("\xa0", " "))
+    answer = fragmented_answer()
+    assert re.sub(r"\s+", " ", answer.resilience.paragraph) in shown
+    for words in (
+        "naive jemalloc",
+        "What should make no difference",
+        "3.20 more",
+        "48.9 B",
+        "2 layouts tried",
+    ):
+        assert words in shown, words
+    first, verdict = (
+        shown.index("Bare and adv0 differ"),
+        shown.index("On a fragmented heap: it would be slower"),
+    )
+    assert first < verdict, "before anything else"
+
+
+def test_the_page_of_fragmented_heaps_is_well_formed(heaps: str) -> None:
+    test_the_page_is_well_formed_for_those_who_do_not_see_it(heaps)
+    test_the_page_needs_nothing_else(heaps)
+    held = data_of(Reader(heaps)).answers[0].fragmented
+    assert held.arm("naive", "glibc", "adv3").slowdown["cpu"].ratio.value == pytest.approx(3.2)
+    assert not any(ratio.pairs for arm in held.arms for ratio in arm.normalised.values())
+
+
+def test_hostile_names_on_fragmented_heaps_stay_text() -> None:
+    result = fragmented_of(["default"], ["glibc"], notes=[HOSTILE], levels=["adv0", "adv3"])
+    arms = [
+        msgspec.structs.replace(arm, allocator=HOSTILE, problem=HOSTILE * i)
+        for i, arm in enumerate(result.arms)
+    ]
+    hostile = msgspec.structs.replace(result, arms=arms, allocators=[HOSTILE], command=[HOSTILE])
+    page_of = render(report_of(fragmented_answer(hostile)))
+    assert HOSTILE not in page_of
+    assert HOSTILE in Reader(page_of).text
 
 
 def test_the_verdict_and_its_evidence_are_text(three: str) -> None:

@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const Definitions definitions(file);
     const Summary summary = aggregate(file, definitions);
     Symbolizer symbols;
-    read_outside(file, definitions, symbols, "libreap-record.so");
+    read_outside(file, definitions, symbols, {"libreap-record.so", {}, {{1, 0, 1}}});
     for (const ImageTotals &image : summary.images) {
         for (uint32_t stack = 0; stack < image.sites.size(); ++stack) {
             const Frame *frame = definitions.frame(image.image, stack);

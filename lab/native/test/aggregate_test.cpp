@@ -43,6 +43,31 @@ TEST(Aggregate, CountsLiveAndPeakOfOneThread) {
     EXPECT_EQ(summary.images[0].sites[2].at_peak, 50);
 }
 
+// The most blocks, not the most bytes: two sizes grow and shrink, and a large one comes when few are in use.
+TEST(Aggregate, KnowsTheSizesInUseAtThePeakOfBlocks) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_EVENTS, {},
+                Payload()
+                    .alloc(1, 0x100, 24, 1)
+                    .alloc(2, 0x200, 24, 1)
+                    .alloc(3, 0x300, 5000, 1)
+                    .free(4, 0x100)
+                    .free(5, 0x200)
+                    .alloc(6, 0x400, 100000, 1)
+                    .alloc(7, 0x500, 32, 1)
+                    .free(8, 0x500));
+    const Summary summary = read(trace.write());
+    EXPECT_EQ(summary.tree.max_objects, 3);
+    const std::vector<SizeInUse> &sizes = summary.sizes_in_use;
+    EXPECT_EQ(sizes[24].peak_objects, 2u);
+    EXPECT_EQ(sizes[24].peak_bytes, 48u);
+    EXPECT_EQ(sizes[32].peak_objects, 0u);
+    uint64_t large = 0;
+    for (size_t bin = REAP_EXACT_SIZES; bin < sizes.size(); ++bin) large += sizes[bin].peak_bytes;
+    EXPECT_EQ(large, 5000u);
+}
+
 TEST(Aggregate, TemporaryIsWhatIsFreedBeforeTheThreadAllocatesAgain) {
     TraceBuilder trace;
     trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());

@@ -13,49 +13,23 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <dlfcn.h>
-#include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "provider.h"
+
 namespace {
+
+using reap::preload::Provider;
+using reap::preload::provider_of;
 
 /// Keep in step with reap.launch.probe.FUNCTIONS.
 constexpr const char *functions[] = {"malloc",        "free",           "calloc",   "realloc",
                                      "aligned_alloc", "posix_memalign", "memalign", "malloc_usable_size"};
 constexpr size_t most = 4096;
-
-struct Provider {
-    const char *file = "";
-    bool executable = false;
-};
-
-/// The object that holds `address`. A program that is not position-independent and takes a function's
-/// address has an undefined symbol with a value, and that is what the loader answers with: it stands for
-/// whatever comes next, so `undefined` tells.
-Provider object_of(void *address, bool &undefined) {
-    Dl_info info{};
-    void *extra = nullptr;
-    undefined = false;
-    if (address == nullptr || dladdr1(address, &info, &extra, RTLD_DL_SYMENT) == 0) return {};
-    const auto *symbol = static_cast<const ElfW(Sym) *>(extra);
-    undefined = symbol != nullptr && symbol->st_shndx == SHN_UNDEF;
-    void *map = nullptr;
-    dladdr1(address, &info, &map, RTLD_DL_LINKMAP);
-    const auto *object = static_cast<const link_map *>(map);
-    // The first object of the chain is the executable; its name there is empty or what argv[0] says.
-    return {info.dli_fname != nullptr ? info.dli_fname : "", object != nullptr && object->l_prev == nullptr};
-}
-
-Provider provider_of(const char *function) {
-    bool undefined = false;
-    const Provider first = object_of(dlsym(RTLD_DEFAULT, function), undefined);
-    return undefined ? object_of(dlsym(RTLD_NEXT, function), undefined) : first;
-}
 
 class Line {
   public:

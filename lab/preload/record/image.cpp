@@ -127,7 +127,7 @@ void Image::enter(ThreadState &thread) noexcept {
         thread.budget = -1;
     } else {
         thread.period = Period(trace_.period_bytes());
-        thread.budget = thread.random.gap(thread.period.bytes());
+        thread.budget = gap(thread.random, thread.period.bytes());
         thread.drawn += thread.budget;
         thread.mask = WatchList::kMask;
     }

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <numbers>
 
+#include "random.h"
+
 namespace reap::preload {
 
 // Every block counts as its size and this much more, so that small and empty blocks are drawn too.
@@ -29,28 +31,11 @@ inline double natural_log(double x) noexcept {
     return 2 * z * series + exponent * std::numbers::ln2;
 }
 
-// splitmix64: small, and good enough for gaps.
-class Random {
-  public:
-    constexpr Random() noexcept = default;
-    explicit constexpr Random(uint64_t seed) noexcept : state_(seed) {}
-
-    uint64_t next() noexcept {
-        uint64_t z = (state_ += UINT64_C(0x9e3779b97f4a7c15));
-        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-        return z ^ (z >> 31);
-    }
-
-    // Bytes to the next sample, exponential with this mean; at least 1.
-    int64_t gap(uint64_t mean) noexcept {
-        const double uniform = (static_cast<double>(next() >> 11) + 1.0) * 0x1p-53; // (0, 1]
-        return 1 + static_cast<int64_t>(-natural_log(uniform) * static_cast<double>(mean));
-    }
-
-  private:
-    uint64_t state_ = 0;
-};
+// Bytes to the next sample, exponential with this mean; at least 1.
+inline int64_t gap(Random &random, uint64_t mean) noexcept {
+    const double uniform = (static_cast<double>(random.next() >> 11) + 1.0) * 0x1p-53; // (0, 1]
+    return 1 + static_cast<int64_t>(-natural_log(uniform) * static_cast<double>(mean));
+}
 
 // The mean gap, steered so that a thread takes about five hundred samples a second whatever it allocates:
 // walking the stack makes one cost some ten microseconds, and together they must stay within half a percent.

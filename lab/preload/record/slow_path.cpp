@@ -43,7 +43,7 @@ void draw_next_sample(ThreadState &thread, uint64_t now) noexcept {
     thread.period.sampled(image.to_ns(now - thread.last_sample), image.period_floor());
     thread.last_sample = now;
     const auto clock = static_cast<int64_t>(thread.bytes_clock());
-    thread.budget = thread.random.gap(thread.period.bytes());
+    thread.budget = gap(thread.random, thread.period.bytes());
     thread.drawn = clock + thread.budget;
 }
 

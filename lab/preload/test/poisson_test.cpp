@@ -29,7 +29,7 @@ TEST(Random, GapsAreExponential) {
     double squares = 0;
     int beyond = 0;
     for (int i = 0; i < kCount; ++i) {
-        const auto gap = static_cast<double>(random.gap(static_cast<uint64_t>(kMean)));
+        const auto gap = static_cast<double>(reap::preload::gap(random, static_cast<uint64_t>(kMean)));
         ASSERT_GE(gap, 1);
         sum += gap;
         squares += gap * gap;
@@ -49,7 +49,8 @@ TEST(Period, SettlesAtFiveHundredASecond) {
         double ns = 0;
         int samples = 0;
         while (ns < 5e9) {
-            const double step = static_cast<double>(random.gap(period.bytes())) / bytes_per_ns;
+            const double step =
+                static_cast<double>(reap::preload::gap(random, period.bytes())) / bytes_per_ns;
             ns += step;
             ++samples;
             period.sampled(static_cast<uint64_t>(step), Period::kFirst);

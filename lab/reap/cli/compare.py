@@ -1,13 +1,14 @@
-"""`reap compare`: allocators compared on one program."""
+"""`reap compare`: allocators compared on one program, and on fragmented heaps where levels are asked for."""
 
 from pathlib import Path
 from typing import Any
 
 import click
 
-from reap.cli import experiments, reporting
+from reap.cli import experiments, heaps, reporting
 from reap.cli.progress import Bar
 from reap.experiment import compare as comparing
+from reap.experiment import matrix
 from reap.experiment.records import Comparison
 from reap.report.records import Answer
 
@@ -17,6 +18,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.command()
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@heaps.options
 @experiments.options
 def compare(
     context: click.Context,
@@ -24,7 +26,7 @@ def compare(
     json_file: Path | None,
     html_file: Path | None,
     force: bool,
-    **options: Any,  # noqa: ANN401 - click's; experiments.opened says their types
+    **options: Any,  # noqa: ANN401 - click's; heaps.asked and experiments.opened say their types
 ) -> int:
     """Compare allocators on a program.
 
@@ -33,15 +35,23 @@ def compare(
     tell`. CMD should do the same each time; use --prepare where it needs things set up. Standard input is
     read once and given to every run; output is discarded after it was compared.
 
+    With --levels it runs the whole matrix of variants, allocators and heaps fragmented like those of
+    long-running processes (see `reap fragment`), with its controls. The littering is off every clock.
+
     Exits with CMD's own status under the baseline, or 1 if an allocator changed its status or its output.
 
     \b
         reap compare --allocators glibc,jemalloc,mine=/path/libmine.so -- ./server --selftest
+        reap compare --levels adv0,adv3 --naive-env PYTHONMALLOC=malloc -- python3 script.py
     """  # noqa: D301 - click wants the character itself
     reporting.refuse_existing(json_file, html_file, force=force)
-    with experiments.opened(context, force=force, **options) as folder, Bar() as bar:
-        comparison = comparing.compare(folder, experiments.Terminal(bar))
-    return finish(comparison, folder.path, json_file, html_file, force=force)
+    asked = heaps.asked(context, options)
+    with experiments.opened(context, force=force, asked=asked, **options) as folder, Bar() as bar:
+        listener = experiments.Terminal(bar)
+        result = matrix.run(folder, listener) if folder.spec.matrix else comparing.compare(folder, listener)
+    if isinstance(result, Comparison):
+        return finish(result, folder.path, json_file, html_file, force=force)
+    return heaps.finish(result, folder.path, json_file, html_file, force=force)
 
 
 def finish(

@@ -11,12 +11,14 @@ import click
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
-from reap.cli import reporting
+from reap.cli import heaps, reporting
 from reap.cli.progress import Bar
 from reap.cli.stdin import spooled
 from reap.errors import ExitCode, ReapError
 from reap.experiment import compare as comparing
 from reap.experiment.folder import Folder
+from reap.experiment.fragment import load_profile
+from reap.experiment.matrix import keep_profile
 from reap.experiment.records import Comparison
 from reap.experiment.runner import Listener
 from reap.experiment.spec import specify
@@ -107,12 +109,26 @@ def opened(
     resume: Path | None,
     *,
     force: bool,
+    asked: heaps.Heaps | None = None,
     **given: Any,  # noqa: ANN401 - click's; Options says their types
 ) -> Folder:
-    """The experiment that a verb's options name: a new one, or one to go on with. Throws ReapError."""
+    """The experiment that a verb's options name: a new one, or one to go on with. Throws ReapError.
+
+    With `asked` a new one is on fragmented heaps.
+    """
     if resume:
         return _reopen(str(context.info_name), resume, list(command), _written(context))
-    return _create(list(command), output, Options(**given), force=force)
+    return _create(list(command), output, Options(**given), asked, force=force)
+
+
+def refuse_matrix(folder: Folder) -> None:
+    """Throws ReapError for an experiment that only `reap compare` goes on with."""
+    if folder.spec.matrix is not None:
+        raise ReapError(
+            f"{folder.path} is an experiment on fragmented heaps",
+            f"go on with: reap compare --resume {folder.path}",
+            ExitCode.USAGE,
+        )
 
 
 def exit_code(comparison: Comparison) -> int:
@@ -120,14 +136,17 @@ def exit_code(comparison: Comparison) -> int:
     return ExitCode.FAILED if comparing.differs(comparison) else comparison.exit_code
 
 
-def choose(text: str | None) -> tuple[list[Allocator], str]:
-    """The allocators asked for; without `text` the usual ones, and a line about those that are not here."""
+def choose(text: str | None, *, alone: bool = False) -> tuple[list[Allocator], str]:
+    """The allocators asked for; without `text` the usual ones, and a line about those that are not here.
+
+    Throws ReapError where there is none but the C library's, unless that may stand `alone`.
+    """
     if text is not None:
         return catalog.parse(text), ""
     found = [catalog.find(name) for name in USUAL]
     here = [each for each in found if isinstance(each, Allocator)]
     missing = [each for each in found if not isinstance(each, Allocator)]
-    if len(here) == 1:
+    if len(here) == 1 and not alone:
         raise ReapError(
             "no allocator but the C library's is installed, so there is nothing to compare",
             catalog.install_command(missing),
@@ -138,12 +157,17 @@ def choose(text: str | None) -> tuple[list[Allocator], str]:
     return here, f"not installed: {names} ({catalog.install_command(missing)})"
 
 
-def _create(command: list[str], output: Path | None, options: Options, *, force: bool) -> Folder:
-    allocators, missing = choose(options.allocators)
+def _create(
+    command: list[str], output: Path | None, options: Options, asked: heaps.Heaps | None, *, force: bool
+) -> Folder:
+    allocators, missing = choose(options.allocators, alone=asked is not None)
+    fragmented = heaps.meant(asked) if asked else None
+    profile = load_profile(asked.profile, cut_off=asked.cut_off) if asked and asked.profile else None
     stdin = spooled()
     spec = specify(
         command,
         allocators,
+        fragmented=fragmented,
         baseline=options.baseline,
         runs=options.runs or 0,
         budget=options.budget,
@@ -155,7 +179,10 @@ def _create(command: list[str], output: Path | None, options: Options, *, force:
     path = output or Path(f"reap-{reporting.name_of(command)}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
     if missing:
         click.echo(missing, err=True)
-    return Folder.create(path, spec, stdin, force=force)
+    folder = Folder.create(path, spec, stdin, force=force)
+    if profile is not None:
+        keep_profile(folder, profile)
+    return folder
 
 
 def _reopen(verb: str, path: Path, command: list[str], given: set[str]) -> Folder:
@@ -183,4 +210,5 @@ def _written(context: click.Context) -> set[str]:
     """Options of the experiment that were written on the command line."""
     fixed = [field.name for field in fields(Options)] + ["output"]
     source = click.core.ParameterSource.COMMANDLINE
-    return {f"--{name}" for name in fixed if context.get_parameter_source(name) is source}
+    own = {f"--{name}" for name in fixed if context.get_parameter_source(name) is source}
+    return own.union(heaps.written(context))

@@ -42,6 +42,7 @@ def run(
     """  # noqa: D301 - click wants the character itself
     reporting.refuse_existing(json_file, force=force)
     with experiments.opened(context, force=force, **options) as folder, Bar() as bar:
+        experiments.refuse_matrix(folder)
         title = reporting.name_of(folder.spec.program.command)
         findings = answering.answer(folder, experiments.Terminal(bar), title=title)
     answer = Answer(

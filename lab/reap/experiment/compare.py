@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reap.allocators import verify
 from reap.allocators.records import Allocator
-from reap.experiment import statistics
+from reap.experiment import arms, statistics
 from reap.experiment.folder import Folder
 from reap.experiment.metrics import METRICS
 from reap.experiment.records import Comparison, Ratio, Run, Side
@@ -20,7 +20,12 @@ def compare(folder: Folder, listener: Listener | None = None) -> Comparison:
     """
     runner = Runner(folder, listener or Listener())
     runner.run()
-    return draw(folder.spec, folder.runs, runner.dropped, runner.notes, stopped_early=runner.stopped_early)
+    dropped = {
+        arm.allocator: runner.dropped[arm.arm()]
+        for arm in arms.arms(folder.spec)
+        if arm.arm() in runner.dropped
+    }
+    return draw(folder.spec, folder.runs, dropped, runner.notes, stopped_early=runner.stopped_early)
 
 
 def draw(

@@ -1,19 +1,26 @@
 """The shape of an experiment: cells, their runs, and the comparison drawn from them.
 
 An experiment is a table of cells. A cell is a plain record that could be run anywhere; a run is a
-cell and what came of it. Runs are appended to the experiment's folder as they end.
+cell and what came of it. Runs are appended to the experiment's folder as they end. Cells that differ in
+their round alone are one *arm* of the experiment.
 """
 
 from typing import Literal
 
+from reap.launch.callgrind import Misses
 from reap.launch.records import Outcome
 from reap.records import Estimate, Record
 
 Verdict = Literal["better", "worse", "cannot tell"]
+HugePages = Literal["", "off", "on"]
+
+
+BARE = "none"
+"""The level of a program that runs as it is, without any preload that could litter its heap."""
 
 
 class Cell(Record):
-    """One thing to run: six coordinates, all of them data."""
+    """One thing to run: a few coordinates, all of them data."""
 
     workload: str
     """Name of a card, or `command` for a program named on the command line."""
@@ -21,20 +28,64 @@ class Cell(Record):
     """`custom`, `naive` or `default`: which of the card's command lines."""
     allocator: str = "glibc"
     """An allocator's name in the catalogue, or NAME of NAME=/path."""
-    level: str = "none"
-    """How fragmented the heap is made before the program starts: `none`, or adv0 to adv10."""
+    level: str = BARE
+    """How fragmented the heap is made before the program starts: `none`, or a level's name."""
+    layout: int = 0
+    """Where stack and libraries lie: 0 as they come, any other moved in its own way."""
+    huge_pages: HugePages = ""
+    """Whether the allocator asks for transparent huge pages and gets them; empty: as the machine is set."""
     environment: dict[str, str] = {}
     """Variables beyond those of the allocator and the variant."""
     repeat: int = 0
     """The round: cells of one round are run side by side and paired."""
     control: bool = False
     """The baseline's second run of a round: beside the first, it shows what is noise."""
+    sampled: bool = False
+    """A run that is sampled from outside, to see where its time goes. Its own time counts for nothing."""
+    simulated: bool = False
+    """A run in simulated caches. Its time counts for nothing."""
+
+    def arm(self) -> str:
+        """What the runs of one arm have in common, as a name that no other arm of an experiment has."""
+        env = ",".join(f"{k}={v}" for k, v in sorted(self.environment.items()))
+        layout = f"{self.layout}{self.huge_pages}"
+        return "/".join([self.workload, self.variant, self.allocator, self.level, layout, env])
 
     def key(self) -> str:
         """A name that no other cell of an experiment has; the same in every process."""
-        env = ",".join(f"{k}={v}" for k, v in sorted(self.environment.items()))
-        repeat = f"{self.repeat}c" if self.control else str(self.repeat)
-        return "/".join([self.workload, self.variant, self.allocator, self.level, env, repeat])
+        return f"{self.arm()}/{self.repeat}{'c' * self.control}{'s' * self.sampled}{'m' * self.simulated}"
+
+
+class Laid(Record):
+    """What the litterings of one run did together. Their time and faults are off its outcome already."""
+
+    objects: int
+    kept_bytes: int
+    """What stays in use."""
+    cpu_ns: int
+    wall_ns: int
+    resident: int
+    """Resident memory that the littering added, in bytes, of the process to which it added most."""
+    threads: int
+    """How many threads littered."""
+    provider: str = ""
+    """The end of the path of the file that served it."""
+    failure: str = ""
+    """Why some of it is not there, in words."""
+    lost: int = 0
+    """Litterings that found no room to report: nothing of them is taken off."""
+    deepbind: int = 0
+    """How often something was opened with RTLD_DEEPBIND, whose malloc is past every preload."""
+
+
+class Samples(Record):
+    """Where a sampled run spent its time, littering left out: counts of instruction pointers."""
+
+    all: int
+    inside: int
+    """In the allocator, or in the kernel on its behalf."""
+    kernel: bool
+    """Whether time in the kernel could be sampled."""
 
 
 class Run(Record):
@@ -49,6 +100,12 @@ class Run(Record):
     warmup: bool = False
     seconds: float = 0.0
     """What the run took in all, its preparation and clean-up included."""
+    laid: Laid | None = None
+    """What was done to its heap first; None where nothing was to be."""
+    samples: Samples | None = None
+    """Where its time went, if it was sampled."""
+    misses: Misses | None = None
+    """What it did to simulated caches, if it ran in these."""
 
 
 class Ratio(Record):

@@ -4,13 +4,13 @@ import subprocess
 import time
 
 from reap.allocators import verify
-from reap.allocators.records import Allocator
 from reap.errors import ExitCode, ReapError
-from reap.experiment import schedule
+from reap.experiment import arms, schedule
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Run
-from reap.launch import spawn
-from reap.launch.records import Launch, Outcome
+from reap.experiment.starter import Starter
+from reap.launch import sampling
+from reap.launch.records import Outcome
 
 LEAST_ROUNDS = 5
 """Fewer have no bootstrap interval worth the name."""
@@ -37,17 +37,17 @@ class InterruptedRunError(ReapError):
 class Runner:
     """One experiment in its folder. What was run before a kill is not run again."""
 
-    def __init__(self, folder: Folder, listener: Listener) -> None:
+    def __init__(self, folder: Folder, listener: Listener, starter: Starter | None = None) -> None:
         self._folder = folder
         self._spec = folder.spec
         self._listener = listener
+        self._starter = starter or Starter(folder)
         self._allocators = {allocator.name: allocator for allocator in self._spec.allocators}
         self._done = {(run.warmup, run.cell.key()): run for run in folder.runs}
-        self._cell = Cell(
-            workload=self._spec.workload, variant=self._spec.variant, environment=self._spec.environment
-        )
+        self._arms = arms.arms(self._spec)
+        self._baseline = self._arms[0].arm()
         self.dropped: dict[str, str] = {}
-        """Allocators that are not run any more, and why: a sentence each."""
+        """By `Cell.arm()`: arms that are not run any more, and why, a sentence each."""
         self.notes: list[str] = []
         self.stopped_early = False
 
@@ -57,6 +57,9 @@ class Runner:
             self._announce()
             self._warm_up()
             self._rounds()
+            if self._spec.matrix is not None:
+                self._sample()
+                self._simulate()
         except KeyboardInterrupt:
             raise InterruptedRunError(
                 f"stopped; the {len(self._folder.runs)} runs that ended are kept in {self._folder.path}",
@@ -66,25 +69,29 @@ class Runner:
 
     def _announce(self) -> None:
         """Before anything runs: a command that sends mail should not be run thirty times unawares."""
-        names = len(self._allocators)
+        count = len(self._arms)
         rounds = self._spec.runs
         many = (
-            f"{rounds * (names + 1) + names}" if rounds else f"{LEAST_ROUNDS * (names + 1) + names} or more"
+            f"{rounds * (count + 1) + count}" if rounds else f"{LEAST_ROUNDS * (count + 1) + count} or more"
+        )
+        each = (
+            f"under each of {count} allocators"
+            if self._spec.matrix is None
+            else f"of each of {count} combinations, those of the controls among them"
         )
         self._listener.say(
-            f"{self._spec.program.command[0]} runs {many} times: a warm-up under each of {names} allocators, "
-            f"then rounds of {names + 1} runs (the baseline twice)"
+            f"{self._spec.program.command[0]} runs {many} times: a warm-up {each}, "
+            f"then rounds of {count + 1} runs (the baseline twice)"
         )
 
     def _warm_up(self) -> None:
-        cells = schedule.warmups(self._cell, list(self._allocators))
-        for number, cell in enumerate(cells):
-            self._listener.progress(number, len(cells), f"warm-up, {cell.allocator}")
+        for number, cell in enumerate(self._arms):
+            self._listener.progress(number, len(self._arms), f"warm-up, {self._label(cell)}")
             run = self._once(cell, warmup=True)
-            if cell.allocator == self._spec.baseline.name:
+            if cell.arm() == self._baseline:
                 self._require_sound(run.outcome)
-            self._judge(self._allocators[cell.allocator], run.outcome)
-        if len(self.dropped) == len(self._allocators) - 1:
+            self._judge(cell, run.outcome)
+        if len(self.dropped) == len(self._arms) - 1:
             return
         rounds, seconds = self._plan()
         runs = rounds * self._runs_a_round()
@@ -98,29 +105,65 @@ class Runner:
     def _rounds(self) -> None:
         rounds, _ = self._plan()
         for number in range(rounds):
-            if len(self.dropped) == len(self._allocators) - 1:
+            if len(self.dropped) == len(self._arms) - 1:
                 return
             if self._over_budget(number):
                 self.stopped_early = True
                 return
-            living = [name for name in self._allocators if name not in self.dropped]
             done = number * self._runs_a_round()
-            for place, cell in enumerate(schedule.a_round(self._cell, living, number, self._spec.seed)):
-                if cell.allocator in self.dropped:
+            for place, cell in enumerate(schedule.a_round(self._living(), number, self._spec.seed)):
+                if cell.arm() in self.dropped:
                     continue
                 self._listener.progress(
-                    done + place, rounds * self._runs_a_round(), f"round {number + 1}, {cell.allocator}"
+                    done + place, rounds * self._runs_a_round(), f"round {number + 1}, {self._label(cell)}"
                 )
                 self._examine(cell, self._once(cell, warmup=False).outcome)
         self._listener.progress(rounds * self._runs_a_round(), rounds * self._runs_a_round(), "")
 
+    def _sample(self) -> None:
+        """One run more of every arm that is littered as the user asked, sampled from outside."""
+        if self._spec.matrix is None or self.stopped_early:
+            return
+        if not sampling.check().samples:
+            self.notes.append(
+                "time inside and outside the allocator is not told apart: that needs perf events, which are "
+                "not allowed here (`reap doctor` says more)"
+            )
+            return
+        self._once_more("sampled", [schedule.sampled(arm) for arm in self._wanted()])
+
+    def _simulate(self) -> None:
+        """One run more of the same arms in simulated caches, if these were asked for."""
+        if self._spec.matrix is None or self.stopped_early or not self._spec.matrix.caches:
+            return
+        cells = [schedule.simulated(arm) for arm in self._wanted()]
+        self._listener.say(f"{len(cells)} runs in simulated caches, each some fifty times as long as usual")
+        self._once_more("in simulated caches", cells)
+
+    def _wanted(self) -> list[Cell]:
+        assert self._spec.matrix is not None  # noqa: S101 - its callers have looked
+        wanted = arms.wanted(self._spec, self._spec.matrix)
+        return [arm for arm in wanted if arm.arm() not in self.dropped]
+
+    def _once_more(self, what: str, cells: list[Cell]) -> None:
+        for number, cell in enumerate(cells):
+            self._listener.progress(number, len(cells), f"{what}, {self._label(cell)}")
+            self._once(cell, warmup=False)
+        self._listener.progress(len(cells), len(cells), "")
+
+    def _living(self) -> list[Cell]:
+        return [arm for arm in self._arms if arm.arm() not in self.dropped]
+
+    def _label(self, cell: Cell) -> str:
+        return arms.label(self._spec, cell)
+
     def _runs_a_round(self) -> int:
-        return len(self._allocators) - len(self.dropped) + 1
+        return len(self._arms) - len(self.dropped) + 1
 
     def _plan(self) -> tuple[int, float]:
         """How many rounds, and how many seconds; follows from the warm-ups, so is the same after a resume."""
-        each = [run for run in self._folder.runs if run.warmup and run.cell.allocator not in self.dropped]
-        baseline = next(run.seconds for run in each if run.cell.allocator == self._spec.baseline.name)
+        each = [run for run in self._folder.runs if run.warmup and run.cell.arm() not in self.dropped]
+        baseline = next(run.seconds for run in each if run.cell.arm() == self._baseline)
         a_round = max(1e-4, sum(run.seconds for run in each) + baseline)
         if self._spec.runs:
             return self._spec.runs, self._spec.runs * a_round
@@ -148,26 +191,18 @@ class Runner:
         started = time.time()
         begun = time.monotonic()
         self._shell("--prepare", self._spec.prepare)
-        outcome = spawn.run(
-            Launch(
-                argv=self._spec.program.command,
-                program=self._spec.program.path,
-                directory=self._spec.directory,
-                allocator=self._allocators[cell.allocator].library,
-                environment=cell.environment,
-                stdin=self._folder.stdin,
-                timeout=self._spec.timeout,
-                probe=warmup,
-            )
-        )
+        ended = self._starter.start(cell, probe=warmup)
         self._shell("--cleanup", self._spec.cleanup)
         run = Run(
             cell=cell,
-            outcome=outcome,
+            outcome=ended.outcome,
             order=len(self._folder.runs),
             started=started,
             warmup=warmup,
             seconds=time.monotonic() - begun,
+            laid=ended.laid,
+            samples=ended.samples,
+            misses=ended.misses,
         )
         self._folder.append(run)
         return run
@@ -207,21 +242,21 @@ class Runner:
                 outcome.status,
             )
 
-    def _judge(self, allocator: Allocator, outcome: Outcome) -> None:
-        self._examine(Cell(workload=self._spec.workload, allocator=allocator.name), outcome, "in the warm-up")
-        if allocator.name in self.dropped:
+    def _judge(self, cell: Cell, outcome: Outcome) -> None:
+        self._examine(cell, outcome, "in the warm-up")
+        if cell.arm() in self.dropped:
             return
-        verification = verify.judge(allocator, outcome.heap)
+        verification = verify.judge(self._allocators[cell.allocator], outcome.heap)
         self.notes += [note for note in verification.notes if note not in self.notes]
         if verification.verified:
             return
-        if allocator.name == self._spec.baseline.name:
+        if cell.arm() == self._baseline:
             self.notes.append(verification.problem)
         else:
-            self.dropped[allocator.name] = verification.problem
+            self.dropped[cell.arm()] = verification.problem
 
     def _examine(self, cell: Cell, outcome: Outcome, when: str = "") -> None:
-        """Drops an allocator under which the program crashes or hangs; of the baseline it is only noted."""
+        """Drops an arm in which the program crashes or hangs; of the baseline it is only noted."""
         when = when or f"in round {cell.repeat + 1}"
         if outcome.timed_out:
             problem = f"the program did not end within {self._spec.timeout:g} s ({when})"
@@ -229,12 +264,12 @@ class Runner:
             problem = f"the program was ended by {signal_name(outcome.signal)} ({when})"
         else:
             return
-        if cell.allocator == self._spec.baseline.name:
-            note = f"under {cell.allocator} {problem}"
+        if cell.arm() == self._baseline:
+            note = f"under {self._label(cell)} {problem}"
             if note not in self.notes:
                 self.notes.append(note)
         else:
-            self.dropped[cell.allocator] = problem
+            self.dropped[cell.arm()] = problem
 
 
 def signal_name(number: int) -> str:

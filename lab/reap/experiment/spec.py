@@ -1,11 +1,17 @@
 """What an experiment is: everything that must be the same when it goes on after a kill."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from reap.allocators.records import DEFAULT, Allocator
 from reap.errors import ExitCode, ReapError
+from reap.experiment.records import HugePages
+from reap.launch import callgrind, machine
 from reap.launch import program as programs
+from reap.launch.level import LEVELS, Level
 from reap.launch.program import Program
 from reap.records import Record
 
@@ -19,6 +25,34 @@ class File(Record):
     path: str
     bytes: int
     modified_ns: int
+
+
+class Variant(Record):
+    """One way to run the program of a matrix."""
+
+    name: str
+    """`custom` with the allocator of its own, `naive` without it, or `default` where there is one way."""
+    program: Program
+    environment: dict[str, str] = {}
+
+
+class Matrix(Record):
+    """What an experiment on fragmented heaps has beside its allocators."""
+
+    variants: list[Variant]
+    """The one with its own allocator first; the sizes are taken from the last."""
+    levels: list[Level]
+    """adv0, to which the others are compared, first."""
+    children: bool = False
+    """Whether the programs that the program executes are littered, too."""
+    cut_off: int = 4096
+    """Blocks of this many bytes and more are no part of the litter."""
+    layouts: int = 2
+    """How many other places of stack and libraries are tried, to see what luck with them does."""
+    huge_pages: list[HugePages] = msgspec.field(default_factory=lambda: [""])
+    """What is tried of them; the controls have the first."""
+    caches: str = ""
+    """In which caches each is simulated once, by their name; empty: in none."""
 
 
 class Spec(Record):
@@ -47,11 +81,32 @@ class Spec(Record):
     stdin: bool = False
     """Whether standard input was spooled."""
     seed: int = SEED
+    matrix: Matrix | None = None
+    """For an experiment on fragmented heaps."""
 
     @property
     def baseline(self) -> Allocator:
         """What the others are compared with."""
         return self.allocators[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fragmented:
+    """What makes an experiment one on fragmented heaps."""
+
+    levels: Sequence[Level]
+    """adv0 is one of them, said or not."""
+    naive: Sequence[str] = ()
+    """The command of the variant without its own allocator; empty: the same command."""
+    naive_environment: Mapping[str, str] = field(default_factory=dict)
+    """By which that variant is switched; empty with an empty command: there is none."""
+    children: bool = False
+    cut_off: int = 4096
+    layouts: int = 2
+    huge_pages: bool = False
+    """Whether to run everything without transparent huge pages and with them."""
+    caches: str = ""
+    """The name of caches to be simulated; empty for none."""
 
 
 def specify(
@@ -70,17 +125,21 @@ def specify(
     timeout: float | None = None,
     stdin: bool = False,
     seed: int = SEED,
+    fragmented: Fragmented | None = None,
 ) -> Spec:
     """Finds the program, puts the baseline first (adding glibc if it is the baseline and was not named).
 
-    Throws ReapError if the program cannot be found, executed or entered by a preload, or if there is
-    nothing to compare.
+    With `fragmented` it is an experiment on fragmented heaps, for which one allocator is enough. Throws
+    ReapError if a program cannot be found, executed or entered by a preload, or if there is nothing to
+    compare.
     """
     where = str(Path(directory or ".").absolute())
     found = programs.resolve(command, directory=where)
     programs.require_preloadable(found)
-    ordered = _baseline_first(allocators, baseline)
+    ordered = _baseline_first(allocators, baseline, alone=fragmented is not None)
     libraries = [each.library for each in ordered if each.library]
+    matrix = _matrix(found, where, fragmented) if fragmented else None
+    images = [path for each in (matrix.variants if matrix else []) for path in _files(each.program)]
     return Spec(
         workload=workload,
         variant=variant,
@@ -88,7 +147,7 @@ def specify(
         directory=where,
         environment=dict(environment or {}),
         allocators=ordered,
-        files=[_state(path) for path in dict.fromkeys([found.path, found.image, *libraries])],
+        files=[_state(path) for path in dict.fromkeys([*_files(found), *images, *libraries])],
         runs=runs,
         budget=budget,
         prepare=prepare,
@@ -96,6 +155,7 @@ def specify(
         timeout=timeout,
         stdin=stdin,
         seed=seed,
+        matrix=matrix,
     )
 
 
@@ -109,7 +169,47 @@ def _state(path: str) -> File:
     return File(path=path, bytes=status.st_size, modified_ns=status.st_mtime_ns)
 
 
-def _baseline_first(allocators: list[Allocator], baseline: str) -> list[Allocator]:
+def _files(program: Program) -> list[str]:
+    return [program.path, program.image]
+
+
+def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
+    if asked.huge_pages and machine.describe().huge_pages not in ("always", "madvise"):
+        raise ReapError(
+            "this kernel gives no transparent huge pages",
+            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+            ExitCode.FAILED,
+        )
+    if asked.caches:
+        callgrind.tool()
+    clean = LEVELS["adv0"]
+    levels = [clean, *(level for level in asked.levels if level.multiplier > 0)]
+    if len(levels) == 1:
+        raise ReapError(
+            "every level is one at which nothing is littered",
+            "give one more, as in --levels adv0,adv3",
+            ExitCode.USAGE,
+        )
+    variants = [Variant(name="default", program=custom)]
+    if asked.naive or asked.naive_environment:
+        naive = programs.resolve(list(asked.naive), directory=directory) if asked.naive else custom
+        programs.require_preloadable(naive)
+        variants = [
+            Variant(name="custom", program=custom),
+            Variant(name="naive", program=naive, environment=dict(asked.naive_environment)),
+        ]
+    return Matrix(
+        variants=variants,
+        levels=levels,
+        children=asked.children,
+        cut_off=asked.cut_off,
+        layouts=asked.layouts,
+        huge_pages=["off", "on"] if asked.huge_pages else [""],
+        caches=asked.caches,
+    )
+
+
+def _baseline_first(allocators: list[Allocator], baseline: str, *, alone: bool) -> list[Allocator]:
     named = {each.name: each for each in allocators}
     if baseline not in named:
         if baseline != DEFAULT:
@@ -120,7 +220,7 @@ def _baseline_first(allocators: list[Allocator], baseline: str) -> list[Allocato
             )
         named[baseline] = Allocator(name=DEFAULT)
     others = [each for name, each in named.items() if name != baseline]
-    if not others:
+    if not others and not alone:
         raise ReapError(
             f"there is nothing to compare {baseline} with",
             "name other allocators, as in --allocators glibc,jemalloc; `reap allocators` lists them",

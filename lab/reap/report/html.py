@@ -13,7 +13,7 @@ import msgspec
 
 from reap import units
 from reap.errors import ReapError
-from reap.report import view, wording
+from reap.report import matrix_words, view, wording
 from reap.report.files import write_safely
 from reap.report.records import Report
 from reap.report.text import printable
@@ -76,6 +76,7 @@ def _page(report: Report, data: str) -> str:
         machine=view.machine_rows(report),
         made_by=view.command_line(report.made_by),
         wording=wording,
+        words=matrix_words,
         policy=_policy(early, library, ours),
         # Our own files, and JSON that cannot leave its element: the only things that are not escaped.
         style=markupsafe.Markup(_own("page.css")),  # noqa: S704

@@ -2,6 +2,8 @@
 
 from reap.analysis.records import Profile
 from reap.diagnosis.records import Diagnosis
+from reap.diagnosis.resilience import Resilience
+from reap.experiment.matrix_records import Fragmented
 from reap.experiment.records import Comparison
 from reap.launch.records import Machine
 from reap.records import Record
@@ -18,6 +20,9 @@ class Answer(Record, frozen=True, kw_only=True):
     profile: Profile | None = None
     comparison: Comparison | None = None
     diagnosis: Diagnosis | None = None
+    fragmented: Fragmented | None = None
+    resilience: Resilience | None = None
+    """The verdict on `fragmented`."""
 
 
 class Report(Record, frozen=True, kw_only=True):

@@ -6,6 +6,8 @@ import msgspec
 
 from reap import units
 from reap.analysis.records import Point, Profile, Site
+from reap.experiment.matrix_records import Fragmented
+from reap.experiment.records import Ratio
 from reap.report.records import Answer, Report
 
 
@@ -55,9 +57,32 @@ def _bytes(point: Point) -> float:
 
 
 def _answer(answer: Answer, limits: Limits) -> Answer:
+    if answer.fragmented is not None:
+        answer = msgspec.structs.replace(answer, fragmented=_without_pairs(answer.fragmented))
     if answer.profile is None:
         return answer
     return msgspec.structs.replace(answer, profile=_profile(answer.profile, limits))
+
+
+def _without_pairs(result: Fragmented) -> Fragmented:
+    """Arms with the ratios that the page shows, and without those of every round."""
+
+    def bare(ratios: dict[str, Ratio]) -> dict[str, Ratio]:
+        drawn = {name: ratios[name] for name in ("cpu", "minor_faults", "peak_resident") if name in ratios}
+        return {name: msgspec.structs.replace(ratio, pairs=[]) for name, ratio in drawn.items()}
+
+    arms = [
+        msgspec.structs.replace(
+            arm,
+            normalised=bare(arm.normalised),
+            slowdown=bare(arm.slowdown),
+            to_custom=bare(arm.to_custom),
+            to_small=bare(arm.to_small),
+            to_allocator=bare(arm.to_allocator),
+        )
+        for arm in result.arms
+    ]
+    return msgspec.structs.replace(result, arms=arms)
 
 
 def _profile(profile: Profile, limits: Limits) -> Profile:

@@ -14,6 +14,7 @@ from reap.report.figures import Figure
 from reap.report.labels import span, value
 from reap.report.records import Answer, Report
 from reap.report.text import printable
+from reap.report.view_matrix import MatrixView, view
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class AnswerView:
     latencies: list[list[str]] = field(default_factory=list)
     calls: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    matrix: MatrixView | None = None
 
 
 def answers(report: Report) -> list[AnswerView]:
@@ -102,6 +104,7 @@ def _answer(answer: Answer, number: int) -> AnswerView:
     comparison, profile = answer.comparison, answer.profile
     metrics = _metrics(comparison) if comparison else []
     notes = [*(profile.notes if profile else []), *(comparison.notes if comparison else [])]
+    matrix = view(answer.fragmented, answer.resilience) if answer.fragmented and answer.resilience else None
     return AnswerView(
         anchor=f"answer-{number}",
         number=number,
@@ -119,7 +122,8 @@ def _answer(answer: Answer, number: int) -> AnswerView:
         processes=[_process(process) for process in profile.processes] if profile else [],
         latencies=_latencies(profile) if profile else [],
         calls=_calls(profile) if profile else [],
-        notes=[printable(note) for note in notes],
+        notes=[*(printable(note) for note in notes), *(matrix.notes if matrix else [])],
+        matrix=matrix,
     )
 
 

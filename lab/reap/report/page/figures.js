@@ -357,7 +357,215 @@ const figures = (() => {
     };
   };
 
-  const kinds = { forest, memory, rates, sizes, lifetimes, sites };
+  // One bar an arm, the levels of one variant and allocator next to each other; a whisker is its interval.
+  const armsOf = (answer) => {
+    const held = answer.fragmented;
+    const several = held.variants.length > 1;
+    return held.arms
+      .filter((arm) => !arm.problem && arm.normalised.cpu && arm.slowdown.cpu)
+      .map((arm) => ({ ...arm, name: `${several ? `${arm.variant} ` : ""}${arm.allocator}${arm.huge_pages === "on" ? ", huge" : ""}` }));
+  };
+
+  const levelColour = (answer, level, colours) => {
+    const scale = [colours.grey, colours.blue, colours.violet, colours.orange];
+    const place = answer.fragmented.levels.findIndex((each) => each.name === level);
+    return scale[Math.min(place, scale.length - 1)];
+  };
+
+  const armAxis = (arms, colours) => axis(colours, {
+    type: "category",
+    inverse: true,
+    data: arms.map((_, index) => index),
+    splitLine: { show: false },
+    axisLabel: {
+      color: colours.ink,
+      interval: 0,
+      formatter: (index) => {
+        const { name, level } = arms[Number(index)];
+        const first = Number(index) === 0 || arms[Number(index) - 1].name !== name;
+        return first ? `${format.shorten(name, 24)}  ${level}` : level;
+      },
+    },
+  });
+
+  const levels = (answer, field, colours) => {
+    const arms = armsOf(answer).filter((arm) => arm[field].cpu && Number.isFinite(arm[field].cpu.ratio.value));
+    const ratios = arms.map((arm) => arm[field].cpu);
+    const whiskers = ratios.map((held, index) => ({
+      type: "line",
+      data: [[held.ratio.low, index], [held.ratio.high, index]],
+      symbol: "rect",
+      symbolSize: [2, 9],
+      lineStyle: { width: 2, color: colours.ink },
+      itemStyle: { color: colours.ink },
+      silent: true,
+      tooltip: { show: false },
+    }));
+    const bar = {
+      type: "bar",
+      barCategoryGap: "22%",
+      data: ratios.map((held, index) => ({
+        value: held.ratio.value,
+        itemStyle: { color: levelColour(answer, arms[index].level, colours), borderRadius: [0, 2, 2, 0] },
+      })),
+      markLine: {
+        silent: true,
+        symbol: "none",
+        label: { show: false },
+        lineStyle: { color: colours.ink, type: "solid", width: 1 },
+        data: [{ xAxis: 1 }],
+      },
+      tooltip: {
+        formatter: (at) => {
+          const [arm, held] = [arms[at.dataIndex], ratios[at.dataIndex]];
+          return tip(`${arm.name}, ${arm.level}`, [
+            ["ratio", format.ratio(held.ratio.value)],
+            ["95 % interval", `${format.ratio(held.ratio.low)} to ${format.ratio(held.ratio.high)}`],
+            ["CPU time", format.seconds(arm.cpu)],
+            ["that is", { better: "less", worse: "more" }[held.verdict] ?? "cannot tell"],
+          ]);
+        },
+      },
+    };
+    return {
+      height: 60 + 24 * arms.length,
+      option: {
+        ...base(colours),
+        tooltip: { ...base(colours).tooltip, trigger: "item" },
+        grid: { left: 8, right: 18, top: 8, bottom: 8, containLabel: true },
+        xAxis: axis(colours, { type: "value", min: 0 }),
+        yAxis: armAxis(arms, colours),
+        series: [bar, ...whiskers],
+      },
+      columns: ["allocator", "level", "ratio", "low", "high", "verdict"],
+      rows: arms.map((arm, index) => [
+        arm.name, arm.level, ratios[index].ratio.value, ratios[index].ratio.low, ratios[index].ratio.high, ratios[index].verdict,
+      ]),
+    };
+  };
+
+  const split = (answer, _, colours) => {
+    const arms = armsOf(answer).filter((arm) => arm.split);
+    const part = (name, colour, of) => ({
+      name,
+      type: "bar",
+      stack: "time",
+      barCategoryGap: "22%",
+      itemStyle: { color: colour },
+      data: arms.map(of),
+    });
+    return {
+      height: 84 + 24 * arms.length,
+      option: {
+        ...base(colours),
+        legend: legend(colours, ["inside", "outside"]),
+        tooltip: {
+          ...base(colours).tooltip,
+          trigger: "axis",
+          axisPointer: { type: "shadow" },
+          formatter: ([at]) => {
+            const arm = arms[at.dataIndex];
+            const { share, inside, outside, samples } = arm.split;
+            return tip(`${arm.name}, ${arm.level}`, [
+              ["inside", `${format.seconds(inside.value)} (${format.percent(share.value)})`],
+              ["95 % interval", `${format.percent(share.low)} to ${format.percent(share.high)}`],
+              ["outside", format.seconds(outside.value)],
+              ["samples", String(samples)],
+            ]);
+          },
+        },
+        xAxis: axis(colours, { type: "value", axisLabel: { formatter: format.tick(format.seconds) } }),
+        yAxis: armAxis(arms, colours),
+        series: [
+          part("inside", colours.orange, (arm) => arm.split.inside.value),
+          part("outside", colours.blue, (arm) => arm.split.outside.value),
+        ],
+      },
+      columns: ["allocator", "level", "seconds inside", "seconds outside", "share inside", "low", "high", "samples"],
+      rows: arms.map(({ name, level, split: held }) => [
+        name, level, held.inside.value, held.outside.value, held.share.value, held.share.low, held.share.high, held.samples,
+      ]),
+    };
+  };
+
+  // Figure 3: misses and time rise together, instructions stay.
+  const misses = (answer, _, colours) => {
+    const clean = answer.fragmented.levels[0].name;
+    const arms = armsOf(answer).filter((arm) => arm.misses);
+    const own = (arm) => arms.find((each) => each.name === arm.name && each.level === clean);
+    const shown = arms.filter((arm) => arm.level !== clean && own(arm));
+    const parts = [
+      ["CPU time", colours.orange, (arm) => arm.slowdown.cpu.ratio.value],
+      ["last-level misses", colours.violet, (arm) => arm.misses.last / Math.max(own(arm).misses.last, 1)],
+      ["first-level misses", colours.blue, (arm) => arm.misses.first / Math.max(own(arm).misses.first, 1)],
+      ["instructions", colours.grey, (arm) => arm.misses.instructions / Math.max(own(arm).misses.instructions, 1)],
+    ];
+    return {
+      height: 84 + 56 * shown.length,
+      option: {
+        ...base(colours),
+        legend: legend(colours, parts.map(([name]) => name)),
+        grid: { ...base(colours).grid, top: 58 },
+        tooltip: {
+          ...base(colours).tooltip,
+          trigger: "axis",
+          axisPointer: { type: "shadow" },
+          formatter: ([at]) => {
+            const arm = shown[at.dataIndex];
+            return tip(`${arm.name}, ${arm.level}`, parts.map(([name, , of]) => [name, `${format.ratio(of(arm))} times`]));
+          },
+        },
+        xAxis: axis(colours, { type: "value", min: 0 }),
+        yAxis: armAxis(shown, colours),
+        series: parts.map(([name, colour, of], index) => ({
+          name,
+          type: "bar",
+          barCategoryGap: "22%",
+          barGap: "0%",
+          itemStyle: { color: colour, borderRadius: [0, 2, 2, 0] },
+          data: shown.map(of),
+          markLine: index > 0 ? undefined : {
+            silent: true,
+            symbol: "none",
+            label: { show: false },
+            lineStyle: { color: colours.ink, type: "solid", width: 1 },
+            data: [{ xAxis: 1 }],
+          },
+        })),
+      },
+      columns: ["allocator", "level", "instructions", "accesses", "first-level misses", "last-level misses", "CPU seconds"],
+      rows: arms.map((arm) => [
+        arm.name, arm.level, arm.misses.instructions, arm.misses.accesses, arm.misses.first, arm.misses.last, arm.cpu,
+      ]),
+    };
+  };
+
+  const litter = (answer, _, colours) => {
+    const { sizes: counts } = answer.fragmented.profile;
+    const bins = [];
+    for (const [size, objects] of counts) {
+      const place = size < 2 ? 0 : Math.ceil(Math.log2(size));
+      for (let each = bins.length; each <= place; each += 1) bins.push({ high: 2 ** each, objects: 0 });
+      bins[place].objects += objects;
+    }
+    const used = bins.slice(Math.max(bins.findIndex((bin) => bin.objects > 0), 0));
+    return {
+      height: 300,
+      option: bars(
+        colours,
+        used.map((bin) => `≤ ${format.tick(format.bytes)(bin.high)}`),
+        [["objects", used.map((bin) => (bin.objects > 0 ? bin.objects : null)), colours.blue]],
+        {
+          value: { type: "log", min: 0.5, axisLabel: { formatter: (value) => (value < 1 ? "" : format.tick(format.count)(value)) } },
+          tip: ([at]) => tip(`up to ${used[at.dataIndex].high} bytes`, [["objects", format.count(used[at.dataIndex].objects)]]),
+        },
+      ),
+      columns: ["size", "objects"],
+      rows: counts,
+    };
+  };
+
+  const kinds = { forest, memory, rates, sizes, lifetimes, sites, levels, split, misses, litter };
   const build = (kind, answer, option) => kinds[kind](answer, option, palette());
   return { build };
 })();

@@ -1,0 +1,127 @@
+"""What preconditioning a heap costs: time, bookkeeping, and what the preload costs that has nothing to do.
+
+    .venv/bin/python lab/bench/fragment.py [ROUNDS]
+
+The bars: ten million objects in 2 s of CPU time and less than 16 bytes of bookkeeping each, in random order
+under every usual allocator that is installed; at multiplier 0 the program's CPU time within 1 % of a run
+without the preload, in interleaved pairs. Ten million objects take 1.4 GB of memory.
+"""
+
+import sys
+
+from recorder import card_program, interleaved
+
+from reap.allocators import catalog
+from reap.allocators.records import Allocator
+from reap.experiment import card, statistics
+from reap.launch import litter as littering
+from reap.launch import spawn
+from reap.launch.level import LEVELS, custom
+from reap.launch.litter import Litter
+from reap.launch.records import Launch
+
+OBJECTS = 10_000_000
+MIX = [(size, 16_000 // size) for size in range(16, 512, 8)]
+"""Many small sizes and few large ones; 133 bytes in the mean."""
+
+PYTHON = r"""
+import ast
+for _ in range(3): ast.dump(ast.parse("x = [a * b for a, b in zip(c, d)]\n" * 4000))
+"""
+AWK = (
+    "BEGIN { for (i = 0; i < 2000000; i++) a[i % 9973] = a[i % 9973] i % 7; for (k in a) n += length(a[k]) }"
+)
+SQL = (
+    "create table t(a integer primary key, b text); "
+    "with recursive n(i) as (select 1 union all select i + 1 from n where i < 400000) "
+    "insert into t select i, printf('%d-%d', i, i * 7919 % 1009) from n; create index u on t(b);"
+)
+
+
+def main() -> int:
+    """Prints a row for each allocator and each program; the exit code says whether every bar was held."""
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    print(f"{'allocator':<10} {'order':<9} {'seconds':>8} {'bytes an object':>16}")
+    held = True
+    for name in ("glibc", "jemalloc", "mimalloc", "tcmalloc"):
+        found = catalog.find(name)
+        if isinstance(found, Allocator):
+            held &= litter_row(found)
+    print(f"\n{'program':<10} {'alone':>9} {'preload':>9}  ratio [95 % interval]  rounds")
+    for title, launch in programs():
+        held &= preload_row(title, launch, rounds)
+    return 0 if held else 1
+
+
+def litter_row(allocator: Allocator) -> bool:
+    """Measures one allocator and prints its rows."""
+    launch = Launch(argv=["true"], program="/bin/true", allocator=allocator.library)
+    bytes_each = _bookkeeping(launch)
+    held = True
+    for order in littering.ORDERS:
+        how = Litter(level=custom(1, 0.33), sizes=MIX, peak=OBJECTS, order=order)
+        (one,) = littering.run(launch, how).litterings
+        seconds = (one.user_ns + one.system_ns) / 1e9
+        good = seconds <= 2 and bytes_each < 16 and not one.failure
+        if order == "random":
+            held &= good
+        verdict = "held" if good else f"OVER {one.failure}"
+        print(f"{allocator.name:<10} {order:<9} {seconds:>7.2f}s {bytes_each:>15.1f}B  {verdict}", flush=True)
+    return held
+
+
+def _bookkeeping(launch: Launch) -> float:
+    """The peak above what stays, where all of it stays."""
+    done = littering.run(launch, Litter(level=custom(1, 1), sizes=MIX, peak=OBJECTS))
+    return (done.gross.peak_resident - done.litterings[0].resident_after) / OBJECTS
+
+
+def programs() -> list[tuple[str, Launch]]:
+    """The demo's programs, CPython, gawk and SQLite."""
+    fixed = {"PYTHONHASHSEED": "0"}
+    small = {
+        "python3": ["/usr/bin/python3", "-c", PYTHON],
+        "gawk": ["/usr/bin/gawk", AWK],
+        "sqlite3": ["/usr/bin/sqlite3", ":memory:", SQL],
+    }
+    return [
+        *((name, demo(name)) for name in ("perl", "gcc", "sed")),
+        *((name, Launch(argv=argv, program=argv[0], environment=fixed)) for name, argv in small.items()),
+    ]
+
+
+def demo(name: str) -> Launch:
+    """A program of the demo."""
+    ready = card.prepare(name)
+    return Launch(
+        argv=ready.argv,
+        program=card_program(ready.argv[0]),
+        directory=ready.directory,
+        environment=ready.environment,
+    )
+
+
+def preload_row(title: str, launch: Launch, rounds: int) -> bool:
+    """Measures one program and prints its row."""
+    nothing = Litter(level=LEVELS["adv0"], sizes=MIX, peak=1)
+    pairs = interleaved(
+        lambda: spawn.run(launch).cpu_ns,
+        lambda: littering.run(launch, nothing).outcome.cpu_ns,
+        rounds,
+    )
+    estimate = statistics.interval([b / a for a, b in pairs], seed=1)
+    first, second = (sorted(side)[len(pairs) // 2] / 1e9 for side in zip(*pairs, strict=True))
+    good = estimate.low <= 1.01 and estimate.high >= 0.99
+    verdict = "cannot tell" if good else "beyond 1 %"
+    if abs(estimate.value - 1) <= 0.01:
+        verdict = "held"
+    print(
+        f"{title:<10} {first:>8.3f}s {second:>8.3f}s  {estimate.value:.3f} "
+        f"[{estimate.low:.3f}, {estimate.high:.3f}]  {len(pairs):>4}  {verdict}",
+        flush=True,
+    )
+    return good
+
+
+if __name__ == "__main__":
+    sys.exit(main())

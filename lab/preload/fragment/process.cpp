@@ -1,0 +1,168 @@
+#include "process.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "callgrind.h"
+#include "environment.h"
+#include "litter.h"
+#include "platform.h"
+#include "settle.h"
+
+namespace reap::preload {
+
+Process process;
+
+namespace {
+
+uint64_t now_ns() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t nanoseconds(const timeval &time) noexcept {
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_usec) * 1000u;
+}
+
+// The second number of /proc/self/statm, in bytes; 0 where it cannot be read.
+uint64_t resident_bytes() noexcept {
+    char text[128];
+    text[read_file("/proc/self/statm", text, sizeof text - 1)] = '\0';
+    char *end = text;
+    strtoull(text, &end, 10);
+    return strtoull(end, nullptr, 10) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Memory that the kernel could hand out without swapping; everything where it does not say.
+uint64_t available_bytes() noexcept {
+    char text[512];
+    text[read_file("/proc/meminfo", text, sizeof text - 1)] = '\0';
+    const char *at = strstr(text, "MemAvailable:");
+    return at != nullptr ? strtoull(at + strlen("MemAvailable:"), nullptr, 10) * 1024 : UINT64_MAX;
+}
+
+const void *base_of(const void *address) noexcept {
+    Dl_info info{};
+    return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+// A share of `whole` for thread `number` of `threads`, such that all together are the whole.
+uint64_t share(uint64_t whole, uint32_t number, uint32_t threads) noexcept {
+    return whole / threads + (number < whole % threads ? 1 : 0);
+}
+
+// The cost of what happens between its construction and `finish`.
+class Meter {
+  public:
+    Meter(reap_litter_report &report, uint32_t thread) noexcept : report_(report) {
+        getrusage(RUSAGE_THREAD, &before_);
+        report_.begin_ns = now_ns();
+        report_.pid = static_cast<uint32_t>(getpid());
+        report_.thread = thread;
+        report_.resident_before = resident_bytes();
+        __atomic_store_n(&report_.state, REAP_LITTER_BEGUN, __ATOMIC_RELEASE);
+    }
+
+    void finish(const LitterResult &result) noexcept {
+        report_.failure = static_cast<uint32_t>(result.failure);
+        report_.objects = result.objects;
+        report_.bytes = result.bytes;
+        report_.kept = result.kept;
+        report_.kept_bytes = result.kept_bytes;
+        report_.resident_after = resident_bytes();
+        rusage after{};
+        getrusage(RUSAGE_THREAD, &after);
+        report_.user_ns = nanoseconds(after.ru_utime) - nanoseconds(before_.ru_utime);
+        report_.system_ns = nanoseconds(after.ru_stime) - nanoseconds(before_.ru_stime);
+        report_.minor_faults = static_cast<uint64_t>(after.ru_minflt - before_.ru_minflt);
+        report_.major_faults = static_cast<uint64_t>(after.ru_majflt - before_.ru_majflt);
+        report_.end_ns = now_ns();
+        const bool failed = result.failure != REAP_LITTER_NO_FAILURE;
+        __atomic_store_n(&report_.state, failed ? REAP_LITTER_FAILED : REAP_LITTER_DONE, __ATOMIC_RELEASE);
+    }
+
+  private:
+    reap_litter_report &report_;
+    rusage before_{};
+};
+
+} // namespace
+
+void Process::start(char **environment) noexcept {
+    const char *path = find_variable(environment, REAP_LITTER_ENV);
+    if (path == nullptr || !file_.open(path)) return;
+    if (!is_meant()) return file_.close();
+    provider_ = provider_of("malloc");
+    glibc_ = provider_.base == base_of(reinterpret_cast<const void *>(gnu_get_libc_version));
+    // Read once, now: a program may do with its environment what it likes.
+    if (file_.header().children == 0) remove_traces(environment);
+    litter_thread(0);
+}
+
+bool Process::is_meant() const noexcept {
+    const reap_litter_header &header = file_.header();
+    struct stat self{};
+    if (header.children != 0 || header.inode == 0 || stat("/proc/self/exe", &self) != 0) return true;
+    return self.st_ino == header.inode && self.st_dev == header.device;
+}
+
+uint32_t Process::next_thread(const void *caller) noexcept {
+    if (!file_.is_open() || file_.header().objects == 0) return 0;
+    if (__atomic_load_n(&threads_, __ATOMIC_RELAXED) >= file_.header().threads) return 0;
+    // An allocator may hold its locks while it starts a helper, which could then not allocate.
+    const bool apart = !glibc_ && !provider_.executable;
+    if (apart && base_of(caller) == provider_.base) return 0;
+    const uint32_t number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
+    return number < file_.header().threads ? number : 0;
+}
+
+bool Process::fits() const noexcept {
+    return file_.header().needed_bytes / file_.header().threads < available_bytes();
+}
+
+void Process::litter_thread(uint32_t number) noexcept {
+    const ErrnoGuard keep;
+    const reap_litter_header &header = file_.header();
+    reap_litter_report *report = file_.next_report();
+    reap_litter_report lost{};
+    if (report == nullptr) report = &lost;
+    ask_callgrind(CallgrindRequest::Stop);
+    const char *provider = provider_.file;
+    const size_t length = strlen(provider);
+    if (length >= sizeof report->provider) provider += length + 1 - sizeof report->provider;
+    memcpy(report->provider, provider, strlen(provider));
+
+    Meter meter(*report, number);
+    LitterResult result;
+    if (header.objects > 0 && !fits()) {
+        result.failure = REAP_LITTER_REFUSED;
+    } else if (header.objects > 0) {
+        constexpr uint64_t kStep = UINT64_C(0xd1342543de82ef95); // odd: every thread has a seed of its own
+        const LitterPlan plan{file_.sizes(),
+                              header.size_count,
+                              share(header.objects, number, header.threads),
+                              share(header.kept, number, header.threads),
+                              header.seed + number * kStep,
+                              static_cast<reap_litter_order>(header.order),
+                              header.touch != 0};
+        result = litter(plan, {malloc, free, glibc_ ? settle_glibc : [] {}});
+        if (!glibc_) settle_others();
+    }
+    meter.finish(result);
+    // Under callgrind nothing was counted until here, and the program is counted from here on.
+    ask_callgrind(CallgrindRequest::Start);
+}
+
+void Process::deepbind_seen() const noexcept {
+    if (file_.is_open()) file_.count_deepbind();
+}
+
+} // namespace reap::preload

@@ -1,0 +1,39 @@
+// One process of the littered tree: who of it litters, how much, and what it says of it.
+#pragma once
+
+#include <cstdint>
+
+#include "litter_file.h"
+#include "provider.h"
+
+namespace reap::preload {
+
+class Process {
+  public:
+    // Litters the first thread's heap. Called once, before anything of the program runs.
+    void start(char **environment) noexcept;
+
+    // The number of a thread that is about to be created, if it has a share of the litter; else 0. `caller`
+    // is who creates it: an allocator's own threads are left alone.
+    uint32_t next_thread(const void *caller) noexcept;
+
+    // Litters the calling thread's heap with the share of that number.
+    void litter_thread(uint32_t number) noexcept;
+
+    // Something is opened whose malloc is bound past all preloads.
+    void deepbind_seen() const noexcept;
+
+  private:
+    // Whether this is the program that the litter is for, and not one that will execute it.
+    [[nodiscard]] bool is_meant() const noexcept;
+    [[nodiscard]] bool fits() const noexcept;
+
+    LitterFile file_;
+    Provider provider_;    // of malloc
+    bool glibc_ = false;   // it is the C library
+    uint32_t threads_ = 1; // created so far, with the first
+};
+
+extern Process process;
+
+} // namespace reap::preload

@@ -1,0 +1,158 @@
+"""An experiment on fragmented heaps, on the command line: its options, what they say, and its end."""
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import click
+
+from reap.cli import reporting
+from reap.errors import ExitCode, ReapError
+from reap.experiment import matrix
+from reap.experiment.matrix_records import Fragmented
+from reap.experiment.spec import Fragmented as Asked
+from reap.launch import level
+from reap.launch.callgrind import CACHES
+from reap.report.records import Answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heaps:
+    """The options; a resumed experiment takes none of them."""
+
+    levels: str
+    naive: str
+    naive_env: tuple[str, ...]
+    profile: Path | None
+    cut_off: int
+    children: bool
+    layouts: int
+    huge_pages: bool
+    cache: str | None
+
+
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
+
+
+def options(verb: _Verb) -> _Verb:
+    """Gives a verb these options; it hands them to `asked`."""
+    decorators: list[Callable[[Any], Any]] = [
+        click.option(
+            "--levels", help="On fragmented heaps, too: adv0,adv1,adv3,adv10 or MULTIPLIERxOCCUPANCY."
+        ),
+        click.option(
+            "--naive", default="", metavar="CMD", help="With --levels: CMD without its own allocator."
+        ),
+        click.option(
+            "--naive-env",
+            multiple=True,
+            metavar="K=V",
+            help="With --levels: what switches its allocator off.",
+        ),
+        click.option(
+            "--profile",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="With --levels: a size profile, or a recording to take it from.",
+        ),
+        click.option(
+            "--cut-off",
+            type=click.IntRange(min=1),
+            default=4096,
+            show_default=True,
+            help="With --levels: leave out blocks of so many bytes and more.",
+        ),
+        click.option(
+            "--children", is_flag=True, help="With --levels: litter the programs that CMD executes, too."
+        ),
+        click.option(
+            "--layouts",
+            type=click.IntRange(min=0, max=20),
+            default=2,
+            show_default=True,
+            help="With --levels: other places of stack and libraries to try.",
+        ),
+        click.option(
+            "--cache",
+            type=click.Choice(list(CACHES)),
+            help="With --levels: misses in simulated caches, too; fifty times as slow.",
+        ),
+        click.option(
+            "--huge-pages", is_flag=True, help="With --levels: all without huge pages, and with them."
+        ),
+    ]
+    decorated: Any = verb
+    for decorate in reversed(decorators):
+        decorated = decorate(decorated)
+    return cast("_Verb", decorated)
+
+
+def asked(context: click.Context, given: dict[str, Any]) -> Heaps | None:
+    """Takes these options out of `given`; None without --levels. Throws ReapError for one that needs them."""
+    held = {field.name: given.pop(field.name) for field in fields(Heaps)}
+    if held["levels"] is not None:
+        return Heaps(**held)
+    if stray := written(context):
+        raise ReapError(
+            f"{stray[0]} is about fragmented heaps, and no --levels are given",
+            "add --levels adv0,adv3",
+            ExitCode.USAGE,
+        )
+    return None
+
+
+def written(context: click.Context) -> list[str]:
+    """Those of the options that were written on the command line."""
+    source = click.core.ParameterSource.COMMANDLINE
+    names = [field.name for field in fields(Heaps) if context.get_parameter_source(field.name) is source]
+    return [f"--{name.replace('_', '-')}" for name in names]
+
+
+def meant(heaps: Heaps) -> Asked:
+    """What the options mean. Throws ReapError for what means nothing."""
+    environment = {}
+    for word in heaps.naive_env:
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise ReapError(
+                f"--naive-env {word} sets no variable", "--naive-env PYTHONMALLOC=malloc", ExitCode.USAGE
+            )
+        environment[name] = value
+    try:
+        naive = shlex.split(heaps.naive)
+    except ValueError as error:
+        raise ReapError(
+            f"--naive cannot be split into words: {error}", "quote it as for a shell", ExitCode.USAGE
+        ) from error
+    return Asked(
+        levels=level.parse(heaps.levels),
+        naive=naive,
+        naive_environment=environment,
+        children=heaps.children,
+        cut_off=heaps.cut_off,
+        layouts=heaps.layouts,
+        huge_pages=heaps.huge_pages,
+        caches=heaps.cache or "",
+    )
+
+
+def finish(
+    result: Fragmented, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool
+) -> int:
+    """Writes the files, prints the verdict and its tables, names the files, and returns the exit code."""
+    from rich.console import Console
+
+    from reap.diagnosis.resilience import judge
+    from reap.report.terminal_matrix import render
+
+    title = reporting.name_of(result.command)
+    verdict = judge(result)
+    answer = Answer(title=title, command=result.command, fragmented=result, resilience=verdict)
+    reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
+    render(Console(), result, verdict)
+    reporting.say_files(json=json_file, html=html_file)
+    reporting.say_written("the runs", folder)
+    known = str(folder / matrix.PROFILE)
+    reporting.say_next(["reap", "fragment", "--profile", known, "--", *result.command])
+    return ExitCode.FAILED if matrix.differs(result) else result.exit_code

@@ -1,0 +1,89 @@
+"""Which arms an experiment has: what is run again and again, in every round."""
+
+from reap.allocators import huge_pages
+from reap.allocators.records import Allocator
+from reap.experiment.records import BARE, Cell, HugePages
+from reap.experiment.spec import Matrix, Spec
+from reap.launch import machine
+from reap.launch.level import Level, custom
+
+
+def arms(spec: Spec) -> list[Cell]:
+    """One cell an arm, of round 0. The first is the baseline, run before all others."""
+    if spec.matrix is None:
+        return [_arm(spec, spec.variant, each.name, BARE) for each in spec.allocators]
+    every = [*wanted(spec, spec.matrix), *controls(spec, spec.matrix)]
+    return list({arm.arm(): arm for arm in every}.values())
+
+
+def wanted(spec: Spec, matrix: Matrix) -> list[Cell]:
+    """Every variant under every allocator at every level. Each pair's adv0 is what its levels are held to."""
+    return [
+        _arm(spec, variant.name, allocator.name, level.name, huge=huge)
+        for variant in matrix.variants
+        for allocator in spec.allocators
+        for huge in matrix.huge_pages
+        if huge != "on" or can_have_huge_pages(allocator)
+        for level in matrix.levels
+    ]
+
+
+def can_have_huge_pages(allocator: Allocator) -> bool:
+    """Whether it has a switch for them, or the kernel gives them unasked."""
+    return machine.describe().huge_pages == "always" or huge_pages.switch(allocator, {}) is not None
+
+
+def controls(spec: Spec, matrix: Matrix) -> list[Cell]:
+    """What must make no difference, and what luck does.
+
+    Bare and adv0 differ by the preload alone; a heap of which everything was given back is as good as one
+    that was never littered. Other layouts are tried with the baseline's allocator.
+    """
+    empty = emptied(matrix)
+    huge = matrix.huge_pages[0]
+    still = [
+        _arm(spec, variant.name, allocator.name, level, huge=huge)
+        for variant in matrix.variants
+        for allocator in spec.allocators
+        for level in (BARE, empty.name)
+    ]
+    moved = [
+        _arm(spec, variant.name, spec.baseline.name, level, layout, huge)
+        for variant in matrix.variants
+        for level in (BARE, matrix.levels[0].name)
+        for layout in range(1, matrix.layouts + 1)
+    ]
+    return [*still, *moved]
+
+
+def emptied(matrix: Matrix) -> Level:
+    """The level with most litter, of which nothing stays."""
+    return custom(max(level.multiplier for level in matrix.levels), 0)
+
+
+def levels(matrix: Matrix) -> dict[str, Level]:
+    """Every level at which something of the matrix runs, by name; those of its controls too."""
+    return {level.name: level for level in [*matrix.levels, emptied(matrix)]}
+
+
+def label(spec: Spec, arm: Cell) -> str:
+    """How an arm is called while it runs."""
+    if spec.matrix is None:
+        return arm.allocator
+    words = [arm.variant] if len(spec.matrix.variants) > 1 else []
+    words += [arm.allocator, "bare" if arm.level == BARE else arm.level]
+    words += [f"layout {arm.layout}"] if arm.layout else []
+    words += [f"huge pages {arm.huge_pages}"] if arm.huge_pages else []
+    return ", ".join(words)
+
+
+def _arm(spec: Spec, variant: str, allocator: str, level: str, layout: int = 0, huge: HugePages = "") -> Cell:
+    return Cell(
+        workload=spec.workload,
+        variant=variant,
+        allocator=allocator,
+        level=level,
+        layout=layout,
+        huge_pages=huge,
+        environment=spec.environment,
+    )

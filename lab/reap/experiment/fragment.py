@@ -1,0 +1,171 @@
+"""One run of a program on a fragmented heap, its size profile taken first where there is none."""
+
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from reap import __version__, units
+from reap.allocators.records import Allocator
+from reap.analysis import size_profile as profiles
+from reap.analysis.size_profile import SizeProfile
+from reap.errors import ExitCode, ReapError
+from reap.experiment.heap_map import HeapMap
+from reap.launch import litter as littering
+from reap.launch.level import Level
+from reap.launch.litter import Litter, Littered
+from reap.launch.program import Program
+from reap.launch.records import Launch
+from reap.records import Record
+from reap.trace import read, record
+
+_RECORDING = b"RPTRACE1"
+"""How a recording begins; a size profile begins with a brace."""
+
+
+class FragmentRun(Record):
+    """One run on a fragmented heap, and what it rests on."""
+
+    command: list[str]
+    allocator: str
+    """Its name."""
+    provider: str
+    """The end of the path of the file that served malloc; empty if nothing was littered."""
+    litter: Litter
+    profile: SizeProfile
+    run: Littered
+    notes: list[str] = []
+    """What a reader must know, the gravest first."""
+    heap: HeapMap | None = None
+    """Where its blocks lay in another such run, if that was asked for."""
+
+
+def load_profile(path: Path, *, cut_off: int) -> SizeProfile:
+    """The profile in a file: a size profile, or a recording to take it from. Throws ReapError.
+
+    A size profile has its own cut-off, which can only be lowered.
+    """
+    try:
+        with path.open("rb") as file:
+            recorded = file.read(len(_RECORDING)) == _RECORDING
+        data = b"" if recorded else path.read_bytes()
+    except OSError as error:
+        raise ReapError(f"the profile {path} cannot be read: {error.strerror}", "check the path") from error
+    if recorded:
+        return profiles.size_profile(read.read(path), cut_off=cut_off, reap_version=__version__)
+    return profiles.narrow(profiles.decode(data, str(path)), cut_off)
+
+
+def take_profile(launch: Launch, *, cut_off: int) -> SizeProfile:
+    """Runs the program once under the recorder, its output discarded, and returns its size profile.
+
+    Throws ReapError if it cannot be run, does not end in time, or allocates nothing that a heap could be
+    littered with.
+    """
+    with tempfile.TemporaryDirectory(prefix="reap-profile-") as folder:
+        path = Path(folder) / "profile.reap"
+        outcome = record.record(msgspec.structs.replace(launch, capture=True), path, "triage")
+        if outcome.timed_out:
+            raise ReapError(
+                f"{launch.argv[0]} did not end in time while its size profile was taken",
+                "give it more --timeout, a smaller input, or a --profile",
+                ExitCode.TIMED_OUT,
+            )
+        return profiles.size_profile(read.read(path), cut_off=cut_off, reap_version=__version__)
+
+
+def litter_of(
+    profile: SizeProfile,
+    level: Level,
+    *,
+    seed: int = littering.DEFAULT_SEED,
+    order: littering.Order = "random",
+    touch: bool = True,
+    children: bool = False,
+    threads: bool = True,
+) -> Litter:
+    """What a heap is littered with at a level, for a program of that profile."""
+    return Litter(
+        level=level,
+        sizes=profile.sizes,
+        peak=round(profile.peak.value),
+        threads=profile.threads if threads else 1,
+        seed=seed,
+        order=order,
+        touch=touch,
+        children=children,
+    )
+
+
+def fragment(
+    program: Program, launch: Launch, allocator: Allocator, litter: Litter, profile: SizeProfile
+) -> FragmentRun:
+    """Runs the program on a heap littered like that. `launch` has the allocator already.
+
+    Throws ReapError if the litter would not fit into memory, or the program cannot be run.
+    """
+    run = littering.run(launch, litter, image=program.image)
+    return FragmentRun(
+        command=program.command,
+        allocator=allocator.name,
+        provider=next((each.provider for each in run.litterings), ""),
+        litter=litter,
+        profile=profile,
+        run=run,
+        notes=_notes(program, allocator, litter, profile, run),
+    )
+
+
+def _absent_threads(litter: Litter, run: Littered) -> list[str]:
+    """Threads that the profile saw at once and this run did not create have taken their share with them."""
+    laid: dict[int, int] = {}
+    for each in run.litterings:
+        if not each.failure:
+            laid[each.pid] = laid.get(each.pid, 0) + each.objects
+    most = max(laid.values(), default=litter.objects)
+    if most >= litter.objects:
+        return []
+    part = units.percent(most / litter.objects)
+    said = f"{part} of the litter was laid: {litter.threads} threads were to share it, and fewer were created"
+    return [f"{said} (--no-threads gives all to the first)"]
+
+
+def _notes(
+    program: Program, allocator: Allocator, litter: Litter, profile: SizeProfile, run: Littered
+) -> list[str]:
+    said = []
+    if not run.litterings:
+        said.append(
+            "nothing was littered: the program did not load what is preloaded, or changed its environment "
+            "before it started"
+        )
+    failed = [each for each in run.litterings if each.failure]
+    said += [f"process {each.pid} went on with a clean heap: {each.failure}" for each in failed]
+    said += _absent_threads(litter, run)
+    if run.lost:
+        said.append(
+            f"{units.whole(run.lost)} litterings found no room to report; their cost is not taken off"
+        )
+    served = {Path(each.provider).name for each in run.litterings} - {""}
+    expected = Path(allocator.library).resolve().name if allocator.library else "libc.so.6"
+    strange = sorted(name for name in served if name not in (expected, Path(allocator.library).name))
+    if strange:
+        said.append(f"malloc was not served by {allocator.name} but by {' and '.join(strange)}")
+    if run.deepbind and allocator.library:
+        said.append(
+            f"{program.command[0]} opens extensions with RTLD_DEEPBIND: these take malloc from the C library "
+            f"and mix its blocks with those of {allocator.name}"
+            + (", of which it may have died" if run.outcome.signal else "")
+            + "; use --allocator glibc, or run it without extensions (php -n, for one)"
+        )
+    of, image = Path(profile.program).name, Path(program.image).resolve().name
+    if profile.program and of != image and profile.processes > 1 and not litter.children:
+        said.append(
+            f"most was allocated by {of}, which {image} executed, and only {image} was littered: --children "
+            "litters all"
+        )
+    elif profile.program and of != image and profile.processes == 1:
+        said.append(f"the profile is of {of}, not of {image}: right only if they are variants of one program")
+    if program.brings_malloc and allocator.library:
+        said.append(f"{program.command[0]} brings its own malloc, which a preload cannot replace")
+    return said

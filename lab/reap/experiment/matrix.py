@@ -1,0 +1,377 @@
+"""A program on fragmented heaps: every variant under every allocator at every level, and the controls."""
+
+import os
+import statistics as plain
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from reap import units
+from reap.allocators import verify
+from reap.analysis import estimates
+from reap.analysis import size_profile as profiles
+from reap.analysis.size_profile import SizeProfile
+from reap.errors import ExitCode, ReapError
+from reap.experiment import arms, fragment, statistics
+from reap.experiment.folder import Folder
+from reap.experiment.matrix_records import Arm, Control, Fragmented, Luck, Split
+from reap.experiment.metrics import METRICS, Metric
+from reap.experiment.records import BARE, Cell, HugePages, Ratio, Run
+from reap.experiment.runner import InterruptedRunError, Listener, Runner
+from reap.experiment.spec import Matrix, Spec
+from reap.experiment.starter import Starter
+from reap.launch import litter as littering
+from reap.launch.records import Launch
+from reap.records import Estimate
+
+PROFILE = "profile.json"
+"""The size profile's name in an experiment's folder; written whole, so that it marks a whole one."""
+
+
+def keep_profile(folder: Folder, profile: SizeProfile) -> None:
+    """Gives the experiment a size profile that was taken before. Throws ReapError."""
+    path = folder.path / PROFILE
+    part = path.with_suffix(".part")
+    try:
+        part.unlink(missing_ok=True)
+        part.touch(mode=0o600)
+        part.write_bytes(profiles.encode(profile))
+        part.replace(path)
+    except OSError as error:
+        raise ReapError(
+            f"{path} cannot be written: {error.strerror}",
+            f"make room, and go on with: reap compare --resume {folder.path}",
+        ) from error
+
+
+def run(folder: Folder, listener: Listener | None = None) -> Fragmented:
+    """Takes the size profile if there is none yet, runs what is left, and draws the result. Throws ReapError.
+
+    On Ctrl-C it throws `runner.InterruptedRunError`; the folder can be resumed.
+    """
+    listener = listener or Listener()
+    spec, matrix = folder.spec, _matrix(folder.spec)
+    profile = _profile(folder, matrix, listener)
+    for level in arms.levels(matrix).values():
+        littering.require_memory(fragment.litter_of(profile, level, children=matrix.children))
+    runner = Runner(folder, listener, Starter(folder, profile))
+    runner.run()
+    return draw(spec, profile, folder.runs, runner.dropped, runner.notes, stopped_early=runner.stopped_early)
+
+
+def _profile(folder: Folder, matrix: Matrix, listener: Listener) -> SizeProfile:
+    """Of the variant without its own allocator, whose objects malloc sees: it litters for both."""
+    path = folder.path / PROFILE
+    if path.exists():
+        return fragment.load_profile(path, cut_off=matrix.cut_off)
+    variant, spec = matrix.variants[-1], folder.spec
+    listener.say(f"recording one run of {variant.program.command[0]} to learn its sizes")
+    launch = Launch(
+        argv=variant.program.command,
+        program=variant.program.path,
+        directory=spec.directory,
+        environment={**spec.environment, **variant.environment},
+        stdin=folder.stdin,
+        timeout=spec.timeout,
+    )
+    try:
+        profile = fragment.take_profile(launch, cut_off=matrix.cut_off)
+    except KeyboardInterrupt:
+        raise InterruptedRunError(
+            f"stopped while recording; nothing was lost but that run ({folder.path})",
+            f"go on with: reap compare --resume {folder.path}",
+            ExitCode.SIGNALLED + 2,
+        ) from None
+    keep_profile(folder, profile)
+    return profile
+
+
+def draw(
+    spec: Spec,
+    profile: SizeProfile,
+    runs: Sequence[Run],
+    dropped: Mapping[str, str],
+    notes: Sequence[str] = (),
+    *,
+    stopped_early: bool = False,
+) -> Fragmented:
+    """What these runs give."""
+    matrix, table = _matrix(spec), _Table(spec, runs, dropped)
+    drawn = [_arm(table, matrix, cell) for cell in arms.wanted(spec, matrix)]
+    naive = matrix.variants[1] if len(matrix.variants) > 1 else None
+    said = [*spec.program.notes, *(note for each in spec.allocators for note in each.notes), *notes]
+    said += _notes(table, drawn, profile, matrix)
+    return Fragmented(
+        workload=spec.workload,
+        command=spec.program.command,
+        naive_command=naive.program.command if naive else [],
+        naive_environment=naive.environment if naive else {},
+        variants=[each.name for each in matrix.variants],
+        allocators=[each.name for each in spec.allocators],
+        levels=matrix.levels,
+        huge_pages=matrix.huge_pages,
+        children=matrix.children,
+        profile=profile,
+        rounds=len(table.of(table.baseline)),
+        arms=drawn,
+        controls=[
+            _control(table, matrix, variant.name, allocator.name)
+            for variant in matrix.variants
+            for allocator in spec.allocators
+        ],
+        luck=[
+            _luck(table, matrix, variant.name, level)
+            for variant in matrix.variants
+            for level in (BARE, matrix.levels[0].name)
+            if matrix.layouts
+        ],
+        noise=table.noise(),
+        exit_code=table.status,
+        stdout_varies=len(table.outputs) > 1,
+        stopped_early=stopped_early,
+        notes=list(dict.fromkeys(said)),
+    )
+
+
+def differs(result: Fragmented) -> bool:
+    """Whether some arm changed what the program does."""
+    return any(not arm.same_exit or arm.same_output is False for arm in result.arms)
+
+
+def _matrix(spec: Spec) -> Matrix:
+    if spec.matrix is None:
+        raise ReapError("this is no experiment on fragmented heaps", "begin one with: reap compare --levels")
+    return spec.matrix
+
+
+class _Table:
+    """The runs by arm and round."""
+
+    def __init__(self, spec: Spec, runs: Sequence[Run], dropped: Mapping[str, str]) -> None:
+        self.spec = spec
+        self.dropped = dropped
+        self.baseline = arms.arms(spec)[0]
+        self._measured: dict[str, dict[int, Run]] = {}
+        self._controls: dict[int, Run] = {}
+        self.warmups: dict[str, Run] = {}
+        self.sampled: dict[str, Run] = {}
+        self.simulated: dict[str, Run] = {}
+        for run in runs:
+            arm = run.cell.arm()
+            if run.warmup:
+                self.warmups[arm] = run
+            elif run.cell.sampled:
+                self.sampled[arm] = run
+            elif run.cell.simulated:
+                self.simulated[arm] = run
+            elif run.cell.control:
+                self._controls[run.cell.repeat] = run
+            else:
+                self._measured.setdefault(arm, {})[run.cell.repeat] = run
+        reference = [*self.of(self.baseline).values(), *self._controls.values()]
+        reference = reference or [self.warmups[self.baseline.arm()]]
+        self.status = reference[0].outcome.status
+        self.exits = {run.outcome.status for run in reference}
+        self.outputs = {run.outcome.stdout_digest for run in reference}
+
+    def of(self, cell: Cell) -> dict[int, Run]:
+        """The measured runs of the cell's arm, by round."""
+        return self._measured.get(cell.arm(), {})
+
+    def every(self, cell: Cell) -> list[Run]:
+        """All runs of the cell's arm: measured, warm-up and sampled."""
+        arm = cell.arm()
+        more = [runs[arm] for runs in (self.warmups, self.sampled) if arm in runs]
+        return [*self.of(cell).values(), *more]
+
+    def cell(
+        self, variant: str, allocator: str, level: str, layout: int = 0, huge: HugePages | None = None
+    ) -> Cell:
+        """Without `huge` it has what the baseline has of huge pages."""
+        return Cell(
+            workload=self.spec.workload,
+            variant=variant,
+            allocator=allocator,
+            level=level,
+            layout=layout,
+            huge_pages=self.baseline.huge_pages if huge is None else huge,
+            environment=self.spec.environment,
+        )
+
+    def ratios(self, base: Cell, cell: Cell) -> dict[str, Ratio]:
+        """By metric; empty below two common sound rounds."""
+        return _ratios(self._sound(base), self._sound(cell), self.spec.seed)
+
+    def cpu(self, base: Cell, cell: Cell) -> Ratio | None:
+        return self.ratios(base, cell).get("cpu")
+
+    def noise(self) -> dict[str, Ratio]:
+        return _ratios(self.of(self.baseline), self._controls, self.spec.seed)
+
+    def problem(self, cell: Cell) -> str:
+        """Why the arm says nothing; empty if it says something."""
+        if why := self.dropped.get(cell.arm()):
+            return why
+        laid = [run.laid for run in self.every(cell) if run.laid is not None]
+        if failure := next((each.failure for each in laid if each.failure), ""):
+            return f"it ran on a clean heap: {failure}"
+        if laid and not any(each.threads for each in laid):
+            return "nothing was littered: the program did not load what is preloaded"
+        if len(self._sound(cell)) < statistics.LEAST_ROUNDS:
+            return f"only {len(self._sound(cell))} rounds were run: too few for an interval"
+        return ""
+
+    def _sound(self, cell: Cell) -> dict[int, Run]:
+        return {number: run for number, run in self.of(cell).items() if not run.outcome.signal}
+
+
+def _ratios(base: Mapping[int, Run], own: Mapping[int, Run], seed: int) -> dict[str, Ratio]:
+    rounds = sorted(base.keys() & own.keys())
+    if len(rounds) < statistics.LEAST_ROUNDS:
+        return {}
+    return {
+        metric.name: statistics.compare(
+            metric,
+            [_value(metric, base[number]) for number in rounds],
+            [_value(metric, own[number]) for number in rounds],
+            seed,
+        )
+        for metric in METRICS
+    }
+
+
+def _value(metric: Metric, run: Run) -> float:
+    """A metric of a run; of memory, what the program came to need beyond its littered heap."""
+    value = metric.of(run.outcome)
+    if metric.name == "peak_resident" and run.laid is not None:
+        return max(value - run.laid.resident, metric.quantum)
+    return value
+
+
+def _arm(table: _Table, matrix: Matrix, cell: Cell) -> Arm:
+    spec = table.spec
+    every = table.every(cell)
+    problem = table.problem(cell)
+    status = next((run.outcome.status for run in every if run.outcome.status not in table.exits), None)
+    same_output = None
+    if len(table.outputs) == 1 and every:
+        same_output = all(run.outcome.stdout_digest in table.outputs for run in every)
+    if not problem and status is not None:
+        problem = f"exit status {status} instead of {min(table.exits)}"
+    if not problem and same_output is False:
+        problem = "the program's output is not what it is in the baseline"
+    allocator = next(each for each in spec.allocators if each.name == cell.allocator)
+    warmup = table.warmups.get(cell.arm())
+    huge = cell.huge_pages
+    clean = table.cell(cell.variant, cell.allocator, matrix.levels[0].name, huge=huge)
+    if not problem and (why := table.problem(clean)):
+        problem = f"at {clean.level}, which it is held to: {why}"
+    custom = table.cell(matrix.variants[0].name, cell.allocator, cell.level, huge=huge)
+    under_baseline = table.cell(cell.variant, spec.baseline.name, cell.level, huge=huge)
+    small = table.cell(cell.variant, cell.allocator, cell.level)
+    cpu = [run.outcome.cpu_ns / 1e9 for run in table.of(cell).values()]
+    median = plain.median(cpu) if cpu else 0.0
+    sampled = table.sampled.get(cell.arm())
+    simulated = table.simulated.get(cell.arm())
+    return Arm(
+        variant=cell.variant,
+        allocator=cell.allocator,
+        level=cell.level,
+        huge_pages=huge,
+        rounds=len(cpu),
+        cpu=median,
+        normalised=table.ratios(table.baseline, cell),
+        slowdown=table.ratios(clean, cell),
+        to_custom=table.ratios(custom, cell) if cell.variant != custom.variant else {},
+        to_small=table.ratios(small, cell) if huge != small.huge_pages else {},
+        to_allocator=table.ratios(under_baseline, cell) if cell.allocator != spec.baseline.name else {},
+        laid=next((run.laid for run in every if run.laid is not None), None),
+        split=_split(sampled, median) if sampled else None,
+        misses=simulated.misses if simulated and simulated.outcome.status in table.exits else None,
+        verified=verify.judge(allocator, warmup.outcome.heap).verified if warmup else False,
+        same_output=same_output,
+        same_exit=status is None,
+        problem=problem,
+    )
+
+
+def _split(run: Run, seconds: float) -> Split | None:
+    seen = run.samples
+    if seen is None or seen.all == 0:
+        return None
+    share = estimates.proportion(seen.inside, seen.all)
+    return Split(
+        samples=seen.all,
+        share=share,
+        inside=Estimate(value=share.value * seconds, low=share.low * seconds, high=share.high * seconds),
+        outside=Estimate(
+            value=(1 - share.value) * seconds,
+            low=(1 - share.high) * seconds,
+            high=(1 - share.low) * seconds,
+        ),
+        sees_kernel=seen.kernel,
+    )
+
+
+def _control(table: _Table, matrix: Matrix, variant: str, allocator: str) -> Control:
+    clean = table.cell(variant, allocator, matrix.levels[0].name)
+    return Control(
+        variant=variant,
+        allocator=allocator,
+        preload=table.cpu(table.cell(variant, allocator, BARE), clean),
+        emptied=table.cpu(clean, table.cell(variant, allocator, arms.emptied(matrix).name)),
+    )
+
+
+def _luck(table: _Table, matrix: Matrix, variant: str, level: str) -> Luck:
+    name = table.spec.baseline.name
+    still = table.cell(variant, name, level)
+    moved = (
+        table.cpu(still, table.cell(variant, name, level, layout)) for layout in range(1, matrix.layouts + 1)
+    )
+    return Luck(variant=variant, level=level, ratios=[each for each in moved if each is not None])
+
+
+def _notes(table: _Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Matrix) -> list[str]:
+    said = []
+    if len(table.exits) > 1:
+        said.append(f"the program's own exit status varies: {', '.join(map(str, sorted(table.exits)))}")
+    laid = [arm.laid for arm in drawn if arm.laid is not None]
+    if lost := max((each.lost for each in laid), default=0):
+        said.append(f"{lost} litterings of a run found no room to report; their cost is not taken off")
+    if any(each.deepbind for each in laid):
+        said.append(
+            "the program opens extensions with RTLD_DEEPBIND: these take malloc from the C library and mix "
+            "its blocks with those of other allocators; only its figures under glibc are sound"
+        )
+    if "on" in matrix.huge_pages:
+        lacking = [each.name for each in table.spec.allocators if not arms.can_have_huge_pages(each)]
+        if lacking:
+            said.append(
+                f"{' and '.join(lacking)} cannot be told to ask for huge pages, and this kernel gives none "
+                "unasked: only run without"
+            )
+    if any(arm.sound and arm.misses is None for arm in drawn) and table.simulated:
+        said.append(
+            "some runs in simulated caches counted nothing: the program executes another, or does not run "
+            "under callgrind"
+        )
+    for level in matrix.levels:
+        asked = fragment.litter_of(profile, level, children=matrix.children).objects
+        most = max((arm.laid.objects for arm in drawn if arm.laid and arm.level == level.name), default=asked)
+        if most < asked:
+            said.append(
+                f"{units.percent(most / asked)} of the litter of {level.name} was laid: {profile.threads} "
+                "threads were to share it, and fewer were created"
+            )
+    of = {Path(profile.program).name} - {""}
+    images = {Path(os.path.realpath(each.program.image)).name for each in matrix.variants}
+    if of - images and profile.processes > 1 and not matrix.children:
+        said.append(
+            f"most was allocated by {profile.program}, which the program executed, and only the program was "
+            "littered: --children litters all"
+        )
+    elif of - images and profile.processes == 1:
+        said.append(
+            f"the sizes are those of {profile.program}: right only if it is a variant of this program"
+        )
+    return said

@@ -1,0 +1,125 @@
+"""What an experiment on fragmented heaps gives: one record an arm, with its ratios to the others."""
+
+from reap.analysis.size_profile import SizeProfile
+from reap.experiment.records import HugePages, Laid, Ratio
+from reap.launch.callgrind import Misses
+from reap.launch.level import Level
+from reap.records import Estimate, Record
+
+
+class Split(Record):
+    """Time inside and outside the allocator, from one sampled run of an arm. Its littering is left out."""
+
+    samples: int
+    share: Estimate
+    """Of CPU time inside the allocator, 0 to 1, with its 95 % interval."""
+    inside: Estimate
+    """Seconds: the share of the arm's median CPU time."""
+    outside: Estimate
+    sees_kernel: bool
+    """Whether time in the kernel was sampled, too."""
+
+
+class Arm(Record):
+    """One variant under one allocator at one level.
+
+    Each dictionary of ratios is by metric, in pairs of one round; `peak_resident` is peak memory beyond what
+    the littering added. All are empty where there were too few sound rounds, and `problem` says why.
+    """
+
+    variant: str
+    allocator: str
+    level: str
+    huge_pages: HugePages
+    """Whether there were transparent huge pages; empty: as the machine is set."""
+    rounds: int
+    cpu: float
+    """Median CPU time in seconds, littering taken off; 0 where no round was run."""
+    normalised: dict[str, Ratio] = {}
+    """To the baseline: the first variant under the baseline's allocator at adv0. (Figure 6, ISMM 2026)"""
+    slowdown: dict[str, Ratio] = {}
+    """To the same variant and allocator at adv0."""
+    to_custom: dict[str, Ratio] = {}
+    """Of the naive variant: to the custom one under the same allocator at the same level."""
+    to_small: dict[str, Ratio] = {}
+    """With huge pages: to the same without them."""
+    to_allocator: dict[str, Ratio] = {}
+    """To the same variant at the same level under the baseline's allocator."""
+    laid: Laid | None = None
+    """What one of its runs was littered with."""
+    split: Split | None = None
+    misses: Misses | None = None
+    """What one run did to simulated caches."""
+    verified: bool = True
+    """Whether malloc really came from the allocator."""
+    same_output: bool | None = None
+    """Whether output agreed with the baseline's; None where the program's output varies by itself."""
+    same_exit: bool = True
+    problem: str = ""
+    """One sentence where this arm says nothing."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether its figures may be used: it is compared with the baseline, and with itself at adv0."""
+        return not self.problem and "cpu" in self.normalised and "cpu" in self.slowdown
+
+
+class Control(Record):
+    """What must make no difference to a variant under an allocator. Ratios of CPU time."""
+
+    variant: str
+    allocator: str
+    preload: Ratio | None
+    """adv0 to bare: the preload loaded, doing nothing."""
+    emptied: Ratio | None
+    """The level with most litter of which nothing stays, to adv0."""
+
+
+class Luck(Record):
+    """What other places of stack and libraries do to a variant, under the baseline's allocator."""
+
+    variant: str
+    level: str
+    """`none` or adv0."""
+    ratios: list[Ratio]
+    """CPU time, a ratio a layout, to the layout that comes by itself."""
+
+
+class Fragmented(Record):
+    """A program on fragmented heaps: the whole matrix, and what it rests on."""
+
+    workload: str
+    command: list[str]
+    naive_command: list[str]
+    """Empty where there is one variant only."""
+    naive_environment: dict[str, str]
+    variants: list[str]
+    allocators: list[str]
+    """The baseline's first."""
+    levels: list[Level]
+    """adv0 first."""
+    huge_pages: list[HugePages]
+    """What was tried of them, the baseline's first."""
+    children: bool
+    profile: SizeProfile
+    rounds: int
+    arms: list[Arm]
+    """Of every variant, allocator and level, and of no control."""
+    controls: list[Control]
+    luck: list[Luck]
+    noise: dict[str, Ratio]
+    """By metric: the baseline against itself, paired in the same rounds."""
+    exit_code: int
+    stdout_varies: bool
+    stopped_early: bool = False
+    notes: list[str] = []
+
+    def arm(
+        self, variant: str, allocator: str, level: str, huge_pages: HugePages | None = None
+    ) -> Arm | None:
+        """The arm with these coordinates, if it was run; without the last, with what the baseline has."""
+        key = (variant, allocator, level, self.huge_pages[0] if huge_pages is None else huge_pages)
+        found = (
+            each for each in self.arms if (each.variant, each.allocator, each.level, each.huge_pages) == key
+        )
+        return next(found, None)

@@ -1,0 +1,126 @@
+"""Starts the cells of an experiment: from coordinates to a launched program and what came of it."""
+
+import os
+import random
+
+import msgspec
+
+from reap.allocators import huge_pages
+from reap.allocators.records import Allocator
+from reap.analysis.size_profile import SizeProfile
+from reap.experiment import arms
+from reap.experiment.folder import Folder
+from reap.experiment.fragment import litter_of
+from reap.experiment.records import BARE, Cell, Laid, Samples
+from reap.experiment.spec import Variant
+from reap.launch import callgrind, native_files, spawn
+from reap.launch import litter as littering
+from reap.launch.callgrind import Misses
+from reap.launch.litter import Litter, Littered
+from reap.launch.records import Launch, Outcome
+from reap.records import Record
+from reap.trace import sample
+
+_LAYOUT = "REAP_LAYOUT"
+"""A variable that is there for its length alone."""
+_LONGEST = 4096
+
+
+class Started(Record):
+    """What came of a cell."""
+
+    outcome: Outcome
+    laid: Laid | None = None
+    samples: Samples | None = None
+    misses: Misses | None = None
+
+
+class Starter:
+    """Knows the programs, the allocators and the litters of one experiment."""
+
+    def __init__(self, folder: Folder, profile: SizeProfile | None = None) -> None:
+        spec = folder.spec
+        self._folder = folder
+        self._spec = spec
+        self._allocators = {allocator.name: allocator for allocator in spec.allocators}
+        self._variants = {spec.variant: Variant(name=spec.variant, program=spec.program)}
+        self._litters: dict[str, Litter] = {}
+        if spec.matrix is not None and profile is not None:
+            children = spec.matrix.children
+            self._variants = {each.name: each for each in spec.matrix.variants}
+            self._litters = {
+                name: litter_of(profile, level, children=children)
+                for name, level in arms.levels(spec.matrix).items()
+            }
+
+    def start(self, cell: Cell, *, probe: bool) -> Started:
+        """Runs it once. With `probe` the outcome says who serves malloc. Throws what launching throws."""
+        variant = self._variants[cell.variant]
+        launch = self._launch(cell, variant, probe=probe)
+        if cell.level == BARE:
+            return Started(outcome=spawn.run(launch))
+        litter, image = self._litters[cell.level], variant.program.image
+        if cell.simulated and self._spec.matrix is not None:
+            littered, misses = callgrind.run(launch, litter, self._spec.matrix.caches)
+            return Started(outcome=littered.outcome, laid=_laid(littered), misses=misses)
+        if not cell.sampled:
+            littered = littering.run(launch, litter, image=image)
+            return Started(outcome=littered.outcome, laid=_laid(littered))
+        providers = [launch.allocator] if launch.allocator else []
+        littered, seen, kernel = sample.sample(launch, litter, image=image, providers=providers)
+        samples = Samples(all=seen["all"], inside=seen["inside"], kernel=kernel)
+        return Started(outcome=littered.outcome, laid=_laid(littered), samples=samples)
+
+    def _launch(self, cell: Cell, variant: Variant, *, probe: bool) -> Launch:
+        launch = Launch(
+            argv=variant.program.command,
+            program=variant.program.path,
+            directory=self._spec.directory,
+            allocator=self._allocators[cell.allocator].library,
+            environment={**cell.environment, **variant.environment},
+            stdin=self._folder.stdin,
+            timeout=self._spec.timeout,
+            probe=probe,
+        )
+        if cell.huge_pages == "off":
+            launch = msgspec.structs.replace(launch, options=[*launch.options, "--no-huge-pages"])
+        if cell.huge_pages == "on":
+            launch = _switched(launch, self._allocators[cell.allocator])
+        return _moved(launch, cell.layout) if cell.layout else launch
+
+
+def _switched(launch: Launch, allocator: Allocator) -> Launch:
+    """The same with its allocator asking for huge pages; it stays as it is where the kernel gives them."""
+    words = huge_pages.switch(allocator, {**os.environ, **launch.environment})
+    return msgspec.structs.replace(launch, environment={**launch.environment, **(words or {})})
+
+
+def _moved(launch: Launch, layout: int) -> Launch:
+    """The same with its stack elsewhere, and every other time with one more library before the others."""
+    length = random.Random(layout).randrange(1, _LONGEST)  # noqa: S311 - no secret
+    # The probe does nothing without its variable; it moves what is mapped behind it.
+    more = [str(native_files.preload("probe"))] if layout % 2 else []
+    return msgspec.structs.replace(
+        launch,
+        environment={**launch.environment, _LAYOUT: "x" * length},
+        preloads=[*launch.preloads, *more],
+    )
+
+
+def _laid(littered: Littered) -> Laid:
+    by_process: dict[int, int] = {}
+    for each in littered.litterings:
+        grown = max(each.resident_after - each.resident_before, 0)
+        by_process[each.pid] = by_process.get(each.pid, 0) + grown
+    return Laid(
+        objects=sum(each.objects for each in littered.litterings),
+        kept_bytes=sum(each.kept_bytes for each in littered.litterings),
+        cpu_ns=littered.gross.cpu_ns - littered.outcome.cpu_ns,
+        wall_ns=littered.gross.wall_ns - littered.outcome.wall_ns,
+        resident=max(by_process.values(), default=0),
+        threads=len(littered.litterings),
+        provider=next((each.provider for each in littered.litterings), ""),
+        failure=next((each.failure for each in littered.litterings if each.failure), ""),
+        lost=littered.lost,
+        deepbind=littered.deepbind,
+    )

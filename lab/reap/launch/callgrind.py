@@ -1,0 +1,119 @@
+"""Runs a program in callgrind's model of caches, counting from the moment when its heap has been littered.
+
+The preload tells callgrind when (lab/preload/fragment/callgrind.h). The model has a first level for data and
+one for instructions, and a last level; it knows neither prefetching nor address translation.
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from reap.errors import ExitCode, ReapError
+from reap.launch import litter as littering
+from reap.launch.litter import Litter, Littered
+from reap.launch.records import Launch
+from reap.records import Record
+
+_KIB, _MIB = 1 << 10, 1 << 20
+
+CACHES: dict[str, list[str]] = {
+    "machine": [],
+    "xeon-6430": [f"--I1={32 * _KIB},8,64", f"--D1={48 * _KIB},12,64", f"--LL={60 * _MIB},15,64"],
+    "i7-8559u": [f"--I1={32 * _KIB},8,64", f"--D1={32 * _KIB},8,64", f"--LL={8 * _MIB},16,64"],
+    "pentium-3": [f"--I1={16 * _KIB},4,32", f"--D1={16 * _KIB},4,32", f"--LL={256 * _KIB},8,32"],
+}
+"""By name: this machine's as the processor describes them, those of the paper (ISMM 2026, sections 4 and 5),
+and the processor of the paper before it (OOPSLA 2002), with its unified 256 KB for a last level."""
+
+_TOOL = "callgrind-amd64-linux"
+_FOLDERS = ("/usr/libexec/valgrind", "/usr/local/libexec/valgrind", "/usr/lib/x86_64-linux-gnu/valgrind")
+_SLOWER = 300
+"""How much longer than usual a simulated run may take; some fifty times is common."""
+
+
+class Misses(Record):
+    """What a run did to the simulated caches, its littering left out."""
+
+    instructions: int
+    accesses: int
+    """Reads and writes of data."""
+    first: int
+    """Of these, how many the first level did not have."""
+    last: int
+    """How many the last level did not have, instructions among them."""
+    caches: list[str]
+    """The model's own words for its levels."""
+
+
+def tool() -> Path:
+    """The file that becomes the process under callgrind. Throws ReapError where there is none."""
+    folders = (os.environ.get("VALGRIND_LIB", ""), *_FOLDERS)
+    found = (Path(folder) / _TOOL for folder in folders if folder)
+    path = next((each for each in found if each.is_file()), None)
+    if path is None or shutil.which("valgrind") is None:
+        raise ReapError(
+            "callgrind, which simulates the caches (on x86-64 alone), is not installed",
+            "sudo apt-get install --no-install-recommends valgrind, or leave out --cache",
+            ExitCode.FAILED,
+        )
+    return path
+
+
+def run(launch: Launch, litter: Litter, caches: str) -> tuple[Littered, Misses | None]:
+    """Runs the program on a littered heap in the caches of that name (see `CACHES`).
+
+    Its outcome is that of a program fifty times slower. No misses come back where the program executed
+    another, or did not end by itself. Throws what `litter.run` throws, and ReapError without callgrind.
+    """
+    image = tool()  # under callgrind the process's executable is this file
+    with tempfile.TemporaryDirectory(prefix="reap-callgrind-") as folder:
+        simulated = msgspec.structs.replace(
+            launch,
+            program=shutil.which("valgrind") or "valgrind",
+            argv=[
+                "valgrind",
+                "--tool=callgrind",
+                "--cache-sim=yes",
+                "--instr-atstart=no",
+                f"--callgrind-out-file={folder}/out.%p",
+                f"--log-file={folder}/log.%p",
+                *CACHES[caches],
+                launch.program,
+                *launch.argv[1:],
+            ],
+            timeout=launch.timeout and launch.timeout * _SLOWER,
+        )
+        littered = littering.run(simulated, litter, image=str(image))
+        texts = [path.read_text(errors="replace") for path in Path(folder).glob("out.*")]
+    counted = [each for each in map(parse, texts) if each is not None]
+    if not counted or littered.outcome.signal:
+        return littered, None
+    return littered, Misses(
+        instructions=sum(each.instructions for each in counted),
+        accesses=sum(each.accesses for each in counted),
+        first=sum(each.first for each in counted),
+        last=sum(each.last for each in counted),
+        caches=counted[0].caches,
+    )
+
+
+def parse(text: str) -> Misses | None:
+    """What a file of callgrind's says of one process; None if nothing was counted in it."""
+    lines = text.splitlines()
+    names = next((line.split()[1:] for line in lines if line.startswith("events:")), [])
+    totals = next((line.split()[1:] for line in lines if line.startswith("totals:")), [])
+    count = dict(zip(names, (int(number) for number in totals), strict=False))
+    if not count.get("Ir"):
+        return None
+    return Misses(
+        instructions=count["Ir"],
+        accesses=count.get("Dr", 0) + count.get("Dw", 0),
+        first=count.get("D1mr", 0) + count.get("D1mw", 0),
+        last=count.get("ILmr", 0) + count.get("DLmr", 0) + count.get("DLmw", 0),
+        caches=[
+            line.removeprefix("desc: ") for line in lines if line.startswith("desc:") and "cache:" in line
+        ],
+    )

@@ -1,0 +1,78 @@
+"""How adversarial a heap is made: the levels of Table 3 (ISMM 2026), and any other."""
+
+import math
+
+from reap.errors import ExitCode, ReapError
+from reap.records import Record
+
+
+class Level(Record):
+    """How many objects are allocated before the program runs, and how many of them stay."""
+
+    name: str
+    multiplier: float
+    """Objects to allocate, in peaks of the program's own live objects."""
+    occupancy: float
+    """The share of them, 0 to 1, that is never given back."""
+
+    def objects(self, peak: int) -> int:
+        """How many objects are allocated for a program that has at most `peak` in use."""
+        return round(self.multiplier * peak)
+
+    def kept(self, peak: int) -> int:
+        """How many of them stay."""
+        return round(self.objects(peak) * self.occupancy)
+
+
+LEVELS = {
+    level.name: level
+    for level in (
+        Level(name="adv0", multiplier=0, occupancy=0),
+        Level(name="adv1", multiplier=1, occupancy=0.33),
+        Level(name="adv3", multiplier=3, occupancy=0.66),
+        Level(name="adv10", multiplier=10, occupancy=0.8),
+    )
+}
+"""Those that have a name."""
+
+
+def named(name: str) -> Level:
+    """The level of that name. Throws ReapError."""
+    try:
+        return LEVELS[name]
+    except KeyError:
+        raise ReapError(
+            f"no level is called '{name}'",
+            f"known are {', '.join(LEVELS)}; any other by multiplier and occupancy",
+            ExitCode.USAGE,
+        ) from None
+
+
+def parse(text: str) -> list[Level]:
+    """The levels in a list like `adv0,adv3,10x0.8`: names, or multiplier x occupancy. Throws ReapError."""
+    levels: dict[str, Level] = {}
+    for word in (word.strip() for word in text.split(",")):
+        multiplier, cross, occupancy = word.partition("x")
+        try:
+            level = custom(float(multiplier), float(occupancy)) if cross else named(word)
+        except ValueError:
+            level = named(word)
+        levels[level.name] = level
+    return list(levels.values())
+
+
+def custom(multiplier: float, occupancy: float) -> Level:
+    """A level of one's own. Throws ReapError for what cannot be."""
+    if not (math.isfinite(multiplier) and multiplier >= 0):
+        raise ReapError(
+            f"a heap cannot be littered with {multiplier:g} times the program's objects",
+            "give a multiplier of 0 or more, as in --multiplier 3",
+            ExitCode.USAGE,
+        )
+    if not 0 <= occupancy <= 1:
+        raise ReapError(
+            f"an occupancy of {occupancy:g} is impossible: it is the share of the litter that stays",
+            "give one from 0 to 1, as in --occupancy 0.66",
+            ExitCode.USAGE,
+        )
+    return Level(name=f"{multiplier:g}x{occupancy:g}", multiplier=multiplier, occupancy=occupancy)

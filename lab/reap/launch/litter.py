@@ -1,0 +1,263 @@
+"""Runs a program on a heap that was fragmented first, and takes that off the clock.
+
+The layout of the litter file is lab/format/reap_litter.h; `_HEADER`, `_SIZE` and `_REPORT` are kept in step.
+"""
+
+import os
+import struct
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from reap import units
+from reap.errors import ExitCode, ReapError
+from reap.launch import memory, native_files, spawn
+from reap.launch.level import Level
+from reap.launch.records import Launch, Outcome
+from reap.records import Record
+
+VARIABLE = "REAP_LITTER"
+"""By which a process finds the litter file."""
+
+Order = Literal["random", "address", "reversed"]
+ORDERS: tuple[Order, ...] = ("random", "address", "reversed")
+"""By number, as enum reap_litter_order has them."""
+
+DEFAULT_SEED = 1
+
+_MAGIC = 0x315254494C504152
+_VERSION = 1
+_HEADER = struct.Struct("<QIIIIQQQQIIIIIIQQ32x")
+_SIZE = struct.Struct("<QQ")
+_REPORT = struct.Struct("<IIIIQQQQQQQQQQQQ144s")
+_SLOTS = 1024
+_NEXT_REPORT = 72
+"""Where the header counts the slots asked for; behind it, what was opened with RTLD_DEEPBIND."""
+_MOST_SIZES = 65535
+_MOST_COUNT = 1 << 47
+_STATES = ("unused", "begun", "done", "failed")
+_FAILURES = ("", "the machine has not the memory", "no memory for the list of blocks", "malloc returned null")
+
+_BOOKKEEPING = 8
+"""Bytes a block, while the litter is laid."""
+_SMALLEST = 32
+_HEAD = 16
+"""No block of glibc takes less, and each begins on a multiple of this with half as much for itself."""
+_ROUNDING = 1.25
+"""What allocators with size classes take more, at most, for most sizes."""
+_SPARE = 0.9
+"""The share of the available memory that a litter may take."""
+
+
+class Litter(Record):
+    """What a heap is littered with, and how."""
+
+    level: Level
+    sizes: list[tuple[int, int]]
+    """(size, count): objects are drawn in proportion to the counts."""
+    peak: int
+    """Most objects that the program has in use at once."""
+    threads: int = 1
+    """How many threads share the litter evenly: the first, and those that it or they create next."""
+    seed: int = DEFAULT_SEED
+    order: Order = "random"
+    """In which order blocks are given back."""
+    touch: bool = True
+    """Write to every page of the litter, as a program does that uses its memory."""
+    children: bool = False
+    """Litter the programs that the program executes, too. (What it forks inherits its heap anyway.)"""
+
+    @property
+    def objects(self) -> int:
+        """How many are allocated."""
+        return self.level.objects(self.peak)
+
+    @property
+    def needed(self) -> int:
+        """Bytes that a process will take for it at most, as far as one can say for any allocator."""
+        total = sum(count for _, count in self.sizes)
+        if not self.objects or not total:
+            return 0
+        taken = sum(max(_SMALLEST, -(-(size + _HEAD // 2) // _HEAD) * _HEAD) * n for size, n in self.sizes)
+        return round(self.objects * (taken / total * _ROUNDING + _BOOKKEEPING))
+
+
+class Littering(Record):
+    """What one thread did before it, or its program, began. Times in nanoseconds, memory in bytes."""
+
+    pid: int
+    thread: int
+    """0 for the first of its process."""
+    objects: int
+    bytes: int
+    kept: int
+    kept_bytes: int
+    begin_ns: int
+    end_ns: int
+    user_ns: int
+    system_ns: int
+    minor_faults: int
+    major_faults: int
+    resident_before: int
+    resident_after: int
+    provider: str
+    """The end of the path of the file that serves malloc."""
+    failure: str = ""
+    """Why nothing stays allocated, in words; empty if it went well."""
+
+
+class Littered(Record):
+    """A run on a littered heap."""
+
+    outcome: Outcome
+    """What the program itself cost: time and faults of the littering are taken off. The peak of resident
+    memory cannot be: it is that of litter and program together."""
+    gross: Outcome
+    """As the kernel accounts for it."""
+    litterings: list[Littering]
+    """By process and thread, in the order they began; those lost are counted."""
+    lost: int = 0
+    """Litterings that found no room to report: nothing of them is taken off."""
+    deepbind: int = 0
+    """How often something was opened with RTLD_DEEPBIND, whose malloc is past every preload."""
+
+
+def require_memory(litter: Litter) -> None:
+    """Throws ReapError, with the sum, if the litter would not fit into the memory of this machine."""
+    free = memory.available()
+    if litter.needed <= free * _SPARE:
+        return
+    objects = litter.objects
+    raise ReapError(
+        f"{litter.level.name} needs about {units.size(litter.needed)}, and {units.size(free)} of memory are "
+        f"available here (of which it may take {units.percent(_SPARE)})\n"
+        f"  the sum: {litter.level.multiplier:g} x {units.whole(litter.peak)} live objects = "
+        f"{units.whole(objects)} objects of about {units.size(litter.needed / objects)} with bookkeeping",
+        "choose a lower level or --multiplier, or give the program a smaller input",
+        ExitCode.FAILED,
+    )
+
+
+def run(launch: Launch, litter: Litter, *, image: str = "") -> Littered:
+    """Runs the program with its heap littered before anything of it runs. Throws what `spawn.run` throws.
+
+    `image` is the ELF file that is meant, where others (`env` in the first line of a script) are executed on
+    the way to it; without it what is executed first is littered. Throws ReapError if the litter would not fit
+    into memory, or cannot be described.
+    """
+    require_memory(litter)
+    # As long a path every time: its length would shift the program's stack.
+    with tempfile.TemporaryDirectory(prefix="reap-litter-") as folder:
+        file = Path(folder) / "litter"
+        _write(file, litter, image)
+        littered = msgspec.structs.replace(
+            launch,
+            preloads=[str(native_files.preload("fragment")), *launch.preloads],
+            environment={**launch.environment, VARIABLE: str(file)},
+        )
+        gross = spawn.run(littered)
+        return _read(file.read_bytes(), gross)
+
+
+def _write(file: Path, litter: Litter, image: str) -> None:
+    sizes = sorted(litter.sizes)
+    total = sum(count for _, count in sizes)
+    if litter.objects and not sizes:
+        raise ReapError("there are no sizes to litter with", "take a profile of a program that allocates")
+    if len(sizes) > _MOST_SIZES or max(total, litter.objects) > _MOST_COUNT:
+        raise ReapError(
+            f"{units.whole(len(sizes))} sizes of {units.whole(max(total, litter.objects))} objects are more "
+            "than a litter file can describe",
+            "choose a lower level, or a profile with a lower cut-off",
+        )
+    place = _HEADER.size + len(sizes) * _SIZE.size
+    meant = Path(image).stat() if image else None
+    header = _HEADER.pack(
+        _MAGIC,
+        _VERSION,
+        len(sizes),
+        place,
+        _SLOTS,
+        litter.objects,
+        litter.level.kept(litter.peak),
+        litter.seed % 2**64,
+        litter.needed,
+        ORDERS.index(litter.order),
+        litter.touch,
+        litter.children,
+        max(litter.threads, 1),
+        0,
+        0,
+        meant.st_dev if meant else 0,
+        meant.st_ino if meant else 0,
+    )
+    data = header + b"".join(_SIZE.pack(size, count) for size, count in sizes)
+    try:
+        with file.open("wb") as stream:
+            stream.write(data)
+            # The space, too: a process that writes to a mapped hole on a full disk dies of it.
+            os.posix_fallocate(stream.fileno(), 0, place + _SLOTS * _REPORT.size)
+    except OSError as error:
+        raise ReapError(
+            f"the litter file {file} cannot be written: {error.strerror}", "set TMPDIR to a folder with room"
+        ) from error
+
+
+def _read(data: bytes, gross: Outcome) -> Littered:
+    place = _HEADER.unpack_from(data)[3]
+    asked, deepbind = struct.unpack_from("<II", data, _NEXT_REPORT)
+    slots = [_REPORT.unpack_from(data, place + at * _REPORT.size) for at in range(min(asked, _SLOTS))]
+    litterings = [_littering(slot) for slot in slots if slot[0] != _STATES.index("unused")]
+    return Littered(
+        outcome=_net(gross, litterings),
+        gross=gross,
+        litterings=litterings,
+        lost=max(asked - _SLOTS, 0),
+        deepbind=deepbind,
+    )
+
+
+def _littering(slot: tuple[int, ...]) -> Littering:
+    state, failure, pid, thread, *numbers, provider = slot
+    said = _FAILURES[failure] if failure < len(_FAILURES) else f"failure {failure}"
+    names = ("objects", "bytes", "kept", "kept_bytes", "begin_ns", "end_ns", "user_ns", "system_ns",
+             "minor_faults", "major_faults", "resident_before", "resident_after")  # fmt: skip
+    return msgspec.convert(
+        {
+            **dict(zip(names, numbers, strict=True)),
+            "pid": pid,
+            "thread": thread,
+            "provider": bytes(provider).partition(b"\0")[0].decode(errors="replace"),
+            "failure": "the process ended while it littered" if _STATES[state] == "begun" else said,
+        },
+        Littering,
+    )
+
+
+def _net(gross: Outcome, litterings: list[Littering]) -> Outcome:
+    """The outcome without what the litterings cost.
+
+    Wall time is less by every moment in which some thread littered: its creator waits meanwhile, so that this
+    is exact unless other threads or processes of the program run beside.
+    """
+    return msgspec.structs.replace(
+        gross,
+        wall_ns=max(gross.wall_ns - _covered(litterings), 0),
+        user_ns=max(gross.user_ns - sum(each.user_ns for each in litterings), 0),
+        system_ns=max(gross.system_ns - sum(each.system_ns for each in litterings), 0),
+        minor_faults=max(gross.minor_faults - sum(each.minor_faults for each in litterings), 0),
+        major_faults=max(gross.major_faults - sum(each.major_faults for each in litterings), 0),
+    )
+
+
+def _covered(litterings: list[Littering]) -> int:
+    """The length of the union of their times."""
+    covered, until = 0, 0
+    for each in sorted(litterings, key=lambda each: each.begin_ns):
+        begin = max(each.begin_ns, until)
+        if each.end_ns > begin:
+            covered += each.end_ns - begin
+            until = each.end_ns
+    return covered

@@ -1,0 +1,53 @@
+"""How much memory may be taken here without hurting anybody."""
+
+import resource
+from pathlib import Path
+
+_CGROUPS = Path("/sys/fs/cgroup")
+
+
+def available() -> int:
+    """Bytes that the kernel could hand out now without swapping, within this process's limits."""
+    bounds = [_meminfo(Path("/proc/meminfo")), _cgroup(Path("/proc/self/cgroup"), _CGROUPS)]
+    address_space, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if address_space != resource.RLIM_INFINITY:
+        bounds.append(address_space)
+    known = [bound for bound in bounds if bound is not None]
+    return min(known) if known else 0
+
+
+def _meminfo(path: Path) -> int | None:
+    for line in _text(path).splitlines():
+        name, _, value = line.partition(":")
+        if name == "MemAvailable":
+            return int(value.split()[0]) * 1024
+    return None
+
+
+def _cgroup(membership: Path, root: Path) -> int | None:
+    """What is left below the limits of our control group and of those that it lies in."""
+    left = []
+    for line in _text(membership).splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            folder, limit, used = root / path.lstrip("/"), "memory.max", "memory.current"
+        elif "memory" in controllers.split(","):
+            folder = root / "memory" / path.lstrip("/")
+            limit, used = "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        # A container often sees its own group as the root: what is not there is passed over.
+        for each in (folder, *folder.parents):
+            most, now = _text(each / limit).strip(), _text(each / used).strip()
+            if most.isdigit() and now.isdigit():
+                left.append(max(int(most) - int(now), 0))
+            if each == root:
+                break
+    return min(left, default=None)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

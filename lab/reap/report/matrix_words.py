@@ -1,0 +1,133 @@
+"""How the figures of a program on fragmented heaps are called: said once, for the terminal and the page."""
+
+from dataclasses import dataclass
+
+from reap import units
+from reap.diagnosis.resilience import luck_span
+from reap.experiment.matrix_records import Arm, Fragmented
+from reap.experiment.records import BARE, HugePages, Ratio
+from reap.report.text import printable
+
+BELOW_ONE = "Below 1 is less CPU time (better), above 1 is more. Each ratio has its 95 % interval."
+MEMORY = "Memory is the peak beyond what the littering added; what fits into gaps does not show in it."
+COLUMNS = ("CPU time", "in allocator", "faults", "memory", "litter")
+"""What `values` gives."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of ratio of CPU time that arms have."""
+
+    field: str
+    """The arm's field."""
+    title: str
+
+    def of(self, arm: Arm) -> Ratio | None:
+        """The arm's ratio, if it has one."""
+        ratios: dict[str, Ratio] = getattr(arm, self.field)
+        return ratios.get("cpu")
+
+
+def kinds(result: Fragmented) -> list[Kind]:
+    """The ratios that are worth a table each."""
+    two = len(result.variants) > 1
+    base, clean = f"{result.variants[0]}, " if two else "", result.levels[0].name
+    early = ", stopped early (the budget ended)" if result.stopped_early else ""
+    rounds = f"{result.rounds} paired round{'' if result.rounds == 1 else 's'}{early}"
+    to = f"{base}{printable(result.allocators[0])}, {clean}"
+    found = [
+        Kind("normalised", f"CPU time, as a ratio to {to}; {rounds}"),
+        Kind("slowdown", f"Slower by level: each as a ratio to its own {clean}"),
+    ]
+    if two:
+        found.append(Kind("to_custom", "Without the program's own allocator: naive as a ratio to custom"))
+    if "on" in result.huge_pages:
+        found.append(Kind("to_small", "With transparent huge pages: each as a ratio to itself without"))
+    return found
+
+
+Row = tuple[str, str, HugePages]
+"""A variant, an allocator, and what there is of huge pages: what a table has a row for."""
+
+
+def rows(result: Fragmented) -> list[Row]:
+    """Every row that has an arm, in the order in which the arms are."""
+    return list(dict.fromkeys((arm.variant, arm.allocator, arm.huge_pages) for arm in result.arms))
+
+
+def name(result: Fragmented, row: Row) -> str:
+    """`naive jemalloc, huge pages`; the allocator alone where there is one variant only."""
+    variant, allocator, huge_pages = row
+    more = ", huge pages" if huge_pages == "on" else ""
+    return printable(f"{variant} {allocator}{more}" if len(result.variants) > 1 else f"{allocator}{more}")
+
+
+def row_of(arm: Arm) -> Row:
+    """The row that the arm is in."""
+    return arm.variant, arm.allocator, arm.huge_pages
+
+
+def values(arm: Arm) -> list[str]:
+    """CPU time, the share of it inside the allocator, faults, memory beyond the litter, and the litter."""
+    faults, memory = arm.normalised.get("minor_faults"), arm.normalised.get("peak_resident")
+    return [
+        units.duration(arm.cpu),
+        units.percent(arm.split.share.value) if arm.split else units.UNKNOWN,
+        units.count(faults.value) if faults else units.UNKNOWN,
+        units.size(memory.value) if memory else units.UNKNOWN,
+        units.size(arm.laid.resident) if arm.laid else units.UNKNOWN,
+    ]
+
+
+MISSES = ("instructions", "accesses", "first level", "last level")
+"""What `misses` gives."""
+
+
+def misses(result: Fragmented, arm: Arm) -> list[str]:
+    """Instructions, accesses, and misses of both levels; in brackets as ratios to the same arm at adv0."""
+    if arm.misses is None:
+        return []
+    base = result.arm(arm.variant, arm.allocator, result.levels[0].name, arm.huge_pages)
+    own, clean = arm.misses, base.misses if base else None
+    counts = (own.instructions, own.accesses, own.first, own.last)
+    others = (clean.instructions, clean.accesses, clean.first, clean.last) if clean else counts
+    return [
+        f"{units.count(count)} ({units.ratio(count / other)})" if other else units.count(count)
+        for count, other in zip(counts, others, strict=True)
+    ]
+
+
+def caches(result: Fragmented) -> str:
+    """The simulated caches in words; empty where there were none."""
+    found = next((arm.misses.caches for arm in result.arms if arm.misses), [])
+    return (
+        f"Misses in simulated caches, from the moment when the heap was littered, which they begin empty; in "
+        f"brackets as ratios to {result.levels[0].name} ({'; '.join(map(printable, found))})"
+        if found
+        else ""
+    )
+
+
+def luck(result: Fragmented) -> list[str]:
+    """What other layouts did, a sentence a variant and level."""
+    said = []
+    for each in result.luck:
+        if not each.ratios:
+            continue
+        low, high = luck_span([each])
+        who = f"{each.variant}, " if len(result.variants) > 1 else ""
+        tried = f"{len(each.ratios)} layout{'' if len(each.ratios) == 1 else 's'} tried"
+        said.append(
+            f"{who}{'bare' if each.level == BARE else each.level}: elsewhere placed, stack and libraries let "
+            f"it take {units.ratio(low)} to {units.ratio(high)} times the CPU time ({tried})"
+        )
+    return said
+
+
+def problems(result: Fragmented) -> list[str]:
+    """Arms that say nothing, and why."""
+    return [
+        f"{name(result, row_of(arm))}, {arm.level}: {printable(arm.problem)}"
+        for arm in result.arms
+        if arm.problem
+    ]

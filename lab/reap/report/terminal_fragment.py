@@ -1,0 +1,83 @@
+"""A run on a fragmented heap as a page of text."""
+
+import shlex
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from reap import units
+from reap.experiment.fragment import FragmentRun
+from reap.report import heap_svg
+from reap.report.text import printable
+
+_ORDERS = {
+    "random": "in random order",
+    "address": "by address",
+    "reversed": "by address, the highest first",
+}
+
+
+def render(console: Console, result: FragmentRun) -> None:
+    """Print what the heap was littered with, what that cost, and what the program cost after it."""
+    litter, profile, run = result.litter, result.profile, result.run
+    level = litter.level
+    console.print(
+        Text(f"On a heap littered at {level.name}, under {printable(result.allocator)}", style="bold")
+    )
+    console.print(Text(f"  {printable(shlex.join(result.command))}", style="dim"), soft_wrap=True)
+    peak = units.whole(litter.peak)
+    _line(
+        console,
+        f"{units.whole(litter.objects)} objects ({level.multiplier:g} x the {peak} that it has in use at "
+        f"most), of {units.size(profile.mean_size)} on average, drawn from its {profile.counted}; "
+        f"{units.percent(level.occupancy)} stay, the others were given back {_ORDERS[litter.order]}; "
+        f"{'written to' if litter.touch else 'never written to'}; seed {litter.seed}",
+    )
+    if litter.threads > 1:
+        _line(console, f"shared evenly by the first {litter.threads} threads")
+    _costs(console, result)
+    done = [each for each in run.litterings if not each.failure]
+    _line(
+        console,
+        f"stays in use: {units.size(sum(each.kept_bytes for each in done))} in "
+        f"{units.whole(sum(each.kept for each in done))} objects; littered: "
+        f"{len({each.pid for each in done})} processes, {len(done)} threads",
+    )
+    if result.heap is not None:
+        _line(console, heap_svg.index(result.heap))
+    _line(console, f"malloc from {printable(result.provider) or units.UNKNOWN}")
+    for note in result.notes:
+        console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+
+
+def _line(console: Console, text: str) -> None:
+    console.print(Padding(Text(text), (0, 0, 0, 2)))
+
+
+def _costs(console: Console, result: FragmentRun) -> None:
+    net, gross = result.run.outcome, result.run.gross
+    added = sum(each.resident_after - each.resident_before for each in result.run.litterings)
+    rows = [
+        ("user time", units.duration(net.user_ns / 1e9), units.duration((gross.user_ns - net.user_ns) / 1e9)),
+        (
+            "system time",
+            units.duration(net.system_ns / 1e9),
+            units.duration((gross.system_ns - net.system_ns) / 1e9),
+        ),
+        ("wall time", units.duration(net.wall_ns / 1e9), units.duration((gross.wall_ns - net.wall_ns) / 1e9)),
+        (
+            "page faults",
+            units.count(net.minor_faults + net.major_faults),
+            units.count(gross.minor_faults + gross.major_faults - net.minor_faults - net.major_faults),
+        ),
+        ("resident memory", f"{units.size(gross.peak_resident)} at most, together", units.size(added)),
+    ]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("")
+    table.add_column("the program", justify="right")
+    table.add_column("the littering, before it", justify="right")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(Padding(table, (1, 0, 1, 2)))

@@ -1,0 +1,121 @@
+"""A program on fragmented heaps as tables: by level and allocator, with the controls."""
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from reap import units
+from reap.diagnosis.resilience import Resilience
+from reap.experiment.matrix_records import Fragmented
+from reap.experiment.records import Ratio
+from reap.report import matrix_words, wording
+from reap.report.text import printable
+
+_STYLES = {"better": "green", "worse": "yellow", "cannot tell": "dim"}
+_HEADLINES = {"it would be slower": "bold yellow", "it would hardly be slower": "bold green"}
+_ABREAST = 4
+"""Levels that 80 columns have room for."""
+
+
+def render(console: Console, result: Fragmented, verdict: Resilience) -> None:
+    """Print what spoils the figures, the verdict, the tables, the controls, and what limits them all."""
+    for warning in verdict.first:
+        console.print(Text(f"! {printable(warning)}", style="bold yellow"))
+    style = _HEADLINES.get(verdict.headline, "bold")
+    console.print(Text("Verdict: ", style="bold") + Text(verdict.headline, style=style))
+    console.print(Padding(Text(printable(verdict.paragraph)), (0, 0, 1, 2)))
+    for fact in verdict.evidence:
+        console.print(Padding(Text(f"- {printable(fact.statement)} [{fact.source}]"), (0, 0, 0, 2)))
+    console.print()
+    for kind in matrix_words.kinds(result):
+        console.print(Text(kind.title, style="bold"))
+        for start in range(0, len(result.levels), _ABREAST):
+            names = [level.name for level in result.levels[start : start + _ABREAST]]
+            console.print(_ratios(result, names, kind))
+    console.print(Text("Medians, littering taken off", style="bold"))
+    console.print(_medians(result))
+    if title := matrix_words.caches(result):
+        console.print(Text(title, style="bold"))
+        console.print(_misses(result))
+    _controls(console, result)
+    for problem in matrix_words.problems(result):
+        console.print(Text(f"  {problem}", style="yellow"))
+    for line in (matrix_words.BELOW_ONE, wording.CANNOT_TELL, wording.NOISE, matrix_words.MEMORY):
+        console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
+    if result.exit_code:
+        console.print(Text(f"  The program itself ended with status {result.exit_code}."))
+    for note in result.notes:
+        console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+
+
+def _ratios(result: Fragmented, levels: Sequence[str], kind: matrix_words.Kind) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("", overflow="fold")
+    for name in levels:
+        table.add_column(name, overflow="fold", min_width=13)
+    for row in matrix_words.rows(result):
+        variant, allocator, huge = row
+        arms = [result.arm(variant, allocator, name, huge) for name in levels]
+        ratios = [kind.of(arm) if arm and arm.sound else None for arm in arms]
+        if any(ratios):
+            table.add_row(Text(matrix_words.name(result, row)), *map(_ratio, ratios))
+    return table
+
+
+def _ratio(ratio: Ratio | None) -> Text:
+    if ratio is None:
+        return Text(units.UNKNOWN)
+    value, estimate = units.ratio(ratio.ratio.value), ratio.ratio
+    if estimate.low == estimate.high == 1:  # an arm to itself
+        return Text("1")
+    span, style = f"[{units.ratio(estimate.low)}, {units.ratio(estimate.high)}]", _STYLES[ratio.verdict]
+    if ratio.verdict == "cannot tell":  # too long for the line of the ratio at 80 columns
+        return Text(f"{value}\n{span}\ncannot tell", style=style)
+    return Text(f"{value} {'less' if ratio.verdict == 'better' else 'more'}\n{span}", style=style)
+
+
+def _medians(result: Fragmented) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for name in ("", "level"):
+        table.add_column(name, overflow="fold")
+    for name in matrix_words.COLUMNS:
+        table.add_column(name, justify="right")
+    for arm in result.arms:
+        if arm.sound:
+            name = matrix_words.name(result, matrix_words.row_of(arm))
+            table.add_row(Text(name), arm.level, *(Text(each) for each in matrix_words.values(arm)))
+    return table
+
+
+def _misses(result: Fragmented) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for name in ("", "level"):
+        table.add_column(name, overflow="fold")
+    for name in matrix_words.MISSES:
+        table.add_column(name, justify="right")
+    for arm in result.arms:
+        if arm.sound and (counts := matrix_words.misses(result, arm)):
+            name = matrix_words.name(result, matrix_words.row_of(arm))
+            table.add_row(Text(name), arm.level, *(Text(each) for each in counts))
+    return table
+
+
+def _controls(console: Console, result: Fragmented) -> None:
+    console.print(Text("What should make no difference (CPU time)", style="bold"))
+    clean = result.levels[0].name
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("", overflow="fold")
+    table.add_column(f"{clean} to bare", min_width=13)
+    table.add_column(f"all given back, to {clean}", min_width=13)
+    for control in result.controls:
+        name = matrix_words.name(result, (control.variant, control.allocator, ""))
+        table.add_row(Text(name), _ratio(control.preload), _ratio(control.emptied))
+    table.add_row(Text("(noise)", style="dim"), _ratio(result.noise.get("cpu")), Text(""))
+    console.print(table)
+    for sentence in matrix_words.luck(result):
+        console.print(Padding(Text(sentence), (0, 0, 0, 2)))
+    console.print()

@@ -1,0 +1,95 @@
+"""Real programs say the same on fragmented heaps, under every allocator."""
+
+import functools
+import shutil
+
+import msgspec
+import pytest
+
+from reap.allocators import catalog
+from reap.analysis.size_profile import SizeProfile
+from reap.errors import ReapError
+from reap.experiment import fragment
+from reap.launch import litter as littering
+from reap.launch import spawn
+from reap.launch.level import LEVELS
+from reap.launch.records import Launch
+
+pytestmark = pytest.mark.slow
+
+PYTHON = """
+import ast, json, threading
+source = "".join(f"def f{n}(a, b={n}):\\n    return [a * b for _ in range({n})]\\n" for n in range(300))
+words = [ast.dump(ast.parse(source))]
+def work(n):
+    for i in range(200):
+        words.append(json.dumps({"n": n, "list": list(range(i % 50))}))
+threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(len(words), sum(map(len, words)))
+"""
+SQL = """
+create table t(a integer primary key, b text);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
+insert into t select i, printf('%d-%d', i, i * 7919 % 1009) from n;
+create index u on t(b);
+select count(*), sum(length(b)), min(b), max(b) from t where b like '%1%';
+select b, count(*) from t group by substr(b, -2) order by 2, 1 limit 5;
+"""
+AWK = (
+    "BEGIN { for (i = 0; i < 60000; i++) a[i % 977] = a[i % 977] i; for (k in a) n += length(a[k]); print n }"
+)
+PERL = r'$h{$_ % 977} .= $_ for 1..60000; print join(",", map {length} @h{sort keys %h})'
+
+PROGRAMS = {
+    "CPython": ["/usr/bin/python3", "-c", PYTHON],
+    "CPython, naive": ["/usr/bin/env", "PYTHONMALLOC=malloc", "/usr/bin/python3", "-c", PYTHON],
+    "gawk": ["/usr/bin/gawk", AWK],
+    "sqlite3": ["/usr/bin/sqlite3", ":memory:", SQL],
+    "perl": ["/usr/bin/perl", "-e", PERL],
+    "sort": ["/bin/sh", "-c", "seq 50000 | sort -r --parallel=4 | md5sum"],
+}
+
+
+@functools.cache
+def known(name: str) -> tuple[SizeProfile, str]:
+    """The program's profile, and the digest of what it prints on a clean heap."""
+    argv = PROGRAMS[name]
+    launch = Launch(argv=argv, program=argv[0])
+    clean = spawn.run(launch)
+    assert clean.status == 0, clean.stderr_tail
+    return fragment.take_profile(launch, cut_off=4096), clean.stdout_digest
+
+
+@pytest.mark.parametrize("level", ["adv1", "adv3"])
+@pytest.mark.parametrize("allocator", ["glibc", "jemalloc", "mimalloc", "tcmalloc"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_says_the_same_on_a_fragmented_heap(name, allocator, level):
+    argv = PROGRAMS[name]
+    if shutil.which(argv[0]) is None:
+        pytest.fail(f"{argv[0]} is missing; setup/bootstrap test installs it")
+    profile, digest = known(name)
+    library = catalog.parse(allocator)[0].library
+    how = fragment.litter_of(profile, LEVELS[level], children=True)
+    # A shell with its children: each gets all of the litter, so that some of it has to do.
+    how = msgspec.structs.replace(how, peak=min(how.peak, 200_000))
+    done = littering.run(Launch(argv=argv, program=argv[0], allocator=library), how)
+    assert (done.outcome.status, done.outcome.stdout_digest) == (0, digest), done.outcome.stderr_tail
+    assert [one.failure for one in done.litterings if one.failure] == []
+    assert sum(one.kept for one in done.litterings) > 0
+    assert not done.deepbind
+
+
+def test_other_allocators_that_are_installed_serve_a_littered_heap():
+    for name in catalog.names():
+        try:
+            library = catalog.parse(name)[0].library
+        except ReapError:
+            continue
+        profile, digest = known("perl")
+        argv = PROGRAMS["perl"]
+        how = fragment.litter_of(profile, LEVELS["adv1"])
+        done = littering.run(Launch(argv=argv, program=argv[0], allocator=library), how)
+        assert (done.outcome.status, done.outcome.stdout_digest) == (0, digest), (name, done.outcome)
+        assert done.litterings[0].failure == "", name

@@ -1,0 +1,564 @@
+"""Programs on fragmented heaps: the whole matrix with its controls, and what is drawn from its runs."""
+
+import functools
+import json
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+from programs import compile_c, program, reap
+
+from reap.allocators import catalog, huge_pages
+from reap.analysis.size_profile import SizeProfile
+from reap.diagnosis.resilience import judge
+from reap.errors import ExitCode, ReapError
+from reap.experiment import arms, matrix
+from reap.experiment.folder import Folder, read_runs
+from reap.experiment.records import BARE, Laid, Run
+from reap.experiment.spec import Fragmented, specify
+from reap.experiment.starter import Starter
+from reap.launch import callgrind, level, machine, sampling
+from reap.launch.level import LEVELS
+from reap.launch.records import Launch, Outcome
+from reap.records import exactly
+from reap.trace import sample
+
+# A list of 20 000 nodes, walked ten times: from a region of its own, or with NAIVE set by malloc each.
+LIST = r"""
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <string.h>
+    struct node { struct node *next; long value[5]; };
+    int main(int count, char **words) {
+        char *naive = getenv("NAIVE");
+        if (naive && !strcmp(naive, "crash")) abort();
+        struct node *region = naive ? 0 : malloc(20000 * sizeof *region), *first = 0;
+        for (int i = 0; i < 20000; i++) {
+            struct node *node = naive ? malloc(sizeof *node) : region + i;
+            node->next = first;
+            node->value[0] = i;
+            first = node;
+        }
+        long sum = naive && !strcmp(naive, "other");
+        for (int round = 0; round < 10; round++)
+            for (struct node *node = first; node; node = node->next) sum += node->value[0];
+        printf("%ld\n", sum);
+        return 0;
+    }"""
+
+PROFILE = SizeProfile(
+    format="reap size profile",
+    version=1,
+    program="",
+    command=[],
+    counted="allocations",
+    cut_off=4096,
+    sizes=[(48, 20000), (500, 10)],
+    left_out=0,
+    left_out_bytes=0,
+    peak=exactly(20000),
+)
+
+
+@functools.cache
+def target() -> str:
+    return compile_c("list", LIST, ["-O1", "-fno-builtin"])
+
+
+def fragmented(levels="adv0,adv3", **options) -> Fragmented:
+    return Fragmented(levels=level.parse(levels), **{"layouts": 1, **options})
+
+
+def spec_of(allocators="glibc,jemalloc", how=None, **options):
+    options = {"runs": 2, "fragmented": how or fragmented(naive_environment={"NAIVE": "1"}), **options}
+    return specify([target()], catalog.parse(allocators), **options)
+
+
+def measured(where: Path, profile=PROFILE, **options):
+    with Folder.create(where / "e", spec_of(**options)) as folder:
+        if profile:
+            matrix.keep_profile(folder, profile)
+        return matrix.run(folder)
+
+
+def runs_of(where: Path) -> list[Run]:
+    return read_runs(where / "e" / "runs.jsonl")[0]
+
+
+# --- what is run ------------------------------------------------------------------------------------------
+
+
+def test_levels_are_names_or_numbers():
+    assert [each.name for each in level.parse("adv0, adv3,10x0.5,adv3")] == ["adv0", "adv3", "10x0.5"]
+    assert level.parse("2.5x0")[0].multiplier == 2.5
+    for wrong, message in (("adv2", "no level is called"), ("axb", "no level"), ("1x7", "occupancy of 7")):
+        with pytest.raises(ReapError, match=message):
+            level.parse(wrong)
+
+
+def test_the_arms_are_the_matrix_and_its_controls():
+    spec = spec_of(how=fragmented("adv1,adv10", naive_environment={"NAIVE": "1"}, layouts=2))
+    every = arms.arms(spec)
+    assert len({arm.arm() for arm in every}) == len(every)
+    first = every[0]
+    assert (first.variant, first.allocator, first.level, first.layout) == ("custom", "glibc", "adv0", 0)
+    wanted = arms.wanted(spec, spec.matrix)
+    assert len(wanted) == 2 * 2 * 3, "adv0 is among the levels, said or not"
+    others = [(arm.variant, arm.allocator, arm.level, arm.layout) for arm in every if arm not in wanted]
+    for variant in ("custom", "naive"):
+        for allocator in ("glibc", "jemalloc"):
+            assert (variant, allocator, BARE, 0) in others
+            assert (variant, allocator, "10x0", 0) in others
+        for layout in (1, 2):
+            assert (variant, "glibc", BARE, layout) in others
+            assert (variant, "glibc", "adv0", layout) in others
+    assert len(others) == 2 * (2 * 2 + 4)
+
+
+def test_one_variant_and_one_allocator_are_enough_but_not_one_level():
+    spec = spec_of("glibc", fragmented())
+    assert len(arms.wanted(spec, spec.matrix)) == 2
+    with pytest.raises(ReapError, match="nothing is littered"):
+        spec_of("glibc", fragmented("adv0"))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    where = tmp_path_factory.mktemp("matrix")
+    return measured(where), runs_of(where), where
+
+
+def test_every_variant_runs_under_every_allocator_at_every_level(whole):
+    result, runs, _ = whole
+    assert [(arm.variant, arm.allocator, arm.level) for arm in result.arms] == [
+        (variant, allocator, name)
+        for variant in ("custom", "naive")
+        for allocator in ("glibc", "jemalloc")
+        for name in ("adv0", "adv3")
+    ]
+    for arm in result.arms:
+        assert (arm.problem, arm.rounds, arm.verified, arm.same_output) == ("", 2, True, True), arm
+        objects = LEVELS[arm.level].objects(20000)
+        assert arm.laid.objects == objects
+        assert arm.allocator in arm.laid.provider or arm.allocator == "glibc"
+        assert arm.normalised.keys() >= {"cpu", "wall", "peak_resident", "minor_faults"}
+        assert bool(arm.to_custom) == (arm.variant == "naive")
+        assert bool(arm.to_allocator) == (arm.allocator == "jemalloc")
+    bare = [run for run in runs if run.cell.level == BARE]
+    assert bare
+    assert not any(run.laid for run in bare)
+    assert result.notes == []
+    assert not matrix.differs(result)
+
+
+def test_the_controls_are_always_run(whole):
+    result, runs, _ = whole
+    assert [(each.variant, each.allocator) for each in result.controls] == [
+        (variant, allocator) for variant in ("custom", "naive") for allocator in ("glibc", "jemalloc")
+    ]
+    assert all(each.preload and each.emptied for each in result.controls)
+    assert all(len(luck.ratios) == 1 for luck in result.luck)
+    assert {(luck.variant, luck.level) for luck in result.luck} == {
+        (variant, name) for variant in ("custom", "naive") for name in (BARE, "adv0")
+    }
+    emptied = [run for run in runs if run.cell.level == "3x0"]
+    assert emptied
+    assert {(run.laid.objects, run.laid.kept_bytes) for run in emptied} == {(60000, 0)}
+
+
+# Says how long the variable is that moves its stack, and whether a further library lies before its others.
+MOVED = r"""
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <string.h>
+    int main(void) {
+        char *room = getenv("REAP_LAYOUT"), line[512];
+        int more = 0;
+        FILE *map = fopen("/proc/self/maps", "r");
+        while (fgets(line, sizeof line, map)) more |= strstr(line, "libreap-probe") != 0;
+        fprintf(stderr, "%zu %d", room ? strlen(room) : 0, more);
+        return 0;
+    }"""
+
+
+def test_layouts_move_stack_and_libraries(tmp_path):
+    moved = compile_c("moved", MOVED, ["-O1"])
+    spec = specify([moved], catalog.parse("glibc"), fragmented=fragmented(layouts=4))
+    with Folder.create(tmp_path / "e", spec) as folder:
+        starter = Starter(folder, PROFILE)
+        seen = {}
+        for arm in arms.arms(spec):
+            if arm.level in (BARE, "adv0"):
+                room, more = starter.start(arm, probe=False).outcome.stderr_tail.split()
+                seen[arm.level, arm.layout] = int(room), int(more)
+    assert seen[BARE, 0] == seen["adv0", 0] == (0, 0)
+    for layout in range(1, 5):
+        assert seen[BARE, layout] == seen["adv0", layout], "the same for both, to be compared"
+        assert seen[BARE, layout][1] == layout % 2
+    assert len({room for room, _ in seen.values()}) == 5
+
+
+def test_where_the_time_goes_is_sampled_for_each_arm(whole):
+    result, runs, _ = whole
+    if not sampling.check().samples:
+        assert any("not told apart" in note for note in result.notes)
+        return
+    assert sum(run.cell.sampled for run in runs) == len(result.arms)
+    with_time = [arm for arm in result.arms if arm.split]
+    assert with_time
+    for arm in with_time:
+        assert arm.split.inside.value + arm.split.outside.value == pytest.approx(arm.cpu)
+
+
+def test_a_finished_experiment_runs_nothing_again(whole):
+    result, runs, where = whole
+    with Folder.resume(where / "e") as folder:
+        assert matrix.run(folder) == result
+    assert runs_of(where) == runs
+
+
+def test_a_killed_experiment_goes_on_with_its_profile(whole, tmp_path):
+    result, runs, where = whole
+    (tmp_path / "e").mkdir()
+    for name in ("experiment.json", "profile.json"):
+        (tmp_path / "e" / name).write_bytes((where / "e" / name).read_bytes())
+    lines = (where / "e" / "runs.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "e" / "runs.jsonl").write_bytes(b"".join(lines[:-7]) + lines[-7][:40])
+    with Folder.resume(tmp_path / "e") as folder:
+        again = matrix.run(folder)
+    after = runs_of(tmp_path)
+    assert after[: len(runs) - 7] == runs[:-7]
+    assert [run.cell for run in after] == [run.cell for run in runs]
+    assert [arm.problem for arm in again.arms] == [arm.problem for arm in result.arms]
+
+
+def test_the_sizes_are_those_of_the_naive_variant(tmp_path):
+    result = measured(tmp_path, profile=None, allocators="glibc")
+    assert result.profile.peak.value > 19000, "its own allocator takes one block; malloc sees nodes"
+    assert dict(result.profile.sizes)[48] == 20000
+    assert (tmp_path / "e" / "profile.json").stat().st_mode & 0o777 == 0o600
+
+
+THREADS = r"""
+    #include <pthread.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    static void *work(void *given) {
+        void *blocks[3000];
+        for (int i = 0; i < 3000; i++) blocks[i] = malloc(48);
+        for (int i = 0; i < 3000; i++) free(blocks[i]);
+        return given;
+    }
+    int main(void) {
+        pthread_t all[3];
+        for (int i = 0; i < 3; i++) pthread_create(all + i, 0, work, 0);
+        for (int i = 0; i < 3; i++) pthread_join(all[i], 0);
+        puts("joined");
+        return 0;
+    }"""
+
+
+def test_every_thread_of_a_matrix_is_littered(tmp_path):
+    threads = compile_c("matrix-threads", THREADS, ["-O1", "-fno-builtin", "-pthread"])
+    profile = msgspec.structs.replace(PROFILE, threads=4)
+    chosen = catalog.parse("glibc,jemalloc")
+    spec = specify([threads], chosen, runs=2, fragmented=fragmented(layouts=0))
+    with Folder.create(tmp_path / "e", spec) as folder:
+        matrix.keep_profile(folder, profile)
+        result = matrix.run(folder)
+    assert [arm.problem for arm in result.arms] == [""] * 4
+    for arm in result.arms:
+        threads = 4 if arm.level == "adv3" else 1
+        assert (arm.laid.threads, arm.laid.objects) == (threads, LEVELS[arm.level].objects(20000))
+    assert result.notes == []
+
+
+def test_threads_that_do_not_come_are_pointed_out(tmp_path):
+    profile = msgspec.structs.replace(PROFILE, threads=4)
+    result = measured(tmp_path, profile=profile, allocators="glibc", how=fragmented(layouts=0))
+    assert any(note.startswith("25 % of the litter of adv3 was laid: 4 threads") for note in result.notes)
+
+
+def test_a_variant_that_crashes_is_reported_and_the_other_goes_on(tmp_path):
+    how = fragmented(naive_environment={"NAIVE": "crash"})
+    result = measured(tmp_path, allocators="glibc", how=how)
+    for arm in result.arms:
+        assert ("SIGABRT" in arm.problem) == (arm.variant == "naive"), arm.problem
+        assert bool(arm.normalised) == (arm.variant == "custom")
+    assert matrix.differs(result)
+    crashed = [run for run in runs_of(tmp_path) if run.cell.variant == "naive"]
+    assert all(run.warmup for run in crashed), "it is not run again"
+
+
+def test_a_variant_that_says_something_else_is_not_compared(tmp_path):
+    result = measured(
+        tmp_path, allocators="glibc", how=fragmented(naive=[target()], naive_environment={"NAIVE": "other"})
+    )
+    for arm in result.arms:
+        assert ("output" in arm.problem) == (arm.variant == "naive")
+    assert matrix.differs(result)
+
+
+def test_a_level_that_does_not_fit_is_refused_before_anything_runs(tmp_path):
+    huge = msgspec.structs.replace(PROFILE, peak=exactly(10**10))
+    with pytest.raises(ReapError, match="adv3 needs about"):
+        measured(tmp_path, profile=huge)
+    assert runs_of(tmp_path) == []
+
+
+@pytest.mark.skipif(not sampling.check().samples, reason="no perf events here")
+def test_samples_of_the_littering_are_left_out():
+    spin = program("spin")  # 50 ms of the process's CPU time, the littering counted: it has them all
+    launch = Launch(argv=[spin], program=spin)
+    big = matrix.fragment.litter_of(msgspec.structs.replace(PROFILE, peak=exactly(300_000)), LEVELS["adv3"])
+    littered, seen, _ = sample.sample(launch, big, image=spin, providers=[])
+    net, gross = littered.outcome.cpu_ns / 1e6, littered.gross.cpu_ns / 1e6
+    assert gross > net + 60, "a littering worth seeing"
+    assert seen["all"] < net + 30, "a sample a millisecond"
+
+
+# --- caches and huge pages --------------------------------------------------------------------------------
+
+VALGRIND = pytest.mark.skipif(not shutil.which("valgrind"), reason="needs Debian's valgrind")
+
+
+@VALGRIND
+def test_misses_are_counted_from_where_the_heap_is_littered(tmp_path):
+    how = fragmented("adv0,adv3", naive_environment={"NAIVE": "1"}, layouts=0, caches="i7-8559u")
+    result = measured(tmp_path, allocators="glibc", how=how)
+    custom, littered = (result.arm("custom", "glibc", name).misses for name in ("adv0", "adv3"))
+    clean, apart = (result.arm("naive", "glibc", name).misses for name in ("adv0", "adv3"))
+    assert littered.instructions == pytest.approx(custom.instructions, rel=0.02), (
+        "60 000 blocks not among them"
+    )
+    assert littered.last == pytest.approx(custom.last, rel=0.1)
+    assert apart.last > 1.3 * clean.last
+    assert "LL cache: 8388608 B, 64 B, 16-way associative" in apart.caches
+    assert sum(run.cell.simulated for run in runs_of(tmp_path)) == 4
+    assert all(arm.rounds == 2 for arm in result.arms), "simulated runs are none of the rounds"
+    with Folder.resume(tmp_path / "e") as folder:
+        assert matrix.run(folder) == result
+
+
+@VALGRIND
+@pytest.mark.parametrize("caches", callgrind.CACHES)
+def test_the_named_caches_are_ones_that_the_model_takes(caches):
+    how = matrix.fragment.litter_of(PROFILE, LEVELS["adv0"])
+    launch = Launch(argv=["/bin/true"], program="/bin/true")
+    littered, misses = callgrind.run(launch, how, caches)
+    assert littered.outcome.status == 0
+    assert misses.instructions > 1000
+    asked = [int(word.partition("=")[2].partition(",")[0]) for word in callgrind.CACHES[caches]]
+    got = [int(text.split(": ")[1].split()[0]) for text in misses.caches]
+    assert got == asked or not asked
+
+
+@VALGRIND
+def test_a_program_that_executes_another_has_no_misses():
+    how = matrix.fragment.litter_of(PROFILE, LEVELS["adv1"])
+    env = Launch(argv=["/bin/sh", "-c", "kill -KILL $$"], program="/bin/sh")
+    assert callgrind.run(env, how, "machine")[1] is None
+
+
+def test_without_callgrind_caches_are_refused(monkeypatch):
+    monkeypatch.setattr(callgrind, "_TOOL", "callgrind-none")
+    with pytest.raises(ReapError, match="is not installed"):
+        spec_of(how=fragmented(caches="machine"))
+
+
+def test_a_file_of_callgrinds_that_counts_nothing_is_passed_over():
+    assert callgrind.parse("events: Ir Dr\ntotals: 0 0\n") is None
+    assert callgrind.parse("") is None
+    assert callgrind.parse("events: Ir Dr Dw D1mr\ntotals: 9 5 1 2\n").accesses == 6
+
+
+# Half a million small blocks; says on standard error how much of them lies on huge pages.
+HUGE = r"""
+    #include <stdio.h>
+    #include <stdlib.h>
+    int main(void) {
+        for (int i = 0; i < 500000; i++) *(char *)malloc(60) = 1;
+        char line[256];
+        long size;
+        FILE *map = fopen("/proc/self/smaps_rollup", "r");
+        while (fgets(line, sizeof line, map))
+            if (sscanf(line, "AnonHugePages: %ld", &size) == 1) fprintf(stderr, "%ld", size);
+        return 0;
+    }"""
+
+
+@functools.cache
+def large() -> str:
+    return compile_c("large-heap", HUGE, ["-O1", "-fno-builtin"])
+
+
+THP = machine.describe().huge_pages
+
+
+@pytest.mark.skipif(THP not in ("always", "madvise"), reason="this kernel gives no huge pages")
+@pytest.mark.parametrize("name", ["glibc", "jemalloc", "mimalloc"])
+def test_huge_pages_come_where_they_should_and_nowhere_else(tmp_path, monkeypatch, name):
+    chosen = catalog.parse(name)[0]
+    for variable, value in huge_pages.switch(chosen, {}).items():
+        monkeypatch.setenv(variable, value)  # "off" has to hold against what a user has set
+    how = fragmented(huge_pages=True)
+    spec = specify([large()], catalog.parse(f"glibc,{name}" if name != "glibc" else name), fragmented=how)
+    with Folder.create(tmp_path / "e", spec) as folder:
+        starter = Starter(folder, PROFILE)
+        seen = {}
+        for arm in arms.wanted(spec, spec.matrix):
+            if (arm.allocator, arm.level) == (name, "adv3"):
+                seen[arm.huge_pages] = int(starter.start(arm, probe=False).outcome.stderr_tail)
+    assert seen["off"] == 0
+    assert seen["on"] > 10_000
+
+
+def test_huge_pages_are_an_axis_of_their_own():
+    spec = spec_of(how=fragmented(huge_pages=True)) if THP in ("always", "madvise") else None
+    if spec is None:
+        with pytest.raises(ReapError, match="no transparent huge pages"):
+            spec_of(how=fragmented(huge_pages=True))
+        return
+    every = arms.arms(spec)
+    assert every[0].huge_pages == "off"
+    assert len(arms.wanted(spec, spec.matrix)) == 4 * 2
+    assert {arm.huge_pages for arm in arms.controls(spec, spec.matrix)} == {"off"}
+    assert len({arm.arm() for arm in every}) == len(every)
+
+    def cpu(cell):
+        return 60 if cell.huge_pages == "on" else 100
+
+    arm = drawn(cpu, spec=spec).arm("default", "glibc", "adv3", "on")
+    assert arm.to_small["cpu"].ratio.value == pytest.approx(0.6, rel=0.01)
+    assert arm.slowdown["cpu"].ratio.value == pytest.approx(1, rel=0.01), "to itself at adv0, with huge pages"
+
+
+def test_an_allocator_without_a_switch_for_huge_pages_runs_without():
+    spec = spec_of("glibc,tcmalloc", fragmented())
+    matrix_on = msgspec.structs.replace(spec.matrix, huge_pages=["off", "on"])
+    spec = msgspec.structs.replace(spec, matrix=matrix_on)
+    on = {arm.allocator for arm in arms.wanted(spec, matrix_on) if arm.huge_pages == "on"}
+    assert on == ({"glibc", "tcmalloc"} if THP == "always" else {"glibc"})
+    notes = " ".join(drawn(lambda _: 100, spec=spec).notes)
+    assert ("tcmalloc cannot be told" in notes) == (THP != "always")
+
+
+# --- what is drawn ----------------------------------------------------------------------------------------
+
+
+def drawn(cpu, resident=lambda _cell: 0, rounds=6, spec=None, dropped=None):
+    """The result of runs whose CPU time in milliseconds and litter in bytes are what the functions say."""
+    spec = spec or spec_of("glibc")
+    runs = []
+    for number in range(-1, rounds):
+        cells = arms.arms(spec)
+        for cell in [*cells, msgspec.structs.replace(cells[0], control=True)]:
+            if number < 0 and cell.control:
+                continue
+            here = msgspec.structs.replace(cell, repeat=max(number, 0))
+            added = resident(cell)
+            outcome = Outcome(
+                exit_code=0,
+                user_ns=int(cpu(cell) * 1e6 * (1 + 0.001 * ((number * 7 + len(runs) * 3) % 5))),
+                peak_resident=10_000_000 + added,
+                stdout_digest="d",
+            )
+            laid = (
+                None
+                if cell.level == BARE
+                else Laid(objects=1, kept_bytes=1, cpu_ns=1, wall_ns=1, resident=added, threads=1)
+            )
+            runs.append(
+                Run(cell=here, outcome=outcome, order=len(runs), started=0.0, warmup=number < 0, laid=laid)
+            )
+    return matrix.draw(spec, PROFILE, runs, dropped or {})
+
+
+def slow(cell):
+    """Naive takes 20 % more, and at adv3 twice that; layouts do nothing."""
+    if cell.variant == "custom":
+        return 100
+    return 240 if cell.level == "adv3" else 120
+
+
+def test_ratios_are_to_what_they_say():
+    result = drawn(slow)
+    arm = result.arm("naive", "glibc", "adv3")
+    assert arm.normalised["cpu"].ratio.value == pytest.approx(2.4, rel=0.01)
+    assert arm.slowdown["cpu"].ratio.value == pytest.approx(2, rel=0.01)
+    assert arm.to_custom["cpu"].ratio.value == pytest.approx(2.4, rel=0.01)
+    assert arm.slowdown["cpu"].verdict == "worse"
+    assert result.arm("custom", "glibc", "adv3").slowdown["cpu"].ratio.value == pytest.approx(1, rel=0.01)
+
+
+def test_memory_is_what_comes_beyond_the_litter():
+    result = drawn(slow, resident=lambda cell: 300_000_000 if cell.level == "adv3" else 0)
+    assert result.arm("custom", "glibc", "adv3").normalised["peak_resident"].value == 10_000_000
+    assert result.arm("custom", "glibc", "adv3").slowdown["peak_resident"].ratio.value == 1
+
+
+def test_an_arm_whose_clean_heap_says_nothing_says_nothing():
+    spec = spec_of("glibc")
+    clean = next(arm for arm in arms.arms(spec) if (arm.variant, arm.level) == ("naive", "adv0"))
+    result = drawn(slow, spec=spec, dropped={clean.arm(): "it died"})
+    assert result.arm("naive", "glibc", "adv0").problem == "it died"
+    assert result.arm("naive", "glibc", "adv3").problem == "at adv0, which it is held to: it died"
+    assert "Without its own allocator" not in judge(result).paragraph
+
+
+def test_too_few_rounds_say_nothing():
+    result = drawn(slow, rounds=1)
+    assert all("too few" in arm.problem for arm in result.arms)
+    assert not matrix.differs(result)
+
+
+# --- the command ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def profile(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_bytes(msgspec.json.encode(PROFILE))
+    return str(path)
+
+
+def test_the_command_runs_the_matrix_and_writes_it_down(tmp_path, profile):
+    words = ["compare", "--levels", "adv0,adv1", "-a", "glibc", "-n", "2", "--layouts", "1"]
+    files = ["--json", "m.json", "--html", "m.html", "-o", "x"]
+    done = reap(*words, *files, "--naive-env", "NAIVE=1", "--profile", profile, "--", target(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "naive as a ratio to custom" in done.stdout
+    assert "adv0 to bare" in done.stdout
+    assert "next: reap fragment --profile" in done.stderr
+    answer = json.loads((tmp_path / "m.json").read_text())["answers"][0]
+    assert answer["fragmented"]["naive_environment"] == {"NAIVE": "1"}
+    assert answer["resilience"]["headline"] == "cannot tell", "two rounds are too few"
+    again = reap("compare", "--resume", "x", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == done.stdout
+    wrong = reap("run", "--resume", "x", cwd=tmp_path)
+    assert wrong.returncode == ExitCode.USAGE
+    assert "experiment on fragmented heaps" in wrong.stderr
+
+
+BAD = {
+    "an option without levels": (["--children"], 2, "--children is about fragmented heaps"),
+    "no level but adv0": (["--levels", "adv0"], 2, "nothing is littered"),
+    "an unknown level": (["--levels", "adv2"], 2, "no level is called 'adv2'"),
+    "a variable without value": (["--levels", "adv1", "--naive-env", "A"], 2, "--naive-env A sets no"),
+    "an open quote": (["--levels", "adv1", "--naive", "a 'b"], 2, "--naive cannot be split"),
+    "no naive program": (["--levels", "adv1", "--naive", "no-such-program"], 127, "no such command"),
+    "no profile": (["--levels", "adv1", "--profile", "/nowhere"], 125, "/nowhere cannot be read"),
+    "levels for a resumed one": (["--levels", "adv1", "--resume", "x"], 2, "it takes no --levels"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_refused_in_a_sentence(what, tmp_path):
+    words, code, message = BAD[what]
+    done = reap("compare", *words, "--", "/bin/true", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []

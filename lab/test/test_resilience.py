@@ -1,0 +1,194 @@
+"""The verdict on a program on fragmented heaps: what it says when, and how it is printed."""
+
+import io
+import re
+
+import msgspec
+import pytest
+from rich.console import Console
+from samples import HOSTILE, arm_of, fragmented_answer, fragmented_of, ratio_of
+
+from reap.diagnosis.resilience import inverse, judge
+from reap.experiment.matrix_records import Control, Luck
+from reap.launch.level import LEVELS, custom
+from reap.records import Estimate
+from reap.report.terminal_matrix import render
+
+
+def with_arm(result, arm):
+    """The result with one arm in place of its namesake."""
+    key = (arm.variant, arm.allocator, arm.level)
+    others = [each for each in result.arms if (each.variant, each.allocator, each.level) != key]
+    return msgspec.structs.replace(result, arms=[*others, arm])
+
+
+def slowed(by: float, half: float = 0.01, **changes):
+    """A program of one variant that takes so many times as long at adv3."""
+    result = fragmented_of(["default"], ["glibc"])
+    ratios = {"cpu": ratio_of("cpu", by, half)}
+    return with_arm(result, arm_of("default", "glibc", "adv3", slowdown=ratios, **changes))
+
+
+@pytest.mark.parametrize(
+    ("by", "half", "headline"),
+    [
+        (1.5, 0.1, "it would be slower"),
+        (1.03, 0.01, "it would be slower"),
+        (1.02, 0.01, "it would hardly be slower"),
+        (1.0, 0.04, "it would hardly be slower"),
+        (0.9, 0.02, "it would hardly be slower"),
+        (1.02, 0.1, "cannot tell"),
+        (1.5, 0.6, "cannot tell"),
+    ],
+)
+def test_the_headline_follows_the_interval(by, half, headline):
+    assert judge(slowed(by, half)).headline == headline
+
+
+def test_few_rounds_tell_nothing():
+    verdict = judge(slowed(2.0, rounds=3))
+    assert verdict.headline == "cannot tell"
+    assert "3 rounds were run, too few to tell" in verdict.paragraph
+
+
+def test_the_paragraph_says_what_it_costs_and_what_takes_it_back():
+    said = judge(fragmented_of()).paragraph
+    assert "adv3: 300 k objects of the program's sizes came and 34 % of them went" in said
+    assert "the program, its own allocator in use, would need 4.4 % more CPU time" in said
+    assert "Without its own allocator it would need 3.20 times the CPU time" in said
+    own, other = said.index("its own allocator would take back"), said.index("jemalloc would take back")
+    assert own < other, "the most first"
+
+
+def test_a_remedy_that_is_not_proven_is_none():
+    result = fragmented_of()
+    arm = arm_of("naive", "jemalloc", "adv3", to_allocator={"cpu": ratio_of("cpu", 0.95, 0.1)})
+    said = judge(with_arm(result, arm)).paragraph
+    assert "jemalloc would take back" not in said
+    assert "Of jemalloc one cannot tell." in said
+    arm = arm_of("naive", "jemalloc", "adv3", to_allocator={"cpu": ratio_of("cpu", 1.2, 0.1)})
+    assert "jemalloc" not in judge(with_arm(result, arm)).paragraph
+
+
+def test_huge_pages_are_a_remedy():
+    result = fragmented_of(huge_pages=["", "on"])
+    huge = arm_of("naive", "glibc", "adv3", huge_pages="on", to_small={"cpu": ratio_of("cpu", 0.7)})
+    said = judge(msgspec.structs.replace(result, arms=[*result.arms, huge])).paragraph
+    assert "huge pages would take back 30 % of that time" in said
+    shown = printed(msgspec.structs.replace(result, arms=[*result.arms, huge]), 120)
+    assert "naive glibc, huge pages" in shown
+    assert "each as a ratio to itself without" in shown
+
+
+def test_without_adv3_the_last_level_is_judged():
+    assert judge(fragmented_of(levels=["adv0", "adv1"])).level == "adv1"
+    assert judge(fragmented_of()).level == "adv3"
+
+
+def test_a_program_that_fails_there_is_not_judged():
+    result = with_arm(fragmented_of(), arm_of("custom", "glibc", "adv3", problem="it died"))
+    verdict = judge(result)
+    assert verdict.headline == "cannot tell"
+    assert "it died" in verdict.paragraph
+
+
+def controlled(preload: float, layouts: list[float]):
+    result = fragmented_of(["default"], ["glibc"])
+    control = Control(
+        variant="default",
+        allocator="glibc",
+        preload=ratio_of("cpu", preload),
+        emptied=ratio_of("cpu", 1.0),
+    )
+    luck = Luck(variant="default", level="none", ratios=[ratio_of("cpu", each) for each in layouts])
+    return msgspec.structs.replace(result, controls=[control], luck=[luck])
+
+
+def test_a_preload_that_makes_a_difference_is_said_before_anything_else():
+    assert judge(controlled(1.0, [1.0])).first == []
+    (said,) = judge(controlled(1.1, [0.9, 1.2])).first
+    assert "Bare and adv0 differ" in said
+    assert "10.0 % more CPU time" in said
+    assert "it is the luck of its layout" in said
+    (said,) = judge(controlled(1.1, [0.99, 1.01])).first
+    assert "do not take it for their luck alone" in said
+    assert "not tried" in judge(controlled(1.1, [])).first[0]
+    shown = printed(controlled(1.1, []))
+    assert shown.startswith("! Bare and adv0 differ")
+
+
+def test_a_heap_that_does_not_recover_is_said():
+    result = controlled(1.0, [1.0])
+    emptied = msgspec.structs.replace(result.controls[0], emptied=ratio_of("cpu", 1.2))
+    (said,) = judge(msgspec.structs.replace(result, controls=[emptied])).first
+    assert "everything was given back is not as a clean one" in said
+    assert "20 % more CPU time" in said
+    better = msgspec.structs.replace(result.controls[0], emptied=ratio_of("cpu", 0.9))
+    verdict = judge(msgspec.structs.replace(result, controls=[better]))
+    assert verdict.first == [], "not what spoils a figure"
+    assert any("fragmentation costs more than" in fact.statement for fact in verdict.evidence)
+
+
+def test_what_a_level_costs_is_told_apart():
+    statements = [fact.statement for fact in judge(fragmented_of()).evidence if fact.source == "sampling"]
+    assert len(statements) == 2
+    assert "1.23 s more inside it and 4.93 s more outside" in statements[1]
+
+
+def test_misses_are_told_beside_their_instructions():
+    (said,) = (
+        fact.statement for fact in judge(fragmented_of(["default"])).evidence if fact.source == "simulation"
+    )
+    assert "1.044 times the misses of the first level and 1.090 times those of the last at adv3" in said
+    assert "by 1.000 times the instructions" in said
+    shown = printed(fragmented_of(["default"]), 120)
+    assert "10.4 M (1.044)" in shown
+    none = [msgspec.structs.replace(arm, misses=None) for arm in fragmented_of().arms]
+    assert "simulated" not in printed(fragmented_of(arms=none))
+
+
+def test_a_ratio_the_other_way_round():
+    assert inverse(Estimate(value=2, low=1.6, high=2.5)) == Estimate(value=0.5, low=0.4, high=0.625)
+
+
+def printed(result, width: int = 80) -> str:
+    out = io.StringIO()
+    render(Console(file=out, width=width), result, judge(result))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_no_line_is_wider_than_the_terminal(width):
+    shown = printed(fragmented_of(), width)
+    assert all(len(line.rstrip()) <= width for line in shown.splitlines())
+    assert "\x1b" not in shown
+
+
+def test_the_tables_have_every_arm():
+    shown = re.sub(r"\s+", " ", printed(fragmented_of(), 120))
+    for words in ("naive glibc 1.400 more", "2.10 more 3.20 more 4.40 more", "(noise)", "adv10"):
+        assert words in shown, words
+    alone = printed(fragmented_of(["default"]), 120)
+    assert "naive" not in alone
+    assert "default" not in alone
+
+
+def test_many_levels_go_into_several_tables():
+    levels = [LEVELS["adv0"], *(custom(10, part / 10) for part in range(1, 8))]
+    arms = [msgspec.structs.replace(arm_of("default", "glibc", "adv1"), level=level.name) for level in levels]
+    shown = printed(fragmented_of(["default"], ["glibc"], levels=["adv0"], arms=arms))
+    shown = printed(msgspec.structs.replace(fragmented_of(["default"], ["glibc"]), levels=levels, arms=arms))
+    assert "10x0.7" in shown
+    assert all(len(line.rstrip()) <= 80 for line in shown.splitlines())
+
+
+def test_names_are_harmless():
+    bad = HOSTILE + "\x1b[31m"
+    result = fragmented_of(
+        ["default"],
+        [bad],
+        notes=[bad],
+        arms=[arm_of("default", bad, level, problem=bad if level == "adv1" else "") for level in LEVELS],
+    )
+    assert "\x1b" not in printed(result)
+    assert fragmented_answer(result).resilience is not None
