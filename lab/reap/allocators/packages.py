@@ -1,7 +1,8 @@
-"""Which Debian package a file belongs to."""
+"""Debian packages: which a file belongs to, and which are installed."""
 
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -17,6 +18,13 @@ def owner(path: str | Path) -> tuple[str, str]:
             package = answer.partition(": ")[0].split(",")[0]
             return package.partition(":")[0], _query("-W", "-f=${Version}", package)
     return "", ""
+
+
+def lacking(names: Iterable[str]) -> list[str]:
+    """Those that are not installed; none where there is no dpkg, which could tell."""
+    if shutil.which("dpkg-query") is None:
+        return []
+    return [name for name in names if _query("-W", "-f=${db:Status-Status}", name) != "installed"]
 
 
 def _query(*arguments: str) -> str:

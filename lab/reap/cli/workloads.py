@@ -3,6 +3,7 @@
 import click
 
 from reap.cli.workloads_list import list_cards
+from reap.cli.workloads_prepare import prepare
 from reap.cli.workloads_run import run
 
 
@@ -12,4 +13,5 @@ def workloads() -> None:
 
 
 workloads.add_command(list_cards)
+workloads.add_command(prepare)
 workloads.add_command(run)

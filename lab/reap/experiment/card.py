@@ -2,7 +2,8 @@
 
 A card is `card.toml` in a folder of its own below `workloads/`, beside the scripts or sources that it needs.
 Its command lines may hold `{card}` (its folder), `{inputs}` and `{built}` (the folders of what its prepare
-and its build command made), `{library}` (the library's headers), `{scale}` and `{python}`.
+and its build command made), `{source}` (Debian's source of the package that it names), `{library}` (the
+library's headers), `{scale}` and `{python}`.
 """
 
 import hashlib
@@ -16,7 +17,9 @@ from typing import Literal
 
 import msgspec
 
+from reap.allocators import packages
 from reap.errors import ExitCode, ReapError
+from reap.experiment import source
 from reap.records import Record
 
 Kind = Literal["per-class", "region", "hybrid", "ordinary"]
@@ -24,7 +27,11 @@ Kind = Literal["per-class", "region", "hybrid", "ordinary"]
 
 
 class Variant(Record):
-    """One way to run the program: `custom` with its own allocator, `naive` without it, or `default`."""
+    """One way to run the program.
+
+    `custom` with its own allocator, `naive` without it, `reap` with this library's in its place; `default` of
+    a program that has no choice.
+    """
 
     argv: list[str]
     environment: dict[str, str] = {}
@@ -69,6 +76,10 @@ class Card(Record):
     prepare: Prepare | None = None
     build: Prepare | None = None
     """Makes the program where it is one of ours; once for all scales and variants."""
+    source: str = ""
+    """Debian's source package that it is built from, where the switch is one of the compiler's."""
+    partial: str = ""
+    """Where its allocator serves but a part of what it allocates: which part is left to malloc."""
     scale: str = ""
     """What the scale counts; empty where there is no such knob."""
     default_scale: int = 1
@@ -126,13 +137,34 @@ def load(name: str) -> Card:
     return card
 
 
+class Places(Record):
+    """Where a card's files are kept, whether they are there yet or not. Empty: it has none of the kind."""
+
+    source: str
+    built: str
+    inputs: str
+
+
+def places(name: str, *, scale: int | None = None, cache: Path | None = None) -> Places:
+    """The folders of a card at a scale; their names depend on everything that they are made from."""
+    card, folder, home = load(name), find(name), cache or cache_folder()
+    amount = card.default_scale if scale is None else scale
+    own = _fingerprint(folder)
+    built = f"{name}-built-{_fingerprint(folder, folder.parent / 'common', _library())}" if card.build else ""
+    return Places(
+        source=str(source.place(card.source, home)) if card.source else "",
+        built=str(home / built) if built else "",
+        inputs=str(home / f"{name}-{amount}-{own}") if card.prepare else "",
+    )
+
+
 def prepare(
     name: str, variant: str = "default", *, scale: int | None = None, cache: Path | None = None
 ) -> Ready:
     """Makes the card's program and inputs unless they are there already, and returns what to run.
 
     They are kept in the user's cache, in folders that depend on everything they are made from. Throws
-    ReapError if a program is not installed, or the build or prepare command fails.
+    ReapError if a program or the source is not there, or the build or prepare command fails.
     """
     card = load(name)
     folder = find(name)
@@ -143,30 +175,38 @@ def prepare(
             ExitCode.USAGE,
         )
     amount = card.default_scale if scale is None else scale
-    home = cache or _cache()
+    at = places(name, scale=amount, cache=cache)
     words = {"card": str(folder), "scale": str(amount), "python": sys.executable}
+    words |= {"source": at.source, "built": at.built, "inputs": at.inputs}
     if card.build is not None:
-        headers = _library()
-        built = home / f"{name}-built-{_fingerprint(folder, folder.parent / 'common', headers)}"
-        words |= {"library": str(headers), "built": str(built)}
+        words["library"] = str(_library())
+        if at.source and not Path(at.source).is_dir() and not Path(at.built).is_dir():
+            raise ReapError(
+                f"the workload {name} is built from Debian's source of {card.source}, which was not fetched",
+                f"reap workloads prepare --yes {name}",
+                ExitCode.NOT_FOUND,
+            )
         _make(card, card.build, "built", words)
-    inputs = home / f"{name}-{amount}-{_fingerprint(folder)}"
-    words["inputs"] = str(inputs)
     chosen = card.variants[variant]
     argv = [_fill(word, words) for word in chosen.argv]
     _require(card, argv[0])
     if card.prepare is not None:
         _make(card, card.prepare, "inputs", words)
     environment = {key: _fill(value, words) for key, value in chosen.environment.items()}
-    where = inputs if inputs.is_dir() else folder
-    return Ready(card=card, variant=variant, argv=argv, environment=environment, directory=str(where))
+    return Ready(
+        card=card,
+        variant=variant,
+        argv=argv,
+        environment=environment,
+        directory=at.inputs or str(folder),
+    )
 
 
 def _require(card: Card, program: str) -> None:
     if shutil.which(program) is None:
         raise ReapError(
             f"the workload {card.name} needs {program}, which is not installed",
-            f"sudo apt-get install --no-install-recommends {' '.join(card.packages)}",
+            f"reap workloads prepare --yes {card.name}",
             ExitCode.NOT_FOUND,
         )
 
@@ -189,6 +229,8 @@ def _make(card: Card, command: Prepare, what: str, words: dict[str, str]) -> Non
         if done.returncode != 0:
             said = done.stderr.decode(errors="replace").strip()[-500:]
             named = "the program" if what == "built" else "inputs"
+            if lacking := packages.lacking(card.packages):
+                said += f"\n  not installed: {', '.join(lacking)} (reap workloads prepare --yes {card.name})"
             raise ReapError(f"{named} cannot be made: {' '.join(argv)} failed with {done.returncode}", said)
         if lacking := [file for file in command.makes if not (made / file).is_file()]:
             raise ReapError(f"{' '.join(argv)} did not make {', '.join(lacking)}", "correct the card")
@@ -205,7 +247,8 @@ def _fill(word: str, words: dict[str, str]) -> str:
     return word
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Where all that is made for workloads is kept."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "reap" / "workloads"
 

@@ -1,0 +1,167 @@
+"""`reap workloads prepare`: the plan does nothing; with --yes it does what the plan says, and no more.
+
+apt and dpkg are scripts that note how they are called, so that no test installs anything.
+"""
+
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from reap.errors import ReapError
+from reap.experiment import card, provision, source
+
+CARD = """
+name = "NAME"
+title = "t"
+description = "d"
+kind = "region"
+allocator = "a"
+switch = "s"
+packages = ["installed-one", "lacking-one"]
+expected_seconds = 1.0
+origin = { package = "p", licence = "l" }
+prepare = { argv = ["sh", "-c", "echo ready > made"], makes = ["made"] }
+[variants.default]
+argv = ["cat", "{inputs}/made"]
+"""
+
+APT = """#!/bin/sh
+echo "apt-get $*" >> "$LOG"
+case "$*" in
+    *--simulate*)
+        printf 'Inst lacking-one (1)\\nInst what-it-needs (2)\\n'
+        [ -z "$REMOVES" ] || echo "Remv $REMOVES [1]" ;;
+    *install*) touch "$STATE/lacking-one" ;;
+    *indextargets*) echo "http://archive/debian stable main" ;;
+    *source*) cp "$TAR" . ;;
+esac
+"""
+DPKG = """#!/bin/sh
+for name; do :; done
+case "$name" in installed-one) echo installed ;; *) [ -e "$STATE/$name" ] && echo installed ;; esac
+exit 0
+"""
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Where apt-get notes what it is asked for; one card, called mine, is there."""
+    tools, log = tmp_path / "bin", tmp_path / "log"
+    tools.mkdir()
+    for name, text in (("apt-get", APT), ("dpkg-query", DPKG), ("sudo", "#!/bin/sh\nexit 1\n")):
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    log.write_text("")
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    monkeypatch.setenv("LOG", str(log))
+    monkeypatch.setenv("STATE", str(tmp_path))
+    monkeypatch.setenv("REMOVES", "")
+    monkeypatch.setattr(card, "folders", lambda: [tmp_path / "workloads"])
+    give(tmp_path, "mine", CARD)
+    return log
+
+
+def give(tmp_path, name, text):
+    home = tmp_path / "workloads" / name
+    home.mkdir(parents=True)
+    (home / "card.toml").write_text(text.replace("NAME", name))
+
+
+def calls(log):
+    return [line for line in log.read_text().splitlines() if "--simulate" not in line]
+
+
+def test_a_plan_does_nothing(machine, tmp_path):
+    wanted = provision.plan(["mine"], cache=tmp_path / "cache")
+    assert wanted.packages == ["lacking-one"]
+    assert wanted.brings == ["lacking-one", "what-it-needs"]
+    (lack,) = wanted.lacks
+    assert (lack.inputs, lack.program, lack.source) == (True, False, "")
+    assert calls(machine) == []
+    assert not (tmp_path / "cache").exists()
+
+
+def test_it_is_carried_out_once(machine, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    cache, said = tmp_path / "cache", []
+    provision.carry_out(provision.plan(["mine"], cache=cache), said.append, cache=cache)
+    (call,) = calls(machine)
+    assert call.startswith("apt-get install -y --no-install-recommends --no-remove")
+    assert call.endswith(" lacking-one")
+    assert said == ["installing lacking-one", "mine: making its inputs"]
+    again = provision.plan(["mine"], cache=cache)
+    assert again.lacks[0].nothing
+    provision.carry_out(again, said.append, cache=cache)
+    assert len(calls(machine)) == 1
+
+
+def test_who_is_not_root_is_told_the_line(machine, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(ReapError, match="nothing was done: only root may install lacking-one") as caught:
+        provision.carry_out(provision.plan(["mine"], cache=tmp_path), print, cache=tmp_path)
+    assert "sudo apt-get install --no-install-recommends lacking-one" in caught.value.hint
+    assert calls(machine) == []
+
+
+def test_nothing_is_removed(machine, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("REMOVES", "precious")
+    wanted = provision.plan(["mine"], cache=tmp_path)
+    assert wanted.removes == ["precious"]
+    with pytest.raises(ReapError, match="precious would have to be removed"):
+        provision.carry_out(wanted, print, cache=tmp_path)
+    assert calls(machine) == []
+
+
+def test_packages_that_apt_has_not(machine, tmp_path, monkeypatch):  # noqa: ARG001 - its scripts are needed
+    (tmp_path / "bin" / "apt-get").write_text("#!/bin/sh\necho 'E: Unable to locate it' >&2; exit 100\n")
+    with pytest.raises(ReapError, match="apt cannot install lacking-one: Unable to locate it"):
+        provision.plan(["mine"], cache=tmp_path)
+
+
+BUILT = (
+    CARD.replace('"lacking-one"', "")
+    .replace('installed-one", ', 'installed-one"')
+    .replace("prepare = {", 'source = "upstream"\nbuild = {')
+)
+BUILT = BUILT.replace("echo ready > made", "cp {source}/hello made").replace("{inputs}", "{built}")
+
+
+def test_a_source_is_fetched_by_apt_and_built(machine, tmp_path, monkeypatch):
+    (tmp_path / "tree-1.0").mkdir()
+    (tmp_path / "tree-1.0" / "hello").write_text("hello\n")
+    with tarfile.open(tmp_path / "upstream_1.0.orig.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "tree-1.0", "tree-1.0")
+    monkeypatch.setenv("TAR", str(tmp_path / "upstream_1.0.orig.tar.gz"))
+    give(tmp_path, "theirs", BUILT)
+    cache = tmp_path / "cache"
+    with pytest.raises(ReapError, match="Debian's source of upstream, which was not fetched") as caught:
+        card.prepare("theirs", cache=cache)
+    assert caught.value.hint == "reap workloads prepare --yes theirs"
+    wanted = provision.plan(["theirs"], cache=cache)
+    assert (wanted.packages, wanted.lacks[0].source, wanted.lacks[0].program) == ([], "upstream", True)
+    provision.carry_out(wanted, print, cache=cache)
+    ready = card.prepare("theirs", cache=cache)
+    assert Path(ready.argv[1]).read_text() == "hello\n"
+    # Its lists and its cache were its own, and are gone.
+    assert all("Dir::State::lists" in call for call in calls(machine) if "indextargets" not in call)
+    assert sorted(path.name for path in cache.iterdir() if path.name.startswith(".")) == []
+    assert source.fetch("upstream", cache) == cache / "upstream-source"
+
+
+def test_a_source_that_apt_has_not(machine, tmp_path):  # noqa: ARG001 - its scripts are needed
+    apt = tmp_path / "bin" / "apt-get"
+    apt.write_text(APT.replace('cp "$TAR" .', "echo 'E: Unable to find a source package' >&2; exit 100"))
+    with pytest.raises(ReapError, match=r"source of odd cannot be had: .*Unable to find a source package"):
+        source.fetch("odd", tmp_path / "cache")
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_failing_build_says_what_is_not_installed(machine, tmp_path):  # noqa: ARG001 - its scripts are needed
+    give(tmp_path, "broken", CARD.replace("echo ready > made", "echo no such header >&2; exit 1"))
+    with pytest.raises(ReapError, match="inputs cannot be made") as caught:
+        card.prepare("broken", cache=tmp_path / "cache")
+    assert "no such header" in caught.value.hint
+    assert "not installed: lacking-one (reap workloads prepare --yes broken)" in caught.value.hint
