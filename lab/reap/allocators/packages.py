@@ -27,6 +27,11 @@ def lacking(names: Iterable[str]) -> list[str]:
     return [name for name in names if _query("-W", "-f=${db:Status-Status}", name) != "installed"]
 
 
+def version(name: str) -> str:
+    """The version of an installed package; empty where nobody knows."""
+    return _query("-W", "-f=${Version}", name) if shutil.which("dpkg-query") else ""
+
+
 def _query(*arguments: str) -> str:
     done = subprocess.run(
         ["dpkg-query", *arguments], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL

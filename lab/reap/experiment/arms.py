@@ -12,7 +12,8 @@ def arms(spec: Spec) -> list[Cell]:
     """One cell an arm, of round 0. The first is the baseline, run before all others."""
     if spec.matrix is None:
         return [_arm(spec, spec.variant, each.name, BARE) for each in spec.allocators]
-    every = [*wanted(spec, spec.matrix), *controls(spec, spec.matrix)]
+    controlled = controls(spec, spec.matrix) if spec.matrix.controls else []
+    every = [*wanted(spec, spec.matrix), *controlled]
     return list({arm.arm(): arm for arm in every}.values())
 
 
@@ -63,7 +64,8 @@ def emptied(matrix: Matrix) -> Level:
 
 def levels(matrix: Matrix) -> dict[str, Level]:
     """Every level at which something of the matrix runs, by name; those of its controls too."""
-    return {level.name: level for level in [*matrix.levels, emptied(matrix)]}
+    controlled = [emptied(matrix)] if matrix.controls else []
+    return {level.name: level for level in [*matrix.levels, *controlled]}
 
 
 def label(spec: Spec, arm: Cell) -> str:

@@ -24,6 +24,7 @@ from reap.records import Record
 
 Kind = Literal["per-class", "region", "hybrid", "ordinary"]
 """What the program's own allocation is like, in the words of the OOPSLA 2002 paper."""
+Free = Literal["individual", "bulk"]
 
 
 class Variant(Record):
@@ -80,6 +81,10 @@ class Card(Record):
     """Debian's source package that it is built from, where the switch is one of the compiler's."""
     partial: str = ""
     """Where its allocator serves but a part of what it allocates: which part is left to malloc."""
+    chunks: bool = False
+    """Whether its own allocator takes chunks and carves objects out of them."""
+    frees: list[Free] = []
+    """Which frees it has: of single objects, of all together."""
     scale: str = ""
     """What the scale counts; empty where there is no such knob."""
     default_scale: int = 1

@@ -97,7 +97,7 @@ def draw(
     """What these runs give."""
     matrix, table = _matrix(spec), _Table(spec, runs, dropped)
     drawn = [_arm(table, matrix, cell) for cell in arms.wanted(spec, matrix)]
-    naive = matrix.variants[1] if len(matrix.variants) > 1 else None
+    naive = matrix.variants[-1] if len(matrix.variants) > 1 else None
     said = [*spec.program.notes, *(note for each in spec.allocators for note in each.notes), *notes]
     said += _notes(table, drawn, profile, matrix)
     return Fragmented(
@@ -117,12 +117,13 @@ def draw(
             _control(table, matrix, variant.name, allocator.name)
             for variant in matrix.variants
             for allocator in spec.allocators
+            if matrix.controls
         ],
         luck=[
             _luck(table, matrix, variant.name, level)
             for variant in matrix.variants
             for level in (BARE, matrix.levels[0].name)
-            if matrix.layouts
+            if matrix.layouts and matrix.controls
         ],
         noise=table.noise(),
         exit_code=table.status,

@@ -31,7 +31,8 @@ class Variant(Record):
     """One way to run the program of a matrix."""
 
     name: str
-    """`custom` with the allocator of its own, `naive` without it, or `default` where there is one way."""
+    """`custom` with the allocator of its own, `reap` with this library's instead, `naive` without any, or
+    `default` where there is one way."""
     program: Program
     environment: dict[str, str] = {}
 
@@ -53,6 +54,8 @@ class Matrix(Record):
     """What is tried of them; the controls have the first."""
     caches: str = ""
     """In which caches each is simulated once, by their name; empty: in none."""
+    controls: bool = True
+    """Whether what must make no difference is run, too."""
 
 
 class Spec(Record):
@@ -100,6 +103,9 @@ class Fragmented:
     """The command of the variant without its own allocator; empty: the same command."""
     naive_environment: Mapping[str, str] = field(default_factory=dict)
     """By which that variant is switched; empty with an empty command: there is none."""
+    replaced: Sequence[str] = ()
+    """The command of a variant `reap`, with this library's allocator in place of its own; empty: none."""
+    replaced_environment: Mapping[str, str] = field(default_factory=dict)
     children: bool = False
     cut_off: int = 4096
     layouts: int = 2
@@ -107,6 +113,8 @@ class Fragmented:
     """Whether to run everything without transparent huge pages and with them."""
     caches: str = ""
     """The name of caches to be simulated; empty for none."""
+    controls: bool = True
+    """Whether to run what must make no difference; without it runs are saved, and less is known."""
 
 
 def specify(
@@ -198,6 +206,11 @@ def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
             Variant(name="custom", program=custom),
             Variant(name="naive", program=naive, environment=dict(asked.naive_environment)),
         ]
+        if asked.replaced:
+            ours = programs.resolve(list(asked.replaced), directory=directory)
+            programs.require_preloadable(ours)
+            environment = dict(asked.replaced_environment)
+            variants.insert(1, Variant(name="reap", program=ours, environment=environment))
     return Matrix(
         variants=variants,
         levels=levels,
@@ -206,6 +219,7 @@ def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
         layouts=asked.layouts,
         huge_pages=["off", "on"] if asked.huge_pages else [""],
         caches=asked.caches,
+        controls=asked.controls,
     )
 
 
