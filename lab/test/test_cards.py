@@ -1,5 +1,7 @@
 """Workload cards: each is whole, and gives the same inputs and output every time."""
 
+from pathlib import Path
+
 import pytest
 
 from reap.errors import ExitCode, ReapError
@@ -30,7 +32,7 @@ def test_a_card_is_whole(name):
     assert read.origin.licence
     assert read.packages
     assert 0.1 < read.expected_seconds < 60
-    assert read.variants.keys() <= {"default", "custom", "naive"}
+    assert read.variants.keys() <= {"default", "custom", "naive", "reap"}
 
 
 @pytest.mark.parametrize("name", sorted(SMALL))
@@ -146,3 +148,9 @@ def test_a_failing_build_leaves_nothing(tmp_path, monkeypatch):
     )
     with pytest.raises(ReapError, match="needs no-such-compiler"):
         card.prepare("mine", cache=tmp_path / "cache")
+
+
+def test_the_list_of_packages_is_that_of_the_cards():
+    text = (Path(__file__).resolve().parents[2] / "setup" / "apt" / "workloads.txt").read_text()
+    listed = [line for line in text.splitlines() if not line.startswith("#")]
+    assert listed == sorted({package for name in card.names() for package in card.load(name).packages})

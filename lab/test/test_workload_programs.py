@@ -1,13 +1,21 @@
-"""Our own workloads: each variant prints the same, and the naive one is the one that calls malloc."""
+"""Workloads: each variant prints the same, and the naive one is the one that calls malloc.
+
+Our own programs are built here; Debian's are run where `reap workloads prepare` has installed what they need.
+"""
 
 import pytest
 from programs import reap
-from recorded import recorded
+from recorded import Recorded, recorded
 
 from reap.errors import ReapError
-from reap.experiment import card, workload
+from reap.experiment import card, provision, workload
+from reap.launch import program
+from reap.launch.records import Launch
+from reap.trace import read, record
 
-OURS = [name for name in card.names() if card.load(name).build is not None]
+OURS = [name for name in card.names() if card.load(name).origin.package == "reap"]
+THEIRS = [name for name in card.names() if name not in OURS and len(card.load(name).variants) > 1]
+PLAIN = [name for name in card.names() if name not in OURS and name not in THEIRS]
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +57,57 @@ def test_the_naive_variant_is_the_one_that_calls_malloc(name, cache, tmp_path):
     least = 4 if card.load(name).allocator.startswith("PerClass") else 50
     assert objects["naive"] > least * objects["custom"]
     assert objects["naive"] > 20_000
+
+
+def need(name):
+    """Skips what was not installed: tests install nothing."""
+    lack = provision.plan([name]).lacks[0]
+    if lack.packages or lack.source:
+        pytest.skip(f"reap workloads prepare --yes {name}")
+
+
+def test_there_is_one_for_each_kind_and_enough_of_them():
+    assert len(OURS) + len(THEIRS) >= 12
+    kinds = [card.load(name).kind for name in THEIRS]
+    assert {"per-class", "region", "hybrid"} <= set(kinds)
+    assert sum(card.load(name).kind == "ordinary" for name in PLAIN) >= 6
+    assert sum("reap" in card.load(name).variants for name in THEIRS) >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", THEIRS)
+def test_the_variants_of_debian_s_programs_print_the_same(name, tmp_path):
+    need(name)
+    objects, outputs = {}, set()
+    for variant in card.load(name).variants:
+        ready = card.prepare(name, variant, scale=card.load(name).quick_scale)
+        launch = Launch(
+            argv=ready.argv,
+            program=program.resolve(ready.argv, directory=ready.directory).path,
+            directory=ready.directory,
+            environment=ready.environment,
+        )
+        path = tmp_path / f"{variant}.reap"
+        outcome = record.record(launch, path, "triage")
+        assert outcome.status == 0, outcome.stderr_tail
+        assert outcome.stdout_bytes > 10
+        outputs.add(outcome.stdout_digest)
+        objects[variant] = Recorded(outcome, read.read(path), path).objects
+    assert len(outputs) == 1
+    if name == "sqlite-lookaside":  # the null control: next to nothing changes
+        assert objects["naive"] < 3 * objects["custom"]
+    else:
+        assert objects["naive"] > 1.5 * objects["custom"]
+    if "reap" in objects:  # ours takes chunks, as theirs does
+        assert objects["naive"] > 4 * objects["reap"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain_programs_run(name):
+    need(name)
+    (tried,) = workload.try_variants(name, scale=card.load(name).quick_scale)
+    assert tried.outcome.stdout_bytes > 10
 
 
 def test_the_command_line_of_a_program_is_checked(cache):

@@ -13,10 +13,12 @@
 
 namespace workload {
 
-/// What the command line says: `PROGRAM [--scale N] [--naive]`.
+/// What the command line says: `PROGRAM [--scale N] [--naive]`, and for some `[--reap]`.
 struct Options {
-    std::size_t scale;  ///< how much work; each program says what it counts
-    bool naive = false; ///< each object from malloc and back to it, at the same points of the program
+    std::size_t scale;     ///< how much work; each program says what it counts
+    bool naive = false;    ///< each object from malloc and back to it, at the same points of the program
+    bool reap = false;     ///< an allocator of this library in place of the program's own
+    bool may_reap = false; ///< whether the program has that choice
 };
 
 /// Reads the command line. False, and a line on standard error, if it is not as Options says.
@@ -27,14 +29,18 @@ inline bool read(int count, char **words, Options &options) {
             options.naive = true;
             continue;
         }
+        if (word == "--reap" && options.may_reap) {
+            options.reap = true;
+            continue;
+        }
         if (word == "--scale" && at + 1 < count) {
             const char *const number = words[++at];
             const char *const end = number + std::strlen(number);
             const auto [stop, error] = std::from_chars(number, end, options.scale);
             if (error == std::errc() && stop == end && options.scale > 0) continue;
         }
-        std::fprintf(stderr, "%s: cannot read '%s'; usage: %s [--scale N] [--naive], N from 1\n", words[0],
-                     words[at], words[0]);
+        std::fprintf(stderr, "%s: cannot read '%s'; usage: %s [--scale N] [--naive%s], N from 1\n", words[0],
+                     words[at], words[0], options.may_reap ? " | --reap" : "");
         return false;
     }
     return true;
