@@ -21,6 +21,7 @@ VERBS = {
     "doctor": "What this machine can and cannot do, and how to mend it.",
     "allocators": "List the allocators that are found, and from where.",
     "workloads": "The programs that we measure, with and without their own allocators.",
+    "study": "The papers behind it all, made again on this machine.",
     "demo": "Try it all on perl, gcc and sed.",
 }
 """Each is `reap.cli.NAME:NAME`. Its line of help stands here, so that `reap --help` loads none of them."""

@@ -69,11 +69,11 @@ def tied(text: str) -> str:
 def _page(report: Report, data: str) -> str:
     early, library, ours = _own("theme.js"), _library(), "\n".join(_own(name) for name in SCRIPTS)
     sections = view.answers(report)
-    return _template().render(
+    return _template("page.html.j2").render(
         report=report,
         title=", ".join(section.title for section in sections) or "no programs",
         sections=sections,
-        machine=view.machine_rows(report),
+        machine=view.machine_rows(report.machine),
         made_by=view.command_line(report.made_by),
         wording=wording,
         words=matrix_words,
@@ -97,8 +97,14 @@ def _policy(*scripts: str) -> str:
     )
 
 
+def render_own(name: str, **words: object) -> str:
+    """A page without scripts from a template of ours, which has the style as `style`."""
+    style = markupsafe.Markup(_own("page.css"))  # noqa: S704 - our own file
+    return _template(name).render(style=style, **words)
+
+
 @functools.cache
-def _template() -> jinja2.Template:
+def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_own),
         autoescape=True,
@@ -109,7 +115,7 @@ def _template() -> jinja2.Template:
     # Control characters of the measured program's text are shown and not obeyed, as on a terminal.
     environment.filters["printable"] = printable
     environment.filters["tied"] = tied
-    return environment.get_template("page.html.j2")
+    return environment.get_template(name)
 
 
 @functools.cache

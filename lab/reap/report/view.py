@@ -9,6 +9,7 @@ from reap.analysis.records import Process, Profile, Site, Totals
 from reap.diagnosis import candidates
 from reap.diagnosis.words import METRICS
 from reap.experiment.records import Comparison, Ratio, Side
+from reap.launch.records import Machine
 from reap.report import figures, labels, wording
 from reap.report.figures import Figure
 from reap.report.labels import span, value
@@ -80,9 +81,8 @@ def answers(report: Report) -> list[AnswerView]:
     return [_answer(answer, number) for number, answer in enumerate(report.answers)]
 
 
-def machine_rows(report: Report) -> list[tuple[str, str]]:
+def machine_rows(machine: Machine) -> list[tuple[str, str]]:
     """The machine, a row a fact; what is not known is left out."""
-    machine = report.machine
     rows = [
         ("Processor", f"{machine.processor}, {machine.cores} core{'' if machine.cores == 1 else 's'} usable"),
         ("Memory", units.size(machine.memory)),

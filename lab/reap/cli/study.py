@@ -1,0 +1,13 @@
+"""`reap study`: the papers made again on this machine."""
+
+import click
+
+from reap.cli.study_ismm2026 import ismm2026
+
+
+@click.group()
+def study() -> None:
+    """The papers that Reap grew out of, made again on programs that anybody can install."""
+
+
+study.add_command(ismm2026)

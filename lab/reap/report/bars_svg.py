@@ -1,0 +1,71 @@
+"""Ratios with their intervals as a bar chart: one SVG that stands in a page or by itself."""
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reap import units
+from reap.records import Estimate
+from reap.report.text import printable
+
+_ROW, _GAP, _LEFT, _WIDTH, _RIGHT, _TOP = 16, 8, 190, 430, 150, 26
+_NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
+_FONT = 'font-family="sans-serif" font-size="11" fill="currentColor"'
+_FILLS = ("#777d88", "#0068ac", "#c04e00", "#7a4fa3")
+"""Grey, blue, orange, violet: the page's. The label of each bar says the same."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: a ratio, or why there is none."""
+
+    label: str
+    ratio: Estimate | None
+    shade: int
+    """Which of the four colours."""
+
+
+def draw(title: str, groups: Sequence[tuple[str, Sequence[Bar]]]) -> str:
+    """Horizontal bars in named groups from 0, a line at 1, whiskers for the intervals, values in words."""
+    bars = [bar for _, group in groups for bar in group]
+    most = max((bar.ratio.high for bar in bars if bar.ratio), default=1.0)
+    scale = _WIDTH / max(min(most, 20.0), 1.2)
+    height = _TOP + sum(_ROW * len(group) + _GAP for _, group in groups) + 6
+    width = _LEFT + _WIDTH + _RIGHT
+    lines = [
+        f'<svg {_NAMESPACE} viewBox="0 0 {width} {height}" role="img" {_FONT}>',
+        f"<title>{_text(title)}</title>",
+        f'<text x="0" y="14" font-size="13" font-weight="600">{_text(title)}</text>',
+    ]
+    y = _TOP
+    for name, group in groups:
+        for number, bar in enumerate(group):
+            label = f"{name} {bar.label}" if number == 0 else bar.label
+            lines.append(f'<text x="{_LEFT - 6}" y="{y + 12}" text-anchor="end">{_text(label)}</text>')
+            lines += _bar(bar, y, scale)
+            y += _ROW
+        y += _GAP
+    one = _LEFT + scale
+    lines.append(f'<line x1="{one:.1f}" y1="{_TOP - 4}" x2="{one:.1f}" y2="{y}" stroke="currentColor"/>')
+    return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def _bar(bar: Bar, y: int, scale: float) -> list[str]:
+    if bar.ratio is None:
+        return [f'<text x="{_LEFT + 4}" y="{y + 12}" opacity="0.6">not measured</text>']
+    low, value, high = (
+        _LEFT + min(each * scale, _WIDTH) for each in (bar.ratio.low, bar.ratio.value, bar.ratio.high)
+    )
+    middle = y + _ROW / 2
+    shape = f'x="{_LEFT}" y="{y + 2}" width="{value - _LEFT:.1f}" height="{_ROW - 4}"'
+    whisker = f"M{low:.1f} {middle}H{high:.1f}M{low:.1f} {y + 5}V{y + 11}M{high:.1f} {y + 5}V{y + 11}"
+    said = units.ratio_with_interval(bar.ratio)
+    return [
+        f'<rect {shape} fill="{_FILLS[bar.shade % len(_FILLS)]}" opacity="0.85"/>',
+        f'<path d="{whisker}" stroke="currentColor" fill="none"/>',
+        f'<text x="{high + 6:.1f}" y="{y + 12}">{_text(said)}</text>',
+    ]
+
+
+def _text(text: str) -> str:
+    return html.escape(printable(text))

@@ -1,0 +1,85 @@
+"""A study's files: one page, its data as JSON and as CSV; and its conclusions on a terminal."""
+
+import csv
+import io
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from reap import units
+from reap.report import html, view, view_ismm2026
+from reap.report.files import write_safely
+from reap.report.text import printable
+from reap.study.records import Study
+
+PAGE, DATA, ARMS = "study.html", "study.json", "arms.csv"
+_STYLES = {"holds": "green", "holds partly": "yellow", "outdated": "magenta", "does not hold": "red"}
+_COLUMNS = (
+    "workload",
+    "kind",
+    "variant",
+    "allocator",
+    "level",
+    "rounds",
+    "cpu_seconds",
+    "normalised",
+    "low",
+    "high",
+)
+
+
+def write(study: Study, place: Path) -> list[Path]:
+    """Writes the page and the data into the study's folder, over what was there. Throws ReapError."""
+    files = {
+        PAGE: page(study).encode(),
+        DATA: msgspec.json.format(msgspec.json.encode(study), indent=1) + b"\n",
+        ARMS: arms(study).encode(),
+    }
+    return [write_safely(place / name, data, force=True) for name, data in files.items()]
+
+
+def page(study: Study) -> str:
+    """One HTML page that needs nothing else and runs nothing."""
+    return html.render_own(
+        "study.html.j2",
+        study=study,
+        title=view_ismm2026.TITLE,
+        shown=view_ismm2026.view(study),
+        machine=view.machine_rows(study.machine),
+        ratio=units.ratio_with_interval,
+    )
+
+
+def arms(study: Study) -> str:
+    """Every arm of every workload, a line each; CPU time as a ratio to custom over glibc on a clean heap."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for each in study.measured:
+        for arm in each.result.arms if each.result else []:
+            ratio = arm.normalised.get("cpu")
+            value = (
+                [f"{part:.6g}" for part in (ratio.ratio.value, ratio.ratio.low, ratio.ratio.high)]
+                if ratio
+                else []
+            )
+            where = [each.card.name, each.card.kind, arm.variant, arm.allocator, arm.level]
+            writer.writerow([*where, arm.rounds, f"{arm.cpu:.6g}", *(value or ["", "", ""])])
+    return text.getvalue()
+
+
+def render(console: Console, study: Study) -> None:
+    """The conclusions."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("", "the paper's conclusion", "here it", "measured here"):
+        table.add_column(heading, overflow="fold")
+    for each in study.conclusions:
+        standing = Text(each.standing, style=_STYLES.get(each.standing, ""))
+        table.add_row(each.question, each.claim, standing, printable(each.answer))
+    console.print(table)
+    for workload in study.measured:
+        if workload.excluded:
+            console.print(Text(f"not measured: {workload.card.name}: {printable(workload.excluded)}"))

@@ -1,0 +1,236 @@
+"""What the page of the ISMM 2026 study shows, as plain strings, lists and drawings."""
+
+from dataclasses import dataclass
+
+import markupsafe
+
+from reap import units
+from reap.analysis.size_profile import SizeProfile
+from reap.experiment.matrix_records import Fragmented
+from reap.launch.level import LEVELS
+from reap.records import Estimate
+from reap.report.bars_svg import Bar, draw
+from reap.study.ismm2026_claims import best_ratio
+from reap.study.records import Measured, Study
+
+TITLE = "Custom memory allocation, reconsidered again"
+
+
+@dataclass(frozen=True)
+class TableView:
+    """One table of the paper, ours."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
+class FigureView:
+    """One figure of the paper, ours: drawings, and what they are of."""
+
+    title: str
+    remark: str
+    drawings: list[markupsafe.Markup]
+
+
+@dataclass(frozen=True)
+class StudyView:
+    """The page."""
+
+    first: list[str]
+    tables: list[TableView]
+    figures: list[FigureView]
+
+
+def view(study: Study) -> StudyView:
+    """The page's words and drawings."""
+    return StudyView(
+        first=_first(study),
+        tables=[_classification(study), _inputs(study), _levels(), _switches(study)],
+        figures=[_sizes(study), _misses(study), _per_class(study), _regions(study), _heaps(study)],
+    )
+
+
+def _first(study: Study) -> list[str]:
+    """What must be known before any figure is read."""
+    said = [
+        f"{each.claim[:-1]}: {each.standing}."
+        for each in study.conclusions
+        if each.standing not in ("holds", "cannot tell")
+    ]
+    if study.plan.mode == "quick":
+        said.append(
+            "A quick study: a tenth of the work in each run, one fragmented level, few rounds, no controls. "
+            "What holds here is to be seen in a full one."
+        )
+    left_out = [each.card.name for each in study.measured if each.result is None]
+    if left_out:
+        said.append(f"Not measured: {', '.join(left_out)}; Table 1 says why.")
+    return said
+
+
+def _classification(study: Study) -> TableView:
+    rows = []
+    for each in study.measured:
+        card = each.card
+        rows.append(
+            [
+                card.name,
+                card.kind + (" (partial)" if card.partial else ""),
+                "yes" if card.chunks else "",
+                "yes" if "individual" in card.frees else "",
+                "yes" if "bulk" in card.frees else "",
+                units.percent(card.custom_share) if card.custom_share is not None else units.UNKNOWN,
+                each.excluded or "measured",
+            ]
+        )
+    columns = [
+        "workload",
+        "type",
+        "chunks",
+        "individual free",
+        "bulk free",
+        "share of objects",
+        "reason for exclusion",
+    ]
+    return TableView("Table 1. Classification of the custom allocators", columns, rows)
+
+
+def _inputs(study: Study) -> TableView:
+    rows = [
+        [each.card.name, each.version or units.UNKNOWN, _scale(each), each.card.title, each.card.origin.note]
+        for each in study.measured
+    ]
+    return TableView(
+        "Table 2. Applications and inputs", ["workload", "version", "input", "description", "origin"], rows
+    )
+
+
+def _scale(each: Measured) -> str:
+    return f"{each.card.scale}: {each.scale}" if each.card.scale else "fixed"
+
+
+def _levels() -> TableView:
+    rows = [[level.name, f"{level.multiplier:g}", f"{level.occupancy:g}"] for level in LEVELS.values()]
+    return TableView("Table 3. Adversarial allocation", ["level", "multiplier", "occupancy"], rows)
+
+
+def _switches(study: Study) -> TableView:
+    rows = [[each.card.name, each.card.allocator, each.card.switch] for each in study.measured]
+    return TableView(
+        "Table 4. How custom allocation is switched off", ["workload", "allocator", "switch"], rows
+    )
+
+
+def _sizes(study: Study) -> FigureView:
+    drawings = [
+        _distribution(each.card.name, each.result.profile)
+        for each in study.measured
+        if each.result is not None and each.card.name == "chart-parser"
+    ]
+    return FigureView(
+        "Figure 2. Sizes that are allocated",
+        "Share of all objects, by size; of the workload that stands for 197.parser, without its allocator.",
+        drawings,
+    )
+
+
+def _distribution(name: str, profile: SizeProfile) -> markupsafe.Markup:
+    most = sorted(profile.sizes, key=lambda pair: -pair[1])[:12]
+    total = max(profile.count, 1)
+    bars = [
+        Bar(f"{size} B", Estimate(value=count / total, low=count / total, high=count / total), 1)
+        for size, count in sorted(most)
+    ]
+    return _drawn(f"{name}: share of objects", [("", bars)])
+
+
+def _misses(study: Study) -> FigureView:
+    drawings = []
+    for each in study.occupancy:
+        result = each.result
+        if result is None:
+            continue
+        variant, allocator = result.variants[-1], result.allocators[0]
+        clean = result.arm(variant, allocator, "adv0")
+        groups = []
+        for level in result.levels:
+            arm = result.arm(variant, allocator, level.name)
+            if arm is None or clean is None or arm.misses is None or clean.misses is None:
+                continue
+            first, last = (
+                arm.misses.first / max(clean.misses.first, 1),
+                arm.misses.last / max(clean.misses.last, 1),
+            )
+            time = arm.slowdown.get("cpu")
+            bars = [Bar("first-level misses", _exact(first), 1), Bar("last-level misses", _exact(last), 3)]
+            groups.append((level.name, [*bars, Bar("CPU time", time.ratio if time else None, 2)]))
+        if groups:
+            drawings.append(_drawn(f"{each.card.name}, {variant} over {allocator}, to its own adv0", groups))
+    return FigureView(
+        "Figure 3. Occupancy, misses and CPU time",
+        "Multiplier 10. Misses are those of one run in simulated caches; CPU time is of runs outside these.",
+        drawings,
+    )
+
+
+def _per_class(study: Study) -> FigureView:
+    return FigureView(
+        "Figure 4. Per-class allocators",
+        "CPU time, to custom over glibc on a clean heap.",
+        _normalised(study, ("per-class",)),
+    )
+
+
+def _regions(study: Study) -> FigureView:
+    bars = []
+    for each in study.measured:
+        if each.result is None or each.card.kind not in ("region", "hybrid"):
+            continue
+        if best := best_ratio(each.result):
+            naive, custom, ratio = best
+            label = f"{each.card.name}{' (partial)' if each.card.partial else ''}"
+            bars.append((f"{label}: {naive}/{custom}", [Bar("", ratio, 1)]))
+    return FigureView(
+        "Figure 5. Naive allocation over its best allocator to custom over its best",
+        "CPU time on a clean heap; the allocators are named. The paper: 1.00 to 1.15.",
+        [_drawn("naive to custom", bars)] if bars else [],
+    )
+
+
+def _heaps(study: Study) -> FigureView:
+    return FigureView(
+        "Figure 6. Regions and hybrids on fragmented heaps",
+        "CPU time, to custom over glibc on a clean heap. reap: this library's allocator in place of its own.",
+        _normalised(study, ("region", "hybrid")),
+    )
+
+
+def _normalised(study: Study, kinds: tuple[str, ...]) -> list[markupsafe.Markup]:
+    return [
+        _drawn(f"{each.card.name}{' (partial)' if each.card.partial else ''}", _groups(each.result))
+        for each in study.measured
+        if each.result is not None and each.card.kind in kinds
+    ]
+
+
+def _groups(result: Fragmented) -> list[tuple[str, list[Bar]]]:
+    groups = []
+    for variant in result.variants:
+        for allocator in result.allocators:
+            bars = []
+            for number, level in enumerate(result.levels):
+                arm = result.arm(variant, allocator, level.name)
+                ratio = arm.normalised.get("cpu") if arm is not None and arm.sound else None
+                bars.append(Bar(level.name, ratio.ratio if ratio else None, number))
+            groups.append((f"{variant} {allocator}", bars))
+    return groups
+
+
+def _exact(value: float) -> Estimate:
+    return Estimate(value=value, low=value, high=value)
+
+
+def _drawn(title: str, groups: list[tuple[str, list[Bar]]]) -> markupsafe.Markup:
+    return markupsafe.Markup(draw(title, groups))  # noqa: S704 - ours, and every word in it is escaped

@@ -1,0 +1,73 @@
+"""What a study gives: workloads with their experiments, and the published conclusions with their standing."""
+
+from typing import Literal
+
+from reap.experiment.card import Card
+from reap.experiment.matrix_records import Fragmented
+from reap.launch.records import Machine
+from reap.records import Estimate, Record
+
+Mode = Literal["quick", "full"]
+Standing = Literal["holds", "holds partly", "outdated", "does not hold", "cannot tell"]
+Side = Literal["for", "against", "cannot tell"]
+
+
+class Plan(Record):
+    """What is to be measured: written once, so that a study goes on as it began."""
+
+    study: str
+    mode: Mode
+    workloads: list[str]
+    allocators: list[str]
+
+
+class Measured(Record):
+    """One workload of a study."""
+
+    card: Card
+    version: str
+    """Of its Debian package, or reap's own; empty where dpkg does not know it."""
+    scale: int
+    result: Fragmented | None = None
+    excluded: str = ""
+    """Why there is no result."""
+
+
+class Finding(Record):
+    """What one figure of one workload says of a conclusion."""
+
+    workload: str
+    figure: str
+    """Which ratio, in words."""
+    ratio: Estimate
+    side: Side
+
+
+class Conclusion(Record):
+    """A published conclusion, and what our own figures say of it."""
+
+    question: str
+    """`RQ1`, `RQ2` or `RQ3`, as the paper has them, or the figure that it is of."""
+    claim: str
+    published: str
+    """The paper's own numbers."""
+    rule: str
+    """When a figure is for it, and when against."""
+    standing: Standing
+    answer: str
+    """In words, from our own numbers."""
+    findings: list[Finding]
+
+
+class Study(Record):
+    """A study as far as it went. This is what its data file holds."""
+
+    plan: Plan
+    reap_version: str
+    created: str
+    """ISO 8601, UTC."""
+    machine: Machine
+    measured: list[Measured]
+    occupancy: list[Measured]
+    """Of Figure 3: other levels, one allocator, simulated caches."""
+    conclusions: list[Conclusion]

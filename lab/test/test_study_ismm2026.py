@@ -1,0 +1,240 @@
+"""The ISMM 2026 study: conclusions follow from figures, the page shows all of it, a study goes on."""
+
+import io
+import json
+
+import msgspec
+import pytest
+from rich.console import Console
+from samples import HOSTILE, arm_of, around, fragmented_of, machine, ratio_of
+
+from reap.allocators.records import Allocator
+from reap.errors import ReapError
+from reap.experiment import card
+from reap.experiment.folder import read_runs
+from reap.experiment.runner import Listener
+from reap.report import study as reporter
+from reap.report.bars_svg import Bar, draw
+from reap.study import ismm2026
+from reap.study.ismm2026_claims import best_ratio, judge
+from reap.study.records import Measured, Plan, Study
+
+MODERN = ("glibc", "jemalloc", "mimalloc")
+
+
+def measured(name="chart-parser", kind="region", **changes):
+    """One workload; `changes` are arms by (variant, allocator, level), each a dictionary of its fields."""
+    arms = changes.pop("arms", {})
+    result = fragmented_of(("custom", "naive"), MODERN, ("adv0", "adv3"), **changes)
+    made = [
+        arm_of(arm.variant, arm.allocator, arm.level, **arms.get((arm.variant, arm.allocator, arm.level), {}))
+        for arm in result.arms
+    ]
+    described = msgspec.structs.replace(card.load("chart-parser"), name=name, kind=kind, partial="")
+    return Measured(card=described, version="1", scale=5, result=msgspec.structs.replace(result, arms=made))
+
+
+def naive_to_custom(value, half=0.005, kind="per-class", name="balls"):
+    ratios = {"to_custom": {"cpu": ratio_of("cpu", value, half)}}
+    return measured(name, kind, arms={("naive", each, "adv0"): ratios for each in MODERN})
+
+
+def slowed(variant, value, half=0.005, **more):
+    ratios = {"slowdown": {"cpu": ratio_of("cpu", value, half)}}
+    return measured(arms={(variant, each, "adv3"): ratios for each in MODERN}, **more)
+
+
+def conclusion(words, *each):
+    (found,) = [one for one in judge(each, []) if words in one.claim]
+    return found
+
+
+BENEFIT = "no substantial benefit"
+
+
+@pytest.mark.parametrize(
+    ("ratios", "standing"),
+    [
+        ([], "cannot tell"),
+        ([(1.01, 0.005)], "holds"),
+        ([(0.90, 0.005)], "holds"),
+        ([(1.20, 0.005)], "does not hold"),
+        ([(1.01, 0.005), (1.20, 0.005)], "holds partly"),
+        ([(1.05, 0.030)], "cannot tell"),
+        ([(1.01, 0.005), (1.05, 0.030)], "holds"),
+    ],
+)
+def test_a_conclusion_stands_as_its_intervals_do(ratios, standing):
+    found = conclusion(BENEFIT, *(naive_to_custom(*each) for each in ratios))
+    assert found.standing == standing
+    assert len(found.findings) == 2 * len(ratios)  # over jemalloc and mimalloc; glibc is no modern one
+    if ratios:
+        assert "balls" in found.answer
+    else:
+        assert "Nothing was measured" in found.answer
+
+
+def test_only_its_own_kind_counts():
+    assert conclusion(BENEFIT, naive_to_custom(1.3, kind="region")).findings == []
+    excluded = msgspec.structs.replace(naive_to_custom(1.3), result=None, excluded="not installed")
+    assert conclusion(BENEFIT, excluded).findings == []
+    bound = naive_to_custom(1.3, name="freelist")
+    assert conclusion(BENEFIT, bound).findings == []
+    assert conclusion("16 bytes", bound).standing == "does not hold"
+
+
+def test_regions_on_fragmented_heaps():
+    assert conclusion("Regions are not slowed", slowed("custom", 1.01)).standing == "holds"
+    assert conclusion("Regions are not slowed", slowed("custom", 1.30)).standing == "does not hold"
+    partial = slowed("custom", 1.30)
+    partial = msgspec.structs.replace(partial, card=msgspec.structs.replace(partial.card, partial="much"))
+    assert conclusion("Regions are not slowed", partial).findings == []
+    assert conclusion("Partial regions", partial).standing == "holds"
+    assert conclusion("Naive allocation is slowed", slowed("naive", 1.8)).standing == "holds"
+    assert conclusion("Naive allocation is slowed", slowed("naive", 1.01)).standing == "does not hold"
+
+
+def test_an_unprotected_class_is_judged_only_where_naive_suffers():
+    calm = slowed("naive", 1.0, kind="per-class")
+    assert conclusion("no protection", calm).findings == []
+    ratios = {"slowdown": {"cpu": ratio_of("cpu", 1.5, 0.005)}}
+    both = {(variant, "glibc", "adv3"): ratios for variant in ("custom", "naive")}
+    assert conclusion("no protection", measured(kind="per-class", arms=both)).standing == "holds"
+
+
+def normalised(values, rounds=6):
+    """Arms at adv0 with these ratios to the baseline, the same in every round."""
+    return {
+        (variant, allocator, "adv0"): {"normalised": {"cpu": exactly(value, rounds)}}
+        for (variant, allocator), value in values.items()
+    }
+
+
+def exactly(value, rounds):
+    ratio = ratio_of("cpu", value, 0.0, rounds=rounds)
+    return msgspec.structs.replace(ratio, ratio=around(value, 0.0), pairs=[value] * rounds)
+
+
+def test_the_best_of_both_sides_are_compared():
+    values = {("custom", "glibc"): 1.0, ("custom", "jemalloc"): 0.8, ("custom", "mimalloc"): 0.9}
+    values |= {("naive", "glibc"): 1.6, ("naive", "jemalloc"): 1.2, ("naive", "mimalloc"): 1.0}
+    one = measured(arms=normalised(values))
+    naive, custom, ratio = best_ratio(one.result)
+    assert (naive, custom) == ("mimalloc", "jemalloc")
+    assert ratio.value == pytest.approx(1.25)
+    assert conclusion("come near", one).standing == "does not hold"
+    assert conclusion("still run faster", one).standing == "holds"
+    assert conclusion("mimalloc is the best", one).standing == "holds"
+    gone = measured(arms=normalised(values | {("naive", "jemalloc"): 0.7}))
+    assert conclusion("still run faster", gone).standing == "outdated"
+    assert conclusion("come near", gone).standing == "holds"
+    assert conclusion("mimalloc is the best", gone).standing == "holds partly"
+
+
+def study_of(*each, occupancy=()):
+    return Study(
+        plan=Plan(study="ismm2026", mode="quick", workloads=[], allocators=list(MODERN)),
+        reap_version="1",
+        created="2026-01-01T00:00:00+00:00",
+        machine=machine(),
+        measured=list(each),
+        occupancy=list(occupancy),
+        conclusions=judge(each, list(occupancy)),
+    )
+
+
+def test_the_page_shows_all_of_it(tmp_path):
+    absent = Measured(
+        card=msgspec.structs.replace(card.load("fpga-placer"), name="absent"),
+        version="",
+        scale=1,
+        excluded=f"no room {HOSTILE}",
+    )
+    study = study_of(naive_to_custom(1.3), measured(), absent)
+    page = reporter.page(study)
+    for each in study.conclusions:
+        assert each.claim in page
+        assert each.published in page
+    for number in range(1, 5):
+        assert f"Table {number}." in page
+    for number in range(2, 7):
+        assert f"Figure {number}." in page
+    assert "no substantial benefit over a modern general-purpose allocator: does not hold" in page
+    assert "<script" not in page
+    assert HOSTILE not in page
+    names = [path.name for path in reporter.write(study, tmp_path)]
+    assert names == ["study.html", "study.json", "arms.csv"]
+    assert len((tmp_path / "arms.csv").read_text().splitlines()) == 1 + 2 * 12
+    assert msgspec.json.decode((tmp_path / "study.json").read_bytes(), type=Study) == study
+    out = io.StringIO()
+    reporter.render(Console(file=out, width=100), study)
+    assert "does not hold" in out.getvalue()
+    assert "not measured: absent" in out.getvalue()
+
+
+def test_bars_are_as_long_as_their_ratios():
+    drawn = draw("t & u", [("a", [Bar("x", around(1.0, 0.1), 0), Bar("y", around(2.0, 0.1), 1)])])
+    widths = [
+        float(part.split('"')[1])
+        for part in drawn.split("<rect")[1:]
+        for part in [part[part.index("width=") :]]
+    ]
+    assert widths[1] == pytest.approx(2 * widths[0], abs=0.2)
+    assert "t &amp; u" in drawn
+    assert "not measured" in draw("t", [("a", [Bar("x", None, 0)])])
+
+
+def test_every_workload_of_the_study_has_a_card():
+    for name in ismm2026.WORKLOADS:
+        described = card.load(name)
+        assert described.kind in ("per-class", "region", "hybrid"), name
+        assert described.frees, name
+        assert "custom" in described.variants, name
+    assert set(ismm2026.OCCUPANCY) <= set(ismm2026.WORKLOADS)
+
+
+def test_a_study_is_begun_once(tmp_path):
+    plan = ismm2026.plan("quick", ["gawk"], ["glibc"])
+    ismm2026.begin(tmp_path / "study", plan)
+    assert ismm2026.resumed(tmp_path / "study") == plan
+    with pytest.raises(ReapError, match="exists already") as caught:
+        ismm2026.begin(tmp_path / "study", plan)
+    assert "--resume" in caught.value.hint
+    with pytest.raises(ReapError, match="is no folder of a study"):
+        ismm2026.resumed(tmp_path)
+    with pytest.raises(ReapError, match="perl is no workload of this study"):
+        ismm2026.plan("quick", ["perl"], ["glibc"])
+    assert ismm2026.plan("full", [], ["glibc"]).workloads == list(ismm2026.WORKLOADS)
+
+
+def test_what_cannot_run_is_left_out_with_its_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(ismm2026.provision.packages, "lacking", lambda _names: ["tshark"])
+    plan = ismm2026.plan("quick", ["tshark"], ["glibc"])
+    study = ismm2026.run(tmp_path, plan, [Allocator(name="glibc")], Listener())
+    (one,) = study.measured
+    assert one.result is None
+    assert "tshark is not installed here (reap workloads prepare --yes tshark)" in one.excluded
+    assert {each.standing for each in study.conclusions} == {"cannot tell"}
+
+
+@pytest.mark.slow
+def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(ismm2026, "QUICK_SECONDS", 1.0)
+    monkeypatch.setattr(ismm2026, "QUICK_PART", 100)
+    plan = ismm2026.plan("quick", ["expression-compiler"], ["glibc"])
+    place = tmp_path / "study"
+    ismm2026.begin(place, plan)
+    study = ismm2026.run(place, plan, [Allocator(name="glibc")], Listener())
+    (one,) = study.measured
+    assert one.excluded == ""
+    assert one.result is not None
+    assert one.result.variants == ["custom", "naive"]
+    assert [level.name for level in one.result.levels] == ["adv0", "adv3"]
+    assert one.result.controls == []
+    runs, _ = read_runs(place / "expression-compiler" / "runs.jsonl")
+    assert {run.cell.variant for run in runs} == {"custom", "naive"}
+    assert json.loads((place / "plan.json").read_text())["mode"] == "quick"
+    again = ismm2026.run(place, plan, [Allocator(name="glibc")], Listener())
+    assert read_runs(place / "expression-compiler" / "runs.jsonl")[0] == runs
+    assert again.measured == study.measured
+    assert "Figure 6" in reporter.page(again)
