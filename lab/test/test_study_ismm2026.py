@@ -193,6 +193,15 @@ def test_every_workload_of_the_study_has_a_card():
     assert set(ismm2026.OCCUPANCY) <= set(ismm2026.WORKLOADS)
 
 
+def test_a_quick_study_does_less():
+    described = card.load("chart-parser")
+    full, quick = (ismm2026.scale_of(described, mode) for mode in ("full", "quick"))
+    swept = ismm2026.scale_of(described, "quick", swept=True)
+    assert full == described.default_scale
+    assert described.quick_scale <= swept < quick < full
+    assert ismm2026.scale_of(card.load("clang"), "quick") == 1
+
+
 def test_a_study_is_begun_once(tmp_path):
     plan = ismm2026.plan("quick", ["gawk"], ["glibc"])
     ismm2026.begin(tmp_path / "study", plan)

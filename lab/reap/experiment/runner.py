@@ -77,7 +77,7 @@ class Runner:
         each = (
             f"under each of {count} allocators"
             if self._spec.matrix is None
-            else f"of each of {count} combinations, those of the controls among them"
+            else f"of each of {count} combinations{' and controls' if self._spec.matrix.controls else ''}"
         )
         self._listener.say(
             f"{self._spec.program.command[0]} runs {many} times: a warm-up {each}, "
