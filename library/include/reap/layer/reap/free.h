@@ -50,8 +50,12 @@ detail::ReapState::Rare &Reap<Upstream, Granule, Window, S>::rare() noexcept {
     if (rare_ == nullptr) {
         const Chunk *oldest = chunk_;
         while (oldest->older != nullptr) oldest = oldest->older;
-        annotate::undefined(end_of(oldest), sizeof(Reserve));
-        rare_ = ::new (&reinterpret_cast<Reserve *>(end_of(oldest))->rare) Rare;
+        auto *place = reinterpret_cast<Reserve *>(end_of(oldest));
+        if constexpr (checked)
+            place = &checked_reserve_;
+        else
+            annotate::undefined(place, sizeof(Reserve));
+        rare_ = ::new (&place->rare) Rare;
     }
     return *rare_;
 }
@@ -211,6 +215,7 @@ void Reap<Upstream, Granule, Window, S>::count_free(const void *block, std::size
                            distance(record->current, block) < distance(record->current, record->end);
         if (newer) return;
         record->free_bytes += whole;
+        CheckedSeal::set(*record);
     }
 }
 
