@@ -88,7 +88,8 @@ void *Reap<Upstream, Granule, Window, S>::guarded(std::size_t size, std::size_t 
     return ledger_.admit(raw, size, alignment);
 }
 
-/// Where the room for objects begins that an address is in: of a chunk, of a large object. Null: not the reap's.
+/// Where the room for objects begins that an address is in: of a chunk, of a large object. Null: not the
+/// reap's.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 const std::byte *Reap<Upstream, Granule, Window, S>::piece_of(const void *address) const noexcept {
     for (const Chunk *const list : {chunk_, spare_})
