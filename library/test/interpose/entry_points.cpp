@@ -403,6 +403,17 @@ TEST(EntryPointsDeathTest, TellAddressesThatAreNobodys) {
     free(after);
 }
 
+TEST(EntryPointsDeathTest, TellBlocksThatAreFreedTwice) {
+    void *const last = plain_malloc(5000); // what is freed by going back
+    free(last);
+    EXPECT_DEATH(free(last), "double free");
+    void *const kept = plain_malloc(3000000); // not given back to the system
+    free(kept);
+    EXPECT_DEATH(free(kept), "libreap-malloc: free: 0x.* is in no memory that malloc handed out");
+    EXPECT_EQ(plain_malloc(3000000), kept);
+    free(kept);
+}
+
 // Allocated before anything was constructed, freed after main.
 struct Early {
     void *object = plain_malloc(100);
