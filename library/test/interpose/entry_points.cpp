@@ -347,7 +347,45 @@ TEST(EntryPoints, OperatorsThrowOrCallTheHandler) {
     struct Own {};
     std::set_new_handler([] { throw Own(); });
     EXPECT_THROW((void)::operator new(impossible), Own);
+    EXPECT_THROW((void)::operator new(impossible, alignment), Own);
+    EXPECT_EQ(::operator new(impossible, std::nothrow), nullptr) << "as the standard has it";
+    EXPECT_EQ(::operator new[](impossible, std::nothrow), nullptr);
+    EXPECT_EQ(::operator new(impossible, alignment, std::nothrow), nullptr);
+    EXPECT_EQ(::operator new[](impossible, alignment, std::nothrow), nullptr);
     std::set_new_handler(nullptr);
+}
+
+TEST(EntryPoints, OperatorsServeWhatAHandlerMadeRoomFor) {
+    const pid_t child = fork();
+    if (child == 0) {
+        const rlimit limit{std::size_t{600} << 20, std::size_t{600} << 20};
+        ::setrlimit(RLIMIT_AS, &limit);
+        static void *hoard = malloc(std::size_t{300} << 20);
+        const auto handler = [] {
+            free(hoard);
+            std::set_new_handler(nullptr);
+        };
+        const std::size_t size = unknown(std::size_t{400} << 20);
+        constexpr std::align_val_t alignment{64};
+        int good = 0;
+        const auto served = [&](void *object) {
+            good += object != nullptr && malloc_usable_size(object) >= size && is_aligned(object, 16);
+            ::operator delete(object);
+            hoard = malloc(std::size_t{300} << 20);
+        };
+        std::set_new_handler(handler);
+        served(::operator new(size));
+        std::set_new_handler(handler);
+        served(::operator new(size, std::nothrow));
+        std::set_new_handler(handler);
+        served(::operator new[](size, alignment));
+        std::set_new_handler(handler);
+        served(::operator new[](size, alignment, std::nothrow));
+        _exit(good == 4 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
 }
 
 TEST(EntryPoints, MemoryThatRunsOutIsNoEnd) {
