@@ -2,6 +2,7 @@
 // program knows that it is served by that library, and not by its C and C++ runtimes.
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,8 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+
+#include "earlier_library.h"
 
 // What headers of this age do not have.
 extern "C" {
@@ -385,6 +388,38 @@ TEST(EntryPoints, OperatorsServeWhatAHandlerMadeRoomFor) {
     }
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+std::atomic<int> asked{0};
+std::atomic<int> answered{0};
+
+TEST(EntryPoints, ForkWhileAHandlerOfAnEarlierLibraryWaitsForAThreadThatAllocates) {
+    const pid_t forking = fork();
+    if (forking == 0) {
+        ::alarm(10); // what ends it if the two wait for each other
+        pthread_t thread{};
+        const auto work = [](void *) -> void * {
+            while (asked == 0) ::usleep(100);
+            free(unknown(malloc(3000000))); // which takes the heap's lock
+            answered = 1;
+            return nullptr;
+        };
+        if (pthread_create(&thread, nullptr, work, nullptr) != 0) _exit(1);
+        before_fork = [] {
+            asked = 1;
+            while (answered == 0) ::usleep(100);
+        };
+        const pid_t child = fork();
+        if (child == 0) _exit(0);
+        before_fork = nullptr;
+        int status = 1;
+        waitpid(child, &status, 0);
+        pthread_join(thread, nullptr);
+        _exit(status);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(forking, &status, 0), forking);
     EXPECT_EQ(status, 0);
 }
 
