@@ -26,7 +26,8 @@ void Reap<Upstream, Granule, Window, S>::free_anyhow(void *object, std::size_t w
         whole = Shadow::offset_of(block) == 0 ? 0 : Shadow::size_of(block);
     }
     if (whole == 0) return free_large(header_of(block));
-    if (is_marked() && Shadow::is_free_block(block)) {
+    const bool is_unused = distance(current_, block) < distance(current_, end_); // it was the last one
+    if (is_unused || (is_marked() && Shadow::is_free_block(block))) {
         // Seen by chance: what was merged or used again since cannot be told.
         report_misuse({Misuse::double_free, block, whole, name});
         return;
