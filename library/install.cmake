@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Reap)
 install(DIRECTORY include/reap DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS reap reap-headers EXPORT reap-targets)
+install(TARGETS reap reap-headers reap-malloc EXPORT reap-targets)
 if(REAP_MODULE)
     install(TARGETS reap-module EXPORT reap-targets FILE_SET CXX_MODULES DESTINATION ${package}/module)
     set(modules CXX_MODULES_DIRECTORY module)

@@ -71,6 +71,27 @@ def test_an_allocator_that_would_mix_heaps_is_refused():
     assert "two heaps" in message
 
 
+def test_the_own_one_comes_with_reap_and_serves():
+    own = catalog.find("reap")
+    assert isinstance(own, Allocator)
+    assert own.origin == f"comes with Reap {own.version}"
+    assert not own.notes
+    assert catalog.with_package(own) == own
+    seen = judge(own, heap(program("busy"), own))
+    assert seen.verified
+    assert seen.provider.endswith("libreap-malloc.so")
+    with pytest.raises(ReapError, match="no recipe"):
+        catalog.recipe_of("reap")
+
+
+def test_the_own_one_may_be_missing(monkeypatch):
+    monkeypatch.setattr(catalog, "OWN_LIBRARY", Path("/nonexistent/libreap-malloc.so"))
+    assert isinstance(catalog.find("reap"), Missing)
+    with pytest.raises(ReapError) as caught:
+        catalog.parse("reap")
+    assert "make install" in caught.value.hint
+
+
 def test_what_is_missing_comes_with_the_line_that_installs_it(monkeypatch):
     monkeypatch.setattr(catalog, "FOLDERS", ("/nonexistent",))
     assert isinstance(catalog.find("jemalloc"), Missing)

@@ -1,9 +1,10 @@
 """The library beside its peers: builds library/bench, runs it, prints tables and what became of the bars.
 
-    .venv/bin/python library/bench/run.py [--quick] [--only workloads|blocks] [--rounds N] [--results FILE]
+    .venv/bin/python library/bench/run.py [--quick] [--only PART] [--rounds N] [--results FILE]
 
-Every figure is appended to the results (build/bench/library.jsonl), a JSON object a line, as it comes.
---quick takes under a minute and says little; without it, half an hour.
+A part is workloads, blocks, threads or containers. Every figure but those of the containers is appended to
+the results (build/bench/library.jsonl), a JSON object a line, as it comes. --quick takes under a minute and
+says little; without it, half an hour.
 """
 
 import argparse
@@ -14,10 +15,12 @@ import time
 from pathlib import Path
 
 import blocks
+import threads
 import workloads
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "bench"
+PARTS = ("workloads", "blocks", "threads", "containers")
 
 
 def main() -> int:
@@ -26,10 +29,11 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="under a minute, and noisy")
-    parser.add_argument("--only", choices=("workloads", "blocks"))
-    parser.add_argument("--rounds", type=int, default=5, help="of each code layout, or runs of the blocks")
+    parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--rounds", type=int, default=5, help="of each code layout, or runs of the others")
     parser.add_argument("--results", type=Path, default=BUILD / "library.jsonl")
     options = parser.parse_args()
+    parts = [options.only] if options.only else PARTS
     build()
     held = True
     folder = BUILD / "library" / "bench"
@@ -40,10 +44,16 @@ def main() -> int:
             file.write("\n")
             file.flush()
 
-        if options.only != "blocks":
+        if "workloads" in parts:
             held &= workloads.run(folder, record, rounds=options.rounds, quick=options.quick)
-        if options.only != "workloads":
+        if "blocks" in parts:
             held &= blocks.run(folder, record, runs=options.rounds, quick=options.quick)
+        if "threads" in parts:
+            held &= threads.run(folder, record, processes=options.rounds, quick=options.quick)
+    if "containers" in parts:
+        print("\nContainers on reaps of granule 8 and 16:\n", flush=True)
+        rounds = "3" if options.quick else "21"
+        subprocess.run([folder / "bench-containers", rounds], check=True)
     return 0 if held else 1
 
 

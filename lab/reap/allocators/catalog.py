@@ -3,11 +3,13 @@
 import platform
 import re
 from collections.abc import Iterable
+from importlib.resources import files
 from pathlib import Path
 
+from reap import __version__
 from reap.allocators import library, packages, store
 from reap.allocators.recipe import Recipe, recipes
-from reap.allocators.records import DEFAULT, Allocator, Missing
+from reap.allocators.records import DEFAULT, OWN, Allocator, Missing
 from reap.errors import ExitCode, ReapError
 from reap.records import Record
 
@@ -47,12 +49,15 @@ FOLDERS = (
 )
 """Where libraries are looked for, in this order."""
 
+OWN_LIBRARY = Path(str(files("reap"))) / "lib" / "libreap-malloc.so"
+"""Reap's own, as CMake installs it into the wheel."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
 def names() -> list[str]:
     """Every name that needs no path."""
-    return [DEFAULT, *(entry.name for entry in ENTRIES), *recipes()]
+    return [DEFAULT, OWN, *(entry.name for entry in ENTRIES), *recipes()]
 
 
 def find(name: str) -> Allocator | Missing:
@@ -63,6 +68,8 @@ def find(name: str) -> Allocator | Missing:
     """
     if name == DEFAULT:
         return Allocator(name=DEFAULT)
+    if name == OWN:
+        return _own()
     for entry in ENTRIES:
         if entry.name == name:
             path = _locate(entry)
@@ -122,9 +129,10 @@ def parse(text: str) -> list[Allocator]:
 def install_command(missing: Iterable[Missing]) -> str:
     """The line that installs all of them."""
     wanted = list(missing)
-    return _line(
-        [each.package for each in wanted if each.package], [each.name for each in wanted if not each.package]
-    )
+    others = [each.install for each in wanted if each.name == OWN]
+    debian = [each.package for each in wanted if each.package]
+    built = [each.name for each in wanted if not each.package and each.name != OWN]
+    return "; ".join([*filter(None, [_line(debian, built)]), *others])
 
 
 def recipe_of(name: str) -> Recipe:
@@ -149,14 +157,14 @@ def folder_of(recipe: Recipe) -> Path:
 
 def with_package(allocator: Allocator) -> Allocator:
     """The same with its Debian package and version, where dpkg knows them (it takes dpkg some 60 ms)."""
-    if allocator.crate:
+    if allocator.crate or allocator.name == OWN:
         return allocator
-    package, version = packages.owner(allocator.library or _libc())
+    package, package_version = packages.owner(allocator.library or _libc())
     return Allocator(
         name=allocator.name,
         library=allocator.library,
         package=package,
-        version=version,
+        version=package_version,
         notes=allocator.notes,
     )
 
@@ -165,6 +173,15 @@ def _line(debian: list[str], built: list[str]) -> str:
     commands = [f"sudo apt-get install --no-install-recommends {' '.join(debian)}"] if debian else []
     commands += [f"reap allocators install {' '.join(built)}"] if built else []
     return " && ".join(commands)
+
+
+def _own() -> Allocator | Missing:
+    """What comes with Reap."""
+    path = OWN_LIBRARY
+    if not path.is_file():
+        return Missing(name=OWN, install="make install in Reap's checkout, or install Reap again")
+    found = library.examine(OWN, str(path))
+    return Allocator(name=OWN, library=found.library, version=__version__, notes=found.notes)
 
 
 def _built(recipe: Recipe) -> Allocator | Missing:

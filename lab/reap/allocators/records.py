@@ -20,6 +20,10 @@ DEFAULT = "glibc"
 """The name of what a program gets without a preload."""
 
 
+OWN = "reap"
+"""The name of Reap's own allocator, which comes with it: libreap-malloc.so."""
+
+
 class Allocator(Record):
     """One allocator that can serve a program."""
 
@@ -31,13 +35,15 @@ class Allocator(Record):
     crate: str = ""
     """The crate that it was built from by `reap allocators install`, with the crate's version."""
     version: str = ""
-    """The package's, or where it was built from a crate the allocator's own."""
+    """The package's; the allocator's own, where built from a crate; Reap's, of what comes with it."""
     notes: list[str] = []
     """What a reader must know: functions that it lacks."""
 
     @property
     def origin(self) -> str:
         """Where it comes from, in words."""
+        if self.name == OWN and self.version:
+            return f"comes with Reap {self.version}"
         if self.package:
             return f"Debian package {self.package} {self.version}".rstrip()
         if self.crate:

@@ -9,6 +9,7 @@ namespace {
 
 static_assert(static_cast<int>(reap::Misuse::overflow) == REAP_MISUSE_OVERFLOW);
 static_assert(static_cast<int>(reap::Misuse::stale_mark) == REAP_MISUSE_STALE_MARK);
+static_assert(static_cast<int>(reap::Misuse::corruption) == REAP_MISUSE_CORRUPTION);
 
 std::atomic<reap_misuse_handler> handler;
 

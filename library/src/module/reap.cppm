@@ -1,7 +1,8 @@
-// The library as a module: `import reap;` instead of its includes. It exports what the headers declare for users, and
-// compiles nothing of its own, so importers and includers can be linked together.
+// The library as a module: `import reap;` instead of its includes. It exports what the headers declare for
+// users, and compiles nothing of its own, so importers and includers can be linked together.
 //
-// Not in it: the C face, which is not C++, and macros: REAP_CHECKED and the like are set when the module is compiled.
+// Not in it: the C face, which is not C++, and macros: REAP_CHECKED and the like are set when the module is
+// compiled.
 module;
 
 #include "reap/core/failure.h"
@@ -19,6 +20,8 @@ module;
 #include "reap/layer/obstack.h"
 #include "reap/layer/per_class.h"
 #include "reap/layer/per_thread.h"
+#include "reap/layer/per_thread_reap.h"
+#include "reap/layer/reap.h"
 #include "reap/layer/region.h"
 #include "reap/layer/segregate.h"
 #include "reap/layer/size_class_allocator.h"
@@ -27,6 +30,7 @@ module;
 #include "reap/source/arena.h"
 #include "reap/source/buffer.h"
 #include "reap/source/cached_pages.h"
+#include "reap/source/cached_superblocks.h"
 #include "reap/source/chunk_cache.h"
 #include "reap/source/huge_pages.h"
 #include "reap/source/limit.h"
@@ -34,6 +38,7 @@ module;
 #include "reap/source/node_pages.h"
 #include "reap/source/page_fallback.h"
 #include "reap/source/populated_pages.h"
+#include "reap/source/superblocks.h"
 #include "reap/source/system_pages.h"
 #include "reap/source/upstream.h"
 
@@ -63,6 +68,7 @@ using reap::ArenaStatistics;
 using reap::AtomicQuota;
 using reap::Buffer;
 using reap::CachedPages;
+using reap::CachedSuperblocks;
 using reap::ChunkCache;
 using reap::HugePages;
 using reap::HugePageStatus;
@@ -73,6 +79,8 @@ using reap::PageFallback;
 using reap::PageFallbackHandler;
 using reap::PopulatedPages;
 using reap::Quota;
+using reap::SharedSuperblocks;
+using reap::Superblocks;
 using reap::SystemPages;
 using reap::Upstream;
 
@@ -94,14 +102,21 @@ using reap::MempoolStatistics;
 using reap::Obstack;
 using reap::ObstackOptions;
 using reap::ObstackStatistics;
+using reap::OwnedReap;
 using reap::PerClass;
 using reap::PerThread;
+using reap::PerThreadReap;
+using reap::Reap;
+using reap::ReapOptions;
+using reap::ReapStatistics;
 using reap::Region;
 using reap::RegionOptions;
 using reap::RegionStatistics;
 using reap::Segregate;
 using reap::SizeClassAllocator;
 using reap::SizeClassStatistics;
+using reap::SizedReap;
+using reap::Sizes;
 using reap::StackLike;
 using reap::StackLikeOptions;
 using reap::StackLikeStatistics;

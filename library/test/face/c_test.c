@@ -19,6 +19,8 @@ static void test_common(void) {
 int main(void) {
     test_common();
     test_region();
+    test_reap();
+    test_reap2002();
     test_layers();
     printf("%u failures\n", failures);
     return failures != 0;

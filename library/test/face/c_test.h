@@ -21,6 +21,8 @@ void counting_deallocate(void *context, void *data, size_t size, size_t alignmen
 #define COUNTING(counter) {&(counter), counting_allocate, counting_deallocate}
 
 void test_layers(void);
+void test_reap(void);
+void test_reap2002(void);
 void test_region(void);
 
 #endif

@@ -9,6 +9,8 @@
 #include "reap/layer/obstack.h"
 #include "reap/layer/per_class.h"
 #include "reap/layer/per_thread.h"
+#include "reap/layer/per_thread_reap.h"
+#include "reap/layer/reap.h"
 #include "reap/layer/region.h"
 #include "reap/layer/size_class_allocator.h"
 #include "reap/layer/stack_like.h"
@@ -46,6 +48,88 @@ void region_create_10_destroy(std::uint64_t turns) {
     for (std::uint64_t turn = 0; turn < turns; ++turn) {
         reap::Region<> region;
         for (int number = 0; number < 10; ++number) write(region.allocate(size), turn);
+    }
+}
+
+template <class Reap>
+void reap_allocate(std::uint64_t turns) {
+    Reap reap;
+    const std::size_t size = told_size;
+    for (std::uint64_t turn = 0; turn < turns; ++turn) write(reap.allocate(size), turn);
+}
+
+void reap_create(std::uint64_t turns) {
+    reap::Reap<> reap;
+    for (std::uint64_t turn = 0; turn < turns; ++turn) write(reap.create<std::uint64_t>(turn), turn);
+}
+
+/// From the bins: one object stays behind each, so that no free is that of the last.
+template <class Reap = reap::Reap<>, class Free>
+void reap_allocate_free(std::uint64_t turns, Free free) {
+    Reap reap;
+    const std::size_t size = told_size;
+    void *objects[64];
+    for (auto &object : objects) object = reap.allocate(size);
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        void *&object = objects[turn % 64];
+        free(reap, object, size);
+        object = reap.allocate(size);
+        write(object, turn);
+    }
+}
+void reap_free_unsized(std::uint64_t turns) {
+    reap_allocate_free(turns, [](auto &reap, void *object, std::size_t) { reap.deallocate(object); });
+}
+template <class Reap>
+void reap_free_sized(std::uint64_t turns) {
+    reap_allocate_free<Reap>(
+        turns, [](auto &reap, void *object, std::size_t size) { reap.deallocate(object, size); });
+}
+
+void reap_per_thread(std::uint64_t turns) {
+    using Reaps = reap::PerThreadReap<>;
+    reap_allocate_free<Reaps>(turns, [](auto &, void *object, std::size_t) { Reaps::deallocate(object); });
+}
+
+/// Of the program's own allocator: the one that is preloaded.
+void malloc_free(std::uint64_t turns) {
+    const std::size_t size = told_size;
+    void *objects[64];
+    for (auto &object : objects) object = std::malloc(size);
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        void *&object = objects[turn * 7 % 64];
+        std::free(object);
+        object = std::malloc(size);
+        write(object, turn);
+    }
+    for (void *object : objects) std::free(object);
+}
+
+/// As if another thread freed: one after another it is nobody's.
+void reap_free_elsewhere(std::uint64_t turns) {
+    using Reap = reap::OwnedReap<>;
+    Reap reap;
+    const std::size_t size = told_size;
+    void *objects[64];
+    for (auto &object : objects) object = reap.allocate(size);
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        void *&object = objects[turn % 64];
+        if (turn % 64 == 0) {
+            reap.release();
+            for (void *each : objects) Reap::deallocate(each);
+            if (!reap.take_over()) std::abort();
+        }
+        object = reap.allocate(size);
+        write(object, turn);
+    }
+}
+
+template <class Reap>
+void reap_create_10_destroy(std::uint64_t turns) {
+    const std::size_t size = told_size;
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        Reap reap;
+        for (int number = 0; number < 10; ++number) write(reap.allocate(size), turn);
     }
 }
 
@@ -142,6 +226,17 @@ constexpr Path paths[] = {
     {"region-allocate", region_allocate},
     {"region-grow-last", region_grow_last},
     {"region-create-10-destroy", region_create_10_destroy},
+    {"reap-allocate", reap_allocate<reap::Reap<>>},
+    {"reap-create", reap_create},
+    {"reap-free-unsized", reap_free_unsized},
+    {"reap-free-sized", reap_free_sized<reap::Reap<>>},
+    {"reap-per-thread", reap_per_thread},
+    {"reap-free-elsewhere", reap_free_elsewhere},
+    {"malloc-free", malloc_free},
+    {"reap-create-10-destroy", reap_create_10_destroy<reap::Reap<>>},
+    {"sized-reap-allocate", reap_allocate<reap::SizedReap<>>},
+    {"sized-reap-free", reap_free_sized<reap::SizedReap<>>},
+    {"sized-reap-create-10-destroy", reap_create_10_destroy<reap::SizedReap<>>},
     {"fixed-block-allocate-free", fixed_block_allocate_free},
     {"fixed-block-allocate-fresh", fixed_block_allocate_fresh},
     {"fixed-block-per-thread", fixed_block_per_thread},

@@ -42,6 +42,28 @@ void note(const reap::PageFallback &fallback) noexcept {
     last_fallback = fallback;
 }
 
+TEST(SystemPages, GrowAndShrinkWithWhatIsInThem) {
+    constexpr std::size_t alignment = std::size_t{2} << 20;
+    auto *data = static_cast<char *>(SystemPages::try_allocate(5000, alignment));
+    std::strcpy(data, "what is in them");
+    std::size_t before = 5000;
+    // What lies behind is taken, so that it has to move.
+    void *const neighbour =
+        ::mmap(data + 8192, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    for (const std::size_t size : {8192U, 100000U, 10000000U, 20000U, 1U}) {
+        data = static_cast<char *>(SystemPages::try_resize(data, before, size, alignment));
+        ASSERT_NE(data, nullptr);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % alignment, 0U);
+        EXPECT_STREQ(data, "what is in them");
+        data[size - 1] = data[size - 1];
+        before = size;
+    }
+    EXPECT_EQ(SystemPages::try_resize(data, before, SIZE_MAX / 2, alignment), nullptr);
+    EXPECT_STREQ(data, "what is in them");
+    SystemPages::deallocate(data, before, alignment);
+    if (neighbour != MAP_FAILED) ::munmap(neighbour, 4096);
+}
+
 TEST(PopulatedPages, AreThereBeforeTheyAreTouched) {
     constexpr std::size_t size = std::size_t{64} * 4096;
     const auto plain = SystemPages::try_allocate_at_least(size, 16);

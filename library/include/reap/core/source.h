@@ -35,6 +35,8 @@ struct Allocation {
 /// `try_allocate_at_least(size, alignment)`, an Allocation that may be larger than asked for. Such memory is
 /// given back with the size that was asked for, the size that was returned, or any between.
 /// `deallocate(data)`, which needs not be told.
+/// `try_resize(data, size, new_size, alignment)`, which makes memory larger or smaller where it stands or
+/// elsewhere, with what is in it, or returns null and does nothing.
 ///
 /// A source is held by value in the layer above it. One with no state, or that only refers to its memory
 /// (Ref, CachedPages), can be copied, and copies are equal; one that owns its memory can be neither copied
@@ -71,6 +73,12 @@ concept CachingSource = Source<S> && requires(S &source, std::size_t size) {
 template <class S>
 concept UnsizedSource = Source<S> && requires(S &source, void *data) {
     { source.deallocate(data) } noexcept -> std::same_as<void>;
+};
+
+/// Makes memory larger or smaller with what is in it, at less cost than a copy.
+template <class S>
+concept ResizingSource = Source<S> && requires(S &source, void *data, std::size_t size) {
+    { source.try_resize(data, size, size, size) } noexcept -> std::same_as<void *>;
 };
 
 /// Asks a source, which fails as F says: by its own exception, if it has one.
@@ -128,6 +136,12 @@ class Ref {
         requires UnsizedSource<S>
     {
         source_->deallocate(data);
+    }
+    [[nodiscard]] void *try_resize(void *data, std::size_t size, std::size_t new_size,
+                                   std::size_t alignment) noexcept
+        requires ResizingSource<S>
+    {
+        return source_->try_resize(data, size, new_size, alignment);
     }
     [[nodiscard]] bool owns(const void *address) const noexcept
         requires OwningSource<S>

@@ -1,4 +1,5 @@
-/* The layers for C, compiled into libreap: one header each, all of them here. */
+/* The layers for C, compiled into libreap: one header each, all of them here. reap/face/c/reap2002.h,
+ * another face of the reap, is for those who ask for it. */
 #ifndef REAP_FACE_C_H
 #define REAP_FACE_C_H
 
@@ -6,6 +7,7 @@
 #include "reap/face/c/fixed_block.h"
 #include "reap/face/c/mempool.h"
 #include "reap/face/c/obstack.h"
+#include "reap/face/c/reap.h"
 #include "reap/face/c/region.h"
 #include "reap/face/c/size_classes.h"
 #include "reap/face/c/stack.h"

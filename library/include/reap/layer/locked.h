@@ -21,7 +21,7 @@ class Locked {
     /// The layer is made with these arguments.
     template <class... Arguments>
         requires std::constructible_from<Layer, Arguments...>
-    explicit Locked(Arguments &&...arguments) : layer_(std::forward<Arguments>(arguments)...) {}
+    constexpr explicit Locked(Arguments &&...arguments) : layer_(std::forward<Arguments>(arguments)...) {}
     Locked(const Locked &) = delete;
     Locked &operator=(const Locked &) = delete;
     ~Locked() = default;

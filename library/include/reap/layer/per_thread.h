@@ -25,6 +25,10 @@ struct MakeLayer {
 };
 } // namespace detail
 
+enum class Sizes;
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+class Reap;
+
 /// A layer for each thread, so that none waits for another.
 ///
 /// An object is freed by the thread that allocated it; FixedBlock and SizeClassAllocator, below, let any
@@ -118,6 +122,10 @@ class PerThread : private detail::ThreadHome {
 
 template <class Make>
 PerThread(Make) -> PerThread<std::invoke_result_t<Make>, Make>;
+
+/// In layer/per_thread_reap.h.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+class PerThread<Reap<Upstream, Granule, Window, S>, detail::MakeLayer<Reap<Upstream, Granule, Window, S>>>;
 
 /// Blocks of one size for many threads: each allocates from a FixedBlock of its own, and any may free.
 ///

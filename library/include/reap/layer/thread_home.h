@@ -35,6 +35,10 @@ class ThreadHome {
 
     /// The number of this thread, or one that no slot ever has.
     static std::uint64_t this_thread() noexcept { return number_; }
+    /// The same, and gives the thread a number if it has none; ThreadSlot::idle if it can have none.
+    static std::uint64_t join_this_thread() noexcept {
+        return number_ != nobody || join() ? number_ : ThreadSlot::idle;
+    }
 
   protected:
     ThreadHome() noexcept {
@@ -80,6 +84,14 @@ class ThreadHome {
         const std::lock_guard lock(mutex_);
         slot->next = slots_.load(std::memory_order_relaxed);
         slots_.store(slot, std::memory_order_release);
+    }
+
+    /// Begins anew, without parts, and returns those that were there. No thread may look for its own
+    /// meanwhile.
+    [[nodiscard]] ThreadSlot *begin_anew() noexcept {
+        const std::lock_guard lock(mutex_);
+        serial_ = ++last_serial_;
+        return slots_.exchange(nullptr, std::memory_order_acquire);
     }
 
     /// All parts, from this one along `next`.

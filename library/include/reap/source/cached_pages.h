@@ -8,12 +8,14 @@
 
 namespace reap::inline REAP_MODE {
 
-/// The system's pages through a ChunkCache that each thread has for itself: what layers stand on by default.
+/// A source's chunks through a ChunkCache that each thread has for itself. The source has no state, and
+/// serves all threads.
 ///
 /// Has no state: any copy is any other, in every thread. Memory may be given back in another thread than the
 /// one that asked for it; it is kept there. A thread's cache is given back when the thread ends. At most
 /// ChunkCache::default_capacity bytes are kept for each thread; trim() gives back this thread's.
-class CachedPages {
+template <Source Upstream>
+class ThreadChunks {
   public:
     [[nodiscard]] static Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
         return lists_.try_allocate_at_least(size, alignment);
@@ -35,7 +37,7 @@ class CachedPages {
     /// Bytes that this thread's cache keeps.
     [[nodiscard]] static std::size_t held() noexcept { return lists_.held(); }
 
-    friend bool operator==(CachedPages, CachedPages) noexcept = default;
+    friend bool operator==(ThreadChunks, ThreadChunks) noexcept = default;
 
   private:
     /// Empties the lists when its thread ends. What the thread gives back after that goes straight to the
@@ -52,7 +54,7 @@ class CachedPages {
                                                     std::size_t alignment) noexcept {
         if (lists_.capacity() == 0 && !closed_) {
             thread_local const Emptier emptier;
-            lists_.set_capacity(ChunkLists<SystemPages>::default_capacity);
+            lists_.set_capacity(ChunkLists<Upstream>::default_capacity);
             if (lists_.try_keep(data, size, alignment)) return;
         }
         lists_.give_upstream(data, size, alignment);
@@ -60,8 +62,11 @@ class CachedPages {
 
     // Without constructor or destructor, so that an access is an access and no call to ask whether they live
     // yet.
-    static inline constinit thread_local ChunkLists<SystemPages> lists_{0};
+    static inline constinit thread_local ChunkLists<Upstream> lists_{0};
     static inline constinit thread_local bool closed_ = false;
 };
+
+/// The system's pages through a ChunkCache that each thread has for itself: what layers stand on by default.
+using CachedPages = ThreadChunks<SystemPages>;
 
 } // namespace reap::inline REAP_MODE

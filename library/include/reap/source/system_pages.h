@@ -48,6 +48,26 @@ class SystemPages {
         ::munmap(data, whole);
     }
 
+    /// By moving pages, not what is in them. Memory that became smaller stays where it is.
+    [[nodiscard]] static void *try_resize(void *data, std::size_t size, std::size_t new_size,
+                                          std::size_t alignment) noexcept {
+        const std::size_t page = page_size();
+        if (!is_possible(new_size, alignment, page)) return nullptr;
+        const std::size_t old = round_up(size == 0 ? 1 : size, page);
+        const std::size_t wanted = round_up(new_size == 0 ? 1 : new_size, page);
+        if (wanted == old) return data;
+        if (wanted < old) annotate::defined(static_cast<std::byte *>(data) + wanted, old - wanted);
+        if (void *const here = ::mremap(data, old, wanted, 0); here != MAP_FAILED) return here;
+        if (wanted < old) return nullptr;
+        // Not where it stands: onto a place that is aligned.
+        void *const place = try_allocate(new_size, alignment);
+        if (place == nullptr) return nullptr;
+        void *const there = ::mremap(data, old, wanted, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+        if (there != MAP_FAILED) return there;
+        deallocate(place, new_size, alignment);
+        return nullptr;
+    }
+
     friend bool operator==(SystemPages, SystemPages) noexcept = default;
 
   private:

@@ -41,6 +41,12 @@ typedef struct reap_source {
     void (*deallocate)(void *context, void *data, size_t size, size_t alignment);
 } reap_source;
 
+/* A place to come back to, in a layer that can be rewound. */
+typedef struct reap_mark {
+    void *record;
+    uint64_t serial;
+} reap_mark;
+
 /* What a library in checked mode finds; see docs/library/faces.md. */
 typedef enum reap_misuse {
     REAP_MISUSE_OVERFLOW,
@@ -51,7 +57,9 @@ typedef enum reap_misuse {
     REAP_MISUSE_DOUBLE_FREE,
     REAP_MISUSE_FOREIGN_FREE,
     REAP_MISUSE_WRONG_SIZE,
-    REAP_MISUSE_STALE_MARK
+    REAP_MISUSE_STALE_MARK,
+    REAP_MISUSE_INTERIOR_FREE,
+    REAP_MISUSE_CORRUPTION
 } reap_misuse;
 
 /* Told of each misuse: the object's address, its size or 0, and the layer, as "Region". If it returns, the

@@ -25,12 +25,6 @@ typedef struct reap_region_options {
 #define REAP_REGION_OPTIONS_INIT                                                                             \
     {sizeof(reap_region_options), (size_t)8 << 10, 2, (size_t)1 << 20, (size_t)256 << 10, (size_t)-1, NULL}
 
-/* A place to come back to. */
-typedef struct reap_mark {
-    void *record;
-    uint64_t serial;
-} reap_mark;
-
 /* In bytes; chunks and objects are counted. */
 typedef struct reap_region_statistics {
     size_t size; /* of this structure, set by the caller */

@@ -1,0 +1,240 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <pthread.h>
+
+#include "reap/core/size.h"
+#include "reap/interpose/misused.h"
+#include "reap/interpose/process_chunks.h"
+#include "reap/interpose/thread_heap.h"
+#include "reap/source/system_pages.h"
+
+namespace reap::inline REAP_MODE::interpose {
+
+/// What one process holds, in bytes.
+struct HeapStatistics {
+    std::size_t superblocks = 0; ///< from the system, for objects that are not large
+    std::size_t large = 0;       ///< from the system, for large objects, kept ones included
+    std::size_t kept = 0;        ///< of that, freed and kept for the next
+    std::size_t heaps = 0;       ///< how many threads' heaps there are
+    std::size_t idle = 0;        ///< of these, how many are nobody's at the moment
+    std::size_t mine = 0;        ///< held by this thread's heap
+    std::size_t mine_freed = 0;  ///< of that, freed
+};
+
+/// A general allocator: a reap for each thread, objects that any thread may free, at any time of a process's
+/// life. What libreap-malloc's functions are made of.
+///
+/// A thread gets its heap at its first allocation: one that another thread left behind, objects included, or
+/// a new one. When it ends the heap is idle, and is trimmed if that is worth it; the next thread takes it.
+/// Before the system is asked for more memory, idle heaps are asked for what has become free in them. What a
+/// thread does after its heap was left behind, in destructors of other keys, goes to a heap that such threads
+/// share under a lock.
+///
+/// In the child of a fork the heaps of other threads are lost: their objects can be used and freed, but what
+/// is freed there is not used again.
+///
+/// Nothing here calls malloc, throws, or needs to be begun; watch_forks() is to be called once.
+class Heap {
+  public:
+    static constexpr std::size_t granule = ThreadHeap::granule;
+
+    /// Null where there is no memory; a size of 0 counts as 1.
+    [[nodiscard, gnu::always_inline]] static void *allocate(std::size_t size) noexcept {
+        void *const object = allocate_at_hand(size);
+        return object != nullptr ? object : allocate(size, granule);
+    }
+    /// The same if it takes no call; else null, which says nothing.
+    [[nodiscard, gnu::always_inline]] static void *allocate_at_hand(std::size_t size) noexcept {
+        ThreadHeap *const heap = mine_;
+        return heap != nullptr ? heap->allocate_at_hand(size) : nullptr;
+    }
+    /// The same at an alignment, which is a power of two.
+    [[nodiscard]] static void *allocate(std::size_t size, std::size_t alignment) noexcept {
+        void *const object = try_once(size, alignment);
+        if (object != nullptr) [[likely]]
+            return object;
+        return gather(size) ? try_once(size, alignment) : nullptr;
+    }
+    /// The same, all zero. What comes fresh from the system is not touched for that.
+    [[nodiscard]] static void *allocate_zeroed(std::size_t size) noexcept {
+        ProcessChunks::is_fresh = false;
+        void *const object = allocate(size);
+        if (object == nullptr) return nullptr;
+        // What says whose a large object is was written over its beginning: a word for each chunk of a
+        // window.
+        constexpr std::size_t written = ProcessChunks::window / Superblocks<>::smallest * sizeof(void *);
+        std::memset(object, 0, ProcessChunks::is_fresh ? std::min(size, written) : size);
+        return object;
+    }
+
+    /// Null is nothing. An address where no object of ours can be ends the program, with a line that names
+    /// the function. Of others that are no object's, and objects that are free already, nothing is promised.
+    [[gnu::always_inline]] static void free(void *object, const char *function = "free") noexcept {
+        if ((reinterpret_cast<std::uintptr_t>(object) & (ProcessChunks::window - 1)) == 0) [[unlikely]]
+            return free_aligned(object, function);
+        if (!MarkedPages::has_unaligned(object)) [[unlikely]]
+            misused(function, object);
+        ThreadHeap::free(mine_, object);
+    }
+    /// Null, and the object is as it was, where there is no memory. `object` is one.
+    [[nodiscard]] static void *reallocate(void *object, std::size_t size) noexcept {
+        if (ThreadHeap *const heap = mine_; heap != nullptr) [[likely]] {
+            void *const moved = heap->reallocate(object, size);
+            if (moved != nullptr) [[likely]]
+                return moved;
+            return gather(size) ? heap->reallocate(object, size) : nullptr;
+        }
+        const std::size_t old = ThreadHeap::usable_size(object);
+        void *const moved = allocate(size);
+        if (moved == nullptr) return nullptr;
+        std::memcpy(moved, object, std::min(old, size));
+        free(object);
+        return moved;
+    }
+    /// Whether the address may be an object's.
+    [[nodiscard]] static bool may_own(const void *object) noexcept { return MarkedPages::has(object); }
+    [[nodiscard]] static std::size_t usable_size(const void *object) noexcept {
+        return ThreadHeap::usable_size(object);
+    }
+
+    /// Gives back to the system what nothing is in: of this thread's heap, idle ones, and what is kept. Says
+    /// whether that was anything.
+    static bool trim() noexcept {
+        const std::lock_guard hold(ProcessChunks::lock);
+        const ProcessChunks::Held before = ProcessChunks::held();
+        if (mine_ != nullptr) mine_->trim();
+        for (ThreadHeap *heap = all_; heap != nullptr; heap = heap->next)
+            if (heap->state == ThreadHeap::State::idle) heap->trim();
+        ProcessChunks::trim();
+        const ProcessChunks::Held after = ProcessChunks::held();
+        return after.superblocks + after.large < before.superblocks + before.large;
+    }
+
+    [[nodiscard]] static HeapStatistics statistics() noexcept {
+        const std::lock_guard hold(ProcessChunks::lock);
+        const ProcessChunks::Held held = ProcessChunks::held();
+        HeapStatistics found{.superblocks = held.superblocks, .large = held.large, .kept = held.kept};
+        for (const ThreadHeap *heap = all_; heap != nullptr; heap = heap->next) {
+            ++found.heaps;
+            found.idle += heap->state == ThreadHeap::State::idle;
+        }
+        if (mine_ != nullptr) {
+            found.mine = mine_->held();
+            found.mine_freed = mine_->freed();
+        }
+        return found;
+    }
+
+    /// Has fork() keep the heap whole. False if the system cannot be told of it.
+    static bool watch_forks() noexcept { return ::pthread_atfork(before_fork, after_fork, begin_child) == 0; }
+
+  private:
+    /// Null, or a large object that is aligned as a superblock is.
+    [[gnu::noinline]] static void free_aligned(void *object, const char *function) noexcept {
+        if (object == nullptr) return;
+        if (!MarkedPages::has(object)) misused(function, object);
+        ThreadHeap::free_other(mine_, object);
+    }
+    [[gnu::always_inline]] static void *try_once(std::size_t size, std::size_t alignment) noexcept {
+        if (ThreadHeap *const heap = mine_; heap != nullptr) [[likely]]
+            return heap->allocate(size, alignment);
+        return allocate_anyhow(size, alignment);
+    }
+    /// The system has no more: whether it is worth another try, after all that is free was put together.
+    [[gnu::noinline, gnu::cold]] static bool gather(std::size_t size) noexcept {
+        if (size > (std::size_t{1} << 47)) return false; // no machine has so much
+        trim();
+        return true;
+    }
+
+    [[gnu::noinline]] static void *allocate_anyhow(std::size_t size, std::size_t alignment) noexcept {
+        if (has_left_) {
+            const std::lock_guard hold(ProcessChunks::lock);
+            if (late_ == nullptr) late_ = make();
+            return late_ == nullptr ? nullptr : late_->allocate(size, alignment);
+        }
+        ThreadHeap *const heap = join();
+        return heap == nullptr ? nullptr : heap->allocate(size, alignment);
+    }
+
+    /// Gives this thread its heap.
+    static ThreadHeap *join() noexcept {
+        {
+            const std::lock_guard hold(ProcessChunks::lock);
+            ProcessChunks::before_superblock = relieve;
+            ThreadHeap *heap = all_;
+            while (heap != nullptr && heap->state != ThreadHeap::State::idle) heap = heap->next;
+            if (heap == nullptr) {
+                heap = make();
+                if (heap == nullptr) return nullptr;
+                heap->next = all_;
+                all_ = heap;
+            }
+            heap->state = ThreadHeap::State::active;
+            mine_ = heap;
+            if (!key_made_) key_made_ = ::pthread_key_create(&key_, leave) == 0;
+        }
+        // From here on this thread may allocate. Without a key its heap is never left to others.
+        if (key_made_) ::pthread_setspecific(key_, mine_);
+        return mine_;
+    }
+
+    /// This thread ends. Objects may still be freed.
+    static void leave(void * /*heap*/) noexcept {
+        ThreadHeap *const heap = mine_;
+        heap->trim_if_worth();
+        const std::lock_guard hold(ProcessChunks::lock);
+        mine_ = nullptr;
+        has_left_ = true;
+        heap->state = ThreadHeap::State::idle;
+    }
+
+    /// Heaps are carved out of pages, and stay.
+    static ThreadHeap *make() noexcept {
+        constexpr std::size_t page = 4096;
+        static_assert(sizeof(ThreadHeap) <= page);
+        if (room_ < sizeof(ThreadHeap)) {
+            space_ = static_cast<std::byte *>(SystemPages::try_allocate(page, 1));
+            room_ = space_ == nullptr ? 0 : page;
+            if (space_ == nullptr) return nullptr;
+        }
+        auto *const heap = ::new (static_cast<void *>(space_)) ThreadHeap;
+        space_ += sizeof(ThreadHeap);
+        room_ -= sizeof(ThreadHeap);
+        return heap;
+    }
+
+    /// What became free in heaps that are nobody's. Under the lock.
+    static void relieve() noexcept {
+        for (ThreadHeap *heap = all_; heap != nullptr; heap = heap->next)
+            if (heap->state == ThreadHeap::State::idle) heap->trim_if_worth();
+    }
+
+    static void before_fork() noexcept { ProcessChunks::lock.lock(); }
+    static void after_fork() noexcept { ProcessChunks::lock.unlock(); }
+    static void begin_child() noexcept {
+        ProcessChunks::lock.begin_child();
+        for (ThreadHeap *heap = all_; heap != nullptr; heap = heap->next)
+            if (heap->state == ThreadHeap::State::active && heap != mine_)
+                heap->state = ThreadHeap::State::lost;
+    }
+
+    static inline constinit thread_local ThreadHeap *mine_ = nullptr;
+    static inline constinit thread_local bool has_left_ = false;
+
+    // Under ProcessChunks::lock.
+    static inline constinit ThreadHeap *all_ = nullptr;
+    static inline constinit ThreadHeap *late_ = nullptr; // in no list
+    static inline constinit std::byte *space_ = nullptr;
+    static inline constinit std::size_t room_ = 0;
+    static inline constinit bool key_made_ = false;
+    static inline constinit pthread_key_t key_ = 0;
+};
+
+} // namespace reap::inline REAP_MODE::interpose

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+
+#include "reap/core/size.h"
+#include "reap/core/source.h"
+#include "reap/source/system_pages.h"
+
+namespace reap::inline REAP_MODE::interpose {
+
+/// Large blocks that were freed, kept for the next that asks for one of that size, or less: it need not be
+/// mapped and, what takes longer, touched anew. At most 16 blocks, of 16 MB together; the oldest go first.
+///
+/// It gives nothing back itself: excess() says what has to go. Not thread-safe.
+class LargeCache {
+  public:
+    static constexpr std::size_t capacity = std::size_t{16} << 20;
+
+    /// How large a block for `size` bytes is: eight sizes between two powers of two, so that sizes that are
+    /// nearly equal are; and of whole pages.
+    [[nodiscard]] static std::size_t block_for(std::size_t size, std::size_t page = page_size()) noexcept {
+        const std::size_t step = std::bit_floor(size) / 8;
+        return size > max_object / 2 ? size : round_up(size, step > page ? step : page);
+    }
+
+    /// The smallest block that has so many bytes, and no more than twice as many; of several the last that
+    /// came. Null if there is none.
+    [[nodiscard]] Allocation take(std::size_t size) noexcept {
+        std::size_t best = count_;
+        for (std::size_t at = count_; at-- > 0;) {
+            const std::size_t found = blocks_[at].size;
+            if (found >= size && found / 2 <= size && (best == count_ || found < blocks_[best].size))
+                best = at;
+        }
+        return best == count_ ? Allocation{} : remove(best);
+    }
+    void put(Allocation block) noexcept {
+        held_ += block.size;
+        blocks_[count_++] = block;
+    }
+    /// A block that is too much, or null. To be asked after each put(), until there is none.
+    [[nodiscard]] Allocation excess() noexcept {
+        if (held_ <= capacity && count_ <= most) return {};
+        // The latest, if it would drive out all others.
+        return remove(blocks_[count_ - 1].size > capacity / 2 ? count_ - 1 : 0);
+    }
+    /// Any block, or null: to empty it.
+    [[nodiscard]] Allocation any() noexcept { return count_ > 0 ? remove(count_ - 1) : Allocation{}; }
+    [[nodiscard]] std::size_t held() const noexcept { return held_; }
+
+  private:
+    static constexpr std::size_t most = 16;
+
+    Allocation remove(std::size_t place) noexcept {
+        const Allocation block = blocks_[place];
+        --count_;
+        for (std::size_t at = place; at < count_; ++at) blocks_[at] = blocks_[at + 1];
+        held_ -= block.size;
+        return block;
+    }
+
+    Allocation blocks_[most + 1] = {}; // the oldest first
+    std::size_t count_ = 0;
+    std::size_t held_ = 0;
+};
+
+} // namespace reap::inline REAP_MODE::interpose

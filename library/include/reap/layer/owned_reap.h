@@ -1,0 +1,434 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "reap/core/annotate.h"
+#include "reap/core/failure.h"
+#include "reap/core/guard.h"
+#include "reap/core/keep.h"
+#include "reap/core/misuse.h"
+#include "reap/core/source.h"
+#include "reap/layer/reap.h"
+#include "reap/layer/return_stack.h"
+#include "reap/layer/thread_home.h"
+#include "reap/source/cached_pages.h"
+#include "reap/source/cached_superblocks.h"
+#include "reap/source/superblocks.h"
+
+namespace reap::inline REAP_MODE {
+
+namespace detail {
+
+/// What an object's address leads to: whose it is.
+template <class Chunks>
+struct ReapOwner : ThreadSlot {
+    explicit ReapOwner() = default;
+    explicit ReapOwner(const auto &upstream) : chunks(upstream) {}
+    [[no_unique_address]] Chunks chunks;
+    alignas(64) ReturnStack<> returned; // others write it: a cache line of its own
+};
+
+/// The chunks of one owner, which say so: where a block lies its superblock has a word that points to the
+/// owner. As a source it is a pointer, and can be copied.
+template <class Owner, std::size_t Window>
+class OwnedChunks {
+    using Words = Superblocks<SystemPages, Window>;
+
+  public:
+    static constexpr std::size_t window = Window;
+
+    explicit OwnedChunks(Owner &owner) noexcept : owner_(&owner) {}
+
+    template <Failure F>
+    [[nodiscard]] Allocation obtain_chunk(std::size_t least, std::size_t wanted) {
+        const Allocation got = chunk_source().template obtain_chunk<F>(least, wanted);
+        for (std::size_t at = 0; at < got.size; at += Words::smallest)
+            claim(static_cast<std::byte *>(got.data) + at);
+        return got;
+    }
+    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
+        return claim_large(obtain<Failure::returns_null>(owner_->chunks, size, alignment), alignment);
+    }
+    [[nodiscard]] void *allocate(std::size_t size, std::size_t alignment) {
+        return claim_large(obtain<Failure::throws>(owner_->chunks, size, alignment), alignment);
+    }
+    void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
+        owner_->chunks.deallocate(data, size, alignment);
+    }
+    /// What says whose it is, is in the memory.
+    [[nodiscard]] void *try_resize(void *data, std::size_t size, std::size_t new_size,
+                                   std::size_t alignment) noexcept
+        requires ResizingSource<decltype(Owner::chunks)>
+    {
+        return owner_->chunks.try_resize(data, size, new_size, alignment);
+    }
+
+    /// What a reap asks for before it looks for room.
+    template <class Use>
+    void take_returned(Use use) noexcept {
+        owner_->returned.take_all(use);
+    }
+
+    /// Whose object that is. By the byte in front of it, which is in the same chunk, or in the same memory if
+    /// it is a large one: that may be aligned to a superblock's beginning, whose words are its own bytes.
+    [[nodiscard]] static Owner &owner_of(const void *object) noexcept {
+        return *static_cast<Owner *>(*Words::word_for(static_cast<const std::byte *>(object) - 1));
+    }
+    /// The same for one that is not aligned to a superblock, and so is behind a chunk's own first bytes.
+    [[nodiscard]] static Owner &owner_of_unaligned(const void *object) noexcept {
+        return *static_cast<Owner *>(*Words::word_for(object));
+    }
+
+  private:
+    void claim(const void *address) noexcept {
+        ::new (static_cast<void *>(Words::word_for(address))) void *(owner_);
+    }
+    /// What a reap puts in front of a large object is as much as the object's alignment, or less than Window.
+    /// Only one word is looked at later; the reap writes over others.
+    void *claim_large(void *data, std::size_t alignment) noexcept {
+        if (data == nullptr) return nullptr;
+        const std::size_t least = std::max(alignment, Window) - Window;
+        for (std::size_t lead = least; lead < least + Window; lead += Words::smallest)
+            claim(static_cast<std::byte *>(data) + lead);
+        return data;
+    }
+    auto &chunk_source() noexcept {
+        if constexpr (requires { owner_->chunks.get(); })
+            return owner_->chunks.get();
+        else
+            return owner_->chunks;
+    }
+
+    Owner *owner_;
+};
+
+struct NoMutex {
+    void lock() const noexcept {}
+    void unlock() const noexcept {}
+};
+
+/// One that a thread may lock again; std::recursive_mutex need not be constant-initialized.
+class NestingMutex {
+  public:
+    constexpr NestingMutex() noexcept = default;
+    void lock() {
+        if (owner_.load(std::memory_order_relaxed) != &me_) {
+            mutex_.lock();
+            owner_.store(&me_, std::memory_order_relaxed);
+        }
+        ++depth_;
+    }
+    void unlock() {
+        if (--depth_ > 0) return;
+        owner_.store(nullptr, std::memory_order_relaxed);
+        mutex_.unlock();
+    }
+
+  private:
+    static inline thread_local char me_; // its address tells threads apart
+    std::mutex mutex_;
+    std::atomic<const char *> owner_{nullptr};
+    unsigned depth_ = 0;
+};
+
+} // namespace detail
+
+template <class Owner, std::size_t Window>
+inline constexpr std::size_t window_of<detail::OwnedChunks<Owner, Window>> = Window;
+
+/// A reap that belongs to one thread at a time, and whose objects any thread may free, without a lock.
+///
+/// It is not thread-safe otherwise: only the thread that it belongs to may allocate, reset it, or ask it
+/// anything. That is the thread that made it, until it calls release(), and then the one that calls
+/// take_over(). It has neither marks nor nested reaps, and knows no destructors. What other threads free
+/// comes back when the owner runs out of room at hand, and not before; a large object's pages as well.
+///
+/// reset() and the destructor end all objects, as a reap's do: nobody may free one of them meanwhile, or
+/// later. abandon() is for those who end while others still have objects of theirs.
+///
+/// Costs beside a reap: two loads and a comparison for a free; for another thread's object, one
+/// compare-and-swap. That the owner takes back what others freed, all at once, is snmalloc's and mimalloc's.
+template <Source Upstream = CachedSuperblocks, std::size_t Granule = 8,
+          std::size_t Window = window_of<Upstream> != 0 ? window_of<Upstream> : usual_window>
+class OwnedReap : private detail::ReapOwner<
+                      std::conditional_t<window_of<Upstream> != 0, Upstream, Superblocks<Upstream, Window>>> {
+    using Owner = detail::ReapOwner<
+        std::conditional_t<window_of<Upstream> != 0, Upstream, Superblocks<Upstream, Window>>>;
+    using Chunks = detail::OwnedChunks<Owner, Window>;
+    using Inner = Reap<Chunks, Granule, Window>;
+
+  public:
+    struct End {
+        void operator()(OwnedReap *reap) const noexcept { end(reap); }
+    };
+    /// One that is in no variable. Its end is the reap's.
+    using Handle = std::unique_ptr<OwnedReap, End>;
+
+    explicit OwnedReap(const ReapOptions &options = {}) noexcept
+        requires std::default_initializable<Upstream>
+        : reap_(Chunks(*this), options) {
+        begin();
+    }
+    explicit OwnedReap(Upstream source, const ReapOptions &options = {}) noexcept
+        requires std::copy_constructible<Upstream>
+        : Owner(source), reap_(Chunks(*this), options) {
+        begin();
+    }
+    OwnedReap(const OwnedReap &) = delete;
+    OwnedReap &operator=(const OwnedReap &) = delete;
+    ~OwnedReap() {
+        if constexpr (checked) leave();
+    }
+
+    /// As the constructors; throws std::bad_alloc.
+    template <class... Arguments>
+    [[nodiscard]] static Handle make(const Arguments &...arguments) {
+        OwnedReap *const reap = try_make(arguments...);
+        if (reap == nullptr) throw_bad_alloc();
+        return Handle(reap);
+    }
+    /// The same, or null.
+    template <class... Arguments>
+    [[nodiscard]] static OwnedReap *try_make(const Arguments &...arguments) noexcept {
+        void *const data = CachedPages::try_allocate(sizeof(OwnedReap), alignof(OwnedReap));
+        return data == nullptr ? nullptr : ::new (data) OwnedReap(arguments...);
+    }
+
+    /// Ends it when its last object is freed: now, if there is none. Any thread may free meanwhile. The
+    /// memory of all of them is held until then.
+    static void abandon(Handle handle) noexcept {
+        OwnedReap *const reap = handle.release();
+        if (reap != nullptr) leave_behind(reap);
+    }
+
+    /// Lets go of it. It belongs to nobody; objects can still be freed.
+    void release() noexcept { this->thread.store(detail::ThreadSlot::idle, std::memory_order_release); }
+    /// Takes a reap over that another thread released: what that one did to it is done before. False if it
+    /// belongs to another thread.
+    bool take_over() noexcept {
+        const std::uint64_t mine = detail::ThreadHome::join_this_thread();
+        std::uint64_t owner = detail::ThreadSlot::idle;
+        return this->thread.compare_exchange_strong(owner, mine, std::memory_order_acquire,
+                                                    std::memory_order_relaxed) ||
+               owner == mine;
+    }
+    [[nodiscard]] bool is_mine() const noexcept {
+        return this->thread.load(std::memory_order_relaxed) == detail::ThreadHome::this_thread();
+    }
+
+    /// As Reap's.
+    [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = Granule) {
+        const Lock lock(mutex_);
+        return reap_.allocate(size, alignment);
+    }
+    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = Granule) noexcept {
+        const Lock lock(mutex_);
+        return reap_.try_allocate(size, alignment);
+    }
+    [[nodiscard]] Allocation try_allocate_at_least(std::size_t size,
+                                                   std::size_t alignment = Granule) noexcept {
+        const Lock lock(mutex_);
+        return reap_.try_allocate_at_least(size, alignment);
+    }
+
+    /// Frees an object of any OwnedReap of this type, in any thread; null is none.
+    static void deallocate(void *object) noexcept {
+        if constexpr (checked) return guarded_deallocate(object, guard::any_size);
+        if (object == nullptr) return;
+        if (OwnedReap &reap = of(object); reap.is_mine()) [[likely]]
+            return reap.free_here([object](Inner &inner) { inner.deallocate(object); }, object);
+        else
+            reap.free_there(object);
+    }
+    /// The same, told the size. As Reap's.
+    static void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
+        if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
+        if (object == nullptr) return;
+        if (OwnedReap &reap = of(object); reap.is_mine()) [[likely]]
+            return reap.free_here([=](Inner &inner) { inner.deallocate(object, size, alignment); }, object);
+        else
+            reap.free_there(object);
+    }
+
+    /// As Reap's; the object may be another OwnedReap's, whose it is no longer then.
+    [[nodiscard, gnu::returns_nonnull]] void *reallocate(void *object, std::size_t size,
+                                                         std::size_t alignment = Granule) {
+        return reallocate_as<Failure::throws>(object, size, alignment);
+    }
+    [[nodiscard]] void *try_reallocate(void *object, std::size_t size,
+                                       std::size_t alignment = Granule) noexcept {
+        return reallocate_as<Failure::returns_null>(object, size, alignment);
+    }
+
+    [[nodiscard]] static std::size_t usable_size(const void *object) noexcept {
+        return Inner::usable_size(object);
+    }
+
+    /// As Reap's.
+    void reset(std::size_t keep = keep_all) noexcept {
+        const Lock lock(mutex_);
+        this->returned.take_all([](void * /*object*/) {}); // they end with all others
+        reap_.reset(keep);
+    }
+    void trim(std::size_t keep = keep_none) noexcept {
+        const Lock lock(mutex_);
+        collect();
+        reap_.trim(keep);
+    }
+    template <class Use>
+    void for_each(Use use) {
+        const Lock lock(mutex_);
+        collect();
+        reap_.for_each(use);
+    }
+    [[nodiscard]] bool owns(const void *address) const noexcept {
+        const Lock lock(mutex_);
+        return reap_.owns(address);
+    }
+    /// Other threads' frees are seen if they came before.
+    [[nodiscard]] ReapStatistics statistics() noexcept {
+        const Lock lock(mutex_);
+        collect();
+        return reap_.statistics();
+    }
+    [[nodiscard]] bool check() const noexcept {
+        const Lock lock(mutex_);
+        return reap_.check();
+    }
+    [[nodiscard]] const ReapOptions &options() const noexcept { return reap_.options(); }
+
+  private:
+    template <class Layer, class Make>
+    friend class PerThread;
+
+    static constexpr const char *name = "OwnedReap";
+    // Checked mode frees at once, so that what it reports is exact, and has one lock for all.
+    using Mutex = std::conditional_t<checked, detail::NestingMutex, detail::NoMutex>;
+    using Lock = std::lock_guard<Mutex>;
+
+    static OwnedReap &of(const void *object) noexcept {
+        return static_cast<OwnedReap &>(Chunks::owner_of(object));
+    }
+
+    template <class Free>
+    [[gnu::always_inline]] void free_here(Free free, [[maybe_unused]] void *object) noexcept {
+        if constexpr (REAP_TSAN) annotate::ended(object, usable_size(object));
+        free(reap_);
+    }
+    [[gnu::noinline]] void free_there(void *object) noexcept {
+        if constexpr (REAP_TSAN) annotate::ended(object, usable_size(object));
+        if (!this->returned.push(object)) [[unlikely]]
+            free_behind(object);
+    }
+    [[gnu::noinline]] void free_behind(void *object) noexcept {
+        if (this->returned.count(usable_size(object))) end(this);
+    }
+    void collect() noexcept {
+        this->returned.take_all([this](void *object) { reap_.deallocate(object); });
+    }
+
+    template <Failure F>
+    void *reallocate_as(void *object, std::size_t size, std::size_t alignment) {
+        if (object == nullptr || is_in_here(object)) {
+            const Lock lock(mutex_);
+            if constexpr (F == Failure::throws) return reap_.reallocate(object, size, alignment);
+            return reap_.try_reallocate(object, size, alignment);
+        }
+        void *const moved = F == Failure::throws ? allocate(size, alignment) : try_allocate(size, alignment);
+        if (moved == nullptr) return moved;
+        if constexpr (checked) {
+            const Lock lock(mutex_);
+            if (holder_of(object) == nullptr) {
+                report_misuse({Misuse::foreign_free, object, 0, name});
+                return moved;
+            }
+        }
+        std::memcpy(moved, object, std::min(usable_size(object), size));
+        deallocate(object);
+        return moved;
+    }
+    [[nodiscard]] bool is_in_here(const void *object) const noexcept {
+        if constexpr (checked) return owns(object);
+        return &of(object) == this;
+    }
+
+    static void leave_behind(OwnedReap *reap) noexcept {
+        reap->thread.store(detail::ThreadSlot::idle, std::memory_order_relaxed);
+        if constexpr (checked) {
+            const std::unique_lock lock(mutex_);
+            reap->abandoned_ = true;
+            if (reap->reap_.statistics().live > 0) return;
+        } else {
+            reap->returned.close([reap](void *object) { reap->reap_.deallocate(object); });
+            if (!reap->returned.leave(reap->reap_.statistics().live)) return;
+        }
+        end(reap);
+    }
+    /// Ends one that try_make() made.
+    static void end(OwnedReap *reap) noexcept {
+        reap->~OwnedReap();
+        CachedPages::deallocate(reap, sizeof(OwnedReap), alignof(OwnedReap));
+    }
+
+    void begin() noexcept {
+        this->thread.store(detail::ThreadHome::join_this_thread(), std::memory_order_relaxed);
+        if constexpr (checked) {
+            const Lock lock(mutex_);
+            older_ = std::exchange(newest_, this);
+        }
+    }
+
+    // Checked mode's list of all of this type: no address is followed that is not known.
+
+    void leave() noexcept {
+        const Lock lock(mutex_);
+        OwnedReap **link = &newest_;
+        while (*link != this) link = &(*link)->older_;
+        *link = older_;
+    }
+    static OwnedReap *holder_of(const void *object) noexcept {
+        OwnedReap *reap = newest_;
+        while (reap != nullptr && !reap->reap_.owns(object)) reap = reap->older_;
+        return reap;
+    }
+    static void guarded_deallocate(void *object, std::size_t size) noexcept {
+        if (object == nullptr) return;
+        OwnedReap *reap = nullptr;
+        {
+            const Lock lock(mutex_);
+            reap = holder_of(object);
+            if (reap == nullptr) return report_misuse({Misuse::foreign_free, object, 0, name});
+            if (size == guard::any_size)
+                reap->reap_.deallocate(object);
+            else
+                reap->reap_.deallocate(object, size);
+            if (!reap->abandoned_ || reap->reap_.statistics().live > 0) return;
+        }
+        end(reap);
+    }
+
+    static inline constinit Mutex mutex_{};
+    static inline constinit OwnedReap *newest_ = nullptr;
+    OwnedReap *older_ = nullptr;
+    bool abandoned_ = false;
+    alignas(64) Inner reap_; // others read what is before it
+};
+
+OwnedReap() -> OwnedReap<>;
+OwnedReap(ReapOptions) -> OwnedReap<>;
+template <class S>
+OwnedReap(S &) -> OwnedReap<Shared<S>>;
+template <class S>
+OwnedReap(S &, ReapOptions) -> OwnedReap<Shared<S>>;
+
+} // namespace reap::inline REAP_MODE

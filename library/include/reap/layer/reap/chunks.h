@@ -1,0 +1,158 @@
+#pragma once
+
+// Chunks, and what has memory of its own. Part of layer/reap.h.
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "reap/layer/reap.h"
+
+namespace reap::inline REAP_MODE {
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+template <Failure F>
+bool Reap<Upstream, Granule, Window, S>::take_chunk(std::size_t need) {
+    const std::size_t least = Superblocks<Upstream, Window>::chunk_for(chunk_lead + round_up(need, 16) +
+                                                                       (chunk_ == nullptr ? reserve : 0));
+    if (Chunk **const largest = largest_of(spare_); *largest != nullptr && least <= (*largest)->size) {
+        Chunk *const chunk = *largest;
+        *largest = chunk->older;
+        enter(chunk);
+        return true;
+    }
+    const std::size_t allowed = options_->limit - std::min(options_->limit, held_);
+    if (least > allowed) return fail<F>() != nullptr;
+    // The row goes on from the latest chunk; that one may be larger for the sake of one object.
+    std::size_t next = options_->first_chunk;
+    if (chunk_ != nullptr &&
+        (__builtin_mul_overflow(chunk_->size, options_->growth, &next) || next > options_->largest_chunk)) {
+        next = options_->largest_chunk;
+    }
+    const std::size_t wanted = std::bit_floor(std::min(std::clamp(next, least, Window / 2), allowed));
+    const Allocation got = chunk_source().template obtain_chunk<F>(least, std::max(least, wanted));
+    if (got.data == nullptr) return false;
+    adopt(got);
+    return true;
+}
+
+/// The largest chunk of a list, by what points to it.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+typename Reap<Upstream, Granule, Window, S>::Chunk **
+Reap<Upstream, Granule, Window, S>::largest_of(Chunk *&list) noexcept {
+    Chunk **largest = &list;
+    for (Chunk **link = &list; *link != nullptr; link = &(*link)->older)
+        if ((*link)->size > (*largest)->size) largest = link;
+    return largest;
+}
+
+/// Makes memory from the source the current chunk.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+inline void Reap<Upstream, Granule, Window, S>::adopt(Allocation got) noexcept {
+    held_ += got.size;
+    Chunk *const chunk = ::new (got.data) Chunk{nullptr, 0, got.size, nullptr};
+    if constexpr (checked) guard::close(start_of(chunk), got.size - chunk_lead, guard::Fill::fresh);
+    enter(chunk);
+}
+
+/// Makes a chunk the current one. The oldest has room for bins at its end: so there is some when the first
+/// object is freed.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+inline void Reap<Upstream, Granule, Window, S>::enter(Chunk *chunk) noexcept {
+    const bool first = chunk_ == nullptr;
+    if constexpr (told) {
+        if (!known().marked && !first) {
+            // Nothing is free yet but what is left over: no reason to begin with marks.
+            chunk_->left = current_;
+            if (current_ != end_) rare().free_bytes += distance(current_, end_);
+            current_ = end_;
+        }
+    }
+    chunk->older = chunk_;
+    chunk->serial = known().marks == nullptr ? 0 : known().marks->serial;
+    chunk_ = chunk;
+    if (told && known().marked) clear_shadow(chunk);
+    enter_space(start_of(chunk), end_of(chunk));
+    if (reuse_ != nullptr) begin_quantum();
+    alone_ = !checked && first ? current_ : nullptr;
+    seal_chunks();
+}
+
+/// Gives a chunk back to the source.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::leave(Chunk *chunk) noexcept {
+    if constexpr (checked) guard::open(start_of(chunk), chunk->size - chunk_lead, name);
+    held_ -= chunk->size;
+    chunks_.deallocate(chunk, chunk->size, chunk_alignment);
+}
+
+/// Gives spare chunks back, until at most so many bytes are left.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::keep_spare(std::size_t most) noexcept {
+    for (Chunk **link = &spare_; *link != nullptr;) {
+        Chunk *const chunk = *link;
+        if (chunk->size <= most) {
+            most -= most == keep_all ? 0 : chunk->size;
+            link = &chunk->older;
+        } else {
+            *link = chunk->older;
+            leave(chunk);
+        }
+    }
+    seal_chunks();
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+template <Failure F>
+void *Reap<Upstream, Granule, Window, S>::take_large(std::size_t size, std::size_t alignment) {
+    const std::size_t lead = std::max(large_lead, alignment);
+    const std::size_t whole = round_up(size, unit);
+    alignment = std::max(alignment, Window);
+    const auto is_allowed = [&] {
+        return lead + whole <= options_->limit - std::min(options_->limit, held_);
+    };
+    if (!is_possible(whole, alignment, lead) || !is_allowed()) return fail<F>();
+    // Where the list begins, is in a chunk.
+    if (chunk_ == nullptr && !take_chunk<F>(0)) return nullptr;
+    if (!is_allowed()) return fail<F>();
+    auto *const data = static_cast<std::byte *>(obtain<F>(chunks_, lead + whole, alignment));
+    if (data == nullptr) return nullptr;
+    std::byte *const object = data + lead;
+    if (Shadow::offset_of(object) != 0) Shadow::set_large(object);
+    held_ += lead + whole;
+    const std::uint64_t serial = known().marks == nullptr ? 0 : known().marks->serial;
+    Large *const older = known().large;
+    Large *const large = ::new (header_of(object)) Large{older, nullptr, whole, alignment, lead, serial};
+    CheckedSeal::set(*large);
+    rare().large = large;
+    if (older != nullptr) {
+        older->newer = large;
+        CheckedSeal::set(*older);
+    }
+    if constexpr (checked) guard::close(object, whole, guard::Fill::fresh);
+    return object;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::free_large(Large *large) noexcept {
+    if (large->newer == nullptr) {
+        rare_->large = large->older;
+    } else {
+        large->newer->older = large->older;
+        CheckedSeal::set(*large->newer);
+    }
+    if (large->older != nullptr) {
+        large->older->newer = large->newer;
+        CheckedSeal::set(*large->older);
+    }
+    const std::size_t size = large->lead + large->size;
+    const std::size_t alignment = large->alignment;
+    std::byte *const data = object_of(large) - large->lead;
+    annotate::defined(data, size);
+    held_ -= size;
+    chunks_.deallocate(data, size, alignment);
+}
+
+} // namespace reap::inline REAP_MODE

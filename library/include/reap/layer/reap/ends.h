@@ -1,0 +1,153 @@
+#pragma once
+
+// Marks, and the ends of things. Part of layer/reap.h.
+
+#include <cstddef>
+#include <new>
+#include <utility>
+
+#include "reap/layer/reap.h"
+
+namespace reap::inline REAP_MODE {
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+typename Reap<Upstream, Granule, Window, S>::Mark Reap<Upstream, Granule, Window, S>::mark() {
+    mend();
+    // What is free stays so: it is older than the mark, and what comes now is newer.
+    struct Undo {
+        Reap &reap;
+        bool reused = reap.reuse_ != nullptr;
+        ~Undo() {
+            if (!reused) return;
+            reap.begin_reuse();
+            reap.sweep();
+        }
+    };
+    Undo undo{*this}; // if there is no room for the record
+    forget_free();
+    reuse_ = nullptr;
+    limit_ = end_;
+    void *const data = take<Failure::throws>(sizeof(MarkRecord), unit);
+    undo.reused = false;
+    if (reuse_ != nullptr) { // a new chunk, and runs
+        forget_free();
+        reuse_ = nullptr;
+        limit_ = end_;
+    }
+    if constexpr (checked) guard::open(data, sizeof(MarkRecord), name);
+    rare().marks = ::new (data) MarkRecord{known().marks,    ++marks_taken_,     current_,        end_,
+                                           known().cleanups, known().free_bytes, ledger_.newest()};
+    CheckedSeal::set(*rare_->marks);
+    Mark mark;
+    mark.record_ = rare_->marks;
+    mark.serial_ = rare_->marks->serial;
+    return mark;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+bool Reap<Upstream, Granule, Window, S>::rewind(const Mark &mark) noexcept {
+    mend();
+    // As in Region: no record is looked at but those of marks that are still good.
+    MarkRecord *record = known().marks;
+    while (record != nullptr && record->serial > mark.serial_) record = record->older;
+    if (record == nullptr || record != mark.record_ || record->serial != mark.serial_) {
+        if constexpr (checked) report_misuse({Misuse::stale_mark, mark.record_, 0, name});
+        return false;
+    }
+    run_cleanups(record->cleanups);
+    out_of_line([record](Reap &reap) { return reap.rewind_anyhow(record), true; });
+    return true;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::rewind_anyhow(MarkRecord *record) noexcept {
+    ledger_.end_newer_than(record->newest, name);
+    if constexpr (checked) {
+        if (!is_marked()) begin_marks();
+    }
+    while (rare_->large != nullptr && rare_->large->serial >= record->serial) free_large(rare_->large);
+    while (chunk_ != nullptr && chunk_->serial >= record->serial) {
+        if constexpr (checked) {
+            open_free(chunk_);
+            guard::close(start_of(chunk_), chunk_->size - chunk_lead, guard::Fill::rewound);
+        }
+        Chunk *const chunk = std::exchange(chunk_, chunk_->older);
+        chunk->older = spare_;
+        spare_ = chunk;
+    }
+    rare_->marks = record;
+    rare_->free_bytes = record->free_bytes;
+    current_ = record->current;
+    end_ = record->end;
+    limit_ = end_;
+    if constexpr (told) {
+        if (rare_->marked) Shadow::clear(current_, distance(current_, end_));
+    } else if (current_ != nullptr) {
+        shadow_ = Shadow::bias_of(current_);
+    }
+    if constexpr (checked) {
+        if (current_ != end_) guard::close(current_, distance(current_, end_), guard::Fill::rewound);
+    }
+    seal_chunks();
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::reset_anyhow(std::size_t keep) noexcept {
+    mend();
+    ledger_.end_newer_than(nullptr, name);
+    if constexpr (checked) {
+        forget_free();
+        if (!is_marked() && chunk_ != nullptr) begin_marks();
+    }
+    while (known().large != nullptr) free_large(rare_->large);
+
+    reuse_ = nullptr;
+    // The oldest first, as in Region.
+    Chunk *row = spare_;
+    for (Chunk *chunk = std::exchange(chunk_, nullptr); chunk != nullptr;) {
+        if constexpr (checked) {
+            open_free(chunk);
+            guard::close(start_of(chunk), chunk->size - chunk_lead, guard::Fill::reset);
+        }
+        Chunk *const older = std::exchange(chunk->older, row);
+        row = std::exchange(chunk, older);
+    }
+    rare_ = nullptr; // was in the last of them
+    spare_ = row;
+    keep_spare(keep);
+
+    current_ = end_ = limit_ = alone_ = nullptr;
+    if (spare_ != nullptr) {
+        Chunk **const largest = largest_of(spare_);
+        Chunk *const first = *largest;
+        *largest = first->older;
+        enter(first);
+    }
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::trim_anyhow(std::size_t keep) noexcept {
+    mend();
+    if (reuse_ != nullptr) sweep();
+    keep_spare(keep);
+}
+
+/// Told of what is rare alone: so the address of a reap goes nowhere.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::unlink(Rare &rare, Cleanup *cleanup) noexcept {
+    if (cleanup->newer == nullptr) {
+        rare.cleanups = cleanup->older;
+    } else if (CheckedSeal::holds(*cleanup->newer)) {
+        cleanup->newer->older = cleanup->older;
+        CheckedSeal::set(*cleanup->newer);
+    }
+    set_newer(cleanup->older, cleanup->newer);
+    CheckedSeal::end(*cleanup);
+    for (MarkRecord *record = rare.marks; record != nullptr; record = record->older) {
+        if (record->cleanups != cleanup) continue;
+        record->cleanups = cleanup->older;
+        CheckedSeal::set(*record);
+    }
+}
+
+} // namespace reap::inline REAP_MODE

@@ -1,0 +1,164 @@
+#pragma once
+
+// Checked mode: the same operations on objects that have guards around them. Part of layer/reap.h.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "reap/layer/reap.h"
+
+namespace reap::inline REAP_MODE {
+
+/// Whether a list begins with what it should. If not, the rest of it is given up.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+bool Reap<Upstream, Granule, Window, S>::is_sound(Block *&list, std::size_t whole,
+                                                  bool marked) const noexcept {
+    if (is_free_block(list, whole, marked)) return true;
+    report_misuse({Misuse::corruption, list, whole, name});
+    list = nullptr;
+    return false;
+}
+
+/// Whether the records that lists go through are as the reap left them: chunks, large objects, marks. Follows
+/// none that is not. Cleanups are looked at one by one.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+bool Reap<Upstream, Granule, Window, S>::is_sealed() const noexcept {
+    const auto holds = [](const auto *record) {
+        while (record != nullptr && CheckedSeal::holds(*record)) record = record->older;
+        return record == nullptr;
+    };
+    return holds(chunk_) && holds(spare_) && holds(known().large) && holds(known().marks);
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::seal_chunks() noexcept {
+    if constexpr (checked) {
+        for (Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) CheckedSeal::set(*chunk);
+        for (Chunk *chunk = spare_; chunk != nullptr; chunk = chunk->older) CheckedSeal::set(*chunk);
+    }
+}
+
+/// Where a record was written over nothing can be followed any more: the reap begins anew, and all that it
+/// held is left where it is, since somebody may be using it.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::mend() noexcept {
+    if constexpr (checked) {
+        if (is_sealed()) return;
+        report_corruption();
+        static_cast<ReapState &>(*this) = {};
+        ledger_.forget();
+    }
+}
+
+/// Returns false.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+bool Reap<Upstream, Granule, Window, S>::give_up_cleanups() noexcept {
+    report_corruption();
+    rare().cleanups = nullptr;
+    for (MarkRecord *record = known().marks; record != nullptr; record = record->older) {
+        record->cleanups = nullptr;
+        CheckedSeal::set(*record);
+    }
+    return false;
+}
+
+/// Looks at the free blocks of a chunk before they are filled anew. Their links are forgotten by then.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::open_free(const Chunk *chunk) noexcept {
+    const bool good = walk(chunk, [](std::byte *block, std::size_t size, bool free) {
+        if (free) guard::open(block, size, name);
+        return true;
+    });
+    if (!good) report_misuse({Misuse::corruption, chunk, chunk->size, name});
+    if (chunk_of(current_, chunk) == chunk && current_ != end_)
+        guard::open(current_, distance(current_, end_), name);
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+template <Failure F>
+void *Reap<Upstream, Granule, Window, S>::guarded(std::size_t size, std::size_t alignment) {
+    mend();
+    if (!is_alignment(alignment) || !is_possible(size, alignment, guard::extra(alignment))) return fail<F>();
+    size += size == 0;
+    alignment = std::max(alignment, std::size_t{16});
+    const std::size_t whole = guard::padded(size, alignment);
+    void *const raw = take<F>(whole, alignment);
+    if (raw == nullptr) return nullptr;
+    guard::open(raw, whole, name);
+    return ledger_.admit(raw, size, alignment);
+}
+
+/// Where the room for objects begins that an address is in: of a chunk, of a large object. Null: not the
+/// reap's.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+const std::byte *Reap<Upstream, Granule, Window, S>::piece_of(const void *address) const noexcept {
+    for (const Chunk *const list : {chunk_, spare_})
+        if (const Chunk *const chunk = chunk_of(address, list); chunk != nullptr) return start_of(chunk);
+    const Large *const large = large_of(address);
+    return large == nullptr ? nullptr : reinterpret_cast<const std::byte *>(large + 1);
+}
+
+/// Whether that is a live object of this reap; what it is instead is reported.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+bool Reap<Upstream, Granule, Window, S>::check_live(const void *object, std::size_t size) const noexcept {
+    const std::byte *const piece = piece_of(object);
+    // In front of the first place for an object there is no guard to look at.
+    const bool held = piece != nullptr && distance(piece, object) >= guard::lead(unit);
+    if (piece != nullptr && !(held && Ledger::is_live(object))) {
+        if (const void *const holder = ledger_.holder_of(object); holder != nullptr) {
+            report_misuse({Misuse::interior_free, holder, guard::size_of(holder), name});
+            return false;
+        }
+    }
+    if (!ledger_.check(object, size, held, name)) return false;
+    if (is_in_shadow(object)) return true;
+    report_misuse({Misuse::corruption, object, guard::size_of(object), name});
+    return false;
+}
+
+/// Whether the shadow, or the header of a large object, says of a live object what it has to.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+bool Reap<Upstream, Granule, Window, S>::is_in_shadow(const void *object) const noexcept {
+    void *const raw = guard::raw_of(const_cast<void *>(object));
+    const std::size_t whole = guarded_block(object);
+    if (large_of(raw) != nullptr) return header_of(raw)->size == whole;
+    if constexpr (told) return !is_marked() || *Shadow::byte_of(raw) == 0;
+    return !Shadow::is_free_block(raw) && Shadow::size_of(raw) == whole;
+}
+
+/// How large the block is that an object and its guards take.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+std::size_t Reap<Upstream, Granule, Window, S>::guarded_block(const void *object) noexcept {
+    const void *const raw = guard::raw_of(const_cast<void *>(object));
+    return Shadow::block_for(distance(raw, object) + guard::size_of(object) + guard::back_zone);
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::guarded_deallocate(void *object, std::size_t size) noexcept {
+    if (object == nullptr) return;
+    mend();
+    if (!check_live(object, size)) return;
+    for (const Cleanup *cleanup = known().cleanups; cleanup != nullptr; cleanup = cleanup->older) {
+        if (!CheckedSeal::holds(*cleanup)) break;
+        if (distance(object, cleanup) < guard::size_of(object))
+            return report_misuse({Misuse::skipped_destructor, object, guard::size_of(object), name});
+    }
+    // A mark comes back to what was the last object when it was taken: now to the one before.
+    for (MarkRecord *record = known().marks; record != nullptr; record = record->older) {
+        if (record->newest != object) continue;
+        record->newest = Ledger::older_than(object);
+        CheckedSeal::set(*record);
+    }
+    const std::size_t whole = guarded_block(object);
+    ledger_.discharge(object, size, true, name);
+    void *const raw = guard::raw_of(object);
+    guard::close(raw, whole, guard::Fill::freed);
+    free_anyhow(raw, whole, large_of(raw) != nullptr ? largest_alignment : unit);
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+bool Reap<Upstream, Granule, Window, S>::guarded_resize(const void *object, std::size_t size) const noexcept {
+    return check_live(object, guard::any_size) && size + (size == 0) == guard::size_of(object);
+}
+
+} // namespace reap::inline REAP_MODE

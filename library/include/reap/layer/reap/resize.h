@@ -1,0 +1,96 @@
+#pragma once
+
+// Other sizes for objects. Part of layer/reap.h.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "reap/layer/reap.h"
+
+namespace reap::inline REAP_MODE {
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+bool Reap<Upstream, Granule, Window, S>::resize_raw(void *object, std::size_t whole, bool large,
+                                                    std::size_t size) noexcept {
+    auto *const block = static_cast<std::byte *>(object);
+    if (size > max_object / 2) return false;
+    const std::size_t wanted = Shadow::block_for(size + (size == 0));
+    // One that is aligned to much has memory of its own, however small. Where its alignment is asked for no
+    // more, a free that is told the size would take it for a block of a chunk.
+    if (large) return wanted == whole && wanted > Shadow::largest_small;
+    if (wanted == whole) return true;
+    if (wanted > Window / 2) return false;
+    if (block + whole == current_) {
+        if (wanted > distance(block, end_)) return false;
+        note(block, wanted);
+        current_ = block + wanted;
+        limit_ = std::max(limit_, current_);
+        return true;
+    }
+    if (wanted > whole) return false;
+    // A gap may not begin at a multiple of 16.
+    const std::size_t rest = whole - wanted;
+    if (rest < Shadow::least && reinterpret_cast<std::uintptr_t>(block + wanted) % 16 == 0) return false;
+    note(block, wanted);
+    if (rest < Shadow::least) {
+        Shadow::set(block + wanted, rest, 0);
+        put_free(block + wanted, rest);
+        if (known().marks != nullptr) count_free(block, rest);
+    } else {
+        note(block + wanted, rest);
+        free_slowly(block + wanted, rest);
+    }
+    return true;
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+template <Failure F>
+void *Reap<Upstream, Granule, Window, S>::reallocate_anyhow(void *object, std::size_t size,
+                                                            std::size_t alignment) {
+    // Before anything is allocated: that might be the very object, if it is free.
+    const bool lives = !checked || object == nullptr || check_live(object, guard::any_size);
+    if (lives && object != nullptr && is_alignment(alignment) && padding_at(object, alignment) == 0 &&
+        resize(object, size))
+        return object;
+    if constexpr (!checked && !told && ResizingSource<Chunks>) {
+        if (object != nullptr)
+            if (void *const moved = resize_large(object, size, alignment); moved != nullptr) return moved;
+    }
+    void *moved = nullptr;
+    if constexpr (F == Failure::throws)
+        moved = allocate(size, alignment);
+    else
+        moved = try_allocate(size, alignment);
+    if (object == nullptr || moved == nullptr || !lives) return moved;
+    std::memcpy(moved, object, std::min(usable_size(object), size));
+    deallocate(object);
+    return moved;
+}
+
+/// An object that has memory of its own, and is to have after it, with that memory made larger or smaller by
+/// the source, which need not copy it. Null, and nothing was done, if that cannot be.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void *Reap<Upstream, Granule, Window, S>::resize_large(void *object, std::size_t size,
+                                                       std::size_t alignment) noexcept {
+    if (Shadow::offset_of(object) != 0 && Shadow::size_of(object) != 0) return nullptr;
+    Large *const large = header_of(object);
+    if (size <= largest_in_chunk() || alignment > unit || !is_possible(size, large->alignment, large->lead))
+        return nullptr;
+    const Large old = *large;
+    const std::size_t whole = round_up(size, unit);
+    if (whole > old.size && whole - old.size > options_->limit - std::min(options_->limit, held_))
+        return nullptr;
+    auto *const data = static_cast<std::byte *>(chunks_.try_resize(
+        object_of(large) - old.lead, old.lead + old.size, old.lead + whole, old.alignment));
+    if (data == nullptr) return nullptr;
+    Large *const moved = header_of(data + old.lead);
+    moved->size = whole;
+    (old.newer == nullptr ? rare_->large : old.newer->older) = moved;
+    if (old.older != nullptr) old.older->newer = moved;
+    held_ += whole - old.size;
+    return object_of(moved);
+}
+
+} // namespace reap::inline REAP_MODE

@@ -1,0 +1,508 @@
+// interpose/*.h as a program's threads use them. The entry points: entry_points.cpp.
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <gtest/gtest.h>
+#include <optional>
+#include <pthread.h>
+#include <random>
+#include <set>
+#include <string>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "reap/interpose/heap.h"
+#include "reap/interpose/large_cache.h"
+#include "reap/interpose/process_lock.h"
+#include "reap/interpose/window_map.h"
+
+namespace {
+
+using reap::Allocation;
+using reap::interpose::Heap;
+using reap::interpose::LargeCache;
+using reap::interpose::ProcessLock;
+using reap::interpose::WindowMap;
+
+constexpr std::size_t megabyte = std::size_t{1} << 20;
+
+/// Memory that this process really has, in bytes.
+std::size_t resident() {
+    std::ifstream file("/proc/self/statm");
+    std::size_t pages = 0;
+    file >> pages >> pages;
+    return pages * reap::page_size();
+}
+
+void sign(void *object, std::size_t size) { std::memset(object, static_cast<int>(size % 251), size); }
+bool is_signed(const void *object, std::size_t size) {
+    const auto *const bytes = static_cast<const unsigned char *>(object);
+    return std::all_of(bytes, bytes + size, [size](unsigned char byte) { return byte == size % 251; });
+}
+
+/// What most programs ask for, and now and then something large.
+class Sizes {
+  public:
+    explicit Sizes(unsigned seed) : random_(seed) {}
+    std::size_t next() {
+        const auto dice = random_();
+        if (dice % 4096 == 0) return 1 + random_() % (2 * megabyte);
+        if (dice % 64 == 0) return 1 + random_() % 40000;
+        return 1 + random_() % 300;
+    }
+    std::size_t below(std::size_t limit) { return random_() % limit; }
+
+  private:
+    std::mt19937 random_;
+};
+
+/// Called after pages were moved, before whoever moved them knows.
+std::function<void()> after_move; // NOLINT(cert-err58-cpp)
+
+} // namespace
+
+// The C library's, for this program.
+extern "C" void *mremap(void *address, std::size_t size, std::size_t new_size, int flags, ...) noexcept {
+    std::va_list more;
+    va_start(more, flags);
+    void *const place = (flags & MREMAP_FIXED) != 0 ? va_arg(more, void *) : nullptr;
+    va_end(more);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    auto *const moved =
+        reinterpret_cast<void *>(::syscall(SYS_mremap, address, size, new_size, flags, place));
+    if (moved != MAP_FAILED && moved != address && after_move) after_move();
+    return moved;
+}
+
+namespace {
+
+TEST(ProcessLock, IsTakenAgainByWhoHoldsItAndByNobodyElse) {
+    ProcessLock lock;
+    int count = 0;
+    const auto work = [&] {
+        for (int i = 0; i < 1000; ++i) {
+            lock.lock();
+            lock.lock();
+            ++count;
+            lock.unlock();
+            ++count;
+            lock.unlock();
+        }
+    };
+    std::thread other(work);
+    work();
+    other.join();
+    EXPECT_EQ(count, 4000);
+}
+
+TEST(WindowMap, KnowsWhatWasAddedAndNothingElse) {
+    static WindowMap<2 * megabyte> map;
+    const auto at = [](std::size_t window, std::size_t offset) {
+        return reinterpret_cast<const void *>(window * 2 * megabyte + offset);
+    };
+    EXPECT_FALSE(map.has(nullptr));
+    map.add(at(63, 0));
+    map.add(at(64, 5));
+    EXPECT_TRUE(map.has(at(63, 2 * megabyte - 1)));
+    EXPECT_TRUE(map.has(at(64, 0)));
+    EXPECT_FALSE(map.has(at(62, 2 * megabyte - 1)));
+    EXPECT_FALSE(map.has(at(65, 0)));
+    map.remove(at(63, 7));
+    EXPECT_FALSE(map.has(at(63, 0)));
+    EXPECT_TRUE(map.has(at(64, 0)));
+    EXPECT_FALSE(map.has(reinterpret_cast<const void *>(~std::uintptr_t{0}))) << "beyond the map";
+}
+
+TEST(LargeCache, RoundsToEightSizesBetweenPowersOfTwo) {
+    EXPECT_EQ(LargeCache::block_for(1), reap::page_size());
+    EXPECT_EQ(LargeCache::block_for(megabyte), megabyte);
+    EXPECT_EQ(LargeCache::block_for(megabyte + 1), megabyte + megabyte / 8);
+    EXPECT_EQ(LargeCache::block_for(2 * megabyte - 1), 2 * megabyte);
+    EXPECT_EQ(LargeCache::block_for(1, 65536), 65536U) << "where pages are of 64 KB";
+    EXPECT_EQ(LargeCache::block_for(300000, 65536), 5 * 65536U);
+    EXPECT_EQ(LargeCache::block_for(megabyte + 1, 65536), megabyte + megabyte / 8);
+    for (std::size_t size = 1; size < 64 * megabyte; size += size / 3 + 1)
+        EXPECT_EQ(LargeCache::block_for(LargeCache::block_for(size)), LargeCache::block_for(size));
+}
+
+TEST(LargeCache, KeepsTheLatestUpToItsCapacity) {
+    LargeCache cache;
+    std::array<std::byte, 64> places{};
+    std::size_t put = 0;
+    std::set<void *> out;
+    for (std::byte &place : places) {
+        cache.put({&place, 2 * megabyte});
+        ++put;
+        for (Allocation block = cache.excess(); block.data != nullptr; block = cache.excess()) {
+            EXPECT_EQ(block.size, 2 * megabyte);
+            EXPECT_TRUE(out.insert(block.data).second);
+        }
+        EXPECT_LE(cache.held(), LargeCache::capacity);
+        EXPECT_EQ(cache.held(), (put - out.size()) * 2 * megabyte);
+    }
+    EXPECT_EQ(out.size(), places.size() - LargeCache::capacity / (2 * megabyte));
+    EXPECT_TRUE(out.contains(&places.front())) << "the oldest goes first";
+    EXPECT_EQ(cache.take(megabyte / 2).data, nullptr) << "none that is far too large";
+    EXPECT_EQ(cache.take(2 * megabyte).data, &places.back()) << "the latest comes first";
+    std::byte better{};
+    cache.put({&better, megabyte + megabyte / 2});
+    EXPECT_EQ(cache.take(megabyte).data, &better) << "the smallest that will do";
+
+    std::byte huge{};
+    cache.put({&huge, LargeCache::capacity});
+    EXPECT_EQ(cache.excess().data, &huge) << "one that would drive out the others is not kept";
+    while (cache.any().data != nullptr) {
+    }
+    EXPECT_EQ(cache.held(), 0U);
+}
+
+TEST(Heap, ServesAllSizesAndAlignments) {
+    std::vector<std::pair<void *, std::size_t>> objects;
+    for (std::size_t size = 0; size < 8 * megabyte; size += size / 5 + 1) {
+        for (std::size_t alignment = 16; alignment <= 4 * megabyte; alignment *= 16) {
+            void *const object = Heap::allocate(size, alignment);
+            ASSERT_NE(object, nullptr) << size << " at " << alignment;
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(object) % alignment, 0U);
+            EXPECT_GE(Heap::usable_size(object), size);
+            sign(object, size);
+            objects.emplace_back(object, size);
+        }
+    }
+    for (const auto &[object, size] : objects) {
+        EXPECT_TRUE(is_signed(object, size));
+        Heap::free(object);
+    }
+    EXPECT_EQ(Heap::allocate(~std::size_t{0}), nullptr);
+    EXPECT_EQ(Heap::allocate(std::size_t{1} << 62), nullptr);
+    Heap::free(nullptr);
+}
+
+TEST(Heap, ZeroesWhatWasUsedBeforeAndWhatIsFresh) {
+    for (const std::size_t size : {1U, 100U, 3000U, 200000U, 300000U, 1100000U, 5000000U, 40000000U}) {
+        for (int round = 0; round < 3; ++round) {
+            auto *const bytes = static_cast<unsigned char *>(Heap::allocate_zeroed(size));
+            ASSERT_NE(bytes, nullptr);
+            EXPECT_TRUE(std::all_of(bytes, bytes + size, [](unsigned char byte) { return byte == 0; }))
+                << size;
+            std::memset(bytes, 0xff, size);
+            Heap::free(bytes);
+        }
+    }
+}
+
+TEST(Heap, TellsAddressesThatAreNobodys) {
+    int variable = 0;
+    void *volatile foreign = &variable; // the compiler would say so, too
+    EXPECT_FALSE(Heap::may_own(foreign));
+    void *const large = Heap::allocate(40 * megabyte); // more than is kept
+    EXPECT_TRUE(Heap::may_own(large));
+    Heap::free(large);
+    EXPECT_FALSE(Heap::may_own(large)) << "freed, and its pages given back";
+}
+
+TEST(Heap, TellsLargeObjectsThatWereFreedAndAreKept) {
+    void *const large = Heap::allocate(3 * megabyte);
+    Heap::free(large);
+    EXPECT_FALSE(Heap::may_own(large)) << "freed";
+    EXPECT_EQ(Heap::allocate(3 * megabyte), large) << "it was kept";
+    EXPECT_TRUE(Heap::may_own(large));
+    Heap::free(large);
+    Heap::trim();
+    EXPECT_FALSE(Heap::may_own(large));
+}
+
+TEST(Heap, GrowsAndShrinksLargeObjectsWithoutACopy) {
+    const std::size_t before = resident();
+    void *object = Heap::allocate(megabyte);
+    sign(object, 1000);
+    for (std::size_t size = megabyte; size <= 256 * megabyte; size = size * 3 / 2) {
+        object = Heap::reallocate(object, size);
+        ASSERT_NE(object, nullptr);
+        EXPECT_TRUE(is_signed(object, 1000));
+        EXPECT_GE(Heap::usable_size(object), size);
+        static_cast<char *>(object)[size - 1] = 1;
+    }
+    if (!REAP_TSAN) { // which has memory of its own for ours
+        EXPECT_LT(resident(), before + 50 * megabyte) << "what was never touched is not there";
+    }
+    object = Heap::reallocate(object, 100);
+    EXPECT_EQ(static_cast<unsigned char *>(object)[99], 1000 % 251);
+    Heap::free(object);
+    EXPECT_LT(Heap::statistics().large, 40 * megabyte);
+}
+
+TEST(Heap, KnowsWhatAnotherThreadPutsWhereALargeObjectWasThatMoved) {
+    void *const object = Heap::allocate(20 * megabyte);
+    void *const wall = Heap::allocate(megabyte); // so that it is not enlarged where it is
+    const auto is_there = [object](const void *other) {
+        const std::uintptr_t window = ~(2 * megabyte - 1);
+        return ((reinterpret_cast<std::uintptr_t>(other) ^ reinterpret_cast<std::uintptr_t>(object)) &
+                window) == 0;
+    };
+    std::vector<void *> others;
+    after_move = [&] {
+        after_move = nullptr;
+        // The kernel fills gaps, the highest first.
+        std::thread([&] {
+            do {
+                others.push_back(Heap::allocate(300000));
+            } while (!is_there(others.back()) && others.size() < 4000);
+        }).join();
+    };
+    void *const moved = Heap::reallocate(object, 200 * megabyte);
+    after_move = nullptr;
+    ASSERT_FALSE(others.empty()) << "it did not move";
+    ASSERT_TRUE(is_there(others.back())) << "nothing came to where it was";
+    EXPECT_TRUE(Heap::may_own(others.back()));
+    EXPECT_TRUE(Heap::may_own(moved));
+    for (void *other : others) Heap::free(other);
+    Heap::free(wall);
+    Heap::free(moved);
+    EXPECT_FALSE(Heap::may_own(moved));
+}
+
+/// Whether the kernel was asked for huge pages there. Null: it does not say.
+std::optional<bool> is_huge(const void *address) {
+    std::ifstream file("/proc/self/smaps");
+    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+    bool here = false;
+    for (std::string line; std::getline(file, line);) {
+        // "START-END " of a mapping, or "NAME: " of something about it.
+        std::uintptr_t start = 0;
+        std::uintptr_t end = 0;
+        const char *const last = line.data() + line.size();
+        const auto dash = std::from_chars(line.data(), last, start, 16);
+        if (dash.ptr != last && *dash.ptr == '-') {
+            std::from_chars(dash.ptr + 1, last, end, 16);
+            here = start <= wanted && wanted < end;
+        } else if (here && line.starts_with("VmFlags:")) {
+            return line.find(" hg") != std::string::npos;
+        }
+    }
+    return {};
+}
+
+TEST(Heap, AsksForHugePagesFromTheFifthSuperblockOn) {
+    void *const probe = reap::SystemPages::try_allocate(2 * megabyte, 1);
+    const bool can = ::madvise(probe, 2 * megabyte, MADV_HUGEPAGE) == 0 && is_huge(probe).value_or(false);
+    reap::SystemPages::deallocate(probe, 2 * megabyte, 1);
+    if (!can) GTEST_SKIP() << "no huge pages here, or no word of them";
+
+    // As large as a superblock at first, or in the end, and none.
+    for (int round = 0; round < 6; ++round) {
+        Heap::free(Heap::reallocate(Heap::allocate(2 * megabyte - 4096), 40 * megabyte));
+    }
+    std::vector<void *> objects;
+    const auto held = [] { return Heap::statistics().superblocks / (2 * megabyte); };
+    const auto check = [&] {
+        for (std::size_t before = held(); before < 8;) {
+            objects.push_back(Heap::allocate(3000));
+            if (held() == before) continue;
+            EXPECT_EQ(is_huge(objects.back()), before >= 4) << "superblock " << before + 1;
+            before = held();
+        }
+        for (void *object : objects) Heap::free(object);
+        objects.clear();
+        Heap::trim();
+    };
+    check();
+    for (int round = 0; round < 6; ++round) {
+        Heap::free(Heap::reallocate(Heap::allocate(40 * megabyte), 2 * megabyte - 4096));
+        Heap::trim();
+    }
+    check();
+}
+
+TEST(Heap, StaysAsLargeAsWhatLives) {
+    constexpr std::size_t live = 20000;
+    constexpr std::size_t operations = reap::checked || REAP_TSAN ? 300000 : 3000000;
+    Sizes sizes(1);
+    std::vector<void *> objects(live);
+    std::size_t early = 0;
+    for (std::size_t count = 0; count < operations; ++count) {
+        void *&object = objects[sizes.below(live)];
+        Heap::free(object);
+        object = Heap::allocate(sizes.next());
+        ASSERT_NE(object, nullptr);
+        if (count == operations / 10) early = Heap::statistics().superblocks;
+    }
+    // As much again, for what is in pieces of the wrong size.
+    EXPECT_LT(Heap::statistics().superblocks, 2 * early);
+    for (void *object : objects) Heap::free(object);
+    Heap::trim();
+    EXPECT_LE(Heap::statistics().superblocks, 4 * megabyte);
+}
+
+TEST(Heap, ObjectsOfOneThreadAreFreedByAnother) {
+    constexpr int rounds = REAP_TSAN ? 3000 : 100000;
+    std::array<std::atomic<void *>, 64> slots{};
+    const auto work = [&](unsigned seed) {
+        Sizes sizes(seed);
+        for (int round = 0; round < rounds; ++round) {
+            const std::size_t size = sizeof(size) + sizes.next() % 5000;
+            void *object = Heap::allocate(size);
+            sign(object, size);
+            std::memcpy(object, &size, sizeof size);
+            object = slots[sizes.below(slots.size())].exchange(object);
+            if (object == nullptr) continue;
+            std::size_t told = 0;
+            std::memcpy(&told, object, sizeof told);
+            EXPECT_TRUE(told <= 5008 && Heap::usable_size(object) >= told);
+            const auto *const bytes = static_cast<const unsigned char *>(object);
+            EXPECT_EQ(bytes[told - 1], told > sizeof told ? told % 251 : bytes[told - 1]);
+            Heap::free(object);
+        }
+    };
+    std::vector<std::thread> threads;
+    for (unsigned seed = 1; seed <= 4; ++seed) threads.emplace_back(work, seed);
+    for (std::thread &thread : threads) thread.join();
+    for (std::atomic<void *> &slot : slots) Heap::free(slot.exchange(nullptr));
+}
+
+TEST(Heap, ProducerAndConsumerStayBounded) {
+    constexpr int rounds = REAP_TSAN ? 200 : 3000;
+    std::atomic<void **> handed{nullptr};
+    std::thread consumer([&] {
+        for (int round = 0; round < rounds; ++round) {
+            void **batch = nullptr;
+            while ((batch = handed.exchange(nullptr)) == nullptr) std::this_thread::yield();
+            for (int i = 0; i < 100; ++i) Heap::free(batch[i]);
+            Heap::free(static_cast<void *>(batch));
+        }
+    });
+    Sizes sizes(7);
+    std::size_t early = 0;
+    for (int round = 0; round < rounds; ++round) {
+        auto **const batch = static_cast<void **>(Heap::allocate(100 * sizeof(void *)));
+        for (int i = 0; i < 100; ++i) batch[i] = Heap::allocate(1 + sizes.below(2000));
+        void **none = nullptr;
+        while (!handed.compare_exchange_weak(none, batch)) {
+            none = nullptr;
+            std::this_thread::yield();
+        }
+        if (round == rounds / 4) early = Heap::statistics().superblocks;
+    }
+    consumer.join();
+    EXPECT_LE(Heap::statistics().superblocks, 2 * early);
+}
+
+TEST(Heap, ThreadsThatComeAndGoLeaveNothingBehind) {
+    constexpr int rounds = REAP_TSAN ? 50 : 1000;
+    std::size_t early = 0;
+    void *left = nullptr;
+    for (int round = 0; round < rounds; ++round) {
+        std::array<std::thread, 3> threads;
+        for (std::thread &thread : threads) {
+            thread = std::thread([round, &left, first = &thread == threads.data()] {
+                Sizes sizes(static_cast<unsigned>(round));
+                std::vector<void *> objects(300);
+                for (void *&object : objects) object = Heap::allocate(sizes.next() % 10000);
+                // One stays, and is freed by the next.
+                if (first) std::swap(left, objects.front());
+                for (void *object : objects) Heap::free(object);
+            });
+        }
+        for (std::thread &thread : threads) thread.join();
+        if (round == rounds / 4) early = Heap::statistics().superblocks;
+    }
+    Heap::free(left);
+    EXPECT_LE(Heap::statistics().superblocks, early + 2 * megabyte);
+    EXPECT_LE(Heap::statistics().heaps, 16U) << "those of threads that ended are used again";
+}
+
+TEST(Heap, WhatEndedThreadsHeldIsFoundBeforeTheSystemIsAsked) {
+    std::vector<void *> objects(20000);
+    std::thread([&] {
+        for (void *&object : objects) object = Heap::allocate(1000);
+    }).join();
+    const std::size_t before = Heap::statistics().superblocks;
+    for (void *object : objects) Heap::free(object); // to nobody, now
+    for (void *&object : objects) object = Heap::allocate(1000);
+    EXPECT_LE(Heap::statistics().superblocks, before + 4 * megabyte);
+    for (void *object : objects) Heap::free(object);
+}
+
+TEST(Heap, ServesThreadsThatAreEnding) {
+    static pthread_key_t key; // made after the heap's own, so its destructor comes later
+    Heap::free(Heap::allocate(1));
+    ASSERT_EQ(pthread_key_create(&key,
+                                 [](void *object) {
+                                     EXPECT_TRUE(is_signed(object, 100));
+                                     Heap::free(object);
+                                     for (std::size_t size = 1; size < 3 * megabyte; size *= 3) {
+                                         void *const late = Heap::allocate(size);
+                                         sign(late, size);
+                                         EXPECT_TRUE(is_signed(late, size));
+                                         void *const moved = Heap::reallocate(late, 2 * size);
+                                         EXPECT_TRUE(is_signed(moved, 0));
+                                         Heap::free(moved);
+                                     }
+                                 }),
+              0);
+    const std::size_t heaps = Heap::statistics().heaps;
+    for (int round = 0; round < 20; ++round) {
+        std::thread([] {
+            void *const object = Heap::allocate(100);
+            sign(object, 100);
+            pthread_setspecific(key, object);
+        }).join();
+    }
+    EXPECT_LE(Heap::statistics().heaps, heaps + 1);
+    pthread_key_delete(key);
+}
+
+TEST(Heap, ForksBesideThreadsThatAllocate) {
+    ASSERT_TRUE(Heap::watch_forks());
+    std::atomic<bool> stop{false};
+    std::atomic<void *> shared{nullptr};
+    std::vector<std::thread> threads;
+    for (unsigned seed = 1; seed <= 3; ++seed) {
+        threads.emplace_back([&, seed] {
+            Sizes sizes(seed);
+            while (!stop) {
+                void *const object = Heap::allocate(sizes.next());
+                Heap::free(shared.exchange(object));
+            }
+        });
+    }
+    for (int round = 0; round < (REAP_TSAN ? 3 : 20); ++round) {
+        const pid_t child = fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            alarm(60);
+            Sizes sizes(9);
+            for (int count = 0; count < 2000; ++count) {
+                const std::size_t size = sizes.next();
+                void *const object = Heap::allocate(size);
+                sign(object, size);
+                Heap::free(shared.exchange(object));
+            }
+            // Under ThreadSanitizer a child that was forked beside threads may have none.
+            if (!REAP_TSAN) std::thread([] { Heap::free(Heap::allocate(100000)); }).join();
+            Heap::trim();
+            // Not _exit(): memcheck looks for leaks there, and finds what the lost threads had.
+            execl("/bin/true", "true", nullptr);
+            _exit(1);
+        }
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    }
+    stop = true;
+    for (std::thread &thread : threads) thread.join();
+    Heap::free(shared.exchange(nullptr));
+}
+
+} // namespace
