@@ -717,6 +717,7 @@ TEST(Reap, HoldsNoMoreThanItsLimitWhereTheFirstChunkIsLarge) {
 }
 
 TEST(Reap, UsesAgainWhatIsFreeAfterAMarkThatFailed) {
+    if (reap::checked) GTEST_SKIP() << "a record, which has no guards, fits where no object does";
     Reap reap({.limit = 100000});
     std::vector<void *> objects;
     for (const std::size_t size : {100U, 16U}) // until there is no room for a mark's record either
