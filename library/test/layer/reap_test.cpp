@@ -566,7 +566,7 @@ class CheckedReapRecord : public ::testing::TestWithParam<Record> {
         std::byte *const chunk = objects.back() - in_front - chunk_lead;
         switch (GetParam()) {
         case Record::chunk_in_a_circle:
-            write(chunk, &chunk, sizeof chunk);
+            write(chunk, static_cast<const void *>(&chunk), sizeof chunk);
             write(chunk + 16, "\0\0\0\0\0\0\0", 8); // the size
             break;
         case Record::spare_chunk:
@@ -580,7 +580,7 @@ class CheckedReapRecord : public ::testing::TestWithParam<Record> {
             break;
         case Record::mark: {
             std::byte *record = nullptr;
-            std::memcpy(&record, &mark_, sizeof record);
+            std::memcpy(static_cast<void *>(&record), &mark_, sizeof record);
             write(record, "AAAAAAAA", 8);
             break;
         }
@@ -639,7 +639,7 @@ TEST(CheckedReap, RunsNoDestructorThatWasWrittenOver) {
     if (!reap::checked) GTEST_SKIP() << "only in checked mode";
     struct Named {
         char name[8];
-        ~Named() {}
+        ~Named() { name[0] = 0; }
     };
     const MisuseLog log;
     for (const bool by_destroy : {false, true}) {
