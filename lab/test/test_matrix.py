@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import recorded
 from programs import compile_c, program, reap
 
 from reap.allocators import catalog, huge_pages
@@ -201,9 +202,6 @@ def test_layouts_move_stack_and_libraries(tmp_path):
 
 def test_where_the_time_goes_is_sampled_for_each_arm(whole):
     result, runs, _ = whole
-    if not sampling.check().samples:
-        assert any("not told apart" in note for note in result.notes)
-        return
     assert sum(run.cell.sampled for run in runs) == len(result.arms)
     with_time = [arm for arm in result.arms if arm.split]
     assert with_time
@@ -307,15 +305,41 @@ def test_a_level_that_does_not_fit_is_refused_before_anything_runs(tmp_path):
     assert runs_of(tmp_path) == []
 
 
-@pytest.mark.skipif(not sampling.check().samples, reason="no perf events here")
-def test_samples_of_the_littering_are_left_out():
+def refuse_perf_events(monkeypatch):
+    monkeypatch.setattr(sampling, "check", lambda: sampling.Sampling(samples=0, kernel=False, errno=1))
+
+
+METHODS = ["perf", "timer"] if sampling.check().samples else ["timer"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_samples_of_the_littering_are_left_out(monkeypatch, method):
+    if method == "timer":
+        refuse_perf_events(monkeypatch)
     spin = program("spin")  # 50 ms of the process's CPU time, the littering counted: it has them all
     launch = Launch(argv=[spin], program=spin)
-    big = matrix.fragment.litter_of(msgspec.structs.replace(PROFILE, peak=exactly(300_000)), LEVELS["adv3"])
-    littered, seen, _ = sample.sample(launch, big, image=spin, providers=[])
-    net, gross = littered.outcome.cpu_ns / 1e6, littered.gross.cpu_ns / 1e6
+    big = matrix.fragment.litter_of(msgspec.structs.replace(PROFILE, peak=exactly(600_000)), LEVELS["adv3"])
+    run = sample.sample(launch, big, image=spin, providers=[])
+    net, gross = run.littered.outcome.cpu_ns / 1e6, run.littered.gross.cpu_ns / 1e6
+    assert run.method == method
     assert gross > net + 60, "a littering worth seeing"
-    assert seen["all"] < net + 30, "a sample a millisecond"
+    every = 1 if method == "perf" else 4  # milliseconds
+    assert run.seen["all"] < (net + 30) / every
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_time_in_the_allocator_is_told_from_time_outside_it(monkeypatch, method):
+    """Where perf events are refused, a timer tells it."""
+    if method == "timer":
+        refuse_perf_events(monkeypatch)
+    how = matrix.fragment.litter_of(PROFILE, LEVELS["adv1"])
+    shares = []
+    for work, turns in (("20", "40000"), ("2000", "1500")):
+        words = [recorded.target("share"), "with", work, turns]
+        seen = sample.sample(Launch(argv=words, program=words[0]), how, providers=[]).seen
+        assert seen["all"] > 10
+        shares.append(seen["inside"] / seen["all"])
+    assert shares[0] > 0.15 > shares[1]
 
 
 # --- caches and huge pages --------------------------------------------------------------------------------

@@ -309,6 +309,7 @@ def _split(run: Run, seconds: float) -> Split | None:
             high=(1 - share.low) * seconds,
         ),
         sees_kernel=seen.kernel,
+        method=seen.method,
     )
 
 
@@ -342,6 +343,11 @@ def _notes(table: _Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Ma
         said.append(
             "the program opens extensions with RTLD_DEEPBIND: these take malloc from the C library and mix "
             "its blocks with those of other allocators; only its figures under glibc are sound"
+        )
+    if any(arm.split and arm.split.method == "timer" for arm in drawn):
+        said.append(
+            "time inside the allocator was sampled by a timer in the program, for perf events are not "
+            "allowed here: it is four times as coarse and does not see the kernel (`reap doctor` says more)"
         )
     if "on" in matrix.huge_pages:
         lacking = [each.name for each in table.spec.allocators if not arms.can_have_huge_pages(each)]

@@ -1,5 +1,7 @@
 """What an experiment on fragmented heaps gives: one record an arm, with its ratios to the others."""
 
+from typing import Literal
+
 from reap.analysis.size_profile import SizeProfile
 from reap.experiment.records import HugePages, Laid, Ratio
 from reap.launch.callgrind import Misses
@@ -18,6 +20,7 @@ class Split(Record):
     outside: Estimate
     sees_kernel: bool
     """Whether time in the kernel was sampled, too."""
+    method: Literal["perf", "timer"] = "perf"
 
 
 class Arm(Record):

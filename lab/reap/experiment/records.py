@@ -86,6 +86,8 @@ class Samples(Record):
     """In the allocator, or in the kernel on its behalf."""
     kernel: bool
     """Whether time in the kernel could be sampled."""
+    method: Literal["perf", "timer"] = "perf"
+    """Perf events from outside; or a timer in the program, which sees it less often."""
 
 
 class Run(Record):

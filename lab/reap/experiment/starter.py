@@ -67,9 +67,11 @@ class Starter:
             littered = littering.run(launch, litter, image=image)
             return Started(outcome=littered.outcome, laid=_laid(littered))
         providers = [launch.allocator] if launch.allocator else []
-        littered, seen, kernel = sample.sample(launch, litter, image=image, providers=providers)
-        samples = Samples(all=seen["all"], inside=seen["inside"], kernel=kernel)
-        return Started(outcome=littered.outcome, laid=_laid(littered), samples=samples)
+        run = sample.sample(launch, litter, image=image, providers=providers)
+        samples = Samples(
+            all=run.seen["all"], inside=run.seen["inside"], kernel=run.kernel, method=run.method
+        )
+        return Started(outcome=run.littered.outcome, laid=_laid(run.littered), samples=samples)
 
     def _launch(self, cell: Cell, variant: Variant, *, probe: bool) -> Launch:
         launch = Launch(
