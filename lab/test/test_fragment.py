@@ -85,6 +85,18 @@ SOURCES = {
         }
         int main(void) { for (long begin = used(); used() < begin + 50000000;); return 0; }""",
     "dies": "int main(void) { abort(); }",
+    # Writes all over the file by which its litter is reported.
+    "scribbles": r"""
+        #include <string.h>
+        int main(void) {
+            char line[512];
+            unsigned long begin, end;
+            FILE *map = fopen("/proc/self/maps", "r");
+            while (fgets(line, sizeof line, map))
+                if (strstr(line, "reap-litter-") && sscanf(line, "%lx-%lx", &begin, &end) == 2)
+                    memset((void *)begin, 0xee, end - begin);
+            return 3;
+        }""",
     # Opens a library that binds malloc past every preload.
     "deepbind": r"""int main(int count, char **words) {
         void *library = dlopen(words[1], RTLD_NOW | RTLD_DEEPBIND);
@@ -397,6 +409,15 @@ def test_fault_15_a_report_outlives_whatever_ends_the_process():
     assert done.litterings[0].kept == 19800
 
 
+def test_a_report_that_the_program_overwrites_is_not_believed(profile):
+    done = run(litter(), target("scribbles"))
+    assert done.overwritten
+    assert (done.outcome, done.litterings) == (done.gross, [])
+    told = reap("fragment", "--profile", profile, "--", target("scribbles"))
+    assert told.returncode == 3
+    assert "the program overwrote what its littering reported" in " ".join(told.stderr.split())
+
+
 def test_fault_15_reports_beyond_the_slots_are_counted():
     loop = f"for i in $(seq 1100); do {target('zero')} 2>/dev/null; done"
     done = run(litter("adv0", children=True), "/bin/sh", "-c", loop)
@@ -534,13 +555,19 @@ BAD = {
     "an allocator that lacks a call": (["--allocator", "lacks=LACKS"], 2, "lacks aligned_alloc"),
     "what is no profile": (["--profile", "/etc/passwd"], 125, "/etc/passwd is no size profile"),
     "no profile there": (["--profile", "/nowhere"], 125, "/nowhere cannot be read"),
+    "an empty profile": (["--profile", "EMPTY"], 125, "allocates nothing of less than 4096 bytes"),
+    "a level that does not fit": (["--profile", "HUGE"], 1, "adv3 needs about"),
 }
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_refused_in_a_sentence(what):
+def test_bad_input_is_refused_in_a_sentence(what, tmp_path):
     words, code, message = BAD[what]
     words = [word.replace("LACKS", library("lacks_aligned") if "LACKS" in word else "") for word in words]
+    peak = {"value": 1e12, "low": 1e12, "high": 1e12}
+    for name, changes in (("EMPTY", {"sizes": []}), ("HUGE", {"peak": peak})):
+        (tmp_path / name).write_text(json.dumps({**PROFILE, **changes}))
+        words = [str(tmp_path / name) if word == name else word for word in words]
     done = reap("fragment", *words, "--", "/bin/true")
     assert (done.returncode, done.stdout) == (code, "")
     assert message in done.stderr

@@ -2,13 +2,14 @@
 
 import functools
 import json
+import shlex
 import shutil
 from pathlib import Path
 
 import msgspec
 import pytest
 import recorded
-from programs import compile_c, program, reap
+from programs import compile_c, library, program, reap
 
 from reap.allocators import catalog, huge_pages
 from reap.analysis.size_profile import SizeProfile
@@ -574,15 +575,75 @@ BAD = {
     "an open quote": (["--levels", "adv1", "--naive", "a 'b"], 2, "--naive cannot be split"),
     "no naive program": (["--levels", "adv1", "--naive", "no-such-program"], 127, "no such command"),
     "no profile": (["--levels", "adv1", "--profile", "/nowhere"], 125, "/nowhere cannot be read"),
+    "an impossible occupancy": (["--levels", "3x1.5"], 2, "occupancy of 1.5 is impossible"),
+    "an empty profile": (["--levels", "adv1", "--profile", "EMPTY"], 125, "allocates nothing of less than"),
+    "an allocator that lacks a call": (["--levels", "adv1", "-a", "lacks=LACKS"], 2, "lacks aligned_alloc"),
     "levels for a resumed one": (["--levels", "adv1", "--resume", "x"], 2, "it takes no --levels"),
 }
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_refused_in_a_sentence(what, tmp_path):
+def test_bad_input_is_refused_in_a_sentence(what, tmp_path, tmp_path_factory):
     words, code, message = BAD[what]
+    empty = tmp_path_factory.mktemp("profile") / "p.json"
+    empty.write_bytes(msgspec.json.encode(msgspec.structs.replace(PROFILE, sizes=[])))
+    for word, path in (("EMPTY", empty), ("LACKS", library("lacks_aligned") if "LACKS" in words[-1] else "")):
+        words = [each.replace(word, str(path)) for each in words]
     done = reap("compare", *words, "--", "/bin/true", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_static_program_is_refused_before_anything_is_made(tmp_path):
+    done = reap("compare", "--levels", "adv1", "--", program("peak_static"), "1", cwd=tmp_path)
+    assert done.returncode == ExitCode.NOT_EXECUTABLE
+    assert "statically linked" in done.stderr
+    naive = shlex.join([program("peak_static"), "1"])
+    done = reap("compare", "--levels", "adv1", "--naive", naive, "--", "/bin/true", cwd=tmp_path)
+    assert "statically linked" in done.stderr, "nor as the naive variant"
+    assert list(tmp_path.iterdir()) == []
+
+
+DEEPBIND = r"""
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <stdio.h>
+    int main(int count, char **words) { puts(dlopen("libm.so.6", RTLD_NOW | RTLD_DEEPBIND) ? "m" : "?"); }"""
+
+
+def test_a_program_with_deepbind_is_explained_and_a_profile_of_another_program_pointed_out(tmp_path):
+    deepbind = compile_c("matrix-deepbind", DEEPBIND, ["-O1"])
+    profile = msgspec.structs.replace(PROFILE, program="/usr/bin/perl")
+    spec = specify([deepbind], catalog.parse("glibc"), runs=2, fragmented=fragmented(layouts=0))
+    with Folder.create(tmp_path / "e", spec) as folder:
+        matrix.keep_profile(folder, profile)
+        notes = " ".join(matrix.run(folder).notes)
+    assert "opens extensions with RTLD_DEEPBIND" in notes
+    assert "only its figures under glibc are sound" in notes
+    assert "the sizes are those of /usr/bin/perl" in notes
+
+
+# Writes all over the file by which its litter is reported.
+SCRIBBLES = r"""
+    #include <stdio.h>
+    #include <string.h>
+    int main(void) {
+        char line[512];
+        unsigned long begin, end;
+        FILE *map = fopen("/proc/self/maps", "r");
+        while (fgets(line, sizeof line, map))
+            if (strstr(line, "reap-litter-") && sscanf(line, "%lx-%lx", &begin, &end) == 2)
+                memset((void *)begin, 0xee, end - begin);
+        return 0;
+    }"""
+
+
+def test_a_program_that_overwrites_its_litter_s_report_is_not_measured(tmp_path):
+    scribbles = compile_c("matrix-scribbles", SCRIBBLES, ["-O1"])
+    spec = specify([scribbles], catalog.parse("glibc"), runs=2, fragmented=fragmented(layouts=0))
+    with Folder.create(tmp_path / "e", spec) as folder:
+        matrix.keep_profile(folder, PROFILE)
+        result = matrix.run(folder)
+    assert all("overwrote what its littering reported" in arm.problem for arm in result.arms)

@@ -134,7 +134,12 @@ def _notes(
     program: Program, allocator: Allocator, litter: Litter, profile: SizeProfile, run: Littered
 ) -> list[str]:
     said = []
-    if not run.litterings:
+    if run.overwritten:
+        said.append(
+            "the program overwrote what its littering reported, which cannot be taken off: it writes where "
+            "it should not (valgrind or -fsanitize=address tell where)"
+        )
+    elif not run.litterings:
         said.append(
             "nothing was littered: the program did not load what is preloaded, or changed its environment "
             "before it started"

@@ -214,6 +214,8 @@ class _Table:
         laid = [run.laid for run in self.every(cell) if run.laid is not None]
         if failure := next((each.failure for each in laid if each.failure), ""):
             return f"it ran on a clean heap: {failure}"
+        if any(each.overwritten for each in laid):
+            return "the program overwrote what its littering reported, which cannot be taken off"
         if laid and not any(each.threads for each in laid):
             return "nothing was littered: the program did not load what is preloaded"
         if len(self._sound(cell)) < statistics.LEAST_ROUNDS:

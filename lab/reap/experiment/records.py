@@ -76,6 +76,8 @@ class Laid(Record):
     """Litterings that found no room to report: nothing of them is taken off."""
     deepbind: int = 0
     """How often something was opened with RTLD_DEEPBIND, whose malloc is past every preload."""
+    overwritten: bool = False
+    """The program wrote over what its threads reported: the cost is not taken off."""
 
 
 class Samples(Record):

@@ -125,4 +125,5 @@ def _laid(littered: Littered) -> Laid:
         failure=next((each.failure for each in littered.litterings if each.failure), ""),
         lost=littered.lost,
         deepbind=littered.deepbind,
+        overwritten=littered.overwritten,
     )

@@ -37,6 +37,8 @@ _NEXT_REPORT = 72
 """Where the header counts the slots asked for; behind it, what was opened with RTLD_DEEPBIND."""
 _MOST_SIZES = 65535
 _MOST_COUNT = 1 << 47
+_MOST_NUMBER = 1 << 60
+"""No time in nanoseconds and no size in bytes is as large."""
 _STATES = ("unused", "begun", "done", "failed")
 _FAILURES = ("", "the machine has not the memory", "no memory for the list of blocks", "malloc returned null")
 
@@ -122,6 +124,9 @@ class Littered(Record):
     """Litterings that found no room to report: nothing of them is taken off."""
     deepbind: int = 0
     """How often something was opened with RTLD_DEEPBIND, whose malloc is past every preload."""
+    overwritten: bool = False
+    """The program wrote where it should not have, and what it reported cannot be believed: nothing of it is
+    taken off."""
 
 
 def require_memory(litter: Litter) -> None:
@@ -151,17 +156,18 @@ def run(launch: Launch, litter: Litter, *, image: str = "") -> Littered:
     # As long a path every time: its length would shift the program's stack.
     with tempfile.TemporaryDirectory(prefix="reap-litter-") as folder:
         file = Path(folder) / "litter"
-        _write(file, litter, image)
+        place = _write(file, litter, image)
         littered = msgspec.structs.replace(
             launch,
             preloads=[str(native_files.preload("fragment")), *launch.preloads],
             environment={**launch.environment, VARIABLE: str(file)},
         )
         gross = spawn.run(littered)
-        return _read(file.read_bytes(), gross)
+        return _read(file.read_bytes(), place, gross)
 
 
-def _write(file: Path, litter: Litter, image: str) -> None:
+def _write(file: Path, litter: Litter, image: str) -> int:
+    """Returns where its slots begin."""
     sizes = sorted(litter.sizes)
     total = sum(count for _, count in sizes)
     if litter.objects and not sizes:
@@ -203,12 +209,15 @@ def _write(file: Path, litter: Litter, image: str) -> None:
         raise ReapError(
             f"the litter file {file} cannot be written: {error.strerror}", "set TMPDIR to a folder with room"
         ) from error
+    return place
 
 
-def _read(data: bytes, gross: Outcome) -> Littered:
-    place = _HEADER.unpack_from(data)[3]
+def _read(data: bytes, place: int, gross: Outcome) -> Littered:
+    """What the slots say, if nobody else wrote there."""
     asked, deepbind = struct.unpack_from("<II", data, _NEXT_REPORT)
     slots = [_REPORT.unpack_from(data, place + at * _REPORT.size) for at in range(min(asked, _SLOTS))]
+    if not all(_sound(slot) for slot in slots):
+        return Littered(outcome=gross, gross=gross, litterings=[], overwritten=True)
     litterings = [_littering(slot) for slot in slots if slot[0] != _STATES.index("unused")]
     return Littered(
         outcome=_net(gross, litterings),
@@ -219,9 +228,14 @@ def _read(data: bytes, gross: Outcome) -> Littered:
     )
 
 
+def _sound(slot: tuple[int, ...]) -> bool:
+    state, failure, _, _, *numbers, _ = slot
+    return state < len(_STATES) and failure < len(_FAILURES) and max(numbers) < _MOST_NUMBER
+
+
 def _littering(slot: tuple[int, ...]) -> Littering:
     state, failure, pid, thread, *numbers, provider = slot
-    said = _FAILURES[failure] if failure < len(_FAILURES) else f"failure {failure}"
+    said = _FAILURES[failure]
     names = ("objects", "bytes", "kept", "kept_bytes", "begin_ns", "end_ns", "user_ns", "system_ns",
              "minor_faults", "major_faults", "resident_before", "resident_after")  # fmt: skip
     return msgspec.convert(
