@@ -23,9 +23,8 @@ from reap.diagnosis.resilience import judge
 from reap.diagnosis.verdict import diagnose
 from reap.experiment.matrix_records import Arm, Control, Fragmented, Luck, Split
 from reap.experiment.records import Comparison, Laid, Ratio, Side, Verdict
-from reap.launch.callgrind import Misses
 from reap.launch.level import LEVELS
-from reap.launch.records import Machine
+from reap.launch.records import Machine, Misses
 from reap.records import Estimate, exactly
 from reap.report.records import Answer, Report
 

@@ -592,7 +592,8 @@ def test_the_layout_of_the_litter_file_is_the_header_s():
         f"sizeof({report})": littering._REPORT.size,
         f"offsetof({header}, next_report)": littering._NEXT_REPORT,
         f"offsetof({header}, deepbind)": littering._NEXT_REPORT + 4,
-        f"offsetof({report}, provider)": littering._REPORT.size - 144,
+        f"offsetof({header}, event_config)": littering._HEADER.size - 32,
+        f"offsetof({report}, provider)": littering._REPORT.size - 136,
     }
     checks = "".join(f'_Static_assert({fact} == {value}, "{fact}");' for fact, value in facts.items())
     source = f'#include "reap_litter.h"\n#include <stddef.h>\n{checks}\nint main(void) {{ return 0; }}'

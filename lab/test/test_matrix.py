@@ -20,8 +20,10 @@ from reap.experiment.folder import Folder, read_runs
 from reap.experiment.records import BARE, Laid, Run
 from reap.experiment.spec import Fragmented, specify
 from reap.experiment.starter import Starter
-from reap.launch import callgrind, level, machine, sampling
+from reap.launch import callgrind, counters, level, machine, sampling
+from reap.launch import litter as littering
 from reap.launch.level import LEVELS
+from reap.launch.litter import Event
 from reap.launch.records import Launch, Outcome
 from reap.records import exactly
 from reap.trace import sample
@@ -396,6 +398,81 @@ def test_a_file_of_callgrinds_that_counts_nothing_is_passed_over():
     assert callgrind.parse("events: Ir Dr\ntotals: 0 0\n") is None
     assert callgrind.parse("") is None
     assert callgrind.parse("events: Ir Dr Dw D1mr\ntotals: 9 5 1 2\n").accesses == 6
+
+
+# What this kernel counts without any help of the processor.
+PAGE_FAULTS, NOTHING = Event(type=1, config=5), Event(type=1, config=9999)
+
+
+def only_page_faults(monkeypatch, lacking=()):
+    """Every event of EVENTS is a page fault; `lacking` are not counted."""
+    events = {name: NOTHING if name in lacking else PAGE_FAULTS for name in counters.EVENTS}
+    monkeypatch.setattr(counters, "EVENTS", events)
+
+
+def test_what_the_littering_causes_is_no_event_of_the_program():
+    launch = Launch(argv=[target()], program=target(), environment={"NAIVE": "1"})
+    for name in ("adv0", "adv3"):
+        how = matrix.fragment.litter_of(PROFILE, LEVELS[name])
+        done = littering.run(launch, how, event=PAGE_FAULTS)
+        # Those in the kernel, as when a program is loaded, are not counted.
+        assert done.outcome.events == pytest.approx(done.outcome.minor_faults, abs=80)
+        assert done.gross.events - done.outcome.events == done.litterings[0].events
+        assert done.litterings[0].events == pytest.approx(done.litterings[0].minor_faults, abs=10)
+        assert (done.litterings[0].events > 1000) == (name == "adv3")
+    assert littering.run(launch, how).outcome.events is None, "nothing was to be counted"
+    assert littering.run(launch, how, event=NOTHING).outcome.events is None, "it cannot be counted"
+
+
+def test_events_of_threads_are_the_program_s_and_those_of_their_littering_are_not():
+    threads = compile_c("matrix-threads", THREADS, ["-O1", "-fno-builtin", "-pthread"])
+    how = matrix.fragment.litter_of(msgspec.structs.replace(PROFILE, threads=4), LEVELS["adv3"])
+    done = littering.run(Launch(argv=[threads], program=threads), how, event=PAGE_FAULTS)
+    assert len(done.litterings) == 4
+    for one in done.litterings:
+        assert one.events == pytest.approx(one.minor_faults, abs=10)
+    assert done.outcome.events == pytest.approx(done.outcome.minor_faults, abs=120)
+
+
+def test_misses_are_those_of_the_processor_where_it_counts_them(tmp_path, monkeypatch):
+    only_page_faults(monkeypatch, lacking=["accesses"])
+    how = fragmented("adv3", naive_environment={"NAIVE": "1"}, layouts=0, caches="counters")
+    result = measured(tmp_path, allocators="glibc", how=how)
+    for arm in result.arms:
+        assert arm.misses.instructions == pytest.approx(arm.misses.last, abs=30)
+        assert arm.misses.tlb is not None
+        assert (arm.misses.accesses, arm.misses.caches, arm.rounds) == (None, [], 2)
+    assert len([run for run in runs_of(tmp_path) if run.cell.counted]) == 4 * 4
+    assert result.notes == []
+    said = [each.statement for each in judge(result).evidence if "times the misses" in each.statement]
+    assert len(said) == 2
+    assert not any("simulated" in each for each in said)
+    with Folder.resume(tmp_path / "e") as folder:
+        assert matrix.run(folder) == result
+
+
+@VALGRIND
+def test_without_counters_of_the_processor_caches_are_simulated_and_that_is_said(monkeypatch):
+    only_page_faults(monkeypatch, lacking=["last"])
+    assert counters.here() == []
+    spec = spec_of(how=fragmented(caches="counters"))
+    assert spec.matrix.caches == "machine"
+    assert any("shows no counters" in note for note in drawn(slow, spec=spec).notes)
+
+
+def test_the_events_are_those_of_the_kernel_s_header():
+    checks = {
+        "instructions": "PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS",
+        "first": "PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_L1D | PERF_COUNT_HW_CACHE_RESULT_MISS << 16",
+        "last": "PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_RESULT_MISS << 16",
+        "accesses": "PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_L1D | PERF_COUNT_HW_CACHE_RESULT_ACCESS << 16",
+        "tlb": "PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_DTLB | PERF_COUNT_HW_CACHE_RESULT_MISS << 16",
+    }
+    source = "#include <linux/perf_event.h>\n"
+    for name, event in counters.EVENTS.items():
+        kind, config = checks[name].split(", ")
+        source += f'_Static_assert({kind} == {event.type} && ({config}) == {event.config}, "{name}");\n'
+    compile_c("events", source + "int main(void) { return 0; }", [])
 
 
 # Half a million small blocks; says on standard error how much of them lies on huge pages.

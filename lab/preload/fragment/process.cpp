@@ -12,6 +12,7 @@
 
 #include "callgrind.h"
 #include "environment.h"
+#include "event_counter.h"
 #include "litter.h"
 #include "platform.h"
 #include "settle.h"
@@ -62,7 +63,8 @@ uint64_t share(uint64_t whole, uint32_t number, uint32_t threads) noexcept {
 // The cost of what happens between its construction and `finish`.
 class Meter {
   public:
-    Meter(reap_litter_report &report, uint32_t thread) noexcept : report_(report) {
+    Meter(const reap_litter_header &header, reap_litter_report &report, uint32_t thread) noexcept
+        : report_(report), counter_(header) {
         getrusage(RUSAGE_THREAD, &before_);
         report_.begin_ns = now_ns();
         report_.pid = static_cast<uint32_t>(getpid());
@@ -85,12 +87,14 @@ class Meter {
         report_.minor_faults = static_cast<uint64_t>(after.ru_minflt - before_.ru_minflt);
         report_.major_faults = static_cast<uint64_t>(after.ru_majflt - before_.ru_majflt);
         report_.end_ns = now_ns();
+        report_.events = counter_.events();
         const bool failed = result.failure != REAP_LITTER_NO_FAILURE;
         __atomic_store_n(&report_.state, failed ? REAP_LITTER_FAILED : REAP_LITTER_DONE, __ATOMIC_RELEASE);
     }
 
   private:
     reap_litter_report &report_;
+    EventCounter counter_;
     rusage before_{};
 };
 
@@ -140,7 +144,7 @@ void Process::litter_thread(uint32_t number) noexcept {
     if (length >= sizeof report->provider) provider += length + 1 - sizeof report->provider;
     memcpy(report->provider, provider, strlen(provider));
 
-    Meter meter(*report, number);
+    Meter meter(header, *report, number);
     LitterResult result;
     if (header.objects > 0 && !fits()) {
         result.failure = REAP_LITTER_REFUSED;

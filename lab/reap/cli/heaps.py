@@ -12,6 +12,7 @@ from reap.cli import reporting
 from reap.errors import ExitCode, ReapError
 from reap.experiment import matrix
 from reap.experiment.matrix_records import Fragmented
+from reap.experiment.spec import COUNTERS
 from reap.experiment.spec import Fragmented as Asked
 from reap.launch import level
 from reap.launch.callgrind import CACHES
@@ -75,8 +76,8 @@ def options(verb: _Verb) -> _Verb:
         ),
         click.option(
             "--cache",
-            type=click.Choice(list(CACHES)),
-            help="With --levels: misses in simulated caches, too; fifty times as slow.",
+            type=click.Choice([COUNTERS, *CACHES]),
+            help="With --levels: cache misses, too: the processor's counters, or simulated (slow).",
         ),
         click.option(
             "--huge-pages", is_flag=True, help="With --levels: all without huge pages, and with them."

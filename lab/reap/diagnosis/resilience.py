@@ -231,7 +231,8 @@ def _evidence(result: Fragmented) -> list[Evidence]:
         if arm and clean and arm.sound and arm.split and clean.split:
             facts.append(Evidence(statement=_parted(result, arm, clean), source="sampling"))
         if arm and clean and arm.sound and arm.misses and clean.misses:
-            facts.append(Evidence(statement=_missed(result, arm, clean), source="simulation"))
+            source: Literal["simulation", "machine"] = "simulation" if arm.misses.caches else "machine"
+            facts.append(Evidence(statement=_missed(result, arm, clean), source=source))
     facts += _readied(result)
     if noise := result.noise.get("cpu"):
         span = words.interval(noise.ratio)
@@ -264,9 +265,10 @@ def _missed(result: Fragmented, arm: Arm, clean: Arm) -> str:
     first = units.ratio(arm.misses.first / max(clean.misses.first, 1))
     last = units.ratio(arm.misses.last / max(clean.misses.last, 1))
     work = units.ratio(arm.misses.instructions / max(clean.misses.instructions, 1))
+    where = "in simulated caches " if arm.misses.caches else ""
     return (
-        f"{who}in simulated caches it has {first} times the misses of the first level and {last} times those "
-        f"of the last at {arm.level}, by {work} times the instructions."
+        f"{who}{where}it has {first} times the misses of the first level and {last} times those of the last "
+        f"at {arm.level}, by {work} times the instructions."
     )
 
 

@@ -17,10 +17,11 @@ from reap.experiment.matrix_records import Arm, Control, Fragmented, Luck, Split
 from reap.experiment.metrics import METRICS, Metric
 from reap.experiment.records import BARE, Cell, HugePages, Ratio, Run
 from reap.experiment.runner import InterruptedRunError, Listener, Runner
-from reap.experiment.spec import Matrix, Spec
+from reap.experiment.spec import COUNTERS, Matrix, Spec
 from reap.experiment.starter import Starter
+from reap.launch import counters
 from reap.launch import litter as littering
-from reap.launch.records import Launch
+from reap.launch.records import Launch, Misses
 from reap.records import Estimate
 
 PROFILE = "profile.json"
@@ -99,6 +100,7 @@ def draw(
     drawn = [_arm(table, matrix, cell) for cell in arms.wanted(spec, matrix)]
     naive = matrix.variants[1] if len(matrix.variants) > 1 else None
     said = [*spec.program.notes, *(note for each in spec.allocators for note in each.notes), *notes]
+    said += matrix.notes
     said += _notes(table, drawn, profile, matrix)
     return Fragmented(
         workload=spec.workload,
@@ -154,7 +156,8 @@ class _Table:
         self._controls: dict[int, Run] = {}
         self.warmups: dict[str, Run] = {}
         self.sampled: dict[str, Run] = {}
-        self.simulated: dict[str, Run] = {}
+        self._simulated: dict[str, Run] = {}
+        self._counted: dict[str, dict[str, Run]] = {}
         for run in runs:
             arm = run.cell.arm()
             if run.warmup:
@@ -162,7 +165,9 @@ class _Table:
             elif run.cell.sampled:
                 self.sampled[arm] = run
             elif run.cell.simulated:
-                self.simulated[arm] = run
+                self._simulated[arm] = run
+            elif run.cell.counted:
+                self._counted.setdefault(arm, {})[run.cell.counted] = run
             elif run.cell.control:
                 self._controls[run.cell.repeat] = run
             else:
@@ -203,6 +208,19 @@ class _Table:
 
     def cpu(self, base: Cell, cell: Cell) -> Ratio | None:
         return self.ratios(base, cell).get("cpu")
+
+    def misses(self, cell: Cell) -> Misses | None:
+        """What the arm did to caches, in runs that ended as they should."""
+        if run := self._simulated.get(cell.arm()):
+            return run.misses if run.outcome.status in self.exits else None
+        counted = self._counted.get(cell.arm(), {})
+        sound = {name: run for name, run in counted.items() if run.outcome.status in self.exits}
+        return counters.misses({name: run.outcome.events for name, run in sound.items()})
+
+    @property
+    def looked_for_misses(self) -> bool:
+        """Whether some run was for them."""
+        return bool(self._simulated or self._counted)
 
     def noise(self) -> dict[str, Ratio]:
         return _ratios(self.of(self.baseline), self._controls, self.spec.seed)
@@ -273,7 +291,6 @@ def _arm(table: _Table, matrix: Matrix, cell: Cell) -> Arm:
     cpu = [run.outcome.cpu_ns / 1e9 for run in table.of(cell).values()]
     median = plain.median(cpu) if cpu else 0.0
     sampled = table.sampled.get(cell.arm())
-    simulated = table.simulated.get(cell.arm())
     return Arm(
         variant=cell.variant,
         allocator=cell.allocator,
@@ -288,7 +305,7 @@ def _arm(table: _Table, matrix: Matrix, cell: Cell) -> Arm:
         to_allocator=table.ratios(under_baseline, cell) if cell.allocator != spec.baseline.name else {},
         laid=next((run.laid for run in every if run.laid is not None), None),
         split=_split(sampled, median) if sampled else None,
-        misses=simulated.misses if simulated and simulated.outcome.status in table.exits else None,
+        misses=table.misses(cell),
         verified=verify.judge(allocator, warmup.outcome.heap).verified if warmup else False,
         same_output=same_output,
         same_exit=status is None,
@@ -334,6 +351,15 @@ def _luck(table: _Table, matrix: Matrix, variant: str, level: str) -> Luck:
     return Luck(variant=variant, level=level, ratios=[each for each in moved if each is not None])
 
 
+def _no_misses(matrix: Matrix) -> str:
+    if matrix.caches == COUNTERS:
+        return "some misses were not counted: others had the processor's counters meanwhile"
+    return (
+        "some runs in simulated caches counted nothing: the program executes another, or does not run under "
+        "callgrind"
+    )
+
+
 def _notes(table: _Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Matrix) -> list[str]:
     said = []
     if len(table.exits) > 1:
@@ -358,11 +384,8 @@ def _notes(table: _Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Ma
                 f"{' and '.join(lacking)} cannot be told to ask for huge pages, and this kernel gives none "
                 "unasked: only run without"
             )
-    if any(arm.sound and arm.misses is None for arm in drawn) and table.simulated:
-        said.append(
-            "some runs in simulated caches counted nothing: the program executes another, or does not run "
-            "under callgrind"
-        )
+    if any(arm.sound and arm.misses is None for arm in drawn) and table.looked_for_misses:
+        said.append(_no_misses(matrix))
     for level in matrix.levels:
         asked = fragment.litter_of(profile, level, children=matrix.children).objects
         most = max((arm.laid.objects for arm in drawn if arm.laid and arm.level == level.name), default=asked)

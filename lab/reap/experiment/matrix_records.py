@@ -4,8 +4,8 @@ from typing import Literal
 
 from reap.analysis.size_profile import SizeProfile
 from reap.experiment.records import HugePages, Laid, Ratio
-from reap.launch.callgrind import Misses
 from reap.launch.level import Level
+from reap.launch.records import Misses
 from reap.records import Estimate, Record
 
 
@@ -52,7 +52,7 @@ class Arm(Record):
     """What one of its runs was littered with."""
     split: Split | None = None
     misses: Misses | None = None
-    """What one run did to simulated caches."""
+    """What one run did to simulated caches, or some runs to this processor's own."""
     verified: bool = True
     """Whether malloc really came from the allocator."""
     same_output: bool | None = None

@@ -8,7 +8,9 @@ from reap.errors import ExitCode, ReapError
 from reap.experiment import arms, schedule
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Run
+from reap.experiment.spec import COUNTERS
 from reap.experiment.starter import Starter
+from reap.launch import counters
 from reap.launch.records import Outcome
 
 LEAST_ROUNDS = 5
@@ -58,7 +60,7 @@ class Runner:
             self._rounds()
             if self._spec.matrix is not None:
                 self._sample()
-                self._simulate()
+                self._count_misses()
         except KeyboardInterrupt:
             raise InterruptedRunError(
                 f"stopped; the {len(self._folder.runs)} runs that ended are kept in {self._folder.path}",
@@ -125,9 +127,13 @@ class Runner:
             return
         self._once_more("sampled", [schedule.sampled(arm) for arm in self._wanted()])
 
-    def _simulate(self) -> None:
-        """One run more of the same arms in simulated caches, if these were asked for."""
+    def _count_misses(self) -> None:
+        """More runs of the same arms: one for each event of the processor, or one in simulated caches."""
         if self._spec.matrix is None or self.stopped_early or not self._spec.matrix.caches:
+            return
+        if self._spec.matrix.caches == COUNTERS:
+            cells = [schedule.counted(arm, event) for arm in self._wanted() for event in counters.here()]
+            self._once_more("misses counted", cells)
             return
         cells = [schedule.simulated(arm) for arm in self._wanted()]
         self._listener.say(f"{len(cells)} runs in simulated caches, each some fifty times as long as usual")

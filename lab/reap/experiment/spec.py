@@ -9,7 +9,7 @@ import msgspec
 from reap.allocators.records import DEFAULT, Allocator
 from reap.errors import ExitCode, ReapError
 from reap.experiment.records import HugePages
-from reap.launch import callgrind, machine
+from reap.launch import callgrind, counters, machine
 from reap.launch import program as programs
 from reap.launch.level import LEVELS, Level
 from reap.launch.program import Program
@@ -17,6 +17,10 @@ from reap.records import Record
 
 SEED = 20260101
 """Of the order of runs and of the bootstrap, so that the same runs give the same figures."""
+
+
+COUNTERS = "counters"
+"""The processor's own caches, by what it counts."""
 
 
 class File(Record):
@@ -52,7 +56,9 @@ class Matrix(Record):
     huge_pages: list[HugePages] = msgspec.field(default_factory=lambda: [""])
     """What is tried of them; the controls have the first."""
     caches: str = ""
-    """In which caches each is simulated once, by their name; empty: in none."""
+    """Where misses are counted: COUNTERS, or the name of caches to be simulated; empty: nowhere."""
+    notes: list[str] = []
+    """What was asked for and is not to be had here."""
 
 
 class Spec(Record):
@@ -106,7 +112,7 @@ class Fragmented:
     huge_pages: bool = False
     """Whether to run everything without transparent huge pages and with them."""
     caches: str = ""
-    """The name of caches to be simulated; empty for none."""
+    """COUNTERS, the name of caches to be simulated, or empty for none."""
 
 
 def specify(
@@ -180,8 +186,7 @@ def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
             ExitCode.FAILED,
         )
-    if asked.caches:
-        callgrind.tool()
+    caches, notes = _caches(asked.caches)
     clean = LEVELS["adv0"]
     levels = [clean, *(level for level in asked.levels if level.multiplier > 0)]
     if len(levels) == 1:
@@ -205,8 +210,20 @@ def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
         cut_off=asked.cut_off,
         layouts=asked.layouts,
         huge_pages=["off", "on"] if asked.huge_pages else [""],
-        caches=asked.caches,
+        caches=caches,
+        notes=notes,
     )
+
+
+def _caches(asked: str) -> tuple[str, list[str]]:
+    """Where misses are counted, which is in a model of this machine where its processor shows no counters."""
+    if not asked or (asked == COUNTERS and counters.here()):
+        return asked, []
+    callgrind.tool()
+    if asked != COUNTERS:
+        return asked, []
+    note = "this machine shows no counters of cache misses: they are those of simulated caches of its sizes"
+    return "machine", [note]
 
 
 def _baseline_first(allocators: list[Allocator], baseline: str, *, alone: bool) -> list[Allocator]:

@@ -13,11 +13,10 @@ from reap.experiment.folder import Folder
 from reap.experiment.fragment import litter_of
 from reap.experiment.records import BARE, Cell, Laid, Samples
 from reap.experiment.spec import Variant
-from reap.launch import callgrind, native_files, spawn
+from reap.launch import callgrind, counters, native_files, spawn
 from reap.launch import litter as littering
-from reap.launch.callgrind import Misses
 from reap.launch.litter import Litter, Littered
-from reap.launch.records import Launch, Outcome
+from reap.launch.records import Launch, Misses, Outcome
 from reap.records import Record
 from reap.trace import sample
 
@@ -63,6 +62,9 @@ class Starter:
         if cell.simulated and self._spec.matrix is not None:
             littered, misses = callgrind.run(launch, litter, self._spec.matrix.caches)
             return Started(outcome=littered.outcome, laid=_laid(littered), misses=misses)
+        if cell.counted:
+            littered = littering.run(launch, litter, image=image, event=counters.EVENTS[cell.counted])
+            return Started(outcome=littered.outcome, laid=_laid(littered))
         if not cell.sampled:
             littered = littering.run(launch, litter, image=image)
             return Started(outcome=littered.outcome, laid=_laid(littered))

@@ -95,7 +95,7 @@ def _misses(result: Fragmented) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for name in ("", "level"):
         table.add_column(name, overflow="fold")
-    for name in matrix_words.MISSES:
+    for name in matrix_words.miss_columns(result):
         table.add_column(name, justify="right")
     for arm in result.arms:
         if arm.sound and (counts := matrix_words.misses(result, arm)):

@@ -72,7 +72,7 @@ def view(result: Fragmented, verdict: Resilience) -> MatrixView:
             if arm.sound
         ],
         caches=matrix_words.caches(result),
-        missed=list(matrix_words.MISSES),
+        missed=matrix_words.miss_columns(result),
         misses=[
             (matrix_words.name(result, matrix_words.row_of(arm)), arm.level, counts)
             for arm in result.arms
@@ -126,8 +126,8 @@ def _figures(result: Fragmented) -> list[Figure]:
         figures.append(
             Figure(
                 kind="misses",
-                title="Misses in simulated caches, beside CPU time",
-                remark="Each as a ratio to its own at the first level; the caches know no prefetching.",
+                title="Cache misses, beside CPU time",
+                remark="Each as a ratio to its own at the first level; simulated caches know no prefetching.",
                 summary="; ".join(
                     f"{matrix_words.name(result, matrix_words.row_of(arm))} {arm.level}: "
                     f"{', '.join(matrix_words.misses(result, arm))}"
