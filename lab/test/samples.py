@@ -423,6 +423,7 @@ def arm_of(variant: str, allocator: str, level: str, **changes: Any) -> Arm:
         "normalised": {name: ratio_of(name, own) for name in metrics},
         "slowdown": {name: ratio_of(name, slowdown) for name in metrics},
         "to_custom": {"cpu": ratio_of("cpu", own / custom)} if naive else {},
+        "to_best": {"cpu": ratio_of("cpu", own)} if level == "adv0" else {},
         "to_allocator": {"cpu": ratio_of("cpu", own / other)} if allocator != "glibc" else {},
         "laid": Laid(
             objects=LEVELS[level].objects(100_000),

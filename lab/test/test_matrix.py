@@ -594,6 +594,27 @@ def test_ratios_are_to_what_they_say():
     assert result.arm("custom", "glibc", "adv3").slowdown["cpu"].ratio.value == pytest.approx(1, rel=0.01)
 
 
+def test_on_a_clean_heap_each_is_held_to_the_best_of_custom():
+    def cpu(cell):
+        return {"custom": 100, "naive": 180}[cell.variant] * (0.8 if cell.allocator == "jemalloc" else 1)
+
+    result = drawn(cpu, spec=spec_of())
+    seen = {
+        (arm.variant, arm.allocator): arm.to_best["cpu"].ratio.value for arm in result.arms if arm.to_best
+    }
+    assert seen == pytest.approx(
+        {
+            ("custom", "glibc"): 1.25,
+            ("custom", "jemalloc"): 1,
+            ("naive", "glibc"): 2.25,
+            ("naive", "jemalloc"): 1.8,
+        },
+        rel=0.01,
+    )
+    assert not any(arm.to_best for arm in result.arms if arm.level != "adv0")
+    assert not any(arm.to_best for arm in drawn(lambda _: 100, spec=spec_of(how=fragmented())).arms)
+
+
 def test_memory_is_what_comes_beyond_the_litter():
     result = drawn(slow, resident=lambda cell: 300_000_000 if cell.level == "adv3" else 0)
     assert result.arm("custom", "glibc", "adv3").normalised["peak_resident"].value == 10_000_000

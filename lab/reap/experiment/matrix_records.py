@@ -44,6 +44,9 @@ class Arm(Record):
     """To the same variant and allocator at adv0."""
     to_custom: dict[str, Ratio] = {}
     """Of the naive variant: to the custom one under the same allocator at the same level."""
+    to_best: dict[str, Ratio] = {}
+    """On a clean heap, of two variants: to the custom one under the allocator under which it is fastest
+    there. (Figure 5, ISMM 2026)"""
     to_small: dict[str, Ratio] = {}
     """With huge pages: to the same without them."""
     to_allocator: dict[str, Ratio] = {}

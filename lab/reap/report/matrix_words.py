@@ -41,9 +41,18 @@ def kinds(result: Fragmented) -> list[Kind]:
     ]
     if two:
         found.append(Kind("to_custom", "Without the program's own allocator: naive as a ratio to custom"))
+        found.append(
+            Kind("to_best", f"On a clean heap, as a ratio to {result.variants[0]} under what suits it best")
+        )
     if "on" in result.huge_pages:
         found.append(Kind("to_small", "With transparent huge pages: each as a ratio to itself without"))
     return found
+
+
+def levels(result: Fragmented, kind: Kind) -> list[str]:
+    """The levels at which some arm has a ratio of that kind."""
+    names = {arm.level for arm in result.arms if arm.sound and kind.of(arm)}
+    return [level.name for level in result.levels if level.name in names]
 
 
 Row = tuple[str, str, HugePages]

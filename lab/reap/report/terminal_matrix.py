@@ -33,9 +33,9 @@ def render(console: Console, result: Fragmented, verdict: Resilience) -> None:
     console.print()
     for kind in matrix_words.kinds(result):
         console.print(Text(kind.title, style="bold"))
-        for start in range(0, len(result.levels), _ABREAST):
-            names = [level.name for level in result.levels[start : start + _ABREAST]]
-            console.print(_ratios(result, names, kind))
+        names = matrix_words.levels(result, kind)
+        for start in range(0, len(names), _ABREAST):
+            console.print(_ratios(result, names[start : start + _ABREAST], kind))
     console.print(Text("Medians, littering taken off", style="bold"))
     console.print(_medians(result))
     if title := matrix_words.caches(result):

@@ -60,7 +60,7 @@ def view(result: Fragmented, verdict: Resilience) -> MatrixView:
         tables=[
             RatioTable(
                 title=kind.title,
-                columns=[level.name for level in result.levels],
+                columns=matrix_words.levels(result, kind),
                 rows=_rows(result, kind),
             )
             for kind in matrix_words.kinds(result)
@@ -164,7 +164,8 @@ def _rows(result: Fragmented, kind: matrix_words.Kind) -> list[tuple[str, list[R
     rows = []
     for row in matrix_words.rows(result):
         variant, allocator, huge = row
-        arms = [result.arm(variant, allocator, level.name, huge) for level in result.levels]
+        names = matrix_words.levels(result, kind)
+        arms = [result.arm(variant, allocator, name, huge) for name in names]
         cells = [_cell(kind.of(arm)) if arm and arm.sound else None for arm in arms]
         if any(cells):
             rows.append((matrix_words.name(result, row), cells))
