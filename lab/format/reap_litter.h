@@ -42,8 +42,9 @@ struct reap_litter_header {
     uint64_t inode;        /* 0: whatever is executed first. Those before it pass the file on */
     uint64_t event_config; /* what each littering counts beside, as perf_event_attr has it; */
     uint32_t event_type;
-    uint32_t count; /* 1: it does */
-    uint64_t reserved[2];
+    uint32_t count;      /* 1: it does */
+    uint32_t over_glibc; /* 1: nothing was put before the C library's malloc but the lab's own recorder */
+    uint32_t reserved[3];
 };
 
 struct reap_litter_size {

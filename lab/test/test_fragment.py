@@ -1,10 +1,11 @@
 """Programs on fragmented heaps: what is promised of the litter; each fault of the older tool has its number.
 
-Of the eighteen, 3, 10 and 11 are in test_size_profile.py.
+Of the eighteen, 3, 10 and 11 are in test_size_profile.py; of 8 there is more in test_heap_map.py.
 """
 
 import functools
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -286,6 +287,11 @@ def test_memory_is_bounded_by_control_groups(tmp_path):
 # --- the eighteen faults ----------------------------------------------------------------------------------
 
 
+def test_each_of_the_eighteen_faults_has_its_test():
+    tests = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    assert {int(number) for number in re.findall(r"def test_fault_(\d+)_", tests)} == set(range(1, 19))
+
+
 @pytest.mark.parametrize("depth", ["triage", "full"])
 def test_fault_1_aligned_blocks_and_deepbind_are_survived_by_the_detection(tmp_path, depth):
     assert recorded(tmp_path, depth, target("aligned")).outcome.stderr_tail == "aligned"
@@ -533,6 +539,18 @@ def test_a_profile_of_another_program_is_pointed_out(tmp_path):
     path.write_text(json.dumps({**PROFILE, "program": "/usr/bin/perl"}))
     done = reap("fragment", "--profile", str(path), "--", program("busy"))
     assert "the profile is of perl, not of busy" in " ".join(done.stderr.split())
+
+
+def test_what_is_left_out_of_the_litter_is_said(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({**PROFILE, "left_out": 3, "left_out_bytes": 30000}))
+    most = " ".join(reap("fragment", "--profile", str(path), "--", program("busy")).stderr.split())
+    assert "left out: blocks of 4 096 bytes and more, 73 % of its bytes" in most
+    assert "73 % of what it allocates is in blocks of 4 096 bytes and more, which are not imitated" in most
+    assert "littered: 1 process, 1 thread" in most
+    path.write_text(json.dumps({**PROFILE, "left_out": 3, "left_out_bytes": 3000}))
+    few = " ".join(reap("fragment", "--profile", str(path), "--", program("busy")).stderr.split())
+    assert "not imitated" not in few
 
 
 def test_a_program_that_leaves_the_work_to_another_is_pointed_out():

@@ -171,6 +171,20 @@ def test_the_controls_are_always_run(whole):
     assert {(run.laid.objects, run.laid.kept_bytes) for run in emptied} == {(60000, 0)}
 
 
+def test_heaps_are_littered_as_one_chooses(tmp_path):
+    chosen = {"seed": 7, "order": "reversed", "touch": False, "children": True}
+    spec = spec_of("glibc", fragmented(**chosen, layouts=0))
+    litter = spec.matrix.litter(PROFILE, LEVELS["adv3"])
+    assert {name: getattr(litter, name) for name in chosen} == chosen
+    with Folder.create(tmp_path / "e", spec) as folder:
+        arm = next(arm for arm in arms.arms(spec) if arm.level == "adv3")
+        seen = Starter(folder, PROFILE).start(arm, probe=False).laid
+    touched = littering.run(
+        Launch(argv=[target()], program=target()), spec.matrix.litter(PROFILE, LEVELS["adv3"])
+    )
+    assert seen.kept_bytes == touched.litterings[0].kept_bytes, "by the same seed"
+
+
 # Says how long the variable is that moves its stack, and whether a further library lies before its others.
 MOVED = r"""
     #include <stdio.h>
@@ -648,6 +662,7 @@ def profile(tmp_path):
 
 def test_the_command_runs_the_matrix_and_writes_it_down(tmp_path, profile):
     words = ["compare", "--levels", "adv0,adv1", "-a", "glibc", "-n", "2", "--layouts", "1"]
+    words += ["--seed", "7", "--order", "reversed", "--no-touch"]
     files = ["--json", "m.json", "--html", "m.html", "-o", "x"]
     done = reap(*words, *files, "--naive-env", "NAIVE=1", "--profile", profile, "--", target(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -657,6 +672,8 @@ def test_the_command_runs_the_matrix_and_writes_it_down(tmp_path, profile):
     answer = json.loads((tmp_path / "m.json").read_text())["answers"][0]
     assert answer["fragmented"]["naive_environment"] == {"NAIVE": "1"}
     assert answer["resilience"]["headline"] == "cannot tell", "two rounds are too few"
+    asked = json.loads((tmp_path / "x" / "experiment.json").read_text())["spec"]["matrix"]
+    assert (asked["seed"], asked["order"], asked["touch"]) == (7, "reversed", False)
     again = reap("compare", "--resume", "x", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert again.stdout == done.stdout

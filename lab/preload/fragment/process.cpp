@@ -105,7 +105,11 @@ void Process::start(char **environment) noexcept {
     if (path == nullptr || !file_.open(path)) return;
     if (!is_meant()) return file_.close();
     provider_ = provider_of("malloc");
-    glibc_ = provider_.base == base_of(reinterpret_cast<const void *>(gnu_get_libc_version));
+    // The recorder passes everything on, and who stands behind it cannot be asked without an allocation.
+    const char *name = strrchr(provider_.file, '/');
+    const bool recorded = name != nullptr && strcmp(name, "/libreap-record.so") == 0;
+    glibc_ = (recorded && file_.header().over_glibc != 0) ||
+             provider_.base == base_of(reinterpret_cast<const void *>(gnu_get_libc_version));
     // Read once, now: a program may do with its environment what it likes.
     if (file_.header().children == 0) remove_traces(environment);
     litter_thread(0);
@@ -158,7 +162,7 @@ void Process::litter_thread(uint32_t number) noexcept {
                               static_cast<reap_litter_order>(header.order),
                               header.touch != 0};
         result = litter(plan, {malloc, free, glibc_ ? settle_glibc : [] {}});
-        if (!glibc_) settle_others();
+        settle_others();
     }
     meter.finish(result);
     // Under callgrind nothing was counted until here, and the program is counted from here on.

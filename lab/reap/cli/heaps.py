@@ -16,6 +16,7 @@ from reap.experiment.spec import COUNTERS
 from reap.experiment.spec import Fragmented as Asked
 from reap.launch import level
 from reap.launch.callgrind import CACHES
+from reap.launch.litter import DEFAULT_SEED, ORDERS
 from reap.report.records import Answer
 
 
@@ -29,6 +30,9 @@ class Heaps:
     profile: Path | None
     cut_off: int
     children: bool
+    seed: int
+    order: str
+    touch: bool
     layouts: int
     huge_pages: bool
     cache: str | None
@@ -66,6 +70,26 @@ def options(verb: _Verb) -> _Verb:
         ),
         click.option(
             "--children", is_flag=True, help="With --levels: litter the programs that CMD executes, too."
+        ),
+        click.option(
+            "--seed",
+            type=int,
+            default=DEFAULT_SEED,
+            show_default=True,
+            help="With --levels: for other such heaps.",
+        ),
+        click.option(
+            "--order",
+            type=click.Choice(ORDERS),
+            default="random",
+            show_default=True,
+            help="With --levels: in which order blocks are given back.",
+        ),
+        click.option(
+            "--touch/--no-touch",
+            default=True,
+            show_default=True,
+            help="With --levels: write to every page of the litter.",
         ),
         click.option(
             "--layouts",
@@ -131,6 +155,9 @@ def meant(heaps: Heaps) -> Asked:
         naive=naive,
         naive_environment=environment,
         children=heaps.children,
+        seed=heaps.seed,
+        order=next(each for each in ORDERS if each == heaps.order),
+        touch=heaps.touch,
         cut_off=heaps.cut_off,
         layouts=heaps.layouts,
         huge_pages=heaps.huge_pages,

@@ -51,7 +51,7 @@ def run(folder: Folder, listener: Listener | None = None) -> Fragmented:
     spec, matrix = folder.spec, _matrix(folder.spec)
     profile = _profile(folder, matrix, listener)
     for level in arms.levels(matrix).values():
-        littering.require_memory(fragment.litter_of(profile, level, children=matrix.children))
+        littering.require_memory(matrix.litter(profile, level))
     runner = Runner(folder, listener, Starter(folder, profile))
     runner.run()
     return draw(spec, profile, folder.runs, runner.dropped, runner.notes, stopped_early=runner.stopped_early)
@@ -276,13 +276,14 @@ def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Mat
     if any(arm.sound and arm.misses is None for arm in drawn) and table.looked_for_misses:
         said.append(_no_misses(matrix))
     for level in matrix.levels:
-        asked = fragment.litter_of(profile, level, children=matrix.children).objects
+        asked = matrix.litter(profile, level).objects
         most = max((arm.laid.objects for arm in drawn if arm.laid and arm.level == level.name), default=asked)
         if most < asked:
             said.append(
                 f"{units.percent(most / asked)} of the litter of {level.name} was laid: {profile.threads} "
                 "threads were to share it, and fewer were created"
             )
+    said += fragment.mostly_left_out(profile)
     of = {Path(profile.program).name} - {""}
     images = {Path(os.path.realpath(each.program.image)).name for each in matrix.variants}
     if of - images and profile.processes > 1 and not matrix.children:

@@ -133,7 +133,8 @@ class Runner:
             return
         if self._spec.matrix.caches == COUNTERS:
             cells = [schedule.counted(arm, event) for arm in self._wanted() for event in counters.here()]
-            self._once_more("misses counted", cells)
+            self._listener.say(f"{len(cells)} runs in which the processor counts, an event each")
+            self._once_more("counted", cells)
             return
         cells = [schedule.simulated(arm) for arm in self._wanted()]
         self._listener.say(f"{len(cells)} runs in simulated caches, each some fifty times as long as usual")

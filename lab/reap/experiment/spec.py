@@ -7,11 +7,15 @@ from pathlib import Path
 import msgspec
 
 from reap.allocators.records import DEFAULT, Allocator
+from reap.analysis.size_profile import SizeProfile
 from reap.errors import ExitCode, ReapError
+from reap.experiment.fragment import litter_of
 from reap.experiment.records import HugePages
 from reap.launch import callgrind, counters, machine
+from reap.launch import litter as littering
 from reap.launch import program as programs
 from reap.launch.level import LEVELS, Level
+from reap.launch.litter import Litter
 from reap.launch.program import Program
 from reap.records import Record
 
@@ -49,6 +53,10 @@ class Matrix(Record):
     """adv0, to which the others are compared, first."""
     children: bool = False
     """Whether the programs that the program executes are littered, too."""
+    seed: int = littering.DEFAULT_SEED
+    """Of the litter."""
+    order: littering.Order = "random"
+    touch: bool = True
     cut_off: int = 4096
     """Blocks of this many bytes and more are no part of the litter."""
     layouts: int = 2
@@ -59,6 +67,12 @@ class Matrix(Record):
     """Where misses are counted: COUNTERS, or the name of caches to be simulated; empty: nowhere."""
     notes: list[str] = []
     """What was asked for and is not to be had here."""
+
+    def litter(self, profile: SizeProfile, level: Level) -> Litter:
+        """What heaps are littered with at a level."""
+        return litter_of(
+            profile, level, seed=self.seed, order=self.order, touch=self.touch, children=self.children
+        )
 
 
 class Spec(Record):
@@ -107,6 +121,9 @@ class Fragmented:
     naive_environment: Mapping[str, str] = field(default_factory=dict)
     """By which that variant is switched; empty with an empty command: there is none."""
     children: bool = False
+    seed: int = littering.DEFAULT_SEED
+    order: littering.Order = "random"
+    touch: bool = True
     cut_off: int = 4096
     layouts: int = 2
     huge_pages: bool = False
@@ -207,6 +224,9 @@ def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
         variants=variants,
         levels=levels,
         children=asked.children,
+        seed=asked.seed,
+        order=asked.order,
+        touch=asked.touch,
         cut_off=asked.cut_off,
         layouts=asked.layouts,
         huge_pages=["off", "on"] if asked.huge_pages else [""],

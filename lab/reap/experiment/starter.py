@@ -10,7 +10,6 @@ from reap.allocators.records import Allocator
 from reap.analysis.size_profile import SizeProfile
 from reap.experiment import arms
 from reap.experiment.folder import Folder
-from reap.experiment.fragment import litter_of
 from reap.experiment.records import BARE, Cell, Laid, Samples
 from reap.experiment.spec import Variant
 from reap.launch import callgrind, counters, native_files, spawn
@@ -44,13 +43,10 @@ class Starter:
         self._allocators = {allocator.name: allocator for allocator in spec.allocators}
         self._variants = {spec.variant: Variant(name=spec.variant, program=spec.program)}
         self._litters: dict[str, Litter] = {}
-        if spec.matrix is not None and profile is not None:
-            children = spec.matrix.children
-            self._variants = {each.name: each for each in spec.matrix.variants}
-            self._litters = {
-                name: litter_of(profile, level, children=children)
-                for name, level in arms.levels(spec.matrix).items()
-            }
+        if (matrix := spec.matrix) is not None and profile is not None:
+            self._variants = {each.name: each for each in matrix.variants}
+            levels = arms.levels(matrix)
+            self._litters = {name: matrix.litter(profile, level) for name, level in levels.items()}
 
     def start(self, cell: Cell, *, probe: bool) -> Started:
         """Runs it once. With `probe` the outcome says who serves malloc. Throws what launching throws."""

@@ -29,7 +29,7 @@ DEFAULT_SEED = 1
 
 _MAGIC = 0x315254494C504152
 _VERSION = 1
-_HEADER = struct.Struct("<QIIIIQQQQIIIIIIQQQII16x")
+_HEADER = struct.Struct("<QIIIIQQQQIIIIIIQQQIII12x")
 _SIZE = struct.Struct("<QQ")
 _REPORT = struct.Struct("<IIIIQQQQQQQQQQQQQ136s")
 _SLOTS = 1024
@@ -167,7 +167,7 @@ def run(launch: Launch, litter: Litter, *, image: str = "", event: Event | None 
     # As long a path every time: its length would shift the program's stack.
     with tempfile.TemporaryDirectory(prefix="reap-litter-") as folder:
         file = Path(folder) / "litter"
-        place = _write(file, litter, image, event)
+        place = _write(file, litter, image, event, over_glibc=not launch.allocator)
         littered = msgspec.structs.replace(
             launch,
             preloads=[str(native_files.preload("fragment")), *launch.preloads],
@@ -178,7 +178,7 @@ def run(launch: Launch, litter: Litter, *, image: str = "", event: Event | None 
         return _read(file.read_bytes(), place, gross)
 
 
-def _write(file: Path, litter: Litter, image: str, event: Event | None) -> int:
+def _write(file: Path, litter: Litter, image: str, event: Event | None, *, over_glibc: bool) -> int:
     """Returns where its slots begin."""
     sizes = sorted(litter.sizes)
     total = sum(count for _, count in sizes)
@@ -213,6 +213,7 @@ def _write(file: Path, litter: Litter, image: str, event: Event | None) -> int:
         event.config if event else 0,
         event.type if event else 0,
         event is not None,
+        over_glibc,
     )
     data = header + b"".join(_SIZE.pack(size, count) for size, count in sizes)
     try:

@@ -96,7 +96,7 @@ def _misses(result: Fragmented) -> Table:
     for name in ("", "level"):
         table.add_column(name, overflow="fold")
     for name in matrix_words.miss_columns(result):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", min_width=len(name))
     for arm in result.arms:
         if arm.sound and (counts := matrix_words.misses(result, arm)):
             name = matrix_words.name(result, matrix_words.row_of(arm))
