@@ -33,6 +33,9 @@ BARS = {
 }
 """What each of ours is for, and what it may take at most, in bump pointers."""
 
+SPACE = {"Reap": 1.01, "Reap, 16 B": 1.07, "SizedReap": 1.07}
+"""What may be held at most for the mixed sizes of a1M, in bump pointers, which round to 16 bytes."""
+
 AHEAD = {"a50": 10, "a1M": 1.5, "b30": 1.2, "b90": 1.1, "fifo": 1.15, "crt": 50}
 """How many times as fast as the heaps of mimalloc a reap is to be."""
 
@@ -89,9 +92,8 @@ def run(folder: Path, record: Record, *, rounds: int, quick: bool) -> bool:
     loads = loadable(programs[0])
     samples = measure(programs, loads, record, everybody=rounds, ours_alone=0 if quick else 3 * rounds)
     print_table(samples)
-    if not quick:
-        print_peaks(programs[0], loads, samples.contenders(), record)
-    return print_bars(samples, len(programs))
+    held = quick or print_peaks(programs[0], loads, samples.contenders(), record)
+    return print_bars(samples, len(programs)) and held
 
 
 def environment() -> dict[str, str]:
@@ -165,20 +167,41 @@ def print_table(samples: Samples) -> None:
         print(f"{contender:<{width}}" + "".join(f"{cell:>9}" for cell in cells))
 
 
-def print_peaks(program: Path, loads: list[str], contenders: Iterable[str], record: Record) -> None:
-    """How far one turn raises the peak of resident memory, each in a process of its own."""
+def print_peaks(program: Path, loads: list[str], contenders: Iterable[str], record: Record) -> bool:
+    """How far a turn raises the peak of resident memory, each in a process of its own; whether bars hold."""
     print("\nPeak of resident memory, growth in one turn, MB:\n")
     contenders = list(contenders)
     width = max(map(len, contenders)) + 2
+    peaks = {}
     print(" " * width + "".join(f"{workload:>9}" for workload in PEAKS))
     for contender in contenders:
         cells = []
         for workload in PEAKS:
             command = [str(program), *loads, f"--peak={workload}/{contender}"]
             answer = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
-            record(workload=workload, contender=contender, peak_bytes=int(answer.stdout))
-            cells.append(f"{int(answer.stdout) / 1e6:.3g}")
+            peak = peaks[workload, contender] = int(answer.stdout)
+            record(workload=workload, contender=contender, peak_bytes=peak)
+            cells.append(f"{peak / 1e6:.3g}")
         print(f"{contender:<{width}}" + "".join(f"{cell:>9}" for cell in cells))
+    return print_peak_bars(peaks)
+
+
+def print_peak_bars(peaks: dict[tuple[str, str], int]) -> bool:
+    """Space on mixed sizes beside the bump pointer's, on changing ones beside the best malloc's."""
+    print()
+    verdicts = []
+    for ours, bar in SPACE.items():
+        ratio = peaks["a1M", ours] / peaks["a1M", BASELINE]
+        verdicts.append(ratio <= bar)
+        print(f"a1M    {ours} / {BASELINE}  {ratio:.3f}  {'held' if verdicts[-1] else f'OVER {bar}'}")
+    general = [
+        name for workload, name in peaks if workload == "phase" and name.startswith(("glibc", *LOADED))
+    ]
+    best = min(general, key=lambda name: peaks["phase", name])
+    ratio = peaks["phase", "Reap"] / peaks["phase", best]
+    verdicts.append(ratio <= 1)
+    print(f"phase  Reap / {best}, the best malloc  {ratio:.3f}  {'held' if verdicts[-1] else 'OVER 1'}")
+    return all(verdicts)
 
 
 def print_bars(samples: Samples, layouts: int) -> bool:

@@ -46,6 +46,19 @@ class CSource {
     reap_source source_;
 };
 
+/// A function to call at the end.
+class AtEnd {
+  public:
+    AtEnd(void (*run)(void *), void *argument) noexcept : run_(run), argument_(argument) {}
+    AtEnd(const AtEnd &) = delete;
+    AtEnd &operator=(const AtEnd &) = delete;
+    ~AtEnd() { run_(argument_); }
+
+  private:
+    void (*run_)(void *);
+    void *argument_;
+};
+
 /// Whether a source can be used: none at all, or one with both functions.
 inline bool is_whole(const reap_source *source) noexcept {
     return source == nullptr || (source->allocate != nullptr && source->deallocate != nullptr);

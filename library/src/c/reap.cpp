@@ -64,19 +64,6 @@ struct Outermost : c::Held<c::CSuperblocks::Own>, reap_reap {
           reap_reap(c::CSuperblocks(source == nullptr ? nullptr : &layer), options, nullptr) {}
 };
 
-/// A function to call at the end.
-class AtEnd {
-  public:
-    AtEnd(void (*run)(void *), void *argument) noexcept : run_(run), argument_(argument) {}
-    AtEnd(const AtEnd &) = delete;
-    AtEnd &operator=(const AtEnd &) = delete;
-    ~AtEnd() { run_(argument_); }
-
-  private:
-    void (*run_)(void *);
-    void *argument_;
-};
-
 reap::ReapOptions translate(const reap_reap_options &options) noexcept {
     return {.first_chunk = options.first_chunk,
             .growth = options.growth,
@@ -129,7 +116,7 @@ size_t reap_reap_usable_size(const reap_reap * /*reap*/, const void *object) {
 }
 
 bool reap_reap_at_end(reap_reap *reap, void (*run)(void *argument), void *argument) {
-    return c::without_exceptions([&] { return reap->reap.create<AtEnd>(run, argument) != nullptr; });
+    return c::without_exceptions([&] { return reap->reap.create<c::AtEnd>(run, argument) != nullptr; });
 }
 
 bool reap_reap_mark(reap_reap *reap, reap_mark *mark) {

@@ -18,19 +18,6 @@ struct reap_region {
 
 namespace {
 
-/// A function to call at the end.
-class AtEnd {
-  public:
-    AtEnd(void (*run)(void *), void *argument) noexcept : run_(run), argument_(argument) {}
-    AtEnd(const AtEnd &) = delete;
-    AtEnd &operator=(const AtEnd &) = delete;
-    ~AtEnd() { run_(argument_); }
-
-  private:
-    void (*run_)(void *);
-    void *argument_;
-};
-
 reap::RegionOptions translate(const reap_region_options &options) noexcept {
     return {.first_chunk = options.first_chunk,
             .growth = options.growth,
@@ -77,7 +64,7 @@ bool reap_region_resize(reap_region *region, void *object, size_t old_size, size
 }
 
 bool reap_region_at_end(reap_region *region, void (*run)(void *argument), void *argument) {
-    return c::without_exceptions([&] { return region->region.create<AtEnd>(run, argument) != nullptr; });
+    return c::without_exceptions([&] { return region->region.create<c::AtEnd>(run, argument) != nullptr; });
 }
 
 bool reap_region_mark(reap_region *region, reap_mark *mark) {

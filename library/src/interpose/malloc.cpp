@@ -132,6 +132,8 @@ int __posix_memalign(void **out, std::size_t alignment, std::size_t size) noexce
 #pragma GCC visibility pop
 
 namespace {
-// Before any thread is there that could fork.
+// Before any thread is there that could fork, and before any other library asks to be told of forks: handlers
+// that are to run before a fork do so in the opposite order, and may wait for threads that allocate. So the
+// heap has to be the last to take its lock. (The library is linked with -z initfirst.)
 [[gnu::constructor(101)]] void begin() { Heap::watch_forks(); }
 } // namespace

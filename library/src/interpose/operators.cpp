@@ -13,28 +13,24 @@ using reap::interpose::Heap;
 
 namespace {
 
-// A function of the C++ runtime that is in the process, or null. It may be one that came with a plugin, and
-// so be seen by that alone.
+// A function of the C++ runtime that is in the process, or null. First of the one that all see, if there is
+// one: another may have come with a plugin, and be seen by that alone.
 template <class Function>
 Function *in_runtime(const char *symbol) noexcept {
-    void *found = ::dlsym(RTLD_DEFAULT, symbol);
-    for (const char *library : {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"}) {
-        if (found != nullptr) break;
-        if (void *const runtime = ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD); runtime != nullptr) {
-            found = ::dlsym(runtime, symbol);
-            ::dlclose(runtime); // which takes back what dlopen() counted
-        }
+    Dl_info seen{};
+    if (const void *const any = ::dlsym(RTLD_DEFAULT, "_ZSt15get_new_handlerv"); any != nullptr)
+        ::dladdr(any, &seen);
+    for (const char *library : {seen.dli_fname, "libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"}) {
+        if (library == nullptr) continue;
+        void *const runtime = ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+        if (runtime == nullptr) continue;
+        void *const found = ::dlsym(runtime, symbol);
+        ::dlclose(runtime); // which takes back what dlopen() counted
+        // What all see under this name is ours.
+        if (found != nullptr && found != ::dlsym(RTLD_DEFAULT, symbol))
+            return reinterpret_cast<Function *>(found);
     }
-    return reinterpret_cast<Function *>(found);
-}
-
-[[noreturn]] void throw_bad_alloc() {
-    for (const char *symbol : {"_ZSt17__throw_bad_allocv", "_ZNSt3__117__throw_bad_allocB8ne190107Ev"})
-        if (auto *const thrower = in_runtime<void()>(symbol); thrower != nullptr) thrower();
-    static constexpr char line[] =
-        "libreap-malloc: operator new: no memory, and no C++ runtime to throw with\n";
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, sizeof line - 1);
-    std::abort();
+    return nullptr;
 }
 
 void *allocate(std::size_t size, std::size_t alignment) noexcept {
@@ -42,27 +38,34 @@ void *allocate(std::size_t size, std::size_t alignment) noexcept {
     return reap::is_alignment(alignment) ? Heap::allocate(size, alignment) : nullptr;
 }
 
-// What the standard says: the new-handler is called until there is memory, or none is set, or it throws.
+// Where there is no memory, the runtime's own operator does what the standard says: the new-handler is called
+// until there is memory, which it has from our malloc(), or none is set, or it throws.
 [[gnu::noinline, gnu::cold]] void *insist(std::size_t size, std::size_t alignment) {
-    auto *const get_handler = in_runtime<std::new_handler()>("_ZSt15get_new_handlerv");
-    for (;;) {
-        const std::new_handler handler = get_handler == nullptr ? nullptr : get_handler();
-        if (handler == nullptr) throw_bad_alloc();
-        handler();
-        if (void *const object = allocate(size, alignment); object != nullptr) return object;
+    if (alignment <= Heap::granule) {
+        auto *const theirs = in_runtime<void *(std::size_t)>("_Znwm");
+        if (theirs != nullptr) return theirs(size);
+    } else {
+        auto *const theirs = in_runtime<void *(std::size_t, std::size_t)>("_ZnwmSt11align_val_t");
+        if (theirs != nullptr) return theirs(size, alignment);
     }
+    static constexpr char line[] =
+        "libreap-malloc: operator new: no memory, and no C++ runtime to throw with\n";
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, sizeof line - 1);
+    std::abort();
 }
 
-// The same where nothing may be thrown. A handler that throws ends the program: to catch it, this library
-// would need a runtime.
+// The same where nothing may be thrown: the runtime's catches what the handler throws. It calls what all see
+// as the operator that may throw, which is ours, which calls the runtime's.
 [[gnu::noinline, gnu::cold]] void *insist_without_throw(std::size_t size, std::size_t alignment) noexcept {
-    auto *const get_handler = in_runtime<std::new_handler()>("_ZSt15get_new_handlerv");
-    for (;;) {
-        const std::new_handler handler = get_handler == nullptr ? nullptr : get_handler();
-        if (handler == nullptr) return nullptr;
-        handler();
-        if (void *const object = allocate(size, alignment); object != nullptr) return object;
+    using Tag = const std::nothrow_t &;
+    constexpr std::nothrow_t tag{};
+    if (alignment <= Heap::granule) {
+        auto *const theirs = in_runtime<void *(std::size_t, Tag)>("_ZnwmRKSt9nothrow_t");
+        return theirs == nullptr ? nullptr : theirs(size, tag);
     }
+    auto *const theirs =
+        in_runtime<void *(std::size_t, std::size_t, Tag)>("_ZnwmSt11align_val_tRKSt9nothrow_t");
+    return theirs == nullptr ? nullptr : theirs(size, alignment, tag);
 }
 
 [[gnu::noinline]] void *make_slowly(std::size_t size) {

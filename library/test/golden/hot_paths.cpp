@@ -58,6 +58,11 @@ void reap_allocate(std::uint64_t turns) {
     for (std::uint64_t turn = 0; turn < turns; ++turn) write(reap.allocate(size), turn);
 }
 
+void reap_create(std::uint64_t turns) {
+    reap::Reap<> reap;
+    for (std::uint64_t turn = 0; turn < turns; ++turn) write(reap.create<std::uint64_t>(turn), turn);
+}
+
 /// From the bins: one object stays behind each, so that no free is that of the last.
 template <class Reap = reap::Reap<>, class Free>
 void reap_allocate_free(std::uint64_t turns, Free free) {
@@ -222,6 +227,7 @@ constexpr Path paths[] = {
     {"region-grow-last", region_grow_last},
     {"region-create-10-destroy", region_create_10_destroy},
     {"reap-allocate", reap_allocate<reap::Reap<>>},
+    {"reap-create", reap_create},
     {"reap-free-unsized", reap_free_unsized},
     {"reap-free-sized", reap_free_sized<reap::Reap<>>},
     {"reap-per-thread", reap_per_thread},

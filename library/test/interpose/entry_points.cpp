@@ -2,6 +2,7 @@
 // program knows that it is served by that library, and not by its C and C++ runtimes.
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,8 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+
+#include "earlier_library.h"
 
 // What headers of this age do not have.
 extern "C" {
@@ -347,7 +350,77 @@ TEST(EntryPoints, OperatorsThrowOrCallTheHandler) {
     struct Own {};
     std::set_new_handler([] { throw Own(); });
     EXPECT_THROW((void)::operator new(impossible), Own);
+    EXPECT_THROW((void)::operator new(impossible, alignment), Own);
+    EXPECT_EQ(::operator new(impossible, std::nothrow), nullptr) << "as the standard has it";
+    EXPECT_EQ(::operator new[](impossible, std::nothrow), nullptr);
+    EXPECT_EQ(::operator new(impossible, alignment, std::nothrow), nullptr);
+    EXPECT_EQ(::operator new[](impossible, alignment, std::nothrow), nullptr);
     std::set_new_handler(nullptr);
+}
+
+TEST(EntryPoints, OperatorsServeWhatAHandlerMadeRoomFor) {
+    const pid_t child = fork();
+    if (child == 0) {
+        const rlimit limit{std::size_t{600} << 20, std::size_t{600} << 20};
+        ::setrlimit(RLIMIT_AS, &limit);
+        static void *hoard = malloc(std::size_t{300} << 20);
+        const auto handler = [] {
+            free(hoard);
+            std::set_new_handler(nullptr);
+        };
+        const std::size_t size = unknown(std::size_t{400} << 20);
+        constexpr std::align_val_t alignment{64};
+        int good = 0;
+        const auto served = [&](void *object) {
+            good += object != nullptr && malloc_usable_size(object) >= size && is_aligned(object, 16);
+            ::operator delete(object);
+            hoard = malloc(std::size_t{300} << 20);
+        };
+        std::set_new_handler(handler);
+        served(::operator new(size));
+        std::set_new_handler(handler);
+        served(::operator new(size, std::nothrow));
+        std::set_new_handler(handler);
+        served(::operator new[](size, alignment));
+        std::set_new_handler(handler);
+        served(::operator new[](size, alignment, std::nothrow));
+        _exit(good == 4 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+std::atomic<int> asked{0};
+std::atomic<int> answered{0};
+
+TEST(EntryPoints, ForkWhileAHandlerOfAnEarlierLibraryWaitsForAThreadThatAllocates) {
+    const pid_t forking = fork();
+    if (forking == 0) {
+        ::alarm(10); // what ends it if the two wait for each other
+        pthread_t thread{};
+        const auto work = [](void *) -> void * {
+            while (asked == 0) ::usleep(100);
+            free(unknown(malloc(3000000))); // which takes the heap's lock
+            answered = 1;
+            return nullptr;
+        };
+        if (pthread_create(&thread, nullptr, work, nullptr) != 0) _exit(1);
+        before_fork = [] {
+            asked = 1;
+            while (answered == 0) ::usleep(100);
+        };
+        const pid_t child = fork();
+        if (child == 0) _exit(0);
+        before_fork = nullptr;
+        int status = 1;
+        waitpid(child, &status, 0);
+        pthread_join(thread, nullptr);
+        _exit(status);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(forking, &status, 0), forking);
+    EXPECT_EQ(status, 0);
 }
 
 TEST(EntryPoints, MemoryThatRunsOutIsNoEnd) {
@@ -401,6 +474,17 @@ TEST(EntryPointsDeathTest, TellAddressesThatAreNobodys) {
     free(block);
     EXPECT_DEATH(free(block), "double free");
     free(after);
+}
+
+TEST(EntryPointsDeathTest, TellBlocksThatAreFreedTwice) {
+    void *const last = plain_malloc(5000); // what is freed by going back
+    free(last);
+    EXPECT_DEATH(free(last), "double free");
+    void *const kept = plain_malloc(3000000); // not given back to the system
+    free(kept);
+    EXPECT_DEATH(free(kept), "libreap-malloc: free: 0x.* is in no memory that malloc handed out");
+    EXPECT_EQ(plain_malloc(3000000), kept);
+    free(kept);
 }
 
 // Allocated before anything was constructed, freed after main.

@@ -3,15 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
+#include <optional>
 #include <pthread.h>
 #include <random>
 #include <set>
 #include <string>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -62,6 +68,26 @@ class Sizes {
     std::mt19937 random_;
 };
 
+/// Called after pages were moved, before whoever moved them knows.
+std::function<void()> after_move; // NOLINT(cert-err58-cpp)
+
+} // namespace
+
+// The C library's, for this program.
+extern "C" void *mremap(void *address, std::size_t size, std::size_t new_size, int flags, ...) noexcept {
+    std::va_list more;
+    va_start(more, flags);
+    void *const place = (flags & MREMAP_FIXED) != 0 ? va_arg(more, void *) : nullptr;
+    va_end(more);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    auto *const moved =
+        reinterpret_cast<void *>(::syscall(SYS_mremap, address, size, new_size, flags, place));
+    if (moved != MAP_FAILED && moved != address && after_move) after_move();
+    return moved;
+}
+
+namespace {
+
 TEST(ProcessLock, IsTakenAgainByWhoHoldsItAndByNobodyElse) {
     ProcessLock lock;
     int count = 0;
@@ -100,10 +126,13 @@ TEST(WindowMap, KnowsWhatWasAddedAndNothingElse) {
 }
 
 TEST(LargeCache, RoundsToEightSizesBetweenPowersOfTwo) {
-    EXPECT_EQ(LargeCache::block_for(1), 4096U);
+    EXPECT_EQ(LargeCache::block_for(1), reap::page_size());
     EXPECT_EQ(LargeCache::block_for(megabyte), megabyte);
     EXPECT_EQ(LargeCache::block_for(megabyte + 1), megabyte + megabyte / 8);
     EXPECT_EQ(LargeCache::block_for(2 * megabyte - 1), 2 * megabyte);
+    EXPECT_EQ(LargeCache::block_for(1, 65536), 65536U) << "where pages are of 64 KB";
+    EXPECT_EQ(LargeCache::block_for(300000, 65536), 5 * 65536U);
+    EXPECT_EQ(LargeCache::block_for(megabyte + 1, 65536), megabyte + megabyte / 8);
     for (std::size_t size = 1; size < 64 * megabyte; size += size / 3 + 1)
         EXPECT_EQ(LargeCache::block_for(LargeCache::block_for(size)), LargeCache::block_for(size));
 }
@@ -183,6 +212,17 @@ TEST(Heap, TellsAddressesThatAreNobodys) {
     EXPECT_FALSE(Heap::may_own(large)) << "freed, and its pages given back";
 }
 
+TEST(Heap, TellsLargeObjectsThatWereFreedAndAreKept) {
+    void *const large = Heap::allocate(3 * megabyte);
+    Heap::free(large);
+    EXPECT_FALSE(Heap::may_own(large)) << "freed";
+    EXPECT_EQ(Heap::allocate(3 * megabyte), large) << "it was kept";
+    EXPECT_TRUE(Heap::may_own(large));
+    Heap::free(large);
+    Heap::trim();
+    EXPECT_FALSE(Heap::may_own(large));
+}
+
 TEST(Heap, GrowsAndShrinksLargeObjectsWithoutACopy) {
     const std::size_t before = resident();
     void *object = Heap::allocate(megabyte);
@@ -201,6 +241,88 @@ TEST(Heap, GrowsAndShrinksLargeObjectsWithoutACopy) {
     EXPECT_EQ(static_cast<unsigned char *>(object)[99], 1000 % 251);
     Heap::free(object);
     EXPECT_LT(Heap::statistics().large, 40 * megabyte);
+}
+
+TEST(Heap, KnowsWhatAnotherThreadPutsWhereALargeObjectWasThatMoved) {
+    void *const object = Heap::allocate(20 * megabyte);
+    void *const wall = Heap::allocate(megabyte); // so that it is not enlarged where it is
+    const auto is_there = [object](const void *other) {
+        const std::uintptr_t window = ~(2 * megabyte - 1);
+        return ((reinterpret_cast<std::uintptr_t>(other) ^ reinterpret_cast<std::uintptr_t>(object)) &
+                window) == 0;
+    };
+    std::vector<void *> others;
+    after_move = [&] {
+        after_move = nullptr;
+        // The kernel fills gaps, the highest first.
+        std::thread([&] {
+            do {
+                others.push_back(Heap::allocate(300000));
+            } while (!is_there(others.back()) && others.size() < 4000);
+        }).join();
+    };
+    void *const moved = Heap::reallocate(object, 200 * megabyte);
+    after_move = nullptr;
+    ASSERT_FALSE(others.empty()) << "it did not move";
+    ASSERT_TRUE(is_there(others.back())) << "nothing came to where it was";
+    EXPECT_TRUE(Heap::may_own(others.back()));
+    EXPECT_TRUE(Heap::may_own(moved));
+    for (void *other : others) Heap::free(other);
+    Heap::free(wall);
+    Heap::free(moved);
+    EXPECT_FALSE(Heap::may_own(moved));
+}
+
+/// Whether the kernel was asked for huge pages there. Null: it does not say.
+std::optional<bool> is_huge(const void *address) {
+    std::ifstream file("/proc/self/smaps");
+    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+    bool here = false;
+    for (std::string line; std::getline(file, line);) {
+        // "START-END " of a mapping, or "NAME: " of something about it.
+        std::uintptr_t start = 0;
+        std::uintptr_t end = 0;
+        const char *const last = line.data() + line.size();
+        const auto dash = std::from_chars(line.data(), last, start, 16);
+        if (dash.ptr != last && *dash.ptr == '-') {
+            std::from_chars(dash.ptr + 1, last, end, 16);
+            here = start <= wanted && wanted < end;
+        } else if (here && line.starts_with("VmFlags:")) {
+            return line.find(" hg") != std::string::npos;
+        }
+    }
+    return {};
+}
+
+TEST(Heap, AsksForHugePagesFromTheFifthSuperblockOn) {
+    void *const probe = reap::SystemPages::try_allocate(2 * megabyte, 1);
+    const bool can = ::madvise(probe, 2 * megabyte, MADV_HUGEPAGE) == 0 && is_huge(probe).value_or(false);
+    reap::SystemPages::deallocate(probe, 2 * megabyte, 1);
+    if (!can) GTEST_SKIP() << "no huge pages here, or no word of them";
+
+    // As large as a superblock at first, or in the end, and none.
+    for (int round = 0; round < 6; ++round) {
+        Heap::free(Heap::reallocate(Heap::allocate(2 * megabyte - 4096), 40 * megabyte));
+    }
+    std::vector<void *> objects;
+    const auto held = [] { return Heap::statistics().superblocks / (2 * megabyte); };
+    const auto check = [&] {
+        for (std::size_t before = held(); before < 8;) {
+            objects.push_back(Heap::allocate(3000));
+            if (held() == before) continue;
+            EXPECT_EQ(is_huge(objects.back()), before >= 4) << "superblock " << before + 1;
+            before = held();
+        }
+        for (void *object : objects) Heap::free(object);
+        objects.clear();
+        Heap::trim();
+    };
+    check();
+    for (int round = 0; round < 6; ++round) {
+        Heap::free(Heap::reallocate(Heap::allocate(40 * megabyte), 2 * megabyte - 4096));
+        Heap::trim();
+    }
+    check();
 }
 
 TEST(Heap, StaysAsLargeAsWhatLives) {

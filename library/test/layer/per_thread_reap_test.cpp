@@ -611,6 +611,27 @@ TEST(CheckedReapThreads, FindsMisuseAcrossThreads) {
     EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::foreign_free});
 }
 
+TEST(OwnedReap, WalksWhileAnotherThreadFrees) {
+    auto reap = OwnedReap<>::make();
+    std::vector<void *> objects(2000);
+    for (auto &object : objects) object = reap->allocate(40);
+    std::thread other([&] {
+        for (void *const object : objects) OwnedReap<>::deallocate(object);
+    });
+    std::size_t seen = objects.size();
+    while (seen > 0) {
+        std::size_t now = 0;
+        reap->for_each([&](const void * /*object*/, std::size_t size) { now += size >= 40; });
+        ASSERT_LE(now, seen);
+        seen = now;
+    }
+    other.join();
+    // What it is told of may be freed.
+    for (auto &object : objects) object = reap->allocate(40);
+    reap->for_each([&](void *object, std::size_t /*size*/) { OwnedReap<>::deallocate(object); });
+    EXPECT_EQ(reap->statistics().live, 0U);
+}
+
 void read_while_another_frees() {
     PerThreadReap<> reaps;
     auto *const object = static_cast<unsigned char *>(reaps.allocate(64));

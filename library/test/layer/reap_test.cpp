@@ -552,4 +552,183 @@ TEST(CheckedReap, FindsALinkThatWasOverwritten) {
     EXPECT_EQ(reports.front(), Misuse::corruption);
 }
 
+/// What a reap writes among its objects.
+enum class Record { chunk, chunk_in_a_circle, spare_chunk, large, mark, ledger };
+
+class CheckedReapRecord : public ::testing::TestWithParam<Record> {
+  protected:
+    static constexpr std::size_t in_front = 48;   // of an object: its guard
+    static constexpr std::size_t chunk_lead = 48; // of a chunk
+    static constexpr std::size_t large_lead = 56; // of a large object's block
+
+    /// Writes over a record that a list goes through, the first word of which is a link.
+    void write_over(Reap<> &reap, const std::vector<std::byte *> &objects) {
+        std::byte *const chunk = objects.back() - in_front - chunk_lead;
+        switch (GetParam()) {
+        case Record::chunk_in_a_circle:
+            write(chunk, &chunk, sizeof chunk);
+            write(chunk + 16, "\0\0\0\0\0\0\0", 8); // the size
+            break;
+        case Record::spare_chunk:
+            reap.reset();
+            [[fallthrough]];
+        case Record::chunk:
+            write(chunk, "AAAAAAAA", 8);
+            break;
+        case Record::large:
+            write(large_ - in_front - large_lead, "AAAAAAAA", 8);
+            break;
+        case Record::mark: {
+            std::byte *record = nullptr;
+            std::memcpy(&record, &mark_, sizeof record);
+            write(record, "AAAAAAAA", 8);
+            break;
+        }
+        case Record::ledger:
+            write(objects[100] - 40, "AAAAAAAA", 8);
+            break;
+        }
+    }
+    static void write(std::byte *place, const void *bytes, std::size_t size) {
+        for (std::size_t at = 0; at < size; ++at)
+            write_anyway(place + at, static_cast<const unsigned char *>(bytes)[at]);
+    }
+
+    std::byte *large_ = nullptr;
+    Reap<>::Mark mark_;
+};
+
+TEST_P(CheckedReapRecord, ThatWasWrittenOverIsFoundAndNotFollowed) {
+    if (!reap::checked) GTEST_SKIP() << "only in checked mode";
+    const MisuseLog log;
+    Reap reap({.growth = 1}); // chunks of 8 KB
+    std::vector<std::byte *> objects;
+    while (objects.size() < 1000 ||
+           reinterpret_cast<std::uintptr_t>(objects.back()) % 8192 != in_front + chunk_lead)
+        objects.push_back(static_cast<std::byte *>(reap.allocate(100)));
+    large_ = static_cast<std::byte *>(reap.allocate(3 << 20));
+    mark_ = reap.mark();
+    (void)reap.allocate(100);
+    write_over(reap, objects);
+
+    EXPECT_FALSE(reap.check());
+    const Kinds reports = MisuseLog::take();
+    ASSERT_FALSE(reports.empty());
+    EXPECT_EQ(reports.front(), GetParam() == Record::ledger ? Misuse::underflow : Misuse::corruption);
+    (void)reap.owns(objects[0]);
+    (void)reap.statistics();
+    reap.for_each([](void * /*object*/, std::size_t /*size*/) {});
+    MisuseLog::take();
+    fill(reap.allocate(100), 1, 100);
+    reap.deallocate(objects[1]);
+    (void)reap.rewind(mark_);
+    reap.trim();
+    reap.reset();
+    MisuseLog::take();
+    EXPECT_TRUE(reap.check()) << "it has begun anew";
+    for (int number = 0; number < 1000; ++number) fill(reap.allocate(100), 1, 100);
+    EXPECT_TRUE(reap.check());
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, CheckedReapRecord,
+                         ::testing::Values(Record::chunk, Record::chunk_in_a_circle, Record::spare_chunk,
+                                           Record::large, Record::mark, Record::ledger));
+
+TEST(CheckedReap, RunsNoDestructorThatWasWrittenOver) {
+    if (!reap::checked) GTEST_SKIP() << "only in checked mode";
+    struct Named {
+        char name[8];
+        ~Named() {}
+    };
+    const MisuseLog log;
+    for (const bool by_destroy : {false, true}) {
+        Reap reap;
+        std::string said;
+        (void)reap.create<Speaker>(said, 'a');
+        Named *const named = reap.create<Named>();
+        for (std::size_t at = 8; at < 32; ++at) // behind it is what runs its destructor
+            write_anyway(reinterpret_cast<std::byte *>(named) + at, 0x41);
+        EXPECT_FALSE(reap.check());
+        EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::corruption});
+        if (by_destroy) reap.destroy(named);
+        reap.reset();
+        EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::corruption});
+        EXPECT_EQ(said, "") << "nobody knows whether it is still there";
+    }
+}
+
+TEST(CheckedReap, FindsAFreeInsteadOfADestroy) {
+    if (!reap::checked) GTEST_SKIP() << "only in checked mode";
+    const MisuseLog log;
+    Reap reap;
+    std::string said;
+    Speaker *const speaker = reap.create<Speaker>(said, 'a');
+    reap.deallocate(speaker);
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::skipped_destructor});
+    (void)reap.nest();
+    int refused = 0;
+    reap.for_each([&](void *object, std::size_t /*size*/) { reap.deallocate(object), ++refused; });
+    EXPECT_EQ(refused, 2);
+    EXPECT_EQ(MisuseLog::take(), Kinds(2, Misuse::skipped_destructor));
+    reap.reset();
+    EXPECT_EQ(said, "a");
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
+}
+
+TEST(CheckedReap, FindsWhatIsReallocatedAfterItsFree) {
+    if (!reap::checked) GTEST_SKIP() << "only in checked mode";
+    const MisuseLog log;
+    Reap reap;
+    void *const object = reap.allocate(100);
+    reap.deallocate(object);
+    void *const other = reap.reallocate(object, 100); // may well stand there: it is another one
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::double_free});
+    fill(other, 1, 100);
+    std::size_t live = 0;
+    reap.for_each([&](void *each, std::size_t /*size*/) { live += each == other; });
+    EXPECT_EQ(live, 1U);
+    reap.deallocate(other);
+    EXPECT_FALSE(reap.resize(other, 100));
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::double_free});
+    alignas(64) static std::byte stranger[256];
+    EXPECT_FALSE(reap.resize(stranger + 64, 100));
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::foreign_free});
+}
+
+TEST(CheckedReap, NamesTheObjectWhoseGuardsAreFreed) {
+    if (!reap::checked) GTEST_SKIP() << "only in checked mode";
+    const MisuseLog log;
+    Reap reap;
+    auto *const object = static_cast<std::byte *>(reap.allocate(64));
+    for (const std::ptrdiff_t off : {-48, -16, 64}) {
+        reap.deallocate(object + off);
+        const auto reports = MisuseLog::reports();
+        EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::interior_free}) << off;
+        EXPECT_EQ(reports.front().address, object) << off;
+    }
+}
+
+TEST(Reap, HoldsNoMoreThanItsLimitWhereTheFirstChunkIsLarge) {
+    constexpr std::size_t limit = std::size_t{2} << 20;
+    Reap reap({.first_chunk = std::size_t{1} << 20, .limit = limit});
+    (void)reap.try_allocate(1500000);
+    EXPECT_LE(reap.statistics().held, limit);
+}
+
+TEST(Reap, UsesAgainWhatIsFreeAfterAMarkThatFailed) {
+    if (reap::checked) GTEST_SKIP() << "a record, which has no guards, fits where no object does";
+    Reap reap({.limit = 100000});
+    std::vector<void *> objects;
+    for (const std::size_t size : {100U, 16U}) // until there is no room for a mark's record either
+        while (void *const object = reap.try_allocate(size)) objects.push_back(object);
+    for (std::size_t at = 0; at < 400; at += 2) reap.deallocate(objects[at]);
+    ASSERT_NE(reap.try_allocate(100), nullptr);
+    const std::size_t free = reap.statistics().free;
+    EXPECT_THROW((void)reap.mark(), std::bad_alloc);
+    EXPECT_EQ(reap.statistics().free, free);
+    EXPECT_NE(reap.try_allocate(100), nullptr);
+    EXPECT_TRUE(reap.check());
+}
+
 } // namespace

@@ -53,6 +53,11 @@ class ReapSubject {
         else
             return reap_.resize(data, old_size, new_size, alignment);
     }
+    Allocation reallocate(void *data, std::size_t /*old_size*/, std::size_t new_size, std::size_t alignment)
+        requires keeps_sizes
+    {
+        return {reap_.try_reallocate(data, new_size, alignment), new_size + (new_size == 0)};
+    }
     bool owns(const void *address) { return reap_.owns(address); }
 
     std::size_t mark() {

@@ -10,6 +10,7 @@
 #include "reap/core/annotate.h"
 #include "reap/core/misuse.h"
 #include "reap/core/mode.h"
+#include "reap/core/seal.h"
 #include "reap/core/size.h"
 
 // Checked mode: what stands around each object, and what free memory is filled with.
@@ -29,7 +30,8 @@
 // with AddressSanitizer or memcheck built in, the same zones are closed to the program, and reads are found
 // too, at once.
 //
-// The first word of the Header stays free for a layer's own link while the block is free.
+// The first word of the Header is free for a layer's own link while the block is free. While the object lives
+// it is the Header's seal, so that no link is followed that was written over.
 
 namespace reap::inline REAP_MODE::guard {
 
@@ -47,13 +49,15 @@ inline constexpr std::size_t back_zone = 16;
 namespace detail {
 
 struct Header {
-    void *link;    // the layer's, while the block is free
+    Seal seal;     // a layer's own link, while the block is free
     Header *older; // in the ledger
     Header *newer;
     std::size_t size;
     std::uint32_t lead;  // from raw to the object
     std::uint32_t state; // live, ended, or anything: no header
     std::uint64_t zone;  // known bytes, the last before the object
+
+    [[nodiscard]] std::uint64_t seal_of() const noexcept { return Seal::of(this, older, newer, size, lead); }
 };
 inline constexpr std::uint32_t live = 0x11FE0B1E;
 inline constexpr std::uint32_t ended = 0xDEAD0B1E;
@@ -170,12 +174,10 @@ class Ledger {
         auto *const header = detail::header_of(object);
         annotate::undefined(raw, padded(size, alignment));
         ::new (header) detail::Header{
-            nullptr,      newest_,           nullptr, size, static_cast<std::uint32_t>(lead(alignment)),
+            {},           newest_,           nullptr, size, static_cast<std::uint32_t>(lead(alignment)),
             detail::live, detail::front_zone};
-        if (newest_ != nullptr) {
-            const detail::Window window(newest_, sizeof *newest_);
-            newest_->newer = header;
-        }
+        Seal::set(*header);
+        set_newer(newest_, header);
         newest_ = header;
         std::memset(object + size, detail::back_byte, back_zone);
         annotate::no_access(raw, lead(alignment));
@@ -230,12 +232,17 @@ class Ledger {
         return header->older == nullptr ? nullptr : header->older + 1;
     }
 
-    /// Ends all objects that are newer than `object` (null: all), looking at each.
+    /// Ends all objects that are newer than `object` (null: all), looking at each; where one was written
+    /// over, the rest without a look.
     void end_newer_than(const void *object, const char *layer) noexcept {
         while (newest_ != nullptr && newest() != object) {
             auto *const header = newest_;
             const detail::Window window(header, sizeof *header);
-            intact(header, layer);
+            if (!intact(header, layer) && !Seal::holds(*header)) {
+                newest_ = object == nullptr ? nullptr : detail::header_of(object);
+                set_newer(newest_, nullptr);
+                return;
+            }
             unlink(header);
             header->state = detail::ended;
         }
@@ -248,13 +255,14 @@ class Ledger {
         const detail::Window window(header, sizeof *header);
         return header->state == detail::live;
     }
-    /// The live object that the address lies in, or null; open to the program again, if is_live() closed a
-    /// part of it. Costs time in the number of objects.
+    /// The live object that the address lies in, or in what stands around it, or null; open to the program
+    /// again, if is_live() closed a part of it. Costs time in the number of objects.
     [[nodiscard]] const void *holder_of(const void *address) const noexcept {
         for (const auto *header = newest_; header != nullptr;) {
             const detail::Window window(header, sizeof *header);
-            if (reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(header + 1) <
-                header->size) {
+            if (!Seal::holds(*header)) return nullptr;
+            if (reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(header) <
+                sizeof *header + header->size + back_zone) {
                 annotate::defined(header + 1, header->size);
                 return header + 1;
             }
@@ -272,6 +280,7 @@ class Ledger {
             annotate::undefined(static_cast<std::byte *>(object) + header->size, size - header->size);
         annotate::undefined(end, back_zone);
         header->size = size;
+        Seal::set(*header);
         std::memset(end, detail::back_byte, back_zone);
         annotate::no_access(end, back_zone);
     }
@@ -282,15 +291,11 @@ class Ledger {
         if (oldest == nullptr) return;
         for (;;) {
             const detail::Window window(oldest, sizeof *oldest);
-            if (oldest->older == nullptr) break;
+            if (oldest->older == nullptr || !Seal::holds(*oldest)) break;
             oldest = oldest->older;
         }
-        const detail::Window window(oldest, sizeof *oldest);
-        oldest->older = newest_;
-        if (newest_ != nullptr) {
-            const detail::Window below(newest_, sizeof *newest_);
-            newest_->newer = oldest;
-        }
+        set_older(oldest, newest_);
+        set_newer(newest_, oldest);
         newest_ = std::exchange(other.newest_, nullptr);
     }
 
@@ -300,17 +305,22 @@ class Ledger {
         for (const auto *header = newest_; header != nullptr;) {
             const detail::Window window(header, sizeof *header);
             good &= intact(header, layer);
+            if (!Seal::holds(*header)) return false;
             header = header->older;
         }
         return good;
     }
 
+    /// Knows of no object any more. They stay as they are.
+    void forget() noexcept { newest_ = nullptr; }
+
   private:
     /// Whether nothing around the object was written. Expects the header open.
     static bool intact(const detail::Header *header, const char *layer) noexcept {
         const auto *const object = reinterpret_cast<const unsigned char *>(header + 1);
-        if (header->zone != detail::front_zone) {
-            report_misuse({Misuse::underflow, object, header->size, layer});
+        const bool sealed = Seal::holds(*header);
+        if (header->zone != detail::front_zone || !sealed) {
+            report_misuse({Misuse::underflow, object, sealed ? header->size : 0, layer});
             return false;
         }
         const unsigned char *const back = object + header->size;
@@ -323,17 +333,28 @@ class Ledger {
         return true;
     }
 
+    // One that was written over stays as it is, to be found.
+    static void set_newer(detail::Header *header, detail::Header *newer) noexcept {
+        if (header == nullptr) return;
+        const detail::Window window(header, sizeof *header);
+        if (!Seal::holds(*header)) return;
+        header->newer = newer;
+        Seal::set(*header);
+    }
+    static void set_older(detail::Header *header, detail::Header *older) noexcept {
+        const detail::Window window(header, sizeof *header);
+        if (!Seal::holds(*header)) return;
+        header->older = older;
+        Seal::set(*header);
+    }
+
+    /// Expects the header open, and intact.
     void unlink(detail::Header *header) noexcept {
-        if (header->newer == nullptr) {
+        if (header->newer == nullptr)
             newest_ = header->older;
-        } else {
-            const detail::Window window(header->newer, sizeof *header);
-            header->newer->older = header->older;
-        }
-        if (header->older != nullptr) {
-            const detail::Window window(header->older, sizeof *header);
-            header->older->newer = header->newer;
-        }
+        else
+            set_older(header->newer, header->older);
+        set_newer(header->older, header->newer);
     }
 
     detail::Header *newest_ = nullptr;
@@ -354,6 +375,7 @@ class NoLedger {
     void resize(void *, std::size_t) const noexcept {}
     void splice(NoLedger &) const noexcept {}
     bool verify(const char *) const noexcept { return true; }
+    void forget() const noexcept {}
 };
 
 } // namespace reap::inline REAP_MODE::guard

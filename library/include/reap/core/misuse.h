@@ -14,17 +14,18 @@ namespace reap {
 
 /// What was done that must not be done.
 enum class Misuse {
-    overflow,         ///< bytes behind an object were written
-    underflow,        ///< bytes in front of an object were written
-    use_after_free,   ///< a freed object was written
-    use_after_rewind, ///< an object was written after the region was rewound past it
-    use_after_reset,  ///< an object was written after its layer was reset
-    double_free,      ///< an object was freed that is free already
-    foreign_free,     ///< an address was freed that this layer never handed out
-    wrong_size,       ///< an object was freed with another size than it has
-    stale_mark,       ///< a region was rewound to a mark that is gone
-    interior_free,    ///< an address inside an object was freed
-    corruption,       ///< what a layer knows of its memory was overwritten
+    overflow,           ///< bytes behind an object were written
+    underflow,          ///< bytes in front of an object were written
+    use_after_free,     ///< a freed object was written
+    use_after_rewind,   ///< an object was written after the region was rewound past it
+    use_after_reset,    ///< an object was written after its layer was reset
+    double_free,        ///< an object was freed that is free already
+    foreign_free,       ///< an address was freed that this layer never handed out
+    wrong_size,         ///< an object was freed with another size than it has
+    stale_mark,         ///< a region was rewound to a mark that is gone
+    interior_free,      ///< an address inside an object was freed
+    corruption,         ///< what a layer knows of its memory was overwritten
+    skipped_destructor, ///< what create() made was freed and not destroyed
 };
 
 /// One misuse that was found.
@@ -64,6 +65,8 @@ using MisuseHandler = void (*)(const MisuseReport &report);
         return "free of an address inside an object";
     case Misuse::corruption:
         return "write to what a layer knows of its memory";
+    case Misuse::skipped_destructor:
+        return "free without the destructor, which destroy() runs";
     }
     return "misuse";
 }

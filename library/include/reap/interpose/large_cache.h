@@ -5,6 +5,7 @@
 
 #include "reap/core/size.h"
 #include "reap/core/source.h"
+#include "reap/source/system_pages.h"
 
 namespace reap::inline REAP_MODE::interpose {
 
@@ -17,9 +18,8 @@ class LargeCache {
     static constexpr std::size_t capacity = std::size_t{16} << 20;
 
     /// How large a block for `size` bytes is: eight sizes between two powers of two, so that sizes that are
-    /// nearly equal are.
-    [[nodiscard]] static constexpr std::size_t block_for(std::size_t size) noexcept {
-        constexpr std::size_t page = 4096;
+    /// nearly equal are; and of whole pages.
+    [[nodiscard]] static std::size_t block_for(std::size_t size, std::size_t page = page_size()) noexcept {
         const std::size_t step = std::bit_floor(size) / 8;
         return size > max_object / 2 ? size : round_up(size, step > page ? step : page);
     }

@@ -34,30 +34,23 @@ class MarkedPages {
             }
         }
         if (data == nullptr) data = SystemPages::try_allocate(size, alignment);
-        // A process that has some memory is served better by huge pages; one that has little would have more
-        // than it needs. Refused where the system has none, which is nothing to tell of.
-        if (data != nullptr && size == usual_window &&
-            superblocks.fetch_add(1, std::memory_order_relaxed) >= ordinary_superblocks)
-            ::madvise(data, size, MADV_HUGEPAGE);
-        if (data != nullptr) windows.add(window_of_object(data, alignment));
+        if (data != nullptr) mark(data, alignment);
         return data;
     }
     static void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
         const int before = errno; // free() leaves it alone
-        if (size == usual_window) superblocks.fetch_sub(1, std::memory_order_relaxed);
-        windows.remove(window_of_object(data, alignment));
+        forget(data, alignment);
         SystemPages::deallocate(data, size, alignment);
         errno = before;
     }
     [[nodiscard]] static void *try_resize(void *data, std::size_t size, std::size_t new_size,
                                           std::size_t alignment) noexcept {
         const int before = errno;
+        // Where it was, another thread may have memory as soon as it has moved.
+        forget(data, alignment);
         void *const moved = SystemPages::try_resize(data, size, new_size, alignment);
+        mark(moved != nullptr ? moved : data, alignment);
         errno = before;
-        if (moved != nullptr && moved != data) {
-            windows.remove(window_of_object(data, alignment));
-            windows.add(window_of_object(moved, alignment));
-        }
         return moved;
     }
     /// Gives back what lies behind the first bytes, which are whole pages.
@@ -65,6 +58,13 @@ class MarkedPages {
         const int before = errno;
         SystemPages::deallocate(static_cast<std::byte *>(block.data) + size, block.size - size, 1);
         errno = before;
+    }
+    /// Says that an object of ours may be there, or that none is.
+    static void mark(void *data, std::size_t alignment) noexcept {
+        windows.add(window_of_object(data, alignment));
+    }
+    static void forget(void *data, std::size_t alignment) noexcept {
+        windows.remove(window_of_object(data, alignment));
     }
     /// Whether an object of ours may be there.
     [[nodiscard]] static bool has(const void *object) noexcept {
@@ -78,11 +78,30 @@ class MarkedPages {
     static std::byte *window_of_object(void *data, std::size_t alignment) noexcept {
         return static_cast<std::byte *>(data) + (std::max(alignment, usual_window) - usual_window);
     }
-    /// So many superblocks have pages of the usual size.
-    static constexpr int ordinary_superblocks = 4;
 
     static inline constinit WindowMap<usual_window> windows{};
-    static inline constinit std::atomic<int> superblocks{0};
+};
+
+/// The same for superblocks, which it counts: a process that has some is served better by huge pages; one
+/// that has few would have more memory than it needs. Not thread-safe.
+class SuperblockPages {
+  public:
+    [[nodiscard]] static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
+        void *const data = MarkedPages::try_allocate(size, alignment);
+        // Refused where the system has none, which is nothing to tell of.
+        if (data != nullptr && superblocks++ >= ordinary) ::madvise(data, size, MADV_HUGEPAGE);
+        return data;
+    }
+    static void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
+        --superblocks;
+        MarkedPages::deallocate(data, size, alignment);
+    }
+
+  private:
+    /// So many have pages of the usual size.
+    static constexpr std::size_t ordinary = 4;
+
+    static inline constinit std::size_t superblocks = 0;
 };
 
 /// Where all heaps of the process have their memory from: chunks of common superblocks, and large blocks,
@@ -108,6 +127,7 @@ class ProcessChunks {
         if (alignment == window) {
             if (const Allocation kept = take_kept(whole); kept.data != nullptr) {
                 is_fresh = false;
+                MarkedPages::mark(kept.data, window);
                 if (kept.size > whole) {
                     MarkedPages::cut(kept, whole);
                     large_held_.fetch_sub(kept.size - whole, std::memory_order_relaxed);
@@ -127,6 +147,7 @@ class ProcessChunks {
         }
         const std::size_t whole = LargeCache::block_for(size);
         if (alignment != window) return give_back({data, whole}, alignment);
+        MarkedPages::forget(data, window); // so that it is not freed again while it is kept
         const std::lock_guard hold(lock);
         large_.put({data, whole});
         for (Allocation block = large_.excess(); block.data != nullptr; block = large_.excess())
@@ -172,7 +193,7 @@ class ProcessChunks {
     static inline constinit Hook before_superblock = nullptr;
 
   private:
-    using All = Superblocks<MarkedPages>;
+    using All = Superblocks<SuperblockPages>;
 
     static bool is_large(std::size_t size, std::size_t alignment) noexcept {
         return size > All::largest || alignment > All::smallest;
@@ -186,7 +207,7 @@ class ProcessChunks {
         MarkedPages::deallocate(block.data, block.size, alignment);
     }
 
-    static inline constinit detail::ImmortalSuperblocks<MarkedPages> superblocks_;
+    static inline constinit detail::ImmortalSuperblocks<SuperblockPages> superblocks_;
     static inline constinit LargeCache large_{};
     static inline constinit std::atomic<std::size_t> large_held_{0};
 };

@@ -117,6 +117,30 @@ struct NoMutex {
     void unlock() const noexcept {}
 };
 
+/// One that a thread may lock again; std::recursive_mutex need not be constant-initialized.
+class NestingMutex {
+  public:
+    constexpr NestingMutex() noexcept = default;
+    void lock() {
+        if (owner_.load(std::memory_order_relaxed) != &me_) {
+            mutex_.lock();
+            owner_.store(&me_, std::memory_order_relaxed);
+        }
+        ++depth_;
+    }
+    void unlock() {
+        if (--depth_ > 0) return;
+        owner_.store(nullptr, std::memory_order_relaxed);
+        mutex_.unlock();
+    }
+
+  private:
+    static inline thread_local char me_; // its address tells threads apart
+    std::mutex mutex_;
+    std::atomic<const char *> owner_{nullptr};
+    unsigned depth_ = 0;
+};
+
 } // namespace detail
 
 template <class Owner, std::size_t Window>
@@ -263,6 +287,7 @@ class OwnedReap : private detail::ReapOwner<
     }
     template <class Use>
     void for_each(Use use) {
+        const Lock lock(mutex_);
         collect();
         reap_.for_each(use);
     }
@@ -288,7 +313,8 @@ class OwnedReap : private detail::ReapOwner<
 
     static constexpr const char *name = "OwnedReap";
     // Checked mode frees at once, so that what it reports is exact, and has one lock for all.
-    using Lock = std::lock_guard<std::conditional_t<checked, std::mutex, detail::NoMutex>>;
+    using Mutex = std::conditional_t<checked, detail::NestingMutex, detail::NoMutex>;
+    using Lock = std::lock_guard<Mutex>;
 
     static OwnedReap &of(const void *object) noexcept {
         return static_cast<OwnedReap &>(Chunks::owner_of(object));
@@ -391,7 +417,7 @@ class OwnedReap : private detail::ReapOwner<
         end(reap);
     }
 
-    static inline constinit std::conditional_t<checked, std::mutex, detail::NoMutex> mutex_{};
+    static inline constinit Mutex mutex_{};
     static inline constinit OwnedReap *newest_ = nullptr;
     OwnedReap *older_ = nullptr;
     bool abandoned_ = false;

@@ -15,6 +15,7 @@
 #include "reap/core/failure.h"
 #include "reap/core/guard.h"
 #include "reap/core/keep.h"
+#include "reap/core/seal.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/layer/reap/free_blocks.h"
@@ -69,6 +70,10 @@ struct ReapState {
         std::size_t size;
         std::byte
             *left; // up to where objects are, of an older chunk, where sizes are told and nothing was freed
+        [[no_unique_address]] CheckedSeal seal{};
+        [[nodiscard]] std::uint64_t seal_of() const noexcept {
+            return Seal::of(this, older, serial, size, left);
+        }
     };
     /// In front of an object that has memory of its own.
     struct Large {
@@ -78,11 +83,17 @@ struct ReapState {
         std::size_t alignment; // of the memory; the object's is this one or less
         std::size_t lead;      // from the memory to the object
         std::uint64_t serial;
+        [[no_unique_address]] CheckedSeal seal{};
+        [[nodiscard]] std::uint64_t seal_of() const noexcept {
+            return Seal::of(this, older, newer, size, alignment, lead, serial);
+        }
     };
     struct Cleanup {
         void (*run)(Cleanup *self) = nullptr;
         Cleanup *older = nullptr;
         Cleanup *newer = nullptr;
+        [[no_unique_address]] CheckedSeal seal{};
+        [[nodiscard]] std::uint64_t seal_of() const noexcept { return Seal::of(this, run, older, newer); }
     };
     struct MarkRecord {
         MarkRecord *older;
@@ -92,6 +103,10 @@ struct ReapState {
         Cleanup *cleanups;
         std::size_t free_bytes; // before it
         const void *newest;     // of the ledger
+        [[no_unique_address]] CheckedSeal seal{};
+        [[nodiscard]] std::uint64_t seal_of() const noexcept {
+            return Seal::of(this, older, serial, current, end, cleanups, free_bytes, newest);
+        }
     };
 
     /// What most reaps for one request never need.
@@ -104,7 +119,7 @@ struct ReapState {
         MarkRecord *marks = nullptr;
     };
     /// Stands at the end of the oldest chunk, which keeps room for it: so there is some when the first object
-    /// is freed.
+    /// is freed. In checked mode in the reap itself, out of the way of what is written behind objects.
     struct Reserve {
         Rare rare;
         FreeBlocks free;
@@ -373,6 +388,7 @@ class Reap : private detail::ReapState {
         }
         if constexpr (!std::is_trivially_destructible_v<T>) {
             auto *const node = reinterpret_cast<NodeOf<T> *>(object); // which begins with the object
+            if (!is_linked(&node->cleanup)) return;
             unlink(*rare_, &node->cleanup);
             object->~T();
         }
@@ -414,7 +430,8 @@ class Reap : private detail::ReapState {
     }
 
     /// Calls use(void *object, std::size_t usable) for each live object, in no promised order. `use` may free
-    /// the object it is told of, and must do nothing else to the reap.
+    /// the object it is told of, and must do nothing else to the reap. Objects that create() made and nested
+    /// reaps are among them: those end by destroy() alone.
     template <class Use>
     void for_each(Use use)
         requires(S == Sizes::kept);
@@ -428,8 +445,8 @@ class Reap : private detail::ReapState {
     [[nodiscard]] ReapStatistics statistics() const noexcept;
 
     /// Looks at all that the reap knows of its memory, and says whether it fits together. In checked mode
-    /// also at what stands around objects, and all that is found is reported. Costs time in the number of
-    /// objects. It follows nothing that it has not looked at.
+    /// also at what stands around objects, and all that is found is reported; there it follows no link of a
+    /// record that was written over. Costs time in the number of objects.
     [[nodiscard]] bool check() const noexcept;
 
     /// Bytes held, in chunks and large objects; and those of freed blocks among them. As statistics(), at
@@ -450,7 +467,7 @@ class Reap : private detail::ReapState {
 
     static constexpr std::size_t chunk_alignment = 4096;
     static constexpr std::size_t chunk_lead = sizeof(Chunk);
-    static constexpr std::size_t reserve = round_up(sizeof(Reserve), 16);
+    static constexpr std::size_t reserve = checked ? 0 : round_up(sizeof(Reserve), 16);
     static_assert(chunk_lead % 16 == 0);
     // As the shadow's bytes for a large object are to be behind those for its own header.
     static constexpr std::size_t large_lead = 1024;
@@ -477,7 +494,9 @@ class Reap : private detail::ReapState {
     struct Unfinished {
         Reap &reap;
         void *data;
-        ~Unfinished() { reap.deallocate(data, sizeof(Node), alignof(Node)); }
+        ~Unfinished() {
+            if (data != nullptr) reap.deallocate(data, sizeof(Node), alignof(Node));
+        }
     };
 
     static std::size_t distance(const void *from, const void *to) noexcept {
@@ -734,14 +753,26 @@ class Reap : private detail::ReapState {
     void link(Cleanup *cleanup) noexcept {
         cleanup->older = known().cleanups;
         cleanup->newer = nullptr;
-        if (cleanup->older != nullptr) cleanup->older->newer = cleanup;
+        CheckedSeal::set(*cleanup);
+        set_newer(cleanup->older, cleanup);
         rare().cleanups = cleanup;
     }
+    static void set_newer(Cleanup *cleanup, Cleanup *newer) noexcept {
+        if (cleanup == nullptr || !CheckedSeal::holds(*cleanup)) return; // stays as it is, to be found
+        cleanup->newer = newer;
+        CheckedSeal::set(*cleanup);
+    }
     static void unlink(Rare &rare, Cleanup *cleanup) noexcept;
+    /// Whether a cleanup is what create() made it. If not, all cleanups are given up: destructors do not run.
+    bool is_linked(const Cleanup *cleanup) noexcept {
+        if constexpr (checked) return CheckedSeal::holds(*cleanup) || give_up_cleanups();
+        return true;
+    }
     /// In place and inline: a destructor may come back to this reap.
     [[gnu::always_inline]] void run_cleanups(const Cleanup *last) noexcept {
         while (known().cleanups != last) {
             Cleanup *const cleanup = known().cleanups;
+            if (!is_linked(cleanup)) return;
             unlink(*rare_, cleanup);
             cleanup->run(cleanup);
         }
@@ -762,9 +793,14 @@ class Reap : private detail::ReapState {
     void *guarded(std::size_t size, std::size_t alignment);
     bool is_in_shadow(const void *object) const noexcept;
     static std::size_t guarded_block(const void *object) noexcept;
+    const std::byte *piece_of(const void *address) const noexcept;
     bool check_live(const void *object, std::size_t size) const noexcept;
     void guarded_deallocate(void *object, std::size_t size) noexcept;
-    static bool guarded_resize(const void *object, std::size_t size) noexcept;
+    bool guarded_resize(const void *object, std::size_t size) const noexcept;
+    [[nodiscard]] bool is_sealed() const noexcept;
+    void seal_chunks() noexcept;
+    void mend() noexcept;
+    bool give_up_cleanups() noexcept;
 
     /// No two marks of a process have the same number.
     static inline std::atomic<std::uint64_t> marks_taken_{0};
@@ -776,6 +812,8 @@ class Reap : private detail::ReapState {
     const ReapOptions *options_ = nullptr; // set in a constructor's body, as Region's
     [[no_unique_address]] Chunks chunks_;
     [[no_unique_address]] Ledger ledger_;
+    struct Nothing {};
+    [[no_unique_address]] std::conditional_t<checked, Reserve, Nothing> checked_reserve_;
 };
 
 Reap() -> Reap<>;

@@ -142,7 +142,9 @@ class ReferenceModel {
             subject_.deallocate(nullptr, size_from(operation.first), 1);
             return {};
         case Operation::resize:
-            return objects_.empty() || !can_.resizes ? std::string() : resize(operation);
+            if (objects_.empty()) return {};
+            if (can_.reallocates && operation.second % 2 == 0) return reallocate(operation);
+            return can_.resizes ? resize(operation) : std::string();
         case Operation::mark:
             if (can_.marks) {
                 const std::size_t number = subject_.mark();
@@ -284,12 +286,16 @@ class ReferenceModel {
         return {};
     }
 
+    /// Impossible at times.
+    [[nodiscard]] std::size_t new_size_from(const Operation &operation) const noexcept {
+        return operation.second % 63 == 0 ? std::numeric_limits<std::size_t>::max() - operation.first % 4097
+                                          : size_from(operation.second);
+    }
+
     std::string resize(const Operation &operation) {
         Object &object = objects_[choose({operation.kind, operation.first, operation.first >> 8U})];
         if (!is_intact(object)) return changed(object);
-        const std::size_t size = operation.second % 64 == 0
-                                     ? std::numeric_limits<std::size_t>::max() - operation.first % 4097
-                                     : size_from(operation.second);
+        const std::size_t size = new_size_from(operation);
         if (!subject_.resize(object.data, object.size, size, object.alignment)) {
             return is_intact(object) ? std::string() : changed(object);
         }
@@ -307,6 +313,35 @@ class ReferenceModel {
         const Object copy = std::exchange(object, Object{});
         std::string wrong = insert(copy);
         object = copy;
+        return wrong;
+    }
+
+    std::string reallocate(const Operation &operation) {
+        const std::size_t number = choose({operation.kind, operation.first, operation.first >> 8U});
+        const Object object = objects_[number];
+        if (!is_intact(object)) return changed(object);
+        const std::size_t size = new_size_from(operation);
+        const std::size_t alignment =
+            operation.first % 4 == 0 ? alignment_from(operation.first) : object.alignment;
+        const std::uint64_t failures = upstream_ == nullptr ? 0 : upstream_->failures();
+        const Allocation got = subject_.reallocate(object.data, object.size, size, alignment);
+        if (got.data == nullptr) {
+            if (!is_intact(object)) return changed(object) + " by a reallocation that failed";
+            const bool failed = upstream_ != nullptr && upstream_->failures() != failures;
+            if (size > limits_.largest || failed || subject_.may_refuse(size, alignment)) return {};
+            return request(size, alignment, "refused a reallocation");
+        }
+        if (size > limits_.largest) return name_of(object) + " was reallocated to what cannot be";
+        Object kept = object;
+        kept.data = static_cast<std::byte *>(got.data);
+        kept.usable = std::min(object.usable, size);
+        if (!is_intact(kept)) return changed(kept) + " by its own reallocation";
+        forget(number);
+        // To marks it is as old as it was if it stands where it stood.
+        const std::uint64_t next_id = next_id_;
+        if (got.data == object.data) next_id_ = object.id;
+        std::string wrong = admit(got, size, alignment);
+        next_id_ = std::max(next_id, next_id_);
         return wrong;
     }
 

@@ -33,6 +33,8 @@
 //       the same, and a std::bad_alloc instead of null
 //   bool resize(void *data, std::size_t old_size, std::size_t new_size, std::size_t alignment);
 //       in place; false: nothing happened
+//   Allocation reallocate(void *data, std::size_t old_size, std::size_t new_size, std::size_t alignment);
+//       with the same contents, there or elsewhere, and the old one is freed; null: nothing happened
 //   bool owns(const void *address);
 //       true for every byte of a live object, false for memory that is somebody else's
 //   std::size_t mark();
@@ -91,6 +93,7 @@ class AnySubject {
     struct Abilities {
         bool throws = false;
         bool resizes = false;
+        bool reallocates = false;
         bool knows_own = false;
         bool marks = false;
         bool resets = false;
@@ -110,6 +113,8 @@ class AnySubject {
     virtual Allocation allocate_or_throw(std::size_t size, std::size_t alignment, bool &threw) = 0;
     virtual void deallocate(void *data, std::size_t size, std::size_t alignment) = 0;
     virtual bool resize(void *data, std::size_t old_size, std::size_t new_size, std::size_t alignment) = 0;
+    virtual Allocation reallocate(void *data, std::size_t old_size, std::size_t new_size,
+                                  std::size_t alignment) = 0;
     virtual bool owns(const void *address) = 0;
     virtual std::size_t mark() = 0;
     virtual bool rewind(std::size_t number) = 0;
@@ -155,6 +160,11 @@ class Bound final : public AnySubject {
         if constexpr (can_resize) return subject_.resize(data, old_size, new_size, alignment);
         return false;
     }
+    Allocation reallocate(void *data, std::size_t old_size, std::size_t new_size,
+                          std::size_t alignment) override {
+        if constexpr (can_reallocate) return subject_.reallocate(data, old_size, new_size, alignment);
+        return {};
+    }
     bool owns(const void *address) override {
         if constexpr (can_tell) return subject_.owns(address);
         return true;
@@ -186,6 +196,8 @@ class Bound final : public AnySubject {
   private:
     static constexpr bool can_throw = requires(S &s, std::size_t n) { s.allocate_or_throw(n, n); };
     static constexpr bool can_resize = requires(S &s, void *data, std::size_t n) { s.resize(data, n, n, n); };
+    static constexpr bool can_reallocate =
+        requires(S &s, void *data, std::size_t n) { s.reallocate(data, n, n, n); };
     static constexpr bool can_tell = requires(S &s, void *data) { s.owns(data); };
     static constexpr bool can_mark = requires(S &s, std::size_t n) { s.rewind(s.mark() + n); };
     static constexpr bool can_reset = requires(S &s) { s.reset(); };
@@ -197,6 +209,7 @@ class Bound final : public AnySubject {
         found.throws = can_throw;
 #endif
         found.resizes = can_resize;
+        found.reallocates = can_reallocate;
         found.knows_own = can_tell;
         found.marks = can_mark;
         found.resets = can_reset;

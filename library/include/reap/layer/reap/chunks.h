@@ -77,6 +77,7 @@ inline void Reap<Upstream, Granule, Window, S>::enter(Chunk *chunk) noexcept {
     enter_space(start_of(chunk), end_of(chunk));
     if (reuse_ != nullptr) begin_quantum();
     alone_ = !checked && first ? current_ : nullptr;
+    seal_chunks();
 }
 
 /// Gives a chunk back to the source.
@@ -100,6 +101,7 @@ void Reap<Upstream, Granule, Window, S>::keep_spare(std::size_t most) noexcept {
             leave(chunk);
         }
     }
+    seal_chunks();
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
@@ -108,12 +110,13 @@ void *Reap<Upstream, Granule, Window, S>::take_large(std::size_t size, std::size
     const std::size_t lead = std::max(large_lead, alignment);
     const std::size_t whole = round_up(size, unit);
     alignment = std::max(alignment, Window);
-    const std::size_t allowed =
-        options_->limit -
-        std::min(options_->limit, held_ + (chunk_ == nullptr ? Superblocks<Upstream, Window>::smallest : 0));
-    if (!is_possible(whole, alignment, lead) || lead + whole > allowed) return fail<F>();
+    const auto is_allowed = [&] {
+        return lead + whole <= options_->limit - std::min(options_->limit, held_);
+    };
+    if (!is_possible(whole, alignment, lead) || !is_allowed()) return fail<F>();
     // Where the list begins, is in a chunk.
     if (chunk_ == nullptr && !take_chunk<F>(0)) return nullptr;
+    if (!is_allowed()) return fail<F>();
     auto *const data = static_cast<std::byte *>(obtain<F>(chunks_, lead + whole, alignment));
     if (data == nullptr) return nullptr;
     std::byte *const object = data + lead;
@@ -121,19 +124,29 @@ void *Reap<Upstream, Granule, Window, S>::take_large(std::size_t size, std::size
     held_ += lead + whole;
     const std::uint64_t serial = known().marks == nullptr ? 0 : known().marks->serial;
     Large *const older = known().large;
-    rare().large = ::new (header_of(object)) Large{older, nullptr, whole, alignment, lead, serial};
-    if (older != nullptr) older->newer = rare_->large;
+    Large *const large = ::new (header_of(object)) Large{older, nullptr, whole, alignment, lead, serial};
+    CheckedSeal::set(*large);
+    rare().large = large;
+    if (older != nullptr) {
+        older->newer = large;
+        CheckedSeal::set(*older);
+    }
     if constexpr (checked) guard::close(object, whole, guard::Fill::fresh);
     return object;
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::free_large(Large *large) noexcept {
-    if (large->newer == nullptr)
+    if (large->newer == nullptr) {
         rare_->large = large->older;
-    else
+    } else {
         large->newer->older = large->older;
-    if (large->older != nullptr) large->older->newer = large->newer;
+        CheckedSeal::set(*large->newer);
+    }
+    if (large->older != nullptr) {
+        large->older->newer = large->newer;
+        CheckedSeal::set(*large->older);
+    }
     const std::size_t size = large->lead + large->size;
     const std::size_t alignment = large->alignment;
     std::byte *const data = object_of(large) - large->lead;

@@ -12,11 +12,23 @@ namespace reap::inline REAP_MODE {
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 typename Reap<Upstream, Granule, Window, S>::Mark Reap<Upstream, Granule, Window, S>::mark() {
+    mend();
     // What is free stays so: it is older than the mark, and what comes now is newer.
+    struct Undo {
+        Reap &reap;
+        bool reused = reap.reuse_ != nullptr;
+        ~Undo() {
+            if (!reused) return;
+            reap.begin_reuse();
+            reap.sweep();
+        }
+    };
+    Undo undo{*this}; // if there is no room for the record
     forget_free();
     reuse_ = nullptr;
     limit_ = end_;
     void *const data = take<Failure::throws>(sizeof(MarkRecord), unit);
+    undo.reused = false;
     if (reuse_ != nullptr) { // a new chunk, and runs
         forget_free();
         reuse_ = nullptr;
@@ -25,6 +37,7 @@ typename Reap<Upstream, Granule, Window, S>::Mark Reap<Upstream, Granule, Window
     if constexpr (checked) guard::open(data, sizeof(MarkRecord), name);
     rare().marks = ::new (data) MarkRecord{known().marks,    ++marks_taken_,     current_,        end_,
                                            known().cleanups, known().free_bytes, ledger_.newest()};
+    CheckedSeal::set(*rare_->marks);
     Mark mark;
     mark.record_ = rare_->marks;
     mark.serial_ = rare_->marks->serial;
@@ -33,6 +46,7 @@ typename Reap<Upstream, Granule, Window, S>::Mark Reap<Upstream, Granule, Window
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::rewind(const Mark &mark) noexcept {
+    mend();
     // As in Region: no record is looked at but those of marks that are still good.
     MarkRecord *record = known().marks;
     while (record != nullptr && record->serial > mark.serial_) record = record->older;
@@ -74,10 +88,12 @@ void Reap<Upstream, Granule, Window, S>::rewind_anyhow(MarkRecord *record) noexc
     if constexpr (checked) {
         if (current_ != end_) guard::close(current_, distance(current_, end_), guard::Fill::rewound);
     }
+    seal_chunks();
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::reset_anyhow(std::size_t keep) noexcept {
+    mend();
     ledger_.end_newer_than(nullptr, name);
     if constexpr (checked) {
         forget_free();
@@ -111,6 +127,7 @@ void Reap<Upstream, Granule, Window, S>::reset_anyhow(std::size_t keep) noexcept
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::trim_anyhow(std::size_t keep) noexcept {
+    mend();
     if (reuse_ != nullptr) sweep();
     keep_spare(keep);
 }
@@ -118,13 +135,19 @@ void Reap<Upstream, Granule, Window, S>::trim_anyhow(std::size_t keep) noexcept 
 /// Told of what is rare alone: so the address of a reap goes nowhere.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::unlink(Rare &rare, Cleanup *cleanup) noexcept {
-    if (cleanup->newer == nullptr)
+    if (cleanup->newer == nullptr) {
         rare.cleanups = cleanup->older;
-    else
+    } else if (CheckedSeal::holds(*cleanup->newer)) {
         cleanup->newer->older = cleanup->older;
-    if (cleanup->older != nullptr) cleanup->older->newer = cleanup->newer;
-    for (MarkRecord *record = rare.marks; record != nullptr; record = record->older)
-        if (record->cleanups == cleanup) record->cleanups = cleanup->older;
+        CheckedSeal::set(*cleanup->newer);
+    }
+    set_newer(cleanup->older, cleanup->newer);
+    CheckedSeal::end(*cleanup);
+    for (MarkRecord *record = rare.marks; record != nullptr; record = record->older) {
+        if (record->cleanups != cleanup) continue;
+        record->cleanups = cleanup->older;
+        CheckedSeal::set(*record);
+    }
 }
 
 } // namespace reap::inline REAP_MODE

@@ -26,7 +26,8 @@ void Reap<Upstream, Granule, Window, S>::free_anyhow(void *object, std::size_t w
         whole = Shadow::offset_of(block) == 0 ? 0 : Shadow::size_of(block);
     }
     if (whole == 0) return free_large(header_of(block));
-    if (is_marked() && Shadow::is_free_block(block)) {
+    const bool is_unused = distance(current_, block) < distance(current_, end_); // it was the last one
+    if (is_unused || (is_marked() && Shadow::is_free_block(block))) {
         // Seen by chance: what was merged or used again since cannot be told.
         report_misuse({Misuse::double_free, block, whole, name});
         return;
@@ -50,8 +51,12 @@ detail::ReapState::Rare &Reap<Upstream, Granule, Window, S>::rare() noexcept {
     if (rare_ == nullptr) {
         const Chunk *oldest = chunk_;
         while (oldest->older != nullptr) oldest = oldest->older;
-        annotate::undefined(end_of(oldest), sizeof(Reserve));
-        rare_ = ::new (&reinterpret_cast<Reserve *>(end_of(oldest))->rare) Rare;
+        auto *place = reinterpret_cast<Reserve *>(end_of(oldest));
+        if constexpr (checked)
+            place = &checked_reserve_;
+        else
+            annotate::undefined(place, sizeof(Reserve));
+        rare_ = ::new (&place->rare) Rare;
     }
     return *rare_;
 }
@@ -211,6 +216,7 @@ void Reap<Upstream, Granule, Window, S>::count_free(const void *block, std::size
                            distance(record->current, block) < distance(record->current, record->end);
         if (newer) return;
         record->free_bytes += whole;
+        CheckedSeal::set(*record);
     }
 }
 

@@ -19,6 +19,49 @@ bool Reap<Upstream, Granule, Window, S>::is_sound(Block *&list, std::size_t whol
     return false;
 }
 
+/// Whether the records that lists go through are as the reap left them: chunks, large objects, marks. Follows
+/// none that is not. Cleanups are looked at one by one.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+bool Reap<Upstream, Granule, Window, S>::is_sealed() const noexcept {
+    const auto holds = [](const auto *record) {
+        while (record != nullptr && CheckedSeal::holds(*record)) record = record->older;
+        return record == nullptr;
+    };
+    return holds(chunk_) && holds(spare_) && holds(known().large) && holds(known().marks);
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::seal_chunks() noexcept {
+    if constexpr (checked) {
+        for (Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) CheckedSeal::set(*chunk);
+        for (Chunk *chunk = spare_; chunk != nullptr; chunk = chunk->older) CheckedSeal::set(*chunk);
+    }
+}
+
+/// Where a record was written over nothing can be followed any more: the reap begins anew, and all that it
+/// held is left where it is, since somebody may be using it.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::mend() noexcept {
+    if constexpr (checked) {
+        if (is_sealed()) return;
+        report_corruption();
+        static_cast<ReapState &>(*this) = {};
+        ledger_.forget();
+    }
+}
+
+/// Returns false.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+bool Reap<Upstream, Granule, Window, S>::give_up_cleanups() noexcept {
+    report_corruption();
+    rare().cleanups = nullptr;
+    for (MarkRecord *record = known().marks; record != nullptr; record = record->older) {
+        record->cleanups = nullptr;
+        CheckedSeal::set(*record);
+    }
+    return false;
+}
+
 /// Looks at the free blocks of a chunk before they are filled anew. Their links are forgotten by then.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::open_free(const Chunk *chunk) noexcept {
@@ -34,6 +77,7 @@ void Reap<Upstream, Granule, Window, S>::open_free(const Chunk *chunk) noexcept 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 template <Failure F>
 void *Reap<Upstream, Granule, Window, S>::guarded(std::size_t size, std::size_t alignment) {
+    mend();
     if (!is_alignment(alignment) || !is_possible(size, alignment, guard::extra(alignment))) return fail<F>();
     size += size == 0;
     alignment = std::max(alignment, std::size_t{16});
@@ -44,11 +88,23 @@ void *Reap<Upstream, Granule, Window, S>::guarded(std::size_t size, std::size_t 
     return ledger_.admit(raw, size, alignment);
 }
 
+/// Where the room for objects begins that an address is in: of a chunk, of a large object. Null: not the
+/// reap's.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+const std::byte *Reap<Upstream, Granule, Window, S>::piece_of(const void *address) const noexcept {
+    for (const Chunk *const list : {chunk_, spare_})
+        if (const Chunk *const chunk = chunk_of(address, list); chunk != nullptr) return start_of(chunk);
+    const Large *const large = large_of(address);
+    return large == nullptr ? nullptr : reinterpret_cast<const std::byte *>(large + 1);
+}
+
 /// Whether that is a live object of this reap; what it is instead is reported.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::check_live(const void *object, std::size_t size) const noexcept {
-    const bool held = owns(object) || chunk_of(object, spare_) != nullptr;
-    if (held && !Ledger::is_live(object)) {
+    const std::byte *const piece = piece_of(object);
+    // In front of the first place for an object there is no guard to look at.
+    const bool held = piece != nullptr && distance(piece, object) >= guard::lead(unit);
+    if (piece != nullptr && !(held && Ledger::is_live(object))) {
         if (const void *const holder = ledger_.holder_of(object); holder != nullptr) {
             report_misuse({Misuse::interior_free, holder, guard::size_of(holder), name});
             return false;
@@ -79,10 +135,20 @@ std::size_t Reap<Upstream, Granule, Window, S>::guarded_block(const void *object
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::guarded_deallocate(void *object, std::size_t size) noexcept {
-    if (object == nullptr || !check_live(object, size)) return;
+    if (object == nullptr) return;
+    mend();
+    if (!check_live(object, size)) return;
+    for (const Cleanup *cleanup = known().cleanups; cleanup != nullptr; cleanup = cleanup->older) {
+        if (!CheckedSeal::holds(*cleanup)) break;
+        if (distance(object, cleanup) < guard::size_of(object))
+            return report_misuse({Misuse::skipped_destructor, object, guard::size_of(object), name});
+    }
     // A mark comes back to what was the last object when it was taken: now to the one before.
-    for (MarkRecord *record = known().marks; record != nullptr; record = record->older)
-        if (record->newest == object) record->newest = Ledger::older_than(object);
+    for (MarkRecord *record = known().marks; record != nullptr; record = record->older) {
+        if (record->newest != object) continue;
+        record->newest = Ledger::older_than(object);
+        CheckedSeal::set(*record);
+    }
     const std::size_t whole = guarded_block(object);
     ledger_.discharge(object, size, true, name);
     void *const raw = guard::raw_of(object);
@@ -91,8 +157,8 @@ void Reap<Upstream, Granule, Window, S>::guarded_deallocate(void *object, std::s
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
-bool Reap<Upstream, Granule, Window, S>::guarded_resize(const void *object, std::size_t size) noexcept {
-    return size + (size == 0) == guard::size_of(object);
+bool Reap<Upstream, Granule, Window, S>::guarded_resize(const void *object, std::size_t size) const noexcept {
+    return check_live(object, guard::any_size) && size + (size == 0) == guard::size_of(object);
 }
 
 } // namespace reap::inline REAP_MODE

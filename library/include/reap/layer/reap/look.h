@@ -51,6 +51,7 @@ void Reap<Upstream, Granule, Window, S>::for_each(Use use)
     requires(S == Sizes::kept)
 {
     if constexpr (checked) {
+        if (!ledger_.verify(name)) return;
         for (const void *object = ledger_.newest(); object != nullptr;) {
             const void *const older = Ledger::older_than(object);
             use(const_cast<void *>(object), guard::size_of(object));
@@ -85,23 +86,29 @@ bool Reap<Upstream, Granule, Window, S>::is_record(const void *block) const noex
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 const typename Reap<Upstream, Granule, Window, S>::Chunk *
 Reap<Upstream, Granule, Window, S>::chunk_of(const void *address, const Chunk *list) noexcept {
-    while (list != nullptr && distance(start_of(list), address) >= list->size - chunk_lead)
+    while (list != nullptr && CheckedSeal::holds(*list)) {
+        if (distance(start_of(list), address) < list->size - chunk_lead) return list;
         list = list->older;
-    return list;
+    }
+    return nullptr;
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 const typename Reap<Upstream, Granule, Window, S>::Large *
 Reap<Upstream, Granule, Window, S>::large_of(const void *address) const noexcept {
     const Large *large = known().large;
-    while (large != nullptr && distance(large + 1, address) >= large->size) large = large->older;
-    return large;
+    while (large != nullptr && CheckedSeal::holds(*large)) {
+        if (distance(large + 1, address) < large->size) return large;
+        large = large->older;
+    }
+    return nullptr;
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 ReapStatistics Reap<Upstream, Granule, Window, S>::statistics() const noexcept {
     ReapStatistics found;
     found.held = held_;
+    if (!is_sealed()) return found;
     found.free = free_bytes() + distance(current_, end_);
     found.largest_hole = distance(current_, end_);
     for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older, ++found.chunks)
@@ -121,6 +128,9 @@ ReapStatistics Reap<Upstream, Granule, Window, S>::statistics() const noexcept {
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::check() const noexcept {
+    if (!is_sealed()) return report_corruption();
+    for (const Cleanup *cleanup = known().cleanups; cleanup != nullptr; cleanup = cleanup->older)
+        if (!CheckedSeal::holds(*cleanup)) return report_corruption();
     bool good = ledger_.verify(name);
     std::size_t held = 0;
     std::size_t free = 0;

@@ -49,7 +49,9 @@ template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 template <Failure F>
 void *Reap<Upstream, Granule, Window, S>::reallocate_anyhow(void *object, std::size_t size,
                                                             std::size_t alignment) {
-    if (object != nullptr && is_alignment(alignment) && padding_at(object, alignment) == 0 &&
+    // Before anything is allocated: that might be the very object, if it is free.
+    const bool lives = !checked || object == nullptr || check_live(object, guard::any_size);
+    if (lives && object != nullptr && is_alignment(alignment) && padding_at(object, alignment) == 0 &&
         resize(object, size))
         return object;
     if constexpr (!checked && !told && ResizingSource<Chunks>) {
@@ -61,10 +63,7 @@ void *Reap<Upstream, Granule, Window, S>::reallocate_anyhow(void *object, std::s
         moved = allocate(size, alignment);
     else
         moved = try_allocate(size, alignment);
-    if (object == nullptr || moved == nullptr) return moved;
-    if constexpr (checked) {
-        if (!check_live(object, guard::any_size)) return moved;
-    }
+    if (object == nullptr || moved == nullptr || !lives) return moved;
     std::memcpy(moved, object, std::min(usable_size(object), size));
     deallocate(object);
     return moved;
