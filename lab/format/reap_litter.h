@@ -36,11 +36,15 @@ struct reap_litter_header {
     uint32_t touch;    /* 1: write to every page of every block */
     uint32_t children; /* 1: every program of the tree is littered */
     uint32_t threads;  /* how many share the litter: the first thread and those created next; at least 1 */
-    uint32_t next_report; /* (atomic) slots asked for; more than there are when reports were lost */
-    uint32_t deepbind;    /* (atomic) how often something was opened with RTLD_DEEPBIND */
-    uint64_t device;      /* of the executable whose first process is littered, and its inode; */
-    uint64_t inode;       /* 0: whatever is executed first. Those before it pass the file on */
-    uint64_t reserved[4];
+    uint32_t next_report;  /* (atomic) slots asked for; more than there are when reports were lost */
+    uint32_t deepbind;     /* (atomic) how often something was opened with RTLD_DEEPBIND */
+    uint64_t device;       /* of the executable whose first process is littered, and its inode; */
+    uint64_t inode;        /* 0: whatever is executed first. Those before it pass the file on */
+    uint64_t event_config; /* what each littering counts beside, as perf_event_attr has it; */
+    uint32_t event_type;
+    uint32_t count;      /* 1: it does */
+    uint32_t over_glibc; /* 1: nothing was put before the C library's malloc but the lab's own recorder */
+    uint32_t reserved[3];
 };
 
 struct reap_litter_size {
@@ -66,6 +70,8 @@ enum reap_litter_failure {
     REAP_LITTER_NO_MEMORY = 3       /* the allocator returned null */
 };
 
+#define REAP_LITTER_UNCOUNTED UINT64_MAX
+
 /* What one thread did before it, or its program, began. Times in nanoseconds, memory in bytes. */
 struct reap_litter_report {
     uint32_t state;   /* enum reap_litter_state */
@@ -84,7 +90,8 @@ struct reap_litter_report {
     uint64_t major_faults;
     uint64_t resident_before; /* of the process */
     uint64_t resident_after;
-    char provider[144]; /* the end of the path of the file that serves malloc; empty if it is not known */
+    uint64_t events;    /* of this thread in user mode; REAP_LITTER_UNCOUNTED if they were not counted */
+    char provider[136]; /* the end of the path of the file that serves malloc; empty if it is not known */
 };
 
 #endif

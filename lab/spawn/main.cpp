@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "check_sampling.h"
+#include "event_counter.h"
 #include "options.h"
 #include "sampler.h"
 #include "supervisor.h"
@@ -34,6 +35,10 @@ int main(int argc, char **argv) {
     if (options.trace != nullptr) {
         static Sampler sampler(options.trace);
         supervise(options, sampler, result);
+    } else if (options.count) {
+        EventCounter counter(options.event);
+        supervise(options, counter, result);
+        result.events = counter.events();
     } else {
         class : public Observer {
         } nobody;

@@ -12,7 +12,7 @@ namespace {
 constexpr const char *usage =
     "usage: reap-spawn [--program FILE] [--preload LIST] [--set NAME=VALUE]... [--unset NAME]...\n"
     "                  [--stdin FILE] [--capture] [--timeout-ms N] [--grace-ms N] [--result-fd N]\n"
-    "                  [--trace FILE] [--no-huge-pages] -- CMD [ARGUMENT]...\n"
+    "                  [--trace FILE | --count TYPE:CONFIG] [--no-huge-pages] -- CMD [ARGUMENT]...\n"
     "       reap-spawn --check-sampling [--result-fd N]\n";
 
 bool refuse(const char *what, const char *which) {
@@ -26,6 +26,19 @@ bool parse_number(const char *text, std::int64_t most, std::int64_t &value) {
     const long long parsed = std::strtoll(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || parsed < 0 || parsed > most) return false;
     value = parsed;
+    return true;
+}
+
+/// TYPE:CONFIG, two numbers as perf_event_attr has them.
+bool parse_event(const char *text, Event &event) {
+    char *colon = nullptr;
+    char *end = nullptr;
+    errno = 0;
+    const unsigned long long type = std::strtoull(text, &colon, 10);
+    if (errno != 0 || colon == text || *colon != ':' || type > UINT32_MAX) return false;
+    const unsigned long long config = std::strtoull(colon + 1, &end, 10);
+    if (errno != 0 || end == colon + 1 || *end != '\0') return false;
+    event = {static_cast<std::uint32_t>(type), config};
     return true;
 }
 
@@ -117,6 +130,9 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
             options.input = value;
         } else if (std::strcmp(option, "--trace") == 0) {
             options.trace = value;
+        } else if (std::strcmp(option, "--count") == 0) {
+            if (!parse_event(value, options.event)) return refuse("not an event, as TYPE:CONFIG", value);
+            options.count = true;
         } else if (std::strcmp(option, "--timeout-ms") == 0) {
             if (!parse_number(value, longest_ms, number)) return refuse("not a time in milliseconds", value);
             options.timeout_ns = number * 1'000'000;

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "event_counter.h"
+
 namespace reap::spawn {
 
 /// The command line of the launcher, parsed. Every string points into argv or the environment.
@@ -18,8 +20,10 @@ struct Options {
     bool capture = false;          ///< count, hash and discard its output; false: leave stdio alone
     bool check_sampling = false;   ///< run no program: try whether instruction pointers can be sampled
     bool huge_pages = true;        ///< false: the kernel gives the program no transparent huge pages
-    const char *trace = nullptr;   ///< trace to write samples and resident memory into; null: none
-    std::int64_t timeout_ns = 0;   ///< 0: none
+    bool count = false;            ///< count `event` while the program runs
+    Event event;
+    const char *trace = nullptr;           ///< trace to write samples and resident memory into; null: none
+    std::int64_t timeout_ns = 0;           ///< 0: none
     std::int64_t grace_ns = 1'000'000'000; ///< from SIGTERM to SIGKILL
     int result_fd = 1;                     ///< where the result goes
 };

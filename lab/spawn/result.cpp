@@ -44,6 +44,10 @@ int format_outcome(const Result &result) {
         result.output.digest(output_digest);
         result.errors.digest(errors_digest);
     }
+    char events[32] = "null";
+    if (result.events >= 0) {
+        std::snprintf(events, sizeof events, "%lld", static_cast<long long>(result.events));
+    }
     const int status = result.wait_status;
     const rusage &usage = result.usage;
     return std::snprintf(
@@ -52,13 +56,13 @@ int format_outcome(const Result &result) {
         "lld,"
         "\"peak_resident\":%lld,\"minor_faults\":%ld,\"major_faults\":%ld,\"voluntary_switches\":%ld,"
         "\"involuntary_switches\":%ld,\"stdout_bytes\":%llu,\"stdout_digest\":\"%s\",\"stderr_bytes\":%llu,"
-        "\"stderr_digest\":\"%s\",\"stderr_tail\":\"%s\"}\n",
+        "\"stderr_digest\":\"%s\",\"stderr_tail\":\"%s\",\"events\":%s}\n",
         WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0,
         result.timed_out ? "true" : "false", static_cast<long long>(result.wall_ns),
         nanoseconds(usage.ru_utime), nanoseconds(usage.ru_stime),
         static_cast<long long>(usage.ru_maxrss) * 1024, usage.ru_minflt, usage.ru_majflt, usage.ru_nvcsw,
         usage.ru_nivcsw, static_cast<unsigned long long>(result.output.bytes()), output_digest,
-        static_cast<unsigned long long>(result.errors.bytes()), errors_digest, escaped);
+        static_cast<unsigned long long>(result.errors.bytes()), errors_digest, escaped, events);
 }
 
 } // namespace

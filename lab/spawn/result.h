@@ -21,6 +21,7 @@ struct Result {
     bool timed_out = false;
     std::int64_t wall_ns = 0;
     rusage usage{};
+    std::int64_t events = -1; ///< as EventCounter has them; -1: not counted
     Capture output;
     Capture errors;
     bool captured = false;

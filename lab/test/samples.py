@@ -23,9 +23,8 @@ from reap.diagnosis.resilience import judge
 from reap.diagnosis.verdict import diagnose
 from reap.experiment.matrix_records import Arm, Control, Fragmented, Luck, Split
 from reap.experiment.records import Comparison, Laid, Ratio, Side, Verdict
-from reap.launch.callgrind import Misses
 from reap.launch.level import LEVELS
-from reap.launch.records import Machine
+from reap.launch.records import Machine, Misses
 from reap.records import Estimate, exactly
 from reap.report.records import Answer, Report
 
@@ -424,6 +423,7 @@ def arm_of(variant: str, allocator: str, level: str, **changes: Any) -> Arm:
         "normalised": {name: ratio_of(name, own) for name in metrics},
         "slowdown": {name: ratio_of(name, slowdown) for name in metrics},
         "to_custom": {"cpu": ratio_of("cpu", own / custom)} if naive else {},
+        "to_best": {"cpu": ratio_of("cpu", own)} if level == "adv0" else {},
         "to_allocator": {"cpu": ratio_of("cpu", own / other)} if allocator != "glibc" else {},
         "laid": Laid(
             objects=LEVELS[level].objects(100_000),

@@ -1,10 +1,11 @@
 """Programs on fragmented heaps: what is promised of the litter; each fault of the older tool has its number.
 
-Of the eighteen, 3, 10 and 11 are in test_size_profile.py.
+Of the eighteen, 3, 10 and 11 are in test_size_profile.py; of 8 there is more in test_heap_map.py.
 """
 
 import functools
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -85,6 +86,18 @@ SOURCES = {
         }
         int main(void) { for (long begin = used(); used() < begin + 50000000;); return 0; }""",
     "dies": "int main(void) { abort(); }",
+    # Writes all over the file by which its litter is reported.
+    "scribbles": r"""
+        #include <string.h>
+        int main(void) {
+            char line[512];
+            unsigned long begin, end;
+            FILE *map = fopen("/proc/self/maps", "r");
+            while (fgets(line, sizeof line, map))
+                if (strstr(line, "reap-litter-") && sscanf(line, "%lx-%lx", &begin, &end) == 2)
+                    memset((void *)begin, 0xee, end - begin);
+            return 3;
+        }""",
     # Opens a library that binds malloc past every preload.
     "deepbind": r"""int main(int count, char **words) {
         void *library = dlopen(words[1], RTLD_NOW | RTLD_DEEPBIND);
@@ -274,6 +287,11 @@ def test_memory_is_bounded_by_control_groups(tmp_path):
 # --- the eighteen faults ----------------------------------------------------------------------------------
 
 
+def test_each_of_the_eighteen_faults_has_its_test():
+    tests = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    assert {int(number) for number in re.findall(r"def test_fault_(\d+)_", tests)} == set(range(1, 19))
+
+
 @pytest.mark.parametrize("depth", ["triage", "full"])
 def test_fault_1_aligned_blocks_and_deepbind_are_survived_by_the_detection(tmp_path, depth):
     assert recorded(tmp_path, depth, target("aligned")).outcome.stderr_tail == "aligned"
@@ -397,6 +415,15 @@ def test_fault_15_a_report_outlives_whatever_ends_the_process():
     assert done.litterings[0].kept == 19800
 
 
+def test_a_report_that_the_program_overwrites_is_not_believed(profile):
+    done = run(litter(), target("scribbles"))
+    assert done.overwritten
+    assert (done.outcome, done.litterings) == (done.gross, [])
+    told = reap("fragment", "--profile", profile, "--", target("scribbles"))
+    assert told.returncode == 3
+    assert "the program overwrote what its littering reported" in " ".join(told.stderr.split())
+
+
 def test_fault_15_reports_beyond_the_slots_are_counted():
     loop = f"for i in $(seq 1100); do {target('zero')} 2>/dev/null; done"
     done = run(litter("adv0", children=True), "/bin/sh", "-c", loop)
@@ -514,6 +541,18 @@ def test_a_profile_of_another_program_is_pointed_out(tmp_path):
     assert "the profile is of perl, not of busy" in " ".join(done.stderr.split())
 
 
+def test_what_is_left_out_of_the_litter_is_said(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({**PROFILE, "left_out": 3, "left_out_bytes": 30000}))
+    most = " ".join(reap("fragment", "--profile", str(path), "--", program("busy")).stderr.split())
+    assert "left out: blocks of 4 096 bytes and more, 73 % of its bytes" in most
+    assert "73 % of what it allocates is in blocks of 4 096 bytes and more, which are not imitated" in most
+    assert "littered: 1 process, 1 thread" in most
+    path.write_text(json.dumps({**PROFILE, "left_out": 3, "left_out_bytes": 3000}))
+    few = " ".join(reap("fragment", "--profile", str(path), "--", program("busy")).stderr.split())
+    assert "not imitated" not in few
+
+
 def test_a_program_that_leaves_the_work_to_another_is_pointed_out():
     words = ["/bin/sh", "-c", f"{program('busy')} >/dev/null; true"]
     done = reap("fragment", "--", *words)
@@ -534,13 +573,19 @@ BAD = {
     "an allocator that lacks a call": (["--allocator", "lacks=LACKS"], 2, "lacks aligned_alloc"),
     "what is no profile": (["--profile", "/etc/passwd"], 125, "/etc/passwd is no size profile"),
     "no profile there": (["--profile", "/nowhere"], 125, "/nowhere cannot be read"),
+    "an empty profile": (["--profile", "EMPTY"], 125, "allocates nothing of less than 4096 bytes"),
+    "a level that does not fit": (["--profile", "HUGE"], 1, "adv3 needs about"),
 }
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_refused_in_a_sentence(what):
+def test_bad_input_is_refused_in_a_sentence(what, tmp_path):
     words, code, message = BAD[what]
     words = [word.replace("LACKS", library("lacks_aligned") if "LACKS" in word else "") for word in words]
+    peak = {"value": 1e12, "low": 1e12, "high": 1e12}
+    for name, changes in (("EMPTY", {"sizes": []}), ("HUGE", {"peak": peak})):
+        (tmp_path / name).write_text(json.dumps({**PROFILE, **changes}))
+        words = [str(tmp_path / name) if word == name else word for word in words]
     done = reap("fragment", *words, "--", "/bin/true")
     assert (done.returncode, done.stdout) == (code, "")
     assert message in done.stderr
@@ -565,7 +610,8 @@ def test_the_layout_of_the_litter_file_is_the_header_s():
         f"sizeof({report})": littering._REPORT.size,
         f"offsetof({header}, next_report)": littering._NEXT_REPORT,
         f"offsetof({header}, deepbind)": littering._NEXT_REPORT + 4,
-        f"offsetof({report}, provider)": littering._REPORT.size - 144,
+        f"offsetof({header}, event_config)": littering._HEADER.size - 32,
+        f"offsetof({report}, provider)": littering._REPORT.size - 136,
     }
     checks = "".join(f'_Static_assert({fact} == {value}, "{fact}");' for fact, value in facts.items())
     source = f'#include "reap_litter.h"\n#include <stddef.h>\n{checks}\nint main(void) {{ return 0; }}'

@@ -9,8 +9,9 @@ import pytest
 from reap.allocators import catalog
 from reap.analysis.size_profile import SizeProfile
 from reap.errors import ReapError
-from reap.experiment import fragment
+from reap.experiment import card, fragment
 from reap.launch import litter as littering
+from reap.launch import program as programs
 from reap.launch import spawn
 from reap.launch.level import LEVELS
 from reap.launch.records import Launch
@@ -52,33 +53,78 @@ PROGRAMS = {
 }
 
 
+ALLOCATORS = ("glibc", "jemalloc", "mimalloc", "tcmalloc")
+
+
 @functools.cache
-def known(name: str) -> tuple[SizeProfile, str]:
-    """The program's profile, and the digest of what it prints on a clean heap."""
-    argv = PROGRAMS[name]
-    launch = Launch(argv=argv, program=argv[0])
-    clean = spawn.run(launch)
-    assert clean.status == 0, clean.stderr_tail
-    return fragment.take_profile(launch, cut_off=4096), clean.stdout_digest
-
-
-@pytest.mark.parametrize("level", ["adv1", "adv3"])
-@pytest.mark.parametrize("allocator", ["glibc", "jemalloc", "mimalloc", "tcmalloc"])
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_says_the_same_on_a_fragmented_heap(name, allocator, level):
+def launched(name: str) -> Launch:
     argv = PROGRAMS[name]
     if shutil.which(argv[0]) is None:
         pytest.fail(f"{argv[0]} is missing; setup/bootstrap test installs it")
-    profile, digest = known(name)
-    library = catalog.parse(allocator)[0].library
+    return Launch(argv=argv, program=argv[0])
+
+
+@functools.cache
+def launched_card(name: str, variant: str) -> Launch:
+    ready = card.prepare(name, variant)
+    found = programs.resolve(ready.argv, directory=ready.directory)
+    programs.require_preloadable(found)
+    return Launch(
+        argv=ready.argv, program=found.path, directory=ready.directory, environment=ready.environment
+    )
+
+
+_known: dict[str, tuple[SizeProfile, str]] = {}
+
+
+def known(launch: Launch) -> tuple[SizeProfile, str]:
+    """The program's profile, and the digest of what it prints on a clean heap; taken once in a session."""
+    key = repr(launch)
+    if key not in _known:
+        clean = spawn.run(launch)
+        assert clean.status == 0, clean.stderr_tail
+        _known[key] = fragment.take_profile(launch, cut_off=4096), clean.stdout_digest
+    return _known[key]
+
+
+def unharmed(launch: Launch, allocator: str, level: str) -> None:
+    """Throws if the program does anything else on a littered heap, or it was not littered."""
+    profile, digest = known(launch)
     how = fragment.litter_of(profile, LEVELS[level], children=True)
     # A shell with its children: each gets all of the litter, so that some of it has to do.
     how = msgspec.structs.replace(how, peak=min(how.peak, 200_000))
-    done = littering.run(Launch(argv=argv, program=argv[0], allocator=library), how)
+    library = catalog.parse(allocator)[0].library
+    done = littering.run(msgspec.structs.replace(launch, allocator=library), how)
     assert (done.outcome.status, done.outcome.stdout_digest) == (0, digest), done.outcome.stderr_tail
     assert [one.failure for one in done.litterings if one.failure] == []
-    assert sum(one.kept for one in done.litterings) > 0
+    assert done.litterings
+    assert (sum(one.kept for one in done.litterings) > 0) == (level != "adv0")
     assert not done.deepbind
+
+
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_says_the_same_on_a_fragmented_heap(name, allocator):
+    unharmed(launched(name), allocator, "adv3")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("level", [level for level in LEVELS if level != "adv3"])
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_says_the_same_at_every_level(name, allocator, level):
+    unharmed(launched(name), allocator, level)
+
+
+CARDS = [(name, variant) for name in card.names() for variant in card.load(name).variants]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+@pytest.mark.parametrize(("name", "variant"), CARDS)
+def test_a_workload_says_the_same_at_every_level(name, variant, allocator, level):
+    unharmed(launched_card(name, variant), allocator, level)
 
 
 def test_other_allocators_that_are_installed_serve_a_littered_heap():
@@ -87,9 +133,9 @@ def test_other_allocators_that_are_installed_serve_a_littered_heap():
             library = catalog.parse(name)[0].library
         except ReapError:
             continue
-        profile, digest = known("perl")
-        argv = PROGRAMS["perl"]
+        launch = launched("perl")
+        profile, digest = known(launch)
         how = fragment.litter_of(profile, LEVELS["adv1"])
-        done = littering.run(Launch(argv=argv, program=argv[0], allocator=library), how)
+        done = littering.run(msgspec.structs.replace(launch, allocator=library), how)
         assert (done.outcome.status, done.outcome.stdout_digest) == (0, digest), (name, done.outcome)
         assert done.litterings[0].failure == "", name

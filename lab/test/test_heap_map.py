@@ -26,7 +26,7 @@ BLOCKS = r"""
     }"""
 
 
-def mapped(level: str, allocator: str = "glibc", **changes: object) -> HeapMap:
+def mapped(level: str | tuple[float, float], allocator: str = "glibc", **changes: object) -> HeapMap:
     target = compile_c("blocks", BLOCKS, ["-O1", "-fno-builtin"])
     how = litter(level, sizes=[(100, 1)], peak=5000, **changes)
     library = catalog.parse(allocator)[0].library
@@ -54,6 +54,12 @@ def test_on_glibc_they_lie_in_gaps_one_by_one():
     heap = mapped("adv3")
     assert heap.mean_run < 2.5, "half of its blocks come and go at one place"
     assert mapped("adv0").longest_run > 4000
+
+
+def test_fault_8_on_a_heap_of_which_everything_was_given_back_blocks_lie_in_a_row_again():
+    heap = mapped((10, 0))
+    assert heap.litter_bytes == 0
+    assert heap.longest_run > 1000, "but for the seven that the thread's cache keeps, as on a clean one"
 
 
 def test_of_threads_the_litter_of_each_is_litter():

@@ -2,12 +2,14 @@
 
 import functools
 import json
+import shlex
 import shutil
 from pathlib import Path
 
 import msgspec
 import pytest
-from programs import compile_c, program, reap
+import recorded
+from programs import compile_c, library, program, reap
 
 from reap.allocators import catalog, huge_pages
 from reap.analysis.size_profile import SizeProfile
@@ -18,8 +20,10 @@ from reap.experiment.folder import Folder, read_runs
 from reap.experiment.records import BARE, Laid, Run
 from reap.experiment.spec import Fragmented, specify
 from reap.experiment.starter import Starter
-from reap.launch import callgrind, level, machine, sampling
+from reap.launch import callgrind, counters, level, machine, sampling
+from reap.launch import litter as littering
 from reap.launch.level import LEVELS
+from reap.launch.litter import Event
 from reap.launch.records import Launch, Outcome
 from reap.records import exactly
 from reap.trace import sample
@@ -167,6 +171,20 @@ def test_the_controls_are_always_run(whole):
     assert {(run.laid.objects, run.laid.kept_bytes) for run in emptied} == {(60000, 0)}
 
 
+def test_heaps_are_littered_as_one_chooses(tmp_path):
+    chosen = {"seed": 7, "order": "reversed", "touch": False, "children": True}
+    spec = spec_of("glibc", fragmented(**chosen, layouts=0))
+    litter = spec.matrix.litter(PROFILE, LEVELS["adv3"])
+    assert {name: getattr(litter, name) for name in chosen} == chosen
+    with Folder.create(tmp_path / "e", spec) as folder:
+        arm = next(arm for arm in arms.arms(spec) if arm.level == "adv3")
+        seen = Starter(folder, PROFILE).start(arm, probe=False).laid
+    touched = littering.run(
+        Launch(argv=[target()], program=target()), spec.matrix.litter(PROFILE, LEVELS["adv3"])
+    )
+    assert seen.kept_bytes == touched.litterings[0].kept_bytes, "by the same seed"
+
+
 # Says how long the variable is that moves its stack, and whether a further library lies before its others.
 MOVED = r"""
     #include <stdio.h>
@@ -201,9 +219,6 @@ def test_layouts_move_stack_and_libraries(tmp_path):
 
 def test_where_the_time_goes_is_sampled_for_each_arm(whole):
     result, runs, _ = whole
-    if not sampling.check().samples:
-        assert any("not told apart" in note for note in result.notes)
-        return
     assert sum(run.cell.sampled for run in runs) == len(result.arms)
     with_time = [arm for arm in result.arms if arm.split]
     assert with_time
@@ -307,15 +322,41 @@ def test_a_level_that_does_not_fit_is_refused_before_anything_runs(tmp_path):
     assert runs_of(tmp_path) == []
 
 
-@pytest.mark.skipif(not sampling.check().samples, reason="no perf events here")
-def test_samples_of_the_littering_are_left_out():
+def refuse_perf_events(monkeypatch):
+    monkeypatch.setattr(sampling, "check", lambda: sampling.Sampling(samples=0, kernel=False, errno=1))
+
+
+METHODS = ["perf", "timer"] if sampling.check().samples else ["timer"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_samples_of_the_littering_are_left_out(monkeypatch, method):
+    if method == "timer":
+        refuse_perf_events(monkeypatch)
     spin = program("spin")  # 50 ms of the process's CPU time, the littering counted: it has them all
     launch = Launch(argv=[spin], program=spin)
-    big = matrix.fragment.litter_of(msgspec.structs.replace(PROFILE, peak=exactly(300_000)), LEVELS["adv3"])
-    littered, seen, _ = sample.sample(launch, big, image=spin, providers=[])
-    net, gross = littered.outcome.cpu_ns / 1e6, littered.gross.cpu_ns / 1e6
+    big = matrix.fragment.litter_of(msgspec.structs.replace(PROFILE, peak=exactly(600_000)), LEVELS["adv3"])
+    run = sample.sample(launch, big, image=spin, providers=[])
+    net, gross = run.littered.outcome.cpu_ns / 1e6, run.littered.gross.cpu_ns / 1e6
+    assert run.method == method
     assert gross > net + 60, "a littering worth seeing"
-    assert seen["all"] < net + 30, "a sample a millisecond"
+    every = 1 if method == "perf" else 4  # milliseconds
+    assert run.seen["all"] < (net + 30) / every
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_time_in_the_allocator_is_told_from_time_outside_it(monkeypatch, method):
+    """Where perf events are refused, a timer tells it."""
+    if method == "timer":
+        refuse_perf_events(monkeypatch)
+    how = matrix.fragment.litter_of(PROFILE, LEVELS["adv1"])
+    shares = []
+    for work, turns in (("20", "40000"), ("2000", "1500")):
+        words = [recorded.target("share"), "with", work, turns]
+        seen = sample.sample(Launch(argv=words, program=words[0]), how, providers=[]).seen
+        assert seen["all"] > 10
+        shares.append(seen["inside"] / seen["all"])
+    assert shares[0] > 0.15 > shares[1]
 
 
 # --- caches and huge pages --------------------------------------------------------------------------------
@@ -371,6 +412,81 @@ def test_a_file_of_callgrinds_that_counts_nothing_is_passed_over():
     assert callgrind.parse("events: Ir Dr\ntotals: 0 0\n") is None
     assert callgrind.parse("") is None
     assert callgrind.parse("events: Ir Dr Dw D1mr\ntotals: 9 5 1 2\n").accesses == 6
+
+
+# What this kernel counts without any help of the processor.
+PAGE_FAULTS, NOTHING = Event(type=1, config=5), Event(type=1, config=9999)
+
+
+def only_page_faults(monkeypatch, lacking=()):
+    """Every event of EVENTS is a page fault; `lacking` are not counted."""
+    events = {name: NOTHING if name in lacking else PAGE_FAULTS for name in counters.EVENTS}
+    monkeypatch.setattr(counters, "EVENTS", events)
+
+
+def test_what_the_littering_causes_is_no_event_of_the_program():
+    launch = Launch(argv=[target()], program=target(), environment={"NAIVE": "1"})
+    for name in ("adv0", "adv3"):
+        how = matrix.fragment.litter_of(PROFILE, LEVELS[name])
+        done = littering.run(launch, how, event=PAGE_FAULTS)
+        # Those in the kernel, as when a program is loaded, are not counted.
+        assert done.outcome.events == pytest.approx(done.outcome.minor_faults, abs=80)
+        assert done.gross.events - done.outcome.events == done.litterings[0].events
+        assert done.litterings[0].events == pytest.approx(done.litterings[0].minor_faults, abs=10)
+        assert (done.litterings[0].events > 1000) == (name == "adv3")
+    assert littering.run(launch, how).outcome.events is None, "nothing was to be counted"
+    assert littering.run(launch, how, event=NOTHING).outcome.events is None, "it cannot be counted"
+
+
+def test_events_of_threads_are_the_program_s_and_those_of_their_littering_are_not():
+    threads = compile_c("matrix-threads", THREADS, ["-O1", "-fno-builtin", "-pthread"])
+    how = matrix.fragment.litter_of(msgspec.structs.replace(PROFILE, threads=4), LEVELS["adv3"])
+    done = littering.run(Launch(argv=[threads], program=threads), how, event=PAGE_FAULTS)
+    assert len(done.litterings) == 4
+    for one in done.litterings:
+        assert one.events == pytest.approx(one.minor_faults, abs=10)
+    assert done.outcome.events == pytest.approx(done.outcome.minor_faults, abs=120)
+
+
+def test_misses_are_those_of_the_processor_where_it_counts_them(tmp_path, monkeypatch):
+    only_page_faults(monkeypatch, lacking=["accesses"])
+    how = fragmented("adv3", naive_environment={"NAIVE": "1"}, layouts=0, caches="counters")
+    result = measured(tmp_path, allocators="glibc", how=how)
+    for arm in result.arms:
+        assert arm.misses.instructions == pytest.approx(arm.misses.last, abs=30)
+        assert arm.misses.tlb is not None
+        assert (arm.misses.accesses, arm.misses.caches, arm.rounds) == (None, [], 2)
+    assert len([run for run in runs_of(tmp_path) if run.cell.counted]) == 4 * 4
+    assert result.notes == []
+    said = [each.statement for each in judge(result).evidence if "times the misses" in each.statement]
+    assert len(said) == 2
+    assert not any("simulated" in each for each in said)
+    with Folder.resume(tmp_path / "e") as folder:
+        assert matrix.run(folder) == result
+
+
+@VALGRIND
+def test_without_counters_of_the_processor_caches_are_simulated_and_that_is_said(monkeypatch):
+    only_page_faults(monkeypatch, lacking=["last"])
+    assert counters.here() == []
+    spec = spec_of(how=fragmented(caches="counters"))
+    assert spec.matrix.caches == "machine"
+    assert any("shows no counters" in note for note in drawn(slow, spec=spec).notes)
+
+
+def test_the_events_are_those_of_the_kernel_s_header():
+    checks = {
+        "instructions": "PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS",
+        "first": "PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_L1D | PERF_COUNT_HW_CACHE_RESULT_MISS << 16",
+        "last": "PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_RESULT_MISS << 16",
+        "accesses": "PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_L1D | PERF_COUNT_HW_CACHE_RESULT_ACCESS << 16",
+        "tlb": "PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_DTLB | PERF_COUNT_HW_CACHE_RESULT_MISS << 16",
+    }
+    source = "#include <linux/perf_event.h>\n"
+    for name, event in counters.EVENTS.items():
+        kind, config = checks[name].split(", ")
+        source += f'_Static_assert({kind} == {event.type} && ({config}) == {event.config}, "{name}");\n'
+    compile_c("events", source + "int main(void) { return 0; }", [])
 
 
 # Half a million small blocks; says on standard error how much of them lies on huge pages.
@@ -492,6 +608,27 @@ def test_ratios_are_to_what_they_say():
     assert result.arm("custom", "glibc", "adv3").slowdown["cpu"].ratio.value == pytest.approx(1, rel=0.01)
 
 
+def test_on_a_clean_heap_each_is_held_to_the_best_of_custom():
+    def cpu(cell):
+        return {"custom": 100, "naive": 180}[cell.variant] * (0.8 if cell.allocator == "jemalloc" else 1)
+
+    result = drawn(cpu, spec=spec_of())
+    seen = {
+        (arm.variant, arm.allocator): arm.to_best["cpu"].ratio.value for arm in result.arms if arm.to_best
+    }
+    assert seen == pytest.approx(
+        {
+            ("custom", "glibc"): 1.25,
+            ("custom", "jemalloc"): 1,
+            ("naive", "glibc"): 2.25,
+            ("naive", "jemalloc"): 1.8,
+        },
+        rel=0.01,
+    )
+    assert not any(arm.to_best for arm in result.arms if arm.level != "adv0")
+    assert not any(arm.to_best for arm in drawn(lambda _: 100, spec=spec_of(how=fragmented())).arms)
+
+
 def test_memory_is_what_comes_beyond_the_litter():
     result = drawn(slow, resident=lambda cell: 300_000_000 if cell.level == "adv3" else 0)
     assert result.arm("custom", "glibc", "adv3").normalised["peak_resident"].value == 10_000_000
@@ -525,6 +662,7 @@ def profile(tmp_path):
 
 def test_the_command_runs_the_matrix_and_writes_it_down(tmp_path, profile):
     words = ["compare", "--levels", "adv0,adv1", "-a", "glibc", "-n", "2", "--layouts", "1"]
+    words += ["--seed", "7", "--order", "reversed", "--no-touch"]
     files = ["--json", "m.json", "--html", "m.html", "-o", "x"]
     done = reap(*words, *files, "--naive-env", "NAIVE=1", "--profile", profile, "--", target(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -534,6 +672,8 @@ def test_the_command_runs_the_matrix_and_writes_it_down(tmp_path, profile):
     answer = json.loads((tmp_path / "m.json").read_text())["answers"][0]
     assert answer["fragmented"]["naive_environment"] == {"NAIVE": "1"}
     assert answer["resilience"]["headline"] == "cannot tell", "two rounds are too few"
+    asked = json.loads((tmp_path / "x" / "experiment.json").read_text())["spec"]["matrix"]
+    assert (asked["seed"], asked["order"], asked["touch"]) == (7, "reversed", False)
     again = reap("compare", "--resume", "x", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert again.stdout == done.stdout
@@ -550,15 +690,75 @@ BAD = {
     "an open quote": (["--levels", "adv1", "--naive", "a 'b"], 2, "--naive cannot be split"),
     "no naive program": (["--levels", "adv1", "--naive", "no-such-program"], 127, "no such command"),
     "no profile": (["--levels", "adv1", "--profile", "/nowhere"], 125, "/nowhere cannot be read"),
+    "an impossible occupancy": (["--levels", "3x1.5"], 2, "occupancy of 1.5 is impossible"),
+    "an empty profile": (["--levels", "adv1", "--profile", "EMPTY"], 125, "allocates nothing of less than"),
+    "an allocator that lacks a call": (["--levels", "adv1", "-a", "lacks=LACKS"], 2, "lacks aligned_alloc"),
     "levels for a resumed one": (["--levels", "adv1", "--resume", "x"], 2, "it takes no --levels"),
 }
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_refused_in_a_sentence(what, tmp_path):
+def test_bad_input_is_refused_in_a_sentence(what, tmp_path, tmp_path_factory):
     words, code, message = BAD[what]
+    empty = tmp_path_factory.mktemp("profile") / "p.json"
+    empty.write_bytes(msgspec.json.encode(msgspec.structs.replace(PROFILE, sizes=[])))
+    for word, path in (("EMPTY", empty), ("LACKS", library("lacks_aligned") if "LACKS" in words[-1] else "")):
+        words = [each.replace(word, str(path)) for each in words]
     done = reap("compare", *words, "--", "/bin/true", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_static_program_is_refused_before_anything_is_made(tmp_path):
+    done = reap("compare", "--levels", "adv1", "--", program("peak_static"), "1", cwd=tmp_path)
+    assert done.returncode == ExitCode.NOT_EXECUTABLE
+    assert "statically linked" in done.stderr
+    naive = shlex.join([program("peak_static"), "1"])
+    done = reap("compare", "--levels", "adv1", "--naive", naive, "--", "/bin/true", cwd=tmp_path)
+    assert "statically linked" in done.stderr, "nor as the naive variant"
+    assert list(tmp_path.iterdir()) == []
+
+
+DEEPBIND = r"""
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <stdio.h>
+    int main(int count, char **words) { puts(dlopen("libm.so.6", RTLD_NOW | RTLD_DEEPBIND) ? "m" : "?"); }"""
+
+
+def test_a_program_with_deepbind_is_explained_and_a_profile_of_another_program_pointed_out(tmp_path):
+    deepbind = compile_c("matrix-deepbind", DEEPBIND, ["-O1"])
+    profile = msgspec.structs.replace(PROFILE, program="/usr/bin/perl")
+    spec = specify([deepbind], catalog.parse("glibc"), runs=2, fragmented=fragmented(layouts=0))
+    with Folder.create(tmp_path / "e", spec) as folder:
+        matrix.keep_profile(folder, profile)
+        notes = " ".join(matrix.run(folder).notes)
+    assert "opens extensions with RTLD_DEEPBIND" in notes
+    assert "only its figures under glibc are sound" in notes
+    assert "the sizes are those of /usr/bin/perl" in notes
+
+
+# Writes all over the file by which its litter is reported.
+SCRIBBLES = r"""
+    #include <stdio.h>
+    #include <string.h>
+    int main(void) {
+        char line[512];
+        unsigned long begin, end;
+        FILE *map = fopen("/proc/self/maps", "r");
+        while (fgets(line, sizeof line, map))
+            if (strstr(line, "reap-litter-") && sscanf(line, "%lx-%lx", &begin, &end) == 2)
+                memset((void *)begin, 0xee, end - begin);
+        return 0;
+    }"""
+
+
+def test_a_program_that_overwrites_its_litter_s_report_is_not_measured(tmp_path):
+    scribbles = compile_c("matrix-scribbles", SCRIBBLES, ["-O1"])
+    spec = specify([scribbles], catalog.parse("glibc"), runs=2, fragmented=fragmented(layouts=0))
+    with Folder.create(tmp_path / "e", spec) as folder:
+        matrix.keep_profile(folder, PROFILE)
+        result = matrix.run(folder)
+    assert all("overwrote what its littering reported" in arm.problem for arm in result.arms)

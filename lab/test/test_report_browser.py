@@ -160,8 +160,8 @@ def test_every_figure_is_drawn(opened: Opened) -> None:
 def test_figures_of_fragmented_heaps_are_drawn(opened: Opened) -> None:
     page = opened("heaps")
     figures = page.js("[...document.querySelectorAll('figure')].map(f => f.id)")
-    kinds = ["levels-normalised", "levels-slowdown", "levels-to_custom", "split", "misses", "litter"]
-    assert figures == [f"answer-0-{kind}" for kind in kinds]
+    ratios = [f"levels-{field}" for field in ("normalised", "slowdown", "to_custom", "to_best")]
+    assert figures == [f"answer-0-{kind}" for kind in [*ratios, "split", "misses", "litter"]]
     assert sorted(figures) == sorted(page.js("Object.keys(reapReport.charts)"))
     bars, *whiskers = page.option("answer-0-levels-normalised")["series"]
     assert (len(bars["data"]), len(whiskers)) == (16, 16)

@@ -113,6 +113,8 @@ def test_a_preload_that_makes_a_difference_is_said_before_anything_else():
     (said,) = judge(controlled(1.1, [0.99, 1.01])).first
     assert "do not take it for their luck alone" in said
     assert "not tried" in judge(controlled(1.1, [])).first[0]
+    noisy = msgspec.structs.replace(controlled(1.1, [1.0]), noise={"cpu": ratio_of("cpu", 0.95, 0.08)})
+    assert "The baseline may differ from itself by as much" in judge(noisy).first[0]
     shown = printed(controlled(1.1, []))
     assert shown.startswith("! Bare and adv0 differ")
 

@@ -13,6 +13,7 @@ namespace {
 bool sound(const reap_litter_header &header, uint64_t length) noexcept {
     if (header.magic != REAP_LITTER_MAGIC || header.version != REAP_LITTER_VERSION) return false;
     if (header.size_count > REAP_LITTER_MOST_SIZES || header.threads == 0) return false;
+    if (header.order > REAP_LITTER_REVERSED) return false;
     if (header.kept > header.objects || header.objects > REAP_LITTER_MOST_COUNT) return false;
     if (header.report_offset < sizeof header + header.size_count * sizeof(reap_litter_size)) return false;
     if (header.report_offset % alignof(reap_litter_report) != 0) return false;

@@ -12,6 +12,7 @@
 
 #include "callgrind.h"
 #include "environment.h"
+#include "event_counter.h"
 #include "litter.h"
 #include "platform.h"
 #include "settle.h"
@@ -62,7 +63,8 @@ uint64_t share(uint64_t whole, uint32_t number, uint32_t threads) noexcept {
 // The cost of what happens between its construction and `finish`.
 class Meter {
   public:
-    Meter(reap_litter_report &report, uint32_t thread) noexcept : report_(report) {
+    Meter(const reap_litter_header &header, reap_litter_report &report, uint32_t thread) noexcept
+        : report_(report), counter_(header) {
         getrusage(RUSAGE_THREAD, &before_);
         report_.begin_ns = now_ns();
         report_.pid = static_cast<uint32_t>(getpid());
@@ -85,12 +87,14 @@ class Meter {
         report_.minor_faults = static_cast<uint64_t>(after.ru_minflt - before_.ru_minflt);
         report_.major_faults = static_cast<uint64_t>(after.ru_majflt - before_.ru_majflt);
         report_.end_ns = now_ns();
+        report_.events = counter_.events();
         const bool failed = result.failure != REAP_LITTER_NO_FAILURE;
         __atomic_store_n(&report_.state, failed ? REAP_LITTER_FAILED : REAP_LITTER_DONE, __ATOMIC_RELEASE);
     }
 
   private:
     reap_litter_report &report_;
+    EventCounter counter_;
     rusage before_{};
 };
 
@@ -101,7 +105,11 @@ void Process::start(char **environment) noexcept {
     if (path == nullptr || !file_.open(path)) return;
     if (!is_meant()) return file_.close();
     provider_ = provider_of("malloc");
-    glibc_ = provider_.base == base_of(reinterpret_cast<const void *>(gnu_get_libc_version));
+    // The recorder passes everything on, and who stands behind it cannot be asked without an allocation.
+    const char *name = strrchr(provider_.file, '/');
+    const bool recorded = name != nullptr && strcmp(name, "/libreap-record.so") == 0;
+    glibc_ = (recorded && file_.header().over_glibc != 0) ||
+             provider_.base == base_of(reinterpret_cast<const void *>(gnu_get_libc_version));
     // Read once, now: a program may do with its environment what it likes.
     if (file_.header().children == 0) remove_traces(environment);
     litter_thread(0);
@@ -140,7 +148,7 @@ void Process::litter_thread(uint32_t number) noexcept {
     if (length >= sizeof report->provider) provider += length + 1 - sizeof report->provider;
     memcpy(report->provider, provider, strlen(provider));
 
-    Meter meter(*report, number);
+    Meter meter(header, *report, number);
     LitterResult result;
     if (header.objects > 0 && !fits()) {
         result.failure = REAP_LITTER_REFUSED;
@@ -154,7 +162,7 @@ void Process::litter_thread(uint32_t number) noexcept {
                               static_cast<reap_litter_order>(header.order),
                               header.touch != 0};
         result = litter(plan, {malloc, free, glibc_ ? settle_glibc : [] {}});
-        if (!glibc_) settle_others();
+        settle_others();
     }
     meter.finish(result);
     // Under callgrind nothing was counted until here, and the program is counted from here on.

@@ -30,7 +30,7 @@ class Process {
 
     LitterFile file_;
     Provider provider_;    // of malloc
-    bool glibc_ = false;   // it is the C library
+    bool glibc_ = false;   // it is the C library, or passes on to it
     uint32_t threads_ = 1; // created so far, with the first
 };
 

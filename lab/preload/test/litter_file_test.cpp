@@ -81,6 +81,9 @@ TEST_F(LitterFileTest, ThatLiesIsRefused) {
     header_.threads = 0;
     EXPECT_FALSE(opens());
     header_ = good;
+    header_.order = 3;
+    EXPECT_FALSE(opens());
+    header_ = good;
     header_.size_count = 3; // runs into the reports
     EXPECT_FALSE(opens());
     header_ = good;

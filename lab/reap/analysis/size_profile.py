@@ -62,6 +62,12 @@ class SizeProfile(Record):
         return sum(count for _, count in self.sizes)
 
     @property
+    def left_out_share(self) -> float:
+        """Of all bytes, those in blocks as large as the cut-off; 0 to 1."""
+        below = sum(size * count for size, count in self.sizes)
+        return self.left_out_bytes / (self.left_out_bytes + below) if self.left_out_bytes else 0.0
+
+    @property
     def mean_size(self) -> float:
         """Of the blocks below the cut-off; 0 if there is none."""
         return sum(size * count for size, count in self.sizes) / self.count if self.sizes else 0.0

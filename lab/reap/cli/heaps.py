@@ -12,9 +12,11 @@ from reap.cli import reporting
 from reap.errors import ExitCode, ReapError
 from reap.experiment import matrix
 from reap.experiment.matrix_records import Fragmented
+from reap.experiment.spec import COUNTERS
 from reap.experiment.spec import Fragmented as Asked
 from reap.launch import level
 from reap.launch.callgrind import CACHES
+from reap.launch.litter import DEFAULT_SEED, ORDERS
 from reap.report.records import Answer
 
 
@@ -28,6 +30,9 @@ class Heaps:
     profile: Path | None
     cut_off: int
     children: bool
+    seed: int
+    order: str
+    touch: bool
     layouts: int
     huge_pages: bool
     cache: str | None
@@ -67,6 +72,26 @@ def options(verb: _Verb) -> _Verb:
             "--children", is_flag=True, help="With --levels: litter the programs that CMD executes, too."
         ),
         click.option(
+            "--seed",
+            type=int,
+            default=DEFAULT_SEED,
+            show_default=True,
+            help="With --levels: for other such heaps.",
+        ),
+        click.option(
+            "--order",
+            type=click.Choice(ORDERS),
+            default="random",
+            show_default=True,
+            help="With --levels: in which order blocks are given back.",
+        ),
+        click.option(
+            "--touch/--no-touch",
+            default=True,
+            show_default=True,
+            help="With --levels: write to every page of the litter.",
+        ),
+        click.option(
             "--layouts",
             type=click.IntRange(min=0, max=20),
             default=2,
@@ -75,8 +100,8 @@ def options(verb: _Verb) -> _Verb:
         ),
         click.option(
             "--cache",
-            type=click.Choice(list(CACHES)),
-            help="With --levels: misses in simulated caches, too; fifty times as slow.",
+            type=click.Choice([COUNTERS, *CACHES]),
+            help="With --levels: cache misses, too: the processor's counters, or simulated (slow).",
         ),
         click.option(
             "--huge-pages", is_flag=True, help="With --levels: all without huge pages, and with them."
@@ -130,6 +155,9 @@ def meant(heaps: Heaps) -> Asked:
         naive=naive,
         naive_environment=environment,
         children=heaps.children,
+        seed=heaps.seed,
+        order=next(each for each in ORDERS if each == heaps.order),
+        touch=heaps.touch,
         cut_off=heaps.cut_off,
         layouts=heaps.layouts,
         huge_pages=heaps.huge_pages,

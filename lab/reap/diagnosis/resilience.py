@@ -155,18 +155,22 @@ def _preloads(result: Fragmented) -> list[str]:
             f"{words.amount(control.preload.ratio.value, 'CPU time')} with the preload loaded and nothing "
             f"littered (95 % interval {words.interval(control.preload.ratio)})."
         )
-        said.append(f"{text} {_explained(result, control)}")
+        said.append(f"{text} {_explained(result, control, control.preload)}")
     return said
 
 
-def _explained(result: Fragmented, control: Control) -> str:
+def _explained(result: Fragmented, control: Control, preload: Ratio) -> str:
+    """What may be behind it: noise, or the luck of a layout."""
+    if noise := result.noise.get("cpu"):
+        most = max(noise.ratio.high, 1 / noise.ratio.low)
+        if 1 / most <= preload.ratio.value <= most:
+            return "The baseline may differ from itself by as much: measure again on a quieter machine."
     seen = [luck for luck in result.luck if luck.variant == control.variant and luck.ratios]
     if not seen:
         return "Whether that is the luck of its layout was not tried (--layouts)."
     low, high = luck_span(seen)
-    assert control.preload is not None  # noqa: S101 - the caller has looked
     span = f"{units.ratio(low)} to {units.ratio(high)} times"
-    if low <= control.preload.ratio.value <= high:
+    if low <= preload.ratio.value <= high:
         return f"Other places of its stack and libraries do as much ({span}): it is the luck of its layout."
     return f"Other places of its stack and libraries do less ({span}): do not take it for their luck alone."
 
@@ -231,7 +235,8 @@ def _evidence(result: Fragmented) -> list[Evidence]:
         if arm and clean and arm.sound and arm.split and clean.split:
             facts.append(Evidence(statement=_parted(result, arm, clean), source="sampling"))
         if arm and clean and arm.sound and arm.misses and clean.misses:
-            facts.append(Evidence(statement=_missed(result, arm, clean), source="simulation"))
+            source: Literal["simulation", "machine"] = "simulation" if arm.misses.caches else "machine"
+            facts.append(Evidence(statement=_missed(result, arm, clean), source=source))
     facts += _readied(result)
     if noise := result.noise.get("cpu"):
         span = words.interval(noise.ratio)
@@ -264,9 +269,10 @@ def _missed(result: Fragmented, arm: Arm, clean: Arm) -> str:
     first = units.ratio(arm.misses.first / max(clean.misses.first, 1))
     last = units.ratio(arm.misses.last / max(clean.misses.last, 1))
     work = units.ratio(arm.misses.instructions / max(clean.misses.instructions, 1))
+    where = "in simulated caches " if arm.misses.caches else ""
     return (
-        f"{who}in simulated caches it has {first} times the misses of the first level and {last} times those "
-        f"of the last at {arm.level}, by {work} times the instructions."
+        f"{who}{where}it has {first} times the misses of the first level and {last} times those of the last "
+        f"at {arm.level}, by {work} times the instructions."
     )
 
 

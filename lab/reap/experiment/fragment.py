@@ -19,6 +19,8 @@ from reap.launch.records import Launch
 from reap.records import Record
 from reap.trace import read, record
 
+_MOSTLY = 0.5
+"""The share of bytes beyond the cut-off from which a note says so."""
 _RECORDING = b"RPTRACE1"
 """How a recording begins; a size profile begins with a brace."""
 
@@ -116,6 +118,15 @@ def fragment(
     )
 
 
+def mostly_left_out(profile: SizeProfile) -> list[str]:
+    """A note, where a litter of small blocks is little beside what the program takes."""
+    if profile.left_out_share <= _MOSTLY:
+        return []
+    share, large = units.percent(profile.left_out_share), units.whole(profile.cut_off)
+    said = f"{share} of what it allocates is in blocks of {large} bytes and more, which are not imitated"
+    return [f"{said}: of chunks of its own allocator take the naive variant's profile, else raise --cut-off"]
+
+
 def _absent_threads(litter: Litter, run: Littered) -> list[str]:
     """Threads that the profile saw at once and this run did not create have taken their share with them."""
     laid: dict[int, int] = {}
@@ -134,7 +145,12 @@ def _notes(
     program: Program, allocator: Allocator, litter: Litter, profile: SizeProfile, run: Littered
 ) -> list[str]:
     said = []
-    if not run.litterings:
+    if run.overwritten:
+        said.append(
+            "the program overwrote what its littering reported, which cannot be taken off: it writes where "
+            "it should not (valgrind or -fsanitize=address tell where)"
+        )
+    elif not run.litterings:
         said.append(
             "nothing was littered: the program did not load what is preloaded, or changed its environment "
             "before it started"
@@ -142,6 +158,7 @@ def _notes(
     failed = [each for each in run.litterings if each.failure]
     said += [f"process {each.pid} went on with a clean heap: {each.failure}" for each in failed]
     said += _absent_threads(litter, run)
+    said += mostly_left_out(profile)
     if run.lost:
         said.append(
             f"{units.whole(run.lost)} litterings found no room to report; their cost is not taken off"

@@ -1,7 +1,6 @@
 """A program on fragmented heaps: every variant under every allocator at every level, and the controls."""
 
 import os
-import statistics as plain
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,13 +10,13 @@ from reap.analysis import estimates
 from reap.analysis import size_profile as profiles
 from reap.analysis.size_profile import SizeProfile
 from reap.errors import ExitCode, ReapError
-from reap.experiment import arms, fragment, statistics
+from reap.experiment import arms, fragment
 from reap.experiment.folder import Folder
 from reap.experiment.matrix_records import Arm, Control, Fragmented, Luck, Split
-from reap.experiment.metrics import METRICS, Metric
-from reap.experiment.records import BARE, Cell, HugePages, Ratio, Run
+from reap.experiment.matrix_table import Table
+from reap.experiment.records import BARE, Cell, Run
 from reap.experiment.runner import InterruptedRunError, Listener, Runner
-from reap.experiment.spec import Matrix, Spec
+from reap.experiment.spec import COUNTERS, Matrix, Spec
 from reap.experiment.starter import Starter
 from reap.launch import litter as littering
 from reap.launch.records import Launch
@@ -52,7 +51,7 @@ def run(folder: Folder, listener: Listener | None = None) -> Fragmented:
     spec, matrix = folder.spec, _matrix(folder.spec)
     profile = _profile(folder, matrix, listener)
     for level in arms.levels(matrix).values():
-        littering.require_memory(fragment.litter_of(profile, level, children=matrix.children))
+        littering.require_memory(matrix.litter(profile, level))
     runner = Runner(folder, listener, Starter(folder, profile))
     runner.run()
     return draw(spec, profile, folder.runs, runner.dropped, runner.notes, stopped_early=runner.stopped_early)
@@ -95,10 +94,12 @@ def draw(
     stopped_early: bool = False,
 ) -> Fragmented:
     """What these runs give."""
-    matrix, table = _matrix(spec), _Table(spec, runs, dropped)
-    drawn = [_arm(table, matrix, cell) for cell in arms.wanted(spec, matrix)]
+    matrix, table = _matrix(spec), Table(spec, runs, dropped)
+    best = _best(table, matrix)
+    drawn = [_arm(table, matrix, cell, best) for cell in arms.wanted(spec, matrix)]
     naive = matrix.variants[-1] if len(matrix.variants) > 1 else None
     said = [*spec.program.notes, *(note for each in spec.allocators for note in each.notes), *notes]
+    said += matrix.notes
     said += _notes(table, drawn, profile, matrix)
     return Fragmented(
         workload=spec.workload,
@@ -144,111 +145,18 @@ def _matrix(spec: Spec) -> Matrix:
     return spec.matrix
 
 
-class _Table:
-    """The runs by arm and round."""
-
-    def __init__(self, spec: Spec, runs: Sequence[Run], dropped: Mapping[str, str]) -> None:
-        self.spec = spec
-        self.dropped = dropped
-        self.baseline = arms.arms(spec)[0]
-        self._measured: dict[str, dict[int, Run]] = {}
-        self._controls: dict[int, Run] = {}
-        self.warmups: dict[str, Run] = {}
-        self.sampled: dict[str, Run] = {}
-        self.simulated: dict[str, Run] = {}
-        for run in runs:
-            arm = run.cell.arm()
-            if run.warmup:
-                self.warmups[arm] = run
-            elif run.cell.sampled:
-                self.sampled[arm] = run
-            elif run.cell.simulated:
-                self.simulated[arm] = run
-            elif run.cell.control:
-                self._controls[run.cell.repeat] = run
-            else:
-                self._measured.setdefault(arm, {})[run.cell.repeat] = run
-        reference = [*self.of(self.baseline).values(), *self._controls.values()]
-        reference = reference or [self.warmups[self.baseline.arm()]]
-        self.status = reference[0].outcome.status
-        self.exits = {run.outcome.status for run in reference}
-        self.outputs = {run.outcome.stdout_digest for run in reference}
-
-    def of(self, cell: Cell) -> dict[int, Run]:
-        """The measured runs of the cell's arm, by round."""
-        return self._measured.get(cell.arm(), {})
-
-    def every(self, cell: Cell) -> list[Run]:
-        """All runs of the cell's arm: measured, warm-up and sampled."""
-        arm = cell.arm()
-        more = [runs[arm] for runs in (self.warmups, self.sampled) if arm in runs]
-        return [*self.of(cell).values(), *more]
-
-    def cell(
-        self, variant: str, allocator: str, level: str, layout: int = 0, huge: HugePages | None = None
-    ) -> Cell:
-        """Without `huge` it has what the baseline has of huge pages."""
-        return Cell(
-            workload=self.spec.workload,
-            variant=variant,
-            allocator=allocator,
-            level=level,
-            layout=layout,
-            huge_pages=self.baseline.huge_pages if huge is None else huge,
-            environment=self.spec.environment,
-        )
-
-    def ratios(self, base: Cell, cell: Cell) -> dict[str, Ratio]:
-        """By metric; empty below two common sound rounds."""
-        return _ratios(self._sound(base), self._sound(cell), self.spec.seed)
-
-    def cpu(self, base: Cell, cell: Cell) -> Ratio | None:
-        return self.ratios(base, cell).get("cpu")
-
-    def noise(self) -> dict[str, Ratio]:
-        return _ratios(self.of(self.baseline), self._controls, self.spec.seed)
-
-    def problem(self, cell: Cell) -> str:
-        """Why the arm says nothing; empty if it says something."""
-        if why := self.dropped.get(cell.arm()):
-            return why
-        laid = [run.laid for run in self.every(cell) if run.laid is not None]
-        if failure := next((each.failure for each in laid if each.failure), ""):
-            return f"it ran on a clean heap: {failure}"
-        if laid and not any(each.threads for each in laid):
-            return "nothing was littered: the program did not load what is preloaded"
-        if len(self._sound(cell)) < statistics.LEAST_ROUNDS:
-            return f"only {len(self._sound(cell))} rounds were run: too few for an interval"
-        return ""
-
-    def _sound(self, cell: Cell) -> dict[int, Run]:
-        return {number: run for number, run in self.of(cell).items() if not run.outcome.signal}
+def _best(table: Table, matrix: Matrix) -> Cell | None:
+    """The custom variant on a clean heap under the allocator that suits it best; None without a naive one."""
+    if len(matrix.variants) == 1:
+        return None
+    clean = [
+        table.cell(matrix.variants[0].name, allocator.name, matrix.levels[0].name)
+        for allocator in table.spec.allocators
+    ]
+    return min((cell for cell in clean if not table.problem(cell)), key=table.median_cpu, default=None)
 
 
-def _ratios(base: Mapping[int, Run], own: Mapping[int, Run], seed: int) -> dict[str, Ratio]:
-    rounds = sorted(base.keys() & own.keys())
-    if len(rounds) < statistics.LEAST_ROUNDS:
-        return {}
-    return {
-        metric.name: statistics.compare(
-            metric,
-            [_value(metric, base[number]) for number in rounds],
-            [_value(metric, own[number]) for number in rounds],
-            seed,
-        )
-        for metric in METRICS
-    }
-
-
-def _value(metric: Metric, run: Run) -> float:
-    """A metric of a run; of memory, what the program came to need beyond its littered heap."""
-    value = metric.of(run.outcome)
-    if metric.name == "peak_resident" and run.laid is not None:
-        return max(value - run.laid.resident, metric.quantum)
-    return value
-
-
-def _arm(table: _Table, matrix: Matrix, cell: Cell) -> Arm:
+def _arm(table: Table, matrix: Matrix, cell: Cell, best: Cell | None) -> Arm:
     spec = table.spec
     every = table.every(cell)
     problem = table.problem(cell)
@@ -269,25 +177,25 @@ def _arm(table: _Table, matrix: Matrix, cell: Cell) -> Arm:
     custom = table.cell(matrix.variants[0].name, cell.allocator, cell.level, huge=huge)
     under_baseline = table.cell(cell.variant, spec.baseline.name, cell.level, huge=huge)
     small = table.cell(cell.variant, cell.allocator, cell.level)
-    cpu = [run.outcome.cpu_ns / 1e9 for run in table.of(cell).values()]
-    median = plain.median(cpu) if cpu else 0.0
+    median = table.median_cpu(cell)
+    beside = best if best and (cell.level, huge) == (best.level, best.huge_pages) else None
     sampled = table.sampled.get(cell.arm())
-    simulated = table.simulated.get(cell.arm())
     return Arm(
         variant=cell.variant,
         allocator=cell.allocator,
         level=cell.level,
         huge_pages=huge,
-        rounds=len(cpu),
+        rounds=len(table.of(cell)),
         cpu=median,
         normalised=table.ratios(table.baseline, cell),
         slowdown=table.ratios(clean, cell),
         to_custom=table.ratios(custom, cell) if cell.variant != custom.variant else {},
+        to_best=table.ratios(beside, cell) if beside else {},
         to_small=table.ratios(small, cell) if huge != small.huge_pages else {},
         to_allocator=table.ratios(under_baseline, cell) if cell.allocator != spec.baseline.name else {},
         laid=next((run.laid for run in every if run.laid is not None), None),
         split=_split(sampled, median) if sampled else None,
-        misses=simulated.misses if simulated and simulated.outcome.status in table.exits else None,
+        misses=table.misses(cell),
         verified=verify.judge(allocator, warmup.outcome.heap).verified if warmup else False,
         same_output=same_output,
         same_exit=status is None,
@@ -310,10 +218,11 @@ def _split(run: Run, seconds: float) -> Split | None:
             high=(1 - share.low) * seconds,
         ),
         sees_kernel=seen.kernel,
+        method=seen.method,
     )
 
 
-def _control(table: _Table, matrix: Matrix, variant: str, allocator: str) -> Control:
+def _control(table: Table, matrix: Matrix, variant: str, allocator: str) -> Control:
     clean = table.cell(variant, allocator, matrix.levels[0].name)
     return Control(
         variant=variant,
@@ -323,7 +232,7 @@ def _control(table: _Table, matrix: Matrix, variant: str, allocator: str) -> Con
     )
 
 
-def _luck(table: _Table, matrix: Matrix, variant: str, level: str) -> Luck:
+def _luck(table: Table, matrix: Matrix, variant: str, level: str) -> Luck:
     name = table.spec.baseline.name
     still = table.cell(variant, name, level)
     moved = (
@@ -332,7 +241,16 @@ def _luck(table: _Table, matrix: Matrix, variant: str, level: str) -> Luck:
     return Luck(variant=variant, level=level, ratios=[each for each in moved if each is not None])
 
 
-def _notes(table: _Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Matrix) -> list[str]:
+def _no_misses(matrix: Matrix) -> str:
+    if matrix.caches == COUNTERS:
+        return "some misses were not counted: others had the processor's counters meanwhile"
+    return (
+        "some runs in simulated caches counted nothing: the program executes another, or does not run under "
+        "callgrind"
+    )
+
+
+def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Matrix) -> list[str]:
     said = []
     if len(table.exits) > 1:
         said.append(f"the program's own exit status varies: {', '.join(map(str, sorted(table.exits)))}")
@@ -344,6 +262,11 @@ def _notes(table: _Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Ma
             "the program opens extensions with RTLD_DEEPBIND: these take malloc from the C library and mix "
             "its blocks with those of other allocators; only its figures under glibc are sound"
         )
+    if any(arm.split and arm.split.method == "timer" for arm in drawn):
+        said.append(
+            "time inside the allocator was sampled by a timer in the program, for perf events are not "
+            "allowed here: it is four times as coarse and does not see the kernel (`reap doctor` says more)"
+        )
     if "on" in matrix.huge_pages:
         lacking = [each.name for each in table.spec.allocators if not arms.can_have_huge_pages(each)]
         if lacking:
@@ -351,19 +274,17 @@ def _notes(table: _Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Ma
                 f"{' and '.join(lacking)} cannot be told to ask for huge pages, and this kernel gives none "
                 "unasked: only run without"
             )
-    if any(arm.sound and arm.misses is None for arm in drawn) and table.simulated:
-        said.append(
-            "some runs in simulated caches counted nothing: the program executes another, or does not run "
-            "under callgrind"
-        )
+    if any(arm.sound and arm.misses is None for arm in drawn) and table.looked_for_misses:
+        said.append(_no_misses(matrix))
     for level in matrix.levels:
-        asked = fragment.litter_of(profile, level, children=matrix.children).objects
+        asked = matrix.litter(profile, level).objects
         most = max((arm.laid.objects for arm in drawn if arm.laid and arm.level == level.name), default=asked)
         if most < asked:
             said.append(
                 f"{units.percent(most / asked)} of the litter of {level.name} was laid: {profile.threads} "
                 "threads were to share it, and fewer were created"
             )
+    said += fragment.mostly_left_out(profile)
     of = {Path(profile.program).name} - {""}
     images = {Path(os.path.realpath(each.program.image)).name for each in matrix.variants}
     if of - images and profile.processes > 1 and not matrix.children:

@@ -1,9 +1,11 @@
 """What an experiment on fragmented heaps gives: one record an arm, with its ratios to the others."""
 
+from typing import Literal
+
 from reap.analysis.size_profile import SizeProfile
 from reap.experiment.records import HugePages, Laid, Ratio
-from reap.launch.callgrind import Misses
 from reap.launch.level import Level
+from reap.launch.records import Misses
 from reap.records import Estimate, Record
 
 
@@ -18,6 +20,7 @@ class Split(Record):
     outside: Estimate
     sees_kernel: bool
     """Whether time in the kernel was sampled, too."""
+    method: Literal["perf", "timer"] = "perf"
 
 
 class Arm(Record):
@@ -41,6 +44,9 @@ class Arm(Record):
     """To the same variant and allocator at adv0."""
     to_custom: dict[str, Ratio] = {}
     """Of the naive variant: to the custom one under the same allocator at the same level."""
+    to_best: dict[str, Ratio] = {}
+    """On a clean heap, of two variants: to the custom one under the allocator under which it is fastest
+    there. (Figure 5, ISMM 2026)"""
     to_small: dict[str, Ratio] = {}
     """With huge pages: to the same without them."""
     to_allocator: dict[str, Ratio] = {}
@@ -49,7 +55,7 @@ class Arm(Record):
     """What one of its runs was littered with."""
     split: Split | None = None
     misses: Misses | None = None
-    """What one run did to simulated caches."""
+    """What one run did to simulated caches, or some runs to this processor's own."""
     verified: bool = True
     """Whether malloc really came from the allocator."""
     same_output: bool | None = None

@@ -7,8 +7,7 @@ their round alone are one *arm* of the experiment.
 
 from typing import Literal
 
-from reap.launch.callgrind import Misses
-from reap.launch.records import Outcome
+from reap.launch.records import Misses, Outcome
 from reap.records import Estimate, Record
 
 Verdict = Literal["better", "worse", "cannot tell"]
@@ -44,6 +43,8 @@ class Cell(Record):
     """A run that is sampled from outside, to see where its time goes. Its own time counts for nothing."""
     simulated: bool = False
     """A run in simulated caches. Its time counts for nothing."""
+    counted: str = ""
+    """A run in which the processor counts this event (see `counters.EVENTS`). Its time counts for nothing."""
 
     def arm(self) -> str:
         """What the runs of one arm have in common, as a name that no other arm of an experiment has."""
@@ -53,7 +54,8 @@ class Cell(Record):
 
     def key(self) -> str:
         """A name that no other cell of an experiment has; the same in every process."""
-        return f"{self.arm()}/{self.repeat}{'c' * self.control}{'s' * self.sampled}{'m' * self.simulated}"
+        kind = f"{'c' * self.control}{'s' * self.sampled}{'m' * self.simulated}{self.counted}"
+        return f"{self.arm()}/{self.repeat}{kind}"
 
 
 class Laid(Record):
@@ -76,6 +78,8 @@ class Laid(Record):
     """Litterings that found no room to report: nothing of them is taken off."""
     deepbind: int = 0
     """How often something was opened with RTLD_DEEPBIND, whose malloc is past every preload."""
+    overwritten: bool = False
+    """The program wrote over what its threads reported: the cost is not taken off."""
 
 
 class Samples(Record):
@@ -86,6 +90,8 @@ class Samples(Record):
     """In the allocator, or in the kernel on its behalf."""
     kernel: bool
     """Whether time in the kernel could be sampled."""
+    method: Literal["perf", "timer"] = "perf"
+    """Perf events from outside; or a timer in the program, which sees it less often."""
 
 
 class Run(Record):

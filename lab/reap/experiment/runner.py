@@ -8,8 +8,9 @@ from reap.errors import ExitCode, ReapError
 from reap.experiment import arms, schedule
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Run
+from reap.experiment.spec import COUNTERS
 from reap.experiment.starter import Starter
-from reap.launch import sampling
+from reap.launch import counters
 from reap.launch.records import Outcome
 
 LEAST_ROUNDS = 5
@@ -59,7 +60,7 @@ class Runner:
             self._rounds()
             if self._spec.matrix is not None:
                 self._sample()
-                self._simulate()
+                self._count_misses()
         except KeyboardInterrupt:
             raise InterruptedRunError(
                 f"stopped; the {len(self._folder.runs)} runs that ended are kept in {self._folder.path}",
@@ -121,20 +122,19 @@ class Runner:
         self._listener.progress(rounds * self._runs_a_round(), rounds * self._runs_a_round(), "")
 
     def _sample(self) -> None:
-        """One run more of every arm that is littered as the user asked, sampled from outside."""
+        """One run more of every arm that is littered as the user asked, sampled."""
         if self._spec.matrix is None or self.stopped_early:
-            return
-        if not sampling.check().samples:
-            self.notes.append(
-                "time inside and outside the allocator is not told apart: that needs perf events, which are "
-                "not allowed here (`reap doctor` says more)"
-            )
             return
         self._once_more("sampled", [schedule.sampled(arm) for arm in self._wanted()])
 
-    def _simulate(self) -> None:
-        """One run more of the same arms in simulated caches, if these were asked for."""
+    def _count_misses(self) -> None:
+        """More runs of the same arms: one for each event of the processor, or one in simulated caches."""
         if self._spec.matrix is None or self.stopped_early or not self._spec.matrix.caches:
+            return
+        if self._spec.matrix.caches == COUNTERS:
+            cells = [schedule.counted(arm, event) for arm in self._wanted() for event in counters.here()]
+            self._listener.say(f"{len(cells)} runs in which the processor counts, an event each")
+            self._once_more("counted", cells)
             return
         cells = [schedule.simulated(arm) for arm in self._wanted()]
         self._listener.say(f"{len(cells)} runs in simulated caches, each some fifty times as long as usual")

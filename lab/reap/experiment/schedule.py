@@ -27,6 +27,11 @@ def simulated(arm: Cell) -> Cell:
     return msgspec.structs.replace(arm, simulated=True)
 
 
+def counted(arm: Cell, event: str) -> Cell:
+    """The run of an arm in which the processor counts an event."""
+    return msgspec.structs.replace(arm, counted=event)
+
+
 def sampled(arm: Cell) -> Cell:
     """The run of an arm in which it is sampled."""
     return msgspec.structs.replace(arm, sampled=True)

@@ -7,16 +7,24 @@ from pathlib import Path
 import msgspec
 
 from reap.allocators.records import DEFAULT, Allocator
+from reap.analysis.size_profile import SizeProfile
 from reap.errors import ExitCode, ReapError
+from reap.experiment.fragment import litter_of
 from reap.experiment.records import HugePages
-from reap.launch import callgrind, machine
+from reap.launch import callgrind, counters, machine
+from reap.launch import litter as littering
 from reap.launch import program as programs
 from reap.launch.level import LEVELS, Level
+from reap.launch.litter import Litter
 from reap.launch.program import Program
 from reap.records import Record
 
 SEED = 20260101
 """Of the order of runs and of the bootstrap, so that the same runs give the same figures."""
+
+
+COUNTERS = "counters"
+"""The processor's own caches, by what it counts."""
 
 
 class File(Record):
@@ -46,6 +54,10 @@ class Matrix(Record):
     """adv0, to which the others are compared, first."""
     children: bool = False
     """Whether the programs that the program executes are littered, too."""
+    seed: int = littering.DEFAULT_SEED
+    """Of the litter."""
+    order: littering.Order = "random"
+    touch: bool = True
     cut_off: int = 4096
     """Blocks of this many bytes and more are no part of the litter."""
     layouts: int = 2
@@ -53,9 +65,17 @@ class Matrix(Record):
     huge_pages: list[HugePages] = msgspec.field(default_factory=lambda: [""])
     """What is tried of them; the controls have the first."""
     caches: str = ""
-    """In which caches each is simulated once, by their name; empty: in none."""
+    """Where misses are counted: COUNTERS, or the name of caches to be simulated; empty: nowhere."""
     controls: bool = True
     """Whether what must make no difference is run, too."""
+    notes: list[str] = []
+    """What was asked for and is not to be had here."""
+
+    def litter(self, profile: SizeProfile, level: Level) -> Litter:
+        """What heaps are littered with at a level."""
+        return litter_of(
+            profile, level, seed=self.seed, order=self.order, touch=self.touch, children=self.children
+        )
 
 
 class Spec(Record):
@@ -107,12 +127,15 @@ class Fragmented:
     """The command of a variant `reap`, with this library's allocator in place of its own; empty: none."""
     replaced_environment: Mapping[str, str] = field(default_factory=dict)
     children: bool = False
+    seed: int = littering.DEFAULT_SEED
+    order: littering.Order = "random"
+    touch: bool = True
     cut_off: int = 4096
     layouts: int = 2
     huge_pages: bool = False
     """Whether to run everything without transparent huge pages and with them."""
     caches: str = ""
-    """The name of caches to be simulated; empty for none."""
+    """COUNTERS, the name of caches to be simulated, or empty for none."""
     controls: bool = True
     """Whether to run what must make no difference; without it runs are saved, and less is known."""
 
@@ -188,8 +211,7 @@ def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
             ExitCode.FAILED,
         )
-    if asked.caches:
-        callgrind.tool()
+    caches, notes = _caches(asked.caches)
     clean = LEVELS["adv0"]
     levels = [clean, *(level for level in asked.levels if level.multiplier > 0)]
     if len(levels) == 1:
@@ -215,12 +237,27 @@ def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
         variants=variants,
         levels=levels,
         children=asked.children,
+        seed=asked.seed,
+        order=asked.order,
+        touch=asked.touch,
         cut_off=asked.cut_off,
         layouts=asked.layouts,
         huge_pages=["off", "on"] if asked.huge_pages else [""],
-        caches=asked.caches,
+        caches=caches,
         controls=asked.controls,
+        notes=notes,
     )
+
+
+def _caches(asked: str) -> tuple[str, list[str]]:
+    """Where misses are counted, which is in a model of this machine where its processor shows no counters."""
+    if not asked or (asked == COUNTERS and counters.here()):
+        return asked, []
+    callgrind.tool()
+    if asked != COUNTERS:
+        return asked, []
+    note = "this machine shows no counters of cache misses: they are those of simulated caches of its sizes"
+    return "machine", [note]
 
 
 def _baseline_first(allocators: list[Allocator], baseline: str, *, alone: bool) -> list[Allocator]:

@@ -10,14 +10,12 @@ from reap.allocators.records import Allocator
 from reap.analysis.size_profile import SizeProfile
 from reap.experiment import arms
 from reap.experiment.folder import Folder
-from reap.experiment.fragment import litter_of
 from reap.experiment.records import BARE, Cell, Laid, Samples
 from reap.experiment.spec import Variant
-from reap.launch import callgrind, native_files, spawn
+from reap.launch import callgrind, counters, native_files, spawn
 from reap.launch import litter as littering
-from reap.launch.callgrind import Misses
 from reap.launch.litter import Litter, Littered
-from reap.launch.records import Launch, Outcome
+from reap.launch.records import Launch, Misses, Outcome
 from reap.records import Record
 from reap.trace import sample
 
@@ -45,13 +43,10 @@ class Starter:
         self._allocators = {allocator.name: allocator for allocator in spec.allocators}
         self._variants = {spec.variant: Variant(name=spec.variant, program=spec.program)}
         self._litters: dict[str, Litter] = {}
-        if spec.matrix is not None and profile is not None:
-            children = spec.matrix.children
-            self._variants = {each.name: each for each in spec.matrix.variants}
-            self._litters = {
-                name: litter_of(profile, level, children=children)
-                for name, level in arms.levels(spec.matrix).items()
-            }
+        if (matrix := spec.matrix) is not None and profile is not None:
+            self._variants = {each.name: each for each in matrix.variants}
+            levels = arms.levels(matrix)
+            self._litters = {name: matrix.litter(profile, level) for name, level in levels.items()}
 
     def start(self, cell: Cell, *, probe: bool) -> Started:
         """Runs it once. With `probe` the outcome says who serves malloc. Throws what launching throws."""
@@ -63,13 +58,18 @@ class Starter:
         if cell.simulated and self._spec.matrix is not None:
             littered, misses = callgrind.run(launch, litter, self._spec.matrix.caches)
             return Started(outcome=littered.outcome, laid=_laid(littered), misses=misses)
+        if cell.counted:
+            littered = littering.run(launch, litter, image=image, event=counters.EVENTS[cell.counted])
+            return Started(outcome=littered.outcome, laid=_laid(littered))
         if not cell.sampled:
             littered = littering.run(launch, litter, image=image)
             return Started(outcome=littered.outcome, laid=_laid(littered))
         providers = [launch.allocator] if launch.allocator else []
-        littered, seen, kernel = sample.sample(launch, litter, image=image, providers=providers)
-        samples = Samples(all=seen["all"], inside=seen["inside"], kernel=kernel)
-        return Started(outcome=littered.outcome, laid=_laid(littered), samples=samples)
+        run = sample.sample(launch, litter, image=image, providers=providers)
+        samples = Samples(
+            all=run.seen["all"], inside=run.seen["inside"], kernel=run.kernel, method=run.method
+        )
+        return Started(outcome=run.littered.outcome, laid=_laid(run.littered), samples=samples)
 
     def _launch(self, cell: Cell, variant: Variant, *, probe: bool) -> Launch:
         launch = Launch(
@@ -123,4 +123,5 @@ def _laid(littered: Littered) -> Laid:
         failure=next((each.failure for each in littered.litterings if each.failure), ""),
         lost=littered.lost,
         deepbind=littered.deepbind,
+        overwritten=littered.overwritten,
     )

@@ -14,8 +14,7 @@ import msgspec
 from reap.errors import ExitCode, ReapError
 from reap.launch import litter as littering
 from reap.launch.litter import Litter, Littered
-from reap.launch.records import Launch
-from reap.records import Record
+from reap.launch.records import Launch, Misses
 
 _KIB, _MIB = 1 << 10, 1 << 20
 
@@ -32,20 +31,6 @@ _TOOL = "callgrind-amd64-linux"
 _FOLDERS = ("/usr/libexec/valgrind", "/usr/local/libexec/valgrind", "/usr/lib/x86_64-linux-gnu/valgrind")
 _SLOWER = 300
 """How much longer than usual a simulated run may take; some fifty times is common."""
-
-
-class Misses(Record):
-    """What a run did to the simulated caches, its littering left out."""
-
-    instructions: int
-    accesses: int
-    """Reads and writes of data."""
-    first: int
-    """Of these, how many the first level did not have."""
-    last: int
-    """How many the last level did not have, instructions among them."""
-    caches: list[str]
-    """The model's own words for its levels."""
 
 
 def tool() -> Path:
@@ -93,7 +78,7 @@ def run(launch: Launch, litter: Litter, caches: str) -> tuple[Littered, Misses |
         return littered, None
     return littered, Misses(
         instructions=sum(each.instructions for each in counted),
-        accesses=sum(each.accesses for each in counted),
+        accesses=sum(each.accesses or 0 for each in counted),
         first=sum(each.first for each in counted),
         last=sum(each.last for each in counted),
         caches=counted[0].caches,

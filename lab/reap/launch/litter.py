@@ -29,14 +29,17 @@ DEFAULT_SEED = 1
 
 _MAGIC = 0x315254494C504152
 _VERSION = 1
-_HEADER = struct.Struct("<QIIIIQQQQIIIIIIQQ32x")
+_HEADER = struct.Struct("<QIIIIQQQQIIIIIIQQQIII12x")
 _SIZE = struct.Struct("<QQ")
-_REPORT = struct.Struct("<IIIIQQQQQQQQQQQQ144s")
+_REPORT = struct.Struct("<IIIIQQQQQQQQQQQQQ136s")
 _SLOTS = 1024
 _NEXT_REPORT = 72
 """Where the header counts the slots asked for; behind it, what was opened with RTLD_DEEPBIND."""
 _MOST_SIZES = 65535
 _MOST_COUNT = 1 << 47
+_UNCOUNTED = (1 << 64) - 1
+_MOST_NUMBER = 1 << 60
+"""No time in nanoseconds and no size in bytes is as large."""
 _STATES = ("unused", "begun", "done", "failed")
 _FAILURES = ("", "the machine has not the memory", "no memory for the list of blocks", "malloc returned null")
 
@@ -49,6 +52,13 @@ _ROUNDING = 1.25
 """What allocators with size classes take more, at most, for most sizes."""
 _SPARE = 0.9
 """The share of the available memory that a litter may take."""
+
+
+class Event(Record):
+    """What a processor or the kernel can count, as perf_event_attr names it."""
+
+    type: int
+    config: int
 
 
 class Litter(Record):
@@ -104,6 +114,8 @@ class Littering(Record):
     resident_after: int
     provider: str
     """The end of the path of the file that serves malloc."""
+    events: int | None = None
+    """How often the event happened that was to be counted; None if it was not counted."""
     failure: str = ""
     """Why nothing stays allocated, in words; empty if it went well."""
 
@@ -122,6 +134,9 @@ class Littered(Record):
     """Litterings that found no room to report: nothing of them is taken off."""
     deepbind: int = 0
     """How often something was opened with RTLD_DEEPBIND, whose malloc is past every preload."""
+    overwritten: bool = False
+    """The program wrote where it should not have, and what it reported cannot be believed: nothing of it is
+    taken off."""
 
 
 def require_memory(litter: Litter) -> None:
@@ -140,28 +155,31 @@ def require_memory(litter: Litter) -> None:
     )
 
 
-def run(launch: Launch, litter: Litter, *, image: str = "") -> Littered:
+def run(launch: Launch, litter: Litter, *, image: str = "", event: Event | None = None) -> Littered:
     """Runs the program with its heap littered before anything of it runs. Throws what `spawn.run` throws.
 
     `image` is the ELF file that is meant, where others (`env` in the first line of a script) are executed on
-    the way to it; without it what is executed first is littered. Throws ReapError if the litter would not fit
+    the way to it; without it what is executed first is littered. The outcome's `events` are those of `event`,
+    where the machine counts it. Throws ReapError if the litter would not fit
     into memory, or cannot be described.
     """
     require_memory(litter)
     # As long a path every time: its length would shift the program's stack.
     with tempfile.TemporaryDirectory(prefix="reap-litter-") as folder:
         file = Path(folder) / "litter"
-        _write(file, litter, image)
+        place = _write(file, litter, image, event, over_glibc=not launch.allocator)
         littered = msgspec.structs.replace(
             launch,
             preloads=[str(native_files.preload("fragment")), *launch.preloads],
             environment={**launch.environment, VARIABLE: str(file)},
+            options=[*launch.options, *(["--count", f"{event.type}:{event.config}"] if event else [])],
         )
         gross = spawn.run(littered)
-        return _read(file.read_bytes(), gross)
+        return _read(file.read_bytes(), place, gross)
 
 
-def _write(file: Path, litter: Litter, image: str) -> None:
+def _write(file: Path, litter: Litter, image: str, event: Event | None, *, over_glibc: bool) -> int:
+    """Returns where its slots begin."""
     sizes = sorted(litter.sizes)
     total = sum(count for _, count in sizes)
     if litter.objects and not sizes:
@@ -192,6 +210,10 @@ def _write(file: Path, litter: Litter, image: str) -> None:
         0,
         meant.st_dev if meant else 0,
         meant.st_ino if meant else 0,
+        event.config if event else 0,
+        event.type if event else 0,
+        event is not None,
+        over_glibc,
     )
     data = header + b"".join(_SIZE.pack(size, count) for size, count in sizes)
     try:
@@ -203,12 +225,15 @@ def _write(file: Path, litter: Litter, image: str) -> None:
         raise ReapError(
             f"the litter file {file} cannot be written: {error.strerror}", "set TMPDIR to a folder with room"
         ) from error
+    return place
 
 
-def _read(data: bytes, gross: Outcome) -> Littered:
-    place = _HEADER.unpack_from(data)[3]
+def _read(data: bytes, place: int, gross: Outcome) -> Littered:
+    """What the slots say, if nobody else wrote there."""
     asked, deepbind = struct.unpack_from("<II", data, _NEXT_REPORT)
     slots = [_REPORT.unpack_from(data, place + at * _REPORT.size) for at in range(min(asked, _SLOTS))]
+    if not all(_sound(slot) for slot in slots):
+        return Littered(outcome=gross, gross=gross, litterings=[], overwritten=True)
     litterings = [_littering(slot) for slot in slots if slot[0] != _STATES.index("unused")]
     return Littered(
         outcome=_net(gross, litterings),
@@ -219,9 +244,14 @@ def _read(data: bytes, gross: Outcome) -> Littered:
     )
 
 
+def _sound(slot: tuple[int, ...]) -> bool:
+    state, failure, _, _, *numbers, _, _ = slot
+    return state < len(_STATES) and failure < len(_FAILURES) and max(numbers) < _MOST_NUMBER
+
+
 def _littering(slot: tuple[int, ...]) -> Littering:
-    state, failure, pid, thread, *numbers, provider = slot
-    said = _FAILURES[failure] if failure < len(_FAILURES) else f"failure {failure}"
+    state, failure, pid, thread, *numbers, events, provider = slot
+    said = _FAILURES[failure]
     names = ("objects", "bytes", "kept", "kept_bytes", "begin_ns", "end_ns", "user_ns", "system_ns",
              "minor_faults", "major_faults", "resident_before", "resident_after")  # fmt: skip
     return msgspec.convert(
@@ -230,6 +260,7 @@ def _littering(slot: tuple[int, ...]) -> Littering:
             "pid": pid,
             "thread": thread,
             "provider": bytes(provider).partition(b"\0")[0].decode(errors="replace"),
+            "events": None if events == _UNCOUNTED else events,
             "failure": "the process ended while it littered" if _STATES[state] == "begun" else said,
         },
         Littering,
@@ -249,7 +280,15 @@ def _net(gross: Outcome, litterings: list[Littering]) -> Outcome:
         system_ns=max(gross.system_ns - sum(each.system_ns for each in litterings), 0),
         minor_faults=max(gross.minor_faults - sum(each.minor_faults for each in litterings), 0),
         major_faults=max(gross.major_faults - sum(each.major_faults for each in litterings), 0),
+        events=_net_events(gross, litterings),
     )
+
+
+def _net_events(gross: Outcome, litterings: list[Littering]) -> int | None:
+    counts = [each.events for each in litterings]
+    if gross.events is None or None in counts:
+        return None
+    return max(gross.events - sum(count for count in counts if count is not None), 0)
 
 
 def _covered(litterings: list[Littering]) -> int:

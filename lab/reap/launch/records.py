@@ -62,6 +62,9 @@ class Outcome(Record):
     """The last of its standard error, for messages (at most 2 KB)."""
     malloc_provider: str = ""
     """The file that `malloc` came from, when it was asked for."""
+    events: int | None = None
+    """How often what the launcher was to count happened in user mode, in the program, its threads and the
+    children that ended before it; None where it was not counted."""
     heap: dict[str, dict[str, str]] = {}
     """When it was asked for: by executable of the process tree, in the order they started, the file that
     serves each allocation function."""
@@ -75,6 +78,22 @@ class Outcome(Record):
     def status(self) -> int:
         """What a shell would show: the exit code, or 128 + the signal."""
         return 128 + self.signal if self.signal else self.exit_code
+
+
+class Misses(Record):
+    """What a run did to caches, in user mode, its littering left out."""
+
+    instructions: int
+    first: int
+    """Accesses to data that the first level did not have."""
+    last: int
+    """Those that the last level did not have; in simulated caches with those to instructions."""
+    accesses: int | None = None
+    """To data: reads and writes in simulated caches, and reads alone by a processor's counters."""
+    tlb: int | None = None
+    """Reads whose page's translation was not at hand; None where that is not known."""
+    caches: list[str] = []
+    """The model's own words for its levels; empty where a processor counted."""
 
 
 class Machine(Record):

@@ -41,9 +41,18 @@ def kinds(result: Fragmented) -> list[Kind]:
     ]
     if two:
         found.append(Kind("to_custom", "Without the program's own allocator: naive as a ratio to custom"))
+        found.append(
+            Kind("to_best", f"On a clean heap, as a ratio to {result.variants[0]} under what suits it best")
+        )
     if "on" in result.huge_pages:
         found.append(Kind("to_small", "With transparent huge pages: each as a ratio to itself without"))
     return found
+
+
+def levels(result: Fragmented, kind: Kind) -> list[str]:
+    """The levels at which some arm has a ratio of that kind."""
+    names = {arm.level for arm in result.arms if arm.sound and kind.of(arm)}
+    return [level.name for level in result.levels if level.name in names]
 
 
 Row = tuple[str, str, HugePages]
@@ -79,32 +88,56 @@ def values(arm: Arm) -> list[str]:
     ]
 
 
-MISSES = ("instructions", "accesses", "first level", "last level")
-"""What `misses` gives."""
+_MISSES = {
+    "instructions": "instructions",
+    "accesses": "accesses",
+    "first": "first level",
+    "last": "last level",
+    "tlb": "translations",
+}
+"""By the field of Misses, how a column is called."""
+
+
+def _counted(result: Fragmented) -> list[str]:
+    """The fields of Misses that some arm has."""
+    found = [arm.misses for arm in result.arms if arm.misses]
+    return [field for field in _MISSES if any(getattr(each, field) is not None for each in found)]
+
+
+def miss_columns(result: Fragmented) -> list[str]:
+    """What `misses` gives."""
+    return [_MISSES[field] for field in _counted(result)]
 
 
 def misses(result: Fragmented, arm: Arm) -> list[str]:
-    """Instructions, accesses, and misses of both levels; in brackets as ratios to the same arm at adv0."""
+    """Instructions, accesses, and misses of each level; in brackets as ratios to the same arm at adv0."""
     if arm.misses is None:
         return []
     base = result.arm(arm.variant, arm.allocator, result.levels[0].name, arm.huge_pages)
-    own, clean = arm.misses, base.misses if base else None
-    counts = (own.instructions, own.accesses, own.first, own.last)
-    others = (clean.instructions, clean.accesses, clean.first, clean.last) if clean else counts
-    return [
-        f"{units.count(count)} ({units.ratio(count / other)})" if other else units.count(count)
-        for count, other in zip(counts, others, strict=True)
-    ]
+    clean = base.misses if base and base.misses else arm.misses
+    return [_beside(getattr(arm.misses, field), getattr(clean, field)) for field in _counted(result)]
+
+
+def _beside(count: int | None, other: int | None) -> str:
+    if count is None:
+        return units.UNKNOWN
+    return f"{units.count(count)} ({units.ratio(count / other)})" if other else units.count(count)
 
 
 def caches(result: Fragmented) -> str:
-    """The simulated caches in words; empty where there were none."""
-    found = next((arm.misses.caches for arm in result.arms if arm.misses), [])
+    """Which misses were counted, and how; empty where none were."""
+    found = next((arm.misses for arm in result.arms if arm.misses), None)
+    if found is None:
+        return ""
+    to = f"in brackets as ratios to {result.levels[0].name}"
+    if not found.caches:
+        return (
+            "Misses by the processor's own counters, in user mode, each in a run of its own, those of the "
+            f"littering left out; {to}"
+        )
     return (
-        f"Misses in simulated caches, from the moment when the heap was littered, which they begin empty; in "
-        f"brackets as ratios to {result.levels[0].name} ({'; '.join(map(printable, found))})"
-        if found
-        else ""
+        f"Misses in simulated caches, from the moment when the heap was littered, which they begin empty; "
+        f"{to} ({'; '.join(map(printable, found.caches))})"
     )
 
 

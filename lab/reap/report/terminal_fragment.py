@@ -35,6 +35,12 @@ def render(console: Console, result: FragmentRun) -> None:
         f"{units.percent(level.occupancy)} stay, the others were given back {_ORDERS[litter.order]}; "
         f"{'written to' if litter.touch else 'never written to'}; seed {litter.seed}",
     )
+    if profile.left_out:
+        _line(
+            console,
+            f"left out: blocks of {units.whole(profile.cut_off)} bytes and more, "
+            f"{units.percent(profile.left_out_share)} of its bytes",
+        )
     if litter.threads > 1:
         _line(console, f"shared evenly by the first {litter.threads} threads")
     _costs(console, result)
@@ -43,13 +49,17 @@ def render(console: Console, result: FragmentRun) -> None:
         console,
         f"stays in use: {units.size(sum(each.kept_bytes for each in done))} in "
         f"{units.whole(sum(each.kept for each in done))} objects; littered: "
-        f"{len({each.pid for each in done})} processes, {len(done)} threads",
+        f"{_many(len({each.pid for each in done}), 'process', 'es')}, {_many(len(done), 'thread', 's')}",
     )
     if result.heap is not None:
         _line(console, heap_svg.index(result.heap))
     _line(console, f"malloc from {printable(result.provider) or units.UNKNOWN}")
     for note in result.notes:
         console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+
+
+def _many(number: int, one: str, ending: str) -> str:
+    return f"{units.whole(number)} {one}{'' if number == 1 else ending}"
 
 
 def _line(console: Console, text: str) -> None:

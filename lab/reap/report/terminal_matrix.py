@@ -33,9 +33,9 @@ def render(console: Console, result: Fragmented, verdict: Resilience) -> None:
     console.print()
     for kind in matrix_words.kinds(result):
         console.print(Text(kind.title, style="bold"))
-        for start in range(0, len(result.levels), _ABREAST):
-            names = [level.name for level in result.levels[start : start + _ABREAST]]
-            console.print(_ratios(result, names, kind))
+        names = matrix_words.levels(result, kind)
+        for start in range(0, len(names), _ABREAST):
+            console.print(_ratios(result, names[start : start + _ABREAST], kind))
     console.print(Text("Medians, littering taken off", style="bold"))
     console.print(_medians(result))
     if title := matrix_words.caches(result):
@@ -95,8 +95,8 @@ def _misses(result: Fragmented) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for name in ("", "level"):
         table.add_column(name, overflow="fold")
-    for name in matrix_words.MISSES:
-        table.add_column(name, justify="right")
+    for name in matrix_words.miss_columns(result):
+        table.add_column(name, justify="right", min_width=len(name))
     for arm in result.arms:
         if arm.sound and (counts := matrix_words.misses(result, arm)):
             name = matrix_words.name(result, matrix_words.row_of(arm))

@@ -77,6 +77,7 @@ def _without_pairs(result: Fragmented) -> Fragmented:
             normalised=bare(arm.normalised),
             slowdown=bare(arm.slowdown),
             to_custom=bare(arm.to_custom),
+            to_best=bare(arm.to_best),
             to_small=bare(arm.to_small),
             to_allocator=bare(arm.to_allocator),
         )

@@ -60,7 +60,7 @@ def view(result: Fragmented, verdict: Resilience) -> MatrixView:
         tables=[
             RatioTable(
                 title=kind.title,
-                columns=[level.name for level in result.levels],
+                columns=matrix_words.levels(result, kind),
                 rows=_rows(result, kind),
             )
             for kind in matrix_words.kinds(result)
@@ -72,7 +72,7 @@ def view(result: Fragmented, verdict: Resilience) -> MatrixView:
             if arm.sound
         ],
         caches=matrix_words.caches(result),
-        missed=list(matrix_words.MISSES),
+        missed=matrix_words.miss_columns(result),
         misses=[
             (matrix_words.name(result, matrix_words.row_of(arm)), arm.level, counts)
             for arm in result.arms
@@ -126,8 +126,8 @@ def _figures(result: Fragmented) -> list[Figure]:
         figures.append(
             Figure(
                 kind="misses",
-                title="Misses in simulated caches, beside CPU time",
-                remark="Each as a ratio to its own at the first level; the caches know no prefetching.",
+                title="Cache misses, beside CPU time",
+                remark="Each as a ratio to its own at the first level; simulated caches know no prefetching.",
                 summary="; ".join(
                     f"{matrix_words.name(result, matrix_words.row_of(arm))} {arm.level}: "
                     f"{', '.join(matrix_words.misses(result, arm))}"
@@ -164,7 +164,8 @@ def _rows(result: Fragmented, kind: matrix_words.Kind) -> list[tuple[str, list[R
     rows = []
     for row in matrix_words.rows(result):
         variant, allocator, huge = row
-        arms = [result.arm(variant, allocator, level.name, huge) for level in result.levels]
+        names = matrix_words.levels(result, kind)
+        arms = [result.arm(variant, allocator, name, huge) for name in names]
         cells = [_cell(kind.of(arm)) if arm and arm.sound else None for arm in arms]
         if any(cells):
             rows.append((matrix_words.name(result, row), cells))

@@ -30,14 +30,11 @@ def record(launch: Launch, path: Path, depth: Depth, *, force: bool = False) -> 
     cannot be made, and what `spawn.run` throws.
     """
     _make_room(path, force=force)
-    sees = sampling.check()
-    sampler, period = native.SAMPLER_PERF, _PERIOD_US
-    if sees.samples == 0:
-        sampler, period = native.SAMPLER_TIMER, _TIMER_PERIOD_US
+    who, period = sampler(by_timer=sampling.check().samples == 0)
     trace = str(path.absolute())
     try:
         native.create_trace(
-            trace, native.FULL if depth == "full" else native.TRIAGE, clock.choose(), sampler, period
+            trace, native.FULL if depth == "full" else native.TRIAGE, clock.choose(), who, period
         )
     except OSError as error:
         raise ReapError(
@@ -53,6 +50,11 @@ def record(launch: Launch, path: Path, depth: Depth, *, force: bool = False) -> 
         return spawn.run(recorded)
     finally:
         finish(path)
+
+
+def sampler(*, by_timer: bool) -> tuple[int, int]:
+    """Who samples instruction pointers, as a trace's header calls it, and how often in microseconds."""
+    return (native.SAMPLER_TIMER, _TIMER_PERIOD_US) if by_timer else (native.SAMPLER_PERF, _PERIOD_US)
 
 
 def finish(path: Path) -> int:

@@ -533,9 +533,9 @@ const figures = (() => {
           },
         })),
       },
-      columns: ["allocator", "level", "instructions", "accesses", "first-level misses", "last-level misses", "CPU seconds"],
+      columns: ["allocator", "level", "instructions", "accesses", "first-level misses", "last-level misses", "translations", "CPU seconds"],
       rows: arms.map((arm) => [
-        arm.name, arm.level, arm.misses.instructions, arm.misses.accesses, arm.misses.first, arm.misses.last, arm.cpu,
+        arm.name, arm.level, arm.misses.instructions, arm.misses.accesses, arm.misses.first, arm.misses.last, arm.misses.tlb, arm.cpu,
       ]),
     };
   };

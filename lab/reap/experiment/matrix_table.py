@@ -1,0 +1,140 @@
+"""The runs of an experiment on fragmented heaps, by arm and round: what figures are drawn from."""
+
+import statistics as plain
+from collections.abc import Mapping, Sequence
+
+from reap.experiment import arms, statistics
+from reap.experiment.metrics import METRICS, Metric
+from reap.experiment.records import Cell, HugePages, Ratio, Run
+from reap.experiment.spec import Spec
+from reap.launch import counters
+from reap.launch.records import Misses
+
+
+class Table:
+    """The runs by arm and round."""
+
+    def __init__(self, spec: Spec, runs: Sequence[Run], dropped: Mapping[str, str]) -> None:
+        self.spec = spec
+        self.dropped = dropped
+        self.baseline = arms.arms(spec)[0]
+        self._measured: dict[str, dict[int, Run]] = {}
+        self._controls: dict[int, Run] = {}
+        self.warmups: dict[str, Run] = {}
+        self.sampled: dict[str, Run] = {}
+        self._simulated: dict[str, Run] = {}
+        self._counted: dict[str, dict[str, Run]] = {}
+        for run in runs:
+            arm = run.cell.arm()
+            if run.warmup:
+                self.warmups[arm] = run
+            elif run.cell.sampled:
+                self.sampled[arm] = run
+            elif run.cell.simulated:
+                self._simulated[arm] = run
+            elif run.cell.counted:
+                self._counted.setdefault(arm, {})[run.cell.counted] = run
+            elif run.cell.control:
+                self._controls[run.cell.repeat] = run
+            else:
+                self._measured.setdefault(arm, {})[run.cell.repeat] = run
+        reference = [*self.of(self.baseline).values(), *self._controls.values()]
+        reference = reference or [self.warmups[self.baseline.arm()]]
+        self.status = reference[0].outcome.status
+        self.exits = {run.outcome.status for run in reference}
+        self.outputs = {run.outcome.stdout_digest for run in reference}
+
+    def of(self, cell: Cell) -> dict[int, Run]:
+        """The measured runs of the cell's arm, by round."""
+        return self._measured.get(cell.arm(), {})
+
+    def median_cpu(self, cell: Cell) -> float:
+        """Seconds; 0 where no round was run."""
+        seconds = [run.outcome.cpu_ns / 1e9 for run in self.of(cell).values()]
+        return plain.median(seconds) if seconds else 0.0
+
+    def every(self, cell: Cell) -> list[Run]:
+        """All runs of the cell's arm: measured, warm-up and sampled."""
+        arm = cell.arm()
+        more = [runs[arm] for runs in (self.warmups, self.sampled) if arm in runs]
+        return [*self.of(cell).values(), *more]
+
+    def cell(
+        self, variant: str, allocator: str, level: str, layout: int = 0, huge: HugePages | None = None
+    ) -> Cell:
+        """Without `huge` it has what the baseline has of huge pages."""
+        return Cell(
+            workload=self.spec.workload,
+            variant=variant,
+            allocator=allocator,
+            level=level,
+            layout=layout,
+            huge_pages=self.baseline.huge_pages if huge is None else huge,
+            environment=self.spec.environment,
+        )
+
+    def ratios(self, base: Cell, cell: Cell) -> dict[str, Ratio]:
+        """By metric; empty below two common sound rounds."""
+        return _ratios(self._sound(base), self._sound(cell), self.spec.seed)
+
+    def cpu(self, base: Cell, cell: Cell) -> Ratio | None:
+        """That of CPU time alone."""
+        return self.ratios(base, cell).get("cpu")
+
+    def misses(self, cell: Cell) -> Misses | None:
+        """What the arm did to caches, in runs that ended as they should."""
+        if run := self._simulated.get(cell.arm()):
+            return run.misses if run.outcome.status in self.exits else None
+        counted = self._counted.get(cell.arm(), {})
+        sound = {name: run for name, run in counted.items() if run.outcome.status in self.exits}
+        return counters.misses({name: run.outcome.events for name, run in sound.items()})
+
+    @property
+    def looked_for_misses(self) -> bool:
+        """Whether some run was for them."""
+        return bool(self._simulated or self._counted)
+
+    def noise(self) -> dict[str, Ratio]:
+        """The baseline to itself, by metric."""
+        return _ratios(self.of(self.baseline), self._controls, self.spec.seed)
+
+    def problem(self, cell: Cell) -> str:
+        """Why the arm says nothing; empty if it says something."""
+        if why := self.dropped.get(cell.arm()):
+            return why
+        laid = [run.laid for run in self.every(cell) if run.laid is not None]
+        if failure := next((each.failure for each in laid if each.failure), ""):
+            return f"it ran on a clean heap: {failure}"
+        if any(each.overwritten for each in laid):
+            return "the program overwrote what its littering reported, which cannot be taken off"
+        if laid and not any(each.threads for each in laid):
+            return "nothing was littered: the program did not load what is preloaded"
+        if len(self._sound(cell)) < statistics.LEAST_ROUNDS:
+            return f"only {len(self._sound(cell))} rounds were run: too few for an interval"
+        return ""
+
+    def _sound(self, cell: Cell) -> dict[int, Run]:
+        return {number: run for number, run in self.of(cell).items() if not run.outcome.signal}
+
+
+def _ratios(base: Mapping[int, Run], own: Mapping[int, Run], seed: int) -> dict[str, Ratio]:
+    rounds = sorted(base.keys() & own.keys())
+    if len(rounds) < statistics.LEAST_ROUNDS:
+        return {}
+    return {
+        metric.name: statistics.compare(
+            metric,
+            [_value(metric, base[number]) for number in rounds],
+            [_value(metric, own[number]) for number in rounds],
+            seed,
+        )
+        for metric in METRICS
+    }
+
+
+def _value(metric: Metric, run: Run) -> float:
+    """A metric of a run; of memory, what the program came to need beyond its littered heap."""
+    value = metric.of(run.outcome)
+    if metric.name == "peak_resident" and run.laid is not None:
+        return max(value - run.laid.resident, metric.quantum)
+    return value
