@@ -731,4 +731,91 @@ TEST(Reap, UsesAgainWhatIsFreeAfterAMarkThatFailed) {
     EXPECT_TRUE(reap.check());
 }
 
+TEST(Reap, ChecksItsMemoryWithoutGuards) {
+    if (reap::checked) GTEST_SKIP() << "guards find it first";
+    Reap reap;
+    std::vector<unsigned char *> objects(100);
+    for (auto &object : objects) object = static_cast<unsigned char *>(reap.allocate(64));
+    for (std::size_t at = 0; at < 60; at += 2) reap.deallocate(objects[at]);
+    ASSERT_TRUE(reap.check());
+    const auto finds = [&reap](void *place, const void *bytes, std::size_t size) {
+        unsigned char before[8];
+        std::memcpy(before, place, size);
+        std::memcpy(place, bytes, size);
+        const bool found = !reap.check();
+        std::memcpy(place, before, size);
+        return found && reap.check();
+    };
+    const unsigned char large = 100;
+    EXPECT_TRUE(finds(shadow_of(objects[99]), &large, 1)) << "a size that reaches beyond the end";
+    EXPECT_TRUE(finds(shadow_of(objects[40]), &large, 1)) << "another size than its list's";
+    const unsigned char *const itself = objects[40];
+    EXPECT_TRUE(finds(objects[40], static_cast<const void *>(&itself), sizeof itself)) << "a circle";
+    const unsigned char *const inside = objects[30] + 4;
+    EXPECT_TRUE(finds(objects[40], static_cast<const void *>(&inside), sizeof inside)) << "no block's place";
+    const unsigned char *const live = objects[41];
+    EXPECT_TRUE(finds(objects[40], static_cast<const void *>(&live), sizeof live))
+        << "a live object's neighbour";
+
+    auto *const older = static_cast<unsigned char *>(reap.allocate(3 << 20));
+    (void)reap.allocate(3 << 20);
+    EXPECT_TRUE(finds(older - 40, static_cast<const void *>(&live), sizeof live)) << "a header's link";
+}
+
+TEST(Reap, RefusesToReallocateToWhatCannotBe) {
+    constexpr std::size_t mega = std::size_t{1} << 20;
+    Reap reap({.limit = 8 * mega});
+    void *small = reap.reallocate(nullptr, 100);
+    fill(small, 1, 100);
+    EXPECT_EQ(reap.try_reallocate(small, 100, 3), nullptr) << "no alignment";
+    EXPECT_EQ(reap.try_reallocate(small, reap::max_object), nullptr);
+    void *large = reap.allocate(3 * mega);
+    fill(large, 2, 3 * mega);
+    EXPECT_EQ(reap.try_reallocate(large, reap::max_object), nullptr);
+    EXPECT_EQ(reap.try_reallocate(large, 9 * mega), nullptr) << "over the limit";
+    void *const aligned = reap.try_reallocate(large, 3 * mega + 100, 4096);
+    ASSERT_NE(aligned, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % 4096, 0U);
+    EXPECT_EQ(static_cast<unsigned char *>(aligned)[3 * mega - 1], 2);
+    EXPECT_EQ(static_cast<unsigned char *>(small)[99], 1);
+    EXPECT_TRUE(reap.check());
+}
+
+TEST(Reap, ShrinksUnderAMark) {
+    Reap reap;
+    void *const object = reap.allocate(200);
+    const auto mark = reap.mark();
+    for (std::size_t size = 200; size > 8; size -= 8) (void)reap.resize(object, size);
+    EXPECT_TRUE(reap.check());
+    EXPECT_TRUE(reap.rewind(mark));
+    EXPECT_TRUE(reap.check());
+    reap.deallocate(object);
+    EXPECT_TRUE(reap.check());
+}
+
+TEST(CheckedReap, FindsADestroyAfterTheDestroy) {
+    if (!reap::checked) GTEST_SKIP() << "only in checked mode";
+    const MisuseLog log;
+    Reap reap;
+    std::string said;
+    Speaker *const speaker = reap.create<Speaker>(said, 'a');
+    reap.destroy(speaker);
+    reap.destroy(speaker);
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::double_free});
+    EXPECT_EQ(said, "a");
+}
+
+TEST(Reap, NoticesALargeBlockThatIsFreedTwice) {
+    if (reap::checked) GTEST_SKIP() << "checked mode finds all";
+    const MisuseLog log;
+    Reap reap;
+    void *const object = reap.allocate(4000);
+    void *const last = reap.allocate(4000);
+    reap.deallocate(object);
+    reap.deallocate(object);
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::double_free});
+    reap.deallocate(last);
+    EXPECT_TRUE(reap.check());
+}
+
 } // namespace
