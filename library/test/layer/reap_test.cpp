@@ -620,7 +620,10 @@ TEST_P(CheckedReapRecord, ThatWasWrittenOverIsFoundAndNotFollowed) {
     reap.for_each([](void * /*object*/, std::size_t /*size*/) {});
     MisuseLog::take();
     fill(reap.allocate(100), 1, 100);
-    reap.deallocate(objects[1]);
+    for (const std::size_t near : {1U, 99U, 101U}) { // in its list, too
+        reap.deallocate(objects[near] + 8);
+        reap.deallocate(objects[near]);
+    }
     (void)reap.rewind(mark_);
     reap.trim();
     reap.reset();
@@ -816,6 +819,62 @@ TEST(Reap, NoticesALargeBlockThatIsFreedTwice) {
     EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::double_free});
     reap.deallocate(last);
     EXPECT_TRUE(reap.check());
+}
+
+TEST(CheckedReap, RewindsPastAGuardThatWasWrittenOver) {
+    if (!reap::checked) GTEST_SKIP() << "only in checked mode";
+    const MisuseLog log;
+    Reap reap;
+    void *const older = reap.allocate(100);
+    const auto mark = reap.mark();
+    std::vector<std::byte *> newer(5);
+    for (auto &object : newer) object = static_cast<std::byte *>(reap.allocate(100));
+    for (std::size_t at = 1; at <= 40; ++at) write_anyway(newer[2] - at, 0x41);
+    EXPECT_TRUE(reap.rewind(mark));
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::underflow});
+    reap.deallocate(older);
+    EXPECT_TRUE(reap.check());
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
+}
+
+TEST(CheckedReap, EndsWhatIsBesideADestructorThatWasWrittenOver) {
+    if (!reap::checked) GTEST_SKIP() << "only in checked mode";
+    const MisuseLog log;
+    std::string said;
+    Reap reap;
+    (void)reap.mark();
+    Speaker *const older = reap.create<Speaker>(said, 'a');
+    Speaker *const broken = reap.create<Speaker>(said, 'b');
+    for (std::size_t at = sizeof(Speaker); at < sizeof(Speaker) + 24; ++at)
+        write_anyway(reinterpret_cast<std::byte *>(broken) + at, 0x41);
+    Speaker *const newer = reap.create<Speaker>(said, 'c');
+    void *const plain = reap.allocate(100);
+    reap.deallocate(plain);
+    reap.destroy(older);
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
+    reap.destroy(broken);
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::corruption});
+    (void)newer; // nobody knows of it any more
+    reap.reset();
+    EXPECT_EQ(said, "a");
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
+}
+
+TEST(CheckedReap, TrimsAndResetsWithWhatWasWrittenOver) {
+    if (!reap::checked) GTEST_SKIP() << "only in checked mode";
+    const MisuseLog log;
+    constexpr std::size_t in_front = 48;
+    Reap reap;
+    std::vector<std::byte *> objects(50);
+    for (auto &object : objects) object = static_cast<std::byte *>(reap.allocate(100));
+    for (std::size_t at = 10; at < 20; ++at) reap.deallocate(objects[at]);
+    for (std::size_t at = 0; at < 8; ++at) write_anyway(objects[15] - in_front + at, 0x41); // a link
+    reap.trim();
+    EXPECT_FALSE(MisuseLog::take().empty());
+    reap.reset();
+    MisuseLog::take();
+    EXPECT_TRUE(reap.check());
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
 }
 
 } // namespace
