@@ -1,7 +1,9 @@
 // Makes random calls of every allocation function of C and writes to a file what they came to. Keeps its own
 // books without allocating, so that every allocation of the process is one that it counted.
 //
-//     exact FILE SEED CALLS
+//     exact FILE SEED CALLS [SMALLEST]
+//
+// No block is smaller than SMALLEST, in bytes; 0 unless told.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +29,7 @@ static const char *const names[] = {"malloc",         "calloc",        "realloc"
                                     "pvalloc",        "free",          "malloc_usable_size"};
 enum { MALLOC, CALLOC, REALLOC, REALLOCARRAY, POSIX, ALIGNED, MEMALIGN, VALLOC, PVALLOC, FREE, USABLE };
 static unsigned long calls[sizeof names / sizeof *names];
+static size_t smallest;
 static uint64_t state;
 static int output;
 
@@ -37,7 +40,7 @@ static uint64_t draw(void) {
     return state;
 }
 
-static size_t some_size(void) {
+static size_t any_size(void) {
     switch (draw() % 10) {
     case 0:
         return draw() % 2 ? 0 : draw() % 17;
@@ -48,6 +51,11 @@ static size_t some_size(void) {
     default:
         return 1 + draw() % 600;
     }
+}
+
+static size_t some_size(void) {
+    const size_t size = any_size();
+    return size < smallest ? smallest : size;
 }
 
 // dprintf would allocate.
@@ -201,7 +209,8 @@ static void release(int at) {
 }
 
 int main(int count, char **words) {
-    if (count != 4) return 2;
+    if (count != 4 && count != 5) return 2;
+    smallest = count == 5 ? strtoull(words[4], NULL, 10) : 0;
     output = open(words[1], O_WRONLY | O_CREAT | O_TRUNC, 0666);
     state = strtoull(words[2], NULL, 10) * 2654435761u + 88172645463325252u;
     for (long left = atol(words[3]); left > 0; left--) {

@@ -23,6 +23,6 @@ class PaperReap {
     bench::paper::Reap<> reap_;
 };
 
-const bool known = bench::add<PaperReap>("reap of 2002");
+const bool known = bench::add<PaperReap>("OOPSLA reap");
 
 } // namespace

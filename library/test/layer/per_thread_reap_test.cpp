@@ -611,6 +611,11 @@ TEST(CheckedReapThreads, FindsMisuseAcrossThreads) {
     EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::foreign_free});
 }
 
+TEST(OwnedReap, FreesNullAtNoCost) {
+    OwnedReap<>::deallocate(nullptr);
+    OwnedReap<>::deallocate(nullptr, 100);
+}
+
 TEST(OwnedReap, WalksWhileAnotherThreadFrees) {
     auto reap = OwnedReap<>::make();
     std::vector<void *> objects(2000);

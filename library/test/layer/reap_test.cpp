@@ -566,7 +566,7 @@ class CheckedReapRecord : public ::testing::TestWithParam<Record> {
         std::byte *const chunk = objects.back() - in_front - chunk_lead;
         switch (GetParam()) {
         case Record::chunk_in_a_circle:
-            write(chunk, &chunk, sizeof chunk);
+            write(chunk, static_cast<const void *>(&chunk), sizeof chunk);
             write(chunk + 16, "\0\0\0\0\0\0\0", 8); // the size
             break;
         case Record::spare_chunk:
@@ -580,7 +580,7 @@ class CheckedReapRecord : public ::testing::TestWithParam<Record> {
             break;
         case Record::mark: {
             std::byte *record = nullptr;
-            std::memcpy(&record, &mark_, sizeof record);
+            std::memcpy(static_cast<void *>(&record), &mark_, sizeof record);
             write(record, "AAAAAAAA", 8);
             break;
         }
@@ -620,7 +620,10 @@ TEST_P(CheckedReapRecord, ThatWasWrittenOverIsFoundAndNotFollowed) {
     reap.for_each([](void * /*object*/, std::size_t /*size*/) {});
     MisuseLog::take();
     fill(reap.allocate(100), 1, 100);
-    reap.deallocate(objects[1]);
+    for (const std::size_t near : {1U, 99U, 101U}) { // in its list, too
+        reap.deallocate(objects[near] + 8);
+        reap.deallocate(objects[near]);
+    }
     (void)reap.rewind(mark_);
     reap.trim();
     reap.reset();
@@ -639,7 +642,7 @@ TEST(CheckedReap, RunsNoDestructorThatWasWrittenOver) {
     if (!reap::checked) GTEST_SKIP() << "only in checked mode";
     struct Named {
         char name[8];
-        ~Named() {}
+        ~Named() { name[0] = 0; }
     };
     const MisuseLog log;
     for (const bool by_destroy : {false, true}) {
@@ -729,6 +732,149 @@ TEST(Reap, UsesAgainWhatIsFreeAfterAMarkThatFailed) {
     EXPECT_EQ(reap.statistics().free, free);
     EXPECT_NE(reap.try_allocate(100), nullptr);
     EXPECT_TRUE(reap.check());
+}
+
+TEST(Reap, ChecksItsMemoryWithoutGuards) {
+    if (reap::checked) GTEST_SKIP() << "guards find it first";
+    Reap reap;
+    std::vector<unsigned char *> objects(100);
+    for (auto &object : objects) object = static_cast<unsigned char *>(reap.allocate(64));
+    for (std::size_t at = 0; at < 60; at += 2) reap.deallocate(objects[at]);
+    ASSERT_TRUE(reap.check());
+    const auto finds = [&reap](void *place, const void *bytes, std::size_t size) {
+        unsigned char before[8];
+        std::memcpy(before, place, size);
+        std::memcpy(place, bytes, size);
+        const bool found = !reap.check();
+        std::memcpy(place, before, size);
+        return found && reap.check();
+    };
+    const unsigned char large = 100;
+    EXPECT_TRUE(finds(shadow_of(objects[99]), &large, 1)) << "a size that reaches beyond the end";
+    EXPECT_TRUE(finds(shadow_of(objects[40]), &large, 1)) << "another size than its list's";
+    const unsigned char *const itself = objects[40];
+    EXPECT_TRUE(finds(objects[40], static_cast<const void *>(&itself), sizeof itself)) << "a circle";
+    const unsigned char *const inside = objects[30] + 4;
+    EXPECT_TRUE(finds(objects[40], static_cast<const void *>(&inside), sizeof inside)) << "no block's place";
+    const unsigned char *const live = objects[41];
+    EXPECT_TRUE(finds(objects[40], static_cast<const void *>(&live), sizeof live))
+        << "a live object's neighbour";
+
+    auto *const older = static_cast<unsigned char *>(reap.allocate(3 << 20));
+    (void)reap.allocate(3 << 20);
+    EXPECT_TRUE(finds(older - 40, static_cast<const void *>(&live), sizeof live)) << "a header's link";
+}
+
+TEST(Reap, RefusesToReallocateToWhatCannotBe) {
+    constexpr std::size_t mega = std::size_t{1} << 20;
+    Reap reap({.limit = 8 * mega});
+    void *small = reap.reallocate(nullptr, 100);
+    fill(small, 1, 100);
+    EXPECT_EQ(reap.try_reallocate(small, 100, 3), nullptr) << "no alignment";
+    EXPECT_EQ(reap.try_reallocate(small, reap::max_object), nullptr);
+    void *large = reap.allocate(3 * mega);
+    fill(large, 2, 3 * mega);
+    EXPECT_EQ(reap.try_reallocate(large, reap::max_object), nullptr);
+    EXPECT_EQ(reap.try_reallocate(large, 9 * mega), nullptr) << "over the limit";
+    void *const aligned = reap.try_reallocate(large, 3 * mega + 100, 4096);
+    ASSERT_NE(aligned, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % 4096, 0U);
+    EXPECT_EQ(static_cast<unsigned char *>(aligned)[3 * mega - 1], 2);
+    EXPECT_EQ(static_cast<unsigned char *>(small)[99], 1);
+    EXPECT_TRUE(reap.check());
+}
+
+TEST(Reap, ShrinksUnderAMark) {
+    Reap reap;
+    void *const object = reap.allocate(200);
+    const auto mark = reap.mark();
+    for (std::size_t size = 200; size > 8; size -= 8) (void)reap.resize(object, size);
+    EXPECT_TRUE(reap.check());
+    EXPECT_TRUE(reap.rewind(mark));
+    EXPECT_TRUE(reap.check());
+    reap.deallocate(object);
+    EXPECT_TRUE(reap.check());
+}
+
+TEST(CheckedReap, FindsADestroyAfterTheDestroy) {
+    if (!reap::checked) GTEST_SKIP() << "only in checked mode";
+    const MisuseLog log;
+    Reap reap;
+    std::string said;
+    Speaker *const speaker = reap.create<Speaker>(said, 'a');
+    reap.destroy(speaker);
+    reap.destroy(speaker);
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::double_free});
+    EXPECT_EQ(said, "a");
+}
+
+TEST(Reap, NoticesALargeBlockThatIsFreedTwice) {
+    if (reap::checked) GTEST_SKIP() << "checked mode finds all";
+    const MisuseLog log;
+    Reap reap;
+    void *const object = reap.allocate(4000);
+    void *const last = reap.allocate(4000);
+    reap.deallocate(object);
+    reap.deallocate(object);
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::double_free});
+    reap.deallocate(last);
+    EXPECT_TRUE(reap.check());
+}
+
+TEST(CheckedReap, RewindsPastAGuardThatWasWrittenOver) {
+    if (!reap::checked) GTEST_SKIP() << "only in checked mode";
+    const MisuseLog log;
+    Reap reap;
+    void *const older = reap.allocate(100);
+    const auto mark = reap.mark();
+    std::vector<std::byte *> newer(5);
+    for (auto &object : newer) object = static_cast<std::byte *>(reap.allocate(100));
+    for (std::size_t at = 1; at <= 40; ++at) write_anyway(newer[2] - at, 0x41);
+    EXPECT_TRUE(reap.rewind(mark));
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::underflow});
+    reap.deallocate(older);
+    EXPECT_TRUE(reap.check());
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
+}
+
+TEST(CheckedReap, EndsWhatIsBesideADestructorThatWasWrittenOver) {
+    if (!reap::checked) GTEST_SKIP() << "only in checked mode";
+    const MisuseLog log;
+    std::string said;
+    Reap reap;
+    (void)reap.mark();
+    Speaker *const older = reap.create<Speaker>(said, 'a');
+    Speaker *const broken = reap.create<Speaker>(said, 'b');
+    for (std::size_t at = sizeof(Speaker); at < sizeof(Speaker) + 24; ++at)
+        write_anyway(reinterpret_cast<std::byte *>(broken) + at, 0x41);
+    Speaker *const newer = reap.create<Speaker>(said, 'c');
+    void *const plain = reap.allocate(100);
+    reap.deallocate(plain);
+    reap.destroy(older);
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
+    reap.destroy(broken);
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::corruption});
+    (void)newer; // nobody knows of it any more
+    reap.reset();
+    EXPECT_EQ(said, "a");
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
+}
+
+TEST(CheckedReap, TrimsAndResetsWithWhatWasWrittenOver) {
+    if (!reap::checked) GTEST_SKIP() << "only in checked mode";
+    const MisuseLog log;
+    constexpr std::size_t in_front = 48;
+    Reap reap;
+    std::vector<std::byte *> objects(50);
+    for (auto &object : objects) object = static_cast<std::byte *>(reap.allocate(100));
+    for (std::size_t at = 10; at < 20; ++at) reap.deallocate(objects[at]);
+    for (std::size_t at = 0; at < 8; ++at) write_anyway(objects[15] - in_front + at, 0x41); // a link
+    reap.trim();
+    EXPECT_FALSE(MisuseLog::take().empty());
+    reap.reset();
+    MisuseLog::take();
+    EXPECT_TRUE(reap.check());
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
 }
 
 } // namespace

@@ -130,4 +130,26 @@ TEST(CachedSuperblocks, ComeBackInAnotherThread) {
     EXPECT_LE(reap::SharedSuperblocks::held(), before + usual);
 }
 
+TEST(Superblocks, RefuseWhatIsNoAlignment) {
+    reap::Superblocks<> blocks;
+    EXPECT_EQ(blocks.try_allocate(8192, 3), nullptr);
+    EXPECT_EQ(reap::CachedSuperblocks::try_allocate(8192, 3), nullptr);
+}
+
+TEST(Superblocks, ResizeNoChunk) {
+    reap::Superblocks<> blocks;
+    void *const chunk = blocks.try_allocate(8192, 8);
+    ASSERT_NE(chunk, nullptr);
+    EXPECT_EQ(blocks.try_resize(chunk, 8192, 16384, 8), nullptr);
+    EXPECT_EQ(blocks.try_resize(chunk, 8192, 2 * usual, 8), nullptr);
+    blocks.deallocate(chunk, 8192, 8);
+}
+
+TEST(CachedSuperblocks, PassesLargeRequestsOn) {
+    void *const data = reap::CachedSuperblocks::try_allocate(usual, 4096);
+    ASSERT_NE(data, nullptr);
+    std::memset(data, 1, usual);
+    reap::CachedSuperblocks::deallocate(data, usual, 4096);
+}
+
 } // namespace

@@ -25,16 +25,16 @@ class Seal {
 
     template <class Record>
     static void set(Record &record) noexcept {
-        record.seal.word_ = record.seal_of();
+        record.seal.put(record.seal_of());
     }
     template <class Record>
     [[nodiscard]] static bool holds(const Record &record) noexcept {
-        return record.seal.word_ == record.seal_of();
+        return record.seal.is(record.seal_of());
     }
     /// Has it hold no longer.
     template <class Record>
     static void end(Record &record) noexcept {
-        record.seal.word_ = ~record.seal_of();
+        record.seal.put(~record.seal_of());
     }
 
   private:
@@ -44,6 +44,9 @@ class Seal {
     static std::uint64_t word(Result (*value)(Arguments...)) noexcept {
         return reinterpret_cast<std::uintptr_t>(value);
     }
+
+    void put(std::uint64_t mixed) noexcept { word_ = mixed; }
+    [[nodiscard]] bool is(std::uint64_t mixed) const noexcept { return word_ == mixed; }
 
     std::uint64_t word_ = 0;
 };

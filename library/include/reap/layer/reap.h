@@ -576,8 +576,9 @@ class Reap : private detail::ReapState {
         // Or what follows would be done once for each of the two ways here.
         if (__builtin_constant_p(size) == 0) asm("" : "+r"(over));
         const std::size_t code = over / unit;
-        std::byte *const next = at + Shadow::size_for(code);
-        if (distance(nullptr, next) > distance(nullptr, limit)) [[unlikely]] {
+        const std::size_t whole = Shadow::size_for(code);
+        const std::size_t next = distance(nullptr, at) + whole; // both may be null
+        if (next > distance(nullptr, limit)) [[unlikely]] {
             if (reuse_ == nullptr || reuse_->misses == FreeBlocks::in_quantum) return false;
             // Or the sum above would be taken apart for what is needed here. The assembler may change it.
             std::size_t hidden = code; // NOLINT(misc-const-correctness)
@@ -586,12 +587,10 @@ class Reap : private detail::ReapState {
                 got = {take_free(hidden), at};
                 return true;
             }
-            if (++reuse_->misses >= FreeBlocks::most_misses ||
-                distance(nullptr, next) > distance(nullptr, end_))
-                return false;
+            if (++reuse_->misses >= FreeBlocks::most_misses || next > distance(nullptr, end_)) return false;
         }
         *Shadow::byte_at(shadow, at) = static_cast<typename Shadow::Code>(code);
-        got = {at, next};
+        got = {at, at + whole};
         return true;
     }
 
