@@ -33,10 +33,6 @@ const std::vector<std::string> &operator_names() {
     return names;
 }
 
-bool ends_with(const std::string &text, const std::string &tail) {
-    return text.size() >= tail.size() && text.compare(text.size() - tail.size(), tail.size(), tail) == 0;
-}
-
 std::string base_name(const std::string &path) { return path.substr(path.rfind('/') + 1); }
 
 class Judge {
@@ -55,7 +51,7 @@ class Judge {
     void judge(uint32_t pid, bool kernel, uint64_t pointer, const std::vector<uint64_t> &stack,
                SampleTotals &out) {
         const std::optional<Place> place = find(pid, pointer);
-        if (place && ends_with(place->path, recorder_)) {
+        if (place && place->path.ends_with(recorder_)) {
             ++out.recorder;
             return;
         }

@@ -47,8 +47,8 @@ def test_estimated_bytes_are_unbiased_while_the_period_is_steered(triage):
 def well_sampled(tmp_path_factory):
     """Such calls forty times, with a sample every 16 KB: a few thousand, as a program of seconds gets.
 
-    No block is smaller than 64 B: a sampled block of one byte stands for 16384, so that forty runs mostly miss them
-    all, and the spread of what they saw says nothing of what they missed.
+    No block is smaller than 64 B: a sampled block of one byte stands for 16384, so that forty runs mostly
+    miss them all, and the spread of what they saw says nothing of what they missed.
     """
     folder = tmp_path_factory.mktemp("well")
     words = [target("exact"), str(folder / "truth"), "5", str(CALLS), "64"]

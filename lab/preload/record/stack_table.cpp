@@ -22,9 +22,7 @@ uint32_t StackTable::find(uint32_t parent, uint64_t address) const noexcept {
 }
 
 uint32_t StackTable::add(uint32_t parent, uint64_t address) noexcept {
-    if (table_ == nullptr || used_ * 2 >= table_->capacity) {
-        if (!grow()) return 0;
-    }
+    if ((table_ == nullptr || used_ * 2 >= table_->capacity) && !grow()) return 0;
     Edge *edge = place(table_, parent, address);
     edge->address = address;
     edge->parent = parent;

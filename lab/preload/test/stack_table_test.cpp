@@ -51,7 +51,7 @@ TEST(StackTable, ReadersNeedNoLock) {
                 const uint64_t address = 0x1000 + random() % 8000;
                 uint32_t id = table.find(7, address);
                 if (id == 0) {
-                    const std::lock_guard guard(adding);
+                    const std::scoped_lock guard(adding);
                     id = table.find(7, address);
                     if (id == 0) id = table.add(7, address);
                 }

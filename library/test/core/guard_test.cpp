@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <set>
 #include <string>
 
 #include "misuse_log.h"
@@ -109,6 +110,12 @@ TEST(Misuse, EndsTheProgramWithALineThatSaysWhatAndWhere) {
                  "reap: FixedBlock: double free at .*, 64 bytes");
     const std::string long_name(1000, 'x');
     EXPECT_DEATH(reap::report_misuse({Misuse::double_free, nullptr, 64, long_name.c_str()}), "reap: xxxx");
+}
+
+TEST(Misuse, HasItsOwnWordsForEachKind) {
+    std::set<std::string> words{"misuse"};
+    for (int kind = 0; kind <= static_cast<int>(Misuse::skipped_destructor); ++kind)
+        EXPECT_TRUE(words.insert(reap::to_string(static_cast<Misuse>(kind))).second) << kind;
 }
 
 TEST(Misuse, HasWordsForWhatOnlyANewerLibraryReports) {

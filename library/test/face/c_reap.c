@@ -109,6 +109,10 @@ static void test_nesting(void) {
     errno = 0;
     EXPECT(reap_reap_nest(parent, &options) == NULL && errno == EINVAL);
     options.source = NULL;
+    options.size = 1;
+    errno = 0;
+    EXPECT(reap_reap_nest(parent, &options) == NULL && errno == EINVAL);
+    options = (reap_reap_options)REAP_REAP_OPTIONS_INIT;
     options.limit = 10000;
     reap_reap *const early = reap_reap_nest(parent, &options);
     reap_reap *const late = reap_reap_nest(parent, NULL);

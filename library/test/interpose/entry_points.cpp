@@ -347,7 +347,7 @@ TEST(EntryPoints, OperatorsThrowOrCallTheHandler) {
     std::set_new_handler(handler);
     EXPECT_EQ(::operator new(impossible, std::nothrow), nullptr);
     EXPECT_EQ(calls, 3);
-    struct Own {};
+    struct Own : std::exception {};
     std::set_new_handler([] { throw Own(); });
     EXPECT_THROW((void)::operator new(impossible), Own);
     EXPECT_THROW((void)::operator new(impossible, alignment), Own);

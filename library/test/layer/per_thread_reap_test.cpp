@@ -89,7 +89,7 @@ class Exchange {
   public:
     Parcel swap(std::size_t at, Parcel parcel) {
         Place &place = places_[at % places_.size()];
-        const std::lock_guard lock(place.mutex);
+        const std::scoped_lock lock(place.mutex);
         std::swap(parcel, place.parcel);
         return parcel;
     }
@@ -565,7 +565,7 @@ TEST(PerThreadReap, LosesNoObjectUnderContention) {
     }
     done = true;
     for (std::thread &thread : threads) thread.join();
-    for (auto &box : mailbox) PerThreadReap<>::deallocate(box.load());
+    for (const auto &box : mailbox) PerThreadReap<>::deallocate(box.load());
     EXPECT_TRUE(reaps.check());
     EXPECT_EQ(reaps.statistics().live, 0U);
     EXPECT_TRUE(reaps.check());

@@ -69,7 +69,7 @@ Result push_and_take(const std::vector<std::size_t> &pushers, int takes) {
         bodies,
         [&] {
             take();
-            for (auto &mine : objects)
+            for (const auto &mine : objects)
                 for (const Object &object : mine)
                     if (object.taken != 1) explorer.report("an object that was not taken once");
         });

@@ -111,7 +111,7 @@ TEST(PerThread, GivesEachThreadALayerOfItsOwn) {
         EXPECT_EQ(&mine, &regions.local());
         (void)regions.allocate(100U);
         {
-            const std::lock_guard lock(mutex);
+            const std::scoped_lock lock(mutex);
             EXPECT_TRUE(seen.insert(&mine).second);
         }
         // All live at one time, so none takes over what another left.
@@ -295,7 +295,7 @@ void exchange(std::uint32_t seed, Allocate allocate, Free free) {
                 sign(parcel.object, parcel.size, static_cast<std::uint32_t>(random()));
                 {
                     Place &place = places[random() % places.size()];
-                    const std::lock_guard lock(place.mutex);
+                    const std::scoped_lock lock(place.mutex);
                     std::swap(parcel, place.parcel);
                 }
                 if (parcel.object == nullptr) continue;
@@ -353,7 +353,7 @@ TEST(CrossThreadFree, LosesNoBlockUnderContention) {
     }
     done = true;
     for (std::thread &thread : threads) thread.join();
-    for (auto &box : mailbox) blocks.deallocate(box.load());
+    for (const auto &box : mailbox) blocks.deallocate(box.load());
     // Every block that is out can be had again: none is on two lists, none is lost.
     const std::size_t held = blocks.statistics().held;
     const std::size_t room = held / 4096 * (reap::checked ? 20 : 60);

@@ -256,6 +256,26 @@ TEST(HugePages, ReadTheKernelsFilesByLines) {
     ::close(file);
 }
 
+TEST(SystemPages, HaveAPageWhereNothingIsAskedFor) {
+    void *data = SystemPages::try_allocate(0, 16);
+    ASSERT_NE(data, nullptr);
+    EXPECT_EQ(SystemPages::try_resize(data, 0, 0, 16), data);
+    data = SystemPages::try_resize(data, 0, 5000, 16);
+    ASSERT_NE(data, nullptr);
+    EXPECT_EQ(SystemPages::try_resize(data, 5000, 0, 16), data);
+    SystemPages::deallocate(data, 0, 16);
+}
+
+// More than any process may address.
+TEST(SystemPages, StayWhereThereAreNoAddressesForMore) {
+    constexpr std::size_t all = std::size_t{1} << 57U;
+    void *const data = SystemPages::try_allocate(5000, 16);
+    ASSERT_NE(data, nullptr);
+    EXPECT_EQ(SystemPages::try_resize(data, 5000, all, 16), nullptr);
+    std::memset(data, 1, 5000);
+    SystemPages::deallocate(data, 5000, 16);
+}
+
 // More than any process may address.
 TEST(HugePages, FailWhereThereAreNoAddresses) {
     constexpr std::size_t all = std::size_t{1} << 57U;

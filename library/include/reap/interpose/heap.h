@@ -106,7 +106,7 @@ class Heap {
     /// Gives back to the system what nothing is in: of this thread's heap, idle ones, and what is kept. Says
     /// whether that was anything.
     static bool trim() noexcept {
-        const std::lock_guard hold(ProcessChunks::lock);
+        const std::scoped_lock hold(ProcessChunks::lock);
         const ProcessChunks::Held before = ProcessChunks::held();
         if (mine_ != nullptr) mine_->trim();
         for (ThreadHeap *heap = all_; heap != nullptr; heap = heap->next)
@@ -117,7 +117,7 @@ class Heap {
     }
 
     [[nodiscard]] static HeapStatistics statistics() noexcept {
-        const std::lock_guard hold(ProcessChunks::lock);
+        const std::scoped_lock hold(ProcessChunks::lock);
         const ProcessChunks::Held held = ProcessChunks::held();
         HeapStatistics found{.superblocks = held.superblocks, .large = held.large, .kept = held.kept};
         for (const ThreadHeap *heap = all_; heap != nullptr; heap = heap->next) {
@@ -155,7 +155,7 @@ class Heap {
 
     [[gnu::noinline]] static void *allocate_anyhow(std::size_t size, std::size_t alignment) noexcept {
         if (has_left_) {
-            const std::lock_guard hold(ProcessChunks::lock);
+            const std::scoped_lock hold(ProcessChunks::lock);
             if (late_ == nullptr) late_ = make();
             return late_ == nullptr ? nullptr : late_->allocate(size, alignment);
         }
@@ -166,7 +166,7 @@ class Heap {
     /// Gives this thread its heap.
     static ThreadHeap *join() noexcept {
         {
-            const std::lock_guard hold(ProcessChunks::lock);
+            const std::scoped_lock hold(ProcessChunks::lock);
             ProcessChunks::before_superblock = relieve;
             ThreadHeap *heap = all_;
             while (heap != nullptr && heap->state != ThreadHeap::State::idle) heap = heap->next;
@@ -189,7 +189,7 @@ class Heap {
     static void leave(void * /*heap*/) noexcept {
         ThreadHeap *const heap = mine_;
         heap->trim_if_worth();
-        const std::lock_guard hold(ProcessChunks::lock);
+        const std::scoped_lock hold(ProcessChunks::lock);
         mine_ = nullptr;
         has_left_ = true;
         heap->state = ThreadHeap::State::idle;

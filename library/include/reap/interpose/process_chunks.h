@@ -114,7 +114,7 @@ class ProcessChunks {
 
     template <Failure F>
     [[nodiscard]] static Allocation obtain_chunk(std::size_t least, std::size_t wanted) {
-        const std::lock_guard hold(lock);
+        const std::scoped_lock hold(lock);
         if (!superblocks_.all.has_chunk(least) && before_superblock != nullptr) before_superblock();
         const Allocation got = superblocks_.all.obtain_chunk<Failure::returns_null>(least, wanted);
         if constexpr (F == Failure::throws)
@@ -142,13 +142,13 @@ class ProcessChunks {
     }
     static void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
         if (!is_large(size, alignment)) {
-            const std::lock_guard hold(lock);
+            const std::scoped_lock hold(lock);
             return superblocks_.all.deallocate(data, size, alignment);
         }
         const std::size_t whole = LargeCache::block_for(size);
         if (alignment != window) return give_back({data, whole}, alignment);
         MarkedPages::forget(data, window); // so that it is not freed again while it is kept
-        const std::lock_guard hold(lock);
+        const std::scoped_lock hold(lock);
         large_.put({data, whole});
         for (Allocation block = large_.excess(); block.data != nullptr; block = large_.excess())
             give_back(block, window);
@@ -165,7 +165,7 @@ class ProcessChunks {
 
     /// Gives back all that nothing is in.
     static void trim() noexcept {
-        const std::lock_guard hold(lock);
+        const std::scoped_lock hold(lock);
         superblocks_.all.trim();
         for (Allocation block = large_.any(); block.data != nullptr; block = large_.any())
             give_back(block, window);
@@ -178,7 +178,7 @@ class ProcessChunks {
         std::size_t kept;
     };
     [[nodiscard]] static Held held() noexcept {
-        const std::lock_guard hold(lock);
+        const std::scoped_lock hold(lock);
         return {superblocks_.all.held(), large_held_.load(std::memory_order_relaxed), large_.held()};
     }
 
@@ -199,7 +199,7 @@ class ProcessChunks {
         return size > All::largest || alignment > All::smallest;
     }
     static Allocation take_kept(std::size_t size) noexcept {
-        const std::lock_guard hold(lock);
+        const std::scoped_lock hold(lock);
         return large_.take(size);
     }
     static void give_back(Allocation block, std::size_t alignment) noexcept {

@@ -57,13 +57,13 @@ class Locked {
     [[nodiscard]] bool owns(const void *address) const noexcept
         requires requires(const Layer &layer) { layer.owns(address); }
     {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         return layer_.owns(address);
     }
     [[nodiscard]] auto statistics() const noexcept
         requires requires(const Layer &layer) { layer.statistics(); }
     {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         return layer_.statistics();
     }
 
@@ -71,7 +71,7 @@ class Locked {
     /// what else the layer can do.
     template <class Use>
     decltype(auto) with(Use &&use) {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         return std::forward<Use>(use)(layer_);
     }
 

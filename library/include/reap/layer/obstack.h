@@ -181,7 +181,7 @@ class Obstack {
         return limit_ == nullptr ? 0 : static_cast<std::size_t>(top_ - (current_ + front));
     }
     /// How many more it may get before it must be moved; 0 if none was begun.
-    [[nodiscard]] std::size_t room() const noexcept { return static_cast<std::size_t>(limit_ - top_); }
+    [[nodiscard]] std::size_t room() const noexcept { return distance(top_, limit_); }
 
     /// Frees all objects, destructors run, and keeps chunks of up to `keep` bytes together to be used again.
     void reset(std::size_t keep = keep_all) noexcept;

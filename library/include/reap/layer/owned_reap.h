@@ -245,19 +245,19 @@ class OwnedReap : private detail::ReapOwner<
     static void deallocate(void *object) noexcept {
         if constexpr (checked) return guarded_deallocate(object, guard::any_size);
         if (object == nullptr) return;
-        if (OwnedReap &reap = of(object); reap.is_mine()) [[likely]]
+        OwnedReap &reap = of(object);
+        if (reap.is_mine()) [[likely]]
             return reap.free_here([object](Inner &inner) { inner.deallocate(object); }, object);
-        else
-            reap.free_there(object);
+        reap.free_there(object);
     }
     /// The same, told the size. As Reap's.
     static void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
         if (object == nullptr) return;
-        if (OwnedReap &reap = of(object); reap.is_mine()) [[likely]]
+        OwnedReap &reap = of(object);
+        if (reap.is_mine()) [[likely]]
             return reap.free_here([=](Inner &inner) { inner.deallocate(object, size, alignment); }, object);
-        else
-            reap.free_there(object);
+        reap.free_there(object);
     }
 
     /// As Reap's; the object may be another OwnedReap's, whose it is no longer then.
@@ -314,7 +314,7 @@ class OwnedReap : private detail::ReapOwner<
     static constexpr const char *name = "OwnedReap";
     // Checked mode frees at once, so that what it reports is exact, and has one lock for all.
     using Mutex = std::conditional_t<checked, detail::NestingMutex, detail::NoMutex>;
-    using Lock = std::lock_guard<Mutex>;
+    using Lock = std::scoped_lock<Mutex>;
 
     static OwnedReap &of(const void *object) noexcept {
         return static_cast<OwnedReap &>(Chunks::owner_of(object));

@@ -172,7 +172,7 @@ class PerThreadPools : private ThreadHome {
         }
         OwnedBlock<Upstream> &pool = static_cast<Slot *>(slot)->pools[number];
         if constexpr (checked) {
-            const std::lock_guard lock(pool.mutex());
+            const std::scoped_lock lock(pool.mutex());
             if constexpr (F == Failure::throws) return pool.allocate(size, 1);
             return pool.try_allocate(size, 1);
         }
@@ -227,7 +227,7 @@ class PerThreadPools : private ThreadHome {
         for (ThreadSlot *slot = slots(); slot != nullptr; slot = slot->next) {
             auto &pools = static_cast<Slot *>(slot)->pools;
             for (std::size_t at = 0; at < count; ++at) {
-                const std::lock_guard lock(pools[at].mutex());
+                const std::scoped_lock lock(pools[at].mutex());
                 if (!pools[at].owns(block)) continue;
                 if (at != number) return report_misuse({Misuse::wrong_size, block, 0, name});
                 if (size == guard::any_size) return pools[at].deallocate(block);

@@ -42,7 +42,7 @@ class ThreadHome {
 
   protected:
     ThreadHome() noexcept {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         serial_ = ++last_serial_;
         next_ = std::exchange(homes_, this);
     }
@@ -50,7 +50,7 @@ class ThreadHome {
 
     /// To be called before parts are destroyed: from here on no thread that ends looks here.
     void leave() noexcept {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         ThreadHome **link = &homes_;
         while (*link != nullptr && *link != this) link = &(*link)->next_;
         if (*link == this) *link = next_;
@@ -81,7 +81,7 @@ class ThreadHome {
 
     /// Adds a part. Nobody takes one away.
     void add(ThreadSlot *slot) noexcept {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         slot->next = slots_.load(std::memory_order_relaxed);
         slots_.store(slot, std::memory_order_release);
     }
@@ -89,7 +89,7 @@ class ThreadHome {
     /// Begins anew, without parts, and returns those that were there. No thread may look for its own
     /// meanwhile.
     [[nodiscard]] ThreadSlot *begin_anew() noexcept {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         serial_ = ++last_serial_;
         return slots_.exchange(nullptr, std::memory_order_acquire);
     }
@@ -107,7 +107,7 @@ class ThreadHome {
 
     /// This thread's part, or else an idle one that is now its own; else null.
     ThreadSlot *claim() noexcept {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         ThreadSlot *found = nullptr;
         for (ThreadSlot *slot = slots(); slot != nullptr; slot = slot->next) {
             const std::uint64_t thread = slot->thread.load(std::memory_order_relaxed);
@@ -124,7 +124,7 @@ class ThreadHome {
     [[gnu::noinline]] static bool join() noexcept {
         static const EndOfThread end;
         if (!end.good || ::pthread_setspecific(end.key, &number_) != 0) return false;
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         number_ = ++last_number_;
         return true;
     }
@@ -134,7 +134,7 @@ class ThreadHome {
         bool good = ::pthread_key_create(&key, on_end) == 0;
     };
     static void on_end(void * /*number*/) noexcept {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         for (const ThreadHome *home = homes_; home != nullptr; home = home->next_) {
             for (ThreadSlot *slot = home->slots(); slot != nullptr; slot = slot->next) {
                 if (slot->thread.load(std::memory_order_relaxed) == number_)

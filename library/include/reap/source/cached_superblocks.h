@@ -35,27 +35,27 @@ class SharedSuperblocks {
 
     template <Failure F>
     [[nodiscard]] static Allocation obtain_chunk(std::size_t least, std::size_t wanted) {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         return all_.obtain_chunk<F>(least, wanted);
     }
     [[nodiscard]] static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         if (is_large(size, alignment)) return SystemPages::try_allocate(size, alignment);
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         return all_.try_allocate(size, alignment);
     }
     static void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
         if (is_large(size, alignment)) return SystemPages::deallocate(data, size, alignment);
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         all_.deallocate(data, size, alignment);
     }
     /// Gives superblocks that no chunk is out of back to the system.
     static void trim() noexcept {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         all_.trim();
     }
     /// Bytes in superblocks.
     [[nodiscard]] static std::size_t held() noexcept {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         return all_.held();
     }
 

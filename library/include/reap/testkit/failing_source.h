@@ -71,12 +71,12 @@ class FailingSource {
     void fail_from(std::uint64_t number) noexcept { plan(requests_ + number, never); }
     /// Requests for more than `largest` bytes fail.
     void fail_above(std::size_t largest) noexcept {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         largest_ = largest;
     }
     /// One request in `one_in` fails, drawn from `seed`.
     void fail_randomly(std::uint64_t seed, std::uint64_t one_in) noexcept {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         random_ = Random(seed);
         one_in_ = one_in;
     }
@@ -95,7 +95,7 @@ class FailingSource {
     [[nodiscard]] std::size_t outstanding_bytes() const noexcept { return bytes_; }
     /// Whether the address lies in a block that is out. Costs time in the number of blocks.
     [[nodiscard]] bool holds(const void *address) const {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         return std::ranges::any_of(taken_, [address](const auto &one) {
             return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(one.first) <
                    one.second.given;
@@ -107,12 +107,12 @@ class FailingSource {
     [[nodiscard]] const std::string &complaint() const noexcept { return complaint_; }
 
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         const std::size_t spare = is_possible(size, alignment, odd_spare) ? odd_spare : 0;
         return {take(size, size + spare, alignment), size + spare};
     }
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         return take(size, size, alignment);
     }
     [[nodiscard]] void *allocate(std::size_t size, std::size_t alignment) {
@@ -125,7 +125,7 @@ class FailingSource {
         return data;
     }
     void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         const auto found = taken_.find(data);
         if (found == taken_.end()) return complain("an address that is not out", data, size, alignment);
         const Taken taken = found->second;
@@ -153,7 +153,7 @@ class FailingSource {
     static constexpr std::size_t odd_spare = 40;
 
     void plan(std::uint64_t first, std::uint64_t last) noexcept {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         first_failure_ = first;
         end_of_failures_ = last;
     }

@@ -17,7 +17,7 @@ class MisuseWatch {
     MisuseWatch() {
         take();
         before_ = set_misuse_handler([](const MisuseReport &report) {
-            const std::lock_guard lock(mutex_);
+            const std::scoped_lock lock(mutex_);
             said_.push_back(report);
             any_ = true;
         });
@@ -29,7 +29,7 @@ class MisuseWatch {
     [[nodiscard]] static bool any() noexcept { return any_; }
     /// What was reported since the last call.
     static std::vector<MisuseReport> take() {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         any_ = false;
         return std::exchange(said_, {});
     }
