@@ -225,7 +225,7 @@ class Box {
             return;
         }
         leave_cell(ball);
-        place += speed < 0 ? std::size_t(0) - 1 : 1;
+        place += speed < 0 ? std::size_t{0} - 1 : 1;
         enter_cell(ball);
     }
 

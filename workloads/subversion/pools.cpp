@@ -135,15 +135,17 @@ void end_processes(Process *const first) {
         if (each->how != APR_KILL_NEVER) apr_proc_wait(each->process, nullptr, nullptr, APR_WAIT);
 }
 
-void unlink(apr_pool_t &pool) {
+void unlink(const apr_pool_t &pool) {
     if (pool.self == nullptr) return;
-    const std::lock_guard lock(links);
-    if ((*pool.self = pool.sibling) != nullptr) pool.sibling->self = pool.self;
+    const std::scoped_lock lock(links);
+    *pool.self = pool.sibling;
+    if (pool.sibling != nullptr) pool.sibling->self = pool.self;
 }
 
 /// Ends all that the pool holds but its memory.
 void finish(apr_pool_t &pool) {
     run_all(pool, &apr_pool_t::before);
+    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a child takes itself off the list, which is not seen
     while (pool.child != nullptr) apr_pool_destroy(pool.child);
     run_all(pool, &apr_pool_t::cleanups);
     end_processes(std::exchange(pool.processes, nullptr));
@@ -163,8 +165,9 @@ apr_status_t create(apr_pool_t **made, apr_pool_t *parent, apr_abortfunc_t abort
     pool->allocator = allocator;
     if (parent != nullptr) {
         pool->parent = parent;
-        const std::lock_guard lock(links);
-        if ((pool->sibling = parent->child) != nullptr) pool->sibling->self = &pool->sibling;
+        const std::scoped_lock lock(links);
+        pool->sibling = parent->child;
+        if (pool->sibling != nullptr) pool->sibling->self = &pool->sibling;
         parent->child = pool;
         pool->self = &parent->child;
     }
@@ -218,7 +221,9 @@ apr_status_t apr_pool_initialize() {
 }
 
 void apr_pool_terminate() {
-    if (initialized == 0 || --initialized > 0) return;
+    if (initialized == 0) return;
+    --initialized;
+    if (initialized > 0) return;
     apr_pool_destroy(top);
     top = nullptr;
 }
