@@ -9,13 +9,13 @@ from rich.console import Console
 from samples import HOSTILE, arm_of, around, fragmented_of, machine, ratio_of
 
 from reap.allocators.records import Allocator
-from reap.errors import ReapError
 from reap.experiment import card
 from reap.experiment.folder import read_runs
 from reap.experiment.runner import Listener
 from reap.report import study as reporter
 from reap.report.bars_svg import Bar, draw
-from reap.study import ismm2026
+from reap.study import ismm2026, measuring
+from reap.study.folder import begin
 from reap.study.ismm2026_claims import best_ratio, judge
 from reap.study.records import Measured, Plan, Study
 
@@ -193,31 +193,8 @@ def test_every_workload_of_the_study_has_a_card():
     assert set(ismm2026.OCCUPANCY) <= set(ismm2026.WORKLOADS)
 
 
-def test_a_quick_study_does_less():
-    described = card.load("chart-parser")
-    full, quick = (ismm2026.scale_of(described, mode) for mode in ("full", "quick"))
-    swept = ismm2026.scale_of(described, "quick", swept=True)
-    assert full == described.default_scale
-    assert described.quick_scale <= swept < quick < full
-    assert ismm2026.scale_of(card.load("clang"), "quick") == 1
-
-
-def test_a_study_is_begun_once(tmp_path):
-    plan = ismm2026.plan("quick", ["gawk"], ["glibc"])
-    ismm2026.begin(tmp_path / "study", plan)
-    assert ismm2026.resumed(tmp_path / "study") == plan
-    with pytest.raises(ReapError, match="exists already") as caught:
-        ismm2026.begin(tmp_path / "study", plan)
-    assert "--resume" in caught.value.hint
-    with pytest.raises(ReapError, match="is no folder of a study"):
-        ismm2026.resumed(tmp_path)
-    with pytest.raises(ReapError, match="perl is no workload of this study"):
-        ismm2026.plan("quick", ["perl"], ["glibc"])
-    assert ismm2026.plan("full", [], ["glibc"]).workloads == list(ismm2026.WORKLOADS)
-
-
 def test_what_cannot_run_is_left_out_with_its_reason(tmp_path, monkeypatch):
-    monkeypatch.setattr(ismm2026.provision.packages, "lacking", lambda _names: ["tshark"])
+    monkeypatch.setattr(measuring.provision.packages, "lacking", lambda _names: ["tshark"])
     plan = ismm2026.plan("quick", ["tshark"], ["glibc"])
     study = ismm2026.run(tmp_path, plan, [Allocator(name="glibc")], Listener())
     (one,) = study.measured
@@ -228,11 +205,11 @@ def test_what_cannot_run_is_left_out_with_its_reason(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(ismm2026, "QUICK_SECONDS", 1.0)
-    monkeypatch.setattr(ismm2026, "QUICK_PART", 100)
+    monkeypatch.setattr(measuring, "QUICK_SECONDS", 1.0)
+    monkeypatch.setattr(measuring, "QUICK_PART", 100)
     plan = ismm2026.plan("quick", ["expression-compiler"], ["glibc"])
     place = tmp_path / "study"
-    ismm2026.begin(place, plan)
+    begin(place, plan)
     study = ismm2026.run(place, plan, [Allocator(name="glibc")], Listener())
     (one,) = study.measured
     assert one.excluded == ""

@@ -3,6 +3,7 @@
 import click
 
 from reap.cli.study_ismm2026 import ismm2026
+from reap.cli.study_oopsla2002 import oopsla2002
 
 
 @click.group()
@@ -11,3 +12,4 @@ def study() -> None:
 
 
 study.add_command(ismm2026)
+study.add_command(oopsla2002)

@@ -25,6 +25,8 @@ from reap.records import Record
 Kind = Literal["per-class", "region", "hybrid", "ordinary"]
 """What the program's own allocation is like, in the words of the OOPSLA 2002 paper."""
 Free = Literal["individual", "bulk"]
+Motive = Literal["performance", "space", "software engineering"]
+Trait = Literal["nested", "areas", "stack", "same-type"]
 
 
 class Variant(Record):
@@ -85,6 +87,11 @@ class Card(Record):
     """Whether its own allocator takes chunks and carves objects out of them."""
     frees: list[Free] = []
     """Which frees it has: of single objects, of all together."""
+    motives: list[Motive] = []
+    """What its own allocator is for. (Table 2, OOPSLA 2002)"""
+    traits: list[Trait] = []
+    """What else it has: nested lifetimes, several areas at once, order as of a stack, objects of one type or
+    size."""
     scale: str = ""
     """What the scale counts; empty where there is no such knob."""
     default_scale: int = 1

@@ -119,6 +119,8 @@ class Fragmented:
 
     levels: Sequence[Level]
     """adv0 is one of them, said or not."""
+    clean: bool = False
+    """Whether adv0 may be the only one: variants compared over allocators, on heaps that nothing litters."""
     naive: Sequence[str] = ()
     """The command of the variant without its own allocator; empty: the same command."""
     naive_environment: Mapping[str, str] = field(default_factory=dict)
@@ -214,7 +216,7 @@ def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
     caches, notes = _caches(asked.caches)
     clean = LEVELS["adv0"]
     levels = [clean, *(level for level in asked.levels if level.multiplier > 0)]
-    if len(levels) == 1:
+    if len(levels) == 1 and not asked.clean:
         raise ReapError(
             "every level is one at which nothing is littered",
             "give one more, as in --levels adv0,adv3",

@@ -10,12 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from reap import units
-from reap.report import html, view, view_ismm2026
+from reap.report import html, view, view_ismm2026, view_oopsla2002
 from reap.report.files import write_safely
 from reap.report.text import printable
 from reap.study.records import Study
 
 PAGE, DATA, ARMS = "study.html", "study.json", "arms.csv"
+_VIEWS = {"ismm2026": view_ismm2026.view, "oopsla2002": view_oopsla2002.view}
 _STYLES = {"holds": "green", "holds partly": "yellow", "outdated": "magenta", "does not hold": "red"}
 _COLUMNS = (
     "workload",
@@ -46,8 +47,7 @@ def page(study: Study) -> str:
     return html.render_own(
         "study.html.j2",
         study=study,
-        title=view_ismm2026.TITLE,
-        shown=view_ismm2026.view(study),
+        shown=_VIEWS[study.plan.study](study),
         machine=view.machine_rows(study.machine),
         ratio=units.ratio_with_interval,
     )

@@ -1,7 +1,5 @@
 """What the page of the ISMM 2026 study shows, as plain strings, lists and drawings."""
 
-from dataclasses import dataclass
-
 import markupsafe
 
 from reap import units
@@ -9,65 +7,24 @@ from reap.analysis.size_profile import SizeProfile
 from reap.experiment.matrix_records import Fragmented
 from reap.launch.level import LEVELS
 from reap.records import Estimate
-from reap.report.bars_svg import Bar, draw
+from reap.report.bars_svg import Bar
+from reap.report.study_view import FigureView, StudyView, TableView, drawn, exactly, first, scale
 from reap.study.ismm2026_claims import best_ratio
-from reap.study.records import Measured, Study
+from reap.study.records import Study
 
-TITLE = "Custom memory allocation, reconsidered again"
-
-
-@dataclass(frozen=True)
-class TableView:
-    """One table of the paper, ours."""
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
-
-
-@dataclass(frozen=True)
-class FigureView:
-    """One figure of the paper, ours: drawings, and what they are of."""
-
-    title: str
-    remark: str
-    drawings: list[markupsafe.Markup]
-
-
-@dataclass(frozen=True)
-class StudyView:
-    """The page."""
-
-    first: list[str]
-    tables: list[TableView]
-    figures: list[FigureView]
+_QUICK = "A quick study: a tenth of the work in each run, one fragmented level, few rounds, no controls."
 
 
 def view(study: Study) -> StudyView:
     """The page's words and drawings."""
     return StudyView(
-        first=_first(study),
+        title="Custom memory allocation, reconsidered again",
+        source="van Kempen and Berger, ISMM 2026",
+        address="https://doi.org/10.1145/3814942.3816132",
+        first=first(study, _QUICK),
         tables=[_classification(study), _inputs(study), _levels(), _switches(study)],
         figures=[_sizes(study), _misses(study), _per_class(study), _regions(study), _heaps(study)],
     )
-
-
-def _first(study: Study) -> list[str]:
-    """What must be known before any figure is read."""
-    said = [
-        f"{each.claim[:-1]}: {each.standing}."
-        for each in study.conclusions
-        if each.standing not in ("holds", "cannot tell")
-    ]
-    if study.plan.mode == "quick":
-        said.append(
-            "A quick study: a tenth of the work in each run, one fragmented level, few rounds, no controls. "
-            "What holds here is to be seen in a full one."
-        )
-    left_out = [each.card.name for each in study.measured if each.result is None]
-    if left_out:
-        said.append(f"Not measured: {', '.join(left_out)}; Table 1 says why.")
-    return said
 
 
 def _classification(study: Study) -> TableView:
@@ -99,16 +56,18 @@ def _classification(study: Study) -> TableView:
 
 def _inputs(study: Study) -> TableView:
     rows = [
-        [each.card.name, each.version or units.UNKNOWN, _scale(each), each.card.title, each.card.origin.note]
+        [
+            each.card.name,
+            each.version or units.UNKNOWN,
+            scale(each.card, each.scale),
+            each.card.title,
+            each.card.origin.note,
+        ]
         for each in study.measured
     ]
     return TableView(
         "Table 2. Applications and inputs", ["workload", "version", "input", "description", "origin"], rows
     )
-
-
-def _scale(each: Measured) -> str:
-    return f"{each.card.scale}: {each.scale}" if each.card.scale else "fixed"
 
 
 def _levels() -> TableView:
@@ -143,7 +102,7 @@ def _distribution(name: str, profile: SizeProfile) -> markupsafe.Markup:
         Bar(f"{size} B", Estimate(value=count / total, low=count / total, high=count / total), 1)
         for size, count in sorted(most)
     ]
-    return _drawn(f"{name}: share of objects", [("", bars)])
+    return drawn(f"{name}: share of objects", [("", bars)])
 
 
 def _misses(study: Study) -> FigureView:
@@ -164,10 +123,10 @@ def _misses(study: Study) -> FigureView:
                 arm.misses.last / max(clean.misses.last, 1),
             )
             time = arm.slowdown.get("cpu")
-            bars = [Bar("first-level misses", _exact(first), 1), Bar("last-level misses", _exact(last), 3)]
+            bars = [Bar("first-level misses", exactly(first), 1), Bar("last-level misses", exactly(last), 3)]
             groups.append((level.name, [*bars, Bar("CPU time", time.ratio if time else None, 2)]))
         if groups:
-            drawings.append(_drawn(f"{each.card.name}, {variant} over {allocator}, to its own adv0", groups))
+            drawings.append(drawn(f"{each.card.name}, {variant} over {allocator}, to its own adv0", groups))
     return FigureView(
         "Figure 3. Occupancy, misses and CPU time",
         "Multiplier 10. Misses are those of one run in simulated caches; CPU time is of runs outside these.",
@@ -195,7 +154,7 @@ def _regions(study: Study) -> FigureView:
     return FigureView(
         "Figure 5. Naive allocation over its best allocator to custom over its best",
         "CPU time on a clean heap; the allocators are named. The paper: 1.00 to 1.15.",
-        [_drawn("naive to custom", bars)] if bars else [],
+        [drawn("naive to custom", bars)] if bars else [],
     )
 
 
@@ -209,7 +168,7 @@ def _heaps(study: Study) -> FigureView:
 
 def _normalised(study: Study, kinds: tuple[str, ...]) -> list[markupsafe.Markup]:
     return [
-        _drawn(f"{each.card.name}{' (partial)' if each.card.partial else ''}", _groups(each.result))
+        drawn(f"{each.card.name}{' (partial)' if each.card.partial else ''}", _groups(each.result))
         for each in study.measured
         if each.result is not None and each.card.kind in kinds
     ]
@@ -226,11 +185,3 @@ def _groups(result: Fragmented) -> list[tuple[str, list[Bar]]]:
                 bars.append(Bar(level.name, ratio.ratio if ratio else None, number))
             groups.append((f"{variant} {allocator}", bars))
     return groups
-
-
-def _exact(value: float) -> Estimate:
-    return Estimate(value=value, low=value, high=value)
-
-
-def _drawn(title: str, groups: list[tuple[str, list[Bar]]]) -> markupsafe.Markup:
-    return markupsafe.Markup(draw(title, groups))  # noqa: S704 - ours, and every word in it is escaped

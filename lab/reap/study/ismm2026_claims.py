@@ -1,21 +1,26 @@
-"""The conclusions of ISMM 2026, each judged by our own figures. Pure functions; no number here is a result.
+"""The conclusions of ISMM 2026, each with its rule. Pure functions; no number here is a result."""
 
-A figure is a ratio with its 95 % interval. It is for or against a conclusion only where its whole interval
-is; a conclusion holds where figures are for it and none is against, holds partly where there are both, and
-where all that say anything are against it, it does not hold, or is outdated if it was about a lead that is
-gone.
-"""
-
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from reap import units
 from reap.experiment import statistics
-from reap.experiment.matrix_records import Arm, Fragmented
+from reap.experiment.matrix_records import Fragmented
 from reap.records import Estimate
-from reap.study.records import Conclusion, Finding, Measured, Side, Standing
+from reap.study.judging import (
+    MARGIN,
+    Judged,
+    at_least,
+    at_most,
+    conclusion,
+    each_arm,
+    estimate,
+    fastest,
+    finding,
+    quotient,
+    side,
+)
+from reap.study.records import Conclusion, Finding, Measured
 
-MARGIN = 1.05
-"""What is less is no substantial difference: the bound of the paper's own "unaffected" (section 4.5)."""
 GAP = 1.15
 """The largest gap that the paper left between regions and naive allocation (section 4.4)."""
 ADVERSE = "adv3"
@@ -34,23 +39,23 @@ def judge(measured: Sequence[Measured], occupancy: Sequence[Measured]) -> list[C
     pure = [each for each in chunked if not each.card.partial]
     partial = [each for each in chunked if each.card.partial]
     return [
-        _conclusion(
+        conclusion(
             "RQ1",
             "Per-class allocators give no substantial benefit over a modern general-purpose allocator.",
             "boxed-sim gains 2.3 % over mimalloc",
             "CPU time of naive to custom over the same allocator, clean heap: at most 1.05 is for it",
-            _each(per_class, MODERN, "adv0", _to_custom, _at_most(MARGIN)),
+            each_arm(per_class, MODERN, "adv0", _to_custom, at_most(MARGIN)),
             "does not hold",
         ),
-        _conclusion(
+        conclusion(
             "RQ1",
             "Not even a program that does nothing but allocate 16 bytes gains much.",
             "24 % over glibc, 11 % over jemalloc, 8 % over mimalloc",
             "CPU time of naive to custom in the microbenchmark, clean heap: at most 1.24 is for it",
-            _each(bound, None, "adv0", _to_custom, _at_most(1.24)),
+            each_arm(bound, None, "adv0", _to_custom, at_most(1.24)),
             "does not hold",
         ),
-        _conclusion(
+        conclusion(
             "RQ1",
             "Per-class allocators give no protection from a fragmented heap.",
             "said of boxed-sim; no figure",
@@ -59,24 +64,24 @@ def judge(measured: Sequence[Measured], occupancy: Sequence[Measured]) -> list[C
             _unprotected(per_class),
             "does not hold",
         ),
-        _conclusion(
+        conclusion(
             "RQ2",
             "General-purpose allocators have come near to regions.",
             "1.00 to 1.15 with mimalloc; 1.44 in 2002",
             "CPU time of naive over its best allocator to custom over its best, clean heap: at most 1.15 is "
             "for it",
-            _best(chunked, _at_most(GAP)),
+            _best(chunked, at_most(GAP)),
             "does not hold",
         ),
-        _conclusion(
+        conclusion(
             "RQ2",
             "Regions still run faster than naive allocation.",
             "7.1 % (197.parser), 14 % (geometry_nodes), 15 % (mudlle)",
             "the same ratio: above 1 is for it, below 1.02 against it",
-            _best(chunked, lambda ratio: _side(ratio.low > 1, ratio.high < 1.02)),
+            _best(chunked, lambda ratio: side(ratio.low > 1, ratio.high < 1.02)),
             "outdated",
         ),
-        _conclusion(
+        conclusion(
             "RQ2",
             "Of the three allocators mimalloc is the best for naive allocation.",
             "best overall on their programs",
@@ -85,24 +90,24 @@ def judge(measured: Sequence[Measured], occupancy: Sequence[Measured]) -> list[C
             _against_others(chunked, "mimalloc"),
             "outdated",
         ),
-        _conclusion(
+        conclusion(
             "RQ3",
             "Regions are not slowed by a fragmented heap.",
             "nearly every one shows perfect resilience",
             f"CPU time of custom at {ADVERSE} to itself on a clean heap, partial regions left out: at most "
             "1.05 is for it",
-            _each(pure, None, ADVERSE, _custom_slowdown, _at_most(MARGIN)),
+            each_arm(pure, None, ADVERSE, _custom_slowdown, at_most(MARGIN)),
             "does not hold",
         ),
-        _conclusion(
+        conclusion(
             "RQ3",
             "Naive allocation is slowed by a fragmented heap.",
             "up to 2 times on glibc; 18 to 27 % on mimalloc",
             f"CPU time of naive at {ADVERSE} to itself on a clean heap: above 1.05 is for it",
-            _each(chunked, None, ADVERSE, _naive_slowdown, _at_least(MARGIN)),
+            each_arm(chunked, None, ADVERSE, _naive_slowdown, at_least(MARGIN)),
             "does not hold",
         ),
-        _conclusion(
+        conclusion(
             "RQ3",
             "glibc is slowed more than jemalloc and mimalloc.",
             "considerably; mudlle and 197.parser more than 2 times",
@@ -110,16 +115,16 @@ def judge(measured: Sequence[Measured], occupancy: Sequence[Measured]) -> list[C
             _glibc_worst(chunked),
             "outdated",
         ),
-        _conclusion(
+        conclusion(
             "RQ3",
             "Partial regions resist only in part.",
             "Clang is 3.2 to 9.4 % faster than naive at adv3, and slowed itself",
             f"CPU time of custom at {ADVERSE} to itself on a clean heap, partial regions: above 1.05"
             " is for it",
-            _each(partial, None, ADVERSE, _custom_slowdown, _at_least(MARGIN)),
+            each_arm(partial, None, ADVERSE, _custom_slowdown, at_least(MARGIN)),
             "does not hold",
         ),
-        _conclusion(
+        conclusion(
             "Figure 3",
             "Misses rise with occupancy, and CPU time with them.",
             "L1 misses of Clang, L3 misses of 197.parser, multiplier 10, jemalloc",
@@ -133,85 +138,23 @@ def judge(measured: Sequence[Measured], occupancy: Sequence[Measured]) -> list[C
 
 def best_ratio(result: Fragmented) -> tuple[str, str, Estimate] | None:
     """Figure 5: naive over its best allocator to custom over its best, and which these are."""
-    custom, naive = (_fastest(result, variant) for variant in ("custom", "naive"))
+    custom, naive = (fastest(result, variant) for variant in ("custom", "naive"))
     if custom is None or naive is None:
         return None
     ratio = quotient(naive, custom)
     return (naive.allocator, custom.allocator, ratio) if ratio else None
 
 
-def quotient(arm: Arm, other: Arm) -> Estimate | None:
-    """CPU time of one arm to another, both of which are paired with the baseline; None below two rounds."""
-    own, base = (_normalised(each) for each in (arm, other))
-    if own is None or base is None:
-        return None
-    pairs = [mine / theirs for mine, theirs in zip(own, base, strict=False)]
-    if len(own) != len(base) or len(pairs) < statistics.LEAST_ROUNDS:
-        return None
-    return statistics.interval(pairs, seed=0)
-
-
-def _normalised(arm: Arm) -> list[float] | None:
-    ratio = arm.normalised.get("cpu") if arm.sound else None
-    return ratio.pairs if ratio else None
-
-
-def _fastest(result: Fragmented, variant: str) -> Arm | None:
-    arms = [result.arm(variant, name, "adv0") for name in result.allocators]
-    sound = [arm for arm in arms if arm is not None and arm.sound]
-    return min(sound, key=lambda arm: arm.normalised["cpu"].ratio.value, default=None)
-
-
-Judged = Callable[[Estimate], Side]
-Taken = Callable[[Fragmented, str, str], Estimate | None]
-
-
-def _side(is_for: bool, is_against: bool) -> Side:
-    return "for" if is_for else "against" if is_against else "cannot tell"
-
-
-def _at_most(bound: float) -> Judged:
-    return lambda ratio: _side(ratio.high <= bound, ratio.low > bound)
-
-
-def _at_least(bound: float) -> Judged:
-    return lambda ratio: _side(ratio.low > bound, ratio.high <= bound)
-
-
 def _to_custom(result: Fragmented, allocator: str, level: str) -> Estimate | None:
-    return _cpu(result.arm("naive", allocator, level), "to_custom")
+    return estimate(result.arm("naive", allocator, level), "to_custom")
 
 
 def _custom_slowdown(result: Fragmented, allocator: str, level: str) -> Estimate | None:
-    return _cpu(result.arm(result.variants[0], allocator, level), "slowdown")
+    return estimate(result.arm(result.variants[0], allocator, level), "slowdown")
 
 
 def _naive_slowdown(result: Fragmented, allocator: str, level: str) -> Estimate | None:
-    return _cpu(result.arm("naive", allocator, level), "slowdown")
-
-
-def _cpu(arm: Arm | None, field: str) -> Estimate | None:
-    if arm is None or not arm.sound:
-        return None
-    ratio = getattr(arm, field).get("cpu")
-    return ratio.ratio if ratio else None
-
-
-def _each(
-    measured: Iterable[Measured], allocators: Sequence[str] | None, level: str, take: Taken, judged: Judged
-) -> list[Finding]:
-    found = []
-    for each in measured:
-        assert each.result is not None  # noqa: S101 - the caller has looked
-        for name in each.result.allocators if allocators is None else allocators:
-            ratio = take(each.result, name, level)
-            if ratio is not None:
-                found.append(_finding(each, f"over {name}", ratio, judged(ratio)))
-    return found
-
-
-def _finding(each: Measured, figure: str, ratio: Estimate, side: Side) -> Finding:
-    return Finding(workload=each.card.name, figure=figure, ratio=ratio, side=side)
+    return estimate(result.arm("naive", allocator, level), "slowdown")
 
 
 def _unprotected(measured: Iterable[Measured]) -> list[Finding]:
@@ -222,7 +165,7 @@ def _unprotected(measured: Iterable[Measured]) -> list[Finding]:
             naive = _naive_slowdown(each.result, name, ADVERSE)
             custom = _custom_slowdown(each.result, name, ADVERSE)
             if naive is not None and custom is not None and naive.low > MARGIN:
-                found.append(_finding(each, f"over {name}", custom, _at_least(MARGIN)(custom)))
+                found.append(finding(each, f"over {name}", custom, at_least(MARGIN)(custom)))
     return found
 
 
@@ -232,7 +175,7 @@ def _best(measured: Iterable[Measured], judged: Judged) -> list[Finding]:
         assert each.result is not None  # noqa: S101 - the caller has looked
         if best := best_ratio(each.result):
             naive, custom, ratio = best
-            found.append(_finding(each, f"naive over {naive} to custom over {custom}", ratio, judged(ratio)))
+            found.append(finding(each, f"naive over {naive} to custom over {custom}", ratio, judged(ratio)))
     return found
 
 
@@ -246,7 +189,7 @@ def _against_others(measured: Iterable[Measured], favourite: str) -> list[Findin
             if own is None or other is None or name == favourite:
                 continue
             if ratio := quotient(own, other):
-                found.append(_finding(each, f"to {name}", ratio, _side(ratio.high < 1, ratio.low > 1)))
+                found.append(finding(each, f"to {name}", ratio, side(ratio.high < 1, ratio.low > 1)))
     return found
 
 
@@ -264,7 +207,7 @@ def _glibc_worst(measured: Iterable[Measured]) -> list[Finding]:
                 continue
             pairs = [mine / theirs for mine, theirs in zip(slow[0].pairs, slow[1].pairs, strict=True)]
             ratio = statistics.interval(pairs, seed=0)
-            found.append(_finding(each, f"to {name}", ratio, _side(ratio.low > 1, ratio.high < 1)))
+            found.append(finding(each, f"to {name}", ratio, side(ratio.low > 1, ratio.high < 1)))
     return found
 
 
@@ -284,40 +227,7 @@ def _occupancy(measured: Iterable[Measured]) -> list[Finding]:
         if ratio is None:
             continue
         rise = sound[-1].misses.last / max(sound[0].misses.last, 1)
-        side = _side(ratio.low > 1 and rise > 1, ratio.high <= 1 or rise <= 1)
+        stands = side(ratio.low > 1 and rise > 1, ratio.high <= 1 or rise <= 1)
         figure = f"{sound[-1].level} to {sound[0].level}, with {units.ratio(rise)} times the misses"
-        found.append(_finding(each, figure, ratio, side))
+        found.append(finding(each, figure, ratio, stands))
     return found
-
-
-def _conclusion(
-    question: str, claim: str, published: str, rule: str, findings: list[Finding], refuted: Standing
-) -> Conclusion:
-    sides = [each.side for each in findings]
-    standing: Standing = "cannot tell"
-    if "for" in sides:
-        standing = "holds partly" if "against" in sides else "holds"
-    elif "against" in sides:
-        standing = refuted
-    return Conclusion(
-        question=question,
-        claim=claim,
-        published=published,
-        rule=rule,
-        standing=standing,
-        answer=_answer(findings),
-        findings=findings,
-    )
-
-
-def _answer(findings: Sequence[Finding]) -> str:
-    if not findings:
-        return "Nothing was measured that says anything of it."
-    values = sorted(findings, key=lambda each: each.ratio.value)
-    counts = {side: sum(each.side == side for each in findings) for side in ("for", "against", "cannot tell")}
-    least, most = values[0], values[-1]
-    return (
-        f"Of {len(findings)} figures {counts['for']} are for it, {counts['against']} against it, and of "
-        f"{counts['cannot tell']} one cannot tell. From {units.ratio(least.ratio.value)} ({least.workload}, "
-        f"{least.figure}) to {units.ratio(most.ratio.value)} ({most.workload}, {most.figure})."
-    )

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from reap.analysis.records import Share, Totals
 from reap.experiment.card import Card
 from reap.experiment.matrix_records import Fragmented
 from reap.launch.records import Machine
@@ -33,6 +34,18 @@ class Measured(Record):
     """Why there is no result."""
 
 
+class Statistics(Record):
+    """How a workload allocates where malloc serves all of it: a line of Table 3 (OOPSLA 2002)."""
+
+    card: Card
+    scale: int
+    totals: Totals | None = None
+    share: Share | None = None
+    """Of its CPU time inside the allocator; None where nothing was sampled."""
+    excluded: str = ""
+    """Why nothing was recorded."""
+
+
 class Finding(Record):
     """What one figure of one workload says of a conclusion."""
 
@@ -47,7 +60,7 @@ class Conclusion(Record):
     """A published conclusion, and what our own figures say of it."""
 
     question: str
-    """`RQ1`, `RQ2` or `RQ3`, as the paper has them, or the figure that it is of."""
+    """The research question, section or figure of the paper that it is of."""
     claim: str
     published: str
     """The paper's own numbers."""
@@ -68,6 +81,8 @@ class Study(Record):
     """ISO 8601, UTC."""
     machine: Machine
     measured: list[Measured]
-    occupancy: list[Measured]
-    """Of Figure 3: other levels, one allocator, simulated caches."""
     conclusions: list[Conclusion]
+    occupancy: list[Measured] = []
+    """Of Figure 3 (ISMM 2026): other levels, one allocator, simulated caches."""
+    statistics: list[Statistics] = []
+    """Of Table 3 (OOPSLA 2002)."""

@@ -1,0 +1,124 @@
+"""What the verbs of `reap study` have in common: beginning and going on, the files, the next step."""
+
+from __future__ import annotations  # what is imported late stands in annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+from reap.errors import ExitCode, ReapError
+
+if TYPE_CHECKING:
+    from reap.allocators.records import Allocator
+    from reap.experiment.runner import Listener
+    from reap.study.records import Mode, Plan, Study
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+class Studying(Protocol):
+    """A study, as its module is one."""
+
+    NAME: str
+    ALLOCATORS: tuple[str, ...]
+
+    def plan(self, mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:
+        """What is to be measured. Throws ReapError."""
+        ...
+
+    def run(self, place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Study:
+        """Measures what is left of it. Throws InterruptedRunError."""
+        ...
+
+
+def options(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of each study."""
+    given = (
+        click.option(
+            "--quick", "mode", flag_value="quick", help="In under 15 minutes; less work, few rounds."
+        ),
+        click.option("--full", "mode", flag_value="full", help="All of it; takes hours."),
+        click.option("-w", "--workloads", default="", help="Only these, separated by commas."),
+        click.option(
+            "-o", "--output", type=_FOLDER, help="Folder for all of it (a new reap-STUDY-TIME here)."
+        ),
+        click.option("--resume", type=_FOLDER, help="Go on with the study in this folder."),
+    )
+    for option in reversed(given):
+        verb = option(verb)
+    return verb
+
+
+def conduct(
+    studying: Studying, mode: str | None, workloads: str, output: Path | None, resume: Path | None
+) -> int:
+    """Begins the study or goes on with it, and writes its page and its data. Throws ReapError."""
+    from rich.console import Console
+
+    from reap.cli import reporting
+    from reap.cli.experiments import Terminal
+    from reap.cli.progress import Bar
+    from reap.experiment.runner import InterruptedRunError
+    from reap.report import study as reporter
+
+    name = studying.NAME
+    if (mode is None) == (resume is None):
+        raise ReapError(
+            "a study is either begun or resumed",
+            f"reap study {name} --quick, --full, or --resume FOLDER",
+            ExitCode.USAGE,
+        )
+    if resume is not None:
+        if workloads or output:
+            raise ReapError(
+                "--resume goes on with the study as it began; it takes neither --workloads nor --output",
+                f"reap study {name} --resume {resume}",
+                ExitCode.USAGE,
+            )
+        place, plan, allocators = _resumed(studying, resume)
+    else:
+        place, plan, allocators = _begun(studying, "quick" if mode == "quick" else "full", workloads, output)
+    try:
+        with Bar() as bar:
+            result = studying.run(place, plan, allocators, Terminal(bar))
+    except InterruptedRunError as stopped:
+        again = f"go on with: reap study {name} --resume {place}"
+        raise InterruptedRunError("stopped; all runs that ended are kept", again, stopped.code) from None
+    written = reporter.write(result, place)
+    reporter.render(Console(), result)
+    for path in written:
+        reporting.say_written("written", path)
+    reporting.say_next(["xdg-open", str(place / reporter.PAGE)])
+    return ExitCode.OK
+
+
+def _resumed(studying: Studying, resume: Path) -> tuple[Path, Plan, list[Allocator]]:
+    from reap.allocators import catalog
+    from reap.study import folder
+
+    plan = folder.resumed(resume, studying.NAME)
+    return resume.absolute(), plan, catalog.parse(",".join(plan.allocators))
+
+
+def _begun(
+    studying: Studying, mode: Mode, workloads: str, output: Path | None
+) -> tuple[Path, Plan, list[Allocator]]:
+    from reap.allocators import catalog
+    from reap.allocators.records import Allocator
+    from reap.study import folder
+
+    found = [catalog.find(name) for name in studying.ALLOCATORS]
+    allocators = [each for each in found if isinstance(each, Allocator)]
+    missing = [each for each in found if not isinstance(each, Allocator)]
+    names = [name.strip() for name in workloads.split(",") if name.strip()]
+    plan = studying.plan(mode, names, [each.name for each in allocators])
+    place = (output or Path(f"reap-{studying.NAME}-{datetime.now(UTC):%Y%m%d-%H%M%S}")).absolute()
+    folder.begin(place, plan)
+    if missing:
+        click.echo(f"left out: {', '.join(each.name for each in missing)}", err=True)
+        click.echo(f"  to have them: {catalog.install_command(missing)}", err=True)
+    click.echo(f"in {place}; to go on after a stop: reap study {studying.NAME} --resume {place}", err=True)
+    return place, plan, allocators

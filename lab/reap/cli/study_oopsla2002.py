@@ -1,0 +1,26 @@
+"""`reap study oopsla2002`: custom allocation beside general allocators, the paper's conclusions judged."""
+
+from pathlib import Path
+
+import click
+
+from reap.cli import studies
+
+
+@click.command()
+@studies.options
+def oopsla2002(mode: str | None, workloads: str, output: Path | None, resume: Path | None) -> int:
+    """Make Tables 1 to 3 and Figures 1, 5 and 6 of OOPSLA 2002 again, and judge the paper's conclusions.
+
+    Records every workload that is installed (`reap workloads prepare`) once without its own allocator, and
+    runs it with and without over glibc, dlmalloc, this library's malloc, jemalloc and mimalloc. Drag (Table
+    4, Figure 7) is no part of it. A study that was stopped goes on with --resume. Leave the machine alone
+    meanwhile.
+
+    \b
+        reap study oopsla2002 --quick
+        reap study oopsla2002 --quick --workloads chart-parser,rapidjson,perl
+    """  # noqa: D301 - click wants the character itself
+    from reap.study import oopsla2002 as studying
+
+    return studies.conduct(studying, mode, workloads, output, resume)

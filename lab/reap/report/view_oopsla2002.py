@@ -1,0 +1,171 @@
+"""What the page of the OOPSLA 2002 study shows, as plain strings, lists and drawings."""
+
+import markupsafe
+
+from reap import units
+from reap.experiment.matrix_records import Arm, Fragmented
+from reap.report import labels
+from reap.report.bars_svg import Bar
+from reap.report.study_view import FigureView, StudyView, TableView, drawn, first, scale
+from reap.study.oopsla2002_claims import OURS, best_naive
+from reap.study.records import Measured, Statistics, Study
+
+_QUICK = "A quick study: a tenth of the work in each run, few rounds."
+_DRAG = "Drag is no part of it: Table 4 and Figure 7 are missing."
+
+
+def view(study: Study) -> StudyView:
+    """The page's words and drawings."""
+    return StudyView(
+        title="Custom memory allocation, reconsidered once more",
+        source="Berger, Zorn and McKinley, OOPSLA 2002",
+        address="https://doi.org/10.1145/582419.582421",
+        first=[*first(study, _QUICK), _DRAG],
+        tables=[_inputs(study), _taxonomy(study), _statistics(study), _memory(study)],
+        figures=[_time(study), _runtimes(study), _space(study), _regions(study)],
+    )
+
+
+def _inputs(study: Study) -> TableView:
+    versions = {each.card.name: each.version for each in study.measured}
+    excluded = {each.card.name: each.excluded for each in study.measured}
+    rows = [
+        [
+            each.card.name,
+            versions.get(each.card.name) or units.UNKNOWN,
+            scale(each.card, each.scale),
+            each.card.title,
+            each.card.origin.note,
+            excluded.get(each.card.name) or each.excluded or "measured",
+        ]
+        for each in study.statistics
+    ]
+    columns = ["workload", "version", "input", "description", "origin", "reason for exclusion"]
+    return TableView("Table 1. Benchmarks and inputs", columns, rows)
+
+
+def _taxonomy(study: Study) -> TableView:
+    rows = []
+    for each in study.measured:
+        card = each.card
+        marks = [
+            "performance" in card.motives,
+            "space" in card.motives,
+            "software engineering" in card.motives,
+            "individual" in card.frees,
+            "bulk" in card.frees,
+            "nested" in card.traits,
+            "areas" in card.traits,
+            card.chunks,
+            "stack" in card.traits,
+            "same-type" in card.traits,
+        ]
+        kind = card.kind + (" (partial)" if card.partial else "")
+        rows.append([card.name, kind, *("yes" if mark else "" for mark in marks)])
+    columns = [
+        "workload", "allocator", "for performance", "for space", "for software engineering", "same API",
+        "region delete", "nested lifetimes", "multiple areas", "chunks", "stack optimized",
+        "same-type optimized",
+    ]  # fmt: skip
+    return TableView("Table 2. Characteristics of the custom allocators", columns, rows)
+
+
+def _statistics(study: Study) -> TableView:
+    columns = [
+        "workload", "total objects", "most in use", "average size", "total memory", "most memory in use",
+        "total / most", "in malloc (% of CPU time)",
+    ]  # fmt: skip
+    rows = [_line(each) for each in study.statistics if each.totals is not None]
+    return TableView("Table 3. Statistics, with malloc in place of custom allocation", columns, rows)
+
+
+def _line(each: Statistics) -> list[str]:
+    figures = [text for _, text in labels.totals_rows(each.totals)] if each.totals else []
+    share = units.UNKNOWN
+    if each.share is not None:
+        held = each.share.share
+        share = f"{units.percent(held.value)} ({units.percent_span(held.low, held.high)})"
+    return [each.card.name, *figures, share]
+
+
+def _memory(study: Study) -> TableView:
+    rows = []
+    for each in study.measured:
+        arm = each.result.arm("custom", "glibc", "adv0") if each.result else None
+        if arm is not None and "peak_resident" in arm.normalised:
+            rows.append([each.card.name, units.size(arm.normalised["peak_resident"].value)])
+    return TableView(
+        "Figure 1(b). Memory of the custom variant over glibc", ["workload", "most resident memory"], rows
+    )
+
+
+def _time(study: Study) -> FigureView:
+    bars = [
+        (each.card.name, [Bar("", each.share.share, 0 if each.card.kind == "ordinary" else 1)])
+        for each in study.statistics
+        if each.share is not None
+    ]
+    return FigureView(
+        "Figure 1(a). Time in malloc",
+        "Share of CPU time inside malloc, of 1; over glibc, without allocators of the programs' own. Grey: "
+        "ordinary programs.",
+        [drawn("share of CPU time inside malloc", bars)] if bars else [],
+    )
+
+
+def _runtimes(study: Study) -> FigureView:
+    return FigureView(
+        "Figure 5(a). CPU time of custom, general-purpose and this library's allocation",
+        "To custom over glibc. naive reap: over this library's malloc; reap: this library's Region in place "
+        "of the program's own. The Windows allocator has no successor here; glibc is the system's.",
+        [_drawing(each, "cpu") for each in study.measured if each.result is not None],
+    )
+
+
+def _space(study: Study) -> FigureView:
+    return FigureView(
+        "Figure 5(b). Memory",
+        "Most resident memory, to custom over glibc. The paper has the high-water mark of what was asked of "
+        "the system; what was asked for and not touched is not in these.",
+        [_drawing(each, "peak_resident") for each in study.measured if each.result is not None],
+    )
+
+
+def _drawing(each: Measured, metric: str) -> markupsafe.Markup:
+    result = each.result
+    assert result is not None  # noqa: S101 - the caller has looked
+    groups = [("custom glibc", [_bar(result.arm("custom", "glibc", "adv0"), metric, 0)])]
+    if OURS in result.variants:
+        groups.append(("reap glibc", [_bar(result.arm(OURS, "glibc", "adv0"), metric, 1)]))
+    groups += [
+        (f"naive {name}", [_bar(result.arm("naive", name, "adv0"), metric, 1 if name == OURS else 2)])
+        for name in result.allocators
+    ]
+    return drawn(f"{each.card.name}{' (partial)' if each.card.partial else ''}", groups)
+
+
+def _bar(arm: Arm | None, metric: str, shade: int) -> Bar:
+    ratio = arm.normalised.get(metric) if arm is not None and arm.sound else None
+    return Bar("", ratio.ratio if ratio else None, shade)
+
+
+def _regions(study: Study) -> FigureView:
+    groups = [
+        (f"{each.card.name}: {name}", [bar])
+        for each in study.measured
+        if each.result is not None and OURS in each.result.variants
+        for name, bar in _in_place(each.result)
+    ]
+    return FigureView(
+        "Figure 6. Allocators with the semantics of regions",
+        "CPU time, to the program's own region over glibc: APR's pools, RapidJSON's and Boost.JSON's. The "
+        "paper held reaps to Windows Heaps and Vmalloc, of which neither is here.",
+        [drawn("to the program's own region", groups)] if groups else [],
+    )
+
+
+def _in_place(result: Fragmented) -> list[tuple[str, Bar]]:
+    bars = [("this library's", _bar(result.arm(OURS, "glibc", "adv0"), "cpu", 1))]
+    if best := best_naive(result):
+        bars.append((f"naive {best[0]}", Bar("", best[1], 2)))
+    return bars

@@ -1,0 +1,165 @@
+"""The conclusions of OOPSLA 2002, each with its rule. Pure functions; no number here is a result."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from reap.experiment.matrix_records import Fragmented
+from reap.records import Estimate
+from reap.study.judging import (
+    MARGIN,
+    Judged,
+    at_least,
+    at_most,
+    conclusion,
+    each_arm,
+    estimate,
+    fastest,
+    finding,
+)
+from reap.study.records import Conclusion, Finding, Measured, Statistics
+
+ORDINARY_SHARE = 0.03
+"""Of their time, what ordinary programs spent in the allocator on average (section 6)."""
+CLEAR = 1.10
+"""By less than that three of the paper's eight programs gained over the Windows allocator (section 7.1)."""
+NEAR_REGIONS = 1.08
+"""How near the paper's reaps came to the regions in whose place they were (section 7.1)."""
+OURS = "reap"
+"""This library, as an allocator and as a variant."""
+
+
+def judge(measured: Sequence[Measured], statistics: Sequence[Statistics]) -> list[Conclusion]:
+    """Every conclusion, in the paper's order."""
+    sound = [each for each in measured if each.result is not None]
+    regions = [each for each in sound if each.card.kind == "region"]
+    others = [each for each in sound if each.card.kind != "region"]
+    ordinary = [each for each in statistics if each.card.kind == "ordinary"]
+    custom = [each for each in statistics if each.card.kind != "ordinary"]
+    return [
+        conclusion(
+            "6",
+            "Programs with allocators of their own spend much time in malloc without them.",
+            "16 % on average, from 0.1 % (Apache, 175.vpr) to 41.8 % (197.parser)",
+            "share of CPU time inside the allocator, naive over glibc: above 0.03, the paper's average of "
+            "ordinary programs, is for it",
+            _shares(custom, at_least(ORDINARY_SHARE)),
+            "does not hold",
+        ),
+        conclusion(
+            "6",
+            "Ordinary programs spend little time in malloc.",
+            "around 3 % on average, from 0 to 12.6 % (253.perlbmk)",
+            "share of CPU time inside the allocator, over glibc: at most 0.03 is for it",
+            _shares(ordinary, at_most(ORDINARY_SHARE)),
+            "does not hold",
+        ),
+        conclusion(
+            "7.1",
+            "Custom allocators are clearly faster than the system's own allocator.",
+            "all but boxed-sim, 175.vpr and Apache by more than 10 %, 197.parser and mudlle by more than 60 "
+            "% (Windows XP)",
+            "CPU time of naive to custom over glibc: above 1.10 is for it",
+            each_arm(sound, ("glibc",), "adv0", _to_custom, at_least(CLEAR)),
+            "outdated",
+        ),
+        conclusion(
+            "7.1",
+            "A good general-purpose allocator takes the place of most custom ones.",
+            "six of eight less than 2 % slower on average with Lea's allocator",
+            "CPU time of naive over its best allocator to custom over glibc, all but regions: at most 1.05 "
+            "is for it",
+            _best_naive(others, at_most(MARGIN)),
+            "does not hold",
+        ),
+        conclusion(
+            "7.1",
+            "Regions stay faster than any general-purpose allocator.",
+            "lcc and mudlle run 21 to 47 % slower with Lea's allocator",
+            "the same ratio, regions alone: above 1.05 is for it",
+            _best_naive(regions, at_least(MARGIN)),
+            "outdated",
+        ),
+        conclusion(
+            "7.1",
+            "A reap in the place of a region comes near to it.",
+            "lcc and mudlle run less than 8 % slower with reaps",
+            "CPU time of the variant reap, in which this library's Region is in the place of the program's "
+            "own, to custom over the same allocator: at most 1.08 is for it",
+            _replaced(sound, at_most(NEAR_REGIONS)),
+            "does not hold",
+        ),
+        conclusion(
+            "7.1",
+            "The same layers serve as a general-purpose allocator.",
+            "reaps nearly match Lea's allocator but for 197.parser and C-Breeze",
+            "CPU time of naive over this library's malloc to naive over glibc: at most 1.05 is for it",
+            each_arm(sound, (OURS,), "adv0", _naive_to_baseline, at_most(MARGIN)),
+            "does not hold",
+        ),
+        conclusion(
+            "7.2",
+            "Custom allocation does not save memory.",
+            "mixed: 176.gcc saves 32 %, 175.vpr 8 %; 197.parser takes seven times as much (high-water mark)",
+            "most resident memory of naive to custom over glibc: at most 1.05 is for it",
+            each_arm(sound, ("glibc",), "adv0", _memory, at_most(MARGIN)),
+            "does not hold",
+        ),
+    ]
+
+
+def best_naive(result: Fragmented) -> tuple[str, Estimate] | None:
+    """Naive allocation over the allocator that suits it best, to custom over the baseline's."""
+    arm = fastest(result, "naive")
+    ratio = estimate(arm, "normalised")
+    return (arm.allocator, ratio) if arm is not None and ratio is not None else None
+
+
+def _shares(statistics: Iterable[Statistics], judged: Judged) -> list[Finding]:
+    return [
+        Finding(
+            workload=each.card.name,
+            figure="share of CPU time",
+            ratio=each.share.share,
+            side=judged(each.share.share),
+        )
+        for each in statistics
+        if each.share is not None
+    ]
+
+
+def _best_naive(measured: Iterable[Measured], judged: Judged) -> list[Finding]:
+    return _of_results(measured, best_naive, lambda name: f"naive over {name}", judged)
+
+
+def _replaced(measured: Iterable[Measured], judged: Judged) -> list[Finding]:
+    return _of_results(measured, _ours, lambda name: f"over {name}", judged)
+
+
+def _ours(result: Fragmented) -> tuple[str, Estimate] | None:
+    ratio = estimate(result.arm(OURS, "glibc", "adv0"), "normalised")
+    return ("glibc", ratio) if ratio else None
+
+
+def _of_results(
+    measured: Iterable[Measured],
+    take: Callable[[Fragmented], tuple[str, Estimate] | None],
+    say: Callable[[str], str],
+    judged: Judged,
+) -> list[Finding]:
+    found = []
+    for each in measured:
+        if each.result is not None and (taken := take(each.result)):
+            name, ratio = taken
+            found.append(finding(each, say(name), ratio, judged(ratio)))
+    return found
+
+
+def _to_custom(result: Fragmented, allocator: str, level: str) -> Estimate | None:
+    return estimate(result.arm("naive", allocator, level), "to_custom")
+
+
+def _naive_to_baseline(result: Fragmented, allocator: str, level: str) -> Estimate | None:
+    return estimate(result.arm("naive", allocator, level), "to_allocator")
+
+
+def _memory(result: Fragmented, allocator: str, level: str) -> Estimate | None:
+    return estimate(result.arm("naive", allocator, level), "to_custom", "peak_resident")
