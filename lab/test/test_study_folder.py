@@ -48,6 +48,19 @@ def test_a_quick_study_does_less():
     assert measuring.scale_of(card.load("clang"), "quick") == 1
 
 
+def test_five_rounds_of_a_quick_study_fit_into_the_share_of_a_workload():
+    share = measuring.QUICK_SECONDS / len(ismm2026.WORKLOADS)
+    for name in ismm2026.WORKLOADS:
+        described = card.load(name)
+        scale = measuring.scale_of(described, "quick")
+        if scale == described.quick_scale:  # there is no less of it
+            continue
+        work = scale / described.default_scale
+        arms = len(described.variants) * len(ismm2026.ALLOCATORS) * 2
+        runs = arms + (arms + 1) * 5  # a warm-up of each, and the baseline twice in a round
+        assert runs * work * described.expected_seconds < share, name
+
+
 def test_what_a_kill_left_half_made_is_made_again(tmp_path):
     place = tmp_path / "freelist"
     place.mkdir()
@@ -69,7 +82,7 @@ from pathlib import Path
 from reap.allocators.records import Allocator
 from reap.experiment.runner import Listener
 from reap.study import ismm2026, measuring
-measuring.QUICK_SECONDS, measuring.QUICK_PART = 600.0, 100
+measuring.QUICK_SECONDS, measuring.QUICK_RUN = 600.0, 0.02
 place = Path(sys.argv[1])
 plan = ismm2026.plan("quick", ["expression-compiler"], ["glibc"])
 ismm2026.run(place, plan, [Allocator(name="glibc")], Listener())
@@ -91,7 +104,7 @@ def test_a_killed_study_goes_on_and_keeps_its_runs(tmp_path, monkeypatch):
     process.wait()
     before, _ = read_runs(log)
     assert len(before) >= 5
-    monkeypatch.setattr(measuring, "QUICK_PART", 100)
+    monkeypatch.setattr(measuring, "QUICK_RUN", 0.02)
     plan = resumed(place, ismm2026.NAME)
     (one,) = ismm2026.run(place, plan, [Allocator(name="glibc")], Listener()).measured
     assert one.excluded == ""

@@ -145,7 +145,7 @@ def test_every_workload_of_the_study_is_in_the_taxonomy():
 @pytest.mark.slow
 def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(measuring, "QUICK_SECONDS", 2.0)
-    monkeypatch.setattr(measuring, "QUICK_PART", 100)
+    monkeypatch.setattr(measuring, "QUICK_RUN", 0.02)
     plan = oopsla2002.plan("quick", ["expression-compiler", "sed"], ["glibc"])
     place = tmp_path / "study"
     begin(place, plan)

@@ -3,6 +3,7 @@
 Our own programs are built here; Debian's are run where `reap workloads prepare` has installed what they need.
 """
 
+import msgspec
 import pytest
 from programs import reap
 from recorded import Recorded, recorded
@@ -10,7 +11,7 @@ from recorded import Recorded, recorded
 from reap.errors import ReapError
 from reap.experiment import card, provision, workload
 from reap.launch import program
-from reap.launch.records import Launch
+from reap.launch.records import Launch, Outcome
 from reap.trace import read, record
 
 OURS = [name for name in card.names() if card.load(name).origin.package == "reap"]
@@ -147,6 +148,19 @@ def test_variants_that_differ_are_found(tmp_path, monkeypatch):
         workload.try_variants("mine")
 
 
+def test_what_is_printed_is_held_to_the_card():
+    def tried(digest):
+        return [workload.Tried(variant="custom", outcome=Outcome(exit_code=0, stdout_digest=digest))]
+
+    ours = msgspec.structs.replace(card.load("freelist"), output="ab")
+    assert workload.as_the_card_says(ours, tried("ab")) is True
+    with pytest.raises(ReapError, match=r"freelist printed something else than its card says \(cd\)"):
+        workload.as_the_card_says(ours, tried("cd"))
+    theirs = msgspec.structs.replace(card.load("perl"), output="ab")
+    assert workload.as_the_card_says(theirs, tried("cd")) is False
+    assert workload.as_the_card_says(card.load("clang"), tried("cd")) is None
+
+
 def test_the_verbs(tmp_path):
     listed = reap("workloads", "list", "--json", str(tmp_path / "cards.json"))
     assert listed.returncode == 0, listed.stderr
@@ -159,5 +173,9 @@ def test_the_verbs(tmp_path):
     assert "custom" in ran.stdout
     assert "naive" in ran.stdout
     assert "all print the same" in ran.stderr
+    assert "next: reap study ismm2026 --quick --workloads geometry-pass" in ran.stderr
+    ran = reap("workloads", "run", "sed")
+    assert "it prints what its card says" in ran.stderr
+    assert "next: reap study oopsla2002 --quick --workloads sed" in ran.stderr
     assert "no workload called 'nothing'" in reap("workloads", "run", "nothing").stderr
     assert reap("workloads", "run", "sed", "--quick", "--scale", "3").returncode == 2

@@ -19,12 +19,15 @@ def run(name: str, variant: str | None, scale: int | None, quick: bool) -> int:
     from rich.table import Table
 
     from reap import units
+    from reap.cli import reporting
     from reap.experiment import card, workload
+    from reap.study import ismm2026, oopsla2002
 
     if quick and scale is not None:
         raise click.UsageError("--quick is a scale: give one of --quick and --scale")
+    described = card.load(name)
     tried = workload.try_variants(
-        name, [variant] if variant else [], scale=card.load(name).quick_scale if quick else scale
+        name, [variant] if variant else [], scale=described.quick_scale if quick else scale
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("variant")
@@ -40,4 +43,16 @@ def run(name: str, variant: str | None, scale: int | None, quick: bool) -> int:
     Console().print(table)
     if len(tried) > 1:
         click.echo("all print the same", err=True)
+    if not quick and scale in (None, described.default_scale):
+        said = workload.as_the_card_says(described, tried)
+        if said is False:
+            of = ", ".join(described.packages)
+            click.echo(f"it prints something else than its card says: another version of {of}?", err=True)
+        elif said:
+            click.echo("it prints what its card says", err=True)
+    study = ismm2026.NAME if name in ismm2026.WORKLOADS else oopsla2002.NAME
+    if name in (*ismm2026.WORKLOADS, *oopsla2002.ORDINARY):
+        reporting.say_next(["reap", "study", study, "--quick", "--workloads", name])
+    else:
+        reporting.say_next(["reap", "workloads", "list"])
     return ExitCode.OK

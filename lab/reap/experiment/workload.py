@@ -17,6 +17,22 @@ class Tried(Record):
     outcome: Outcome
 
 
+def as_the_card_says(described: card.Card, tried: Sequence[Tried]) -> bool | None:
+    """Whether these, at the default scale, print what the card says; None where it says nothing of it.
+
+    Throws ReapError of a program of ours: Debian's may be of another version, ours may not.
+    """
+    if not described.output:
+        return None
+    digest = tried[0].outcome.stdout_digest
+    if digest != described.output and described.origin.package == "reap":
+        raise ReapError(
+            f"{described.name} printed something else than its card says ({digest})",
+            "the program is wrong here, or was changed: then correct the card's output",
+        )
+    return digest == described.output
+
+
 def try_variants(
     name: str, variants: Sequence[str] = (), *, scale: int | None = None, cache: Path | None = None
 ) -> list[Tried]:

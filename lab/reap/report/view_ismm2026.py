@@ -12,7 +12,7 @@ from reap.report.study_view import FigureView, StudyView, TableView, drawn, exac
 from reap.study.ismm2026_claims import best_ratio
 from reap.study.records import Study
 
-_QUICK = "A quick study: a tenth of the work in each run, one fragmented level, few rounds, no controls."
+_QUICK = "A quick study: runs of a fraction of a second, one fragmented level, few rounds, no controls."
 
 
 def view(study: Study) -> StudyView:

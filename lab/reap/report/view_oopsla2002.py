@@ -10,7 +10,7 @@ from reap.report.study_view import FigureView, StudyView, TableView, drawn, firs
 from reap.study.oopsla2002_claims import OURS, best_naive
 from reap.study.records import Measured, Statistics, Study
 
-_QUICK = "A quick study: a tenth of the work in each run, few rounds."
+_QUICK = "A quick study: runs of a fraction of a second, few rounds."
 _DRAG = "Drag is no part of it: Table 4 and Figure 7 are missing."
 
 

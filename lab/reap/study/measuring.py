@@ -21,8 +21,8 @@ from reap.study.records import Measured, Mode
 
 QUICK_SECONDS = 600.0
 """What all experiments of a quick study take together; the rest of its 15 minutes is for what is built."""
-QUICK_PART = 10
-"""A quick study does so much less work than a full one in each run."""
+QUICK_RUN = 0.2
+"""About how many seconds a run of a quick study takes: five rounds of eighteen arms fit into the share."""
 ROUNDS = 10
 """Of a full study."""
 
@@ -31,7 +31,8 @@ def scale_of(described: card.Card, mode: Mode, part: int = 1) -> int:
     """How much work a run of the study does, as the card counts it; quickly, `part` times less again."""
     if mode == "full":
         return described.default_scale
-    return max(described.quick_scale, described.default_scale // (QUICK_PART * part))
+    share = QUICK_RUN / described.expected_seconds / part
+    return max(described.quick_scale, min(round(described.default_scale * share), described.default_scale))
 
 
 def without_own(described: card.Card) -> str:
