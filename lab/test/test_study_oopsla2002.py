@@ -131,6 +131,19 @@ def test_the_page_shows_all_of_it(tmp_path):
     assert "not measured: fpga-placer" in out.getvalue()
 
 
+def test_a_workload_with_too_few_rounds_is_named():
+    one = measured()
+    assert one.result is not None
+    unsound = [msgspec.structs.replace(arm, problem="only 1 round was run") for arm in one.result.arms]
+    starved = msgspec.structs.replace(one, result=msgspec.structs.replace(one.result, arms=unsound))
+    study = study_of([starved], [])
+    assert "Nothing is said of chart-parser: too few rounds" in reporter.page(study)
+    out = io.StringIO()
+    reporter.render(Console(file=out, width=100), study)
+    assert "too few rounds in the time given: chart-parser" in out.getvalue()
+    assert "too few rounds" not in reporter.page(study_of([one], []))
+
+
 def test_every_workload_of_the_study_is_in_the_taxonomy():
     for name in oopsla2002.CUSTOM:
         described = card.load(name)

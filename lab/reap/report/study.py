@@ -12,6 +12,7 @@ from rich.text import Text
 from reap import units
 from reap.report import html, view, view_ismm2026, view_oopsla2002
 from reap.report.files import write_safely
+from reap.report.study_view import usable
 from reap.report.text import printable
 from reap.study.records import Study
 
@@ -83,3 +84,5 @@ def render(console: Console, study: Study) -> None:
     for workload in study.measured:
         if workload.excluded:
             console.print(Text(f"not measured: {workload.card.name}: {printable(workload.excluded)}"))
+        elif workload.result is not None and not usable(workload.result):
+            console.print(Text(f"too few rounds in the time given: {workload.card.name}"))

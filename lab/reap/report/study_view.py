@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import markupsafe
 
 from reap.experiment.card import Card
+from reap.experiment.matrix_records import Fragmented
 from reap.records import Estimate
 from reap.report.bars_svg import Bar, draw
 from reap.study.records import Study
@@ -53,7 +54,17 @@ def first(study: Study, quick: str) -> list[str]:
     left_out = [each.card.name for each in study.measured if each.result is None]
     if left_out:
         said.append(f"Not measured: {', '.join(left_out)}; Table 1 says why.")
+    few = [each.card.name for each in study.measured if each.result and not usable(each.result)]
+    if few:
+        said.append(
+            f"Nothing is said of {', '.join(few)}: too few rounds ended in the time that they were given."
+        )
     return said
+
+
+def usable(result: Fragmented) -> bool:
+    """Whether some arm had rounds enough for an interval."""
+    return any(arm.sound for arm in result.arms)
 
 
 def scale(described: Card, amount: int) -> str:

@@ -114,7 +114,7 @@ def _answer(findings: Sequence[Finding]) -> str:
     counts = {side: sum(each.side == side for each in findings) for side in ("for", "against", "cannot tell")}
     least, most = values[0], values[-1]
     return (
-        f"Of {len(findings)} figures {counts['for']} are for it, {counts['against']} against it, and of "
-        f"{counts['cannot tell']} one cannot tell. From {units.ratio(least.ratio.value)} ({least.workload}, "
-        f"{least.figure}) to {units.ratio(most.ratio.value)} ({most.workload}, {most.figure})."
+        f"{counts['for']} for it, {counts['against']} against it, {counts['cannot tell']} undecided. From "
+        f"{units.ratio(least.ratio.value)} ({least.workload}, {least.figure}) to "
+        f"{units.ratio(most.ratio.value)} ({most.workload}, {most.figure})."
     )
