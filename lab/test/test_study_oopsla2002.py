@@ -65,7 +65,7 @@ def test_time_in_malloc_is_held_to_what_ordinary_programs_spent():
 )
 def test_a_conclusion_stands_as_its_arms_do(words, arm, field, good, bad):
     words = {"come": "comes near"}.get(words, words)
-    words = "same layers" if words == "general-purpose allocator." else words
+    words = "Reaps serve" if words == "general-purpose allocator." else words
     variants = ("custom", "reap", "naive")
     assert standing(words, [measured(variants=variants, **{arm: of(field, good)})]) == "holds"
     refuted = standing(words, [measured(variants=variants, **{arm: of(field, bad)})])

@@ -172,6 +172,7 @@ def test_the_verbs(tmp_path):
     assert ran.returncode == 0, ran.stderr
     assert "custom" in ran.stdout
     assert "naive" in ran.stdout
+    assert "page faults" in ran.stdout
     assert "all print the same" in ran.stderr
     assert "next: reap study ismm2026 --quick --workloads geometry-pass" in ran.stderr
     ran = reap("workloads", "run", "sed")

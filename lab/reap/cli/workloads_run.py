@@ -31,14 +31,16 @@ def run(name: str, variant: str | None, scale: int | None, quick: bool) -> int:
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("variant")
-    for heading in ("CPU time", "wall time", "peak memory"):
+    for heading in ("CPU time", "in the kernel", "wall time", "peak memory", "page faults"):
         table.add_column(heading, justify="right")
     for each in tried:
         table.add_row(
             each.variant,
             units.duration(each.outcome.cpu_ns / 1e9),
+            units.duration(each.outcome.system_ns / 1e9),
             units.duration(each.outcome.wall_ns / 1e9),
             units.size(each.outcome.peak_resident),
+            units.whole(each.outcome.minor_faults + each.outcome.major_faults),
         )
     Console().print(table)
     if len(tried) > 1:

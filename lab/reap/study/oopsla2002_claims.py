@@ -89,9 +89,10 @@ def judge(measured: Sequence[Measured], statistics: Sequence[Statistics]) -> lis
         ),
         conclusion(
             "7.1",
-            "The same layers serve as a general-purpose allocator.",
+            "Reaps serve as a general-purpose allocator.",
             "reaps nearly match Lea's allocator but for 197.parser and C-Breeze",
-            "CPU time of naive over this library's malloc to naive over glibc: at most 1.05 is for it",
+            "CPU time of naive over this library's malloc, which is made of reaps, to naive over glibc: at "
+            "most 1.05 is for it",
             each_arm(sound, (OURS,), "adv0", _naive_to_baseline, at_most(MARGIN)),
             "does not hold",
         ),
