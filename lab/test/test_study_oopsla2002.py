@@ -49,6 +49,7 @@ def test_time_in_malloc_is_held_to_what_ordinary_programs_spent():
     assert standing("spend much time", statistics=[recorded("perl", 0.2)]) == "cannot tell"
     assert standing("Ordinary programs", statistics=[recorded("perl", 0.01)]) == "holds"
     assert standing("Ordinary programs", statistics=[recorded("perl", 0.2)]) == "does not hold"
+    assert standing("Ordinary programs", statistics=[recorded("chart-parser", 0.2)]) == "cannot tell"
     both = [recorded("perl", 0.01), recorded("lua", 0.2)]
     assert standing("Ordinary programs", statistics=both) == "holds partly"
     silent = msgspec.structs.replace(recorded("perl", 0.01), share=None)
