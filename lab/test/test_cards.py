@@ -94,6 +94,15 @@ def test_a_preparation_that_makes_something_else(tmp_path, monkeypatch):
         card.prepare("mine", cache=tmp_path / "cache")
 
 
+def test_a_changed_command_makes_new_inputs_and_another_title_does_not(tmp_path, monkeypatch):
+    folder_with(tmp_path, monkeypatch, MINE, "open('made', 'w').write('one')")
+    first = card.places("mine", cache=tmp_path / "cache").inputs
+    (tmp_path / "workloads/mine/card.toml").write_text(MINE.replace('title = "t"', 'title = "another"'))
+    assert card.places("mine", cache=tmp_path / "cache").inputs == first
+    (tmp_path / "workloads/mine/card.toml").write_text(MINE.replace('"{inputs}"]', '"{inputs}", "9"]'))
+    assert card.places("mine", cache=tmp_path / "cache").inputs != first
+
+
 def test_a_changed_script_makes_new_inputs(tmp_path, monkeypatch):
     folder_with(tmp_path, monkeypatch, MINE, "open('made', 'w').write('one')")
     card.prepare("mine", cache=tmp_path / "cache")

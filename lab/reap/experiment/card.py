@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -161,8 +162,9 @@ def places(name: str, *, scale: int | None = None, cache: Path | None = None) ->
     """The folders of a card at a scale; their names depend on everything that they are made from."""
     card, folder, home = load(name), find(name), cache or cache_folder()
     amount = card.default_scale if scale is None else scale
-    own = _fingerprint(folder)
-    built = f"{name}-built-{_fingerprint(folder, folder.parent / 'common', _library())}" if card.build else ""
+    own = _fingerprint([card.prepare], folder)
+    program = _fingerprint([card.build, card.source], folder, folder.parent / "common", _library())
+    built = f"{name}-built-{program}" if card.build else ""
     return Places(
         source=str(source.place(card.source, home)) if card.source else "",
         built=str(home / built) if built else "",
@@ -274,12 +276,17 @@ def _library() -> Path:
     raise ReapError("the library's headers are not beside reap", "install reap again: setup/install")
 
 
-def _fingerprint(*folders: Path) -> str:
-    """Of all files in there: what was made from a file that has changed is not used again."""
-    digest = hashlib.sha256()
+def _fingerprint(said: Sequence[Prepare | str | None], *folders: Path) -> str:
+    """Of what the card says of it and of all files in there: what was made from others is not used again.
+
+    The rest of the card makes no difference: another word in a description builds nothing anew.
+    """
+    digest = hashlib.sha256(msgspec.json.encode(said))
     for folder in folders:
         for file in sorted(
-            path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+            path
+            for path in folder.rglob("*")
+            if path.is_file() and path.name != "card.toml" and "__pycache__" not in path.parts
         ):
             digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
