@@ -85,6 +85,62 @@ SOURCES = {
             return t.tv_sec * 1000000000 + t.tv_nsec;
         }
         int main(void) { for (long begin = used(); used() < begin + 50000000;); return 0; }""",
+    # Creates a thread while it holds the lock that its own malloc wants.
+    "locked": r"""
+        static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+        void *__libc_malloc(size_t);
+        void *malloc(size_t size) {
+            pthread_mutex_lock(&lock);
+            void *got = __libc_malloc(size);
+            pthread_mutex_unlock(&lock);
+            return got;
+        }
+        static void *work(void *given) { return malloc(10) ? given : NULL; }
+        int main(void) {
+            pthread_t one, two;
+            void *got[2];
+            pthread_mutex_lock(&lock);
+            pthread_create(&one, 0, work, &one);
+            pthread_mutex_unlock(&lock);
+            pthread_create(&two, 0, work, &two);
+            pthread_join(one, got);
+            pthread_join(two, got + 1);
+            SAY(got[0] == &one && got[1] == &two ? "joined" : "lost");
+            return 0;
+        }""",
+    # Dies where any thread opens a file, and has four threads.
+    "sandboxed": r"""
+        #include <linux/filter.h>
+        #include <linux/seccomp.h>
+        #include <stddef.h>
+        #include <sys/prctl.h>
+        #include <sys/syscall.h>
+        static void *work(void *given) { free(malloc(100)); return given; }
+        int main(void) {
+            struct sock_filter rules[] = {
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                BPF_JUMP(BPF_JMP | BPF_JEQ, SYS_openat, 0, 1),
+                BPF_STMT(BPF_RET, SECCOMP_RET_KILL_PROCESS),
+                BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW)};
+            struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+            pthread_t all[4];
+            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+            if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) { SAY("no seccomp"); return 0; }
+            for (int i = 0; i < 4; i++) pthread_create(all + i, 0, work, 0);
+            for (int i = 0; i < 4; i++) pthread_join(all[i], 0);
+            SAY("joined");
+            return 0;
+        }""",
+    # Executes its words in two children, and lets the kernel forget them.
+    "unwaited": r"""
+        #include <signal.h>
+        int main(int count, char **words) {
+            signal(SIGCHLD, SIG_IGN);
+            for (int i = 0; i < 2; i++)
+                if (!fork()) { execv(words[1], words + 1); _exit(9); }
+            wait(NULL);
+            return 0;
+        }""",
     "dies": "int main(void) { abort(); }",
     # Writes all over the file by which its litter is reported.
     "scribbles": r"""
@@ -386,6 +442,33 @@ def test_fault_14_shares_add_up_where_they_are_uneven():
     assert sum(one.kept for one in done.litterings) == 500
 
 
+def test_a_thread_whose_creator_holds_the_lock_of_malloc_is_not_waited_for_for_ever():
+    done = run(litter(threads=4), target("locked"), timeout=20.0)
+    assert done.outcome.stderr_tail == "joined"
+    assert [(one.thread, one.beside) for one in done.litterings] == [(0, False), (1, True)]
+    assert done.outcome.wall_ns > 300_000_000, "what was waited for in vain is the program's"
+
+
+def test_threads_of_a_program_that_may_not_open_files_are_littered():
+    done = run(litter(threads=4), target("sandboxed"))
+    assert done.outcome.status == 0
+    if done.outcome.stderr_tail == "no seccomp":
+        pytest.skip("the kernel has none")
+    assert len(done.litterings) == 4
+    (added,) = littering.resident_added(done.litterings).values()
+    assert added > sum(one.kept_bytes for one in done.litterings)
+
+
+def test_children_that_nobody_waits_for_are_taken_off_no_clock():
+    done = run(litter(children=True), target("unwaited"), target("addresses"))
+    assert done.uncounted == 2
+    assert done.outcome.minor_faults > 0
+    first = done.litterings[0]
+    assert done.outcome.minor_faults == done.gross.minor_faults - first.minor_faults
+    waited = run(litter(children=True), target("parent"), target("addresses"))
+    assert waited.uncounted == 0
+
+
 def test_fault_15_children_are_littered_only_by_choice():
     child = [target("parent"), target("addresses")]
     alone = run(litter(), *child)
@@ -611,7 +694,8 @@ def test_the_layout_of_the_litter_file_is_the_header_s():
         f"offsetof({header}, next_report)": littering._NEXT_REPORT,
         f"offsetof({header}, deepbind)": littering._NEXT_REPORT + 4,
         f"offsetof({header}, event_config)": littering._HEADER.size - 32,
-        f"offsetof({report}, provider)": littering._REPORT.size - 136,
+        f"offsetof({report}, beside)": littering._REPORT.size - 120,
+        f"offsetof({report}, provider)": littering._REPORT.size - 116,
     }
     checks = "".join(f'_Static_assert({fact} == {value}, "{fact}");' for fact, value in facts.items())
     source = f'#include "reap_litter.h"\n#include <stddef.h>\n{checks}\nint main(void) {{ return 0; }}'

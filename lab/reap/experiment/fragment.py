@@ -157,7 +157,18 @@ def _notes(
         )
     failed = [each for each in run.litterings if each.failure]
     said += [f"process {each.pid} went on with a clean heap: {each.failure}" for each in failed]
-    said += _absent_threads(litter, run)
+    if any(each.beside for each in run.litterings):
+        said.append(
+            "a thread could not litter its heap while the one that created it waited (its malloc wants a "
+            "lock that the other holds): wall time is that with this litter, and later threads found clean heaps"
+        )
+    else:
+        said += _absent_threads(litter, run)
+    if run.uncounted:
+        said.append(
+            f"{units.whole(run.uncounted)} of the processes littered were not waited for, and the kernel "
+            "counts neither their litter nor what they did: the times and faults are those of the others"
+        )
     said += mostly_left_out(profile)
     if run.lost:
         said.append(

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from reap import units
 from reap.experiment.fragment import FragmentRun
+from reap.launch.litter import resident_added
 from reap.report import heap_svg
 from reap.report.text import printable
 
@@ -68,7 +69,7 @@ def _line(console: Console, text: str) -> None:
 
 def _costs(console: Console, result: FragmentRun) -> None:
     net, gross = result.run.outcome, result.run.gross
-    added = sum(each.resident_after - each.resident_before for each in result.run.litterings)
+    added = sum(resident_added(result.run.litterings).values())
     rows = [
         ("user time", units.duration(net.user_ns / 1e9), units.duration((gross.user_ns - net.user_ns) / 1e9)),
         (
