@@ -160,7 +160,7 @@ def _notes(
     if any(each.beside for each in run.litterings):
         said.append(
             "a thread could not litter its heap while the one that created it waited (its malloc wants a "
-            "lock that the other holds): wall time is that with this litter, and later threads found clean heaps"
+            "lock that the other holds): wall time holds this litter, and later threads found clean heaps"
         )
     else:
         said += _absent_threads(litter, run)
