@@ -53,8 +53,9 @@ void *begin_littered(void *pointer) {
         __atomic_store_n(&start->clock, clock, __ATOMIC_RELEASE);
     }
     reap_litter_report *const report = process.litter_thread(mine.number);
+    Process::waited_for(report, true); // said before the creator goes on, who may end the process
     if (__atomic_exchange_n(&start->progress, Littered, __ATOMIC_ACQ_REL) == Alone) {
-        Process::ran_beside(report);
+        Process::waited_for(report, false);
         munmap(start, sizeof *start);
     } else {
         syscall(SYS_futex, &start->progress, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);

@@ -69,6 +69,7 @@ class Meter {
         report_.begin_ns = now_ns();
         report_.pid = static_cast<uint32_t>(getpid());
         report_.thread = thread;
+        report_.beside = thread > 0 ? 1 : 0; // until its creator is known to have waited
         // The program of a later thread may have forbidden itself to open files.
         if (thread == 0) report_.resident_before = resident_bytes();
         __atomic_store_n(&report_.state, REAP_LITTER_BEGUN, __ATOMIC_RELEASE);
@@ -139,8 +140,8 @@ void Process::leave_threads_alone() noexcept {
     __atomic_store_n(&threads_, file_.header().threads, __ATOMIC_RELAXED);
 }
 
-void Process::ran_beside(reap_litter_report *report) noexcept {
-    if (report != nullptr) report->beside = 1;
+void Process::waited_for(reap_litter_report *report, bool so) noexcept {
+    if (report != nullptr) report->beside = so ? 0 : 1;
 }
 
 reap_litter_report *Process::litter_thread(uint32_t number) noexcept {

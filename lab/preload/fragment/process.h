@@ -20,8 +20,8 @@ class Process {
     // Litters the calling thread's heap with the share of that number. Null if nobody will read its report.
     reap_litter_report *litter_thread(uint32_t number) noexcept;
 
-    // The creator of the thread of that report went on before all of it was laid.
-    static void ran_beside(reap_litter_report *report) noexcept;
+    // Whether the creator of the thread of that report waited until all of it was laid.
+    static void waited_for(reap_litter_report *report, bool so) noexcept;
 
     // No further thread litters.
     void leave_threads_alone() noexcept;

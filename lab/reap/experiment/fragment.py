@@ -155,7 +155,7 @@ def _notes(
             "nothing was littered: the program did not load what is preloaded, or changed its environment "
             "before it started"
         )
-    failed = [each for each in run.litterings if each.failure]
+    failed = [each for each in run.litterings if each.failure and not each.beside]
     said += [f"process {each.pid} went on with a clean heap: {each.failure}" for each in failed]
     if any(each.beside for each in run.litterings):
         said.append(
