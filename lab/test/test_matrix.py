@@ -1,5 +1,6 @@
 """Programs on fragmented heaps: the whole matrix with its controls, and what is drawn from its runs."""
 
+import errno
 import functools
 import json
 import shlex
@@ -13,10 +14,13 @@ from programs import compile_c, library, program, reap
 
 from reap.allocators import catalog, huge_pages
 from reap.analysis.size_profile import SizeProfile
+from reap.cli.compare import compare
 from reap.diagnosis.resilience import judge
 from reap.errors import ExitCode, ReapError
 from reap.experiment import arms, matrix, runner
+from reap.experiment import folder as folders
 from reap.experiment.folder import Folder, read_runs
+from reap.experiment.fragment import load_profile
 from reap.experiment.records import BARE, Laid, Run, Samples
 from reap.experiment.runner import Listener
 from reap.experiment.schedule import sampled
@@ -927,6 +931,42 @@ def test_the_command_runs_the_matrix_and_writes_it_down(tmp_path, profile):
     wrong = reap("run", "--resume", "x", cwd=tmp_path)
     assert wrong.returncode == ExitCode.USAGE
     assert "experiment on fragmented heaps" in wrong.stderr
+
+
+def test_a_profile_that_was_given_is_there_before_the_folder_is_one(tmp_path, profile, monkeypatch):
+    written = []
+    real = folders._write_synced
+
+    def write(path, data):
+        written.append(path.name)
+        if path.name == "experiment.json":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(path, data)
+
+    words = [
+        "compare",
+        "--levels",
+        "adv1",
+        "-a",
+        "glibc",
+        "-n",
+        "2",
+        "--profile",
+        profile,
+        "-o",
+        str(tmp_path / "x"),
+    ]
+    words += ["--", target()]
+    monkeypatch.setattr(folders, "_write_synced", write)
+    with pytest.raises(ReapError, match="No space left on device") as said:
+        compare.main(words[1:], standalone_mode=False)
+    assert written == ["profile.json", "experiment.json"]
+    assert "nothing was run yet" in said.value.hint
+    assert not (tmp_path / "x").exists(), "so that nothing can be resumed with another profile"
+    monkeypatch.setattr(folders, "_write_synced", real)
+    compare.main(words[1:], standalone_mode=False)
+    assert (tmp_path / "x" / "profile.json").stat().st_mode & 0o777 == 0o600
+    assert load_profile(tmp_path / "x" / "profile.json", cut_off=4096) == PROFILE
 
 
 BAD = {
