@@ -310,6 +310,7 @@ def test_the_program_goes_on_with_a_clean_heap_where_the_litter_finds_no_memory(
         (-1, 0.5, "cannot be littered with -1 times"),
         (float("nan"), 0.5, "cannot be littered with nan times"),
         (float("inf"), 0.5, "cannot be littered with inf times"),
+        (1e305, 0.5, r"cannot be littered with 1e\+305 times"),
         (1, -0.1, "occupancy of -0.1 is impossible"),
         (1, 1.5, "occupancy of 1.5 is impossible"),
         (1, float("nan"), "occupancy of nan is impossible"),
@@ -338,6 +339,25 @@ def test_memory_is_bounded_by_control_groups(tmp_path):
     membership.write_text("0::/elsewhere\n")
     assert memory._cgroup(membership, root) == 8999
     assert memory._cgroup(tmp_path / "none", root) is None
+
+
+def test_files_that_a_control_group_has_read_are_room(tmp_path):
+    membership, root = tmp_path / "cgroup", tmp_path / "fs"
+    (root / "memory").mkdir(parents=True)
+    (root / "memory.max").write_text("1000\n")
+    (root / "memory.current").write_text("900\n")
+    membership.write_text("0::/\n")
+    for reclaimable, left in ((700, 800), (2000, 1000)):
+        text = f"anon 200\ninactive_file {reclaimable}\nactive_file 7\n"
+        (root / "memory.stat").write_text(text)
+        assert memory._cgroup(membership, root) == left, "never more than the limit"
+    (root / "memory.stat").write_text("anon 200\n")
+    assert memory._cgroup(membership, root) == 100
+    membership.write_text("4:memory:/\n")
+    (root / "memory/memory.limit_in_bytes").write_text("1000\n")
+    (root / "memory/memory.usage_in_bytes").write_text("900\n")
+    (root / "memory/memory.stat").write_text("inactive_file 1\ntotal_inactive_file 300\n")
+    assert memory._cgroup(membership, root) == 400
 
 
 # --- the eighteen faults ----------------------------------------------------------------------------------
@@ -615,6 +635,37 @@ def test_threads_that_do_not_come_are_pointed_out(tmp_path):
     assert "of the litter was laid" not in " ".join(enough.stderr.split())
     alone = reap("fragment", "--profile", str(path), "--no-threads", "--", target("threads"), "1")
     assert "of the litter was laid" not in " ".join(alone.stderr.split())
+
+
+# Forks before it creates threads, as a server does; as many as it is told, in each of two children.
+FORKS = r"""
+    #include <pthread.h>
+    #include <stdlib.h>
+    #include <sys/wait.h>
+    #include <unistd.h>
+    static void *work(void *given) { free(malloc(100)); return given; }
+    int main(int count, char **words) {
+        for (int child = 0; child < 2; child++)
+            if (!fork()) {
+                for (int i = 0; i < atoi(words[1]); i++) {
+                    pthread_t one;
+                    pthread_create(&one, 0, work, 0);
+                    pthread_join(one, 0);
+                }
+                _exit(0);
+            }
+        while (wait(0) > 0) {}
+        return 0;
+    }"""
+
+
+def test_threads_of_a_forked_process_have_the_rest_of_its_parent_s_litter(tmp_path):
+    path, forks = tmp_path / "p.json", compile_c("forks-first", FORKS, ["-O1", "-fno-builtin", "-pthread"])
+    path.write_text(json.dumps({**PROFILE, "threads": 4}))
+    whole = reap("fragment", "--profile", str(path), "--", forks, "3")
+    assert "of the litter was laid" not in " ".join(whole.stderr.split())
+    few = reap("fragment", "--profile", str(path), "--", forks, "2")
+    assert "75 % of the litter was laid" in " ".join(few.stderr.split())
 
 
 def test_a_profile_of_another_program_is_pointed_out(tmp_path):

@@ -178,6 +178,8 @@ def test_a_file_with_one_strange_field_is_sound_or_refused(field, value):
         ({"peak": {"value": 0, "low": 0, "high": 0}}, "hardly anything in use"),
         ({"peak": {"value": -1, "low": 0, "high": 0}}, "impossible"),
         ({"threads": 0}, "no thread"),
+        ({"threads": 5_000_000_000}, "5000000000 threads are more than a system can have"),
+        ({"left_out_bytes": -780}, "less than nothing"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(changes, said):
@@ -192,6 +194,35 @@ def test_a_cut_off_can_be_lowered_and_not_raised():
     assert narrow(GOOD, 10000) == GOOD
     with pytest.raises(ReapError, match="less than 16 bytes"):
         narrow(GOOD, 16)
+
+
+# Two processes with some blocks of 40 bytes and of 600, most of them in the child.
+FORKS = r"""
+    #include <stdlib.h>
+    #include <sys/wait.h>
+    #include <unistd.h>
+    int main(void) {
+        for (int i = 0; i < 31; i++) malloc(i % 3 ? 40 : 600);
+        if (fork()) return wait(0) < 0;
+        for (int i = 0; i < 100; i++) malloc(i % 7 ? 40 : 600);
+        return 0;
+    }"""
+
+
+@pytest.mark.parametrize("source", [TRUTH, FORKS])
+@pytest.mark.parametrize("depth", ["full", "triage"])
+def test_a_file_gives_the_peak_that_its_recording_gives_for_a_lower_cut_off(tmp_path, depth, source):
+    program = compile_c(f"lower-{len(source)}", source, ["-O1", "-fno-builtin", "-pthread"])
+    path = recorded(tmp_path, depth, program).path
+    wide = load_profile(path, cut_off=4096)
+    for cut_off in (601, 600, 64, 41):
+        taken, narrowed = load_profile(path, cut_off=cut_off), narrow(wide, cut_off)
+        assert narrowed.sizes == taken.sizes
+        assert round(narrowed.peak.value) == round(taken.peak.value), cut_off
+    if depth == "full":
+        assert narrowed.peak.value < wide.peak.value
+    with pytest.raises(ReapError, match="allocates nothing of less than 40 bytes"):
+        narrow(wide, 40)
 
 
 def test_a_recording_and_a_file_are_told_apart(tmp_path):

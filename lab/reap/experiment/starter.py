@@ -116,8 +116,10 @@ def _laid(littered: Littered) -> Laid:
         resident=max(littering.resident_added(littered.litterings).values(), default=0),
         threads=len(littered.litterings),
         provider=next((each.provider for each in littered.litterings), ""),
-        failure=next((each.failure for each in littered.litterings if each.failure), ""),
+        failure=next((each.failure for each in littered.litterings if each.failure and not each.beside), ""),
         lost=littered.lost,
         deepbind=littered.deepbind,
+        beside=sum(each.beside for each in littered.litterings),
+        uncounted=littered.uncounted,
         overwritten=littered.overwritten,
     )
