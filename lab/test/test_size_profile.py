@@ -4,6 +4,7 @@ import json
 
 import msgspec
 import pytest
+from any_records import ANY
 from hypothesis import given
 from hypothesis import strategies as st
 from programs import compile_c
@@ -131,6 +132,7 @@ sizes_of_any = st.dictionaries(st.integers(0, 4095), st.integers(1, 10**9), min_
 )
 
 
+@ANY
 @given(sizes=sizes_of_any, peak=st.integers(1, 10**9), threads=st.integers(1, 1000), word=st.text())
 def test_a_file_holds_the_whole_profile(sizes, peak, threads, word):
     profile = msgspec.structs.replace(
@@ -139,6 +141,7 @@ def test_a_file_holds_the_whole_profile(sizes, peak, threads, word):
     assert decode(encode(profile), "a.json") == profile
 
 
+@ANY
 @given(data=st.binary())
 def test_any_bytes_are_a_profile_or_refused_in_a_sentence(data):
     with pytest.raises(ReapError, match=r"a\.json is no size profile"):
@@ -152,6 +155,7 @@ json_values = st.recursive(
 )
 
 
+@ANY
 @given(field=st.sampled_from(SizeProfile.__struct_fields__), value=json_values)
 def test_a_file_with_one_strange_field_is_sound_or_refused(field, value):
     fields = {**msgspec.to_builtins(GOOD), field: value}
