@@ -808,6 +808,10 @@ def test_the_page_says_which_litter_it_was():
     said = view(result, judge(result)).litter
     assert "given back by address, the highest first; never written to; seed 7" in said
     assert "in random order; written to; seed 1" in view(drawn(slow), judge(drawn(slow))).litter
+    assert "own sizes (its allocations, 48.2 B" in said
+    full = msgspec.structs.replace(PROFILE, counted="in use at the peak")
+    whole = msgspec.structs.replace(result, profile=full)
+    assert "own sizes (its blocks in use at the peak, 48.2 B" in view(whole, judge(whole)).litter
 
 
 # --- the budget -------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def render(console: Console, result: FragmentRun) -> None:
     _line(
         console,
         f"{units.whole(litter.objects)} objects ({level.multiplier:g} x the {peak} that it has in use at "
-        f"most), of {units.size(profile.mean_size)} on average, drawn from its {profile.counted}; "
+        f"most), of {units.size(profile.mean_size)} on average, drawn from {wording.drawn_from(profile)}; "
         f"{units.percent(level.occupancy)} stay, the others were given back {wording.given_back(litter)}",
     )
     if profile.left_out:

@@ -2,6 +2,7 @@
 
 from reap import units
 from reap.analysis.records import Share
+from reap.analysis.size_profile import SizeProfile
 from reap.diagnosis.words import METRICS
 from reap.experiment.matrix_records import Fragmented
 from reap.experiment.records import Ratio, Side
@@ -51,6 +52,11 @@ def trust(side: Side) -> str:
         {True: "same output", False: "OTHER OUTPUT", None: "output varies by itself"}[side.same_output]
     )
     return ", ".join(words)
+
+
+def drawn_from(profile: SizeProfile) -> str:
+    """What of the program the sizes of the litter are."""
+    return "its blocks in use at the peak" if profile.counted == "in use at the peak" else "its allocations"
 
 
 def given_back(litter: Litter | Fragmented) -> str:
