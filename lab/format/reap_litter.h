@@ -88,10 +88,13 @@ struct reap_litter_report {
     uint64_t system_ns;
     uint64_t minor_faults;
     uint64_t major_faults;
-    uint64_t resident_before; /* of the process */
+    uint64_t resident_before; /* of the process; 0, as the next, but in its first thread's report */
     uint64_t resident_after;
-    uint64_t events;    /* of this thread in user mode; REAP_LITTER_UNCOUNTED if they were not counted */
-    char provider[136]; /* the end of the path of the file that serves malloc; empty if it is not known */
+    uint64_t events; /* of this thread in user mode; REAP_LITTER_UNCOUNTED if they were not counted */
+    uint64_t voluntary_switches;
+    uint64_t involuntary_switches;
+    uint32_t beside;    /* 1: its creator did not wait for it to the end, so that the program ran beside */
+    char provider[116]; /* the end of the path of the file that serves malloc; empty if it is not known */
 };
 
 #endif

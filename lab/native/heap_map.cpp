@@ -145,15 +145,22 @@ HeapMap heap_map(BlockFile &file, const Definitions &definitions, uint32_t pid,
     uint64_t until = 0;
     for (const Window &window : littered) until = std::max(until, window.end);
     const uint32_t image = image_of(definitions, pid, until);
-    Walker first(image, pid, littered);
-    first.walk(file, false, UINT64_MAX);
+    HeapMap whole;
+    uint64_t peak_event = 0;
+    {
+        // Gone before the second begins: each holds a map of every block in use.
+        Walker first(image, pid, littered);
+        first.walk(file, false, UINT64_MAX);
+        whole = first.out;
+        peak_event = first.peak_event();
+    }
     Walker second(image, pid, littered);
-    second.walk(file, true, first.peak_event());
+    second.walk(file, true, peak_event);
 
     HeapMap out = second.out;
-    out.allocations = first.out.allocations;
-    out.runs = first.out.runs;
-    out.longest_run = first.out.longest_run;
+    out.allocations = whole.allocations;
+    out.runs = whole.runs;
+    out.longest_run = whole.longest_run;
     out.pages = second.pages().size();
     const uint64_t width = std::max<uint64_t>((out.pages + cells - 1) / cells, 1);
     uint64_t place = 0;

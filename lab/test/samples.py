@@ -469,6 +469,10 @@ def fragmented_of(
         "levels": [LEVELS[name] for name in levels],
         "huge_pages": [""],
         "children": False,
+        "seed": 1,
+        "order": "random",
+        "elsewhere": "",
+        "touch": True,
         "profile": SizeProfile(
             format="reap size profile",
             version=1,
@@ -493,6 +497,7 @@ def fragmented_of(
             for v in variants
             for level in ("none", "adv0")
         ],
+        "failed_controls": [],
         "noise": {name: ratio_of(name, 1.001, 0.006) for name in ("cpu", "wall")},
         "exit_code": 0,
         "stdout_varies": False,

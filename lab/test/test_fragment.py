@@ -85,6 +85,62 @@ SOURCES = {
             return t.tv_sec * 1000000000 + t.tv_nsec;
         }
         int main(void) { for (long begin = used(); used() < begin + 50000000;); return 0; }""",
+    # Creates a thread while it holds the lock that its own malloc wants.
+    "locked": r"""
+        static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+        void *__libc_malloc(size_t);
+        void *malloc(size_t size) {
+            pthread_mutex_lock(&lock);
+            void *got = __libc_malloc(size);
+            pthread_mutex_unlock(&lock);
+            return got;
+        }
+        static void *work(void *given) { return malloc(10) ? given : NULL; }
+        int main(void) {
+            pthread_t one, two;
+            void *got[2];
+            pthread_mutex_lock(&lock);
+            pthread_create(&one, 0, work, &one);
+            pthread_mutex_unlock(&lock);
+            pthread_create(&two, 0, work, &two);
+            pthread_join(one, got);
+            pthread_join(two, got + 1);
+            SAY(got[0] == &one && got[1] == &two ? "joined" : "lost");
+            return 0;
+        }""",
+    # Dies where any thread opens a file, and has four threads.
+    "sandboxed": r"""
+        #include <linux/filter.h>
+        #include <linux/seccomp.h>
+        #include <stddef.h>
+        #include <sys/prctl.h>
+        #include <sys/syscall.h>
+        static void *work(void *given) { free(malloc(100)); return given; }
+        int main(void) {
+            struct sock_filter rules[] = {
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                BPF_JUMP(BPF_JMP | BPF_JEQ, SYS_openat, 0, 1),
+                BPF_STMT(BPF_RET, SECCOMP_RET_KILL_PROCESS),
+                BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW)};
+            struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+            pthread_t all[4];
+            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+            if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) { SAY("no seccomp"); return 0; }
+            for (int i = 0; i < 4; i++) pthread_create(all + i, 0, work, 0);
+            for (int i = 0; i < 4; i++) pthread_join(all[i], 0);
+            SAY("joined");
+            return 0;
+        }""",
+    # Executes its words in two children, and lets the kernel forget them.
+    "unwaited": r"""
+        #include <signal.h>
+        int main(int count, char **words) {
+            signal(SIGCHLD, SIG_IGN);
+            for (int i = 0; i < 2; i++)
+                if (!fork()) { execv(words[1], words + 1); _exit(9); }
+            wait(NULL);
+            return 0;
+        }""",
     "dies": "int main(void) { abort(); }",
     # Writes all over the file by which its litter is reported.
     "scribbles": r"""
@@ -254,6 +310,7 @@ def test_the_program_goes_on_with_a_clean_heap_where_the_litter_finds_no_memory(
         (-1, 0.5, "cannot be littered with -1 times"),
         (float("nan"), 0.5, "cannot be littered with nan times"),
         (float("inf"), 0.5, "cannot be littered with inf times"),
+        (1e305, 0.5, r"cannot be littered with 1e\+305 times"),
         (1, -0.1, "occupancy of -0.1 is impossible"),
         (1, 1.5, "occupancy of 1.5 is impossible"),
         (1, float("nan"), "occupancy of nan is impossible"),
@@ -282,6 +339,25 @@ def test_memory_is_bounded_by_control_groups(tmp_path):
     membership.write_text("0::/elsewhere\n")
     assert memory._cgroup(membership, root) == 8999
     assert memory._cgroup(tmp_path / "none", root) is None
+
+
+def test_files_that_a_control_group_has_read_are_room(tmp_path):
+    membership, root = tmp_path / "cgroup", tmp_path / "fs"
+    (root / "memory").mkdir(parents=True)
+    (root / "memory.max").write_text("1000\n")
+    (root / "memory.current").write_text("900\n")
+    membership.write_text("0::/\n")
+    for reclaimable, left in ((700, 800), (2000, 1000)):
+        text = f"anon 200\ninactive_file {reclaimable}\nactive_file 7\n"
+        (root / "memory.stat").write_text(text)
+        assert memory._cgroup(membership, root) == left, "never more than the limit"
+    (root / "memory.stat").write_text("anon 200\n")
+    assert memory._cgroup(membership, root) == 100
+    membership.write_text("4:memory:/\n")
+    (root / "memory/memory.limit_in_bytes").write_text("1000\n")
+    (root / "memory/memory.usage_in_bytes").write_text("900\n")
+    (root / "memory/memory.stat").write_text("inactive_file 1\ntotal_inactive_file 300\n")
+    assert memory._cgroup(membership, root) == 400
 
 
 # --- the eighteen faults ----------------------------------------------------------------------------------
@@ -384,6 +460,33 @@ def test_fault_14_shares_add_up_where_they_are_uneven():
     done = run(litter((1, 0.5), peak=1001, threads=3), target("threads"), "2")
     assert sorted(one.objects for one in done.litterings) == [333, 334, 334]
     assert sum(one.kept for one in done.litterings) == 500
+
+
+def test_a_thread_whose_creator_holds_the_lock_of_malloc_is_not_waited_for_for_ever():
+    done = run(litter(threads=4), target("locked"), timeout=20.0)
+    assert done.outcome.stderr_tail == "joined"
+    assert [(one.thread, one.beside) for one in done.litterings] == [(0, False), (1, True)]
+    assert done.outcome.wall_ns > 300_000_000, "what was waited for in vain is the program's"
+
+
+def test_threads_of_a_program_that_may_not_open_files_are_littered():
+    done = run(litter(threads=4), target("sandboxed"))
+    assert done.outcome.status == 0
+    if done.outcome.stderr_tail == "no seccomp":
+        pytest.skip("the kernel has none")
+    assert len(done.litterings) == 4
+    (added,) = littering.resident_added(done.litterings).values()
+    assert added > sum(one.kept_bytes for one in done.litterings)
+
+
+def test_children_that_nobody_waits_for_are_taken_off_no_clock():
+    done = run(litter(children=True), target("unwaited"), target("addresses"))
+    assert done.uncounted == 2
+    assert done.outcome.minor_faults > 0
+    first = done.litterings[0]
+    assert done.outcome.minor_faults == done.gross.minor_faults - first.minor_faults
+    waited = run(litter(children=True), target("parent"), target("addresses"))
+    assert waited.uncounted == 0
 
 
 def test_fault_15_children_are_littered_only_by_choice():
@@ -534,6 +637,37 @@ def test_threads_that_do_not_come_are_pointed_out(tmp_path):
     assert "of the litter was laid" not in " ".join(alone.stderr.split())
 
 
+# Forks before it creates threads, as a server does; as many as it is told, in each of two children.
+FORKS = r"""
+    #include <pthread.h>
+    #include <stdlib.h>
+    #include <sys/wait.h>
+    #include <unistd.h>
+    static void *work(void *given) { free(malloc(100)); return given; }
+    int main(int count, char **words) {
+        for (int child = 0; child < 2; child++)
+            if (!fork()) {
+                for (int i = 0; i < atoi(words[1]); i++) {
+                    pthread_t one;
+                    pthread_create(&one, 0, work, 0);
+                    pthread_join(one, 0);
+                }
+                _exit(0);
+            }
+        while (wait(0) > 0) {}
+        return 0;
+    }"""
+
+
+def test_threads_of_a_forked_process_have_the_rest_of_its_parent_s_litter(tmp_path):
+    path, forks = tmp_path / "p.json", compile_c("forks-first", FORKS, ["-O1", "-fno-builtin", "-pthread"])
+    path.write_text(json.dumps({**PROFILE, "threads": 4}))
+    whole = reap("fragment", "--profile", str(path), "--", forks, "3")
+    assert "of the litter was laid" not in " ".join(whole.stderr.split())
+    few = reap("fragment", "--profile", str(path), "--", forks, "2")
+    assert "75 % of the litter was laid" in " ".join(few.stderr.split())
+
+
 def test_a_profile_of_another_program_is_pointed_out(tmp_path):
     path = tmp_path / "p.json"
     path.write_text(json.dumps({**PROFILE, "program": "/usr/bin/perl"}))
@@ -611,7 +745,8 @@ def test_the_layout_of_the_litter_file_is_the_header_s():
         f"offsetof({header}, next_report)": littering._NEXT_REPORT,
         f"offsetof({header}, deepbind)": littering._NEXT_REPORT + 4,
         f"offsetof({header}, event_config)": littering._HEADER.size - 32,
-        f"offsetof({report}, provider)": littering._REPORT.size - 136,
+        f"offsetof({report}, beside)": littering._REPORT.size - 120,
+        f"offsetof({report}, provider)": littering._REPORT.size - 116,
     }
     checks = "".join(f'_Static_assert({fact} == {value}, "{fact}");' for fact, value in facts.items())
     source = f'#include "reap_litter.h"\n#include <stddef.h>\n{checks}\nint main(void) {{ return 0; }}'

@@ -1,5 +1,6 @@
 """Programs on fragmented heaps: the whole matrix with its controls, and what is drawn from its runs."""
 
+import errno
 import functools
 import json
 import shlex
@@ -13,19 +14,26 @@ from programs import compile_c, library, program, reap
 
 from reap.allocators import catalog, huge_pages
 from reap.analysis.size_profile import SizeProfile
+from reap.cli.compare import compare
 from reap.diagnosis.resilience import judge
 from reap.errors import ExitCode, ReapError
-from reap.experiment import arms, matrix
+from reap.experiment import arms, matrix, runner
+from reap.experiment import folder as folders
 from reap.experiment.folder import Folder, read_runs
-from reap.experiment.records import BARE, Laid, Run
-from reap.experiment.spec import Fragmented, specify
-from reap.experiment.starter import Starter
+from reap.experiment.fragment import load_profile
+from reap.experiment.records import BARE, Laid, Run, Samples
+from reap.experiment.runner import Listener
+from reap.experiment.schedule import sampled
+from reap.experiment.spec import COUNTERS, Fragmented, specify
+from reap.experiment.starter import Started, Starter
 from reap.launch import callgrind, counters, level, machine, sampling
 from reap.launch import litter as littering
 from reap.launch.level import LEVELS
 from reap.launch.litter import Event
 from reap.launch.records import Launch, Outcome
 from reap.records import exactly
+from reap.report import matrix_words
+from reap.report.view_matrix import view
 from reap.trace import sample
 
 # A list of 20 000 nodes, walked ten times: from a region of its own, or with NAIVE set by malloc each.
@@ -563,15 +571,18 @@ def test_an_allocator_without_a_switch_for_huge_pages_runs_without():
 # --- what is drawn ----------------------------------------------------------------------------------------
 
 
-def drawn(cpu, resident=lambda _cell: 0, rounds=6, spec=None, dropped=None):
-    """The result of runs whose CPU time in milliseconds and litter in bytes are what the functions say."""
+def drawn(cpu, resident=lambda _cell: 0, rounds=6, spec=None, dropped=None, change=lambda run: run, more=()):
+    """The result of runs whose CPU time in milliseconds and litter in bytes are what the functions say.
+
+    `change` makes of each run what it likes, and `more` are kinds of runs beyond the rounds, as `sampled`.
+    """
     spec = spec or spec_of("glibc")
     runs = []
     for number in range(-1, rounds):
         cells = arms.arms(spec)
-        for cell in [*cells, msgspec.structs.replace(cells[0], control=True)]:
-            if number < 0 and cell.control:
-                continue
+        beyond = [kind(arm) for kind in more for arm in arms.wanted(spec, spec.matrix)]
+        control = msgspec.structs.replace(cells[0], control=True)
+        for cell in [*cells, *([control] if number >= 0 else beyond)]:
             here = msgspec.structs.replace(cell, repeat=max(number, 0))
             added = resident(cell)
             outcome = Outcome(
@@ -585,9 +596,16 @@ def drawn(cpu, resident=lambda _cell: 0, rounds=6, spec=None, dropped=None):
                 if cell.level == BARE
                 else Laid(objects=1, kept_bytes=1, cpu_ns=1, wall_ns=1, resident=added, threads=1)
             )
-            runs.append(
-                Run(cell=here, outcome=outcome, order=len(runs), started=0.0, warmup=number < 0, laid=laid)
+            run = Run(
+                cell=here,
+                outcome=outcome,
+                order=len(runs),
+                started=0.0,
+                warmup=number < 0 and cell not in beyond,
+                laid=laid,
+                samples=Samples(all=1000, inside=200, kernel=True) if cell.sampled else None,
             )
+            runs.append(change(run))
     return matrix.draw(spec, PROFILE, runs, dropped or {})
 
 
@@ -650,6 +668,240 @@ def test_too_few_rounds_say_nothing():
     assert not matrix.differs(result)
 
 
+def failing(where, failure="malloc returned null"):
+    """A change of runs: the heap of those was not littered."""
+
+    def change(run):
+        if run.laid is None or not where(run.cell):
+            return run
+        laid = msgspec.structs.replace(run.laid, failure=failure, threads=bool(failure))
+        return msgspec.structs.replace(run, laid=laid)
+
+    return change
+
+
+def ending(where, status=139, text="d"):
+    """A change of runs: those end, or say, something else."""
+
+    def change(run):
+        if not where(run.cell):
+            return run
+        outcome = msgspec.structs.replace(run.outcome, exit_code=status, stdout_digest=text)
+        return msgspec.structs.replace(run, outcome=outcome)
+
+    return change
+
+
+def test_a_control_that_ran_on_a_clean_heap_is_no_finding():
+    def cpu(cell):
+        return 143 if cell.level == "3x0" else 100
+
+    spec = spec_of("glibc", fragmented())
+    assert any("everything was given back" in said for said in judge(drawn(cpu, spec=spec)).first)
+    result = drawn(cpu, spec=spec, change=failing(lambda cell: cell.level == "3x0"))
+    (control,) = result.controls
+    assert control.emptied is None
+    assert control.preload is not None
+    assert judge(result).first == []
+    said = "the control glibc, 3x0: it ran on a clean heap: malloc returned null"
+    assert matrix_words.problems(result) == [said]
+    assert matrix.differs(result)
+
+
+def test_no_ratio_is_to_an_arm_that_says_nothing():
+    spec = spec_of()
+    result = drawn(slow, spec=spec, change=failing(lambda cell: cell.allocator == "glibc"))
+    jemalloc = [arm for arm in result.arms if arm.allocator == "jemalloc"]
+    assert not any(arm.to_allocator or arm.normalised or arm.sound for arm in jemalloc)
+    assert all("the baseline, which it is held to: it ran on" in arm.problem for arm in jemalloc)
+    result = drawn(
+        slow, spec=spec, change=failing(lambda cell: cell.variant == "custom" and cell.level == "adv3")
+    )
+    arm = result.arm("naive", "glibc", "adv3")
+    assert (arm.to_custom, arm.problem) == ({}, "")
+    assert "its own allocator would take back" not in judge(result).paragraph
+
+
+def test_a_control_that_crashes_is_said_and_counts():
+    spec = spec_of("glibc", fragmented())
+    moved = next(arm for arm in arms.arms(spec) if (arm.level, arm.layout) == ("adv0", 1))
+    dropped = {moved.arm(): "the program was ended by SIGSEGV (in the warm-up)"}
+    result = drawn(slow, spec=spec, dropped=dropped, change=ending(lambda cell: cell.arm() == moved.arm()))
+    (failed,) = result.failed_controls
+    assert (failed.level, failed.layout, failed.same_exit) == ("adv0", 1, False)
+    assert [luck.ratios for luck in result.luck if luck.level == "adv0"] == [[]]
+    said = "the control glibc, adv0 in layout 1: the program was ended by SIGSEGV (in the warm-up)"
+    assert matrix_words.problems(result) == [said]
+    assert matrix.differs(result)
+    assert drawn(slow, spec=spec, rounds=1).failed_controls == [], "too few rounds are no fault of theirs"
+
+
+def test_a_control_that_says_something_else_counts_but_where_it_may_print_its_layout():
+    spec = spec_of("glibc", fragmented())
+    other = ending(lambda cell: cell.level == BARE, status=0, text="other")
+    result = drawn(slow, spec=spec, change=other)
+    (failed,) = result.failed_controls
+    assert (failed.level, failed.layout, failed.same_output) == (BARE, 0, False)
+    assert "output is not what it is" in failed.problem
+    assert result.controls[0].preload is None
+    assert matrix.differs(result)
+    moved = drawn(slow, spec=spec, change=ending(lambda cell: cell.layout > 0, status=0, text="other"))
+    assert moved.failed_controls == []
+    assert not matrix.differs(moved)
+
+
+# Dies where its stack is moved.
+STAYS = r"""
+    #include <stdlib.h>
+    int main(void) {
+        for (int i = 0; i < 1000; i++) if (!malloc(48)) return 1;
+        if (getenv("REAP_LAYOUT")) abort();
+        return 0;
+    }"""
+
+
+def test_a_program_that_crashes_in_another_layout_exits_with_1(tmp_path, profile):
+    stays = compile_c("matrix-stays", STAYS, ["-O1", "-fno-builtin"])
+    words = ["compare", "--levels", "adv1", "-a", "glibc", "-n", "2", "--layouts", "1", "--profile", profile]
+    done = reap(*words, "-o", "x", "--", stays, cwd=tmp_path)
+    assert done.returncode == ExitCode.FAILED, done.stderr
+    said = " ".join(done.stdout.split())
+    for where in ("bare", "adv0"):
+        assert f"the control glibc, {where} in layout 1: the program was ended by SIGABRT" in said
+
+
+@pytest.mark.parametrize("failure", ["malloc returned null", ""])
+def test_an_arm_that_could_not_be_littered_counts(failure):
+    result = drawn(slow, change=failing(lambda cell: cell.level == "adv3", failure))
+    assert matrix.differs(result)
+    arm = result.arm("naive", "glibc", "adv3")
+    assert not arm.littered
+    assert ("clean heap: malloc" if failure else "nothing was littered") in arm.problem
+    assert result.arm("naive", "glibc", "adv0").littered
+    assert not matrix.differs(drawn(slow))
+
+
+@pytest.mark.parametrize("wrong", [{"status": 139}, {"status": 0, "text": "other"}])
+def test_a_sampled_run_that_fails_spoils_no_round(wrong):
+    def this(cell):
+        return cell.sampled and (cell.variant, cell.level) == ("naive", "adv3")
+
+    result = drawn(slow, more=[sampled], change=ending(this, **wrong))
+    arm = result.arm("naive", "glibc", "adv3")
+    assert (arm.problem, arm.same_exit, arm.same_output, arm.split) == ("", True, True, None)
+    assert arm.sound
+    assert all(each.split for each in result.arms if each is not arm)
+    (note,) = [note for note in result.notes if "time inside the allocator is unknown" in note]
+    assert "naive, glibc, adv3" in note
+    assert not matrix.differs(result)
+    clean = drawn(slow, more=[sampled], change=failing(lambda cell: cell.sampled and cell.level == "adv3"))
+    assert [arm.level for arm in clean.arms if arm.sound and not arm.split] == ["adv3"] * 2
+    assert not matrix.differs(clean)
+    whole = drawn(slow, more=[sampled], change=failing(lambda cell: cell.level == "adv3"))
+    assert not any("time inside" in note for note in whole.notes), "that it says nothing is said already"
+
+
+def test_the_page_says_which_litter_it_was():
+    how = fragmented(seed=7, order="reversed", touch=False)
+    result = drawn(slow, spec=spec_of("glibc", how))
+    assert (result.seed, result.order, result.touch) == (7, "reversed", False)
+    said = view(result, judge(result)).litter
+    assert "given back by address, the highest first; never written to; seed 7" in said
+    assert "in random order; written to; seed 1" in view(drawn(slow), judge(drawn(slow))).litter
+    assert "own sizes (its allocations, 48.2 B" in said
+    full = msgspec.structs.replace(PROFILE, counted="in use at the peak")
+    whole = msgspec.structs.replace(result, profile=full)
+    assert "own sizes (its blocks in use at the peak, 48.2 B" in view(whole, judge(whole)).litter
+
+
+# --- the budget -------------------------------------------------------------------------------------------
+
+
+class Clockwork(Starter):
+    """Every run takes a tenth of a second on `clock`, and one in simulated caches fifty times that."""
+
+    clock = 0.0
+
+    def start(self, cell, *, probe):
+        type(self).clock += 5.0 if cell.simulated else 0.1
+        heap = {"x": {"malloc": "/lib/libc.so.6"}} if probe else {}
+        laid = Laid(objects=1, kept_bytes=1, cpu_ns=1, wall_ns=1, resident=1, threads=1)
+        return Started(
+            outcome=Outcome(exit_code=0, user_ns=10**8, stdout_digest="d", heap=heap),
+            laid=None if cell.level == BARE else laid,
+        )
+
+
+class Hears(Listener):
+    def __init__(self):
+        self.said = []
+
+    def say(self, text):
+        self.said.append(text)
+
+
+def budgeted(where, monkeypatch, budget, **options):
+    """The runner, after it ran, and what it said, with one variant, one allocator, adv0 and adv3."""
+    monkeypatch.setattr(runner.time, "monotonic", lambda: Clockwork.clock)
+    spec = spec_of("glibc", fragmented(layouts=0), runs=0, budget=budget)
+    spec = msgspec.structs.replace(spec, matrix=msgspec.structs.replace(spec.matrix, **options))
+    heard = Hears()
+    with Folder.create(where / "e", spec) as folder:
+        ran = runner.Runner(folder, heard, Clockwork(folder))
+        ran.run()
+    return ran, runs_of(where), heard.said
+
+
+def kinds(runs):
+    return [
+        sum(bool(getattr(run.cell, kind)) for run in runs) for kind in ("sampled", "counted", "simulated")
+    ]
+
+
+def test_the_budget_bounds_what_comes_after_the_rounds(tmp_path, monkeypatch):
+    # Four arms: warm-ups take 0.4 s, a round 0.5 s, two sampled runs 0.2 s, two simulated ones 10 s.
+    ran, runs, said = budgeted(tmp_path, monkeypatch, 4.0, caches="machine")
+    assert kinds(runs) == [2, 0, 0]
+    assert sum(run.seconds for run in runs) <= 4.0
+    assert ran.notes == ["the budget of 4 s left no time for 2 of 2 runs in simulated caches"]
+    assert "then 2 sampled runs, then 2 runs in simulated caches, each some 50 times as long" in said[0]
+    assert said[0].split()[2] == "33", "25 in rounds, 4 warm-ups, 2 sampled, 2 simulated"
+    with Folder.resume(tmp_path / "e") as folder:
+        again = runner.Runner(folder, Hears(), Clockwork(folder))
+        again.run()
+    assert again.notes == ran.notes
+    assert runs_of(tmp_path) == runs, "nothing is run that there was no time for"
+
+
+def test_rounds_leave_time_for_what_comes_after_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(counters, "here", lambda: list(counters.EVENTS))
+    ran, runs, _ = budgeted(tmp_path, monkeypatch, 7.7, caches=COUNTERS)
+    assert kinds(runs) == [2, 10, 0]
+    assert max(run.cell.repeat for run in runs) == 11, "12 rounds: 0.4 + 12 * 0.5 + 1.2 s"
+    assert sum(run.seconds for run in runs) <= 7.7
+    assert (ran.notes, ran.stopped_early) == ([], False)
+
+
+def test_what_fails_in_the_middle_says_how_to_go_on(tmp_path, monkeypatch):
+    spec = spec_of("glibc", fragmented(layouts=0))
+    refused = littering.require_memory
+
+    def short(litter):
+        if litter.objects:
+            monkeypatch.setattr(littering.memory, "available", lambda: 1)
+        refused(litter)
+
+    with Folder.create(tmp_path / "e", spec) as folder:
+        starter = Starter(folder, PROFILE)
+        monkeypatch.setattr(littering, "require_memory", short)
+        with pytest.raises(ReapError, match="adv3 needs about") as said:
+            runner.Runner(folder, Hears(), starter).run()
+    assert "choose a lower level" in said.value.hint
+    assert f"go on with: reap compare --resume {tmp_path}/e" in said.value.hint
+    assert said.value.code == ExitCode.FAILED
+    assert [run.cell.level for run in runs_of(tmp_path)] == ["adv0"], "what was run is kept"
+
+
 # --- the command ------------------------------------------------------------------------------------------
 
 
@@ -674,12 +926,51 @@ def test_the_command_runs_the_matrix_and_writes_it_down(tmp_path, profile):
     assert answer["resilience"]["headline"] == "cannot tell", "two rounds are too few"
     asked = json.loads((tmp_path / "x" / "experiment.json").read_text())["spec"]["matrix"]
     assert (asked["seed"], asked["order"], asked["touch"]) == (7, "reversed", False)
+    held = answer["fragmented"]
+    assert (held["seed"], held["order"], held["touch"]) == (7, "reversed", False)
+    assert "given back by address, the highest first" in (tmp_path / "m.html").read_text()
     again = reap("compare", "--resume", "x", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert again.stdout == done.stdout
     wrong = reap("run", "--resume", "x", cwd=tmp_path)
     assert wrong.returncode == ExitCode.USAGE
     assert "experiment on fragmented heaps" in wrong.stderr
+
+
+def test_a_profile_that_was_given_is_there_before_the_folder_is_one(tmp_path, profile, monkeypatch):
+    written = []
+    real = folders._write_synced
+
+    def write(path, data):
+        written.append(path.name)
+        if path.name == "experiment.json":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(path, data)
+
+    words = [
+        "compare",
+        "--levels",
+        "adv1",
+        "-a",
+        "glibc",
+        "-n",
+        "2",
+        "--profile",
+        profile,
+        "-o",
+        str(tmp_path / "x"),
+    ]
+    words += ["--", target()]
+    monkeypatch.setattr(folders, "_write_synced", write)
+    with pytest.raises(ReapError, match="No space left on device") as said:
+        compare.main(words[1:], standalone_mode=False)
+    assert written == ["profile.json", "experiment.json"]
+    assert "nothing was run yet" in said.value.hint
+    assert not (tmp_path / "x").exists(), "so that nothing can be resumed with another profile"
+    monkeypatch.setattr(folders, "_write_synced", real)
+    compare.main(words[1:], standalone_mode=False)
+    assert (tmp_path / "x" / "profile.json").stat().st_mode & 0o777 == 0o600
+    assert load_profile(tmp_path / "x" / "profile.json", cut_off=4096) == PROFILE
 
 
 BAD = {
@@ -690,6 +981,7 @@ BAD = {
     "an open quote": (["--levels", "adv1", "--naive", "a 'b"], 2, "--naive cannot be split"),
     "no naive program": (["--levels", "adv1", "--naive", "no-such-program"], 127, "no such command"),
     "no profile": (["--levels", "adv1", "--profile", "/nowhere"], 125, "/nowhere cannot be read"),
+    "a multiplier beyond all memory": (["--levels", "1e305x0.5"], 2, "littered with 1e+305 times"),
     "an impossible occupancy": (["--levels", "3x1.5"], 2, "occupancy of 1.5 is impossible"),
     "an empty profile": (["--levels", "adv1", "--profile", "EMPTY"], 125, "allocates nothing of less than"),
     "an allocator that lacks a call": (["--levels", "adv1", "-a", "lacks=LACKS"], 2, "lacks aligned_alloc"),

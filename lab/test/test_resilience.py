@@ -137,6 +137,14 @@ def test_what_a_level_costs_is_told_apart():
     assert "1.23 s more inside it and 4.93 s more outside" in statements[1]
 
 
+def test_a_program_that_leaves_the_work_to_another_has_no_verdict():
+    found = judge(fragmented_of(elsewhere="/usr/bin/worker"))
+    assert found.headline == "cannot tell"
+    assert "/usr/bin/worker" in found.first[0]
+    assert "--children" in found.first[0]
+    assert found.paragraph == "/usr/bin/worker, which allocates most, ran on a clean heap: add --children."
+
+
 def test_misses_are_told_beside_their_instructions():
     (said,) = (
         fact.statement for fact in judge(fragmented_of(["default"])).evidence if fact.source == "simulation"

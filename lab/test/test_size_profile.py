@@ -4,6 +4,7 @@ import json
 
 import msgspec
 import pytest
+from any_records import ANY
 from hypothesis import given
 from hypothesis import strategies as st
 from programs import compile_c
@@ -131,6 +132,7 @@ sizes_of_any = st.dictionaries(st.integers(0, 4095), st.integers(1, 10**9), min_
 )
 
 
+@ANY
 @given(sizes=sizes_of_any, peak=st.integers(1, 10**9), threads=st.integers(1, 1000), word=st.text())
 def test_a_file_holds_the_whole_profile(sizes, peak, threads, word):
     profile = msgspec.structs.replace(
@@ -139,6 +141,7 @@ def test_a_file_holds_the_whole_profile(sizes, peak, threads, word):
     assert decode(encode(profile), "a.json") == profile
 
 
+@ANY
 @given(data=st.binary())
 def test_any_bytes_are_a_profile_or_refused_in_a_sentence(data):
     with pytest.raises(ReapError, match=r"a\.json is no size profile"):
@@ -152,6 +155,7 @@ json_values = st.recursive(
 )
 
 
+@ANY
 @given(field=st.sampled_from(SizeProfile.__struct_fields__), value=json_values)
 def test_a_file_with_one_strange_field_is_sound_or_refused(field, value):
     fields = {**msgspec.to_builtins(GOOD), field: value}
@@ -178,6 +182,8 @@ def test_a_file_with_one_strange_field_is_sound_or_refused(field, value):
         ({"peak": {"value": 0, "low": 0, "high": 0}}, "hardly anything in use"),
         ({"peak": {"value": -1, "low": 0, "high": 0}}, "impossible"),
         ({"threads": 0}, "no thread"),
+        ({"threads": 5_000_000_000}, "5000000000 threads are more than a system can have"),
+        ({"left_out_bytes": -780}, "less than nothing"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(changes, said):
@@ -192,6 +198,35 @@ def test_a_cut_off_can_be_lowered_and_not_raised():
     assert narrow(GOOD, 10000) == GOOD
     with pytest.raises(ReapError, match="less than 16 bytes"):
         narrow(GOOD, 16)
+
+
+# Two processes with some blocks of 40 bytes and of 600, most of them in the child.
+FORKS = r"""
+    #include <stdlib.h>
+    #include <sys/wait.h>
+    #include <unistd.h>
+    int main(void) {
+        for (int i = 0; i < 31; i++) malloc(i % 3 ? 40 : 600);
+        if (fork()) return wait(0) < 0;
+        for (int i = 0; i < 100; i++) malloc(i % 7 ? 40 : 600);
+        return 0;
+    }"""
+
+
+@pytest.mark.parametrize("source", [TRUTH, FORKS])
+@pytest.mark.parametrize("depth", ["full", "triage"])
+def test_a_file_gives_the_peak_that_its_recording_gives_for_a_lower_cut_off(tmp_path, depth, source):
+    program = compile_c(f"lower-{len(source)}", source, ["-O1", "-fno-builtin", "-pthread"])
+    path = recorded(tmp_path, depth, program).path
+    wide = load_profile(path, cut_off=4096)
+    for cut_off in (601, 600, 64, 41):
+        taken, narrowed = load_profile(path, cut_off=cut_off), narrow(wide, cut_off)
+        assert narrowed.sizes == taken.sizes
+        assert round(narrowed.peak.value) == round(taken.peak.value), cut_off
+    if depth == "full":
+        assert narrowed.peak.value < wide.peak.value
+    with pytest.raises(ReapError, match="allocates nothing of less than 40 bytes"):
+        narrow(wide, 40)
 
 
 def test_a_recording_and_a_file_are_told_apart(tmp_path):

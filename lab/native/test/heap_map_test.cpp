@@ -1,7 +1,12 @@
 // Concern: what is said of where blocks lie is what their addresses say, at the moment when most are in use.
 #include "heap_map.h"
 
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "trace_builder.h"
 
@@ -110,6 +115,61 @@ TEST(HeapMap, OtherProcessesAreNotOnIt) {
         .block(REAP_BLOCK_EVENTS, {0, 0, 0}, Payload().alloc(10, 0x10000, 48))
         .block(REAP_BLOCK_EVENTS, {1, 0, 0}, Payload().alloc(20, 0x90000, 48));
     EXPECT_EQ(map_of(trace, {}).allocations, 1u);
+}
+
+// Kilobytes of resident memory, now (VmRSS) or at most (VmHWM).
+long resident(const char *name) {
+    long kilobytes = 0;
+    char line[256];
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status != nullptr && fgets(line, sizeof line, status) != nullptr) {
+        if (strncmp(line, name, strlen(name)) == 0) kilobytes = strtol(line + strlen(name) + 1, nullptr, 10);
+    }
+    if (status != nullptr) fclose(status);
+    return kilobytes;
+}
+
+// What making the map takes at most, in kilobytes, in a process of its own.
+long growth(TraceBuilder &trace) {
+    int ends[2];
+    if (pipe(ends) != 0) return -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        const long before = resident("VmRSS");
+        map_of(trace, {});
+        const long grown = resident("VmHWM") - before;
+        _exit(write(ends[1], &grown, sizeof grown) != sizeof grown);
+    }
+    close(ends[1]);
+    long grown = -1;
+    if (read(ends[0], &grown, sizeof grown) != sizeof grown) grown = -1;
+    close(ends[0]);
+    waitpid(child, nullptr, 0);
+    return grown;
+}
+
+TEST(HeapMap, TheWalkThatFindsTheMomentHoldsNothingWhileThePagesAreFound) {
+    constexpr uint32_t kPayloads = 40;
+    constexpr uint64_t kEvents = 5000; // in each
+    TraceBuilder kept, freed;
+    with_image(kept);
+    with_image(freed);
+    for (uint32_t sequence = 0; sequence < 2 * kPayloads; ++sequence) {
+        const bool frees = sequence >= kPayloads;
+        Payload events;
+        for (uint64_t at = sequence * kEvents; at < (sequence + 1) * kEvents; ++at) {
+            if (frees) {
+                events.free(10 + at, 0x100000 + (at - kPayloads * kEvents) * 16);
+            } else {
+                events.alloc(10 + at, 0x100000 + at * 16, 16);
+            }
+        }
+        if (!frees) kept.block(REAP_BLOCK_EVENTS, {0, 0, sequence}, events);
+        freed.block(REAP_BLOCK_EVENTS, {0, 0, sequence}, events);
+    }
+    const long once = growth(freed);
+    ASSERT_GT(once, 8'000);
+    EXPECT_LT(growth(kept), once * 5 / 4) << "two maps of all blocks at once, where nothing is given back";
 }
 
 TEST(HeapMap, AnEmptyTraceHasAnEmptyMap) {

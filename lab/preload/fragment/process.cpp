@@ -69,7 +69,9 @@ class Meter {
         report_.begin_ns = now_ns();
         report_.pid = static_cast<uint32_t>(getpid());
         report_.thread = thread;
-        report_.resident_before = resident_bytes();
+        report_.beside = thread > 0 ? 1 : 0; // until its creator is known to have waited
+        // The program of a later thread may have forbidden itself to open files.
+        if (thread == 0) report_.resident_before = resident_bytes();
         __atomic_store_n(&report_.state, REAP_LITTER_BEGUN, __ATOMIC_RELEASE);
     }
 
@@ -79,13 +81,15 @@ class Meter {
         report_.bytes = result.bytes;
         report_.kept = result.kept;
         report_.kept_bytes = result.kept_bytes;
-        report_.resident_after = resident_bytes();
+        if (report_.thread == 0) report_.resident_after = resident_bytes();
         rusage after{};
         getrusage(RUSAGE_THREAD, &after);
         report_.user_ns = nanoseconds(after.ru_utime) - nanoseconds(before_.ru_utime);
         report_.system_ns = nanoseconds(after.ru_stime) - nanoseconds(before_.ru_stime);
         report_.minor_faults = static_cast<uint64_t>(after.ru_minflt - before_.ru_minflt);
         report_.major_faults = static_cast<uint64_t>(after.ru_majflt - before_.ru_majflt);
+        report_.voluntary_switches = static_cast<uint64_t>(after.ru_nvcsw - before_.ru_nvcsw);
+        report_.involuntary_switches = static_cast<uint64_t>(after.ru_nivcsw - before_.ru_nivcsw);
         report_.end_ns = now_ns();
         report_.events = counter_.events();
         const bool failed = result.failure != REAP_LITTER_NO_FAILURE;
@@ -132,16 +136,20 @@ uint32_t Process::next_thread(const void *caller) noexcept {
     return number < file_.header().threads ? number : 0;
 }
 
-bool Process::fits() const noexcept {
-    return file_.header().needed_bytes / file_.header().threads < available_bytes();
+void Process::leave_threads_alone() noexcept {
+    __atomic_store_n(&threads_, file_.header().threads, __ATOMIC_RELAXED);
 }
 
-void Process::litter_thread(uint32_t number) noexcept {
+void Process::waited_for(reap_litter_report *report, bool so) noexcept {
+    if (report != nullptr) report->beside = so ? 0 : 1;
+}
+
+reap_litter_report *Process::litter_thread(uint32_t number) noexcept {
     const ErrnoGuard keep;
     const reap_litter_header &header = file_.header();
-    reap_litter_report *report = file_.next_report();
+    reap_litter_report *const kept = file_.next_report();
     reap_litter_report lost{};
-    if (report == nullptr) report = &lost;
+    reap_litter_report *const report = kept != nullptr ? kept : &lost;
     ask_callgrind(CallgrindRequest::Stop);
     const char *provider = provider_.file;
     const size_t length = strlen(provider);
@@ -150,7 +158,9 @@ void Process::litter_thread(uint32_t number) noexcept {
 
     Meter meter(header, *report, number);
     LitterResult result;
-    if (header.objects > 0 && !fits()) {
+    // The first thread answers for all.
+    if (header.objects > 0 && number == 0 && header.needed_bytes >= available_bytes()) {
+        leave_threads_alone();
         result.failure = REAP_LITTER_REFUSED;
     } else if (header.objects > 0) {
         constexpr uint64_t kStep = UINT64_C(0xd1342543de82ef95); // odd: every thread has a seed of its own
@@ -167,6 +177,7 @@ void Process::litter_thread(uint32_t number) noexcept {
     meter.finish(result);
     // Under callgrind nothing was counted until here, and the program is counted from here on.
     ask_callgrind(CallgrindRequest::Start);
+    return kept;
 }
 
 void Process::deepbind_seen() const noexcept {

@@ -17,8 +17,14 @@ class Process {
     // is who creates it: an allocator's own threads are left alone.
     uint32_t next_thread(const void *caller) noexcept;
 
-    // Litters the calling thread's heap with the share of that number.
-    void litter_thread(uint32_t number) noexcept;
+    // Litters the calling thread's heap with the share of that number. Null if nobody will read its report.
+    reap_litter_report *litter_thread(uint32_t number) noexcept;
+
+    // Whether the creator of the thread of that report waited until all of it was laid.
+    static void waited_for(reap_litter_report *report, bool so) noexcept;
+
+    // No further thread litters.
+    void leave_threads_alone() noexcept;
 
     // Something is opened whose malloc is bound past all preloads.
     void deepbind_seen() const noexcept;
@@ -26,7 +32,6 @@ class Process {
   private:
     // Whether this is the program that the litter is for, and not one that will execute it.
     [[nodiscard]] bool is_meant() const noexcept;
-    [[nodiscard]] bool fits() const noexcept;
 
     LitterFile file_;
     Provider provider_;    // of malloc

@@ -23,6 +23,8 @@ _MOST_SIZE = 1 << 40
 _MOST_COUNT = 1 << 47
 """Of all sizes together: what the exact arithmetic of drawing has room for."""
 _MOST_SIZES = 65535
+_MOST_THREADS = 1 << 22
+"""What Linux can have at once."""
 _MAKE = "take one with: reap fragment --save-profile FILE -- CMD"
 
 
@@ -116,11 +118,14 @@ def size_profile(
 
 
 def narrow(profile: SizeProfile, cut_off: int) -> SizeProfile:
-    """The same profile with a lower cut-off; a higher one changes nothing, for what was left out is gone.
+    """The profile that a lower cut-off would have given.
 
-    Throws ReapError if nothing remains.
+    A higher one changes nothing, for what was left out is gone. Throws ReapError if nothing remains.
     """
     kept = [(size, count) for size, count in profile.sizes if size < cut_off]
+    peak = profile.peak
+    if profile.counted == "in use at the peak":  # that of triage has the blocks beyond the cut-off in it
+        peak = exactly(peak.value * sum(count for _, count in kept) / profile.count)
     gone = [(size, count) for size, count in profile.sizes if size >= cut_off]
     narrowed = msgspec.structs.replace(
         profile,
@@ -128,6 +133,7 @@ def narrow(profile: SizeProfile, cut_off: int) -> SizeProfile:
         sizes=kept,
         left_out=profile.left_out + sum(count for _, count in gone),
         left_out_bytes=profile.left_out_bytes + sum(size * count for size, count in gone),
+        peak=peak,
     )
     require_something(narrowed)
     return narrowed
@@ -150,7 +156,8 @@ def require_something(profile: SizeProfile) -> None:
 
 def _exact_peak(images: list[native.Image], below: int, beyond: int) -> Estimate:
     most = max((image["max_objects"] for image in images), default=0.0)
-    return exactly(round(most * below / (below + beyond)) if below else 0)
+    # Not rounded: a lower cut-off takes its share of it, and should come to what the recording gives.
+    return exactly(most * below / (below + beyond) if below else 0)
 
 
 def _counted_peak(images: list[native.Image]) -> Estimate:
@@ -215,4 +222,8 @@ def _fault(profile: SizeProfile) -> str:
         return f"a peak of {profile.peak.value:g} objects is impossible"
     if profile.threads < 1 or profile.processes < 1:
         return "it has no thread, or no process"
+    if profile.threads > _MOST_THREADS:
+        return f"{profile.threads} threads are more than a system can have"
+    if profile.left_out < 0 or profile.left_out_bytes < 0:
+        return "what it leaves out is less than nothing"
     return ""

@@ -38,7 +38,8 @@ def compare(
     With --levels it runs the whole matrix of variants, allocators and heaps fragmented like those of
     long-running processes (see `reap fragment`), with its controls. The littering is off every clock.
 
-    Exits with CMD's own status under the baseline, or 1 if an allocator changed its status or its output.
+    Exits with CMD's own status under the baseline, or 1 if an allocator changed its status or its output, or
+    a heap could not be littered.
 
     \b
         reap compare --allocators glibc,jemalloc,mine=/path/libmine.so -- ./server --selftest

@@ -11,6 +11,7 @@ import click
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
+from reap.analysis.size_profile import encode
 from reap.cli import heaps, reporting
 from reap.cli.progress import Bar
 from reap.cli.stdin import spooled
@@ -18,7 +19,7 @@ from reap.errors import ExitCode, ReapError
 from reap.experiment import compare as comparing
 from reap.experiment.folder import Folder
 from reap.experiment.fragment import load_profile
-from reap.experiment.matrix import keep_profile
+from reap.experiment.matrix import PROFILE
 from reap.experiment.records import Comparison
 from reap.experiment.runner import Listener
 from reap.experiment.spec import specify
@@ -179,10 +180,8 @@ def _create(
     path = output or Path(f"reap-{reporting.name_of(command)}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
     if missing:
         click.echo(missing, err=True)
-    folder = Folder.create(path, spec, stdin, force=force)
-    if profile is not None:
-        keep_profile(folder, profile)
-    return folder
+    more = {PROFILE: encode(profile)} if profile is not None else {}
+    return Folder.create(path, spec, stdin, more=more, force=force)
 
 
 def _reopen(verb: str, path: Path, command: list[str], given: set[str]) -> Folder:

@@ -33,7 +33,7 @@ class Resilience(Record):
 def judge(result: Fragmented) -> Resilience:
     """The verdict. It is of the first variant, the program as it is; remedies are for the last one."""
     level = _level(result)
-    first = [*_preloads(result), *_emptied(result)]
+    first = [*_missed_program(result), *_preloads(result), *_emptied(result)]
     arm = result.arm(result.variants[0], result.allocators[0], level)
     if arm is None or not arm.sound:
         why = f": {arm.problem}" if arm and arm.problem else ""
@@ -41,8 +41,10 @@ def judge(result: Fragmented) -> Resilience:
         return Resilience(
             first=first, headline="cannot tell", level="", paragraph=paragraph, evidence=_evidence(result)
         )
-    standing = _standing(arm)
+    standing = "cannot tell" if result.elsewhere else _standing(arm)
     said = [_opening(result, arm), *_naive(result, level), *_remedies(result, level)]
+    if result.elsewhere:
+        said = [f"{result.elsewhere}, which allocates most, ran on a clean heap: add --children."]
     return Resilience(
         first=first,
         headline=standing,
@@ -142,6 +144,14 @@ def _remedies(result: Fragmented, level: str) -> list[str]:
     if found and not helping and not unclear:
         said.append(f"There, {words.listed([name for name, _ in found])} would not take any of it back.")
     return said
+
+
+def _missed_program(result: Fragmented) -> list[str]:
+    """Behind a shell or a shim nothing that matters was littered."""
+    if not result.elsewhere:
+        return []
+    said = f"Most is allocated by {result.elsewhere}, which the program executes, and only the program was"
+    return [f"{said} littered: no figure here is about fragmentation. --children litters all."]
 
 
 def _preloads(result: Fragmented) -> list[str]:

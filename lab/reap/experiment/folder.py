@@ -11,7 +11,7 @@ passed over. The folder may hold a program's secrets (its arguments and environm
 import fcntl
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
@@ -55,11 +55,19 @@ class Folder:
 
     @classmethod
     def create(
-        cls, path: Path, spec: Spec, stdin: Iterable[bytes] | None = None, *, force: bool = False
+        cls,
+        path: Path,
+        spec: Spec,
+        stdin: Iterable[bytes] | None = None,
+        *,
+        more: Mapping[str, bytes] | None = None,
+        force: bool = False,
     ) -> Self:
         """Makes the folder, and spools standard input into it.
 
-        Throws ReapError if the path exists, unless `force` is set and it is an experiment's folder.
+        `more` are files by name that the experiment rests on: they are there before the folder counts as one.
+        Throws ReapError if the path exists, unless `force` is set and it is an experiment's folder, and if it
+        cannot be written; then nothing of it stays.
         """
         path = path.absolute()
         _make_room(path, force=force)
@@ -71,19 +79,28 @@ class Folder:
         )
         try:
             path.mkdir(mode=0o700, parents=True)
+        except OSError as error:
+            raise _cannot_make(path, error) from error
+        log: FileIO | None = None
+        try:
             if stdin is not None:
                 with open(path / "stdin", "wb", opener=_private) as file:
                     file.writelines(stdin)
             log = os.fdopen(_private(str(path / "runs.jsonl"), _APPEND), "ab", buffering=0)
+            for name, data in (more or {}).items():
+                _write_synced(path / name, data)
             # Last, so that a folder with this file is whole.
             _write_synced(
-                path / "experiment.json", msgspec.json.format(msgspec.json.encode(experiment), indent=2)
+                path / "experiment.json",
+                msgspec.json.format(msgspec.json.encode(experiment), indent=2) + b"\n",
             )
-        except OSError as error:
-            raise _cannot_write(path, error) from error
-        except BaseException:
-            # Interrupted while standard input was spooled: half a folder is of no use to anyone.
+        except BaseException as error:
+            # Half a folder is of no use to anyone, whether a disk was full or somebody grew impatient.
+            if log is not None:
+                log.close()
             shutil.rmtree(path, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise _cannot_make(path, error) from error
             raise
         _lock(path, log)
         return cls(path, experiment, [], log)
@@ -212,7 +229,7 @@ def _private(path: str, flags: int) -> int:
 
 def _write_synced(path: Path, data: bytes) -> None:
     with open(path, "xb", opener=_private) as file:
-        file.write(data + b"\n")
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
     folder = os.open(path.parent, os.O_RDONLY)
@@ -228,6 +245,13 @@ def _lock(path: Path, log: FileIO) -> None:
     except OSError:
         log.close()
         raise ReapError(f"another reap is running in {path}", "wait until it has ended") from None
+
+
+def _cannot_make(path: Path, error: OSError) -> ReapError:
+    return ReapError(
+        f"{path} cannot be written: {error.strerror}",
+        "make room, or give another folder with --output; nothing was run yet",
+    )
 
 
 def _cannot_write(path: Path, error: OSError) -> ReapError:

@@ -13,7 +13,7 @@ from reap.errors import ExitCode, ReapError
 from reap.experiment.heap_map import HeapMap
 from reap.launch import litter as littering
 from reap.launch.level import Level
-from reap.launch.litter import Litter, Littered
+from reap.launch.litter import Litter, Littered, Littering
 from reap.launch.program import Program
 from reap.launch.records import Launch
 from reap.records import Record
@@ -129,16 +129,27 @@ def mostly_left_out(profile: SizeProfile) -> list[str]:
 
 def _absent_threads(litter: Litter, run: Littered) -> list[str]:
     """Threads that the profile saw at once and this run did not create have taken their share with them."""
-    laid: dict[int, int] = {}
-    for each in run.litterings:
-        if not each.failure:
-            laid[each.pid] = laid.get(each.pid, 0) + each.objects
-    most = max(laid.values(), default=litter.objects)
+    sound = [each for each in run.litterings if not each.failure]
+    most = max((_laid_in(sound, pid) for pid in {each.pid for each in sound}), default=litter.objects)
     if most >= litter.objects:
         return []
     part = units.percent(most / litter.objects)
     said = f"{part} of the litter was laid: {litter.threads} threads were to share it, and fewer were created"
     return [f"{said} (--no-threads gives all to the first)"]
+
+
+def _laid_in(litterings: list[Littering], pid: int) -> int:
+    """Objects in the heap of a process, with those that it was forked with.
+
+    Threads are numbered on in a forked process: those below its own first one littered before the fork.
+    """
+    own = [each for each in litterings if each.pid == pid]
+    first = min(each.thread for each in own)
+    inherited: dict[int, int] = {}
+    for each in litterings:
+        if each.thread < first:
+            inherited[each.thread] = max(inherited.get(each.thread, 0), each.objects)
+    return sum(each.objects for each in own) + sum(inherited.values())
 
 
 def _notes(
@@ -155,9 +166,20 @@ def _notes(
             "nothing was littered: the program did not load what is preloaded, or changed its environment "
             "before it started"
         )
-    failed = [each for each in run.litterings if each.failure]
+    failed = [each for each in run.litterings if each.failure and not each.beside]
     said += [f"process {each.pid} went on with a clean heap: {each.failure}" for each in failed]
-    said += _absent_threads(litter, run)
+    if any(each.beside for each in run.litterings):
+        said.append(
+            "a thread could not litter its heap while the one that created it waited (its malloc wants a "
+            "lock that the other holds): wall time holds this litter, and later threads found clean heaps"
+        )
+    else:
+        said += _absent_threads(litter, run)
+    if run.uncounted:
+        said.append(
+            f"{units.whole(run.uncounted)} of the processes littered were not waited for, and the kernel "
+            "counts neither their litter nor what they did: the times and faults are those of the others"
+        )
     said += mostly_left_out(profile)
     if run.lost:
         said.append(

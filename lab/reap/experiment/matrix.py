@@ -12,7 +12,7 @@ from reap.analysis.size_profile import SizeProfile
 from reap.errors import ExitCode, ReapError
 from reap.experiment import arms, fragment
 from reap.experiment.folder import Folder
-from reap.experiment.matrix_records import Arm, Control, Fragmented, Luck, Split
+from reap.experiment.matrix_records import Arm, Control, FailedControl, Fragmented, Luck, Split
 from reap.experiment.matrix_table import Table
 from reap.experiment.records import BARE, Cell, Run
 from reap.experiment.runner import InterruptedRunError, Listener, Runner
@@ -27,7 +27,7 @@ PROFILE = "profile.json"
 
 
 def keep_profile(folder: Folder, profile: SizeProfile) -> None:
-    """Gives the experiment a size profile that was taken before. Throws ReapError."""
+    """Keeps the size profile of an experiment that was begun without one. Throws ReapError."""
     path = folder.path / PROFILE
     part = path.with_suffix(".part")
     try:
@@ -111,6 +111,10 @@ def draw(
         levels=matrix.levels,
         huge_pages=matrix.huge_pages,
         children=matrix.children,
+        seed=matrix.seed,
+        order=matrix.order,
+        touch=matrix.touch,
+        elsewhere=_elsewhere(profile, matrix),
         profile=profile,
         rounds=len(table.of(table.baseline)),
         arms=drawn,
@@ -126,6 +130,7 @@ def draw(
             for level in (BARE, matrix.levels[0].name)
             if matrix.layouts and matrix.controls
         ],
+        failed_controls=_failed_controls(table, matrix),
         noise=table.noise(),
         exit_code=table.status,
         stdout_varies=len(table.outputs) > 1,
@@ -135,8 +140,9 @@ def draw(
 
 
 def differs(result: Fragmented) -> bool:
-    """Whether some arm changed what the program does."""
-    return any(not arm.same_exit or arm.same_output is False for arm in result.arms)
+    """Whether the program did something else in some arm or control, or could not be littered there."""
+    every: list[Arm | FailedControl] = [*result.arms, *result.failed_controls]
+    return any(not each.same_exit or each.same_output is False or not each.littered for each in every)
 
 
 def _matrix(spec: Spec) -> Matrix:
@@ -158,28 +164,21 @@ def _best(table: Table, matrix: Matrix) -> Cell | None:
 
 def _arm(table: Table, matrix: Matrix, cell: Cell, best: Cell | None) -> Arm:
     spec = table.spec
-    every = table.every(cell)
     problem = table.problem(cell)
-    status = next((run.outcome.status for run in every if run.outcome.status not in table.exits), None)
-    same_output = None
-    if len(table.outputs) == 1 and every:
-        same_output = all(run.outcome.stdout_digest in table.outputs for run in every)
-    if not problem and status is not None:
-        problem = f"exit status {status} instead of {min(table.exits)}"
-    if not problem and same_output is False:
-        problem = "the program's output is not what it is in the baseline"
     allocator = next(each for each in spec.allocators if each.name == cell.allocator)
     warmup = table.warmups.get(cell.arm())
     huge = cell.huge_pages
     clean = table.cell(cell.variant, cell.allocator, matrix.levels[0].name, huge=huge)
     if not problem and (why := table.problem(clean)):
         problem = f"at {clean.level}, which it is held to: {why}"
+    if not problem and (why := table.problem(table.baseline)):
+        problem = f"the baseline, which it is held to: {why}"
     custom = table.cell(matrix.variants[0].name, cell.allocator, cell.level, huge=huge)
     under_baseline = table.cell(cell.variant, spec.baseline.name, cell.level, huge=huge)
     small = table.cell(cell.variant, cell.allocator, cell.level)
     median = table.median_cpu(cell)
     beside = best if best and (cell.level, huge) == (best.level, best.huge_pages) else None
-    sampled = table.sampled.get(cell.arm())
+    sampled, _ = table.sampled(cell)
     return Arm(
         variant=cell.variant,
         allocator=cell.allocator,
@@ -193,12 +192,13 @@ def _arm(table: Table, matrix: Matrix, cell: Cell, best: Cell | None) -> Arm:
         to_best=table.ratios(beside, cell) if beside else {},
         to_small=table.ratios(small, cell) if huge != small.huge_pages else {},
         to_allocator=table.ratios(under_baseline, cell) if cell.allocator != spec.baseline.name else {},
-        laid=next((run.laid for run in every if run.laid is not None), None),
+        laid=next((run.laid for run in table.every(cell) if run.laid is not None), None),
         split=_split(sampled, median) if sampled else None,
         misses=table.misses(cell),
         verified=verify.judge(allocator, warmup.outcome.heap).verified if warmup else False,
-        same_output=same_output,
-        same_exit=status is None,
+        littered=table.littered(cell),
+        same_output=table.same_output(cell),
+        same_exit=table.same_exit(cell),
         problem=problem,
     )
 
@@ -241,12 +241,31 @@ def _luck(table: Table, matrix: Matrix, variant: str, level: str) -> Luck:
     return Luck(variant=variant, level=level, ratios=[each for each in moved if each is not None])
 
 
+def _failed_controls(table: Table, matrix: Matrix) -> list[FailedControl]:
+    """Those that went wrong: a figure that is missing must not be taken for one that is as it should be."""
+    wanted = {arm.arm() for arm in arms.wanted(table.spec, matrix)}
+    return [
+        FailedControl(
+            variant=cell.variant,
+            allocator=cell.allocator,
+            level=cell.level,
+            layout=cell.layout,
+            littered=table.littered(cell),
+            same_output=table.same_output(cell),
+            same_exit=table.same_exit(cell),
+            problem=table.fault(cell),
+        )
+        for cell in arms.controls(table.spec, matrix)
+        if cell.arm() not in wanted and table.fault(cell)
+    ]
+
+
 def _no_misses(matrix: Matrix) -> str:
     if matrix.caches == COUNTERS:
         return "some misses were not counted: others had the processor's counters meanwhile"
     return (
         "some runs in simulated caches counted nothing: the program executes another, or does not run under "
-        "callgrind"
+        "callgrind as it does without"
     )
 
 
@@ -257,11 +276,26 @@ def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Mat
     laid = [arm.laid for arm in drawn if arm.laid is not None]
     if lost := max((each.lost for each in laid), default=0):
         said.append(f"{lost} litterings of a run found no room to report; their cost is not taken off")
+    if any(each.beside for each in laid):
+        said.append(
+            "some threads could not litter while those that created them waited (a malloc wants a lock that "
+            "they hold): the rest of the litter is missing, and wall time holds that part of it"
+        )
+    if uncounted := max((each.uncounted for each in laid), default=0):
+        said.append(
+            f"{uncounted} of the processes littered were not waited for, and the kernel counts neither their "
+            "litter nor what they did: times and faults are those of the others"
+        )
     if any(each.deepbind for each in laid):
         said.append(
             "the program opens extensions with RTLD_DEEPBIND: these take malloc from the C library and mix "
             "its blocks with those of other allocators; only its figures under glibc are sound"
         )
+    said += [
+        f"time inside the allocator is unknown of {arms.label(table.spec, cell)}: sampled, {why}"
+        for cell in arms.wanted(table.spec, matrix)
+        if not table.problem(cell) and (why := table.sampled(cell)[1])
+    ]
     if any(arm.split and arm.split.method == "timer" for arm in drawn):
         said.append(
             "time inside the allocator was sampled by a timer in the program, for perf events are not "
@@ -279,21 +313,27 @@ def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Mat
     for level in matrix.levels:
         asked = matrix.litter(profile, level).objects
         most = max((arm.laid.objects for arm in drawn if arm.laid and arm.level == level.name), default=asked)
-        if most < asked:
+        if most < asked and not any(each.beside for each in laid):
             said.append(
                 f"{units.percent(most / asked)} of the litter of {level.name} was laid: {profile.threads} "
                 "threads were to share it, and fewer were created"
             )
     said += fragment.mostly_left_out(profile)
-    of = {Path(profile.program).name} - {""}
-    images = {Path(os.path.realpath(each.program.image)).name for each in matrix.variants}
-    if of - images and profile.processes > 1 and not matrix.children:
-        said.append(
-            f"most was allocated by {profile.program}, which the program executed, and only the program was "
-            "littered: --children litters all"
-        )
-    elif of - images and profile.processes == 1:
+    images, of = _images(matrix), Path(profile.program).name
+    if of and of not in images and profile.processes == 1:
         said.append(
             f"the sizes are those of {profile.program}: right only if it is a variant of this program"
         )
     return said
+
+
+def _images(matrix: Matrix) -> set[str]:
+    """The files that the variants begin as."""
+    return {Path(os.path.realpath(each.program.image)).name for each in matrix.variants}
+
+
+def _elsewhere(profile: SizeProfile, matrix: Matrix) -> str:
+    """The program that allocates most, if another executes it and it found a clean heap."""
+    if matrix.children or profile.processes == 1 or Path(profile.program).name in _images(matrix):
+        return ""
+    return profile.program

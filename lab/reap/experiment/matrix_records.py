@@ -5,6 +5,7 @@ from typing import Literal
 from reap.analysis.size_profile import SizeProfile
 from reap.experiment.records import HugePages, Laid, Ratio
 from reap.launch.level import Level
+from reap.launch.litter import Order
 from reap.launch.records import Misses
 from reap.records import Estimate, Record
 
@@ -58,6 +59,8 @@ class Arm(Record):
     """What one run did to simulated caches, or some runs to this processor's own."""
     verified: bool = True
     """Whether malloc really came from the allocator."""
+    littered: bool = True
+    """Whether its heap was littered, in every run of the rounds."""
     same_output: bool | None = None
     """Whether output agreed with the baseline's; None where the program's output varies by itself."""
     same_exit: bool = True
@@ -79,6 +82,23 @@ class Control(Record):
     """adv0 to bare: the preload loaded, doing nothing."""
     emptied: Ratio | None
     """The level with most litter of which nothing stays, to adv0."""
+
+
+class FailedControl(Record):
+    """A control that went wrong, so that what it is held against is not controlled."""
+
+    variant: str
+    allocator: str
+    level: str
+    """`none`, adv0, or the level of which everything is given back."""
+    layout: int
+    """Where stack and libraries lay: 0 as they come."""
+    littered: bool
+    same_output: bool | None
+    same_exit: bool
+    """These three as in an Arm."""
+    problem: str
+    """One sentence."""
 
 
 class Luck(Record):
@@ -107,12 +127,24 @@ class Fragmented(Record):
     huge_pages: list[HugePages]
     """What was tried of them, the baseline's first."""
     children: bool
+    """Whether programs that the program executes were littered, too."""
+    seed: int
+    """Of the litter."""
+    order: Order
+    """In which order blocks were given back."""
+    touch: bool
+    """Whether every page of the litter was written to."""
+    elsewhere: str
+    """The program that allocates most, if it is executed by the one that was littered and found a clean heap;
+    else empty. No figure is about fragmentation then."""
     profile: SizeProfile
     rounds: int
     arms: list[Arm]
     """Of every variant, allocator and level, and of no control."""
     controls: list[Control]
     luck: list[Luck]
+    failed_controls: list[FailedControl]
+    """Those that went wrong; they have no ratio in `controls` and `luck`."""
     noise: dict[str, Ratio]
     """By metric: the baseline against itself, paired in the same rounds."""
     exit_code: int

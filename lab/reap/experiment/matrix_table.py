@@ -21,7 +21,7 @@ class Table:
         self._measured: dict[str, dict[int, Run]] = {}
         self._controls: dict[int, Run] = {}
         self.warmups: dict[str, Run] = {}
-        self.sampled: dict[str, Run] = {}
+        self._sampled: dict[str, Run] = {}
         self._simulated: dict[str, Run] = {}
         self._counted: dict[str, dict[str, Run]] = {}
         for run in runs:
@@ -29,7 +29,7 @@ class Table:
             if run.warmup:
                 self.warmups[arm] = run
             elif run.cell.sampled:
-                self.sampled[arm] = run
+                self._sampled[arm] = run
             elif run.cell.simulated:
                 self._simulated[arm] = run
             elif run.cell.counted:
@@ -54,10 +54,12 @@ class Table:
         return plain.median(seconds) if seconds else 0.0
 
     def every(self, cell: Cell) -> list[Run]:
-        """All runs of the cell's arm: measured, warm-up and sampled."""
-        arm = cell.arm()
-        more = [runs[arm] for runs in (self.warmups, self.sampled) if arm in runs]
-        return [*self.of(cell).values(), *more]
+        """The measured runs of the cell's arm, and its warm-up.
+
+        What came of a run whose time counts for nothing spoils no round: `sampled` and `misses` pass it over.
+        """
+        warmup = self.warmups.get(cell.arm())
+        return [*self.of(cell).values(), *([warmup] if warmup else [])]
 
     def cell(
         self, variant: str, allocator: str, level: str, layout: int = 0, huge: HugePages | None = None
@@ -74,7 +76,9 @@ class Table:
         )
 
     def ratios(self, base: Cell, cell: Cell) -> dict[str, Ratio]:
-        """By metric; empty below two common sound rounds."""
+        """By metric; empty below two common sound rounds, and where either arm says nothing."""
+        if self.problem(base) or self.problem(cell):
+            return {}
         return _ratios(self._sound(base), self._sound(cell), self.spec.seed)
 
     def cpu(self, base: Cell, cell: Cell) -> Ratio | None:
@@ -84,9 +88,9 @@ class Table:
     def misses(self, cell: Cell) -> Misses | None:
         """What the arm did to caches, in runs that ended as they should."""
         if run := self._simulated.get(cell.arm()):
-            return run.misses if run.outcome.status in self.exits else None
+            return None if self._ending_fault(run) else run.misses
         counted = self._counted.get(cell.arm(), {})
-        sound = {name: run for name, run in counted.items() if run.outcome.status in self.exits}
+        sound = {name: run for name, run in counted.items() if not self._ending_fault(run)}
         return counters.misses({name: run.outcome.events for name, run in sound.items()})
 
     @property
@@ -94,27 +98,80 @@ class Table:
         """Whether some run was for them."""
         return bool(self._simulated or self._counted)
 
+    def sampled(self, cell: Cell) -> tuple[Run | None, str]:
+        """The run of the arm that was sampled, if there is a sound one; else why it is not."""
+        run = self._sampled.get(cell.arm())
+        if run is None:
+            return None, ""
+        why = self._run_fault(run)
+        return (None, why) if why else (run, "")
+
     def noise(self) -> dict[str, Ratio]:
         """The baseline to itself, by metric."""
         return _ratios(self.of(self.baseline), self._controls, self.spec.seed)
 
     def problem(self, cell: Cell) -> str:
         """Why the arm says nothing; empty if it says something."""
-        if why := self.dropped.get(cell.arm()):
+        if why := self.fault(cell):
             return why
-        laid = [run.laid for run in self.every(cell) if run.laid is not None]
-        if failure := next((each.failure for each in laid if each.failure), ""):
-            return f"it ran on a clean heap: {failure}"
-        if any(each.overwritten for each in laid):
-            return "the program overwrote what its littering reported, which cannot be taken off"
-        if laid and not any(each.threads for each in laid):
-            return "nothing was littered: the program did not load what is preloaded"
         if len(self._sound(cell)) < statistics.LEAST_ROUNDS:
             return f"only {len(self._sound(cell))} rounds were run: too few for an interval"
         return ""
 
+    def fault(self, cell: Cell) -> str:
+        """What went wrong in the arm; that it was not run often enough is nothing wrong."""
+        return self.dropped.get(cell.arm()) or next(filter(None, map(self._run_fault, self.every(cell))), "")
+
+    def littered(self, cell: Cell) -> bool:
+        """Whether its heap was littered in every run in which it was to be."""
+        return not any(_litter_fault(run) for run in self.every(cell))
+
+    def same_exit(self, cell: Cell) -> bool:
+        """Whether it always ended as the baseline does."""
+        return all(run.outcome.status in self.exits for run in self.every(cell))
+
+    def same_output(self, cell: Cell) -> bool | None:
+        """Whether it always said what the baseline says; None where that may vary, or nothing was run."""
+        every = self.every(cell)
+        if self._may_vary(cell) or not every:
+            return None
+        return all(run.outcome.stdout_digest in self.outputs for run in every)
+
+    def _may_vary(self, cell: Cell) -> bool:
+        """Whether output says nothing: a layout has a variable of its own, which a program may print."""
+        return len(self.outputs) > 1 or cell.layout != 0
+
+    def _run_fault(self, run: Run) -> str:
+        """Why a run says nothing of its arm; empty if it says something."""
+        if why := self._ending_fault(run):
+            return why
+        if not self._may_vary(run.cell) and run.outcome.stdout_digest not in self.outputs:
+            return "the program's output is not what it is in the baseline"
+        return ""
+
+    def _ending_fault(self, run: Run) -> str:
+        """The same without its output, which may be another in a simulated processor."""
+        if why := _litter_fault(run):
+            return why
+        if run.outcome.status not in self.exits:
+            return f"exit status {run.outcome.status} instead of {min(self.exits)}"
+        return ""
+
     def _sound(self, cell: Cell) -> dict[int, Run]:
         return {number: run for number, run in self.of(cell).items() if not run.outcome.signal}
+
+
+def _litter_fault(run: Run) -> str:
+    """Why the run was on no littered heap, or not on one that is known; empty where none was to be."""
+    if run.laid is None:
+        return ""
+    if run.laid.failure:
+        return f"it ran on a clean heap: {run.laid.failure}"
+    if run.laid.overwritten:
+        return "the program overwrote what its littering reported, which cannot be taken off"
+    if not run.laid.threads:
+        return "nothing was littered: the program did not load what is preloaded"
+    return ""
 
 
 def _ratios(base: Mapping[int, Run], own: Mapping[int, Run], seed: int) -> dict[str, Ratio]:

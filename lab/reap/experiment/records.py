@@ -78,6 +78,10 @@ class Laid(Record):
     """Litterings that found no room to report: nothing of them is taken off."""
     deepbind: int = 0
     """How often something was opened with RTLD_DEEPBIND, whose malloc is past every preload."""
+    beside: int = 0
+    """Threads that got nowhere while their creators waited: the program ran beside their littering."""
+    uncounted: int = 0
+    """Processes that littered and for which nobody waited: the kernel counts nothing of them."""
     overwritten: bool = False
     """The program wrote over what its threads reported: the cost is not taken off."""
 

@@ -2,6 +2,8 @@
 
 import subprocess
 import time
+from dataclasses import dataclass
+from functools import cached_property
 
 from reap.allocators import verify
 from reap.errors import ExitCode, ReapError
@@ -9,7 +11,7 @@ from reap.experiment import arms, schedule
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Run
 from reap.experiment.spec import COUNTERS
-from reap.experiment.starter import Starter
+from reap.experiment.starter import Started, Starter
 from reap.launch import counters
 from reap.launch.records import Outcome
 
@@ -17,6 +19,8 @@ LEAST_ROUNDS = 5
 """Fewer have no bootstrap interval worth the name."""
 MOST_ROUNDS = 30
 """More than this hardly narrows an interval."""
+SIMULATED = 50.0
+"""How long a run in simulated caches takes, in usual runs, as far as one can say before it."""
 USUAL_SECONDS = 60.0
 """What the measured rounds take together when no one says otherwise, if LEAST_ROUNDS allow."""
 
@@ -33,6 +37,22 @@ class Listener:
 
 class InterruptedRunError(ReapError):
     """The user stopped it; what was measured is kept."""
+
+
+@dataclass(frozen=True)
+class _More:
+    """Runs after the rounds, one or some of every arm that is littered as the user asked."""
+
+    what: str
+    cells: list[Cell]
+    times: float = 1
+    """How long one of them is, in usual runs of its arm."""
+
+    def words(self) -> str:
+        """What they are, with how long they take where that is long."""
+        return (
+            f"{self.what}, each some {self.times:g} times as long as usual" if self.times > 1 else self.what
+        )
 
 
 class Runner:
@@ -58,9 +78,8 @@ class Runner:
             self._announce()
             self._warm_up()
             self._rounds()
-            if self._spec.matrix is not None:
-                self._sample()
-                self._count_misses()
+            for more in self._more:
+                self._once_more(more)
         except KeyboardInterrupt:
             raise InterruptedRunError(
                 f"stopped; the {len(self._folder.runs)} runs that ended are kept in {self._folder.path}",
@@ -72,8 +91,9 @@ class Runner:
         """Before anything runs: a command that sends mail should not be run thirty times unawares."""
         count = len(self._arms)
         rounds = self._spec.runs
+        others = count + sum(len(more.cells) for more in self._more)
         many = (
-            f"{rounds * (count + 1) + count}" if rounds else f"{LEAST_ROUNDS * (count + 1) + count} or more"
+            f"{rounds * (count + 1) + others}" if rounds else f"{LEAST_ROUNDS * (count + 1) + others} or more"
         )
         each = (
             f"under each of {count} allocators"
@@ -83,6 +103,7 @@ class Runner:
         self._listener.say(
             f"{self._spec.program.command[0]} runs {many} times: a warm-up {each}, "
             f"then rounds of {count + 1} runs (the baseline twice)"
+            + "".join(f", then {len(more.cells)} {more.words()}" for more in self._more)
         )
 
     def _warm_up(self) -> None:
@@ -96,7 +117,9 @@ class Runner:
             return
         rounds, seconds = self._plan()
         runs = rounds * self._runs_a_round()
-        self._listener.say(f"{runs} runs in {rounds} rounds, about {_duration(seconds)}")
+        later = self._later()
+        beside = f", and about {_duration(later)} for what comes after them" if later else ""
+        self._listener.say(f"{runs} runs in {rounds} rounds, about {_duration(seconds)}{beside}")
         if not self._spec.runs and rounds < LEAST_ROUNDS:
             self.stopped_early = True
             self.notes.append(
@@ -121,35 +144,56 @@ class Runner:
                 self._examine(cell, self._once(cell, warmup=False).outcome)
         self._listener.progress(rounds * self._runs_a_round(), rounds * self._runs_a_round(), "")
 
-    def _sample(self) -> None:
-        """One run more of every arm that is littered as the user asked, sampled."""
-        if self._spec.matrix is None or self.stopped_early:
-            return
-        self._once_more("sampled", [schedule.sampled(arm) for arm in self._wanted()])
+    @cached_property
+    def _more(self) -> list[_More]:
+        """One sampled run an arm; where misses are asked for, one for each event, or in simulated caches."""
+        matrix = self._spec.matrix
+        if matrix is None:
+            return []
+        wanted = arms.wanted(self._spec, matrix)
+        more = [_More("sampled runs", [schedule.sampled(arm) for arm in wanted])]
+        if matrix.caches == COUNTERS:
+            events = counters.here()
+            counted = [schedule.counted(arm, event) for arm in wanted for event in events]
+            more.append(_More("runs in which the processor counts", counted))
+        elif matrix.caches:
+            simulated = [schedule.simulated(arm) for arm in wanted]
+            more.append(_More("runs in simulated caches", simulated, SIMULATED))
+        return more
 
-    def _count_misses(self) -> None:
-        """More runs of the same arms: one for each event of the processor, or one in simulated caches."""
-        if self._spec.matrix is None or self.stopped_early or not self._spec.matrix.caches:
-            return
-        if self._spec.matrix.caches == COUNTERS:
-            cells = [schedule.counted(arm, event) for arm in self._wanted() for event in counters.here()]
-            self._listener.say(f"{len(cells)} runs in which the processor counts, an event each")
-            self._once_more("counted", cells)
-            return
-        cells = [schedule.simulated(arm) for arm in self._wanted()]
-        self._listener.say(f"{len(cells)} runs in simulated caches, each some fifty times as long as usual")
-        self._once_more("in simulated caches", cells)
-
-    def _wanted(self) -> list[Cell]:
-        assert self._spec.matrix is not None  # noqa: S101 - its callers have looked
-        wanted = arms.wanted(self._spec, self._spec.matrix)
-        return [arm for arm in wanted if arm.arm() not in self.dropped]
-
-    def _once_more(self, what: str, cells: list[Cell]) -> None:
+    def _once_more(self, more: _More) -> None:
+        cells = [cell for cell in more.cells if cell.arm() not in self.dropped]
+        left_out = 0
         for number, cell in enumerate(cells):
-            self._listener.progress(number, len(cells), f"{what}, {self._label(cell)}")
-            self._once(cell, warmup=False)
+            self._listener.progress(number, len(cells), f"{more.what}, {self._label(cell)}")
+            if self._has_time(cell, more):
+                self._once(cell, warmup=False)
+            else:
+                left_out += 1
         self._listener.progress(len(cells), len(cells), "")
+        if left_out:
+            which = f"{left_out} of {len(cells)} {more.what}"
+            self.notes.append(f"the budget of {self._spec.budget:g} s left no time for {which}")
+
+    def _has_time(self, cell: Cell, more: _More) -> bool:
+        """Whether the run has ended already, or the budget allows what it will probably take."""
+        if self._spec.budget is None or (False, cell.key()) in self._done:
+            return True
+        spent = sum(run.seconds for run in self._folder.runs)
+        return spent + more.times * self._usual(cell) <= self._spec.budget
+
+    def _later(self) -> float:
+        """Seconds that all runs after the rounds will probably take."""
+        return sum(
+            more.times * self._usual(cell)
+            for more in self._more
+            for cell in more.cells
+            if cell.arm() not in self.dropped
+        )
+
+    def _usual(self, cell: Cell) -> float:
+        """Seconds that the warm-up of the cell's arm took."""
+        return next(run.seconds for run in self._folder.runs if run.warmup and run.cell.arm() == cell.arm())
 
     def _living(self) -> list[Cell]:
         return [arm for arm in self._arms if arm.arm() not in self.dropped]
@@ -171,7 +215,10 @@ class Runner:
             rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, int(USUAL_SECONDS / a_round)))
         else:
             spent = sum(run.seconds for run in self._folder.runs if run.warmup)
-            rounds = min(MOST_ROUNDS, max(1, int((self._spec.budget - spent) / a_round)))
+            left = self._spec.budget - spent
+            # What comes after the rounds takes no time from the fewest that say something.
+            least = min(LEAST_ROUNDS, int(left / a_round))
+            rounds = min(MOST_ROUNDS, max(1, least, int((left - self._later()) / a_round)))
         return rounds, rounds * a_round
 
     def _over_budget(self, number: int) -> bool:
@@ -191,7 +238,7 @@ class Runner:
         started = time.time()
         begun = time.monotonic()
         self._shell("--prepare", self._spec.prepare)
-        ended = self._starter.start(cell, probe=warmup)
+        ended = self._start(cell, probe=warmup)
         self._shell("--cleanup", self._spec.cleanup)
         run = Run(
             cell=cell,
@@ -206,6 +253,15 @@ class Runner:
         )
         self._folder.append(run)
         return run
+
+    def _start(self, cell: Cell, *, probe: bool) -> Started:
+        """Starts it. What is wrong with the machine now (its memory, a full disk) need not be so for long."""
+        try:
+            return self._starter.start(cell, probe=probe)
+        except ReapError as error:
+            again = f"when that is mended, go on with: reap compare --resume {self._folder.path}"
+            hint = f"{error.hint}\n  {again}" if error.hint else again
+            raise ReapError(error.what, hint, error.code) from error
 
     def _shell(self, option: str, command: str) -> None:
         if not command:

@@ -108,20 +108,18 @@ def _moved(launch: Launch, layout: int) -> Launch:
 
 
 def _laid(littered: Littered) -> Laid:
-    by_process: dict[int, int] = {}
-    for each in littered.litterings:
-        grown = max(each.resident_after - each.resident_before, 0)
-        by_process[each.pid] = by_process.get(each.pid, 0) + grown
     return Laid(
         objects=sum(each.objects for each in littered.litterings),
         kept_bytes=sum(each.kept_bytes for each in littered.litterings),
         cpu_ns=littered.gross.cpu_ns - littered.outcome.cpu_ns,
         wall_ns=littered.gross.wall_ns - littered.outcome.wall_ns,
-        resident=max(by_process.values(), default=0),
+        resident=max(littering.resident_added(littered.litterings).values(), default=0),
         threads=len(littered.litterings),
         provider=next((each.provider for each in littered.litterings), ""),
-        failure=next((each.failure for each in littered.litterings if each.failure), ""),
+        failure=next((each.failure for each in littered.litterings if each.failure and not each.beside), ""),
         lost=littered.lost,
         deepbind=littered.deepbind,
+        beside=sum(each.beside for each in littered.litterings),
+        uncounted=littered.uncounted,
         overwritten=littered.overwritten,
     )

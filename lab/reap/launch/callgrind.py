@@ -53,6 +53,8 @@ def run(launch: Launch, litter: Litter, caches: str) -> tuple[Littered, Misses |
     Its outcome is that of a program fifty times slower. No misses come back where the program executed
     another, or did not end by itself. Throws what `litter.run` throws, and ReapError without callgrind.
     """
+    # Callgrind counts for all threads or for none: while another littered, the program would go uncounted.
+    litter = msgspec.structs.replace(litter, threads=1)
     image = tool()  # under callgrind the process's executable is this file
     with tempfile.TemporaryDirectory(prefix="reap-callgrind-") as folder:
         simulated = msgspec.structs.replace(

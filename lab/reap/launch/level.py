@@ -1,9 +1,11 @@
 """How adversarial a heap is made: the levels of Table 3 (ISMM 2026), and any other."""
 
-import math
-
 from reap.errors import ExitCode, ReapError
 from reap.records import Record
+
+MOST = 1e6
+"""No multiplier is higher: a million times its objects is more than any machine has room for, or the program
+has so few that it says nothing."""
 
 
 class Level(Record):
@@ -63,10 +65,10 @@ def parse(text: str) -> list[Level]:
 
 def custom(multiplier: float, occupancy: float) -> Level:
     """A level of one's own. Throws ReapError for what cannot be."""
-    if not (math.isfinite(multiplier) and multiplier >= 0):
+    if not 0 <= multiplier <= MOST:
         raise ReapError(
             f"a heap cannot be littered with {multiplier:g} times the program's objects",
-            "give a multiplier of 0 or more, as in --multiplier 3",
+            f"give a multiplier from 0 to {MOST:g}, as in --multiplier 3",
             ExitCode.USAGE,
         )
     if not 0 <= occupancy <= 1:

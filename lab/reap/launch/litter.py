@@ -31,7 +31,7 @@ _MAGIC = 0x315254494C504152
 _VERSION = 1
 _HEADER = struct.Struct("<QIIIIQQQQIIIIIIQQQIII12x")
 _SIZE = struct.Struct("<QQ")
-_REPORT = struct.Struct("<IIIIQQQQQQQQQQQQQ136s")
+_REPORT = struct.Struct("<IIIIQQQQQQQQQQQQQQQI116s")
 _SLOTS = 1024
 _NEXT_REPORT = 72
 """Where the header counts the slots asked for; behind it, what was opened with RTLD_DEEPBIND."""
@@ -42,6 +42,11 @@ _MOST_NUMBER = 1 << 60
 """No time in nanoseconds and no size in bytes is as large."""
 _STATES = ("unused", "begun", "done", "failed")
 _FAILURES = ("", "the machine has not the memory", "no memory for the list of blocks", "malloc returned null")
+
+_COUNTED = (
+    "user_ns", "system_ns", "minor_faults", "major_faults", "voluntary_switches", "involuntary_switches",
+)  # fmt: skip
+"""What a littering reports of itself as the kernel does of the program."""
 
 _BOOKKEEPING = 8
 """Bytes a block, while the litter is laid."""
@@ -111,9 +116,15 @@ class Littering(Record):
     minor_faults: int
     major_faults: int
     resident_before: int
+    """Of the process; known of its first thread alone, as the next."""
     resident_after: int
     provider: str
     """The end of the path of the file that serves malloc."""
+    voluntary_switches: int = 0
+    involuntary_switches: int = 0
+    beside: bool = False
+    """Its creator did not wait to the end: the thread got nowhere meanwhile, as where its malloc wants a lock
+    that the creator holds. Then the program ran beside, and no wall time is taken off."""
     events: int | None = None
     """How often the event happened that was to be counted; None if it was not counted."""
     failure: str = ""
@@ -134,9 +145,26 @@ class Littered(Record):
     """Litterings that found no room to report: nothing of them is taken off."""
     deepbind: int = 0
     """How often something was opened with RTLD_DEEPBIND, whose malloc is past every preload."""
+    uncounted: int = 0
+    """Processes that littered and for which nobody waited: the kernel counts neither their litter nor what
+    they did, so that only the first process's is taken off."""
     overwritten: bool = False
     """The program wrote where it should not have, and what it reported cannot be believed: nothing of it is
     taken off."""
+
+
+def resident_added(litterings: list[Littering]) -> dict[int, int]:
+    """Bytes of resident memory by which each process grew through its litter.
+
+    Its first thread has measured its own; the others' share is taken to be as large for what it keeps.
+    """
+    added = {}
+    for first in litterings:
+        if first.thread == 0 and first.kept_bytes:
+            kept = sum(each.kept_bytes for each in litterings if each.pid == first.pid)
+            grown = max(first.resident_after - first.resident_before, 0)
+            added[first.pid] = round(grown * kept / first.kept_bytes)
+    return added
 
 
 def require_memory(litter: Litter) -> None:
@@ -235,22 +263,24 @@ def _read(data: bytes, place: int, gross: Outcome) -> Littered:
     if not all(_sound(slot) for slot in slots):
         return Littered(outcome=gross, gross=gross, litterings=[], overwritten=True)
     litterings = [_littering(slot) for slot in slots if slot[0] != _STATES.index("unused")]
+    outcome, uncounted = _net(gross, litterings)
     return Littered(
-        outcome=_net(gross, litterings),
+        outcome=outcome,
         gross=gross,
         litterings=litterings,
         lost=max(asked - _SLOTS, 0),
         deepbind=deepbind,
+        uncounted=uncounted,
     )
 
 
 def _sound(slot: tuple[int, ...]) -> bool:
-    state, failure, _, _, *numbers, _, _ = slot
-    return state < len(_STATES) and failure < len(_FAILURES) and max(numbers) < _MOST_NUMBER
+    state, failure, _, _, *numbers, _, _, _, beside, _ = slot
+    return beside < 2 and state < len(_STATES) and failure < len(_FAILURES) and max(numbers) < _MOST_NUMBER
 
 
 def _littering(slot: tuple[int, ...]) -> Littering:
-    state, failure, pid, thread, *numbers, events, provider = slot
+    state, failure, pid, thread, *numbers, events, voluntary, involuntary, beside, provider = slot
     said = _FAILURES[failure]
     names = ("objects", "bytes", "kept", "kept_bytes", "begin_ns", "end_ns", "user_ns", "system_ns",
              "minor_faults", "major_faults", "resident_before", "resident_after")  # fmt: skip
@@ -260,6 +290,9 @@ def _littering(slot: tuple[int, ...]) -> Littering:
             "pid": pid,
             "thread": thread,
             "provider": bytes(provider).partition(b"\0")[0].decode(errors="replace"),
+            "voluntary_switches": voluntary,
+            "involuntary_switches": involuntary,
+            "beside": beside == 1,
             "events": None if events == _UNCOUNTED else events,
             "failure": "the process ended while it littered" if _STATES[state] == "begun" else said,
         },
@@ -267,21 +300,39 @@ def _littering(slot: tuple[int, ...]) -> Littering:
     )
 
 
-def _net(gross: Outcome, litterings: list[Littering]) -> Outcome:
-    """The outcome without what the litterings cost.
+def _net(gross: Outcome, litterings: list[Littering]) -> tuple[Outcome, int]:
+    """The outcome without what the litterings cost, and the number of processes whose litter is not in it.
 
     Wall time is less by every moment in which some thread littered: its creator waits meanwhile, so that this
-    is exact unless other threads or processes of the program run beside.
+    is exact unless other threads or processes of the program run beside. The kernel counts a process only for
+    a parent that waits for it. Which did is not known; but a litter of children that nobody waited for has
+    more faults than the kernel has counted for all.
     """
+    net = _less(gross, litterings)
+    if litterings and net.minor_faults < 0:
+        first = [each for each in litterings if each.pid == litterings[0].pid]
+        uncounted = len({each.pid for each in litterings}) - 1
+        if uncounted:
+            return _least(_less(gross, first)), uncounted
+    return _least(net), 0
+
+
+def _less(gross: Outcome, litterings: list[Littering]) -> Outcome:
+    def total(name: str) -> int:
+        return sum(getattr(each, name) for each in litterings)
+
     return msgspec.structs.replace(
         gross,
-        wall_ns=max(gross.wall_ns - _covered(litterings), 0),
-        user_ns=max(gross.user_ns - sum(each.user_ns for each in litterings), 0),
-        system_ns=max(gross.system_ns - sum(each.system_ns for each in litterings), 0),
-        minor_faults=max(gross.minor_faults - sum(each.minor_faults for each in litterings), 0),
-        major_faults=max(gross.major_faults - sum(each.major_faults for each in litterings), 0),
+        wall_ns=gross.wall_ns - _covered([each for each in litterings if not each.beside]),
         events=_net_events(gross, litterings),
+        **{name: getattr(gross, name) - total(name) for name in _COUNTED},
     )
+
+
+def _least(outcome: Outcome) -> Outcome:
+    """Clocks of the kernel and of a thread differ by a tick: nothing is below 0."""
+    least = {name: max(getattr(outcome, name), 0) for name in ("wall_ns", *_COUNTED)}
+    return msgspec.structs.replace(outcome, **least)
 
 
 def _net_events(gross: Outcome, litterings: list[Littering]) -> int | None:

@@ -31,19 +31,31 @@ def _cgroup(membership: Path, root: Path) -> int | None:
         _, controllers, path = line.split(":", 2)
         if controllers == "":
             folder, limit, used = root / path.lstrip("/"), "memory.max", "memory.current"
+            reclaimable = "inactive_file"
         elif "memory" in controllers.split(","):
             folder = root / "memory" / path.lstrip("/")
             limit, used = "memory.limit_in_bytes", "memory.usage_in_bytes"
+            reclaimable = "total_inactive_file"
         else:
             continue
         # A container often sees its own group as the root: what is not there is passed over.
         for each in (folder, *folder.parents):
             most, now = _text(each / limit).strip(), _text(each / used).strip()
             if most.isdigit() and now.isdigit():
-                left.append(max(int(most) - int(now), 0))
+                # Files that were read count as used until somebody needs their room.
+                held = max(int(now) - _statistic(each / "memory.stat", reclaimable), 0)
+                left.append(max(int(most) - held, 0))
             if each == root:
                 break
     return min(left, default=None)
+
+
+def _statistic(path: Path, name: str) -> int:
+    for line in _text(path).splitlines():
+        key, _, value = line.partition(" ")
+        if key == name and value.strip().isdigit():
+            return int(value)
+    return 0
 
 
 def _text(path: Path) -> str:

@@ -158,9 +158,15 @@ def luck(result: Fragmented) -> list[str]:
 
 
 def problems(result: Fragmented) -> list[str]:
-    """Arms that say nothing, and why."""
-    return [
+    """Arms and controls that say nothing, and why."""
+    said = [
         f"{name(result, row_of(arm))}, {arm.level}: {printable(arm.problem)}"
         for arm in result.arms
         if arm.problem
     ]
+    for each in result.failed_controls:
+        who = name(result, (each.variant, each.allocator, ""))
+        where = "bare" if each.level == BARE else each.level
+        layout = f" in layout {each.layout}" if each.layout else ""
+        said.append(f"the control {who}, {where}{layout}: {printable(each.problem)}")
+    return said

@@ -9,14 +9,9 @@ from rich.text import Text
 
 from reap import units
 from reap.experiment.fragment import FragmentRun
-from reap.report import heap_svg
+from reap.launch.litter import resident_added
+from reap.report import heap_svg, wording
 from reap.report.text import printable
-
-_ORDERS = {
-    "random": "in random order",
-    "address": "by address",
-    "reversed": "by address, the highest first",
-}
 
 
 def render(console: Console, result: FragmentRun) -> None:
@@ -31,9 +26,8 @@ def render(console: Console, result: FragmentRun) -> None:
     _line(
         console,
         f"{units.whole(litter.objects)} objects ({level.multiplier:g} x the {peak} that it has in use at "
-        f"most), of {units.size(profile.mean_size)} on average, drawn from its {profile.counted}; "
-        f"{units.percent(level.occupancy)} stay, the others were given back {_ORDERS[litter.order]}; "
-        f"{'written to' if litter.touch else 'never written to'}; seed {litter.seed}",
+        f"most), of {units.size(profile.mean_size)} on average, drawn from {wording.drawn_from(profile)}; "
+        f"{units.percent(level.occupancy)} stay, the others were given back {wording.given_back(litter)}",
     )
     if profile.left_out:
         _line(
@@ -68,7 +62,7 @@ def _line(console: Console, text: str) -> None:
 
 def _costs(console: Console, result: FragmentRun) -> None:
     net, gross = result.run.outcome, result.run.gross
-    added = sum(each.resident_after - each.resident_before for each in result.run.litterings)
+    added = sum(resident_added(result.run.litterings).values())
     rows = [
         ("user time", units.duration(net.user_ns / 1e9), units.duration((gross.user_ns - net.user_ns) / 1e9)),
         (

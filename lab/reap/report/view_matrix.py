@@ -6,7 +6,7 @@ from reap import units
 from reap.diagnosis.resilience import Resilience
 from reap.experiment.matrix_records import Fragmented
 from reap.experiment.records import Ratio
-from reap.report import matrix_words
+from reap.report import matrix_words, wording
 from reap.report.figures import Figure
 from reap.report.text import printable
 
@@ -88,10 +88,10 @@ def view(result: Fragmented, verdict: Resilience) -> MatrixView:
 def _litter(result: Fragmented) -> str:
     profile = result.profile
     return (
-        f"Before a run its heap was littered with objects of the program's own sizes (its "
-        f"{profile.counted}, {units.size(profile.mean_size)} on average), as many as a level says in "
-        f"multiples of the {units.count(profile.peak.value)} that it has in use at most; those that it does "
-        "not keep were given back in random order. What that took is off every figure."
+        "Before a run its heap was littered with objects of the program's own sizes "
+        f"({wording.drawn_from(profile)}, {units.size(profile.mean_size)} on average), as many as a level "
+        f"says in multiples of the {units.count(profile.peak.value)} that it has in use at most; those that "
+        f"it does not keep were given back {wording.given_back(result)}. What that took is off every figure."
     )
 
 

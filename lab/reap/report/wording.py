@@ -2,8 +2,11 @@
 
 from reap import units
 from reap.analysis.records import Share
+from reap.analysis.size_profile import SizeProfile
 from reap.diagnosis.words import METRICS
+from reap.experiment.matrix_records import Fragmented
 from reap.experiment.records import Ratio, Side
+from reap.launch.litter import Litter
 
 SHARE_NAME = "Time executing in the allocator (sampled)"
 
@@ -17,6 +20,13 @@ DISTRUST = (
     "(!) marks figures that are not to be trusted: the allocator was not in use, or the program "
     "behaved differently."
 )
+
+ORDERS = {
+    "random": "in random order",
+    "address": "by address",
+    "reversed": "by address, the highest first",
+}
+"""How the litter was given back, by `launch.litter.Order`."""
 
 NOISE = "Noise is the baseline against itself in the same rounds: what is within it is no difference."
 
@@ -42,6 +52,17 @@ def trust(side: Side) -> str:
         {True: "same output", False: "OTHER OUTPUT", None: "output varies by itself"}[side.same_output]
     )
     return ", ".join(words)
+
+
+def drawn_from(profile: SizeProfile) -> str:
+    """What of the program the sizes of the litter are."""
+    return "its blocks in use at the peak" if profile.counted == "in use at the peak" else "its allocations"
+
+
+def given_back(litter: Litter | Fragmented) -> str:
+    """The choices that make a heap: in which order, written to or not, and the seed."""
+    touched = "written to" if litter.touch else "never written to"
+    return f"{ORDERS[litter.order]}; {touched}; seed {litter.seed}"
 
 
 def share_method(share: Share) -> str:
