@@ -112,9 +112,8 @@ def _answer(findings: Sequence[Finding]) -> str:
         return "Nothing was measured that says anything of it."
     values = sorted(findings, key=lambda each: each.ratio.value)
     counts = {side: sum(each.side == side for each in findings) for side in ("for", "against", "cannot tell")}
-    least, most = values[0], values[-1]
+    ends = [f"{units.ratio(each.ratio.value)} ({each.workload}, {each.figure})" for each in values]
+    span = f"From {ends[0]} to {ends[-1]}" if len(ends) > 1 else f"It is {ends[0]}"
     return (
-        f"{counts['for']} for it, {counts['against']} against it, {counts['cannot tell']} undecided. From "
-        f"{units.ratio(least.ratio.value)} ({least.workload}, {least.figure}) to "
-        f"{units.ratio(most.ratio.value)} ({most.workload}, {most.figure})."
+        f"{counts['for']} for it, {counts['against']} against it, {counts['cannot tell']} undecided. {span}."
     )
