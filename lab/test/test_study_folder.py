@@ -61,6 +61,23 @@ def test_five_rounds_of_a_quick_study_fit_into_the_share_of_a_workload():
         assert runs * work * described.expected_seconds < share, name
 
 
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [
+        ("rapidjson", "rapidjson-dev"),
+        ("protobuf", "libprotobuf-dev"),
+        ("boost-json", "libboost1.81-dev"),
+        ("gawk", "gawk"),
+        ("sqlite-lookaside", "sqlite3"),
+        ("tshark", "tshark"),
+        ("clang", "clang-19"),
+        ("subversion", "subversion"),
+    ],
+)
+def test_a_workload_s_version_is_not_its_compiler_s(name, package):
+    assert measuring.package_of(card.load(name)) == package
+
+
 def test_what_a_kill_left_half_made_is_made_again(tmp_path):
     place = tmp_path / "freelist"
     place.mkdir()

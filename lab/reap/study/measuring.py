@@ -49,6 +49,14 @@ def lacking(name: str) -> str:
     return f"{', '.join(missing)} is not installed here (reap workloads prepare --yes {name})"
 
 
+def package_of(described: card.Card) -> str:
+    """The package whose version is the workload's: not that of a compiler which it needs, too."""
+    if described.source == described.origin.package:
+        return described.source
+    own = (name for name in described.packages if described.origin.package in name)
+    return next(own, described.packages[0])
+
+
 def measure(
     place: Path, described: card.Card, scale: int, make: Callable[[], Spec], listener: Listener
 ) -> Measured:
@@ -56,7 +64,8 @@ def measure(
 
     Throws InterruptedRunError; whatever else goes wrong is the reason why there is no result.
     """
-    version = __version__ if described.origin.package == "reap" else packages.version(described.packages[0])
+    ours = described.origin.package == "reap"
+    version = __version__ if ours else packages.version(package_of(described))
     known = Measured(card=described, version=version, scale=scale)
     if why := lacking(described.name):
         return msgspec.structs.replace(known, excluded=why)
