@@ -28,6 +28,19 @@ SOURCES = {
                 if (!strncmp(line, "VmHWM:", 6)) fprintf(stderr, "%ld", atol(line + 6) * 1024);
             return block[size / 2] == 2;
         }""",
+    # Writes all over the file by which a litter is reported.
+    "scribbles": r"""
+        #include <stdio.h>
+        #include <string.h>
+        int main(void) {
+            char line[512];
+            unsigned long begin, end;
+            FILE *map = fopen("/proc/self/maps", "r");
+            while (fgets(line, sizeof line, map))
+                if (strstr(line, "reap-litter-") && sscanf(line, "%lx-%lx", &begin, &end) == 2)
+                    memset((void *)begin, 0xee, end - begin);
+            return 3;
+        }""",
     "spin": r"""
         #include <time.h>
         int main(void) {

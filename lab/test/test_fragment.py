@@ -142,18 +142,6 @@ SOURCES = {
             return 0;
         }""",
     "dies": "int main(void) { abort(); }",
-    # Writes all over the file by which its litter is reported.
-    "scribbles": r"""
-        #include <string.h>
-        int main(void) {
-            char line[512];
-            unsigned long begin, end;
-            FILE *map = fopen("/proc/self/maps", "r");
-            while (fgets(line, sizeof line, map))
-                if (strstr(line, "reap-litter-") && sscanf(line, "%lx-%lx", &begin, &end) == 2)
-                    memset((void *)begin, 0xee, end - begin);
-            return 3;
-        }""",
     # Opens a library that binds malloc past every preload.
     "deepbind": r"""int main(int count, char **words) {
         void *library = dlopen(words[1], RTLD_NOW | RTLD_DEEPBIND);
@@ -519,10 +507,10 @@ def test_fault_15_a_report_outlives_whatever_ends_the_process():
 
 
 def test_a_report_that_the_program_overwrites_is_not_believed(profile):
-    done = run(litter(), target("scribbles"))
+    done = run(litter(), program("scribbles"))
     assert done.overwritten
     assert (done.outcome, done.litterings) == (done.gross, [])
-    told = reap("fragment", "--profile", profile, "--", target("scribbles"))
+    told = reap("fragment", "--profile", profile, "--", program("scribbles"))
     assert told.returncode == 3
     assert "the program overwrote what its littering reported" in " ".join(told.stderr.split())
 

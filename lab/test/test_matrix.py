@@ -1032,24 +1032,8 @@ def test_a_program_with_deepbind_is_explained_and_a_profile_of_another_program_p
     assert "the sizes are those of /usr/bin/perl" in notes
 
 
-# Writes all over the file by which its litter is reported.
-SCRIBBLES = r"""
-    #include <stdio.h>
-    #include <string.h>
-    int main(void) {
-        char line[512];
-        unsigned long begin, end;
-        FILE *map = fopen("/proc/self/maps", "r");
-        while (fgets(line, sizeof line, map))
-            if (strstr(line, "reap-litter-") && sscanf(line, "%lx-%lx", &begin, &end) == 2)
-                memset((void *)begin, 0xee, end - begin);
-        return 0;
-    }"""
-
-
 def test_a_program_that_overwrites_its_litter_s_report_is_not_measured(tmp_path):
-    scribbles = compile_c("matrix-scribbles", SCRIBBLES, ["-O1"])
-    spec = specify([scribbles], catalog.parse("glibc"), runs=2, fragmented=fragmented(layouts=0))
+    spec = specify([program("scribbles")], catalog.parse("glibc"), runs=2, fragmented=fragmented(layouts=0))
     with Folder.create(tmp_path / "e", spec) as folder:
         matrix.keep_profile(folder, PROFILE)
         result = matrix.run(folder)

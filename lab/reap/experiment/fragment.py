@@ -127,6 +127,14 @@ def mostly_left_out(profile: SizeProfile) -> list[str]:
     return [f"{said}: of chunks of its own allocator take the naive variant's profile, else raise --cut-off"]
 
 
+def not_waited_for(processes: int) -> str:
+    """A note, where so many littered processes are on no clock."""
+    return (
+        f"{units.whole(processes)} of the processes littered were not waited for, and the kernel counts "
+        "neither their litter nor what they did: the times and faults are those of the others"
+    )
+
+
 def _absent_threads(litter: Litter, run: Littered) -> list[str]:
     """Threads that the profile saw at once and this run did not create have taken their share with them."""
     sound = [each for each in run.litterings if not each.failure]
@@ -176,10 +184,7 @@ def _notes(
     else:
         said += _absent_threads(litter, run)
     if run.uncounted:
-        said.append(
-            f"{units.whole(run.uncounted)} of the processes littered were not waited for, and the kernel "
-            "counts neither their litter nor what they did: the times and faults are those of the others"
-        )
+        said.append(not_waited_for(run.uncounted))
     said += mostly_left_out(profile)
     if run.lost:
         said.append(

@@ -282,10 +282,7 @@ def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Mat
             "they hold): the rest of the litter is missing, and wall time holds that part of it"
         )
     if uncounted := max((each.uncounted for each in laid), default=0):
-        said.append(
-            f"{uncounted} of the processes littered were not waited for, and the kernel counts neither their "
-            "litter nor what they did: times and faults are those of the others"
-        )
+        said.append(fragment.not_waited_for(uncounted))
     if any(each.deepbind for each in laid):
         said.append(
             "the program opens extensions with RTLD_DEEPBIND: these take malloc from the C library and mix "

@@ -43,6 +43,23 @@ const figures = (() => {
     grid: { left: 8, right: 16, top: 34, bottom: 8, containLabel: true },
   });
 
+  // What a tooltip says of a ratio with its interval.
+  const ratioRows = (held) => [
+    ["ratio", format.ratio(held.ratio.value)],
+    ["95 % interval", `${format.ratio(held.ratio.low)} to ${format.ratio(held.ratio.high)}`],
+  ];
+
+  const verdictRow = (held) => ["that is", { better: "less", worse: "more" }[held.verdict] ?? "cannot tell"];
+
+  // Where neither side is better.
+  const lineAtOne = (colours) => ({
+    silent: true,
+    symbol: "none",
+    label: { show: false },
+    lineStyle: { color: colours.ink, type: "solid", width: 1 },
+    data: [{ xAxis: 1 }],
+  });
+
   const axis = (colours, more) => ({
     axisLine: { lineStyle: { color: colours.line } },
     axisTick: { show: false },
@@ -97,13 +114,7 @@ const figures = (() => {
         symbolSize: held.verdict === "worse" ? 15 : 12,
         itemStyle: { color: colour[held.verdict], opacity: 1 },
       })),
-      markLine: {
-        silent: true,
-        symbol: "none",
-        label: { show: false },
-        lineStyle: { color: colours.ink, type: "solid", width: 1 },
-        data: [{ xAxis: 1 }],
-      },
+      markLine: lineAtOne(colours),
       markArea: noise
         ? { silent: true, itemStyle: { color: colours.band }, data: [[{ xAxis: noise.ratio.low }, { xAxis: noise.ratio.high }]] }
         : undefined,
@@ -111,11 +122,10 @@ const figures = (() => {
         formatter: (at) => {
           const held = ratios[at.dataIndex];
           return tip(names[at.dataIndex], [
-            ["ratio", format.ratio(held.ratio.value)],
-            ["95 % interval", `${format.ratio(held.ratio.low)} to ${format.ratio(held.ratio.high)}`],
+            ...ratioRows(held),
             ["median", `${format.unit(held.value, held.unit)} (${comparison.baseline}: ${format.unit(held.baseline, held.unit)})`],
             ["rounds", String(held.pairs.length)],
-            ["that is", { better: "less", worse: "more" }[held.verdict] ?? "cannot tell"],
+            verdictRow(held),
           ]);
         },
       },
@@ -408,21 +418,14 @@ const figures = (() => {
         value: held.ratio.value,
         itemStyle: { color: levelColour(answer, arms[index].level, colours), borderRadius: [0, 2, 2, 0] },
       })),
-      markLine: {
-        silent: true,
-        symbol: "none",
-        label: { show: false },
-        lineStyle: { color: colours.ink, type: "solid", width: 1 },
-        data: [{ xAxis: 1 }],
-      },
+      markLine: lineAtOne(colours),
       tooltip: {
         formatter: (at) => {
           const [arm, held] = [arms[at.dataIndex], ratios[at.dataIndex]];
           return tip(`${arm.name}, ${arm.level}`, [
-            ["ratio", format.ratio(held.ratio.value)],
-            ["95 % interval", `${format.ratio(held.ratio.low)} to ${format.ratio(held.ratio.high)}`],
+            ...ratioRows(held),
             ["CPU time", format.seconds(arm.cpu)],
-            ["that is", { better: "less", worse: "more" }[held.verdict] ?? "cannot tell"],
+            verdictRow(held),
           ]);
         },
       },
@@ -524,13 +527,7 @@ const figures = (() => {
           barGap: "0%",
           itemStyle: { color: colour, borderRadius: [0, 2, 2, 0] },
           data: shown.map(of),
-          markLine: index > 0 ? undefined : {
-            silent: true,
-            symbol: "none",
-            label: { show: false },
-            lineStyle: { color: colours.ink, type: "solid", width: 1 },
-            data: [{ xAxis: 1 }],
-          },
+          markLine: index > 0 ? undefined : lineAtOne(colours),
         })),
       },
       columns: ["allocator", "level", "instructions", "accesses", "first-level misses", "last-level misses", "translations", "CPU seconds"],
