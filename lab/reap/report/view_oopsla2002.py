@@ -5,6 +5,7 @@ import markupsafe
 from reap import units
 from reap.experiment.matrix_records import Arm, Fragmented
 from reap.report import labels
+from reap.report import view_oopsla2002_apache as apache
 from reap.report.bars_svg import Bar
 from reap.report.study_view import FigureView, StudyView, TableView, drawn, first, scale
 from reap.study.oopsla2002_claims import OURS, best_naive
@@ -21,7 +22,7 @@ def view(study: Study) -> StudyView:
         source="Berger, Zorn and McKinley, OOPSLA 2002",
         address="https://doi.org/10.1145/582419.582421",
         first=[*first(study, _QUICK), _DRAG],
-        tables=[_inputs(study), _taxonomy(study), _statistics(study), _memory(study)],
+        tables=[_inputs(study), _taxonomy(study), _statistics(study), _memory(study), *apache.tables(study)],
         figures=[_time(study), _runtimes(study), _space(study), _regions(study)],
     )
 

@@ -1,7 +1,8 @@
 """*Reconsidering Custom Memory Allocation* (OOPSLA 2002) made again on our workloads.
 
 Each workload is recorded once without its own allocator, and run in every variant over every allocator on a
-clean heap: an experiment in a folder of its own below the study's. Drag (Table 4, Figure 7) is no part of it.
+clean heap: an experiment in a folder of its own below the study's. Section 7.5 is counted. Drag (Table 4,
+Figure 7) is no part of it.
 """
 
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from reap.experiment.spec import Spec
 from reap.launch import machine
 from reap.launch.level import LEVELS
 from reap.study import measuring, statistics
+from reap.study import oopsla2002_apache as apache
 from reap.study import oopsla2002_claims as claims
 from reap.study.folder import make_plan
 from reap.study.records import Measured, Mode, Plan, Study
@@ -23,8 +25,8 @@ from reap.study.records import Measured, Mode, Plan, Study
 NAME = "oopsla2002"
 CUSTOM = (
     "chart-parser", "bouncing-balls", "flow-optimizer", "fpga-placer", "expression-compiler",
-    "request-server", "geometry-pass", "mesh-sculptor", "cpython", "gawk", "sqlite-lookaside", "subversion",
-    "rapidjson", "boost-json", "protobuf", "php", "tshark", "nim",
+    "request-server", "apache", "geometry-pass", "mesh-sculptor", "cpython", "gawk", "sqlite-lookaside",
+    "subversion", "rapidjson", "boost-json", "protobuf", "php", "tshark", "nim",
 )  # fmt: skip
 """Those that stand for the paper's, in its order, and Debian's."""
 ORDINARY = ("gzip", "stockfish", "perl", "lua", "sqlite", "bc", "sed")
@@ -37,7 +39,7 @@ _HEAPS = Asked(levels=[LEVELS["adv0"]], clean=True, layouts=0, controls=False)
 
 def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:
     """A study of these workloads; all of them if none are named. Throws ReapError for one that it has not."""
-    return make_plan(NAME, [*CUSTOM, *ORDINARY], mode, workloads, allocators)
+    return make_plan(NAME, [*CUSTOM, *ORDINARY, apache.WORKLOAD], mode, workloads, allocators)
 
 
 def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Study:
@@ -49,21 +51,27 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     custom = [name for name in plan.workloads if name in CUSTOM]
     seconds = measuring.QUICK_SECONDS / max(len(custom), 1) if plan.mode == "quick" else None
     taken, measured = [], []
-    for number, name in enumerate(plan.workloads, 1):
-        listener.say(f"{name} ({number} of {len(plan.workloads)})")
+    programs = [name for name in plan.workloads if name != apache.WORKLOAD]
+    for number, name in enumerate(programs, 1):
+        listener.say(f"{name} ({number} of {len(programs)})")
         described = card.load(name)
         scale = measuring.scale_of(described, plan.mode)
         taken.append(statistics.take(place / f"{name}.statistics.json", described, scale))
         if name in CUSTOM:
             measured.append(_measure(place / name, described, scale, allocators, seconds, listener))
+    pooled = None
+    if apache.WORKLOAD in plan.workloads:
+        listener.say(f"{apache.WORKLOAD}, for section 7.5")
+        pooled = apache.take(place / f"{apache.WORKLOAD}.pools.json")
     return Study(
         plan=plan,
         reap_version=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         machine=machine.describe(),
         measured=measured,
-        conclusions=claims.judge(measured, taken),
+        conclusions=[*claims.judge(measured, taken), *apache.judge(pooled)],
         statistics=taken,
+        apache=pooled,
     )
 
 

@@ -46,6 +46,38 @@ class Statistics(Record):
     """Why nothing was recorded."""
 
 
+class Pooled(Record):
+    """What a request took that is a program of malloc and free, in one kind of pools. Bytes."""
+
+    way: str
+    objects: int
+    """How many it made."""
+    asked: int
+    """What it asked for, all together."""
+    freed: int
+    """How many objects were freed before the request ended."""
+    held: int
+    """What its pool held at the end; 0 where that is not known."""
+    resident: list[int]
+    """By how much the server grew, in each round."""
+    peak_resident: list[int]
+    """The server's most resident memory, in each round."""
+
+
+class Apache(Record):
+    """Reaps in Apache: section 7.5 (OOPSLA 2002)."""
+
+    pooled: list[Pooled] = []
+    lines: int = 0
+    """Of the program that became a module."""
+    memory_lines: int = 0
+    """In which malloc and free are the pool's."""
+    other_lines: int = 0
+    """In which files and exit are the module's."""
+    excluded: str = ""
+    """Why there is nothing."""
+
+
 class Finding(Record):
     """What one figure of one workload says of a conclusion."""
 
@@ -86,3 +118,5 @@ class Study(Record):
     """Of Figure 3 (ISMM 2026): other levels, one allocator, simulated caches."""
     statistics: list[Statistics] = []
     """Of Table 3 (OOPSLA 2002)."""
+    apache: Apache | None = None
+    """Of section 7.5 (OOPSLA 2002); None where its workload was not asked for."""
