@@ -117,8 +117,8 @@ def _time(study: Study) -> FigureView:
 def _runtimes(study: Study) -> FigureView:
     return FigureView(
         "Figure 5(a). CPU time of custom, general-purpose and this library's allocation",
-        "To custom over glibc. naive reap: over this library's malloc; reap: this library's Region in place "
-        "of the program's own. The Windows allocator has no successor here; glibc is the system's.",
+        "To custom over glibc. naive reap: over this library's malloc; reap: this library's Region or Reap "
+        "in place of the program's own. The Windows allocator has no successor here; glibc is the system's.",
         [_drawing(each, "cpu") for each in study.measured if each.result is not None],
     )
 
@@ -159,8 +159,8 @@ def _regions(study: Study) -> FigureView:
     ]
     return FigureView(
         "Figure 6. Allocators with the semantics of regions",
-        "CPU time, to the program's own region over glibc: APR's pools, RapidJSON's and Boost.JSON's. The "
-        "paper held reaps to Windows Heaps and Vmalloc, of which neither is here.",
+        "CPU time, to the program's own region over glibc: APR's pools (a Reap), RapidJSON's and Boost.JSON's. "
+        "The paper held reaps to Windows Heaps and Vmalloc, of which neither is here.",
         [drawn("to the program's own region", groups)] if groups else [],
     )
 
