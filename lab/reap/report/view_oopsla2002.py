@@ -159,8 +159,8 @@ def _regions(study: Study) -> FigureView:
     ]
     return FigureView(
         "Figure 6. Allocators with the semantics of regions",
-        "CPU time, to the program's own region over glibc: APR's pools (a Reap), RapidJSON's and Boost.JSON's. "
-        "The paper held reaps to Windows Heaps and Vmalloc, of which neither is here.",
+        "CPU time, to the program's own region over glibc: APR's pools (a Reap), RapidJSON's and "
+        "Boost.JSON's. The paper held reaps to Windows Heaps and Vmalloc, of which neither is here.",
         [drawn("to the program's own region", groups)] if groups else [],
     )
 
