@@ -163,6 +163,7 @@ TEST_F(Pools, TheAllocatorThatPoolsShareHasALock) {
 
 TEST_F(Pools, ThreadsHavePoolsOfTheirOwn) {
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (int n = 0; n < 4; ++n)
         threads.emplace_back([parent = pool_] {
             for (int round = 0; round < 300; ++round) {
