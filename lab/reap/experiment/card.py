@@ -86,6 +86,8 @@ class Card(Record):
     """Where its allocator serves but a part of what it allocates: which part is left to malloc."""
     chunks: bool = False
     """Whether its own allocator takes chunks and carves objects out of them."""
+    chunks_from: Literal["malloc", "system"] = "malloc"
+    """Who gives the chunks: no litter in malloc's heap, and no other malloc, reaches those of the system."""
     frees: list[Free] = []
     """Which frees it has: of single objects, of all together."""
     motives: list[Motive] = []

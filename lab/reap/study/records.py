@@ -72,6 +72,29 @@ class Conclusion(Record):
     findings: list[Finding]
 
 
+class Answer(Record):
+    """A research question of a paper, answered in words from our own numbers."""
+
+    question: str
+    asked: str
+    words: list[str]
+    """Sentences."""
+
+
+class Slowdown(Record):
+    """What a littered heap did to a region over an allocator."""
+
+    workload: str
+    allocator: str
+    level: str
+    ratio: Estimate
+    """CPU time to the same on a clean heap."""
+    reached: bool
+    """Whether the litter reaches it at all: its chunks come from malloc."""
+    causes: list[str]
+    """What else changed, where it was slowed much."""
+
+
 class Study(Record):
     """A study as far as it went. This is what its data file holds."""
 
@@ -82,6 +105,10 @@ class Study(Record):
     machine: Machine
     measured: list[Measured]
     conclusions: list[Conclusion]
+    answers: list[Answer] = []
+    slowdowns: list[Slowdown] = []
+    simulated: list[Measured] = []
+    """Of regions that were slowed much: once more, in simulated caches."""
     occupancy: list[Measured] = []
     """Of Figure 3 (ISMM 2026): other levels, one allocator, simulated caches."""
     statistics: list[Statistics] = []
