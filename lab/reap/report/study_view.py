@@ -27,6 +27,8 @@ class FigureView:
     title: str
     remark: str
     drawings: list[markupsafe.Markup]
+    whiskers: bool = True
+    """Whether they show intervals."""
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,11 @@ import markupsafe
 from reap import units
 from reap.experiment.matrix_records import Arm, Fragmented
 from reap.report import labels
+from reap.report import view_oopsla2002_regions as regions
 from reap.report.bars_svg import Bar
 from reap.report.study_view import FigureView, StudyView, TableView, drawn, first, scale
 from reap.study.oopsla2002_claims import OURS, best_naive
+from reap.study.oopsla2002_peers import WORKLOAD as PEERS
 from reap.study.records import Measured, Statistics, Study
 
 _QUICK = "A quick study: runs of a fraction of a second, few rounds."
@@ -21,8 +23,8 @@ def view(study: Study) -> StudyView:
         source="Berger, Zorn and McKinley, OOPSLA 2002",
         address="https://doi.org/10.1145/582419.582421",
         first=[*first(study, _QUICK), _DRAG],
-        tables=[_inputs(study), _taxonomy(study), _statistics(study), _memory(study)],
-        figures=[_time(study), _runtimes(study), _space(study), _regions(study)],
+        tables=[_inputs(study), _taxonomy(study), _statistics(study), _memory(study), *regions.tables(study)],
+        figures=[_time(study), _runtimes(study), _space(study), *regions.figures(study), _regions(study)],
     )
 
 
@@ -153,13 +155,13 @@ def _regions(study: Study) -> FigureView:
     groups = [
         (f"{each.card.name}: {name}", [bar])
         for each in study.measured
-        if each.result is not None and OURS in each.result.variants
+        if each.result is not None and OURS in each.result.variants and each.card.name != PEERS
         for name, bar in _in_place(each.result)
     ]
     return FigureView(
-        "Figure 6. Allocators with the semantics of regions",
-        "CPU time, to the program's own region over glibc: APR's pools, RapidJSON's and Boost.JSON's. The "
-        "paper held reaps to Windows Heaps and Vmalloc, of which neither is here.",
+        "Beside Figure 6: the other way about",
+        "CPU time, this library's Region in the place of the program's own, to that over glibc: APR's pools, "
+        "RapidJSON's and Boost.JSON's.",
         [drawn("to the program's own region", groups)] if groups else [],
     )
 
