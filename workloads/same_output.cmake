@@ -1,6 +1,7 @@
 # Whether all variants of a program end well and print the same. The switches of the variants are between slashes,
 # none for the first: cmake -D PROGRAM=P -D SCALE=N -D SWITCHES="/--naive" -P same_output.cmake
 
+cmake_minimum_required(VERSION 3.25)
 # Debian builds jemalloc to be linked or preloaded: opened later, it finds no room for its thread's own variables.
 set(ENV{GLIBC_TUNABLES} glibc.rtld.optional_static_tls=16384)
 string(REPLACE "/" ";" variants "${SWITCHES}")

@@ -19,9 +19,9 @@ _IDIOMS = {
     "threads": "Producer and consumer, two threads",
 }
 _OWN = {
-    OWN: ("its own region (this library's Region)", 0),
-    REAP: ("this library's Reap", 1),
-    EMULATED: ("the region emulator over malloc", 3),
+    OWN: ("its own: our Region", 0),
+    REAP: ("our Reap in its place", 1),
+    EMULATED: ("region emulator over malloc", 3),
 }
 _PUBLISHED = [
     ["regions (each program's own)", "1.00", "1.00"],
@@ -34,27 +34,37 @@ _PUBLISHED = [
 
 def figures(study: Study) -> list[FigureView]:
     """Section 4.3, and Figure 6 twice: time and memory."""
-    buffers, peers = study.buffers, study.peers
-    return [
-        FigureView(
-            "Section 4.3. Idioms that regions cannot serve",
-            "Bytes held and bytes in use as the work goes on, a run for each kind of memory. What malloc "
-            "holds is the whole program's. The paper has no figure of it.",
-            [_curves(buffers, idiom) for idiom in _idioms(buffers)] if buffers else [],
-            whiskers=False,
-        ),
-        FigureView(
-            "Figure 6. Allocators with the semantics of regions: CPU time",
-            "The same program and the same objects, from each; to its own region. The paper's peers, Windows "
-            "Heaps and Vmalloc, are not here; those of today are in their place.",
-            _bars(peers, "cpu", "CPU time"),
-        ),
-        FigureView(
-            "Beside Figure 6: memory",
-            "Most resident memory of the same runs, libraries and all. The paper shows none.",
-            _bars(peers, "peak_resident", "most resident memory"),
-        ),
-    ]
+    shown = []
+    if (buffers := study.buffers) is not None:
+        shown.append(
+            FigureView(
+                "Section 4.3. Idioms that regions cannot serve",
+                "Bytes held and bytes in use as the work goes on, a run for each kind of memory. What malloc "
+                f"holds is the whole program's. The paper has no figure of it. {_because(buffers.excluded)}",
+                [_curves(buffers, idiom) for idiom in _idioms(buffers)],
+                whiskers=False,
+            )
+        )
+    if (peers := study.peers) is not None:
+        why = _because(peers.measured.excluded)
+        shown += [
+            FigureView(
+                "Figure 6. Allocators with the semantics of regions: CPU time",
+                "The same program and the same objects, from each; to its own region. The paper's peers, "
+                f"Windows Heaps and Vmalloc, are not here; those of today are in their place. {why}",
+                _bars(peers, "cpu", "CPU time"),
+            ),
+            FigureView(
+                "Beside Figure 6: memory",
+                f"Most resident memory of the same runs, libraries and all. The paper shows none. {why}",
+                _bars(peers, "peak_resident", "most resident memory"),
+            ),
+        ]
+    return shown
+
+
+def _because(why: str) -> str:
+    return f"Not measured: {why}." if why else ""
 
 
 def tables(study: Study) -> list[TableView]:
@@ -84,9 +94,9 @@ def _arms(peers: Peers) -> list[tuple[str, Arm | None, int]]:
     return [(named[name][0], result.arm(name, DEFAULT, "adv0"), named[name][1]) for name in result.variants]
 
 
-def _bars(peers: Peers | None, metric: str, what: str) -> list[markupsafe.Markup]:
+def _bars(peers: Peers, metric: str, what: str) -> list[markupsafe.Markup]:
     groups = []
-    for title, arm, shade in _arms(peers) if peers else []:
+    for title, arm, shade in _arms(peers):
         ratio = arm.normalised.get(metric) if arm is not None and arm.sound else None
         groups.append((title, [Bar("", ratio.ratio if ratio else None, shade)]))
     return [drawn(f"{what} to the program's own region", groups)] if groups else []
@@ -109,5 +119,5 @@ def _curves(buffers: Buffers, idiom: str) -> markupsafe.Markup:
         for shade, each in enumerate(curves, 1)
     ]
     lines.append(Line("in use", [(point.work, point.live) for point in curves[0].points], 0))
-    text = curves_svg.draw(_IDIOMS.get(idiom, idiom), "objects", lines)
+    text = curves_svg.draw(_IDIOMS.get(idiom, idiom), "steps", lines)
     return markupsafe.Markup(text)  # noqa: S704 - ours, and every word in it is escaped

@@ -1,7 +1,8 @@
 """*Reconsidering Custom Memory Allocation* (OOPSLA 2002) made again on our workloads.
 
 Each workload is recorded once without its own allocator, and run in every variant over every allocator on a
-clean heap: an experiment in a folder of its own below the study's. Drag (Table 4, Figure 7) is no part of it.
+clean heap: an experiment in a folder of its own below the study's. Figure 6 is one more, and section 4.3 is
+counted. Drag (Table 4, Figure 7) is no part of it.
 """
 
 from datetime import UTC, datetime

@@ -21,8 +21,8 @@ from reap.study.records import Buffers, Conclusion, Curve, Finding, Mode, Point
 WORKLOAD = "region-buffers"
 MEMORIES = {"custom": "region", "reap": "reap", "naive": "malloc"}
 """Which variant has which memory."""
-GROWTH = 1.5
-"""Between what does not grow, and what twice the work makes twice as large."""
+GROWTH = 2.0
+"""In the middle between what does not grow, and what four times the work makes four times as large."""
 
 
 def take(place: Path, mode: Mode) -> Buffers:
@@ -82,8 +82,8 @@ def judge(buffers: Buffers | None) -> list[Conclusion]:
             "4.3",
             "Buffers, dynamic arrays, producers and consumers take memory without bound in regions.",
             "said; no figure",
-            "bytes that a region holds after all of the work to those after half of it, where what lives is "
-            "bounded: above 1.5 is for it (one run, counted)",
+            "bytes that a region holds after all of the work to those after a quarter of it, where what "
+            "lives is bounded: above 2 is for it, the middle between 1 and 4 (one run, counted)",
             _growth(curves, ("region",), at_least(GROWTH)),
             "does not hold",
         ),
@@ -91,7 +91,7 @@ def judge(buffers: Buffers | None) -> list[Conclusion]:
             "4.3",
             "Where single objects can be freed, in reaps as by malloc, they do not.",
             "said; no figure",
-            "the same ratio of reaps and malloc: at most 1.5 is for it (one run, counted)",
+            "the same ratio of reaps and malloc: at most 2 is for it (one run, counted)",
             _growth(curves, ("reap", "malloc"), at_most(GROWTH)),
             "does not hold",
         ),
@@ -101,9 +101,9 @@ def judge(buffers: Buffers | None) -> list[Conclusion]:
 def _growth(curves: list[Curve], memories: tuple[str, ...], judged: Judged) -> list[Finding]:
     found = []
     for each in curves:
-        if each.memory in memories and len(each.points) > 1:
-            half, whole = each.points[len(each.points) // 2 - 1].held, each.points[-1].held
-            ratio = Estimate(value=whole / half, low=whole / half, high=whole / half)
+        if each.memory in memories and len(each.points) >= 4:
+            grown = each.points[-1].held / each.points[len(each.points) // 4 - 1].held
+            ratio = Estimate(value=grown, low=grown, high=grown)
             figure = f"{each.idiom}, {each.memory}"
             found.append(Finding(workload=WORKLOAD, figure=figure, ratio=ratio, side=judged(ratio)))
     return found
