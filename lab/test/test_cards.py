@@ -159,7 +159,11 @@ def test_a_failing_build_leaves_nothing(tmp_path, monkeypatch):
         card.prepare("mine", cache=tmp_path / "cache")
 
 
+def every_package(described):
+    return [*described.packages, *(each for peer in described.peers.values() for each in peer.packages)]
+
+
 def test_the_list_of_packages_is_that_of_the_cards():
     text = (Path(__file__).resolve().parents[2] / "setup" / "apt" / "workloads.txt").read_text()
     listed = [line for line in text.splitlines() if not line.startswith("#")]
-    assert listed == sorted({package for name in card.names() for package in card.load(name).packages})
+    assert listed == sorted({package for name in card.names() for package in every_package(card.load(name))})

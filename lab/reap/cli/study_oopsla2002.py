@@ -10,12 +10,12 @@ from reap.cli import studies
 @click.command()
 @studies.options
 def oopsla2002(mode: str | None, workloads: str, output: Path | None, resume: Path | None) -> int:
-    """Make Tables 1 to 3 and Figures 1, 5 and 6 of OOPSLA 2002 again, and judge the paper's conclusions.
+    """Make Tables 1 to 3, Figures 1, 5 and 6 and section 4.3 of OOPSLA 2002 again, and judge the paper.
 
     Records every workload that is installed (`reap workloads prepare`) once without its own allocator, and
-    runs it with and without over glibc, dlmalloc, this library's malloc, jemalloc and mimalloc. Drag (Table
-    4, Figure 7) is no part of it. A study that was stopped goes on with --resume. Leave the machine alone
-    meanwhile.
+    runs it with and without over glibc, dlmalloc, this library's malloc, jemalloc and mimalloc; one of them
+    with the regions of others in the place of its own, too. Drag (Table 4, Figure 7) is no part of it. A
+    study that was stopped goes on with --resume. Leave the machine alone meanwhile.
 
     \b
         reap study oopsla2002 --quick

@@ -128,6 +128,8 @@ class Fragmented:
     replaced: Sequence[str] = ()
     """The command of a variant `reap`, with this library's allocator in place of its own; empty: none."""
     replaced_environment: Mapping[str, str] = field(default_factory=dict)
+    peers: Mapping[str, tuple[Sequence[str], Mapping[str, str]]] = field(default_factory=dict)
+    """Further variants by name, with the allocators of others: command and environment."""
     children: bool = False
     seed: int = littering.DEFAULT_SEED
     order: littering.Order = "random"
@@ -235,6 +237,10 @@ def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
             programs.require_preloadable(ours)
             environment = dict(asked.replaced_environment)
             variants.insert(1, Variant(name="reap", program=ours, environment=environment))
+        for name, (command, variables) in asked.peers.items():
+            peer = programs.resolve(list(command), directory=directory)
+            programs.require_preloadable(peer)
+            variants.insert(-1, Variant(name=name, program=peer, environment=dict(variables)))
     return Matrix(
         variants=variants,
         levels=levels,

@@ -28,6 +28,8 @@ class FigureView:
     title: str
     remark: str
     drawings: list[markupsafe.Markup]
+    whiskers: bool = True
+    """Whether they show intervals."""
 
 
 @dataclass(frozen=True)

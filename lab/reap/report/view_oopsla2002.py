@@ -5,6 +5,7 @@ import markupsafe
 from reap import units
 from reap.experiment.matrix_records import Arm, Fragmented
 from reap.report import labels
+from reap.report import view_oopsla2002_regions as regions
 from reap.report.bars_svg import Bar
 from reap.report.study_view import (
     FigureView,
@@ -18,6 +19,7 @@ from reap.report.study_view import (
 )
 from reap.study.judging import best_ratio
 from reap.study.oopsla2002_claims import OURS
+from reap.study.oopsla2002_peers import WORKLOAD as PEERS
 from reap.study.oopsla2002_published import PROGRAMS
 from reap.study.records import Measured, Statistics, Study
 
@@ -39,9 +41,10 @@ def view(study: Study) -> StudyView:
             _statistics(study),
             _published(),
             _memory(study),
+            *regions.tables(study),
             checks(study),
         ],
-        figures=[_time(study), _runtimes(study), _space(study), _regions(study)],
+        figures=[_time(study), _runtimes(study), _space(study), *regions.figures(study), _regions(study)],
     )
 
 
@@ -196,13 +199,13 @@ def _regions(study: Study) -> FigureView:
     groups = [
         (f"{each.card.name}: {name}", [bar])
         for each in study.measured
-        if each.result is not None and OURS in each.result.variants
+        if each.result is not None and OURS in each.result.variants and each.card.name != PEERS
         for name, bar in _in_place(each.result)
     ]
     return FigureView(
-        "Figure 6. Allocators with the semantics of regions",
-        "CPU time, to the program's own region over glibc: APR's pools, RapidJSON's and Boost.JSON's. The "
-        "paper held reaps to Windows Heaps and Vmalloc, of which neither is here.",
+        "Beside Figure 6: the other way about",
+        "CPU time, this library's Region in the place of the program's own, to that over glibc: APR's pools, "
+        "RapidJSON's and Boost.JSON's.",
         [drawn("to the program's own region", groups)] if groups else [],
     )
 

@@ -42,8 +42,9 @@ def without_own(described: card.Card) -> str:
 
 def lacking(name: str) -> str:
     """Why the workload cannot run here; empty if it can."""
-    lack = provision.plan([name]).lacks[0]
-    missing = [*lack.packages, *([f"the source of {lack.source}"] if lack.source else [])]
+    described, lack = card.load(name), provision.plan([name]).lacks[0]
+    needed = [package for package in lack.packages if package in described.packages]
+    missing = [*needed, *([f"the source of {lack.source}"] if lack.source else [])]
     if not missing:
         return ""
     return f"{', '.join(missing)} is not installed here (reap workloads prepare --yes {name})"

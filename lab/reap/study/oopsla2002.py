@@ -1,7 +1,8 @@
 """*Reconsidering Custom Memory Allocation* (OOPSLA 2002) made again on our workloads.
 
 Each workload is recorded once without its own allocator, and run in every variant over every allocator on a
-clean heap: an experiment in a folder of its own below the study's. Drag (Table 4, Figure 7) is no part of it.
+clean heap: an experiment in a folder of its own below the study's. Figure 6 is one more, and section 4.3 is
+counted. Drag (Table 4, Figure 7) is no part of it.
 """
 
 from datetime import UTC, datetime
@@ -16,15 +17,17 @@ from reap.experiment.spec import Spec
 from reap.launch import machine
 from reap.launch.level import LEVELS
 from reap.study import measuring, statistics
+from reap.study import oopsla2002_buffers as buffers
 from reap.study import oopsla2002_claims as claims
+from reap.study import oopsla2002_peers as peers
 from reap.study.folder import make_plan
 from reap.study.records import Measured, Mode, Plan, Study
 
 NAME = "oopsla2002"
 CUSTOM = (
     "chart-parser", "bouncing-balls", "flow-optimizer", "fpga-placer", "expression-compiler",
-    "request-server", "geometry-pass", "mesh-sculptor", "cpython", "gawk", "sqlite-lookaside", "subversion",
-    "rapidjson", "boost-json", "protobuf", "php", "tshark", "nim",
+    "request-server", "region-compiler", "geometry-pass", "mesh-sculptor", "cpython", "gawk",
+    "sqlite-lookaside", "subversion", "rapidjson", "boost-json", "protobuf", "php", "tshark", "nim",
 )  # fmt: skip
 """Those that stand for the paper's, in its order, and Debian's."""
 ORDINARY = ("gzip", "stockfish", "perl", "lua", "sqlite", "bc", "sed")
@@ -37,7 +40,7 @@ _HEAPS = Asked(levels=[LEVELS["adv0"]], clean=True, layouts=0, controls=False)
 
 def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:
     """A study of these workloads; all of them if none are named. Throws ReapError for one that it has not."""
-    return make_plan(NAME, [*CUSTOM, *ORDINARY], mode, workloads, allocators)
+    return make_plan(NAME, [*CUSTOM, *ORDINARY, buffers.WORKLOAD], mode, workloads, allocators)
 
 
 def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Study:
@@ -49,21 +52,31 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     custom = [name for name in plan.workloads if name in CUSTOM]
     seconds = measuring.QUICK_SECONDS / max(len(custom), 1) if plan.mode == "quick" else None
     taken, measured = [], []
-    for number, name in enumerate(plan.workloads, 1):
-        listener.say(f"{name} ({number} of {len(plan.workloads)})")
+    programs = [name for name in plan.workloads if name != buffers.WORKLOAD]
+    for number, name in enumerate(programs, 1):
+        listener.say(f"{name} ({number} of {len(programs)})")
         described = card.load(name)
         scale = measuring.scale_of(described, plan.mode)
         taken.append(statistics.take(place / f"{name}.statistics.json", described, scale))
         if name in CUSTOM:
             measured.append(_measure(place / name, described, scale, allocators, seconds, listener))
+    compared, grown = None, None
+    if peers.WORKLOAD in plan.workloads:
+        listener.say(f"{peers.WORKLOAD} with the allocators of others, for Figure 6")
+        compared = peers.measure(place / f"{peers.WORKLOAD}-peers", plan.mode, listener)
+    if buffers.WORKLOAD in plan.workloads:
+        listener.say(f"{buffers.WORKLOAD}, for section 4.3")
+        grown = buffers.take(place / f"{buffers.WORKLOAD}.curves.json", plan.mode)
     return Study(
         plan=plan,
         reap_version=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         machine=machine.describe(),
         measured=measured,
-        conclusions=claims.judge(measured, taken),
+        conclusions=[*buffers.judge(grown), *claims.judge(measured, taken), *peers.judge(compared)],
         statistics=taken,
+        peers=compared,
+        buffers=grown,
     )
 
 

@@ -85,8 +85,9 @@ def judge(measured: Sequence[Measured], statistics: Sequence[Statistics]) -> lis
             "7.1",
             "A reap in the place of a region comes near to it.",
             "lcc and mudlle run less than 8 % slower with reaps",
-            "CPU time of the variant reap, in which this library's allocator is in the place of the "
-            "program's own, to custom over the same allocator: at most 1.08 is for it",
+            "CPU time of the variant reap, in which this library's Region (or Reap, where that Region is the "
+            "program's) is in the place of the program's own, to custom over the same allocator: at most "
+            "1.08 is for it",
             each_arm(regions, ("glibc",), "adv0", _replaced, at_most(NEAR_REGIONS)),
             "does not hold",
         ),

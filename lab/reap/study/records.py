@@ -46,6 +46,43 @@ class Statistics(Record):
     """Why nothing was recorded."""
 
 
+class Peers(Record):
+    """One program with each allocator that has the semantics of regions: Figure 6 (OOPSLA 2002)."""
+
+    measured: Measured
+    left_out: dict[str, str]
+    """Peers that are not installed, and why nothing is said of them."""
+
+
+class Point(Record):
+    """Memory after so much work, in bytes."""
+
+    work: int
+    live: int
+    """Asked for and not freed."""
+    held: int
+    """Taken from the system for it."""
+
+
+class Curve(Record):
+    """Memory as the work goes on."""
+
+    idiom: str
+    memory: str
+    """`region`, `reap` or `malloc`."""
+    points: list[Point]
+
+
+class Buffers(Record):
+    """Idioms that regions cannot serve, in each kind of memory: section 4.3 (OOPSLA 2002)."""
+
+    card: Card
+    scale: int
+    curves: list[Curve] = []
+    excluded: str = ""
+    """Why there are none."""
+
+
 class Finding(Record):
     """What one figure of one workload says of a conclusion."""
 
@@ -113,3 +150,7 @@ class Study(Record):
     """Of Figure 3 (ISMM 2026): other levels, one allocator, simulated caches."""
     statistics: list[Statistics] = []
     """Of Table 3 (OOPSLA 2002)."""
+    peers: Peers | None = None
+    """Of Figure 6 (OOPSLA 2002); None where its workload was not asked for."""
+    buffers: Buffers | None = None
+    """Of section 4.3 (OOPSLA 2002); None likewise."""
