@@ -32,6 +32,7 @@ CUSTOM = (
 """Those that stand for the paper's, in its order, and Debian's."""
 ORDINARY = ("gzip", "stockfish", "perl", "lua", "sqlite", "bc", "sed")
 """General-purpose allocation, for Table 3."""
+WORKLOADS = (*CUSTOM, *ORDINARY, buffers.WORKLOAD)
 ALLOCATORS: tuple[str, ...] = ("glibc", "dlmalloc", "reap", "jemalloc", "mimalloc")
 """glibc, whose malloc is a descendant of Lea's; Lea's own; this library's; two of today's."""
 
@@ -40,7 +41,7 @@ _HEAPS = Asked(levels=[LEVELS["adv0"]], clean=True, layouts=0, controls=False)
 
 def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:
     """A study of these workloads; all of them if none are named. Throws ReapError for one that it has not."""
-    return make_plan(NAME, [*CUSTOM, *ORDINARY, buffers.WORKLOAD], mode, workloads, allocators)
+    return make_plan(NAME, WORKLOADS, mode, workloads, allocators)
 
 
 def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Study:
