@@ -16,14 +16,14 @@ namespace workload {
 /// What the command line says: `PROGRAM [--scale N] [--naive]`, and for some `[--reap]`, `[--peer NAME]` or
 /// `[--curve]`.
 struct Options {
-    std::size_t scale;       ///< how much work; each program says what it counts
-    bool naive = false;      ///< each object from malloc and back to it, at the same points of the program
-    bool reap = false;       ///< an allocator of this library in place of the program's own
-    bool may_reap = false;   ///< whether the program has that choice
-    std::string_view peer{}; ///< whose allocator is in the place of the program's own; empty: none
-    bool may_peer = false;   ///< whether the program has that choice
-    bool curve = false;      ///< print how memory grows, too, which differs between the variants
-    bool may_curve = false;  ///< whether the program has that choice
+    std::size_t scale;      ///< how much work; each program says what it counts
+    bool naive = false;     ///< each object from malloc and back to it, at the same points of the program
+    bool reap = false;      ///< an allocator of this library in place of the program's own
+    bool may_reap = false;  ///< whether the program has that choice
+    const char *peer = "";  ///< whose allocator is in the place of the program's own; empty: none
+    bool may_peer = false;  ///< whether the program has that choice
+    bool curve = false;     ///< print how memory grows, too, which differs between the variants
+    bool may_curve = false; ///< whether the program has that choice
 };
 
 /// Reads the command line. False, and a line on standard error, if it is not as Options says.

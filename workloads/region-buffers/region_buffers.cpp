@@ -208,7 +208,7 @@ int run(const workload::Options &options) {
                                            {"arrays", arrays<Kind>},
                                            {"turns", turns<Kind>},
                                            {"threads", threads<Kind>}}};
-    workload::Checksum checksum;
+    workload::Checksum checksum; // NOLINT(misc-const-correctness): by a pointer to a function it is changed
     const std::size_t objects = options.scale * 1000;
     for (const Named &idiom : idioms) {
         Memory<Kind> memory;

@@ -168,7 +168,7 @@ class JemallocArena {
     JemallocArena &operator=(const JemallocArena &) = delete;
     ~JemallocArena() { call(destroy_); }
 
-    void *allocate(std::size_t size) { return library().allocate(size, flags_); }
+    void *allocate(std::size_t size) const { return library().allocate(size, flags_); }
     void reset() { call(reset_); }
 
   private:

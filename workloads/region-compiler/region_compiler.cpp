@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <new>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -70,6 +71,7 @@ class Memory {
 std::vector<std::string> texts() {
     compiler::SourceText source(2002);
     std::vector<std::string> made;
+    made.reserve(unit_functions);
     for (std::size_t function = 0; function < unit_functions; ++function)
         made.push_back(source.next_function());
     return made;
@@ -115,16 +117,17 @@ int main(int count, char **words) {
     const std::size_t units = options.scale;
     if (options.naive) return compile<Emulator>(units);
     if (options.reap) return compile<Reap>(units);
-    if (options.peer.empty()) return compile<Region>(units);
-    if (options.peer == "apr") return compile<peers::AprPool>(units);
-    if (options.peer == "talloc") return compile<peers::Talloc>(units);
-    if (options.peer == "mimalloc") return compile<peers::MimallocHeap>(units);
-    if (options.peer == "jemalloc") return compile<peers::JemallocArena>(units);
-    if (options.peer == "pmr-monotonic") return compile<peers::PmrMonotonic>(units);
-    if (options.peer == "pmr-pool") return compile<peers::PmrPool>(units);
+    const std::string_view peer = options.peer;
+    if (peer.empty()) return compile<Region>(units);
+    if (peer == "apr") return compile<peers::AprPool>(units);
+    if (peer == "talloc") return compile<peers::Talloc>(units);
+    if (peer == "mimalloc") return compile<peers::MimallocHeap>(units);
+    if (peer == "jemalloc") return compile<peers::JemallocArena>(units);
+    if (peer == "pmr-monotonic") return compile<peers::PmrMonotonic>(units);
+    if (peer == "pmr-pool") return compile<peers::PmrPool>(units);
     std::fprintf(stderr,
-                 "region-compiler: no peer '%.*s'; there are apr, talloc, mimalloc, jemalloc, pmr-monotonic, "
+                 "region-compiler: no peer '%s'; there are apr, talloc, mimalloc, jemalloc, pmr-monotonic, "
                  "pmr-pool\n",
-                 static_cast<int>(options.peer.size()), options.peer.data());
+                 options.peer);
     return 2;
 }
