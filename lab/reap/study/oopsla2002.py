@@ -1,7 +1,8 @@
 """*Reconsidering Custom Memory Allocation* (OOPSLA 2002) made again on our workloads.
 
-Each workload is recorded once without its own allocator, and run in every variant over every allocator on a
-clean heap: an experiment in a folder of its own below the study's. Drag (Table 4, Figure 7) is no part of it.
+Each workload is recorded once without its own allocator, run once in each arm under a tracer, for what it
+asks the system for, and run in every variant over every allocator on a clean heap: an experiment in a folder
+of its own below the study's. Drag (Table 4, Figure 7) is no part of it.
 """
 
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from reap.experiment.spec import Fragmented as Asked
 from reap.experiment.spec import Spec
 from reap.launch import machine
 from reap.launch.level import LEVELS
-from reap.study import measuring, statistics
+from reap.study import measuring, memory, statistics
 from reap.study import oopsla2002_claims as claims
 from reap.study.folder import make_plan
 from reap.study.records import Measured, Mode, Plan, Study
@@ -29,8 +30,9 @@ CUSTOM = (
 """Those that stand for the paper's, in its order, and Debian's."""
 ORDINARY = ("gzip", "stockfish", "perl", "lua", "sqlite", "bc", "sed")
 """General-purpose allocation, for Table 3."""
-ALLOCATORS: tuple[str, ...] = ("glibc", "dlmalloc", "reap", "jemalloc", "mimalloc")
-"""glibc, whose malloc is a descendant of Lea's; Lea's own; this library's; two of today's."""
+ALLOCATORS: tuple[str, ...] = ("glibc", "dlmalloc", "win32-like", "reap", "jemalloc", "mimalloc")
+"""glibc, whose malloc is a descendant of Lea's; Lea's own; what stands for Windows XP's; this library's; two
+of today's."""
 
 _HEAPS = Asked(levels=[LEVELS["adv0"]], clean=True, layouts=0, controls=False)
 
@@ -48,13 +50,14 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     """
     custom = [name for name in plan.workloads if name in CUSTOM]
     seconds = measuring.QUICK_SECONDS / max(len(custom), 1) if plan.mode == "quick" else None
-    taken, measured = [], []
+    taken, measured, asked = [], [], []
     for number, name in enumerate(plan.workloads, 1):
         listener.say(f"{name} ({number} of {len(plan.workloads)})")
         described = card.load(name)
         scale = measuring.scale_of(described, plan.mode)
         taken.append(statistics.take(place / f"{name}.statistics.json", described, scale))
         if name in CUSTOM:
+            asked.append(memory.take(place / f"{name}.memory.json", described, scale, allocators))
             measured.append(_measure(place / name, described, scale, allocators, seconds, listener))
     return Study(
         plan=plan,
@@ -62,8 +65,9 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         machine=machine.describe(),
         measured=measured,
-        conclusions=claims.judge(measured, taken),
+        conclusions=claims.judge(measured, taken, asked),
         statistics=taken,
+        memory=asked,
     )
 
 
