@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from reap.experiment.matrix_records import Fragmented
-from reap.records import Estimate
+from reap.records import Estimate, exactly
 from reap.study.judging import (
     MARGIN,
     Extent,
@@ -18,7 +20,7 @@ from reap.study.judging import (
     evidence,
     quotient,
 )
-from reap.study.records import Conclusion, Finding, Measured, Statistics
+from reap.study.records import Conclusion, Finding, Measured, Memory, Statistics
 
 ORDINARY_SHARE = 0.03
 """Of their time, what ordinary programs spent in the allocator on average (section 6)."""
@@ -26,12 +28,16 @@ CLEAR = 1.10
 """By less than that three of the paper's eight programs gained over the Windows allocator (section 7.1)."""
 NEAR_REGIONS = 1.08
 """How near the paper's reaps came to the regions in whose place they were (section 7.1)."""
+WINDOWS = "win32-like"
+"""What stands for the Windows allocator."""
 OURS = "reap"
 """This library, as an allocator and as a variant."""
 LEA = "dlmalloc"
 
 
-def judge(measured: Sequence[Measured], statistics: Sequence[Statistics]) -> list[Conclusion]:
+def judge(
+    measured: Sequence[Measured], statistics: Sequence[Statistics], memory: Sequence[Memory] = ()
+) -> list[Conclusion]:
     """Every conclusion, in the paper's order."""
     whole = evidence(measured, "per-class", "region", "hybrid")
     regions = evidence(measured, "region")
@@ -62,6 +68,14 @@ def judge(measured: Sequence[Measured], statistics: Sequence[Statistics]) -> lis
             "% (Windows XP)",
             "CPU time of naive to custom over glibc: above 1.10 is for it",
             each_arm(whole, ("glibc",), "adv0", _to_custom, at_least(CLEAR)),
+            "outdated",
+        ),
+        conclusion(
+            "7.1",
+            "Custom allocators are clearly faster than an allocator like that of Windows XP.",
+            "the same figures",
+            "CPU time of naive to custom over win32-like: above 1.10 is for it",
+            each_arm(whole, (WINDOWS,), "adv0", _to_custom, at_least(CLEAR)),
             "outdated",
         ),
         conclusion(
@@ -105,8 +119,9 @@ def judge(measured: Sequence[Measured], statistics: Sequence[Statistics]) -> lis
             "Custom allocation does not consistently save memory.",
             "quite mixed: 176.gcc saves 32 %, 175.vpr 8 %; 197.parser takes seven times as much (high-water "
             "mark)",
-            "most resident memory of naive to custom over glibc: at most 1.05 is for it",
-            each_arm(whole, ("glibc",), "adv0", _memory, at_most(MARGIN)),
+            "high-water mark of what was asked of the system, and most resident memory, each of naive to "
+            "custom over glibc: at most 1.05 is for it",
+            [*_marks(memory, at_most(MARGIN)), *_resident(whole, at_most(MARGIN))],
             "does not hold",
         ),
     ]
@@ -139,5 +154,25 @@ def _to_custom(result: Fragmented, allocator: str, level: str) -> Estimate | Non
     return estimate(result.arm("naive", allocator, level), "to_custom")
 
 
-def _memory(result: Fragmented, allocator: str, level: str) -> Estimate | None:
-    return estimate(result.arm("naive", allocator, level), "to_custom", "peak_resident")
+def _resident(measured: Sequence[Measured], judged: Judged) -> list[Finding]:
+    def take(result: Fragmented, allocator: str, level: str) -> Estimate | None:
+        return estimate(result.arm("naive", allocator, level), "to_custom", "peak_resident")
+
+    found = each_arm(measured, ("glibc",), "adv0", take, judged)
+    return [msgspec.structs.replace(each, figure=f"resident, {each.figure}") for each in found]
+
+
+def _marks(memory: Iterable[Memory], judged: Judged) -> list[Finding]:
+    return [
+        Finding(workload=each.card.name, figure="asked for, over glibc", ratio=ratio, side=judged(ratio))
+        for each in memory
+        if counts(each.card) and (ratio := asked_ratio(each, "naive", "glibc"))
+    ]
+
+
+def asked_ratio(memory: Memory, variant: str, allocator: str) -> Estimate | None:
+    """An arm's high-water mark to that of the program as it is over glibc, each of one run."""
+    own, base = memory.mark(variant, allocator), memory.mark("custom", "glibc")
+    if own is None or not base:
+        return None
+    return exactly(own / base)

@@ -83,6 +83,30 @@ class Buffers(Record):
     """Why there are none."""
 
 
+class Mark(Record):
+    """The most that one arm had asked the system for: a run beside those that are measured."""
+
+    variant: str
+    allocator: str
+    asked: int
+    """Bytes, as analysis.high_water counts them."""
+
+
+class Memory(Record):
+    """The high-water marks of a workload, for Figures 1 and 5 (OOPSLA 2002)."""
+
+    card: Card
+    scale: int
+    marks: list[Mark] = []
+    excluded: str = ""
+    """Why there are none, or not all."""
+
+    def mark(self, variant: str, allocator: str) -> int | None:
+        """Bytes; None where it was not seen."""
+        found = (each for each in self.marks if (each.variant, each.allocator) == (variant, allocator))
+        return next((each.asked for each in found), None)
+
+
 class Finding(Record):
     """What one figure of one workload says of a conclusion."""
 
@@ -154,3 +178,5 @@ class Study(Record):
     """Of Figure 6 (OOPSLA 2002); None where its workload was not asked for."""
     buffers: Buffers | None = None
     """Of section 4.3 (OOPSLA 2002); None likewise."""
+    memory: list[Memory] = []
+    """Of Figures 1 and 5 (OOPSLA 2002)."""
