@@ -119,12 +119,11 @@ def test_one_figure_of_twelve_makes_no_conclusion():
 
 def oopsla(name, system, lea, reaps, *, kind="region", replaced=None, memory=1.0):
     """To custom: over the system's malloc, over Lea's, over reaps; a reap in place of the region; memory."""
-    times = {("custom", "glibc", "adv0"): 1.0, ("custom", "dlmalloc", "adv0"): 1.0}
-    times |= {("custom", "reap", "adv0"): 1.0}
+    times = {("custom", name, "adv0"): 1.0 for name in ("glibc", "win32-like", "dlmalloc", "reap")}
     if replaced is not None:
         times[("reap", "glibc", "adv0")] = replaced
-    times |= {("naive", "glibc", "adv0"): system, ("naive", "dlmalloc", "adv0"): lea}
-    times |= {("naive", "reap", "adv0"): reaps}
+    times |= {("naive", name, "adv0"): system for name in ("glibc", "win32-like")}
+    times |= {("naive", "dlmalloc", "adv0"): lea, ("naive", "reap", "adv0"): reaps}
     return program(name, times, kind=kind, levels=("adv0",), memory=memory)
 
 
