@@ -6,7 +6,6 @@ import markupsafe
 
 from reap.experiment.card import Card
 from reap.experiment.matrix_records import Fragmented
-from reap.records import Estimate
 from reap.report.bars_svg import Bar, draw
 from reap.study.records import Study
 
@@ -70,11 +69,6 @@ def usable(result: Fragmented) -> bool:
 def scale(described: Card, amount: int) -> str:
     """How much work a run was."""
     return f"{described.scale}: {amount}" if described.scale else "fixed"
-
-
-def exactly(value: float) -> Estimate:
-    """A value without an interval, to be drawn."""
-    return Estimate(value=value, low=value, high=value)
 
 
 def drawn(title: str, groups: list[tuple[str, list[Bar]]]) -> markupsafe.Markup:

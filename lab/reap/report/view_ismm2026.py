@@ -6,9 +6,9 @@ from reap import units
 from reap.analysis.size_profile import SizeProfile
 from reap.experiment.matrix_records import Fragmented
 from reap.launch.level import LEVELS
-from reap.records import Estimate
+from reap.records import exactly
 from reap.report.bars_svg import Bar
-from reap.report.study_view import FigureView, StudyView, TableView, drawn, exactly, first, scale
+from reap.report.study_view import FigureView, StudyView, TableView, drawn, first, scale
 from reap.study.ismm2026_claims import best_ratio
 from reap.study.records import Study
 
@@ -98,10 +98,7 @@ def _sizes(study: Study) -> FigureView:
 def _distribution(name: str, profile: SizeProfile) -> markupsafe.Markup:
     most = sorted(profile.sizes, key=lambda pair: -pair[1])[:12]
     total = max(profile.count, 1)
-    bars = [
-        Bar(f"{size} B", Estimate(value=count / total, low=count / total, high=count / total), 1)
-        for size, count in sorted(most)
-    ]
+    bars = [Bar(f"{size} B", exactly(count / total), 1) for size, count in sorted(most)]
     return drawn(f"{name}: share of objects", [("", bars)])
 
 
@@ -179,6 +176,8 @@ def _groups(result: Fragmented) -> list[tuple[str, list[Bar]]]:
     for variant in result.variants:
         for allocator in result.allocators:
             bars = []
+            if result.arm(variant, allocator, result.levels[0].name) is None:  # it is run over others
+                continue
             for number, level in enumerate(result.levels):
                 arm = result.arm(variant, allocator, level.name)
                 ratio = arm.normalised.get("cpu") if arm is not None and arm.sound else None

@@ -12,13 +12,13 @@ from reap.allocators.records import Allocator
 from reap.experiment import card
 from reap.experiment.runner import Listener
 from reap.experiment.spec import Fragmented as Asked
-from reap.experiment.spec import Spec
 from reap.launch import machine
 from reap.launch.level import LEVELS
-from reap.study import measuring, statistics
+from reap.study import measuring, pacing, statistics
 from reap.study import oopsla2002_claims as claims
 from reap.study.folder import make_plan
-from reap.study.records import Measured, Mode, Plan, Study
+from reap.study.measuring import Work
+from reap.study.records import Mode, Plan, Statistics, Study
 
 NAME = "oopsla2002"
 CUSTOM = (
@@ -32,7 +32,8 @@ ORDINARY = ("gzip", "stockfish", "perl", "lua", "sqlite", "bc", "sed")
 ALLOCATORS: tuple[str, ...] = ("glibc", "dlmalloc", "reap", "jemalloc", "mimalloc")
 """glibc, whose malloc is a descendant of Lea's; Lea's own; this library's; two of today's."""
 
-_HEAPS = Asked(levels=[LEVELS["adv0"]], clean=True, layouts=0, controls=False)
+RECORDED_SECONDS = 1.0
+"""About how long a run of a quick study is that is recorded: long enough to be sampled."""
 
 
 def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:
@@ -46,16 +47,9 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     Throws InterruptedRunError on Ctrl-C, after which it can go on; whatever else goes wrong with a workload
     leaves that workload out.
     """
-    custom = [name for name in plan.workloads if name in CUSTOM]
-    seconds = measuring.QUICK_SECONDS / max(len(custom), 1) if plan.mode == "quick" else None
-    taken, measured = [], []
-    for number, name in enumerate(plan.workloads, 1):
-        listener.say(f"{name} ({number} of {len(plan.workloads)})")
-        described = card.load(name)
-        scale = measuring.scale_of(described, plan.mode)
-        taken.append(statistics.take(place / f"{name}.statistics.json", described, scale))
-        if name in CUSTOM:
-            measured.append(_measure(place / name, described, scale, allocators, seconds, listener))
+    taken = [_statistics(place, name, plan.mode, listener) for name in plan.workloads]
+    works = [_work(place / name, name, plan.mode, allocators) for name in plan.workloads if name in CUSTOM]
+    measured = pacing.measure(works, plan.mode, listener)
     return Study(
         plan=plan,
         reap_version=__version__,
@@ -67,15 +61,19 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     )
 
 
-def _measure(
-    place: Path,
-    described: card.Card,
-    scale: int,
-    allocators: list[Allocator],
-    seconds: float | None,
-    listener: Listener,
-) -> Measured:
-    def make() -> Spec:
-        return measuring.spec_of(described, scale, allocators, _HEAPS, seconds=seconds)
+def _statistics(place: Path, name: str, mode: Mode, listener: Listener) -> Statistics:
+    listener.say(f"recording {name}")
+    described = card.load(name)
+    scale = measuring.scale_of(described, mode, RECORDED_SECONDS)
+    return statistics.take(place / f"{name}.statistics.json", described, scale)
 
-    return measuring.measure(place, described, scale, make, listener)
+
+def _work(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Work:
+    heaps = Asked(
+        levels=[LEVELS["adv0"]],
+        clean=True,
+        layouts=0,
+        controls=False,
+        replaced_over=(allocators[0].name,),
+    )
+    return Work(place=place, described=card.load(name), mode=mode, allocators=allocators, heaps=heaps)
