@@ -5,19 +5,14 @@ from pathlib import Path
 import pytest
 
 from reap.errors import ExitCode, ReapError
-from reap.experiment import card
-from reap.launch import program, spawn
-from reap.launch.records import Launch
+from reap.experiment import card, workload
+from reap.launch import spawn
 
 SMALL = {"perl": 1, "gcc": 1, "sed": 1}
 
 
 def run(ready):
-    found = program.resolve(ready.argv, directory=ready.directory)
-    program.require_preloadable(found)
-    return spawn.run(
-        Launch(argv=ready.argv, program=found.path, directory=ready.directory, environment=ready.environment)
-    )
+    return spawn.run(workload.launch_of(ready))
 
 
 def test_the_demos_programs_have_cards():

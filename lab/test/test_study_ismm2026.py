@@ -16,7 +16,7 @@ from reap.experiment.runner import Listener
 from reap.launch.records import Misses
 from reap.report import study as reporter
 from reap.report.bars_svg import Bar, draw
-from reap.study import ismm2026, measuring, slowdowns
+from reap.study import ismm2026, measuring, pacing, slowdowns
 from reap.study.folder import begin
 from reap.study.ismm2026_answers import answers
 from reap.study.ismm2026_claims import judge
@@ -286,7 +286,7 @@ def test_every_workload_of_the_study_has_a_card():
 
 
 def test_what_cannot_run_is_left_out_with_its_reason(tmp_path, monkeypatch):
-    monkeypatch.setattr(measuring.provision.packages, "lacking", lambda _names: ["tshark"])
+    monkeypatch.setattr(measuring.packages, "lacking", lambda _names: ["tshark"])
     plan = ismm2026.plan("quick", ["tshark"], ["glibc"])
     study = ismm2026.run(tmp_path, plan, [Allocator(name="glibc")], Listener())
     (one,) = study.measured
@@ -297,7 +297,7 @@ def test_what_cannot_run_is_left_out_with_its_reason(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(measuring, "QUICK_SECONDS", 1.0)
+    monkeypatch.setattr(pacing, "QUICK_SECONDS", 0.1)
     monkeypatch.setattr(measuring, "QUICK_RUN", 0.02)
     plan = ismm2026.plan("quick", ["expression-compiler"], ["glibc"])
     place = tmp_path / "study"

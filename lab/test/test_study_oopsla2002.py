@@ -11,7 +11,7 @@ from reap.allocators.records import Allocator
 from reap.experiment import card
 from reap.experiment.runner import Listener
 from reap.report import study as reporter
-from reap.study import measuring, oopsla2002, statistics
+from reap.study import measuring, oopsla2002, pacing, statistics
 from reap.study.folder import begin
 from reap.study.oopsla2002_claims import judge
 from reap.study.records import Measured, Plan, Study
@@ -156,7 +156,7 @@ def test_every_workload_of_the_study_is_in_the_taxonomy():
 
 @pytest.mark.slow
 def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(measuring, "QUICK_SECONDS", 2.0)
+    monkeypatch.setattr(pacing, "QUICK_SECONDS", 0.1)
     monkeypatch.setattr(measuring, "QUICK_RUN", 0.02)
     plan = oopsla2002.plan("quick", ["expression-compiler", "sed"], ["glibc"])
     place = tmp_path / "study"

@@ -75,7 +75,7 @@ def test_a_peer_that_is_not_installed_is_left_out_with_the_reason(monkeypatch):
     described = card.load(peers.WORKLOAD)
     assert card.absent(described) == {"talloc": ["libtalloc2"]}
     # The program itself can run, and what is lacking is installed when it is prepared.
-    assert measuring.lacking(peers.WORKLOAD) == ""
+    assert measuring.lacking(described) == ""
     monkeypatch.setattr(provision, "_simulated", lambda _: ([], []))
     assert provision.plan([peers.WORKLOAD]).packages == ["libtalloc2"]
     page = reporter.page(study_of(compared(left_out=["talloc"], mimalloc=1.3), None))
@@ -168,16 +168,16 @@ def test_curves_are_counted_kept_and_not_taken_again(tmp_path, monkeypatch, cach
 
 @pytest.mark.slow
 def test_figure_6_is_measured_and_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(peers, "QUICK_SECONDS", 8.0)
     monkeypatch.setattr(measuring, "QUICK_RUN", 0.02)
-    measured = peers.measure(tmp_path / "peers", "quick", Listener()).measured
+    work = peers.work(tmp_path / "peers", "quick")
+    measured = measuring.measure(work, 2, Listener())
     assert measured.excluded == ""
     assert measured.result is not None
     assert measured.result.variants[0] == "custom"
     assert measured.result.variants[-1] == "naive"
     assert all(arm.same_output for arm in measured.result.arms)
-    again = peers.measure(tmp_path / "peers", "quick", Listener()).measured
-    assert again == measured
+    assert measuring.measure(work, 2, Listener()) == measured
+    assert peers.of(measured).left_out == {}
 
 
 def test_a_study_has_them_by_name():

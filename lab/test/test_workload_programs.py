@@ -10,8 +10,7 @@ from recorded import Recorded, recorded
 
 from reap.errors import ReapError
 from reap.experiment import card, provision, workload
-from reap.launch import program
-from reap.launch.records import Launch, Outcome
+from reap.launch.records import Outcome
 from reap.trace import read, record
 
 OURS = [name for name in card.names() if card.load(name).origin.package == "reap"]
@@ -84,14 +83,8 @@ def test_the_variants_of_debian_s_programs_print_the_same(name, tmp_path):
     objects, outputs = {}, set()
     for variant in card.load(name).variants:
         ready = card.prepare(name, variant, scale=card.load(name).quick_scale)
-        launch = Launch(
-            argv=ready.argv,
-            program=program.resolve(ready.argv, directory=ready.directory).path,
-            directory=ready.directory,
-            environment=ready.environment,
-        )
         path = tmp_path / f"{variant}.reap"
-        outcome = record.record(launch, path, "triage")
+        outcome = record.record(workload.launch_of(ready), path, "triage")
         assert outcome.status == 0, outcome.stderr_tail
         assert outcome.stdout_bytes > 10
         outputs.add(outcome.stdout_digest)

@@ -9,10 +9,11 @@ are never touched count, and pages that were given up by madvise() still do: of 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from mmap import PAGESIZE
 
 from reap.analysis.address_space import AddressSpace, Mapping
 
+_PAGE = 4096
+"""Bytes; of x86-64, where Reap runs."""
 _LINE = re.compile(r"(\d+)\s+(.*)")
 _WHOLE = re.compile(r"(\w+)\((.*)\)\s+= (-?\w+)")
 _BEGUN = re.compile(r"(\w+)\((.*) <unfinished \.\.\.>$")
@@ -144,4 +145,4 @@ def _number(word: str) -> int:
 
 
 def _pages(size: int) -> int:
-    return -(-size // PAGESIZE) * PAGESIZE
+    return -(-size // _PAGE) * _PAGE

@@ -9,7 +9,9 @@ from reap.cli import studies
 
 @click.command()
 @studies.options
-def oopsla2002(mode: str | None, workloads: str, output: Path | None, resume: Path | None) -> int:
+def oopsla2002(
+    *, quick: bool, full: bool, workloads: str | None, output: Path | None, resume: Path | None
+) -> int:
     """Make Tables 1 to 3, Figures 1, 5 and 6 and section 4.3 of OOPSLA 2002 again, and judge the paper.
 
     Records every workload that is installed (`reap workloads prepare`) once without its own allocator, and
@@ -24,4 +26,6 @@ def oopsla2002(mode: str | None, workloads: str, output: Path | None, resume: Pa
     """  # noqa: D301 - click wants the character itself
     from reap.study import oopsla2002 as studying
 
-    return studies.conduct(studying, mode, workloads, output, resume)
+    return studies.conduct(
+        studying, quick=quick, full=full, workloads=workloads, output=output, resume=resume
+    )

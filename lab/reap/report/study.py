@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from reap import units
+from reap.files import write_safely
 from reap.report import html, view, view_ismm2026, view_oopsla2002
-from reap.report.files import write_safely
 from reap.report.study_view import usable
 from reap.report.text import printable
 from reap.study.records import Study

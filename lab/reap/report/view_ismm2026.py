@@ -249,6 +249,8 @@ def _groups(result: Fragmented) -> list[tuple[str, list[Bar]]]:
     for variant in result.variants:
         for allocator in result.allocators:
             bars = []
+            if result.arm(variant, allocator, result.levels[0].name) is None:  # it is run over others
+                continue
             for number, level in enumerate(result.levels):
                 arm = result.arm(variant, allocator, level.name)
                 ratio = arm.normalised.get("cpu") if arm is not None and arm.sound else None

@@ -15,8 +15,8 @@ from reap.errors import ReapError
 from reap.experiment import card
 from reap.launch import program, syscalls
 from reap.launch.records import Launch
-from reap.study.folder import write_whole
-from reap.study.measuring import lacking, without_own
+from reap.study import kept
+from reap.study.measuring import lacking, version_of, without_own
 from reap.study.records import Mark, Memory
 
 
@@ -26,8 +26,9 @@ def take(place: Path, described: card.Card, scale: int, allocators: Sequence[All
     What is kept is not run again. What goes wrong is the reason why there is no more, and is tried again the
     next time.
     """
-    known = _kept(place) or Memory(card=described, scale=scale)
-    if why := lacking(described.name):
+    wanted = Memory(card=described, version=version_of(described), scale=scale)
+    known = kept.read(place, wanted) or wanted
+    if why := lacking(described):
         return msgspec.structs.replace(known, excluded=why)
     for variant, allocator in _arms(described, allocators):
         if known.mark(variant, allocator.name) is not None:
@@ -38,7 +39,7 @@ def take(place: Path, described: card.Card, scale: int, allocators: Sequence[All
             return msgspec.structs.replace(known, excluded=error.what)
         mark = Mark(variant=variant, allocator=allocator.name, asked=asked)
         known = msgspec.structs.replace(known, marks=[*known.marks, mark])
-        _keep(place, known)
+        kept.write(place, known)
     return known
 
 
@@ -65,17 +66,3 @@ def _asked(described: card.Card, scale: int, variant: str, allocator: Allocator)
                 f"{described.name}, {variant} over {allocator.name}, ended with {outcome.status} under strace"
             )
         return high_water(lines)
-
-
-def _kept(place: Path) -> Memory | None:
-    try:
-        return msgspec.json.decode(place.read_bytes(), type=Memory)
-    except (OSError, msgspec.MsgspecError):
-        return None
-
-
-def _keep(place: Path, known: Memory) -> None:
-    try:
-        write_whole(place, msgspec.json.encode(known) + b"\n")
-    except OSError as error:
-        raise ReapError(f"{place} cannot be written: {error.strerror}", "make room, and go on") from error

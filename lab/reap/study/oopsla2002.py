@@ -14,15 +14,15 @@ from reap.allocators.records import Allocator
 from reap.experiment import card
 from reap.experiment.runner import Listener
 from reap.experiment.spec import Fragmented as Asked
-from reap.experiment.spec import Spec
 from reap.launch import machine
 from reap.launch.level import LEVELS
-from reap.study import measuring, memory, statistics
+from reap.study import measuring, memory, pacing, statistics
 from reap.study import oopsla2002_buffers as buffers
 from reap.study import oopsla2002_claims as claims
 from reap.study import oopsla2002_peers as peers
 from reap.study.folder import make_plan
-from reap.study.records import Measured, Mode, Plan, Study
+from reap.study.measuring import Work
+from reap.study.records import Memory, Mode, Plan, Statistics, Study
 
 NAME = "oopsla2002"
 CUSTOM = (
@@ -38,7 +38,8 @@ ALLOCATORS: tuple[str, ...] = ("glibc", "dlmalloc", "win32-like", "reap", "jemal
 """glibc, whose malloc is a descendant of Lea's; Lea's own; what stands for Windows XP's; this library's; two
 of today's."""
 
-_HEAPS = Asked(levels=[LEVELS["adv0"]], clean=True, layouts=0, controls=False)
+RECORDED_SECONDS = 1.0
+"""About how long a run of a quick study is that is recorded: long enough to be sampled."""
 
 
 def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:
@@ -52,22 +53,16 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     Throws InterruptedRunError on Ctrl-C, after which it can go on; whatever else goes wrong with a workload
     leaves that workload out.
     """
-    custom = [name for name in plan.workloads if name in CUSTOM]
-    seconds = measuring.QUICK_SECONDS / max(len(custom), 1) if plan.mode == "quick" else None
-    taken, measured, asked = [], [], []
     programs = [name for name in plan.workloads if name != buffers.WORKLOAD]
-    for number, name in enumerate(programs, 1):
-        listener.say(f"{name} ({number} of {len(programs)})")
-        described = card.load(name)
-        scale = measuring.scale_of(described, plan.mode)
-        taken.append(statistics.take(place / f"{name}.statistics.json", described, scale))
-        if name in CUSTOM:
-            asked.append(memory.take(place / f"{name}.memory.json", described, scale, allocators))
-            measured.append(_measure(place / name, described, scale, allocators, seconds, listener))
-    compared, grown = None, None
+    taken = [_statistics(place, name, plan.mode, listener) for name in programs]
+    custom = [name for name in programs if name in CUSTOM]
+    asked = [_memory(place, name, plan.mode, allocators, listener) for name in custom]
+    works = [_work(place / name, name, plan.mode, allocators) for name in custom]
     if peers.WORKLOAD in plan.workloads:
-        listener.say(f"{peers.WORKLOAD} with the allocators of others, for Figure 6")
-        compared = peers.measure(place / f"{peers.WORKLOAD}-peers", plan.mode, listener)
+        works.append(peers.work(place / f"{peers.WORKLOAD}-peers", plan.mode))
+    measured = pacing.measure(works, plan.mode, listener)
+    compared = peers.of(measured.pop()) if peers.WORKLOAD in plan.workloads else None
+    grown = None
     if buffers.WORKLOAD in plan.workloads:
         listener.say(f"{buffers.WORKLOAD}, for section 4.3")
         grown = buffers.take(place / f"{buffers.WORKLOAD}.curves.json", plan.mode)
@@ -85,15 +80,26 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     )
 
 
-def _measure(
-    place: Path,
-    described: card.Card,
-    scale: int,
-    allocators: list[Allocator],
-    seconds: float | None,
-    listener: Listener,
-) -> Measured:
-    def make() -> Spec:
-        return measuring.spec_of(described, scale, allocators, _HEAPS, seconds=seconds)
+def _statistics(place: Path, name: str, mode: Mode, listener: Listener) -> Statistics:
+    listener.say(f"recording {name}")
+    described = card.load(name)
+    scale = measuring.scale_of(described, mode, RECORDED_SECONDS)
+    return statistics.take(place / f"{name}.statistics.json", described, scale)
 
-    return measuring.measure(place, described, scale, make, listener)
+
+def _memory(place: Path, name: str, mode: Mode, allocators: list[Allocator], listener: Listener) -> Memory:
+    listener.say(f"what {name} asks the system for")
+    described = card.load(name)
+    scale = measuring.scale_of(described, mode)
+    return memory.take(place / f"{name}.memory.json", described, scale, allocators)
+
+
+def _work(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Work:
+    heaps = Asked(
+        levels=[LEVELS["adv0"]],
+        clean=True,
+        layouts=0,
+        controls=False,
+        replaced_over=(allocators[0].name,),
+    )
+    return Work(place=place, described=card.load(name), mode=mode, allocators=allocators, heaps=heaps)

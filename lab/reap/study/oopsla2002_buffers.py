@@ -13,8 +13,7 @@ import msgspec
 from reap.errors import ReapError
 from reap.experiment import card
 from reap.records import Estimate
-from reap.study import measuring
-from reap.study.folder import write_whole
+from reap.study import kept, measuring
 from reap.study.judging import Extent, Judged, at_least, at_most, conclusion
 from reap.study.records import Buffers, Conclusion, Curve, Finding, Mode, Point
 
@@ -31,22 +30,18 @@ def take(place: Path, mode: Mode) -> Buffers:
     Whatever else goes wrong is the reason why there are no curves, and is tried again the next time.
     """
     described = card.load(WORKLOAD)
-    known = Buffers(card=described, scale=measuring.scale_of(described, mode))
-    try:
-        return msgspec.json.decode(place.read_bytes(), type=Buffers)
-    except (OSError, msgspec.MsgspecError):
-        pass
-    if why := measuring.lacking(WORKLOAD):
+    scale = measuring.scale_of(described, mode)
+    known = Buffers(card=described, version=measuring.version_of(described), scale=scale)
+    if found := kept.read(place, known):
+        return found
+    if why := measuring.lacking(described):
         return msgspec.structs.replace(known, excluded=why)
     try:
         curves = [curve for variant in MEMORIES for curve in _curves(known, variant)]
     except ReapError as error:
         return msgspec.structs.replace(known, excluded=error.what)
     taken = msgspec.structs.replace(known, curves=curves)
-    try:
-        write_whole(place, msgspec.json.encode(taken) + b"\n")
-    except OSError as error:
-        raise ReapError(f"{place} cannot be written: {error.strerror}", "make room, and go on") from error
+    kept.write(place, taken)
     return taken
 
 

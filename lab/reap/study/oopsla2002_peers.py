@@ -9,61 +9,40 @@ from pathlib import Path
 
 from reap.allocators.records import DEFAULT, Allocator
 from reap.experiment import card
-from reap.experiment.runner import Listener
 from reap.experiment.spec import Fragmented as Asked
-from reap.experiment.spec import Spec, specify
 from reap.launch.level import LEVELS
-from reap.study import measuring
 from reap.study.judging import Extent, Judged, at_most, conclusion, estimate, finding, quotient, side
-from reap.study.records import Conclusion, Finding, Mode, Peers
+from reap.study.measuring import Work
+from reap.study.records import Conclusion, Finding, Measured, Mode, Peers
 
 WORKLOAD = "region-compiler"
-QUICK_SECONDS = 60.0
-"""What the experiment of a quick study takes."""
 NEAR_REGIONS = 1.08
 """How near the paper's reaps came to the regions in whose place they were (section 7.4)."""
 OWN, REAP, EMULATED = "custom", "reap", "naive"
 """The program's own region, the reap, and the region emulator, as variants."""
 
 
-def measure(place: Path, mode: Mode, listener: Listener) -> Peers:
-    """Runs what is left of the experiment in `place`. Throws InterruptedRunError."""
+def work(place: Path, mode: Mode) -> Work:
+    """Its own region, a reap, the emulator, and the peers that are installed."""
     described = card.load(WORKLOAD)
-    scale = measuring.scale_of(described, mode)
     missing = card.absent(described)
-
-    def make() -> Spec:
-        return _spec(described, scale, QUICK_SECONDS if mode == "quick" else None)
-
-    again = f"is not installed here (reap workloads prepare --yes {WORKLOAD})"
-    return Peers(
-        measured=measuring.measure(place, described, scale, make, listener),
-        left_out={name: f"{', '.join(lacking)} {again}" for name, lacking in missing.items()},
+    return Work(
+        place=place,
+        described=described,
+        mode=mode,
+        allocators=[Allocator(name=DEFAULT)],
+        heaps=Asked(levels=[LEVELS["adv0"]], clean=True, layouts=0, controls=False),
+        peers=[name for name in described.peers if name not in missing],
     )
 
 
-def _spec(described: card.Card, scale: int, seconds: float | None) -> Spec:
-    missing = card.absent(described)
-    names = [*described.variants, *(name for name in described.peers if name not in missing)]
-    ready = {name: card.prepare(described.name, name, scale=scale) for name in names}
-    return specify(
-        ready[OWN].argv,
-        [Allocator(name=DEFAULT)],
-        workload=described.name,
-        directory=ready[OWN].directory,
-        runs=0 if seconds else measuring.ROUNDS,
-        budget=seconds,
-        fragmented=Asked(
-            levels=[LEVELS["adv0"]],
-            clean=True,
-            layouts=0,
-            controls=False,
-            naive=ready[EMULATED].argv,
-            replaced=ready[REAP].argv,
-            peers={
-                name: (each.argv, each.environment) for name, each in ready.items() if name in described.peers
-            },
-        ),
+def of(measured: Measured) -> Peers:
+    """What was measured, and why some peers were not."""
+    again = f"is not installed here (reap workloads prepare --yes {WORKLOAD})"
+    missing = card.absent(measured.card)
+    return Peers(
+        measured=measured,
+        left_out={name: f"{', '.join(lacking)} {again}" for name, lacking in missing.items()},
     )
 
 

@@ -20,6 +20,14 @@ class Plan(Record):
     mode: Mode
     workloads: list[str]
     allocators: list[str]
+    named: bool = False
+    """Whether the workloads were chosen by name, and are not all that the study knows."""
+
+    @property
+    def command(self) -> list[str]:
+        """The command line that makes such a study."""
+        chosen = ["--workloads", ",".join(self.workloads)] if self.named else []
+        return ["reap", "study", self.study, f"--{self.mode}", *chosen]
 
 
 class Measured(Record):
@@ -32,6 +40,10 @@ class Measured(Record):
     result: Fragmented | None = None
     excluded: str = ""
     """Why there is no result."""
+    wide: list[str] = []
+    """Which ratios of CPU time have a 95 % interval that is 5 % of the ratio wide or more, from end to end,
+    in words; of each sound arm that to the baseline, that to itself at adv0 and that to custom are looked at.
+    Those of a full study are so after as many rounds as it runs at most."""
 
 
 class Statistics(Record):
@@ -39,6 +51,8 @@ class Statistics(Record):
 
     card: Card
     scale: int
+    version: str = ""
+    """As of a Measured."""
     totals: Totals | None = None
     share: Share | None = None
     """Of its CPU time inside the allocator; None where nothing was sampled."""
@@ -78,6 +92,8 @@ class Buffers(Record):
 
     card: Card
     scale: int
+    version: str = ""
+    """As of a Measured."""
     curves: list[Curve] = []
     excluded: str = ""
     """Why there are none."""
@@ -97,6 +113,8 @@ class Memory(Record):
 
     card: Card
     scale: int
+    version: str = ""
+    """As of a Measured."""
     marks: list[Mark] = []
     excluded: str = ""
     """Why there are none, or not all."""
