@@ -99,6 +99,8 @@ class Card(Record):
     """Where its allocator serves but a part of what it allocates: which part is left to malloc."""
     chunks: bool = False
     """Whether its own allocator takes chunks and carves objects out of them."""
+    chunks_from: Literal["malloc", "system"] = "malloc"
+    """Who gives the chunks: no litter in malloc's heap, and no other malloc, reaches those of the system."""
     frees: list[Free] = []
     """Which frees it has: of single objects, of all together."""
     motives: list[Motive] = []
@@ -182,7 +184,7 @@ def places(name: str, *, scale: int | None = None, cache: Path | None = None) ->
     card, folder, home = load(name), find(name), cache or cache_folder()
     amount = card.default_scale if scale is None else scale
     own = _fingerprint([card.prepare], folder)
-    program = _fingerprint([card.build, card.source], folder, folder.parent / "common", _library())
+    program = _fingerprint([card.build, card.source], folder, folder.parent / "common", *_library_files())
     built = f"{name}-built-{program}" if card.build else ""
     return Places(
         source=str(source.place(card.source, home)) if card.source else "",
@@ -294,6 +296,11 @@ def _library() -> Path:
         if (place / "reap").is_dir():
             return place
     raise ReapError("the library's headers are not beside reap", "install reap again: setup/install")
+
+
+def _library_files() -> tuple[Path, Path]:
+    """What programs are built from: the headers, and the sources of what is preloaded, beside them."""
+    return _library(), _library().parent / "src" / "interpose"
 
 
 def _fingerprint(said: Sequence[Prepare | str | None], *folders: Path) -> str:

@@ -17,8 +17,9 @@ from reap.experiment.spec import Spec
 from reap.launch import level, machine
 from reap.launch.level import LEVELS, Level
 from reap.study import ismm2026_claims as claims
-from reap.study import measuring
+from reap.study import judging, measuring, slowdowns
 from reap.study.folder import make_plan
+from reap.study.ismm2026_answers import answers
 from reap.study.measuring import spec_of
 from reap.study.records import Measured, Mode, Plan, Study
 
@@ -53,16 +54,24 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     """
     swept = [name for name in OCCUPANCY if name in plan.workloads and _can_sweep(name, plan.mode)]
     share = measuring.QUICK_SECONDS / len(plan.workloads) if plan.mode == "quick" else None
-    measured, occupancy = [], []
+    measured = []
     for number, name in enumerate(plan.workloads, 1):
         listener.say(f"{name} ({number} of {len(plan.workloads)})")
         measured.append(_measure(place / name, name, _Heaps(plan.mode, share), allocators, listener))
+    occupancy = []
     for name in swept:
         listener.say(f"{name} at the occupancies of Figure 3")
         chosen = [each for each in allocators if each.name == "jemalloc"] or allocators[:1]
         # Without a budget: one that was used up would leave out the caches.
-        heaps = _Heaps(plan.mode, None, swept=True)
+        heaps = _Heaps(plan.mode, None, simulated=OCCUPANCY_LEVELS)
         occupancy.append(_measure(place / f"{name}-occupancy", name, heaps, chosen, listener))
+    simulated = []
+    for name in [each.card.name for each in measured if slowdowns.much(each)]:
+        listener.say(f"{name}, why a fragmented heap slows it")
+        heaps = _Heaps(plan.mode, None, simulated=f"{slowdowns.CLEAN},{slowdowns.ADVERSE}")
+        simulated.append(_measure(place / f"{name}-misses", name, heaps, allocators, listener, own=True))
+    by_name = {each.card.name: result for each, result in judging.results(simulated)}
+    conclusions = claims.judge(measured, occupancy)
     return Study(
         plan=plan,
         reap_version=__version__,
@@ -70,7 +79,10 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
         machine=machine.describe(),
         measured=measured,
         occupancy=occupancy,
-        conclusions=claims.judge(measured, occupancy),
+        simulated=simulated,
+        slowdowns=slowdowns.of_regions(measured, by_name),
+        answers=answers(conclusions),
+        conclusions=conclusions,
     )
 
 
@@ -85,36 +97,44 @@ class _Heaps:
 
     mode: Mode
     seconds: float | None
-    swept: bool = False
-    """Whether it is for Figure 3."""
+    simulated: str = ""
+    """Levels whose misses in simulated caches are asked for, too; empty for none."""
 
     @property
     def levels(self) -> list[Level]:
-        if self.swept:
-            return level.parse(OCCUPANCY_LEVELS)
+        if self.simulated:
+            return level.parse(self.simulated)
         return [LEVELS["adv0"], LEVELS["adv3"]] if self.mode == "quick" else list(LEVELS.values())
 
     @property
     def caches(self) -> str:
-        return CACHES if self.swept else ""
+        return CACHES if self.simulated else ""
 
     @property
     def controls(self) -> bool:
-        return self.mode == "full" and not self.swept
+        return self.mode == "full" and not self.simulated
 
 
 def _measure(
-    place: Path, name: str, heaps: _Heaps, allocators: list[Allocator], listener: Listener
+    place: Path,
+    name: str,
+    heaps: _Heaps,
+    allocators: list[Allocator],
+    listener: Listener,
+    *,
+    own: bool = False,
 ) -> Measured:
+    """One experiment; in simulated caches of one variant alone, with its `own` allocator or without."""
     described = card.load(name)
-    scale = measuring.scale_of(described, heaps.mode, SIMULATED_PART if heaps.swept else 1)
+    scale = measuring.scale_of(described, heaps.mode, SIMULATED_PART if heaps.simulated else 1)
     asked = Asked(
         levels=heaps.levels,
         layouts=2 if heaps.controls else 0,
         controls=heaps.controls,
         caches=heaps.caches,
     )
-    alone = measuring.without_own(described) if heaps.swept else ""
+    variant = next(iter(described.variants)) if own else measuring.without_own(described)
+    alone = variant if heaps.simulated else ""
 
     def make() -> Spec:
         return spec_of(described, scale, allocators, asked, seconds=heaps.seconds, alone=alone)

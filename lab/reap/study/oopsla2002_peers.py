@@ -14,7 +14,7 @@ from reap.experiment.spec import Fragmented as Asked
 from reap.experiment.spec import Spec, specify
 from reap.launch.level import LEVELS
 from reap.study import measuring
-from reap.study.judging import Judged, at_most, conclusion, estimate, finding, quotient, side
+from reap.study.judging import Extent, Judged, at_most, conclusion, estimate, finding, quotient, side
 from reap.study.records import Conclusion, Finding, Mode, Peers
 
 WORKLOAD = "region-compiler"
@@ -78,6 +78,7 @@ def judge(peers: Peers | None) -> list[Conclusion]:
             "against it",
             list(_peers_to_reap(peers)) if peers else [],
             "does not hold",
+            Extent.NEARLY_ALL,
         ),
         conclusion(
             "7.4",

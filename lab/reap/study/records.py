@@ -83,6 +83,30 @@ class Buffers(Record):
     """Why there are none."""
 
 
+class Mark(Record):
+    """The most that one arm had asked the system for: a run beside those that are measured."""
+
+    variant: str
+    allocator: str
+    asked: int
+    """Bytes, as analysis.high_water counts them."""
+
+
+class Memory(Record):
+    """The high-water marks of a workload, for Figures 1 and 5 (OOPSLA 2002)."""
+
+    card: Card
+    scale: int
+    marks: list[Mark] = []
+    excluded: str = ""
+    """Why there are none, or not all."""
+
+    def mark(self, variant: str, allocator: str) -> int | None:
+        """Bytes; None where it was not seen."""
+        found = (each for each in self.marks if (each.variant, each.allocator) == (variant, allocator))
+        return next((each.asked for each in found), None)
+
+
 class Finding(Record):
     """What one figure of one workload says of a conclusion."""
 
@@ -109,6 +133,29 @@ class Conclusion(Record):
     findings: list[Finding]
 
 
+class Answer(Record):
+    """A research question of a paper, answered in words from our own numbers."""
+
+    question: str
+    asked: str
+    words: list[str]
+    """Sentences."""
+
+
+class Slowdown(Record):
+    """What a littered heap did to a region over an allocator."""
+
+    workload: str
+    allocator: str
+    level: str
+    ratio: Estimate
+    """CPU time to the same on a clean heap."""
+    reached: bool
+    """Whether the litter reaches it at all: its chunks come from malloc."""
+    causes: list[str]
+    """What else changed, where it was slowed much."""
+
+
 class Study(Record):
     """A study as far as it went. This is what its data file holds."""
 
@@ -119,6 +166,10 @@ class Study(Record):
     machine: Machine
     measured: list[Measured]
     conclusions: list[Conclusion]
+    answers: list[Answer] = []
+    slowdowns: list[Slowdown] = []
+    simulated: list[Measured] = []
+    """Of regions that were slowed much: once more, in simulated caches."""
     occupancy: list[Measured] = []
     """Of Figure 3 (ISMM 2026): other levels, one allocator, simulated caches."""
     statistics: list[Statistics] = []
@@ -127,3 +178,5 @@ class Study(Record):
     """Of Figure 6 (OOPSLA 2002); None where its workload was not asked for."""
     buffers: Buffers | None = None
     """Of section 4.3 (OOPSLA 2002); None likewise."""
+    memory: list[Memory] = []
+    """Of Figures 1 and 5 (OOPSLA 2002)."""

@@ -1,9 +1,11 @@
-// APR's pools over another memory, to be preloaded into programs that are not built anew: every function of
-// apr_pools.h. Without NAIVE each pool is a reap::Region; with it each object is a malloc of its own, freed
-// when its pool is cleared or destroyed, which is how these pools are switched off.
+// libreap-apr.so: APR's pools made of reaps, to be preloaded into programs that are not built anew. Every
+// function of apr_pools.h, and ap_pfree().
 //
 // Pools may be used as those of APR may: each by one thread at a time, parents and children by different
 // ones.
+//
+// REAP_POOL_MEMORY names a header that has another PoolMemory in the place of the reap: how a workload
+// switches these pools off.
 
 #include <algorithm>
 #include <array>
@@ -12,6 +14,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -20,47 +23,33 @@
 #include <apr_hash.h>
 #include <apr_pools.h>
 #include <apr_strings.h>
+#include <apr_thread_mutex.h>
 #include <apr_thread_proc.h>
 #include <apr_time.h>
 
-#include <reap/layer/region.h>
-#include <reap/source/malloc.h>
+#include "reap/interpose/ap_pfree.h"
+#ifdef REAP_POOL_MEMORY
+#include REAP_POOL_MEMORY
+#else
+#include "reap/layer/reap.h"
+#endif
 
 #undef apr_pcalloc // a macro over apr_palloc(), and a function
 
 namespace {
 
-#ifdef NAIVE
-/// Objects from malloc, freed together.
-class Memory {
+#ifndef REAP_POOL_MEMORY
+/// What a pool hands out.
+class PoolMemory {
   public:
-    ~Memory() { clear(); }
-    void *allocate(std::size_t size) {
-        auto *const object = static_cast<Object *>(std::malloc(sizeof(Object) + size));
-        if (object == nullptr) return nullptr;
-        object->older = newest_;
-        newest_ = object;
-        return object + 1;
-    }
-    void clear() {
-        while (newest_ != nullptr) std::free(std::exchange(newest_, newest_->older));
-    }
-
-  private:
-    struct alignas(16) Object {
-        Object *older;
-    };
-    Object *newest_ = nullptr;
-};
-#else
-class Memory {
-  public:
-    void *allocate(std::size_t size) { return region_.try_allocate(size); }
-    void clear() { region_.reset(kept); }
+    [[nodiscard]] void *try_allocate(std::size_t size) noexcept { return reap_.try_allocate(size); }
+    void deallocate(void *object) noexcept { reap_.deallocate(object); }
+    void clear() noexcept { reap_.reset(kept); }
+    [[nodiscard]] std::size_t held() const noexcept { return reap_.statistics().held; }
 
   private:
     static constexpr std::size_t kept = std::size_t{8} << 10; // as APR: a cleared pool keeps its first block
-    reap::Region<reap::CachedPages, 8> region_;
+    reap::Reap<> reap_;
 };
 #endif
 
@@ -88,7 +77,7 @@ struct apr_pool_t {
     apr_allocator_t *allocator = nullptr;
     apr_abortfunc_t abort = nullptr;
     apr_hash_t *user_data = nullptr;
-    Memory memory;
+    PoolMemory memory;
 };
 
 namespace {
@@ -96,6 +85,12 @@ namespace {
 apr_pool_t *top = nullptr; // of all pools that have no other parent
 int initialized = 0;
 std::mutex links; // between parents and children
+
+/// APR's function, in whose place one of ours is. Null if there is none.
+template <class Function>
+Function *next(const char *name) {
+    return reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));
+}
 
 void run_all(apr_pool_t &pool, Cleanup *apr_pool_t::*list) {
     // A cleanup may register others.
@@ -208,24 +203,34 @@ void for_exec(apr_pool_t *pool) {
 
 } // namespace
 
+#pragma GCC visibility push(default)
 extern "C" {
 
+// APR's own runs, too: its allocators, which are asked for buckets, do not work before it.
 apr_status_t apr_pool_initialize() {
     if (initialized++ > 0) return APR_SUCCESS;
+    if (const auto own = next<apr_status_t()>("apr_pool_initialize")) {
+        if (const apr_status_t failed = own(); failed != APR_SUCCESS) return failed;
+    }
     apr_allocator_t *allocator = nullptr;
     if (const apr_status_t failed = apr_allocator_create(&allocator); failed != APR_SUCCESS) return failed;
     if (const apr_status_t failed = create(&top, nullptr, nullptr, allocator); failed != APR_SUCCESS)
         return failed;
     apr_allocator_owner_set(allocator, top);
-    return APR_SUCCESS;
+    apr_thread_mutex_t *mutex = nullptr; // pools that have no allocator of their own share this one
+    const apr_status_t status = apr_thread_mutex_create(&mutex, APR_THREAD_MUTEX_DEFAULT, top);
+    apr_allocator_mutex_set(allocator, mutex);
+    return status;
 }
 
 void apr_pool_terminate() {
     if (initialized == 0) return;
     --initialized;
     if (initialized > 0) return;
+    apr_allocator_mutex_set(top->allocator, nullptr);
     apr_pool_destroy(top);
     top = nullptr;
+    if (const auto own = next<void()>("apr_pool_terminate")) own();
 }
 
 apr_status_t apr_pool_create_ex(apr_pool_t **made, apr_pool_t *parent, apr_abortfunc_t abort,
@@ -270,7 +275,7 @@ void apr_pool_destroy(apr_pool_t *pool) {
 }
 
 void *apr_palloc(apr_pool_t *pool, apr_size_t size) {
-    void *const object = pool->memory.allocate(size);
+    void *const object = pool->memory.try_allocate(size);
     if (object == nullptr && pool->abort != nullptr) pool->abort(APR_ENOMEM);
     return object;
 }
@@ -278,6 +283,17 @@ void *apr_palloc(apr_pool_t *pool, apr_size_t size) {
 void *apr_pcalloc(apr_pool_t *pool, apr_size_t size) {
     void *const object = apr_palloc(pool, size);
     return object == nullptr ? nullptr : std::memset(object, 0, size);
+}
+
+void ap_pfree(apr_pool_t *pool, void *object) { pool->memory.deallocate(object); }
+
+// In APR for its debug builds alone. What is held for objects, chunks included.
+apr_size_t apr_pool_num_bytes(apr_pool_t *pool, int recurse) {
+    apr_size_t held = pool->memory.held();
+    if (recurse != 0)
+        for (apr_pool_t *child = pool->child; child != nullptr; child = child->sibling)
+            held += apr_pool_num_bytes(child, recurse);
+    return held;
 }
 
 void apr_pool_abort_set(apr_abortfunc_t abort, apr_pool_t *pool) { pool->abort = abort; }
@@ -391,3 +407,4 @@ char *apr_psprintf(apr_pool_t *pool, const char *format, ...) {
 }
 
 } // extern "C"
+#pragma GCC visibility pop

@@ -1,0 +1,21 @@
+#!/bin/sh
+# serve.sh SITE CLIENT...: Apache httpd with SITE/httpd.conf in this very process, while `CLIENT... ADDRESS` asks it
+# something and prints what it was told; then the server ends. A client that fails, or takes more than five minutes,
+# has it ended by SIGKILL.
+set -eu
+# Of its own, so that no two servers meet: no other process has this number. Port 8070 is nobody's there.
+address=127.$((64 + $$ / 65536 % 64)).$(($$ / 256 % 256)).$(($$ % 256))
+# As root the server serves as an unprivileged user, who may enter no home.
+site=$(mktemp -d "${TMPDIR:-/tmp}/reap-httpd.XXXXXX")
+trap 'rm -rf "$site"' EXIT
+cp -R "$1/." "$site"
+chmod -R a+rX "$site"
+shift
+(
+    signal=TERM
+    env -i PATH="$PATH" LC_ALL=C timeout 300 "$@" "$address:8070" </dev/null || signal=KILL
+    rm -rf "$site"
+    kill -s $signal $$ 2>/dev/null || : # it may have ended by itself
+) &
+trap - EXIT
+exec apache2 -X -f "$site/httpd.conf" -C "ServerRoot $site" -C "Listen $address:8070"
