@@ -7,14 +7,18 @@ import shutil
 import pytest
 from programs import program
 
+from reap.analysis import high_water as seen
 from reap.analysis.address_space import AddressSpace, Mapping
-from reap.analysis.high_water import high_water
 from reap.errors import ReapError
 from reap.launch import spawn, syscalls
 from reap.launch.records import Launch
 
 MIB = 1 << 20
 PAGE = 4096
+
+
+def high_water(lines):
+    return seen.high_water(lines, PAGE)
 
 
 def line(call, result, process=10):
@@ -120,7 +124,7 @@ def test_a_child_has_what_its_parent_had_until_it_executes_another():
 
 def test_an_address_space_is_what_a_page_by_page_account_says():
     seeded = random.Random(1)
-    space, pages = AddressSpace(), {}
+    space, pages = AddressSpace(PAGE), {}
     most = 0
     for _ in range(3000):
         start = seeded.randrange(64)

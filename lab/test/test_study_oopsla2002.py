@@ -12,11 +12,12 @@ from reap.experiment import card
 from reap.experiment.runner import Listener
 from reap.report import study as reporter
 from reap.study import measuring, oopsla2002, pacing, statistics
+from reap.study import memory as takes_memory
 from reap.study.folder import begin
 from reap.study.oopsla2002_claims import judge
-from reap.study.records import Measured, Plan, Study
+from reap.study.records import Mark, Measured, Memory, Plan, Study
 
-ALLOCATORS = ("glibc", "dlmalloc", "reap", "mimalloc")
+ALLOCATORS = ("glibc", "dlmalloc", "win32-like", "reap", "mimalloc")
 
 
 def measured(name="chart-parser", kind="region", variants=("custom", "naive"), **arms):
@@ -30,8 +31,13 @@ def measured(name="chart-parser", kind="region", variants=("custom", "naive"), *
     return Measured(card=described, version="1", scale=5, result=msgspec.structs.replace(result, arms=made))
 
 
-def standing(words, measured=(), statistics=()):
-    (found,) = [one for one in judge(measured, statistics) if words in one.claim]
+def asking(name="chart-parser", excluded="", **marks):
+    made = [Mark(variant=arm.split("_")[0], allocator=arm.split("_")[1], asked=marks[arm]) for arm in marks]
+    return Memory(card=card.load(name), scale=1, marks=made, excluded=excluded)
+
+
+def standing(words, measured=(), statistics=(), memory=()):
+    (found,) = [one for one in judge(measured, statistics, memory) if words in one.claim]
     return found.standing
 
 
@@ -59,6 +65,7 @@ def test_time_in_malloc_is_held_to_what_ordinary_programs_spent():
     [
         ("the system's own", "naive_glibc", "to_custom", 1.5, 1.02),
         ("comes near", "reap_glibc", "normalised", 1.0, 1.2),
+        ("like that of Windows XP", "naive_win32-like", "to_custom", 1.5, 1.02),
         ("Reaps serve", "naive_reap", "normalised", 1.4, 1.9),
     ],
 )
@@ -90,20 +97,32 @@ def test_memory_is_held_by_itself():
     assert standing("save memory", [measured(naive_glibc=memory(1.5))]) == "does not hold"
 
 
+def test_what_was_asked_for_is_held_to_the_program_as_it_is_over_glibc():
+    assert standing("save memory", memory=[asking(custom_glibc=100, naive_glibc=104)]) == "holds"
+    assert standing("save memory", memory=[asking(custom_glibc=100, naive_glibc=106)]) == "does not hold"
+    assert standing("save memory", memory=[asking(custom_glibc=100, naive_reap=106)]) == "cannot tell"
+    assert standing("save memory", memory=[asking(naive_glibc=106)]) == "cannot tell"
+    both = standing(
+        "save memory", [measured(naive_glibc=memory(1.0))], (), [asking(custom_glibc=1, naive_glibc=2)]
+    )
+    assert both == "holds partly"
+
+
 def memory(value):
     ratios = {"cpu": ratio_of("cpu", 1.0), "peak_resident": ratio_of("peak_resident", value, 0.005)}
     return {"to_custom": ratios, "normalised": ratios, "slowdown": ratios}
 
 
-def study_of(workloads, taken):
+def study_of(workloads, taken, asked=()):
     return Study(
         plan=Plan(study="oopsla2002", mode="quick", workloads=[], allocators=list(ALLOCATORS)),
         reap_version="1",
         created="2026-01-01T00:00:00+00:00",
         machine=machine(),
         measured=workloads,
-        conclusions=judge(workloads, taken),
+        conclusions=judge(workloads, taken, asked),
         statistics=taken,
+        memory=list(asked),
     )
 
 
@@ -111,8 +130,13 @@ def test_the_page_shows_all_of_it(tmp_path):
     ours = measured(variants=("custom", "reap", "naive"), custom_glibc=memory(1.0))
     absent = Measured(card=card.load("fpga-placer"), version="", scale=1, excluded=f"no room {HOSTILE}")
     taken = [recorded("chart-parser", 0.2), recorded("fpga-placer", 0.2), recorded("perl", 0.04)]
-    study = study_of([ours, absent], taken)
+    asked = [asking(custom_glibc=7 << 20, naive_glibc=21 << 20), asking("fpga-placer", "not prepared")]
+    study = study_of([ours, absent], taken, asked)
     page = reporter.page(study)
+    assert "<td>7.00 MiB</td>" in page
+    assert ">naive glibc asked</text>" in page
+    assert ">3.00<" in page
+    assert "No high-water mark" not in page
     for each in study.conclusions:
         assert each.claim.replace("'", "&#39;") in page
     for number in (1, 2, 3):
@@ -143,6 +167,15 @@ def test_a_workload_with_too_few_rounds_is_named():
     assert "too few rounds" not in reporter.page(study_of([one], []))
 
 
+def test_who_has_no_high_water_mark_is_told_why():
+    study = study_of([measured()], [], [asking(excluded="strace is <not> there")])
+    page = reporter.page(study)
+    assert "No high-water mark, or not all, of chart-parser: strace is &lt;not&gt; there." in page
+    assert reporter.arms(study).splitlines()[1].endswith(",")
+    seen = study_of([measured()], [], [asking(custom_glibc=12345)])
+    assert reporter.arms(seen).splitlines()[1].endswith(",12345")
+
+
 def test_every_workload_of_the_study_is_in_the_taxonomy():
     for name in oopsla2002.CUSTOM:
         described = card.load(name)
@@ -171,6 +204,15 @@ def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
     assert custom.totals is not None
     assert custom.totals.total_objects > 20_000
     assert (ordinary.card.name, ordinary.excluded) == ("sed", "")
+    (asked,) = study.memory
+    assert (asked.card.name, asked.excluded) == ("expression-compiler", "")
+    assert [(each.variant, each.allocator) for each in asked.marks] == [
+        ("custom", "glibc"),
+        ("naive", "glibc"),
+    ]
+    assert all(each.asked > 100_000 for each in asked.marks)
     monkeypatch.setattr(statistics, "_recorded", None)  # what was recorded is not recorded again
+    monkeypatch.setattr(takes_memory, "_asked", None)
     again = oopsla2002.run(place, plan, [Allocator(name="glibc")], Listener())
     assert (again.measured, again.statistics) == (study.measured, study.statistics)
+    assert again.memory == study.memory

@@ -20,11 +20,13 @@ class Mapping:
 
 @dataclass
 class AddressSpace:
-    """What was seen to be mapped; what was there before is not in it. Addresses and sizes are of whole pages.
+    """What was seen to be mapped; what was there before is not in it. Addresses are of whole pages.
 
     A call costs time in the number of mappings.
     """
 
+    page: int
+    """Its size in bytes."""
     _starts: list[int] = field(default_factory=list)
     _mappings: dict[int, Mapping] = field(default_factory=dict)
     _counted: int = 0
@@ -36,7 +38,12 @@ class AddressSpace:
     def copy(self) -> "AddressSpace":
         """What a child has that was forked now."""
         copied = AddressSpace(
-            list(self._starts), dict(self._mappings), self._counted, self._first_break, self._last_break
+            self.page,
+            list(self._starts),
+            dict(self._mappings),
+            self._counted,
+            self._first_break,
+            self._last_break,
         )
         copied._look()
         return copied
@@ -64,6 +71,10 @@ class AddressSpace:
         for at in self._within(start, end):
             self._put(at, replace(self._take(at), writable=writable))
         self._look()
+
+    def end(self, start: int, size: int) -> int:
+        """Where something of that size ends which begins there, its last page included."""
+        return start + -(-size // self.page) * self.page
 
     def at(self, address: int) -> Mapping | None:
         """What is mapped there."""

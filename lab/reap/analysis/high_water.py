@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from reap.analysis.address_space import AddressSpace, Mapping
 
-_PAGE = 4096
-"""Bytes; of x86-64, where Reap runs."""
 _LINE = re.compile(r"(\d+)\s+(.*)")
 _WHOLE = re.compile(r"(\w+)\((.*)\)\s+= (-?\w+)")
 _BEGUN = re.compile(r"(\w+)\((.*) <unfinished \.\.\.>$")
@@ -21,13 +19,13 @@ _RESUMED = re.compile(r"<\.\.\. (\w+) resumed>(.*)\)\s+= (-?\w+)")
 _FORKS = frozenset({"clone", "clone3", "fork", "vfork"})
 
 
-def high_water(lines: Iterable[str]) -> int:
-    """Bytes: of several processes, the most that any one of them had. `lines` are strace's, of all of them.
+def high_water(lines: Iterable[str], page: int) -> int:
+    """Bytes: of several processes, the most that any one of them had.
 
-    Threads share what their process has; a forked child begins with what its parent had, a program that is
-    executed with nothing.
+    `lines` are strace's, of all of them; a page has `page` bytes. Threads share what their process has; a
+    forked child begins with what its parent had, a program that is executed with nothing.
     """
-    processes = _Processes()
+    processes = _Processes(page)
     for line in lines:
         if found := _LINE.match(line):
             processes.hear(int(found[1]), found[2].rstrip())
@@ -48,7 +46,8 @@ class _Call:
 
 
 class _Processes:
-    def __init__(self) -> None:
+    def __init__(self, page: int) -> None:
+        self._page = page
         self._spaces: dict[int, AddressSpace] = {}
         self._calls: dict[int, _Call] = {}
         self._replaced = 0
@@ -74,7 +73,7 @@ class _Processes:
     def _born(self) -> AddressSpace:
         """Of one that is heard before its parent says that it made it. The first has no parent."""
         makers = [(self._spaces[maker], call) for maker, call in self._calls.items() if call.name in _FORKS]
-        return _child(*makers[-1]) if makers else AddressSpace()
+        return _child(*makers[-1]) if makers else AddressSpace(self._page)
 
     def _end(self, process: int, call: _Call, result: str) -> None:
         space = self._spaces[process]
@@ -85,7 +84,7 @@ class _Processes:
                 self._spaces.setdefault(int(result), _child(space, call))
             elif call.name.startswith("execve"):
                 self._replaced = max(self._replaced, space.most)
-                self._spaces[process] = AddressSpace()
+                self._spaces[process] = AddressSpace(self._page)
             else:
                 _change(space, call, result)
 
@@ -94,7 +93,7 @@ def _begin(space: AddressSpace, call: _Call) -> _Call:
     """Acts on what it gives back: others may get that before the line with its end."""
     if call.name in ("munmap", "mremap"):
         start, size, *_ = call.numbers
-        end = start + _pages(size)
+        end = space.end(start, size)
         if (known := space.at(start)) is not None:
             call.taken = Mapping(end, known.asked, known.writable)
         space.remove(start, end)
@@ -107,11 +106,11 @@ def _change(space: AddressSpace, call: _Call, result: str) -> None:
         space.set_break(int(result, 16))
     elif call.name == "mmap":
         start = int(result, 16)
-        end = start + _pages(call.numbers[1])
+        end = space.end(start, call.numbers[1])
         space.add(start, Mapping(end, _is_asked(space, start, call.words), writable))
     elif call.name in ("mprotect", "pkey_mprotect"):
         start, size, *_ = call.numbers
-        space.protect(start, start + _pages(size), writable=writable)
+        space.protect(start, space.end(start, size), writable=writable)
 
 
 def _is_asked(space: AddressSpace, start: int, words: str) -> bool:
@@ -129,7 +128,7 @@ def _remap(space: AddressSpace, call: _Call, result: str) -> None:
         space.add(call.numbers[0], call.taken)
         return
     start = int(result, 16)
-    end = start + _pages(call.numbers[2])
+    end = space.end(start, call.numbers[2])
     space.add(start, Mapping(end, call.taken.asked, call.taken.writable))
 
 
@@ -142,7 +141,3 @@ def _number(word: str) -> int:
         return int(word, 0)
     except ValueError:
         return 0
-
-
-def _pages(size: int) -> int:
-    return -(-size // _PAGE) * _PAGE

@@ -30,6 +30,7 @@ _COLUMNS = (
     "normalised",
     "low",
     "high",
+    "asked",
 )
 
 
@@ -55,7 +56,11 @@ def page(study: Study) -> str:
 
 
 def arms(study: Study) -> str:
-    """Every arm of every workload, a line each; CPU time as a ratio to custom over glibc on a clean heap."""
+    """Every arm of every workload, a line each; CPU time as a ratio to custom over glibc on a clean heap.
+
+    The last is what it asked the system for at most, in bytes, where that was seen.
+    """
+    memory = {each.card.name: each for each in study.memory}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
@@ -68,7 +73,11 @@ def arms(study: Study) -> str:
                 else []
             )
             where = [each.card.name, each.card.kind, arm.variant, arm.allocator, arm.level]
-            writer.writerow([*where, arm.rounds, f"{arm.cpu:.6g}", *(value or ["", "", ""])])
+            asked = (
+                memory[each.card.name].mark(arm.variant, arm.allocator) if each.card.name in memory else None
+            )
+            spent = [arm.rounds, f"{arm.cpu:.6g}", *(value or ["", "", ""])]
+            writer.writerow([*where, *spent, "" if asked is None else asked])
     return text.getvalue()
 
 

@@ -4,6 +4,7 @@ Which arms: its own allocator, and this library's Region in its place, over the 
 over every allocator.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -65,4 +66,4 @@ def _asked(described: card.Card, scale: int, variant: str, allocator: Allocator)
             raise ReapError(
                 f"{described.name}, {variant} over {allocator.name}, ended with {outcome.status} under strace"
             )
-        return high_water(lines)
+        return high_water(lines, os.sysconf("SC_PAGE_SIZE"))

@@ -27,8 +27,12 @@ class HeapSubject {
         void *const object = heap_.try_allocate(size, alignment);
         return {object, object == nullptr ? 0 : best(heap_).usable_size(object)};
     }
-    void deallocate(void *data, std::size_t /*size*/, std::size_t /*alignment*/) {
-        if (data != nullptr) heap_.deallocate(data);
+    Allocation allocate_or_throw(std::size_t size, std::size_t alignment) {
+        void *const object = heap_.allocate(size, alignment);
+        return {object, best(heap_).usable_size(object)};
+    }
+    void deallocate(void *data, std::size_t size, std::size_t alignment) {
+        heap_.deallocate(data, size, alignment);
     }
     Allocation reallocate(void *data, std::size_t old_size, std::size_t new_size, std::size_t alignment) {
         void *const same = heap_.try_resize(data, old_size, new_size, alignment);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "reap/core/failure.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/layer/best_fit/size_tree.h"
@@ -62,12 +63,13 @@ class BestFit {
         while (large_ != nullptr) free_large(large_);
     }
 
-    /// Null where the alignment is none, or the source has no more.
+    /// Memory of `size` bytes, 0 counting as 1; throws what the source throws, else std::bad_alloc.
+    [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment) {
+        return take<Failure::throws>(size, alignment);
+    }
+    /// The same, or null.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
-        if (!is_possible(size, alignment, overhead)) return nullptr;
-        if (is_large(size, alignment)) return take_large(size, alignment);
-        void *const object = try_allocate_held(size, alignment);
-        return object != nullptr || !add_chunk() ? object : try_allocate_held(size, alignment);
+        return take<Failure::returns_null>(size, alignment);
     }
     /// The same without asking the source.
     [[nodiscard]] void *try_allocate_held(std::size_t size, std::size_t alignment) noexcept {
@@ -77,8 +79,9 @@ class BestFit {
         return found == nullptr ? nullptr : carve(found, whole, alignment);
     }
 
-    /// Takes such memory back. Null is not given to it.
+    /// Takes such memory back. Null is nothing.
     void deallocate(void *object) noexcept {
+        if (object == nullptr) return;
         std::byte *start = static_cast<std::byte *>(object) - tag_size;
         const std::size_t tag = load(start);
         if ((tag & large) != 0) return free_large(large_of(object));
@@ -249,6 +252,15 @@ class BestFit {
     /// Of the blocks of a chunk.
     [[nodiscard]] std::size_t capacity() const noexcept { return options_.chunk - first - tag_size; }
 
+    template <Failure F>
+    [[nodiscard]] void *take(std::size_t size, std::size_t alignment) noexcept(F == Failure::returns_null) {
+        if (!is_possible(size, alignment, overhead)) return fail<F>();
+        if (is_large(size, alignment)) return take_large<F>(size, alignment);
+        void *const object = try_allocate_held(size, alignment);
+        if (object != nullptr) return object;
+        return add_chunk<F>() ? try_allocate_held(size, alignment) : nullptr;
+    }
+
     /// Takes a block of `whole` bytes out of a free one that has room for it at that alignment.
     void *carve(Block *found, std::size_t whole, std::size_t alignment) noexcept {
         auto *start = reinterpret_cast<std::byte *>(found);
@@ -305,8 +317,9 @@ class BestFit {
         if (block == spare_) spare_ = nullptr;
     }
 
-    [[nodiscard]] bool add_chunk() noexcept {
-        void *const data = source_.try_allocate(options_.chunk, 16);
+    template <Failure F>
+    [[nodiscard]] bool add_chunk() noexcept(F == Failure::returns_null) {
+        void *const data = obtain<F>(source_, options_.chunk, 16);
         if (data == nullptr) return false;
         auto *const chunk = ::new (data) Chunk{chunks_, nullptr};
         if (chunks_ != nullptr) chunks_->previous = chunk;
@@ -325,10 +338,12 @@ class BestFit {
         source_.deallocate(chunk, options_.chunk, 16);
     }
 
-    [[nodiscard]] void *take_large(std::size_t size, std::size_t alignment) noexcept {
+    template <Failure F>
+    [[nodiscard]] void *take_large(std::size_t size,
+                                   std::size_t alignment) noexcept(F == Failure::returns_null) {
         const std::size_t lead = lead_for(alignment);
         const std::size_t whole = round_up(lead + std::max(size, least_usable), granule);
-        auto *const data = static_cast<std::byte *>(source_.try_allocate(whole, source_alignment(alignment)));
+        auto *const data = static_cast<std::byte *>(obtain<F>(source_, whole, source_alignment(alignment)));
         if (data == nullptr) return nullptr;
         adopt(data, whole, alignment);
         return data + lead;

@@ -44,25 +44,21 @@ class Quicklists {
     Quicklists &operator=(const Quicklists &) = delete;
     ~Quicklists() { flush(); }
 
+    /// Throws what the heap throws.
+    [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment)
+        requires ThrowingSource<Heap>
+    {
+        void *const object = take_held(size, alignment);
+        return object != nullptr ? object : heap_.allocate(size, alignment);
+    }
     /// Null where the heap has none.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
-        if (size <= largest && alignment <= granule && is_alignment(alignment)) [[likely]] {
-            Free *&list = list_of(Heap::usable_for(size));
-            if (Free *const object = list; object != nullptr) {
-                list = object->next;
-                kept_ -= Heap::usable_size(object);
-                return object;
-            }
-        }
-        if (!heap_.is_large(size, alignment)) {
-            void *const object = heap_.try_allocate_held(size, alignment);
-            if (object != nullptr) return object;
-            flush();
-        }
-        return heap_.try_allocate(size, alignment);
+        void *const object = take_held(size, alignment);
+        return object != nullptr ? object : heap_.try_allocate(size, alignment);
     }
-    /// Takes such memory back. Null is not given to it.
+    /// Takes such memory back. Null is nothing.
     void deallocate(void *object) noexcept {
+        if (object == nullptr) return;
         const std::size_t usable = Heap::usable_size(object);
         if (usable > largest) return heap_.deallocate(object);
         Free *&list = list_of(usable);
@@ -94,6 +90,24 @@ class Quicklists {
     struct Free {
         Free *next;
     };
+
+    /// From a list, or what the heap has without asking its source; else nothing is on a list any more.
+    [[nodiscard, gnu::always_inline]] void *take_held(std::size_t size, std::size_t alignment) noexcept {
+        if (size <= largest && alignment <= granule && is_alignment(alignment)) [[likely]] {
+            Free *&list = list_of(Heap::usable_for(size));
+            if (Free *const object = list; object != nullptr) {
+                list = object->next;
+                kept_ -= Heap::usable_size(object);
+                return object;
+            }
+        }
+        if (!heap_.is_large(size, alignment)) {
+            void *const object = heap_.try_allocate_held(size, alignment);
+            if (object != nullptr) return object;
+            flush();
+        }
+        return nullptr;
+    }
 
     /// Of a size that an object has.
     [[nodiscard]] Free *&list_of(std::size_t usable) noexcept {
