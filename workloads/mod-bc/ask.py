@@ -1,4 +1,7 @@
-"""ask.py PROGRAM [QUERY] ADDRESS: has mod_bc run a program of bc, and prints what that printed."""
+"""ask.py PROGRAM [QUERY] ADDRESS: has mod_bc run a program of bc, and prints what that printed.
+
+What it took, which the query `memory` asks for, goes to standard error.
+"""
 
 import http.client
 import sys
@@ -26,6 +29,8 @@ def main() -> None:
     if answer.status != http.client.OK:
         sys.exit(f"httpd said {answer.status} {answer.reason}")
     sys.stdout.write(answer.read().decode())
+    if took := answer.getheader("X-Memory"):
+        sys.stderr.write(took + "\n")
 
 
 main()

@@ -7,7 +7,7 @@
  * bc keeps what it knows in variables that nothing sets back. So a process of the server runs one program,
  * and says 503 to a second one: it needs `MaxConnectionsPerChild 1`, and a server without threads.
  *
- * `?memory` has it tell, after what bc prints, what the program took; `?keep` lets it free nothing. */
+ * `?memory` has it tell in a header what the program took; `?keep` lets it free nothing. */
 #include <httpd.h>
 
 #include <ap_mpm.h>
@@ -118,14 +118,17 @@ static int answer(request_rec *request) {
 
     const unsigned long after = resident();
     fclose(bc_output);
-    ap_set_content_type(request, "text/plain");
-    ap_rwrite(printed, (int)length, request);
     if (strstr(asked, "memory") != NULL) {
         const apr_size_t pool = apr_pool_num_bytes != NULL ? apr_pool_num_bytes(memory, 0) : 0;
-        ap_rprintf(request,
-                   "{\"pool\": %lu, \"resident\": %ld, \"objects\": %lu, \"bytes\": %lu, \"freed\": %lu}\n",
-                   (unsigned long)pool, (long)(after - before), allocated, asked_bytes, freed);
+        apr_table_setn(request->headers_out, "X-Memory",
+                       apr_psprintf(request->pool,
+                                    "{\"pool\": %lu, \"resident\": %ld, \"objects\": %lu, "
+                                    "\"asked\": %lu, \"freed\": %lu}",
+                                    (unsigned long)pool, (long)(after - before), allocated, asked_bytes,
+                                    freed));
     }
+    ap_set_content_type(request, "text/plain");
+    ap_rwrite(printed, (int)length, request);
     free(printed);
     apr_pool_destroy(memory);
     return OK;

@@ -7,6 +7,7 @@ import markupsafe
 from reap import units
 from reap.experiment.matrix_records import Arm, Fragmented
 from reap.report import labels
+from reap.report import view_oopsla2002_apache as apache
 from reap.report import view_oopsla2002_regions as regions
 from reap.report.bars_svg import Bar
 from reap.report.study_view import (
@@ -44,6 +45,7 @@ def view(study: Study) -> StudyView:
             _published(),
             _memory(study),
             *regions.tables(study),
+            *apache.tables(study),
             checks(study),
         ],
         figures=[_time(study), _runtimes(study), _space(study), *regions.figures(study), _regions(study)],
@@ -185,9 +187,9 @@ def _time(study: Study) -> FigureView:
 def _runtimes(study: Study) -> FigureView:
     return FigureView(
         "Figure 5(a). CPU time of custom, general-purpose and this library's allocation",
-        "To custom over glibc. naive reap: over this library's malloc; reap: this library's Region in place "
-        "of the program's own; naive win32-like: over a likeness of the Windows allocator; naive glibc: over "
-        "the system's of today.",
+        "To custom over glibc. naive reap: over this library's malloc; reap: this library's Region or "
+        "Reap in place of the program's own; naive win32-like: over a likeness of the Windows allocator; naive "
+        "glibc: over the system's of today.",
         [_drawing(each, "cpu") for each in study.measured if each.result is not None],
     )
 
@@ -250,8 +252,9 @@ def _regions(study: Study) -> FigureView:
     ]
     return FigureView(
         "Beside Figure 6: the other way about",
-        "CPU time, this library's Region in the place of the program's own, to that over glibc: APR's pools, "
-        "RapidJSON's and Boost.JSON's.",
+        "CPU time, this library's Reap in the place of APR's pools, its Region in that of RapidJSON's and "
+        "of Boost.JSON's, to that of the program's own over glibc. The latter two keep their chunks between "
+        "documents, which the program's own do not: what that gains is page faults.",
         [drawn("to the program's own region", groups)] if groups else [],
     )
 

@@ -2,8 +2,8 @@
 
 Each workload is recorded once without its own allocator, run once in each arm under a tracer, for what it
 asks the system for, and run in every variant over every allocator on a clean heap: an experiment in a folder
-of its own below the study's. Figure 6 is one more, and section 4.3 is counted. Drag (Table 4, Figure 7) is no
-part of it.
+of its own below the study's. Figure 6 is one more; sections 4.3 and 7.5 are counted. Drag (Table 4, Figure 7)
+is no part of it.
 """
 
 from datetime import UTC, datetime
@@ -17,6 +17,7 @@ from reap.experiment.spec import Fragmented as Asked
 from reap.launch import machine
 from reap.launch.level import LEVELS
 from reap.study import measuring, memory, pacing, statistics
+from reap.study import oopsla2002_apache as apache
 from reap.study import oopsla2002_buffers as buffers
 from reap.study import oopsla2002_claims as claims
 from reap.study import oopsla2002_peers as peers
@@ -27,13 +28,15 @@ from reap.study.records import Memory, Mode, Plan, Statistics, Study
 NAME = "oopsla2002"
 CUSTOM = (
     "chart-parser", "bouncing-balls", "flow-optimizer", "fpga-placer", "expression-compiler",
-    "request-server", "region-compiler", "geometry-pass", "mesh-sculptor", "cpython", "gawk",
+    "request-server", "region-compiler", "apache", "geometry-pass", "mesh-sculptor", "cpython", "gawk",
     "sqlite-lookaside", "subversion", "rapidjson", "boost-json", "protobuf", "php", "tshark", "nim",
 )  # fmt: skip
 """Those that stand for the paper's, in its order, and Debian's."""
 ORDINARY = ("gzip", "stockfish", "perl", "lua", "sqlite", "bc", "sed")
 """General-purpose allocation, for Table 3."""
-WORKLOADS = (*CUSTOM, *ORDINARY, buffers.WORKLOAD)
+COUNTED = (buffers.WORKLOAD, apache.WORKLOAD)
+"""Of sections 4.3 and 7.5: run for what they say of themselves."""
+WORKLOADS = (*CUSTOM, *ORDINARY, *COUNTED)
 ALLOCATORS: tuple[str, ...] = ("glibc", "dlmalloc", "win32-like", "reap", "jemalloc", "mimalloc")
 """glibc, whose malloc is a descendant of Lea's; Lea's own; what stands for Windows XP's; this library's; two
 of today's."""
@@ -53,7 +56,7 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     Throws InterruptedRunError on Ctrl-C, after which it can go on; whatever else goes wrong with a workload
     leaves that workload out.
     """
-    programs = [name for name in plan.workloads if name != buffers.WORKLOAD]
+    programs = [name for name in plan.workloads if name not in COUNTED]
     taken = [_statistics(place, name, plan.mode, listener) for name in programs]
     custom = [name for name in programs if name in CUSTOM]
     asked = [_memory(place, name, plan.mode, allocators, listener) for name in custom]
@@ -66,17 +69,27 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     if buffers.WORKLOAD in plan.workloads:
         listener.say(f"{buffers.WORKLOAD}, for section 4.3")
         grown = buffers.take(place / f"{buffers.WORKLOAD}.curves.json", plan.mode)
+    pooled = None
+    if apache.WORKLOAD in plan.workloads:
+        listener.say(f"{apache.WORKLOAD}, for section 7.5")
+        pooled = apache.take(place / f"{apache.WORKLOAD}.pools.json")
     return Study(
         plan=plan,
         reap_version=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         machine=machine.describe(),
         measured=measured,
-        conclusions=[*buffers.judge(grown), *claims.judge(measured, taken, asked), *peers.judge(compared)],
+        conclusions=[
+            *buffers.judge(grown),
+            *claims.judge(measured, taken, asked),
+            *peers.judge(compared),
+            *apache.judge(pooled),
+        ],
         statistics=taken,
         memory=asked,
         peers=compared,
         buffers=grown,
+        apache=pooled,
     )
 
 

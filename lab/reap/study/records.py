@@ -125,6 +125,42 @@ class Memory(Record):
         return next((each.asked for each in found), None)
 
 
+class Pooled(Record):
+    """What a request took that is a program of malloc and free, in one kind of pools. Bytes."""
+
+    way: str
+    objects: int
+    """How many it made."""
+    asked: int
+    """What it asked for, all together."""
+    freed: int
+    """How many objects were freed before the request ended."""
+    held: int
+    """What its pool held at the end; 0 where that is not known."""
+    resident: list[int]
+    """By how much the server grew, in each round."""
+    peak_resident: list[int]
+    """The server's most resident memory, in each round."""
+
+
+class Apache(Record):
+    """Reaps in Apache: section 7.5 (OOPSLA 2002)."""
+
+    card: Card
+    scale: int
+    version: str = ""
+    """As of a Measured."""
+    pooled: list[Pooled] = []
+    lines: int = 0
+    """Of the program that became a module."""
+    memory_lines: int = 0
+    """In which malloc and free are the pool's."""
+    other_lines: int = 0
+    """In which files and exit are the module's."""
+    excluded: str = ""
+    """Why there is nothing."""
+
+
 class Finding(Record):
     """What one figure of one workload says of a conclusion."""
 
@@ -198,3 +234,5 @@ class Study(Record):
     """Of section 4.3 (OOPSLA 2002); None likewise."""
     memory: list[Memory] = []
     """Of Figures 1 and 5 (OOPSLA 2002)."""
+    apache: Apache | None = None
+    """Of section 7.5 (OOPSLA 2002); None where its workload was not asked for."""

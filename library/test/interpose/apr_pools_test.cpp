@@ -15,9 +15,11 @@
 #include <apr_thread_proc.h>
 #include <gtest/gtest.h>
 
+#include "reap/interpose/ap_pfree.h"
+
 namespace {
 
-using Free = void (*)(apr_pool_t *, void *);
+using Free = decltype(&ap_pfree);
 using Held = apr_size_t (*)(apr_pool_t *, int);
 
 /// Null where APR's own pools serve.
