@@ -188,8 +188,8 @@ def _runtimes(study: Study) -> FigureView:
     return FigureView(
         "Figure 5(a). CPU time of custom, general-purpose and this library's allocation",
         "To custom over glibc. naive reap: over this library's malloc; reap: this library's Region or "
-        "Reap in place of the program's own; naive win32-like: over a likeness of the Windows allocator; naive "
-        "glibc: over the system's of today.",
+        "Reap in place of the program's own; naive win32-like: over a likeness of the Windows allocator; "
+        "naive glibc: over the system's of today.",
         [_drawing(each, "cpu") for each in study.measured if each.result is not None],
     )
 
