@@ -90,10 +90,7 @@ def test_the_variants_of_debian_s_programs_print_the_same(name, tmp_path):
         outputs.add(outcome.stdout_digest)
         objects[variant] = Recorded(outcome, read.read(path), path).objects
     assert len(outputs) == 1
-    if name == "sqlite-lookaside":  # the null control: next to nothing changes
-        assert objects["naive"] < 3 * objects["custom"]
-    else:
-        assert objects["naive"] > 1.5 * objects["custom"]
+    assert objects["naive"] > 1.5 * objects["custom"]
     if "reap" in objects:  # ours takes chunks, as theirs does
         assert objects["naive"] > 4 * objects["reap"]
 
