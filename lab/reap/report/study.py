@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -10,27 +11,38 @@ from rich.table import Table
 from rich.text import Text
 
 from reap import units
+from reap.experiment.card import Card
+from reap.experiment.matrix_records import Arm
 from reap.files import write_safely
+from reap.records import Estimate
 from reap.report import html, view, view_ismm2026, view_oopsla2002
 from reap.report.study_view import usable
 from reap.report.text import printable
-from reap.study.records import Study
+from reap.study.measuring import without_own
+from reap.study.records import Statistics, Study
 
-PAGE, DATA, ARMS = "study.html", "study.json", "arms.csv"
+PAGE, DATA, FIGURES = "study.html", "study.json", "figures.csv"
 _VIEWS = {"ismm2026": view_ismm2026.view, "oopsla2002": view_oopsla2002.view}
 _STYLES = {"holds": "green", "holds partly": "yellow", "outdated": "magenta", "does not hold": "red"}
 _COLUMNS = (
+    "part",
     "workload",
     "kind",
     "variant",
     "allocator",
     "level",
     "rounds",
-    "cpu_seconds",
-    "normalised",
+    "figure",
+    "unit",
+    "value",
     "low",
     "high",
 )
+_RATIOS = ("normalised", "slowdown", "to_custom", "to_best", "to_allocator")
+_METRICS = ("cpu", "peak_resident", "minor_faults")
+_UNITS = {"average_size": "bytes", "total_bytes": "bytes", "max_bytes": "bytes", "total_over_max": "1"}
+Row = list[str | int | float]
+"""A line of the table, in the order of its columns; an empty word where a column says nothing of it."""
 
 
 def write(study: Study, place: Path) -> list[Path]:
@@ -38,7 +50,7 @@ def write(study: Study, place: Path) -> list[Path]:
     files = {
         PAGE: page(study).encode(),
         DATA: msgspec.json.format(msgspec.json.encode(study), indent=1) + b"\n",
-        ARMS: arms(study).encode(),
+        FIGURES: figures(study).encode(),
     }
     return [write_safely(place / name, data, force=True) for name, data in files.items()]
 
@@ -54,22 +66,70 @@ def page(study: Study) -> str:
     )
 
 
-def arms(study: Study) -> str:
-    """Every arm of every workload, a line each; CPU time as a ratio to custom over glibc on a clean heap."""
+def figures(study: Study) -> str:
+    """All figures, as CSV with a line each: what figures and tables are drawn and conclusions judged from."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
-    for each in study.measured:
-        for arm in each.result.arms if each.result else []:
-            ratio = arm.normalised.get("cpu")
-            value = (
-                [f"{part:.6g}" for part in (ratio.ratio.value, ratio.ratio.low, ratio.ratio.high)]
-                if ratio
-                else []
-            )
-            where = [each.card.name, each.card.kind, arm.variant, arm.allocator, arm.level]
-            writer.writerow([*where, arm.rounds, f"{arm.cpu:.6g}", *(value or ["", "", ""])])
+    writer.writerows(
+        [f"{each:.6g}" if isinstance(each, float) else each for each in row] for row in rows(study)
+    )
     return text.getvalue()
+
+
+def rows(study: Study) -> Iterator[Row]:
+    """The same as lines of a table. Ratios and shares have the unit 1."""
+    where: Row
+    for part, measured in (("workloads", study.measured), ("occupancy", study.occupancy)):
+        for one in measured:
+            for arm in one.result.arms if one.result else []:
+                yield from _arm(part, one.card, arm)
+    for one in study.measured:
+        variant = one.result.variants[-1] if one.result else ""
+        for size, count in one.result.profile.sizes if one.result else []:
+            where = ["sizes", one.card.name, one.card.kind, variant, "glibc", "", 1]
+            yield [*where, f"objects of {size} bytes", "count", count, "", ""]
+    for taken in study.statistics:
+        yield from _taken(taken)
+    for each in study.conclusions:
+        for found in each.findings:
+            where = ["conclusions", found.workload, "", "", "", "", ""]
+            yield [*where, f"{each.claim} {found.figure}: {found.side}", "1", *_interval(found.ratio)]
+
+
+def _arm(part: str, card: Card, arm: Arm) -> Iterator[Row]:
+    where: Row = [part, card.name, card.kind, arm.variant, arm.allocator, arm.level, arm.rounds]
+    if arm.problem:
+        yield [*where, f"problem: {arm.problem}", "", "", "", ""]
+    yield [*where, "cpu", "s", arm.cpu, "", ""]
+    for metric in _METRICS:
+        if (own := arm.normalised.get(metric)) is not None and metric != "cpu":
+            yield [*where, metric, own.unit, own.value, "", ""]
+        for field in _RATIOS:
+            if (ratio := getattr(arm, field).get(metric)) is not None:
+                yield [*where, f"{metric} {field}", "1", *_interval(ratio.ratio)]
+    if arm.split is not None:
+        yield [*where, "share of CPU time in the allocator", "1", *_interval(arm.split.share)]
+    if arm.misses is not None:
+        yield [*where, "first-level misses", "count", arm.misses.first, "", ""]
+        yield [*where, "last-level misses", "count", arm.misses.last, "", ""]
+
+
+def _taken(taken: Statistics) -> Iterator[Row]:
+    where: Row = ["statistics", taken.card.name, taken.card.kind, without_own(taken.card), "glibc", "", 1]
+    if taken.totals is not None:
+        for name, total in msgspec.structs.asdict(taken.totals).items():
+            unit = _UNITS.get(name, "count")
+            if isinstance(total, Estimate):
+                yield [*where, name, unit, *_interval(total)]
+            elif isinstance(total, int | float):
+                yield [*where, name, unit, total, "", ""]
+    if taken.share is not None:
+        yield [*where, "share of CPU time in the allocator", "1", *_interval(taken.share.share)]
+
+
+def _interval(ratio: Estimate) -> Row:
+    return [ratio.value, ratio.low, ratio.high]
 
 
 def render(console: Console, study: Study) -> None:
