@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 PROGRAMS = {"perl": 8, "gcc": 2, "sed": 40}
-"""Those of the evaluation of general-purpose allocators that this project grew out of, each at a scale at which
-it runs for about a second."""
+"""Those of the evaluation of general-purpose allocators that this project grew out of, each at a scale at
+which it runs for about a second."""
 
 
 @click.command()
