@@ -1,5 +1,6 @@
 """The ISMM 2026 study: conclusions follow from figures, the page shows all of it, a study goes on."""
 
+import csv
 import io
 import json
 
@@ -170,8 +171,7 @@ def test_the_page_shows_all_of_it(tmp_path):
     assert "<script" not in page
     assert HOSTILE not in page
     names = [path.name for path in reporter.write(study, tmp_path)]
-    assert names == ["study.html", "study.json", "arms.csv"]
-    assert len((tmp_path / "arms.csv").read_text().splitlines()) == 1 + 2 * 12
+    assert names == ["study.html", "study.json", "figures.csv"]
     assert msgspec.json.decode((tmp_path / "study.json").read_bytes(), type=Study) == study
     out = io.StringIO()
     reporter.render(Console(file=out, width=100), study)
@@ -262,6 +262,32 @@ def test_the_questions_are_answered_in_words():
     assert "The paper: no." in first
     assert "holds here. 4 figures, mean 1.01" in first
     assert "nothing was measured" in " ".join(found[2].words)
+
+
+def test_what_is_drawn_can_be_had_as_csv(tmp_path):
+    slow = slowed("naive", 1.8)
+    occupied = naive_to_custom(1.3, name="occupied")
+    reporter.write(study_of(slow, naive_to_custom(1.3), occupancy=[occupied]), tmp_path)
+    with (tmp_path / "figures.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert {line["part"] for line in lines} == {"workloads", "occupancy", "sizes", "conclusions"}
+    found = {(line["workload"], line["variant"], line["level"], line["figure"]): line for line in lines}
+    slowdown = found["chart-parser", "naive", "adv3", "cpu slowdown"]
+    assert [float(slowdown[each]) for each in ("value", "low", "high")] == pytest.approx([1.8, 1.795, 1.805])
+    assert float(found["balls", "naive", "adv0", "cpu to_custom"]["value"]) == pytest.approx(1.3)
+    memory = found["balls", "naive", "adv0", "peak_resident"]
+    assert (memory["unit"], float(memory["value"]) > 0) == ("bytes", True)
+    every = [line for line in lines if line["part"] == "conclusions"]
+    judged = judge([slow, naive_to_custom(1.3)], [occupied])
+    assert len(every) == sum(len(each.findings) for each in judged)
+    assert any(line["figure"].endswith(": for") for line in every)
+
+
+def test_how_a_study_is_made_again_is_right_for_a_part_of_it():
+    study = study_of(measured())
+    part = msgspec.structs.replace(study.plan, workloads=["gawk", "php"], named=True)
+    page = reporter.page(msgspec.structs.replace(study, plan=part))
+    assert "<code>reap study ismm2026 --quick --workloads gawk,php</code>" in page
 
 
 def test_bars_are_as_long_as_their_ratios():

@@ -148,6 +148,12 @@ def test_the_page_shows_all_of_it(tmp_path):
     assert "<script" not in page
     assert HOSTILE not in page
     reporter.write(study, tmp_path)
+    lines = (tmp_path / "figures.csv").read_text().splitlines()
+    assert sum(line.startswith("statistics,perl,ordinary,default,glibc") for line in lines) == 7
+    assert (
+        "statistics,perl,ordinary,default,glibc,,1,share of CPU time in the allocator,1,0.04,"
+        in "\n".join(lines)
+    )
     assert msgspec.json.decode((tmp_path / "study.json").read_bytes(), type=Study) == study
     out = io.StringIO()
     reporter.render(Console(file=out, width=100), study)
