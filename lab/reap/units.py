@@ -94,7 +94,9 @@ def ratio(value: float) -> str:
 
 
 def ratio_with_interval(estimate: Estimate) -> str:
-    """`0.931 [0.92, 0.945]`: a ratio and its 95 % interval."""
+    """`0.931 [0.92, 0.945]`: a ratio and its 95 % interval; an exact one has none."""
+    if estimate.exact:
+        return ratio(estimate.value)
     return f"{ratio(estimate.value)} [{ratio(estimate.low)}, {ratio(estimate.high)}]"
 
 

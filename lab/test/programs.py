@@ -28,6 +28,48 @@ SOURCES = {
                 if (!strncmp(line, "VmHWM:", 6)) fprintf(stderr, "%ld", atol(line + 6) * 1024);
             return block[size / 2] == 2;
         }""",
+    # Asks the system for what its words say, in MB, by no allocator: WORD MB, or "again", which executes it
+    # anew with the words that follow.
+    "asks": r"""
+        #define _GNU_SOURCE
+        #include <pthread.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <sys/mman.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+        static char *block;
+        static void *map(size_t size, int protection) {
+            return block = mmap(0, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        }
+        static void *in_thread(void *size) { return map((size_t)size, PROT_READ | PROT_WRITE); }
+        int main(int count, char **words) {
+            size_t before = 0;
+            for (int at = 1; at < count; at += 2) {
+                if (!strcmp(words[at], "again")) {
+                    words[at] = words[0];
+                    return execv("/proc/self/exe", words + at);
+                }
+                size_t size = (size_t)atoi(words[at + 1]) << 20;
+                if (!strcmp(words[at], "brk")) sbrk((long)size);
+                if (!strcmp(words[at], "map")) map(size, PROT_READ | PROT_WRITE);
+                if (!strcmp(words[at], "unmap")) munmap(block, size);
+                if (!strcmp(words[at], "reserve")) map(size, PROT_NONE);
+                if (!strcmp(words[at], "open")) mprotect(block, size, PROT_READ | PROT_WRITE);
+                if (!strcmp(words[at], "move")) block = mremap(block, before, size, MREMAP_MAYMOVE);
+                if (!strcmp(words[at], "thread")) {
+                    pthread_t thread;
+                    pthread_create(&thread, 0, in_thread, (void *)size);
+                    pthread_join(thread, 0);
+                }
+                if (!strcmp(words[at], "child")) {
+                    if (fork() == 0) _exit(map(size, PROT_READ | PROT_WRITE) == MAP_FAILED);
+                    wait(0);
+                }
+                before = size;
+            }
+            return 0;
+        }""",
     # Writes all over the file by which a litter is reported.
     "scribbles": r"""
         #include <stdio.h>

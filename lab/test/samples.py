@@ -21,12 +21,14 @@ from reap.analysis.records import (
 from reap.analysis.size_profile import SizeProfile
 from reap.diagnosis.resilience import judge
 from reap.diagnosis.verdict import diagnose
+from reap.experiment import card
 from reap.experiment.matrix_records import Arm, Control, Fragmented, Luck, Split
 from reap.experiment.records import Comparison, Laid, Ratio, Side, Verdict
 from reap.launch.level import LEVELS
 from reap.launch.records import Machine, Misses
 from reap.records import Estimate, exactly
 from reap.report.records import Answer, Report
+from reap.study.records import Statistics
 
 MIB = 1 << 20
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -56,6 +58,12 @@ def ratio_of(
         pairs=[max(0.01, chance.gauss(value, sigma)) for _ in range(rounds)],
         verdict=verdict,
     )
+
+
+def exactly_paired(value: float, rounds: int = 6) -> Ratio:
+    """A ratio of CPU time that was the same in every round."""
+    ratio = ratio_of("cpu", value, 0.0, rounds=rounds)
+    return msgspec.structs.replace(ratio, ratio=around(value, 0.0), pairs=[value] * rounds)
 
 
 def side_of(
@@ -509,3 +517,8 @@ def fragmented_answer(result: Fragmented | None = None) -> Answer:
     """An answer that is of fragmented heaps alone."""
     held = result or fragmented_of()
     return Answer(title="python3", command=held.command, fragmented=held, resilience=judge(held))
+
+
+def recorded(name: str, share: float, half: float = 0.005) -> Statistics:
+    """How a workload allocates, with this share of its time in malloc."""
+    return Statistics(card=card.load(name), scale=1, totals=profile_of().totals, share=share_of(share, half))

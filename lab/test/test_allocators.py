@@ -7,7 +7,7 @@ import pytest
 from programs import library, program
 
 from reap.allocators import catalog, elf, huge_pages
-from reap.allocators.records import FUNCTIONS, Allocator, Missing
+from reap.allocators.records import FUNCTIONS, OWN, Allocator, Missing
 from reap.allocators.verify import judge
 from reap.errors import ExitCode, ReapError
 from reap.launch import spawn
@@ -71,22 +71,25 @@ def test_an_allocator_that_would_mix_heaps_is_refused():
     assert "two heaps" in message
 
 
-def test_the_own_one_comes_with_reap_and_serves():
-    own = catalog.find("reap")
+@pytest.mark.parametrize(("name", "file"), OWN.items())
+def test_our_own_come_with_reap_and_serve(name, file):
+    own = catalog.find(name)
     assert isinstance(own, Allocator)
     assert own.origin == f"comes with Reap {own.version}"
     assert not own.notes
     assert catalog.with_package(own) == own
     seen = judge(own, heap(program("busy"), own))
     assert seen.verified
-    assert seen.provider.endswith("libreap-malloc.so")
+    assert Path(seen.provider).name == file
     with pytest.raises(ReapError, match="no recipe"):
-        catalog.recipe_of("reap")
+        catalog.recipe_of(name)
 
 
-def test_the_own_one_may_be_missing(monkeypatch):
-    monkeypatch.setattr(catalog, "OWN_LIBRARY", Path("/nonexistent/libreap-malloc.so"))
-    assert isinstance(catalog.find("reap"), Missing)
+def test_our_own_may_be_missing(monkeypatch):
+    monkeypatch.setattr(catalog, "OWN_LIBRARIES", Path("/nonexistent"))
+    missing = [catalog.find(name) for name in OWN]
+    assert all(isinstance(each, Missing) for each in missing)
+    assert catalog.install_command(missing).count("make install") == 1
     with pytest.raises(ReapError) as caught:
         catalog.parse("reap")
     assert "make install" in caught.value.hint

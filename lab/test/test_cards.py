@@ -5,19 +5,14 @@ from pathlib import Path
 import pytest
 
 from reap.errors import ExitCode, ReapError
-from reap.experiment import card
-from reap.launch import program, spawn
-from reap.launch.records import Launch
+from reap.experiment import card, workload
+from reap.launch import spawn
 
 SMALL = {"perl": 1, "gcc": 1, "sed": 1}
 
 
 def run(ready):
-    found = program.resolve(ready.argv, directory=ready.directory)
-    program.require_preloadable(found)
-    return spawn.run(
-        Launch(argv=ready.argv, program=found.path, directory=ready.directory, environment=ready.environment)
-    )
+    return spawn.run(workload.launch_of(ready))
 
 
 def test_the_demos_programs_have_cards():
@@ -159,7 +154,11 @@ def test_a_failing_build_leaves_nothing(tmp_path, monkeypatch):
         card.prepare("mine", cache=tmp_path / "cache")
 
 
+def every_package(described):
+    return [*described.packages, *(each for peer in described.peers.values() for each in peer.packages)]
+
+
 def test_the_list_of_packages_is_that_of_the_cards():
     text = (Path(__file__).resolve().parents[2] / "setup" / "apt" / "workloads.txt").read_text()
     listed = [line for line in text.splitlines() if not line.startswith("#")]
-    assert listed == sorted({package for name in card.names() for package in card.load(name).packages})
+    assert listed == sorted({package for name in card.names() for package in every_package(card.load(name))})

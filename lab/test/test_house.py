@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from reap.allocators.records import OWN
+
 ROOT = Path(__file__).resolve().parents[2]
 LAB = ROOT / "lab"
 PACKAGE = LAB / "reap"
@@ -106,9 +108,10 @@ def preloads() -> list[Path]:
 
 
 def test_preloads_are_installed():
-    """The wheel carries one for each folder of lab/preload that makes one, and the library's."""
+    """The wheel carries one for each folder of lab/preload that makes one, and the library's allocators."""
     folders = {path.parent.name for path in committed("lab/preload/*/*.cpp")} - {"common", "fuzz", "test"}
-    assert {path.name for path in preloads()} == {f"libreap-{name}.so" for name in {*folders, "malloc"}}
+    made = {f"libreap-{name}.so" for name in folders}
+    assert {path.name for path in preloads()} == {*made, *OWN.values()}
 
 
 def test_the_library_s_headers_are_installed():

@@ -1,20 +1,26 @@
 """A study's folder is begun once and goes on, whenever it was killed; a quick study does less."""
 
+import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
 
+import msgspec
 import pytest
+from programs import reap
+from samples import share_of
 
 from reap.allocators.records import Allocator
 from reap.errors import ReapError
-from reap.experiment import card
+from reap.experiment import card, provision
 from reap.experiment.folder import read_runs
 from reap.experiment.runner import Listener
-from reap.study import ismm2026, measuring, oopsla2002
-from reap.study.folder import begin, resumed
+from reap.experiment.spec import Fragmented as Asked
+from reap.study import ismm2026, measuring, oopsla2002, pacing, statistics
+from reap.study.folder import alone, begin, resumed
 
 
 @pytest.mark.parametrize("study", [ismm2026, oopsla2002])
@@ -37,28 +43,102 @@ def test_a_study_is_begun_once(study, tmp_path):
 
 def test_without_names_a_study_is_of_all_that_it_knows():
     assert ismm2026.plan("full", [], ["glibc"]).workloads == list(ismm2026.WORKLOADS)
-    assert oopsla2002.plan("full", [], ["glibc"]).workloads == [*oopsla2002.CUSTOM, *oopsla2002.ORDINARY]
+    assert oopsla2002.plan("full", [], ["glibc"]).workloads == list(oopsla2002.WORKLOADS)
 
 
 def test_a_quick_study_does_less():
     described = card.load("chart-parser")
     full, quick = (measuring.scale_of(described, mode) for mode in ("full", "quick"))
     assert full == described.default_scale
-    assert described.quick_scale <= measuring.scale_of(described, "quick", 5) < quick < full
+    assert described.quick_scale <= measuring.scale_of(described, "quick", 0.03) < quick < full
     assert measuring.scale_of(card.load("clang"), "quick") == 1
 
 
-def test_five_rounds_of_a_quick_study_fit_into_the_share_of_a_workload():
-    share = measuring.QUICK_SECONDS / len(ismm2026.WORKLOADS)
-    for name in ismm2026.WORKLOADS:
-        described = card.load(name)
-        scale = measuring.scale_of(described, "quick")
-        if scale == described.quick_scale:  # there is no less of it
-            continue
-        work = scale / described.default_scale
-        arms = len(described.variants) * len(ismm2026.ALLOCATORS) * 2
-        runs = arms + (arms + 1) * 5  # a warm-up of each, and the baseline twice in a round
-        assert runs * work * described.expected_seconds < share, name
+def test_what_a_study_is_of_is_said_once_and_as_a_command():
+    twice = ismm2026.plan("quick", ["freelist", "gawk", "freelist"], ["glibc"])
+    assert twice.workloads == ["freelist", "gawk"]
+    assert twice.command == ["reap", "study", "ismm2026", "--quick", "--workloads", "freelist,gawk"]
+    assert oopsla2002.plan("full", [], ["glibc"]).command == ["reap", "study", "oopsla2002", "--full"]
+
+
+@pytest.mark.parametrize("verb", ["ismm2026", "oopsla2002"])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--quick", "--full"], "a study is begun, quickly or in full, or it is resumed"),
+        (["--quick", "--resume", "x"], "a study is begun, quickly or in full, or it is resumed"),
+        ([], "a study is begun, quickly or in full, or it is resumed"),
+        (["--quick", "--workloads", ","], "--workloads names none"),
+        (["--quick", "--workloads", ""], "--workloads names none"),
+        (["--resume", "x", "--workloads", ""], "it takes neither --workloads nor --output"),
+    ],
+)
+def test_a_command_line_that_can_be_read_in_two_ways_is_none(verb, words, said, tmp_path):
+    place = [] if "--resume" in words else ["--output", str(tmp_path / "study")]
+    done = reap("study", verb, *words, *place)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_s_folder_is_private(tmp_path, monkeypatch):
+    place = tmp_path / "study"
+    begin(place, ismm2026.plan("quick", ["gawk"], ["glibc"]))
+    monkeypatch.setattr(statistics, "_recorded", lambda known: known)
+    monkeypatch.setattr(statistics, "lacking", lambda _described: "")
+    statistics.take(place / "gawk.statistics.json", card.load("gawk"), 1)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [place, *place.iterdir()]}
+    assert modes == {"study": 0o700, "plan.json": 0o600, "gawk.statistics.json": 0o600}
+
+
+def test_no_two_go_on_with_one_study(tmp_path):
+    place = tmp_path / "study"
+    begin(place, ismm2026.plan("quick", ["gawk"], ["glibc"]))
+    with alone(place):
+        done = reap("study", "ismm2026", "--resume", str(place))
+        assert (done.returncode, f"another reap goes on with the study in {place}" in done.stderr) == (
+            125,
+            True,
+        )
+        assert [path.name for path in place.iterdir()] == ["plan.json"]
+    with alone(place):  # it was let go of
+        pass
+
+
+def test_a_package_that_apt_has_not_leaves_out_its_workload_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(measuring.packages, "lacking", list)
+
+    def no_apt(_names):
+        raise ReapError("apt cannot install it", "")
+
+    monkeypatch.setattr(provision, "_simulated", no_apt)
+    words = "tshark is not installed here (reap workloads prepare --yes tshark)"
+    plan = ismm2026.plan("quick", ["tshark"], ["glibc"])
+    (one,) = ismm2026.run(tmp_path, plan, [Allocator(name="glibc")], Listener()).measured
+    assert one.excluded == words
+    assert statistics.take(tmp_path / "s.json", card.load("tshark"), 1).excluded == words
+
+
+def test_what_was_recorded_of_another_version_or_without_samples_is_recorded_again(tmp_path, monkeypatch):
+    taken = []
+
+    def recorded(known):
+        taken.append(known)
+        return msgspec.structs.replace(known, share=share_of(0.1))
+
+    monkeypatch.setattr(statistics, "_recorded", recorded)
+    monkeypatch.setattr(statistics, "lacking", lambda _described: "")
+    place, described = tmp_path / "s.json", card.load("gawk")
+    for count, scale in ((1, 1), (1, 1), (2, 3)):
+        assert statistics.take(place, described, scale).scale == scale
+        assert len(taken) == count
+    statistics.take(place, msgspec.structs.replace(described, expected_seconds=99), 3)
+    assert len(taken) == 3
+    monkeypatch.setattr(statistics, "version_of", lambda _described: "another")
+    assert statistics.take(place, described, 3).version == "another"
+    kept = json.loads(place.read_text())
+    place.write_text(json.dumps(kept | {"share": None}))
+    assert statistics.take(place, described, 3).share is not None
+    assert len(taken) == 5
 
 
 @pytest.mark.parametrize(
@@ -78,18 +158,21 @@ def test_a_workload_s_version_is_not_its_compiler_s(name, package):
     assert measuring.package_of(card.load(name)) == package
 
 
-def test_what_a_kill_left_half_made_is_made_again(tmp_path):
+def test_what_a_kill_left_half_made_is_made_again(tmp_path, monkeypatch):
     place = tmp_path / "freelist"
     place.mkdir()
     (place / "runs.jsonl").touch()
-    described = card.load("freelist")
     made = []
 
-    def make():
+    def make(_work, _scale):
         made.append(place.exists())
         raise ReapError("far enough", "")
 
-    done = measuring.measure(place, described, 1, make, Listener())
+    monkeypatch.setattr(measuring, "_spec", make)
+    monkeypatch.setattr(measuring, "lacking", lambda _described: "")
+    glibc = [Allocator(name="glibc")]
+    work = measuring.Work(place, card.load("freelist"), "quick", glibc, Asked(levels=[], clean=True))
+    done = measuring.measure(work, 5, Listener())
     assert (made, done.excluded) == ([False], "far enough")
 
 
@@ -99,7 +182,7 @@ from pathlib import Path
 from reap.allocators.records import Allocator
 from reap.experiment.runner import Listener
 from reap.study import ismm2026, measuring
-measuring.QUICK_SECONDS, measuring.QUICK_RUN = 600.0, 0.02
+measuring.QUICK_RUN = 0.02
 place = Path(sys.argv[1])
 plan = ismm2026.plan("quick", ["expression-compiler"], ["glibc"])
 ismm2026.run(place, plan, [Allocator(name="glibc")], Listener())
@@ -122,6 +205,7 @@ def test_a_killed_study_goes_on_and_keeps_its_runs(tmp_path, monkeypatch):
     before, _ = read_runs(log)
     assert len(before) >= 5
     monkeypatch.setattr(measuring, "QUICK_RUN", 0.02)
+    monkeypatch.setattr(pacing, "QUICK_SECONDS", 0.1)
     plan = resumed(place, ismm2026.NAME)
     (one,) = ismm2026.run(place, plan, [Allocator(name="glibc")], Listener()).measured
     assert one.excluded == ""

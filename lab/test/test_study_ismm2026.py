@@ -1,22 +1,27 @@
 """The ISMM 2026 study: conclusions follow from figures, the page shows all of it, a study goes on."""
 
+import csv
 import io
 import json
 
 import msgspec
 import pytest
 from rich.console import Console
-from samples import HOSTILE, arm_of, around, fragmented_of, machine, ratio_of
+from samples import HOSTILE, arm_of, around, exactly_paired, fragmented_of, machine, ratio_of
 
 from reap.allocators.records import Allocator
 from reap.experiment import card
 from reap.experiment.folder import read_runs
+from reap.experiment.matrix_records import FailedControl
 from reap.experiment.runner import Listener
+from reap.launch.records import Misses
 from reap.report import study as reporter
 from reap.report.bars_svg import Bar, draw
-from reap.study import ismm2026, measuring
+from reap.study import ismm2026, measuring, pacing, slowdowns
 from reap.study.folder import begin
-from reap.study.ismm2026_claims import best_ratio, judge
+from reap.study.ismm2026_answers import answers
+from reap.study.ismm2026_claims import judge
+from reap.study.judging import best_ratio
 from reap.study.records import Measured, Plan, Study
 
 MODERN = ("glibc", "jemalloc", "mimalloc")
@@ -40,7 +45,7 @@ def naive_to_custom(value, half=0.005, kind="per-class", name="balls"):
 
 
 def slowed(variant, value, half=0.005, **more):
-    ratios = {"slowdown": {"cpu": ratio_of("cpu", value, half)}}
+    ratios = {"slowdown": {"cpu": ratio_of("cpu", value, half), "minor_faults": ratio_of("minor_faults", 3)}}
     return measured(arms={(variant, each, "adv3"): ratios for each in MODERN}, **more)
 
 
@@ -59,7 +64,8 @@ BENEFIT = "no substantial benefit"
         ([(1.01, 0.005)], "holds"),
         ([(0.90, 0.005)], "holds"),
         ([(1.20, 0.005)], "does not hold"),
-        ([(1.01, 0.005), (1.20, 0.005)], "holds partly"),
+        ([(1.01, 0.005), (1.20, 0.005)], "holds"),  # said of most
+        ([(1.01, 0.005), (1.20, 0.005), (1.20, 0.005)], "holds partly"),
         ([(1.05, 0.030)], "cannot tell"),
         ([(1.01, 0.005), (1.05, 0.030)], "holds"),
     ],
@@ -97,22 +103,23 @@ def test_regions_on_fragmented_heaps():
 def test_an_unprotected_class_is_judged_only_where_naive_suffers():
     calm = slowed("naive", 1.0, kind="per-class")
     assert conclusion("no protection", calm).findings == []
-    ratios = {"slowdown": {"cpu": ratio_of("cpu", 1.5, 0.005)}}
-    both = {(variant, "glibc", "adv3"): ratios for variant in ("custom", "naive")}
-    assert conclusion("no protection", measured(kind="per-class", arms=both)).standing == "holds"
+    assert conclusion("no protection", protected(1.5, 1.5)).standing == "holds"
+    assert conclusion("no protection", protected(1.13, 2.6)).standing == "does not hold"
+
+
+def protected(custom, naive):
+    """A per-class program, slowed by so much with its freelists and without."""
+    ratios = {"custom": {"cpu": exactly_paired(custom)}, "naive": {"cpu": exactly_paired(naive)}}
+    arms = {(variant, name, "adv3"): {"slowdown": ratios[variant]} for variant in ratios for name in MODERN}
+    return measured(kind="per-class", arms=arms)
 
 
 def normalised(values, rounds=6):
     """Arms at adv0 with these ratios to the baseline, the same in every round."""
     return {
-        (variant, allocator, "adv0"): {"normalised": {"cpu": exactly(value, rounds)}}
+        (variant, allocator, "adv0"): {"normalised": {"cpu": exactly_paired(value, rounds)}}
         for (variant, allocator), value in values.items()
     }
-
-
-def exactly(value, rounds):
-    ratio = ratio_of("cpu", value, 0.0, rounds=rounds)
-    return msgspec.structs.replace(ratio, ratio=around(value, 0.0), pairs=[value] * rounds)
 
 
 def test_the_best_of_both_sides_are_compared():
@@ -123,12 +130,13 @@ def test_the_best_of_both_sides_are_compared():
     assert (naive, custom) == ("mimalloc", "jemalloc")
     assert ratio.value == pytest.approx(1.25)
     assert conclusion("come near", one).standing == "does not hold"
-    assert conclusion("still run faster", one).standing == "holds"
-    assert conclusion("mimalloc is the best", one).standing == "holds"
+    assert conclusion("can still run", one).standing == "holds"
+    assert conclusion("mimalloc is the best", one).standing == "cannot tell"  # no mean of one
+    assert conclusion("mimalloc is the best", one, one).standing == "holds"
     gone = measured(arms=normalised(values | {("naive", "jemalloc"): 0.7}))
-    assert conclusion("still run faster", gone).standing == "outdated"
+    assert conclusion("can still run", gone).standing == "outdated"
     assert conclusion("come near", gone).standing == "holds"
-    assert conclusion("mimalloc is the best", gone).standing == "holds partly"
+    assert conclusion("mimalloc is the best", gone, gone).standing == "holds partly"
 
 
 def study_of(*each, occupancy=()):
@@ -163,13 +171,123 @@ def test_the_page_shows_all_of_it(tmp_path):
     assert "<script" not in page
     assert HOSTILE not in page
     names = [path.name for path in reporter.write(study, tmp_path)]
-    assert names == ["study.html", "study.json", "arms.csv"]
-    assert len((tmp_path / "arms.csv").read_text().splitlines()) == 1 + 2 * 12
+    assert names == ["study.html", "study.json", "figures.csv"]
     assert msgspec.json.decode((tmp_path / "study.json").read_bytes(), type=Study) == study
     out = io.StringIO()
     reporter.render(Console(file=out, width=100), study)
     assert "does not hold" in out.getvalue()
     assert "not measured: absent" in out.getvalue()
+
+
+def swept(times, first, last):
+    """At three occupancies of Figure 3: CPU time, and misses of both levels at the lowest and the highest."""
+    levels = {"adv0": 1.0, "adv1": times[0], "adv3": times[1]}
+    result = fragmented_of(("naive",), ("jemalloc",), tuple(levels))
+    misses = {"adv1": (100, 100), "adv3": (first, last), "adv0": (90, 90)}
+    arms = [
+        msgspec.structs.replace(
+            arm,
+            normalised={"cpu": exactly_paired(levels[arm.level])},
+            misses=Misses(instructions=1, first=misses[arm.level][0], last=misses[arm.level][1]),
+        )
+        for arm in result.arms
+    ]
+    return msgspec.structs.replace(measured(), result=msgspec.structs.replace(result, arms=arms))
+
+
+@pytest.mark.parametrize(
+    ("times", "first", "last", "standing"),
+    [
+        ((1.1, 1.5), 100, 200, "holds"),
+        ((1.1, 1.5), 200, 100, "holds"),  # of the first level, as the paper has it for Clang
+        ((1.1, 1.5), 100, 100, "does not hold"),
+        ((1.5, 1.1), 200, 200, "does not hold"),
+    ],
+)
+def test_figure_3_asks_for_time_and_misses(times, first, last, standing):
+    (found,) = [each for each in judge([], [swept(times, first, last)]) if each.question == "Figure 3"]
+    assert found.standing == standing
+
+
+def test_a_region_that_is_slowed_has_its_causes():
+    slow = slowed("custom", 1.3, name="slow")
+    calm = slowed("custom", 1.01, name="calm")
+    mapped = slowed("custom", 1.01, name="mapped")
+    mapped = msgspec.structs.replace(
+        mapped, card=msgspec.structs.replace(mapped.card, chunks_from="system", name="mapped")
+    )
+    assert [slowdowns.much(each) for each in (slow, calm, mapped)] == [True, False, False]
+    found = slowdowns.of_regions([slow, calm, mapped], {"slow": slow.result})
+    assert [each.reached for each in found] == 6 * [True] + 3 * [False]
+    causes = "; ".join(found[0].causes)
+    for words in ("inside malloc", "page faults", "misses in simulated caches"):
+        assert words in causes
+    assert all(each.causes == [] for each in found[3:])
+    hybrid = slowed("custom", 1.3, kind="hybrid")
+    assert not slowdowns.much(hybrid)
+
+
+def test_the_page_says_what_its_figures_rest_on():
+    """Found by review: notes, failed controls, luck and what an arm says against itself were nowhere."""
+    one = measured()
+    failed = FailedControl(
+        variant="custom",
+        allocator="glibc",
+        level="none",
+        layout=1,
+        littered=True,
+        same_output=False,
+        same_exit=True,
+        problem="it printed something else",
+    )
+    arms = [
+        msgspec.structs.replace(one.result.arms[0], problem=f"only 1 round was run {HOSTILE}"),
+        *one.result.arms[1:],
+    ]
+    result = msgspec.structs.replace(
+        one.result, arms=arms, failed_controls=[failed], notes=["54 % of it is not imitated"]
+    )
+    page = reporter.page(study_of(msgspec.structs.replace(one, result=result)))
+    for words in ("only 1 round was run", "it printed something else", "54 % of it is not imitated"):
+        assert words in page.replace("\u00a0", " ")
+    assert "What must make no difference" in page
+    assert "0.990 to 1.020" in page  # other layouts
+    assert HOSTILE not in page
+
+
+def test_the_questions_are_answered_in_words():
+    found = answers(judge([naive_to_custom(1.01), naive_to_custom(1.02)], []))
+    assert [each.question for each in found] == ["RQ1", "RQ2", "RQ3"]
+    first = " ".join(found[0].words)
+    assert "The paper: no." in first
+    assert "holds here. 4 figures, mean 1.01" in first
+    assert "nothing was measured" in " ".join(found[2].words)
+
+
+def test_what_is_drawn_can_be_had_as_csv(tmp_path):
+    slow = slowed("naive", 1.8)
+    occupied = naive_to_custom(1.3, name="occupied")
+    reporter.write(study_of(slow, naive_to_custom(1.3), occupancy=[occupied]), tmp_path)
+    with (tmp_path / "figures.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert {line["part"] for line in lines} == {"workloads", "occupancy", "sizes", "conclusions"}
+    found = {(line["workload"], line["variant"], line["level"], line["figure"]): line for line in lines}
+    slowdown = found["chart-parser", "naive", "adv3", "cpu slowdown"]
+    assert [float(slowdown[each]) for each in ("value", "low", "high")] == pytest.approx([1.8, 1.795, 1.805])
+    assert float(found["balls", "naive", "adv0", "cpu to_custom"]["value"]) == pytest.approx(1.3)
+    memory = found["balls", "naive", "adv0", "peak_resident"]
+    assert (memory["unit"], float(memory["value"]) > 0) == ("bytes", True)
+    every = [line for line in lines if line["part"] == "conclusions"]
+    judged = judge([slow, naive_to_custom(1.3)], [occupied])
+    assert len(every) == sum(len(each.findings) for each in judged)
+    assert any(line["figure"].endswith(": for") for line in every)
+
+
+def test_how_a_study_is_made_again_is_right_for_a_part_of_it():
+    study = study_of(measured())
+    part = msgspec.structs.replace(study.plan, workloads=["gawk", "php"], named=True)
+    page = reporter.page(msgspec.structs.replace(study, plan=part))
+    assert "<code>reap study ismm2026 --quick --workloads gawk,php</code>" in page
 
 
 def test_bars_are_as_long_as_their_ratios():
@@ -194,7 +312,7 @@ def test_every_workload_of_the_study_has_a_card():
 
 
 def test_what_cannot_run_is_left_out_with_its_reason(tmp_path, monkeypatch):
-    monkeypatch.setattr(measuring.provision.packages, "lacking", lambda _names: ["tshark"])
+    monkeypatch.setattr(measuring.packages, "lacking", lambda _names: ["tshark"])
     plan = ismm2026.plan("quick", ["tshark"], ["glibc"])
     study = ismm2026.run(tmp_path, plan, [Allocator(name="glibc")], Listener())
     (one,) = study.measured
@@ -205,7 +323,7 @@ def test_what_cannot_run_is_left_out_with_its_reason(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(measuring, "QUICK_SECONDS", 1.0)
+    monkeypatch.setattr(pacing, "QUICK_SECONDS", 0.1)
     monkeypatch.setattr(measuring, "QUICK_RUN", 0.02)
     plan = ismm2026.plan("quick", ["expression-compiler"], ["glibc"])
     place = tmp_path / "study"

@@ -13,12 +13,17 @@
 
 namespace workload {
 
-/// What the command line says: `PROGRAM [--scale N] [--naive]`, and for some `[--reap]`.
+/// What the command line says: `PROGRAM [--scale N] [--naive]`, and for some `[--reap]`, `[--peer NAME]` or
+/// `[--curve]`.
 struct Options {
-    std::size_t scale;     ///< how much work; each program says what it counts
-    bool naive = false;    ///< each object from malloc and back to it, at the same points of the program
-    bool reap = false;     ///< an allocator of this library in place of the program's own
-    bool may_reap = false; ///< whether the program has that choice
+    std::size_t scale;      ///< how much work; each program says what it counts
+    bool naive = false;     ///< each object from malloc and back to it, at the same points of the program
+    bool reap = false;      ///< an allocator of this library in place of the program's own
+    bool may_reap = false;  ///< whether the program has that choice
+    const char *peer = "";  ///< whose allocator is in the place of the program's own; empty: none
+    bool may_peer = false;  ///< whether the program has that choice
+    bool curve = false;     ///< print how memory grows, too, which differs between the variants
+    bool may_curve = false; ///< whether the program has that choice
 };
 
 /// Reads the command line. False, and a line on standard error, if it is not as Options says.
@@ -33,14 +38,23 @@ inline bool read(int count, char **words, Options &options) {
             options.reap = true;
             continue;
         }
+        if (word == "--curve" && options.may_curve) {
+            options.curve = true;
+            continue;
+        }
+        if (word == "--peer" && options.may_peer && at + 1 < count) {
+            options.peer = words[++at];
+            continue;
+        }
         if (word == "--scale" && at + 1 < count) {
             const char *const number = words[++at];
             const char *const end = number + std::strlen(number);
             const auto [stop, error] = std::from_chars(number, end, options.scale);
             if (error == std::errc() && stop == end && options.scale > 0) continue;
         }
-        std::fprintf(stderr, "%s: cannot read '%s'; usage: %s [--scale N] [--naive%s], N from 1\n", words[0],
-                     words[at], words[0], options.may_reap ? " | --reap" : "");
+        std::fprintf(stderr, "%s: cannot read '%s'; usage: %s [--scale N] [--naive%s%s]%s, N from 1\n",
+                     words[0], words[at], words[0], options.may_reap ? " | --reap" : "",
+                     options.may_peer ? " | --peer NAME" : "", options.may_curve ? " [--curve]" : "");
         return false;
     }
     return true;

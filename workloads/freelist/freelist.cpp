@@ -1,4 +1,4 @@
-// Nothing but allocation: objects of 16 bytes are made and freed in a window of a thousand, by a freelist
+// Nothing but allocation: lists of a hundred thousand objects of 16 bytes are made and freed, by a freelist
 // whose links are in the freed objects. It bounds what a per-class allocator can save (section 4.3 of ISMM
 // 2026); no program does so little beside.
 //

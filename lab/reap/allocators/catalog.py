@@ -49,15 +49,15 @@ FOLDERS = (
 )
 """Where libraries are looked for, in this order."""
 
-OWN_LIBRARY = Path(str(files("reap"))) / "lib" / "libreap-malloc.so"
-"""Reap's own, as CMake installs it into the wheel."""
+OWN_LIBRARIES = Path(str(files("reap"))) / "lib"
+"""The folder of Reap's own, as CMake installs them into the wheel."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
 def names() -> list[str]:
     """Every name that needs no path."""
-    return [DEFAULT, OWN, *(entry.name for entry in ENTRIES), *recipes()]
+    return [DEFAULT, *OWN, *(entry.name for entry in ENTRIES), *recipes()]
 
 
 def find(name: str) -> Allocator | Missing:
@@ -68,8 +68,8 @@ def find(name: str) -> Allocator | Missing:
     """
     if name == DEFAULT:
         return Allocator(name=DEFAULT)
-    if name == OWN:
-        return _own()
+    if name in OWN:
+        return _own(name)
     for entry in ENTRIES:
         if entry.name == name:
             path = _locate(entry)
@@ -129,9 +129,9 @@ def parse(text: str) -> list[Allocator]:
 def install_command(missing: Iterable[Missing]) -> str:
     """The line that installs all of them."""
     wanted = list(missing)
-    others = [each.install for each in wanted if each.name == OWN]
+    others = dict.fromkeys(each.install for each in wanted if each.name in OWN)
     debian = [each.package for each in wanted if each.package]
-    built = [each.name for each in wanted if not each.package and each.name != OWN]
+    built = [each.name for each in wanted if not each.package and each.name not in OWN]
     return "; ".join([*filter(None, [_line(debian, built)]), *others])
 
 
@@ -157,7 +157,7 @@ def folder_of(recipe: Recipe) -> Path:
 
 def with_package(allocator: Allocator) -> Allocator:
     """The same with its Debian package and version, where dpkg knows them (it takes dpkg some 60 ms)."""
-    if allocator.crate or allocator.name == OWN:
+    if allocator.crate or allocator.name in OWN:
         return allocator
     package, package_version = packages.owner(allocator.library or _libc())
     return Allocator(
@@ -175,13 +175,13 @@ def _line(debian: list[str], built: list[str]) -> str:
     return " && ".join(commands)
 
 
-def _own() -> Allocator | Missing:
-    """What comes with Reap."""
-    path = OWN_LIBRARY
+def _own(name: str) -> Allocator | Missing:
+    """One that comes with Reap."""
+    path = OWN_LIBRARIES / OWN[name]
     if not path.is_file():
-        return Missing(name=OWN, install="make install in Reap's checkout, or install Reap again")
-    found = library.examine(OWN, str(path))
-    return Allocator(name=OWN, library=found.library, version=__version__, notes=found.notes)
+        return Missing(name=name, install="make install in Reap's checkout, or install Reap again")
+    found = library.examine(name, str(path))
+    return Allocator(name=name, library=found.library, version=__version__, notes=found.notes)
 
 
 def _built(recipe: Recipe) -> Allocator | Missing:

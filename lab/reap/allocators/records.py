@@ -20,8 +20,9 @@ DEFAULT = "glibc"
 """The name of what a program gets without a preload."""
 
 
-OWN = "reap"
-"""The name of Reap's own allocator, which comes with it: libreap-malloc.so."""
+OWN = {"reap": "libreap-malloc.so", "win32-like": "libreap-win32-like.so"}
+"""The names of Reap's own allocators, and the files that come with it: its reaps, and a likeness of the heap
+of Windows XP, which the paper of 2002 held its programs to."""
 
 
 class Allocator(Record):
@@ -42,7 +43,7 @@ class Allocator(Record):
     @property
     def origin(self) -> str:
         """Where it comes from, in words."""
-        if self.name == OWN and self.version:
+        if self.name in OWN and self.version:
             return f"comes with Reap {self.version}"
         if self.package:
             return f"Debian package {self.package} {self.version}".rstrip()

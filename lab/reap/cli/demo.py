@@ -5,8 +5,9 @@ from pathlib import Path
 
 import click
 
-PROGRAMS = ("perl", "gcc", "sed")
-"""Those of the evaluation of general-purpose allocators that this project grew out of."""
+PROGRAMS = {"perl": 8, "gcc": 2, "sed": 40}
+"""Those of the evaluation of general-purpose allocators that this project grew out of, each at a scale at
+which it runs for about a second."""
 
 
 @click.command()
@@ -47,8 +48,8 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
         click.echo(missing, err=True)
     console = Console()
     answers = []
-    for name in PROGRAMS:
-        ready = card.prepare(name)
+    for name, scale in PROGRAMS.items():
+        ready = card.prepare(name, scale=scale)
         spec = specify(
             ready.argv,
             allocators,

@@ -119,7 +119,7 @@ def fragment(
             profile = fragmenting.take_profile(launch, cut_off=cut_off)
         if save_profile is not None:
             from reap.analysis.size_profile import encode
-            from reap.report.files import write_safely
+            from reap.files import write_safely
 
             write_safely(save_profile, encode(profile), force=force)
         litter = fragmenting.litter_of(
@@ -164,7 +164,7 @@ def _mapped(result: FragmentRun, launch: Launch, image: str, path: Path, *, forc
     import msgspec
 
     from reap.experiment import heap_map
-    from reap.report.files import write_safely
+    from reap.files import write_safely
     from reap.report.heap_svg import draw
 
     heap = heap_map.take(launch, result.litter, image=image)

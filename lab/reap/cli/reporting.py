@@ -58,7 +58,7 @@ def write_plain(path: Path, value: object, *, force: bool) -> None:
     """Writes any records as JSON, and names the file. Throws ReapError."""
     import msgspec
 
-    from reap.report.files import write_safely
+    from reap.files import write_safely
 
     write_safely(path, msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n", force=force)
     say_written("the results", path)

@@ -37,11 +37,9 @@ class Studying(Protocol):
 def options(verb: Callable[..., Any]) -> Callable[..., Any]:
     """The options of each study."""
     given = (
-        click.option(
-            "--quick", "mode", flag_value="quick", help="In under 15 minutes; less work, few rounds."
-        ),
-        click.option("--full", "mode", flag_value="full", help="All of it; takes hours."),
-        click.option("-w", "--workloads", default="", help="Only these, separated by commas."),
+        click.option("--quick", is_flag=True, help="In under 15 minutes; less work, few rounds."),
+        click.option("--full", is_flag=True, help="Until intervals are narrow; takes hours."),
+        click.option("-w", "--workloads", help="Only these, separated by commas."),
         click.option(
             "-o", "--output", type=_FOLDER, help="Folder for all of it (a new reap-STUDY-TIME here)."
         ),
@@ -53,7 +51,13 @@ def options(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def conduct(
-    studying: Studying, mode: str | None, workloads: str, output: Path | None, resume: Path | None
+    studying: Studying,
+    *,
+    quick: bool,
+    full: bool,
+    workloads: str | None,
+    output: Path | None,
+    resume: Path | None,
 ) -> int:
     """Begins the study or goes on with it, and writes its page and its data. Throws ReapError."""
     from rich.console import Console
@@ -63,16 +67,17 @@ def conduct(
     from reap.cli.progress import Bar
     from reap.experiment.runner import InterruptedRunError
     from reap.report import study as reporter
+    from reap.study import folder
 
     name = studying.NAME
-    if (mode is None) == (resume is None):
+    if quick + full + (resume is not None) != 1:
         raise ReapError(
-            "a study is either begun or resumed",
-            f"reap study {name} --quick, --full, or --resume FOLDER",
+            "a study is begun, quickly or in full, or it is resumed",
+            f"give one of them: reap study {name} --quick, --full, or --resume FOLDER",
             ExitCode.USAGE,
         )
     if resume is not None:
-        if workloads or output:
+        if workloads is not None or output:
             raise ReapError(
                 "--resume goes on with the study as it began; it takes neither --workloads nor --output",
                 f"reap study {name} --resume {resume}",
@@ -80,14 +85,15 @@ def conduct(
             )
         place, plan, allocators = _resumed(studying, resume)
     else:
-        place, plan, allocators = _begun(studying, "quick" if mode == "quick" else "full", workloads, output)
-    try:
-        with Bar() as bar:
-            result = studying.run(place, plan, allocators, Terminal(bar))
-    except InterruptedRunError as stopped:
-        again = f"go on with: reap study {name} --resume {place}"
-        raise InterruptedRunError("stopped; all runs that ended are kept", again, stopped.code) from None
-    written = reporter.write(result, place)
+        place, plan, allocators = _begun(studying, "quick" if quick else "full", workloads, output)
+    with folder.alone(place):
+        try:
+            with Bar() as bar:
+                result = studying.run(place, plan, allocators, Terminal(bar))
+        except InterruptedRunError as stopped:
+            again = f"go on with: reap study {name} --resume {place}"
+            raise InterruptedRunError("stopped; all runs that ended are kept", again, stopped.code) from None
+        written = reporter.write(result, place)
     reporter.render(Console(), result)
     for path in written:
         reporting.say_written("written", path)
@@ -104,7 +110,7 @@ def _resumed(studying: Studying, resume: Path) -> tuple[Path, Plan, list[Allocat
 
 
 def _begun(
-    studying: Studying, mode: Mode, workloads: str, output: Path | None
+    studying: Studying, mode: Mode, workloads: str | None, output: Path | None
 ) -> tuple[Path, Plan, list[Allocator]]:
     from reap.allocators import catalog
     from reap.allocators.records import Allocator
@@ -113,8 +119,7 @@ def _begun(
     found = [catalog.find(name) for name in studying.ALLOCATORS]
     allocators = [each for each in found if isinstance(each, Allocator)]
     missing = [each for each in found if not isinstance(each, Allocator)]
-    names = [name.strip() for name in workloads.split(",") if name.strip()]
-    plan = studying.plan(mode, names, [each.name for each in allocators])
+    plan = studying.plan(mode, _named(workloads), [each.name for each in allocators])
     place = (output or Path(f"reap-{studying.NAME}-{datetime.now(UTC):%Y%m%d-%H%M%S}")).absolute()
     folder.begin(place, plan)
     if missing:
@@ -122,3 +127,15 @@ def _begun(
         click.echo(f"  to have them: {catalog.install_command(missing)}", err=True)
     click.echo(f"in {place}; to go on after a stop: reap study {studying.NAME} --resume {place}", err=True)
     return place, plan, allocators
+
+
+def _named(workloads: str | None) -> list[str]:
+    """Those of the option; none if it was not given."""
+    names = [name.strip() for name in (workloads or "").split(",") if name.strip()]
+    if workloads is not None and not names:
+        raise ReapError(
+            "--workloads names none",
+            "name some, as in --workloads chart-parser,rapidjson; without it the study is of all",
+            ExitCode.USAGE,
+        )
+    return names

@@ -9,7 +9,9 @@ from reap.cli import studies
 
 @click.command()
 @studies.options
-def ismm2026(mode: str | None, workloads: str, output: Path | None, resume: Path | None) -> int:
+def ismm2026(
+    *, quick: bool, full: bool, workloads: str | None, output: Path | None, resume: Path | None
+) -> int:
     """Make Tables 1 to 4 and Figures 2 to 6 of ISMM 2026 again, and judge the paper's conclusions.
 
     Runs every workload that is installed (`reap workloads prepare`) with its own allocator and without, over
@@ -22,4 +24,6 @@ def ismm2026(mode: str | None, workloads: str, output: Path | None, resume: Path
     """  # noqa: D301 - click wants the character itself
     from reap.study import ismm2026 as studying
 
-    return studies.conduct(studying, mode, workloads, output, resume)
+    return studies.conduct(
+        studying, quick=quick, full=full, workloads=workloads, output=output, resume=resume
+    )

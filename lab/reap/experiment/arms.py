@@ -23,10 +23,16 @@ def wanted(spec: Spec, matrix: Matrix) -> list[Cell]:
         _arm(spec, variant.name, allocator.name, level.name, huge=huge)
         for variant in matrix.variants
         for allocator in spec.allocators
+        if runs_over(matrix, variant.name, allocator.name)
         for huge in matrix.huge_pages
         if huge != "on" or can_have_huge_pages(allocator)
         for level in matrix.levels
     ]
+
+
+def runs_over(matrix: Matrix, variant: str, allocator: str) -> bool:
+    """Whether the variant is run over that allocator."""
+    return variant not in matrix.only_over or allocator in matrix.only_over[variant]
 
 
 def can_have_huge_pages(allocator: Allocator) -> bool:
@@ -46,6 +52,7 @@ def controls(spec: Spec, matrix: Matrix) -> list[Cell]:
         _arm(spec, variant.name, allocator.name, level, huge=huge)
         for variant in matrix.variants
         for allocator in spec.allocators
+        if runs_over(matrix, variant.name, allocator.name)
         for level in (BARE, empty.name)
     ]
     moved = [

@@ -41,6 +41,17 @@ class Variant(Record):
     environment: dict[str, str] = {}
 
 
+class Peer(Variant, kw_only=True):
+    """Another library's allocator in the place of the program's own."""
+
+    title: str
+    """Whose it is, and what it is called there."""
+    frees: list[Free]
+    """Which frees it has."""
+    packages: list[str] = []
+    """Debian packages that it needs, and no other variant does."""
+
+
 class Origin(Record):
     """Where the program comes from."""
 
@@ -77,6 +88,8 @@ class Card(Record):
     """About how long one run takes, at the default scale."""
     origin: Origin
     variants: dict[str, Variant]
+    peers: dict[str, Peer] = {}
+    """Further variants, each of which may be missing where it is not installed."""
     prepare: Prepare | None = None
     build: Prepare | None = None
     """Makes the program where it is one of ours; once for all scales and variants."""
@@ -86,6 +99,8 @@ class Card(Record):
     """Where its allocator serves but a part of what it allocates: which part is left to malloc."""
     chunks: bool = False
     """Whether its own allocator takes chunks and carves objects out of them."""
+    chunks_from: Literal["malloc", "system"] = "malloc"
+    """Who gives the chunks: no litter in malloc's heap, and no other malloc, reaches those of the system."""
     frees: list[Free] = []
     """Which frees it has: of single objects, of all together."""
     motives: list[Motive] = []
@@ -150,6 +165,12 @@ def load(name: str) -> Card:
     return card
 
 
+def absent(card: Card) -> dict[str, list[str]]:
+    """The card's peers that cannot run here, and the packages that each lacks."""
+    found = {name: packages.lacking(peer.packages) for name, peer in card.peers.items()}
+    return {name: lacking for name, lacking in found.items() if lacking}
+
+
 class Places(Record):
     """Where a card's files are kept, whether they are there yet or not. Empty: it has none of the kind."""
 
@@ -182,10 +203,11 @@ def prepare(
     """
     card = load(name)
     folder = find(name)
-    if variant not in card.variants:
+    ways: dict[str, Variant] = {**card.variants, **card.peers}
+    if variant not in ways:
         raise ReapError(
             f"the workload {name} has no variant '{variant}'",
-            f"it has {', '.join(card.variants)}",
+            f"it has {', '.join(ways)}",
             ExitCode.USAGE,
         )
     amount = card.default_scale if scale is None else scale
@@ -201,7 +223,7 @@ def prepare(
                 ExitCode.NOT_FOUND,
             )
         _make(card, card.build, "built", words)
-    chosen = card.variants[variant]
+    chosen = ways[variant]
     argv = [_fill(word, words) for word in chosen.argv]
     _require(card, argv[0])
     if card.prepare is not None:

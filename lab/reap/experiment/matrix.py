@@ -15,9 +15,10 @@ from reap.experiment.folder import Folder
 from reap.experiment.matrix_records import Arm, Control, FailedControl, Fragmented, Luck, Split
 from reap.experiment.matrix_table import Table
 from reap.experiment.records import BARE, Cell, Run
-from reap.experiment.runner import InterruptedRunError, Listener, Runner
+from reap.experiment.runner import Cost, InterruptedRunError, Listener, Runner
 from reap.experiment.spec import COUNTERS, Matrix, Spec
 from reap.experiment.starter import Starter
+from reap.files import write_safely
 from reap.launch import litter as littering
 from reap.launch.records import Launch
 from reap.records import Estimate
@@ -28,33 +29,37 @@ PROFILE = "profile.json"
 
 def keep_profile(folder: Folder, profile: SizeProfile) -> None:
     """Keeps the size profile of an experiment that was begun without one. Throws ReapError."""
-    path = folder.path / PROFILE
-    part = path.with_suffix(".part")
     try:
-        part.unlink(missing_ok=True)
-        part.touch(mode=0o600)
-        part.write_bytes(profiles.encode(profile))
-        part.replace(path)
-    except OSError as error:
-        raise ReapError(
-            f"{path} cannot be written: {error.strerror}",
-            f"make room, and go on with: reap compare --resume {folder.path}",
-        ) from error
+        write_safely(folder.path / PROFILE, profiles.encode(profile), force=True)
+    except ReapError as error:
+        again = f"make room, and go on with: reap compare --resume {folder.path}"
+        raise ReapError(error.what, again) from error
 
 
-def run(folder: Folder, listener: Listener | None = None) -> Fragmented:
+def run(folder: Folder, listener: Listener | None = None, rounds: int = 0) -> Fragmented:
     """Takes the size profile if there is none yet, runs what is left, and draws the result. Throws ReapError.
 
-    On Ctrl-C it throws `runner.InterruptedRunError`; the folder can be resumed.
+    With `rounds`, an experiment that was to have fewer gets so many. On Ctrl-C it throws
+    `runner.InterruptedRunError`; the folder can be resumed.
     """
-    listener = listener or Listener()
-    spec, matrix = folder.spec, _matrix(folder.spec)
+    runner, profile = _runner(folder, listener or Listener(), rounds)
+    runner.run()
+    spec = folder.spec
+    return draw(spec, profile, folder.runs, runner.dropped, runner.notes, stopped_early=runner.stopped_early)
+
+
+def cost(folder: Folder, listener: Listener | None = None) -> Cost:
+    """Takes the size profile and runs the warm-ups, if they are not there yet. Throws as `run` does."""
+    runner, _ = _runner(folder, listener or Listener())
+    return runner.cost()
+
+
+def _runner(folder: Folder, listener: Listener, rounds: int = 0) -> tuple[Runner, SizeProfile]:
+    matrix = _matrix(folder.spec)
     profile = _profile(folder, matrix, listener)
     for level in arms.levels(matrix).values():
         littering.require_memory(matrix.litter(profile, level))
-    runner = Runner(folder, listener, Starter(folder, profile))
-    runner.run()
-    return draw(spec, profile, folder.runs, runner.dropped, runner.notes, stopped_early=runner.stopped_early)
+    return Runner(folder, listener, Starter(folder, profile), rounds), profile
 
 
 def _profile(folder: Folder, matrix: Matrix, listener: Listener) -> SizeProfile:
@@ -122,7 +127,7 @@ def draw(
             _control(table, matrix, variant.name, allocator.name)
             for variant in matrix.variants
             for allocator in spec.allocators
-            if matrix.controls
+            if matrix.controls and arms.runs_over(matrix, variant.name, allocator.name)
         ],
         luck=[
             _luck(table, matrix, variant.name, level)

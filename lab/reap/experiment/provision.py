@@ -70,10 +70,11 @@ def carry_out(wanted: Plan, tell: Callable[[str], None], *, cache: Path | None =
 
 def _lack(name: str, cache: Path | None) -> Lack:
     described, at = card.load(name), card.places(name, cache=cache)
+    theirs = [package for peer in described.peers.values() for package in peer.packages]
     program = bool(at.built) and not Path(at.built).is_dir()
     return Lack(
         workload=name,
-        packages=packages.lacking(described.packages),
+        packages=packages.lacking([*described.packages, *theirs]),
         source=described.source if program and at.source and not Path(at.source).is_dir() else "",
         program=program,
         inputs=bool(at.inputs) and not Path(at.inputs).is_dir(),

@@ -2,6 +2,8 @@
 
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,6 +37,15 @@ class Listener:
         """`done` of about `total` runs have ended, and `label` runs now (empty at the end)."""
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What an experiment probably takes, in seconds, as its warm-ups tell."""
+
+    a_round: float
+    later: float
+    """Of all that is run once, after the rounds."""
+
+
 class InterruptedRunError(ReapError):
     """The user stopped it; what was measured is kept."""
 
@@ -58,8 +69,12 @@ class _More:
 class Runner:
     """One experiment in its folder. What was run before a kill is not run again."""
 
-    def __init__(self, folder: Folder, listener: Listener, starter: Starter | None = None) -> None:
+    def __init__(
+        self, folder: Folder, listener: Listener, starter: Starter | None = None, rounds: int = 0
+    ) -> None:
+        """With `rounds`, an experiment of fewer gets so many. Those beyond its own are without controls."""
         self._folder = folder
+        self._asked = rounds
         self._spec = folder.spec
         self._listener = listener
         self._starter = starter or Starter(folder)
@@ -74,18 +89,36 @@ class Runner:
 
     def run(self) -> None:
         """Runs all that is left. Throws ReapError; `InterruptedRunError` on Ctrl-C."""
-        try:
-            self._announce()
-            self._warm_up()
+        with self._stoppable():
+            self._begin()
             self._rounds()
             for more in self._more:
                 self._once_more(more)
+
+    def cost(self) -> Cost:
+        """Runs the warm-ups that are left, and no more. Throws what `run` throws."""
+        with self._stoppable():
+            self._begin()
+            return Cost(a_round=self._a_round(), later=self._later())
+
+    @contextmanager
+    def _stoppable(self) -> Iterator[None]:
+        try:
+            yield
         except KeyboardInterrupt:
             raise InterruptedRunError(
                 f"stopped; the {len(self._folder.runs)} runs that ended are kept in {self._folder.path}",
                 f"go on with: reap compare --resume {self._folder.path}",
                 ExitCode.SIGNALLED + 2,
             ) from None
+
+    def _begin(self) -> None:
+        begun = len(self._done) >= len(self._arms)
+        if not begun:
+            self._announce()
+        self._warm_up()
+        if not begun and len(self.dropped) < len(self._arms) - 1:
+            self._foretell()
 
     def _announce(self) -> None:
         """Before anything runs: a command that sends mail should not be run thirty times unawares."""
@@ -113,18 +146,19 @@ class Runner:
             if cell.arm() == self._baseline:
                 self._require_sound(run.outcome)
             self._judge(cell, run.outcome)
-        if len(self.dropped) == len(self._arms) - 1:
-            return
+        rounds, _ = self._plan()
+        if not self._spec.runs and rounds < LEAST_ROUNDS and len(self.dropped) < len(self._arms) - 1:
+            self.stopped_early = True
+            self.notes.append(
+                f"the budget of {self._spec.budget:g} s allows {rounds} rounds; {LEAST_ROUNDS} would say more"
+            )
+
+    def _foretell(self) -> None:
         rounds, seconds = self._plan()
         runs = rounds * self._runs_a_round()
         later = self._later()
         beside = f", and about {_duration(later)} for what comes after them" if later else ""
         self._listener.say(f"{runs} runs in {rounds} rounds, about {_duration(seconds)}{beside}")
-        if not self._spec.runs and rounds < LEAST_ROUNDS:
-            self.stopped_early = True
-            self.notes.append(
-                f"the budget of {self._spec.budget:g} s allows {rounds} rounds; {LEAST_ROUNDS} would say more"
-            )
 
     def _rounds(self) -> None:
         rounds, _ = self._plan()
@@ -135,7 +169,7 @@ class Runner:
                 self.stopped_early = True
                 return
             done = number * self._runs_a_round()
-            for place, cell in enumerate(schedule.a_round(self._living(), number, self._spec.seed)):
+            for place, cell in enumerate(schedule.a_round(self._living(number), number, self._spec.seed)):
                 if cell.arm() in self.dropped:
                     continue
                 self._listener.progress(
@@ -195,8 +229,11 @@ class Runner:
         """Seconds that the warm-up of the cell's arm took."""
         return next(run.seconds for run in self._folder.runs if run.warmup and run.cell.arm() == cell.arm())
 
-    def _living(self) -> list[Cell]:
-        return [arm for arm in self._arms if arm.arm() not in self.dropped]
+    def _living(self, number: int) -> list[Cell]:
+        """What a round is of; one beyond those that the experiment was to have is without its controls."""
+        matrix, own = self._spec.matrix, self._spec.runs
+        every = arms.wanted(self._spec, matrix) if matrix and 0 < own <= number else self._arms
+        return [arm for arm in every if arm.arm() not in self.dropped]
 
     def _label(self, cell: Cell) -> str:
         return arms.label(self._spec, cell)
@@ -206,11 +243,10 @@ class Runner:
 
     def _plan(self) -> tuple[int, float]:
         """How many rounds, and how many seconds; follows from the warm-ups, so is the same after a resume."""
-        each = [run for run in self._folder.runs if run.warmup and run.cell.arm() not in self.dropped]
-        baseline = next(run.seconds for run in each if run.cell.arm() == self._baseline)
-        a_round = max(1e-4, sum(run.seconds for run in each) + baseline)
+        a_round = self._a_round()
         if self._spec.runs:
-            return self._spec.runs, self._spec.runs * a_round
+            rounds = max(self._spec.runs, self._asked)
+            return rounds, rounds * a_round
         if self._spec.budget is None:
             rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, int(USUAL_SECONDS / a_round)))
         else:
@@ -220,6 +256,12 @@ class Runner:
             least = min(LEAST_ROUNDS, int(left / a_round))
             rounds = min(MOST_ROUNDS, max(1, least, int((left - self._later()) / a_round)))
         return rounds, rounds * a_round
+
+    def _a_round(self) -> float:
+        """Seconds that a round will probably take: what the warm-ups took, the baseline's twice."""
+        each = [run for run in self._folder.runs if run.warmup and run.cell.arm() not in self.dropped]
+        baseline = next(run.seconds for run in each if run.cell.arm() == self._baseline)
+        return max(1e-4, sum(run.seconds for run in each) + baseline)
 
     def _over_budget(self, number: int) -> bool:
         """Whether another round would go beyond the budget. A round that was begun before a kill goes on."""

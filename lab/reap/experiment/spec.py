@@ -68,6 +68,8 @@ class Matrix(Record):
     """Where misses are counted: COUNTERS, or the name of caches to be simulated; empty: nowhere."""
     controls: bool = True
     """Whether what must make no difference is run, too."""
+    only_over: dict[str, list[str]] = {}
+    """Variants by name that are run over these allocators alone, of which the baseline's is one."""
     notes: list[str] = []
     """What was asked for and is not to be had here."""
 
@@ -128,6 +130,10 @@ class Fragmented:
     replaced: Sequence[str] = ()
     """The command of a variant `reap`, with this library's allocator in place of its own; empty: none."""
     replaced_environment: Mapping[str, str] = field(default_factory=dict)
+    peers: Mapping[str, tuple[Sequence[str], Mapping[str, str]]] = field(default_factory=dict)
+    """Further variants by name, with the allocators of others: command and environment."""
+    replaced_over: Sequence[str] = ()
+    """The allocators over which that one is run; empty: over all."""
     children: bool = False
     seed: int = littering.DEFAULT_SEED
     order: littering.Order = "random"
@@ -235,6 +241,10 @@ def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
             programs.require_preloadable(ours)
             environment = dict(asked.replaced_environment)
             variants.insert(1, Variant(name="reap", program=ours, environment=environment))
+        for name, (command, variables) in asked.peers.items():
+            peer = programs.resolve(list(command), directory=directory)
+            programs.require_preloadable(peer)
+            variants.insert(-1, Variant(name=name, program=peer, environment=dict(variables)))
     return Matrix(
         variants=variants,
         levels=levels,
@@ -247,6 +257,7 @@ def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
         huge_pages=["off", "on"] if asked.huge_pages else [""],
         caches=caches,
         controls=asked.controls,
+        only_over={"reap": list(asked.replaced_over)} if asked.replaced and asked.replaced_over else {},
         notes=notes,
     )
 

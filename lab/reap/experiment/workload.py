@@ -33,25 +33,32 @@ def as_the_card_says(described: card.Card, tried: Sequence[Tried]) -> bool | Non
     return digest == described.output
 
 
+def launch_of(ready: card.Ready) -> Launch:
+    """How it is started. Throws ReapError if it is not there, or nothing can be preloaded into it."""
+    found = program.resolve(ready.argv, directory=ready.directory)
+    program.require_preloadable(found)
+    return Launch(
+        argv=found.command,
+        program=found.path,
+        directory=ready.directory,
+        environment=ready.environment,
+    )
+
+
 def try_variants(
     name: str, variants: Sequence[str] = (), *, scale: int | None = None, cache: Path | None = None
 ) -> list[Tried]:
-    """Runs the variants (all, if none are named) once each, one after another.
+    """Runs the variants (all that are installed, if none are named) once each, one after another.
 
     Throws ReapError where one cannot be prepared, fails, or prints what the others do not.
     """
     tried: list[Tried] = []
-    for variant in variants or card.load(name).variants:
+    described = card.load(name)
+    missing = card.absent(described)
+    every = [*described.variants, *(peer for peer in described.peers if peer not in missing)]
+    for variant in variants or every:
         ready = card.prepare(name, variant, scale=scale, cache=cache)
-        found = program.resolve(ready.argv, directory=ready.directory)
-        outcome = spawn.run(
-            Launch(
-                argv=ready.argv,
-                program=found.path,
-                directory=ready.directory,
-                environment=ready.environment,
-            )
-        )
+        outcome = spawn.run(launch_of(ready))
         if outcome.status != 0:
             raise ReapError(f"{name}, {variant}: ended with {outcome.status}", outcome.stderr_tail.strip())
         if tried and outcome.stdout_digest != tried[0].outcome.stdout_digest:

@@ -17,15 +17,17 @@ _FILLS = ("#777d88", "#0068ac", "#c04e00", "#7a4fa3")
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: a ratio, or why there is none."""
+    """One bar: a ratio with its interval, an exact value without, or why there is none."""
 
     label: str
     ratio: Estimate | None
     shade: int
     """Which of the four colours."""
+    said: str = ""
+    """What stands beside it, if not its value."""
 
 
-def draw(title: str, groups: Sequence[tuple[str, Sequence[Bar]]]) -> str:
+def draw(title: str, groups: Sequence[tuple[str, Sequence[Bar]]], *, unit_line: bool = True) -> str:
     """Horizontal bars in named groups from 0, a line at 1, whiskers for the intervals, values in words."""
     bars = [bar for _, group in groups for bar in group]
     most = max((bar.ratio.high for bar in bars if bar.ratio), default=1.0)
@@ -45,7 +47,7 @@ def draw(title: str, groups: Sequence[tuple[str, Sequence[Bar]]]) -> str:
             lines += _bar(bar, y, scale)
             y += _ROW
         y += _GAP
-    one = _LEFT + scale
+    one = _LEFT + scale if unit_line else _LEFT
     lines.append(f'<line x1="{one:.1f}" y1="{_TOP - 4}" x2="{one:.1f}" y2="{y}" stroke="currentColor"/>')
     return "\n".join([*lines, "</svg>"]) + "\n"
 
@@ -59,10 +61,12 @@ def _bar(bar: Bar, y: int, scale: float) -> list[str]:
     middle = y + _ROW / 2
     shape = f'x="{_LEFT}" y="{y + 2}" width="{value - _LEFT:.1f}" height="{_ROW - 4}"'
     whisker = f"M{low:.1f} {middle}H{high:.1f}M{low:.1f} {y + 5}V{y + 11}M{high:.1f} {y + 5}V{y + 11}"
-    said = units.ratio_with_interval(bar.ratio)
+    exact = bar.ratio.exact
+    said = bar.said or (units.ratio(bar.ratio.value) if exact else units.ratio_with_interval(bar.ratio))
+    drawn = [] if exact else [f'<path d="{whisker}" stroke="currentColor" fill="none"/>']
     return [
         f'<rect {shape} fill="{_FILLS[bar.shade % len(_FILLS)]}" opacity="0.85"/>',
-        f'<path d="{whisker}" stroke="currentColor" fill="none"/>',
+        *drawn,
         f'<text x="{high + 6:.1f}" y="{y + 12}">{_text(said)}</text>',
     ]
 

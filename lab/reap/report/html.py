@@ -13,8 +13,8 @@ import msgspec
 
 from reap import units
 from reap.errors import ReapError
+from reap.files import write_safely
 from reap.report import matrix_words, view, wording
-from reap.report.files import write_safely
 from reap.report.records import Report
 from reap.report.text import printable
 from reap.report.trim import STEPS, trim

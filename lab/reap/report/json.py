@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from reap.errors import ReapError
-from reap.report.files import write_safely
+from reap.files import write_safely
 from reap.report.records import SCHEMA, Report
 
 

@@ -1,7 +1,5 @@
 """A study's files: one page, its data as JSON and as CSV; and its conclusions on a terminal."""
 
-import csv
-import io
 from pathlib import Path
 
 import msgspec
@@ -10,27 +8,15 @@ from rich.table import Table
 from rich.text import Text
 
 from reap import units
-from reap.report import html, view, view_ismm2026, view_oopsla2002
-from reap.report.files import write_safely
+from reap.files import write_safely
+from reap.report import html, study_figures, view, view_ismm2026, view_oopsla2002
 from reap.report.study_view import usable
 from reap.report.text import printable
 from reap.study.records import Study
 
-PAGE, DATA, ARMS = "study.html", "study.json", "arms.csv"
+PAGE, DATA, FIGURES = "study.html", "study.json", "figures.csv"
 _VIEWS = {"ismm2026": view_ismm2026.view, "oopsla2002": view_oopsla2002.view}
 _STYLES = {"holds": "green", "holds partly": "yellow", "outdated": "magenta", "does not hold": "red"}
-_COLUMNS = (
-    "workload",
-    "kind",
-    "variant",
-    "allocator",
-    "level",
-    "rounds",
-    "cpu_seconds",
-    "normalised",
-    "low",
-    "high",
-)
 
 
 def write(study: Study, place: Path) -> list[Path]:
@@ -38,7 +24,7 @@ def write(study: Study, place: Path) -> list[Path]:
     files = {
         PAGE: page(study).encode(),
         DATA: msgspec.json.format(msgspec.json.encode(study), indent=1) + b"\n",
-        ARMS: arms(study).encode(),
+        FIGURES: study_figures.table(study).encode(),
     }
     return [write_safely(place / name, data, force=True) for name, data in files.items()]
 
@@ -52,24 +38,6 @@ def page(study: Study) -> str:
         machine=view.machine_rows(study.machine),
         ratio=units.ratio_with_interval,
     )
-
-
-def arms(study: Study) -> str:
-    """Every arm of every workload, a line each; CPU time as a ratio to custom over glibc on a clean heap."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for each in study.measured:
-        for arm in each.result.arms if each.result else []:
-            ratio = arm.normalised.get("cpu")
-            value = (
-                [f"{part:.6g}" for part in (ratio.ratio.value, ratio.ratio.low, ratio.ratio.high)]
-                if ratio
-                else []
-            )
-            where = [each.card.name, each.card.kind, arm.variant, arm.allocator, arm.level]
-            writer.writerow([*where, arm.rounds, f"{arm.cpu:.6g}", *(value or ["", "", ""])])
-    return text.getvalue()
 
 
 def render(console: Console, study: Study) -> None:

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import markupsafe
 
+from reap import units
 from reap.experiment.card import Card
 from reap.experiment.matrix_records import Fragmented
-from reap.records import Estimate
+from reap.report import matrix_words
 from reap.report.bars_svg import Bar, draw
-from reap.study.records import Study
+from reap.study.records import Standing, Study
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class FigureView:
     title: str
     remark: str
     drawings: list[markupsafe.Markup]
+    whiskers: bool = True
+    """Whether they show intervals."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +41,61 @@ class StudyView:
     """The paper's authors, and where it was."""
     address: str
     first: list[str]
+    remarks: list[str]
     tables: list[TableView]
     figures: list[FigureView]
+
+
+def checks(study: Study) -> TableView:
+    """What must make no difference, and how much it makes: nothing below that is a finding."""
+    columns = [
+        "workload", "baseline to itself", "idle preload", "littered and emptied", "other layouts",
+    ]  # fmt: skip
+    rows = [
+        [each.card.name, *_check(each.result)] for each in study.measured if each.result and each.result.noise
+    ]
+    return TableView("What must make no difference: ratios of CPU time", columns, rows)
+
+
+def _check(result: Fragmented) -> list[str]:
+    noise = result.noise.get("cpu")
+    moved = [ratio.ratio.value for each in result.luck for ratio in each.ratios]
+    return [
+        units.ratio_with_interval(noise.ratio) if noise else units.UNKNOWN,
+        _ends([each.preload.ratio.value for each in result.controls if each.preload]),
+        _ends([each.emptied.ratio.value for each in result.controls if each.emptied]),
+        _ends(moved),
+    ]
+
+
+def _ends(ratios: list[float]) -> str:
+    if not ratios:
+        return "not run"
+    return f"{units.ratio(min(ratios))} to {units.ratio(max(ratios))}"
+
+
+def remarks(study: Study) -> list[str]:
+    """What the experiments say of themselves: their notes, and why arms and controls say nothing."""
+    every = [*study.measured, *study.occupancy, *study.simulated]
+    return list(
+        dict.fromkeys(
+            f"{each.card.name}: {said}"
+            for each in every
+            if each.result
+            for said in [*matrix_words.problems(each.result), *each.result.notes]
+        )
+    )
+
+
+_ORDER: tuple[Standing, ...] = ("does not hold", "outdated", "holds partly", "cannot tell", "holds")
 
 
 def first(study: Study, quick: str) -> list[str]:
     """What must be known before any figure is read; `quick` of a quick study."""
     said = [
-        f"{each.claim[:-1]}: {each.standing}."
-        for each in study.conclusions
-        if each.standing not in ("holds", "cannot tell")
+        f"{each.claim.removesuffix('.')}: {each.standing}."
+        for each in sorted(study.conclusions, key=lambda each: _ORDER.index(each.standing))
+        if each.standing != "holds"
     ]
     if study.plan.mode == "quick":
         said.append(f"{quick} What holds here is to be seen in a full one.")
@@ -72,11 +120,6 @@ def scale(described: Card, amount: int) -> str:
     return f"{described.scale}: {amount}" if described.scale else "fixed"
 
 
-def exactly(value: float) -> Estimate:
-    """A value without an interval, to be drawn."""
-    return Estimate(value=value, low=value, high=value)
-
-
-def drawn(title: str, groups: list[tuple[str, list[Bar]]]) -> markupsafe.Markup:
+def drawn(title: str, groups: list[tuple[str, list[Bar]]], *, unit_line: bool = True) -> markupsafe.Markup:
     """A drawing to stand in the page."""
-    return markupsafe.Markup(draw(title, groups))  # noqa: S704 - ours, and every word in it is escaped
+    return markupsafe.Markup(draw(title, groups, unit_line=unit_line))  # noqa: S704 - ours, and every word in it is escaped

@@ -1,15 +1,28 @@
 """What the page of the ISMM 2026 study shows, as plain strings, lists and drawings."""
 
+import math
+
 import markupsafe
 
 from reap import units
+from reap.analysis import sizes
 from reap.analysis.size_profile import SizeProfile
 from reap.experiment.matrix_records import Fragmented
 from reap.launch.level import LEVELS
-from reap.records import Estimate
+from reap.records import exactly
 from reap.report.bars_svg import Bar
-from reap.report.study_view import FigureView, StudyView, TableView, drawn, exactly, first, scale
-from reap.study.ismm2026_claims import best_ratio
+from reap.report.study_view import (
+    FigureView,
+    StudyView,
+    TableView,
+    checks,
+    drawn,
+    first,
+    remarks,
+    scale,
+)
+from reap.study.ismm2026_published import PROGRAMS, REJECTED
+from reap.study.judging import best_ratio
 from reap.study.records import Study
 
 _QUICK = "A quick study: runs of a fraction of a second, one fragmented level, few rounds, no controls."
@@ -22,7 +35,16 @@ def view(study: Study) -> StudyView:
         source="van Kempen and Berger, ISMM 2026",
         address="https://doi.org/10.1145/3814942.3816132",
         first=first(study, _QUICK),
-        tables=[_classification(study), _inputs(study), _levels(), _switches(study)],
+        remarks=remarks(study),
+        tables=[
+            _classification(study),
+            _inputs(study),
+            _levels(),
+            _switches(study),
+            _published(),
+            _slowdowns(study),
+            checks(study),
+        ],
         figures=[_sizes(study), _misses(study), _per_class(study), _regions(study), _heaps(study)],
     )
 
@@ -35,20 +57,21 @@ def _classification(study: Study) -> TableView:
             [
                 card.name,
                 card.kind + (" (partial)" if card.partial else ""),
-                "yes" if card.chunks else "",
+                f"from {card.chunks_from}" if card.chunks else "",
                 "yes" if "individual" in card.frees else "",
                 "yes" if "bulk" in card.frees else "",
                 units.percent(card.custom_share) if card.custom_share is not None else units.UNKNOWN,
                 each.excluded or "measured",
             ]
         )
+    rows += [[name, kind, "", "", "", "", why] for name, kind, why in REJECTED]
     columns = [
         "workload",
         "type",
         "chunks",
         "individual free",
         "bulk free",
-        "share of objects",
+        "share of objects, by its card",
         "reason for exclusion",
     ]
     return TableView("Table 1. Classification of the custom allocators", columns, rows)
@@ -82,6 +105,46 @@ def _switches(study: Study) -> TableView:
     )
 
 
+def _published() -> TableView:
+    columns = [
+        "program", "type", "chunks", "individual free", "bulk free", "switched off by",
+        "naive to custom, clean heap", "naive at adv3", "left out there", "here",
+    ]  # fmt: skip
+    rows = [
+        [
+            each.program,
+            each.kind,
+            *("yes" if has else "" for has in (each.chunks, each.individual, each.bulk)),
+            each.switch,
+            each.clean,
+            each.littered,
+            each.excluded,
+            each.here or "nothing stands for it",
+        ]
+        for each in PROGRAMS
+    ]
+    return TableView(
+        "Published: the paper's own programs, from its Tables 1 and 4 and its text", columns, rows
+    )
+
+
+def _slowdowns(study: Study) -> TableView:
+    rows = [
+        [
+            each.workload,
+            each.allocator,
+            units.ratio_with_interval(each.ratio),
+            "; ".join(each.causes) or ("" if each.reached else "no litter reaches it: its chunks are mapped"),
+        ]
+        for each in study.slowdowns
+    ]
+    return TableView(
+        "Whole regions at adv3 to themselves at adv0: CPU time, and what else changed above 1.05",
+        ["workload", "over", "ratio", "what else changed"],
+        rows,
+    )
+
+
 def _sizes(study: Study) -> FigureView:
     drawings = [
         _distribution(each.card.name, each.result.profile)
@@ -90,19 +153,25 @@ def _sizes(study: Study) -> FigureView:
     ]
     return FigureView(
         "Figure 2. Sizes that are allocated",
-        "Share of all objects, by size; of the workload that stands for 197.parser, without its allocator.",
+        "Objects by class of size, on a logarithmic scale; of the workload that stands for 197.parser, "
+        "without its allocator. The paper: 491 k objects live at once.",
         drawings,
     )
 
 
 def _distribution(name: str, profile: SizeProfile) -> markupsafe.Markup:
-    most = sorted(profile.sizes, key=lambda pair: -pair[1])[:12]
-    total = max(profile.count, 1)
+    counted = sizes.bins((size, size, count, size * count) for size, count in profile.sizes)
     bars = [
-        Bar(f"{size} B", Estimate(value=count / total, low=count / total, high=count / total), 1)
-        for size, count in sorted(most)
+        Bar(
+            f"{each.low} to {each.high} B",
+            exactly(math.log10(max(each.objects, 1))),
+            1,
+            units.count(each.objects),
+        )
+        for each in counted
     ]
-    return drawn(f"{name}: share of objects", [("", bars)])
+    live = units.count(profile.peak.value)
+    return drawn(f"{name}: {profile.counted}; {live} live at once at most", [("", bars)], unit_line=False)
 
 
 def _misses(study: Study) -> FigureView:
@@ -129,7 +198,8 @@ def _misses(study: Study) -> FigureView:
             drawings.append(drawn(f"{each.card.name}, {variant} over {allocator}, to its own adv0", groups))
     return FigureView(
         "Figure 3. Occupancy, misses and CPU time",
-        "Multiplier 10. Misses are those of one run in simulated caches; CPU time is of runs outside these.",
+        "Multiplier 10. Misses are those of one run in simulated caches; CPU time is of runs outside these. "
+        "A workload without a scale, as Clang, is in a full study alone: simulated caches take it too long.",
         drawings,
     )
 
@@ -179,6 +249,8 @@ def _groups(result: Fragmented) -> list[tuple[str, list[Bar]]]:
     for variant in result.variants:
         for allocator in result.allocators:
             bars = []
+            if result.arm(variant, allocator, result.levels[0].name) is None:  # it is run over others
+                continue
             for number, level in enumerate(result.levels):
                 arm = result.arm(variant, allocator, level.name)
                 ratio = arm.normalised.get("cpu") if arm is not None and arm.sound else None

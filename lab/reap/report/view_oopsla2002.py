@@ -1,15 +1,30 @@
 """What the page of the OOPSLA 2002 study shows, as plain strings, lists and drawings."""
 
+from dataclasses import replace
+
 import markupsafe
 
 from reap import units
 from reap.experiment.matrix_records import Arm, Fragmented
 from reap.report import labels
 from reap.report import view_oopsla2002_apache as apache
+from reap.report import view_oopsla2002_regions as regions
 from reap.report.bars_svg import Bar
-from reap.report.study_view import FigureView, StudyView, TableView, drawn, first, scale
-from reap.study.oopsla2002_claims import OURS, best_naive
-from reap.study.records import Measured, Statistics, Study
+from reap.report.study_view import (
+    FigureView,
+    StudyView,
+    TableView,
+    checks,
+    drawn,
+    first,
+    remarks,
+    scale,
+)
+from reap.study.judging import best_ratio
+from reap.study.oopsla2002_claims import OURS, asked_ratio
+from reap.study.oopsla2002_peers import WORKLOAD as PEERS
+from reap.study.oopsla2002_published import PROGRAMS
+from reap.study.records import Measured, Memory, Statistics, Study
 
 _QUICK = "A quick study: runs of a fraction of a second, few rounds."
 _DRAG = "Drag is no part of it: Table 4 and Figure 7 are missing."
@@ -21,10 +36,32 @@ def view(study: Study) -> StudyView:
         title="Custom memory allocation, reconsidered once more",
         source="Berger, Zorn and McKinley, OOPSLA 2002",
         address="https://doi.org/10.1145/582419.582421",
-        first=[*first(study, _QUICK), _DRAG],
-        tables=[_inputs(study), _taxonomy(study), _statistics(study), _memory(study), *apache.tables(study)],
-        figures=[_time(study), _runtimes(study), _space(study), _regions(study)],
+        first=[*first(study, _QUICK), _DRAG, *_unseen(study)],
+        remarks=remarks(study),
+        tables=[
+            _inputs(study),
+            _taxonomy(study),
+            _statistics(study),
+            _published(),
+            _memory(study),
+            *regions.tables(study),
+            *apache.tables(study),
+            checks(study),
+        ],
+        figures=[_time(study), _runtimes(study), _space(study), *regions.figures(study), _regions(study)],
     )
+
+
+def _unseen(study: Study) -> list[str]:
+    """Whose high-water marks are missing, and why."""
+    reasons: dict[str, list[str]] = {}
+    absent = {each.card.name for each in study.measured if each.result is None}
+    for each in study.memory:
+        if each.excluded and each.card.name not in absent:
+            reasons.setdefault(each.excluded, []).append(each.card.name)
+    return [
+        f"No high-water mark, or not all, of {', '.join(names)}: {why}." for why, names in reasons.items()
+    ]
 
 
 def _inputs(study: Study) -> TableView:
@@ -63,6 +100,7 @@ def _taxonomy(study: Study) -> TableView:
         ]
         kind = card.kind + (" (partial)" if card.partial else "")
         rows.append([card.name, kind, *("yes" if mark else "" for mark in marks)])
+    rows.append(["reaps", "this library's", "yes", "", "yes", "yes", "yes", "yes", "yes", "yes", "", ""])
     columns = [
         "workload", "allocator", "for performance", "for space", "for software engineering", "same API",
         "region delete", "nested lifetimes", "multiple areas", "chunks", "stack optimized",
@@ -89,15 +127,47 @@ def _line(each: Statistics) -> list[str]:
     return [each.card.name, *figures, share]
 
 
+def _published() -> TableView:
+    columns = [
+        "program", "allocator", "total objects", "most in use", "average size", "total memory",
+        "most memory in use", "total / most", "in malloc (% of runtime)", "here",
+    ]  # fmt: skip
+    rows = [
+        [
+            each.program,
+            each.allocator,
+            units.whole(each.objects),
+            units.whole(each.most_objects),
+            units.size(each.average),
+            units.size(each.total),
+            units.size(each.most),
+            units.ratio(each.total_over_most),
+            units.percent(each.share),
+            each.here or "nothing stands for it",
+        ]
+        for each in PROGRAMS
+    ]
+    return TableView("Table 3, as the paper has it (Windows XP, Win32's allocator)", columns, rows)
+
+
 def _memory(study: Study) -> TableView:
+    memory = _by_name(study)
     rows = []
     for each in study.measured:
+        asked = memory[each.card.name].mark("custom", "glibc") if each.card.name in memory else None
         arm = each.result.arm("custom", "glibc", "adv0") if each.result else None
-        if arm is not None and "peak_resident" in arm.normalised:
-            rows.append([each.card.name, units.size(arm.normalised["peak_resident"].value)])
-    return TableView(
-        "Figure 1(b). Memory of the custom variant over glibc", ["workload", "most resident memory"], rows
-    )
+        resident = arm.normalised.get("peak_resident") if arm is not None else None
+        if asked is not None or resident is not None:
+            figures = (asked, resident.value if resident else None)
+            rows.append(
+                [each.card.name, *(units.UNKNOWN if one is None else units.size(one) for one in figures)]
+            )
+    columns = ["workload", "high-water mark of what was asked of the system", "most resident memory"]
+    return TableView("Figure 1(b). Memory of the custom variant over glibc", columns, rows)
+
+
+def _by_name(study: Study) -> dict[str, Memory]:
+    return {each.card.name: each for each in study.memory}
 
 
 def _time(study: Study) -> FigureView:
@@ -117,32 +187,55 @@ def _time(study: Study) -> FigureView:
 def _runtimes(study: Study) -> FigureView:
     return FigureView(
         "Figure 5(a). CPU time of custom, general-purpose and this library's allocation",
-        "To custom over glibc. naive reap: over this library's malloc; reap: this library's Region or Reap "
-        "in place of the program's own. The Windows allocator has no successor here; glibc is the system's.",
+        "To custom over glibc. naive reap: over this library's malloc; reap: this library's Region or "
+        "Reap in place of the program's own; naive win32-like: over a likeness of the Windows allocator; "
+        "naive glibc: over the system's of today.",
         [_drawing(each, "cpu") for each in study.measured if each.result is not None],
     )
 
 
 def _space(study: Study) -> FigureView:
+    memory = _by_name(study)
     return FigureView(
         "Figure 5(b). Memory",
-        "Most resident memory, to custom over glibc. The paper has the high-water mark of what was asked of "
-        "the system; what was asked for and not touched is not in these.",
-        [_drawing(each, "peak_resident") for each in study.measured if each.result is not None],
+        "To custom over glibc. asked: the high-water mark of what was asked of the system, as the paper has "
+        "it, from one run of each under strace, so without an interval; address space that may not be "
+        "written is not in it. resident: most resident memory; what was asked for and not touched is not in "
+        "it.",
+        [_memories(each, memory.get(each.card.name)) for each in study.measured if each.result is not None],
     )
 
 
 def _drawing(each: Measured, metric: str) -> markupsafe.Markup:
     result = each.result
     assert result is not None  # noqa: S101 - the caller has looked
-    groups = [("custom glibc", [_bar(result.arm("custom", "glibc", "adv0"), metric, 0)])]
-    if OURS in result.variants:
-        groups.append(("reap glibc", [_bar(result.arm(OURS, "glibc", "adv0"), metric, 1)]))
-    groups += [
-        (f"naive {name}", [_bar(result.arm("naive", name, "adv0"), metric, 1 if name == OURS else 2)])
-        for name in result.allocators
+    groups = [
+        (f"{variant} {name}", [_bar(result.arm(variant, name, "adv0"), metric, shade)])
+        for variant, name, shade in _arms(result)
     ]
-    return drawn(f"{each.card.name}{' (partial)' if each.card.partial else ''}", groups)
+    return drawn(_title(each), groups)
+
+
+def _memories(each: Measured, asked: Memory | None) -> markupsafe.Markup:
+    result = each.result
+    assert result is not None  # noqa: S101 - the caller has looked
+    groups = []
+    for variant, name, shade in _arms(result):
+        mark = asked_ratio(asked, variant, name) if asked is not None else None
+        resident = _bar(result.arm(variant, name, "adv0"), "peak_resident", shade)
+        groups.append((f"{variant} {name}", [Bar("asked", mark, shade), replace(resident, label="resident")]))
+    return drawn(_title(each), groups)
+
+
+def _title(each: Measured) -> str:
+    return f"{each.card.name}{' (partial)' if each.card.partial else ''}"
+
+
+def _arms(result: Fragmented) -> list[tuple[str, str, int]]:
+    """What Figure 5 has: variant, allocator and shade."""
+    ours = [(OURS, "glibc", 1)] if OURS in result.variants else []
+    naive = [("naive", name, 1 if name == OURS else 2) for name in result.allocators]
+    return [("custom", "glibc", 0), *ours, *naive]
 
 
 def _bar(arm: Arm | None, metric: str, shade: int) -> Bar:
@@ -154,19 +247,20 @@ def _regions(study: Study) -> FigureView:
     groups = [
         (f"{each.card.name}: {name}", [bar])
         for each in study.measured
-        if each.result is not None and OURS in each.result.variants
+        if each.result is not None and OURS in each.result.variants and each.card.name != PEERS
         for name, bar in _in_place(each.result)
     ]
     return FigureView(
-        "Figure 6. Allocators with the semantics of regions",
-        "CPU time, to the program's own region over glibc: APR's pools (a Reap), RapidJSON's and "
-        "Boost.JSON's. The paper held reaps to Windows Heaps and Vmalloc, of which neither is here.",
+        "Beside Figure 6: the other way about",
+        "CPU time, this library's Reap in the place of APR's pools, its Region in that of RapidJSON's and "
+        "of Boost.JSON's, to that of the program's own over glibc. The latter two keep their chunks between "
+        "documents, which the program's own do not: what that gains is page faults.",
         [drawn("to the program's own region", groups)] if groups else [],
     )
 
 
 def _in_place(result: Fragmented) -> list[tuple[str, Bar]]:
     bars = [("this library's", _bar(result.arm(OURS, "glibc", "adv0"), "cpu", 1))]
-    if best := best_naive(result):
-        bars.append((f"naive {best[0]}", Bar("", best[1], 2)))
+    if best := best_ratio(result):
+        bars.append((f"naive {best[0]}", Bar("", best[2], 2)))
     return bars

@@ -1,11 +1,18 @@
-"""A study's folder: its plan, written once; beside it, below it, what is measured for it."""
+"""A study's folder: its plan, written once; beside it, below it, what is measured for it.
 
-from collections.abc import Sequence
+It is private, as an experiment's folder is.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from reap.errors import ExitCode, ReapError
+from reap.files import write_safely
 from reap.study.records import Mode, Plan
 
 _PLAN = "plan.json"
@@ -14,8 +21,7 @@ _PLAN = "plan.json"
 def begin(place: Path, plan: Plan) -> None:
     """Makes the study's folder. Throws ReapError if it exists."""
     try:
-        place.mkdir(parents=True)
-        write_whole(place / _PLAN, msgspec.json.format(msgspec.json.encode(plan), indent=1) + b"\n")
+        place.mkdir(mode=0o700, parents=True)
     except FileExistsError:
         raise ReapError(
             f"{place} exists already",
@@ -23,6 +29,24 @@ def begin(place: Path, plan: Plan) -> None:
         ) from None
     except OSError as error:
         raise ReapError(f"{place} cannot be made: {error.strerror}", "name another with --output") from error
+    write_safely(place / _PLAN, msgspec.json.format(msgspec.json.encode(plan), indent=1) + b"\n")
+
+
+@contextlib.contextmanager
+def alone(place: Path) -> Iterator[None]:
+    """While it is open no other process can go on with the study. Throws ReapError if one does."""
+    lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ReapError(
+                f"another reap goes on with the study in {place}",
+                "wait until it has ended, or stop it and repeat",
+            ) from None
+        yield
+    finally:
+        os.close(lock)
 
 
 def resumed(place: Path, study: str) -> Plan:
@@ -47,18 +71,20 @@ def resumed(place: Path, study: str) -> Plan:
 def make_plan(
     study: str, known: Sequence[str], mode: Mode, workloads: Sequence[str], allocators: Sequence[str]
 ) -> Plan:
-    """A study of these workloads; all that it knows if none are named. Throws ReapError for another."""
+    """A study of these workloads, each once; of all that it knows if none are named.
+
+    Throws ReapError for another.
+    """
     if strange := [name for name in workloads if name not in known]:
         raise ReapError(
             f"{', '.join(strange)} is no workload of this study",
             f"it has {', '.join(known)}",
             ExitCode.USAGE,
         )
-    return Plan(study=study, mode=mode, workloads=list(workloads or known), allocators=list(allocators))
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file so that it is whole wherever it is. Throws OSError."""
-    part = path.with_suffix(".part")
-    part.write_bytes(data)
-    part.replace(path)
+    return Plan(
+        study=study,
+        mode=mode,
+        workloads=list(dict.fromkeys(workloads or known)),
+        allocators=list(allocators),
+        named=bool(workloads),
+    )

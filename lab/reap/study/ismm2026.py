@@ -4,7 +4,6 @@ Each workload is an experiment on fragmented heaps in a folder of its own below 
 that was stopped goes on where it was. One that cannot run here is left out, with the reason.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,14 +12,14 @@ from reap.allocators.records import Allocator
 from reap.experiment import card
 from reap.experiment.runner import Listener
 from reap.experiment.spec import Fragmented as Asked
-from reap.experiment.spec import Spec
 from reap.launch import level, machine
 from reap.launch.level import LEVELS, Level
 from reap.study import ismm2026_claims as claims
-from reap.study import measuring
+from reap.study import judging, measuring, pacing, slowdowns
 from reap.study.folder import make_plan
-from reap.study.measuring import spec_of
-from reap.study.records import Measured, Mode, Plan, Study
+from reap.study.ismm2026_answers import answers
+from reap.study.measuring import ROUNDS, Work
+from reap.study.records import Mode, Plan, Study
 
 NAME = "ismm2026"
 WORKLOADS = (
@@ -52,17 +51,20 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     leaves that workload out.
     """
     swept = [name for name in OCCUPANCY if name in plan.workloads and _can_sweep(name, plan.mode)]
-    share = measuring.QUICK_SECONDS / len(plan.workloads) if plan.mode == "quick" else None
-    measured, occupancy = [], []
-    for number, name in enumerate(plan.workloads, 1):
-        listener.say(f"{name} ({number} of {len(plan.workloads)})")
-        measured.append(_measure(place / name, name, _Heaps(plan.mode, share), allocators, listener))
-    for name in swept:
-        listener.say(f"{name} at the occupancies of Figure 3")
-        chosen = [each for each in allocators if each.name == "jemalloc"] or allocators[:1]
-        # Without a budget: one that was used up would leave out the caches.
-        heaps = _Heaps(plan.mode, None, swept=True)
-        occupancy.append(_measure(place / f"{name}-occupancy", name, heaps, chosen, listener))
+    works = [_work(place / name, name, plan.mode, allocators) for name in plan.workloads]
+    chosen = [each for each in allocators if each.name == "jemalloc"] or allocators[:1]
+    works += [_swept(place / f"{name}-occupancy", name, plan.mode, chosen) for name in swept]
+    done = pacing.measure(works, plan.mode, listener)
+    measured, occupancy = done[: len(plan.workloads)], done[len(plan.workloads) :]
+    simulated = []
+    for each in measured:
+        if slowdowns.much(each):
+            name = each.card.name
+            listener.say(f"{name}, why a fragmented heap slows it")
+            work = _slowed(place / f"{name}-misses", each.card, plan.mode, allocators)
+            simulated.append(measuring.measure(work, ROUNDS[plan.mode], listener))
+    by_name = {each.card.name: result for each, result in judging.results(simulated)}
+    conclusions = claims.judge(measured, occupancy)
     return Study(
         plan=plan,
         reap_version=__version__,
@@ -70,7 +72,10 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
         machine=machine.describe(),
         measured=measured,
         occupancy=occupancy,
-        conclusions=claims.judge(measured, occupancy),
+        simulated=simulated,
+        slowdowns=slowdowns.of_regions(measured, by_name),
+        answers=answers(conclusions),
+        conclusions=conclusions,
     )
 
 
@@ -79,44 +84,46 @@ def _can_sweep(name: str, mode: Mode) -> bool:
     return mode == "full" or bool(card.load(name).scale)
 
 
-@dataclass(frozen=True)
-class _Heaps:
-    """On which heaps a workload runs, and how long."""
-
-    mode: Mode
-    seconds: float | None
-    swept: bool = False
-    """Whether it is for Figure 3."""
-
-    @property
-    def levels(self) -> list[Level]:
-        if self.swept:
-            return level.parse(OCCUPANCY_LEVELS)
-        return [LEVELS["adv0"], LEVELS["adv3"]] if self.mode == "quick" else list(LEVELS.values())
-
-    @property
-    def caches(self) -> str:
-        return CACHES if self.swept else ""
-
-    @property
-    def controls(self) -> bool:
-        return self.mode == "full" and not self.swept
-
-
-def _measure(
-    place: Path, name: str, heaps: _Heaps, allocators: list[Allocator], listener: Listener
-) -> Measured:
-    described = card.load(name)
-    scale = measuring.scale_of(described, heaps.mode, SIMULATED_PART if heaps.swept else 1)
-    asked = Asked(
-        levels=heaps.levels,
-        layouts=2 if heaps.controls else 0,
-        controls=heaps.controls,
-        caches=heaps.caches,
+def _work(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Work:
+    full = mode == "full"
+    heaps = Asked(
+        levels=list(LEVELS.values()) if full else [LEVELS["adv0"], LEVELS["adv3"]],
+        layouts=2 if full else 0,
+        controls=full,
+        # No conclusion rests on that variant: quickly it is held to the others over one allocator.
+        replaced_over=() if full else (allocators[0].name,),
     )
-    alone = measuring.without_own(described) if heaps.swept else ""
+    return Work(place=place, described=card.load(name), mode=mode, allocators=allocators, heaps=heaps)
 
-    def make() -> Spec:
-        return spec_of(described, scale, allocators, asked, seconds=heaps.seconds, alone=alone)
 
-    return measuring.measure(place, described, scale, make, listener)
+def _swept(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Work:
+    """For Figure 3."""
+    described = card.load(name)
+    levels = level.parse(OCCUPANCY_LEVELS)
+    return _simulated(place, described, mode, allocators, levels, measuring.without_own(described))
+
+
+def _slowed(place: Path, described: card.Card, mode: Mode, allocators: list[Allocator]) -> Work:
+    """A program with its own allocator, for what a fragmented heap did to it."""
+    levels = [LEVELS[slowdowns.CLEAN], LEVELS[slowdowns.ADVERSE]]
+    return _simulated(place, described, mode, allocators, levels, next(iter(described.variants)))
+
+
+def _simulated(
+    place: Path,
+    described: card.Card,
+    mode: Mode,
+    allocators: list[Allocator],
+    levels: list[Level],
+    variant: str,
+) -> Work:
+    """One variant, once each in simulated caches, too."""
+    return Work(
+        place=place,
+        described=described,
+        mode=mode,
+        allocators=allocators,
+        heaps=Asked(levels=levels, layouts=0, controls=False, caches=CACHES),
+        alone=variant,
+        part=SIMULATED_PART,
+    )

@@ -1,24 +1,47 @@
 """How a published conclusion is judged by our own figures. Pure functions; no number here is a result.
 
 A figure is a ratio with its 95 % interval. It is for or against a conclusion only where its whole interval
-is; a conclusion holds where figures are for it and none is against, holds partly where there are both, and
-where all that say anything are against it, it does not hold, or is outdated if it was about a lead that is
-gone.
+is; else it is undecided. A conclusion says of how many programs it is true: of nearly all, of most, or of
+some. It stands by the share of decided figures that are for it, and only where at least half of all are
+decided: one interval in twenty misses the truth, so that one figure among many neither makes nor refutes it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
 
 from reap import units
 from reap.experiment import statistics
+from reap.experiment.card import Card
 from reap.experiment.matrix_records import Arm, Fragmented
 from reap.records import Estimate
 from reap.study.records import Conclusion, Finding, Measured, Side, Standing
 
 MARGIN = 1.05
-"""What is less is no substantial difference: the bound of "unaffected" in ISMM 2026 (section 4.5)."""
+"""What is less is no substantial difference."""
+QUORUM = 0.5
+"""The least share of figures that must be decided."""
+NULL_CONTROL = "sqlite-lookaside"
+"""A workload whose allocator is known to make next to no difference: no conclusion rests on it."""
+MICROBENCHMARK = "freelist"
+"""That of section 4.3 of ISMM 2026, which is no program and has conclusions of its own."""
 
 Judged = Callable[[Estimate], Side]
 Taken = Callable[[Fragmented, str, str], Estimate | None]
+
+
+class Extent(Enum):
+    """Of how many programs a conclusion is said: the least share of decided figures that are for it."""
+
+    NEARLY_ALL = 0.75
+    MOST = 0.5
+    SOME = 0.25
+
+    @property
+    def words(self) -> str:
+        """As the page says it."""
+        return (
+            f"holds with {units.percent(self.value)} of the decided figures for it, partly with half of that"
+        )
 
 
 def side(is_for: bool, is_against: bool) -> Side:
@@ -49,13 +72,27 @@ def each_arm(
 ) -> list[Finding]:
     """What a ratio of each workload says over each allocator, all of them if none are named."""
     found = []
-    for each in measured:
-        assert each.result is not None  # noqa: S101 - the caller has looked
-        for name in each.result.allocators if allocators is None else allocators:
-            ratio = take(each.result, name, level)
+    for each, result in results(measured):
+        for name in result.allocators if allocators is None else allocators:
+            ratio = take(result, name, level)
             if ratio is not None:
                 found.append(finding(each, f"over {name}", ratio, judged(ratio)))
     return found
+
+
+def counts(described: Card) -> bool:
+    """Whether conclusions may rest on the workload: its allocator is whole, and it is no control."""
+    return not described.partial and described.name not in (NULL_CONTROL, MICROBENCHMARK)
+
+
+def evidence(measured: Iterable[Measured], *kinds: str) -> list[Measured]:
+    """Those of these kinds that were measured and count."""
+    return [each for each, _ in results(measured) if each.card.kind in kinds and counts(each.card)]
+
+
+def results(measured: Iterable[Measured]) -> list[tuple[Measured, Fragmented]]:
+    """Those that have a result, with it."""
+    return [(each, each.result) for each in measured if each.result is not None]
 
 
 def finding(each: Measured, figure: str, ratio: Estimate, side: Side) -> Finding:
@@ -63,9 +100,20 @@ def finding(each: Measured, figure: str, ratio: Estimate, side: Side) -> Finding
     return Finding(workload=each.card.name, figure=figure, ratio=ratio, side=side)
 
 
-def quotient(arm: Arm, other: Arm) -> Estimate | None:
-    """CPU time of one arm to another, both of which are paired with the baseline; None below two rounds."""
-    own, base = (_normalised(each) for each in (arm, other))
+def mean(ratios: Sequence[Estimate], figure: str, judged: Judged) -> list[Finding]:
+    """What the geometric mean over workloads says; its interval is that of other such workloads.
+
+    Nothing below two of them.
+    """
+    if len(ratios) < statistics.LEAST_ROUNDS:
+        return []
+    found = statistics.interval([ratio.value for ratio in ratios], seed=0)
+    return [Finding(workload=f"mean of {len(ratios)}", figure=figure, ratio=found, side=judged(found))]
+
+
+def quotient(arm: Arm, other: Arm, field: str = "normalised") -> Estimate | None:
+    """One arm's ratio of CPU time to another's, round by round; None below two rounds."""
+    own, base = (_pairs(each, field) for each in (arm, other))
     if own is None or base is None:
         return None
     pairs = [mine / theirs for mine, theirs in zip(own, base, strict=False)]
@@ -74,46 +122,85 @@ def quotient(arm: Arm, other: Arm) -> Estimate | None:
     return statistics.interval(pairs, seed=0)
 
 
-def _normalised(arm: Arm) -> list[float] | None:
-    ratio = arm.normalised.get("cpu") if arm.sound else None
+def _pairs(arm: Arm, field: str) -> list[float] | None:
+    ratio = getattr(arm, field).get("cpu") if arm.sound else None
     return ratio.pairs if ratio else None
 
 
-def fastest(result: Fragmented, variant: str) -> Arm | None:
-    """The variant on a clean heap over the allocator that suits it best."""
-    arms = [result.arm(variant, name, "adv0") for name in result.allocators]
+def fastest(result: Fragmented, variant: str, without: str = "") -> Arm | None:
+    """The variant on a clean heap over the allocator that suits it best, one of them left out."""
+    arms = [result.arm(variant, name, "adv0") for name in result.allocators if name != without]
     sound = [arm for arm in arms if arm is not None and arm.sound]
     return min(sound, key=lambda arm: arm.normalised["cpu"].ratio.value, default=None)
 
 
+def best_ratio(result: Fragmented) -> tuple[str, str, Estimate] | None:
+    """Naive over its best allocator to custom over its best, and which these are, the first naive's.
+
+    Both may choose: malloc serves what the custom variant's allocator leaves, and its chunks.
+    """
+    custom, naive = (fastest(result, variant) for variant in ("custom", "naive"))
+    if custom is None or naive is None:
+        return None
+    ratio = quotient(naive, custom)
+    return (naive.allocator, custom.allocator, ratio) if ratio else None
+
+
+def best_to_best(measured: Iterable[Measured], judged: Judged) -> list[Finding]:
+    """What `best_ratio` of each workload says."""
+    found = []
+    for each, result in results(measured):
+        if best := best_ratio(result):
+            naive, custom, ratio = best
+            found.append(finding(each, f"naive over {naive} to custom over {custom}", ratio, judged(ratio)))
+    return found
+
+
 def conclusion(
-    question: str, claim: str, published: str, rule: str, findings: list[Finding], refuted: Standing
+    question: str,
+    claim: str,
+    published: str,
+    rule: str,
+    findings: list[Finding],
+    refuted: Standing,
+    extent: Extent = Extent.MOST,
 ) -> Conclusion:
-    """The conclusion as it stands; `refuted` where all figures that say anything are against it."""
-    sides = [each.side for each in findings]
-    standing: Standing = "cannot tell"
-    if "for" in sides:
-        standing = "holds partly" if "against" in sides else "holds"
-    elif "against" in sides:
-        standing = refuted
+    """The conclusion as it stands; `refuted` where too few of the decided figures are for it."""
     return Conclusion(
         question=question,
         claim=claim,
         published=published,
-        rule=rule,
-        standing=standing,
+        rule=f"{rule}; {extent.words}",
+        standing=standing(findings, refuted, extent),
         answer=_answer(findings),
         findings=findings,
     )
 
 
+def standing(findings: Sequence[Finding], refuted: Standing, extent: Extent) -> Standing:
+    """How a conclusion of that extent stands by these."""
+    decided = [each for each in findings if each.side != "cannot tell"]
+    if not decided or len(decided) < QUORUM * len(findings):
+        return "cannot tell"
+    share = sum(each.side == "for" for each in decided) / len(decided)
+    if share >= extent.value:
+        return "holds"
+    return "holds partly" if share >= extent.value / 2 else refuted
+
+
+def span(findings: Sequence[Finding]) -> str:
+    """From the least to the greatest, with their workloads."""
+    values = sorted(findings, key=lambda each: each.ratio.value)
+    ends = [f"{units.ratio(each.ratio.value)} ({each.workload}, {each.figure})" for each in values]
+    return f"from {ends[0]} to {ends[-1]}" if len(ends) > 1 else f"it is {ends[0]}"
+
+
 def _answer(findings: Sequence[Finding]) -> str:
     if not findings:
         return "Nothing was measured that says anything of it."
-    values = sorted(findings, key=lambda each: each.ratio.value)
     counts = {side: sum(each.side == side for each in findings) for side in ("for", "against", "cannot tell")}
-    ends = [f"{units.ratio(each.ratio.value)} ({each.workload}, {each.figure})" for each in values]
-    span = f"From {ends[0]} to {ends[-1]}" if len(ends) > 1 else f"It is {ends[0]}"
+    said = span(findings)
     return (
-        f"{counts['for']} for it, {counts['against']} against it, {counts['cannot tell']} undecided. {span}."
+        f"{counts['for']} for it, {counts['against']} against it, {counts['cannot tell']} undecided. "
+        f"{said[:1].upper()}{said[1:]}."
     )

@@ -2,7 +2,7 @@
 
 import dataclasses
 import shutil
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,28 +11,44 @@ from reap import __version__
 from reap.allocators import packages
 from reap.allocators.records import Allocator
 from reap.errors import ReapError
-from reap.experiment import card, matrix, provision
-from reap.experiment.folder import Folder
-from reap.experiment.matrix_records import Fragmented
-from reap.experiment.runner import InterruptedRunError, Listener
+from reap.experiment import card, matrix
+from reap.experiment.folder import Folder, read_runs
+from reap.experiment.runner import Cost, InterruptedRunError, Listener
 from reap.experiment.spec import Fragmented as Asked
 from reap.experiment.spec import Spec, specify
 from reap.study.records import Measured, Mode
 
-QUICK_SECONDS = 600.0
-"""What all experiments of a quick study take together; the rest of its 15 minutes is for what is built."""
-QUICK_RUN = 0.2
-"""About how many seconds a run of a quick study takes: five rounds of eighteen arms fit into the share."""
-ROUNDS = 10
-"""Of a full study."""
+QUICK_RUN = 0.15
+"""About how many seconds a run of a quick study is to take, as far as a card can say."""
+ROUNDS: dict[Mode, int] = {"quick": 5, "full": 10}
+"""So many at least: below five an interval is too wide for a verdict."""
+_KNOWN = "workload.json"
+"""In the workload's folder: what is measured there. It is there before anything is run."""
 
 
-def scale_of(described: card.Card, mode: Mode, part: int = 1) -> int:
-    """How much work a run of the study does, as the card counts it; quickly, `part` times less again."""
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """What is to be measured of one workload, on which heaps, and where that is kept."""
+
+    place: Path
+    described: card.Card
+    mode: Mode
+    allocators: Sequence[Allocator]
+    heaps: Asked
+    alone: str = ""
+    """The one variant that is run; empty: all of them."""
+    peers: Sequence[str] = ()
+    """Which allocators of others, of those on the card, are variants, too."""
+    part: int = 1
+    """In a quick study so much less is done in a run, where each takes longer than usual."""
+
+
+def scale_of(described: card.Card, mode: Mode, seconds: float = QUICK_RUN) -> int:
+    """How much work a run is, as the card counts it; in a quick study about so many seconds of it."""
     if mode == "full":
         return described.default_scale
-    share = QUICK_RUN / described.expected_seconds / part
-    return max(described.quick_scale, min(round(described.default_scale * share), described.default_scale))
+    wanted = round(described.default_scale * seconds / described.expected_seconds)
+    return max(described.quick_scale, min(wanted, described.default_scale))
 
 
 def without_own(described: card.Card) -> str:
@@ -40,13 +56,15 @@ def without_own(described: card.Card) -> str:
     return "naive" if "naive" in described.variants else next(iter(described.variants))
 
 
-def lacking(name: str) -> str:
-    """Why the workload cannot run here; empty if it can."""
-    lack = provision.plan([name]).lacks[0]
-    missing = [*lack.packages, *([f"the source of {lack.source}"] if lack.source else [])]
+def lacking(described: card.Card) -> str:
+    """Why the workload cannot run here; empty if it can. It asks what is here, and not what could be had."""
+    at = card.places(described.name)
+    missing = packages.lacking(described.packages)
+    if at.source and not Path(at.source).is_dir() and not Path(at.built).is_dir():
+        missing.append(f"the source of {described.source}")
     if not missing:
         return ""
-    return f"{', '.join(missing)} is not installed here (reap workloads prepare --yes {name})"
+    return f"{', '.join(missing)} is not installed here (reap workloads prepare --yes {described.name})"
 
 
 def package_of(described: card.Card) -> str:
@@ -57,51 +75,77 @@ def package_of(described: card.Card) -> str:
     return next(own, described.packages[0])
 
 
-def measure(
-    place: Path, described: card.Card, scale: int, make: Callable[[], Spec], listener: Listener
-) -> Measured:
-    """Runs what is left of the workload's experiment in `place`, which `make` describes if it is not begun.
+def version_of(described: card.Card) -> str:
+    """Of its Debian package, or reap's own; empty where dpkg does not know it."""
+    return __version__ if described.origin.package == "reap" else packages.version(package_of(described))
+
+
+def excluded(work: Work, why: str) -> Measured:
+    """The workload without a result."""
+    return msgspec.structs.replace(_known(work), excluded=why)
+
+
+def begin(work: Work, scale: int) -> None:
+    """Makes the folder of an experiment in which a run does so much. Throws ReapError."""
+    # A kill may have come while the folder was made; nothing was measured in it.
+    shutil.rmtree(work.place, ignore_errors=True)
+    known = Measured(card=work.described, version=version_of(work.described), scale=scale)
+    Folder.create(work.place, _spec(work, scale), more={_KNOWN: msgspec.json.encode(known) + b"\n"}).close()
+
+
+def begun(work: Work) -> bool:
+    """Whether there is an experiment to go on with."""
+    return (work.place / "experiment.json").is_file()
+
+
+def cost(work: Work, listener: Listener) -> Cost:
+    """What the experiment, which is begun, will take; warms up for it. Throws ReapError."""
+    with Folder.resume(work.place) as folder:
+        return matrix.cost(folder, listener)
+
+
+def spent(work: Work, rounds: int) -> float:
+    """Seconds that its runs took, those of later rounds left out."""
+    if not begun(work):
+        return 0.0
+    runs, _ = read_runs(work.place / "runs.jsonl")
+    return sum(run.seconds for run in runs if run.cell.repeat < rounds)
+
+
+def measure(work: Work, rounds: int, listener: Listener) -> Measured:
+    """Runs what is left of its experiment, so many rounds of it at least.
 
     Throws InterruptedRunError; whatever else goes wrong is the reason why there is no result.
     """
-    ours = described.origin.package == "reap"
-    version = __version__ if ours else packages.version(package_of(described))
-    known = Measured(card=described, version=version, scale=scale)
-    if why := lacking(described.name):
-        return msgspec.structs.replace(known, excluded=why)
+    if why := lacking(work.described):
+        return excluded(work, why)
     try:
-        return msgspec.structs.replace(known, result=_experiment(place, make, listener))
+        if not begun(work):
+            begin(work, scale_of(work.described, work.mode, QUICK_RUN / work.part))
+        with Folder.resume(work.place) as folder:
+            return msgspec.structs.replace(_known(work), result=matrix.run(folder, listener, rounds))
     except InterruptedRunError:
         raise
     except ReapError as error:
-        return msgspec.structs.replace(known, excluded=error.what)
+        return excluded(work, error.what)
 
 
-def _experiment(place: Path, make: Callable[[], Spec], listener: Listener) -> Fragmented:
-    if (place / "experiment.json").is_file():
-        opened = Folder.resume(place)
-    else:
-        # A kill may have come while the folder was made; nothing was measured in it.
-        shutil.rmtree(place, ignore_errors=True)
-        opened = Folder.create(place, make())
-    with opened as folder:
-        return matrix.run(folder, listener)
+def _known(work: Work) -> Measured:
+    """What is measured, as it was when its experiment was begun."""
+    try:
+        return msgspec.json.decode((work.place / _KNOWN).read_bytes(), type=Measured)
+    except (OSError, msgspec.MsgspecError):
+        scale = scale_of(work.described, work.mode, QUICK_RUN / work.part)
+        return Measured(card=work.described, version=version_of(work.described), scale=scale)
 
 
-def spec_of(
-    described: card.Card,
-    scale: int,
-    allocators: list[Allocator],
-    heaps: Asked,
-    *,
-    seconds: float | None,
-    alone: str = "",
-) -> Spec:
-    """The card's variants, or one of them `alone`, on these heaps; without `seconds`, ROUNDS rounds."""
-    names = [alone] if alone else list(described.variants)
+def _spec(work: Work, scale: int) -> Spec:
+    """The card's variants, or one of them alone."""
+    described, allocators = work.described, list(work.allocators)
+    names = [work.alone] if work.alone else [*described.variants, *work.peers]
     ready = {name: card.prepare(described.name, name, scale=scale) for name in names}
     first = ready[names[0]]
-    naive, ours = (None, None) if alone else (ready.get("naive"), ready.get("reap"))
+    naive, ours = (None, None) if work.alone else (ready.get("naive"), ready.get("reap"))
     return specify(
         first.argv,
         allocators,
@@ -110,13 +154,13 @@ def spec_of(
         directory=first.directory,
         # What the variants add to it is what switches; none of them takes anything away.
         environment=first.environment,
-        runs=0 if seconds else ROUNDS,
-        budget=seconds,
+        runs=ROUNDS[work.mode],
         fragmented=dataclasses.replace(
-            heaps,
+            work.heaps,
             naive=naive.argv if naive else (),
             naive_environment=naive.environment if naive else {},
             replaced=ours.argv if ours else (),
             replaced_environment=ours.environment if ours else {},
+            peers={name: (ready[name].argv, ready[name].environment) for name in work.peers},
         ),
     )

@@ -1,8 +1,9 @@
 """*Reconsidering Custom Memory Allocation* (OOPSLA 2002) made again on our workloads.
 
-Each workload is recorded once without its own allocator, and run in every variant over every allocator on a
-clean heap: an experiment in a folder of its own below the study's. Section 7.5 is counted. Drag (Table 4,
-Figure 7) is no part of it.
+Each workload is recorded once without its own allocator, run once in each arm under a tracer, for what it
+asks the system for, and run in every variant over every allocator on a clean heap: an experiment in a folder
+of its own below the study's. Figure 6 is one more; sections 4.3 and 7.5 are counted. Drag (Table 4, Figure 7)
+is no part of it.
 """
 
 from datetime import UTC, datetime
@@ -13,33 +14,40 @@ from reap.allocators.records import Allocator
 from reap.experiment import card
 from reap.experiment.runner import Listener
 from reap.experiment.spec import Fragmented as Asked
-from reap.experiment.spec import Spec
 from reap.launch import machine
 from reap.launch.level import LEVELS
-from reap.study import measuring, statistics
+from reap.study import measuring, memory, pacing, statistics
 from reap.study import oopsla2002_apache as apache
+from reap.study import oopsla2002_buffers as buffers
 from reap.study import oopsla2002_claims as claims
+from reap.study import oopsla2002_peers as peers
 from reap.study.folder import make_plan
-from reap.study.records import Measured, Mode, Plan, Study
+from reap.study.measuring import Work
+from reap.study.records import Memory, Mode, Plan, Statistics, Study
 
 NAME = "oopsla2002"
 CUSTOM = (
     "chart-parser", "bouncing-balls", "flow-optimizer", "fpga-placer", "expression-compiler",
-    "request-server", "apache", "geometry-pass", "mesh-sculptor", "cpython", "gawk", "sqlite-lookaside",
-    "subversion", "rapidjson", "boost-json", "protobuf", "php", "tshark", "nim",
+    "request-server", "region-compiler", "apache", "geometry-pass", "mesh-sculptor", "cpython", "gawk",
+    "sqlite-lookaside", "subversion", "rapidjson", "boost-json", "protobuf", "php", "tshark", "nim",
 )  # fmt: skip
 """Those that stand for the paper's, in its order, and Debian's."""
 ORDINARY = ("gzip", "stockfish", "perl", "lua", "sqlite", "bc", "sed")
 """General-purpose allocation, for Table 3."""
-ALLOCATORS: tuple[str, ...] = ("glibc", "dlmalloc", "reap", "jemalloc", "mimalloc")
-"""glibc, whose malloc is a descendant of Lea's; Lea's own; this library's; two of today's."""
+COUNTED = (buffers.WORKLOAD, apache.WORKLOAD)
+"""Of sections 4.3 and 7.5: run for what they say of themselves."""
+WORKLOADS = (*CUSTOM, *ORDINARY, *COUNTED)
+ALLOCATORS: tuple[str, ...] = ("glibc", "dlmalloc", "win32-like", "reap", "jemalloc", "mimalloc")
+"""glibc, whose malloc is a descendant of Lea's; Lea's own; what stands for Windows XP's; this library's; two
+of today's."""
 
-_HEAPS = Asked(levels=[LEVELS["adv0"]], clean=True, layouts=0, controls=False)
+RECORDED_SECONDS = 1.0
+"""About how long a run of a quick study is that is recorded: long enough to be sampled."""
 
 
 def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:
     """A study of these workloads; all of them if none are named. Throws ReapError for one that it has not."""
-    return make_plan(NAME, [*CUSTOM, *ORDINARY, apache.WORKLOAD], mode, workloads, allocators)
+    return make_plan(NAME, WORKLOADS, mode, workloads, allocators)
 
 
 def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Study:
@@ -48,17 +56,19 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     Throws InterruptedRunError on Ctrl-C, after which it can go on; whatever else goes wrong with a workload
     leaves that workload out.
     """
-    custom = [name for name in plan.workloads if name in CUSTOM]
-    seconds = measuring.QUICK_SECONDS / max(len(custom), 1) if plan.mode == "quick" else None
-    taken, measured = [], []
-    programs = [name for name in plan.workloads if name != apache.WORKLOAD]
-    for number, name in enumerate(programs, 1):
-        listener.say(f"{name} ({number} of {len(programs)})")
-        described = card.load(name)
-        scale = measuring.scale_of(described, plan.mode)
-        taken.append(statistics.take(place / f"{name}.statistics.json", described, scale))
-        if name in CUSTOM:
-            measured.append(_measure(place / name, described, scale, allocators, seconds, listener))
+    programs = [name for name in plan.workloads if name not in COUNTED]
+    taken = [_statistics(place, name, plan.mode, listener) for name in programs]
+    custom = [name for name in programs if name in CUSTOM]
+    asked = [_memory(place, name, plan.mode, allocators, listener) for name in custom]
+    works = [_work(place / name, name, plan.mode, allocators) for name in custom]
+    if peers.WORKLOAD in plan.workloads:
+        works.append(peers.work(place / f"{peers.WORKLOAD}-peers", plan.mode))
+    measured = pacing.measure(works, plan.mode, listener)
+    compared = peers.of(measured.pop()) if peers.WORKLOAD in plan.workloads else None
+    grown = None
+    if buffers.WORKLOAD in plan.workloads:
+        listener.say(f"{buffers.WORKLOAD}, for section 4.3")
+        grown = buffers.take(place / f"{buffers.WORKLOAD}.curves.json", plan.mode)
     pooled = None
     if apache.WORKLOAD in plan.workloads:
         listener.say(f"{apache.WORKLOAD}, for section 7.5")
@@ -69,21 +79,40 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         machine=machine.describe(),
         measured=measured,
-        conclusions=[*claims.judge(measured, taken), *apache.judge(pooled)],
+        conclusions=[
+            *buffers.judge(grown),
+            *claims.judge(measured, taken, asked),
+            *peers.judge(compared),
+            *apache.judge(pooled),
+        ],
         statistics=taken,
+        memory=asked,
+        peers=compared,
+        buffers=grown,
         apache=pooled,
     )
 
 
-def _measure(
-    place: Path,
-    described: card.Card,
-    scale: int,
-    allocators: list[Allocator],
-    seconds: float | None,
-    listener: Listener,
-) -> Measured:
-    def make() -> Spec:
-        return measuring.spec_of(described, scale, allocators, _HEAPS, seconds=seconds)
+def _statistics(place: Path, name: str, mode: Mode, listener: Listener) -> Statistics:
+    listener.say(f"recording {name}")
+    described = card.load(name)
+    scale = measuring.scale_of(described, mode, RECORDED_SECONDS)
+    return statistics.take(place / f"{name}.statistics.json", described, scale)
 
-    return measuring.measure(place, described, scale, make, listener)
+
+def _memory(place: Path, name: str, mode: Mode, allocators: list[Allocator], listener: Listener) -> Memory:
+    listener.say(f"what {name} asks the system for")
+    described = card.load(name)
+    scale = measuring.scale_of(described, mode)
+    return memory.take(place / f"{name}.memory.json", described, scale, allocators)
+
+
+def _work(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Work:
+    heaps = Asked(
+        levels=[LEVELS["adv0"]],
+        clean=True,
+        layouts=0,
+        controls=False,
+        replaced_over=(allocators[0].name,),
+    )
+    return Work(place=place, described=card.load(name), mode=mode, allocators=allocators, heaps=heaps)

@@ -20,6 +20,14 @@ class Plan(Record):
     mode: Mode
     workloads: list[str]
     allocators: list[str]
+    named: bool = False
+    """Whether the workloads were chosen by name, and are not all that the study knows."""
+
+    @property
+    def command(self) -> list[str]:
+        """The command line that makes such a study."""
+        chosen = ["--workloads", ",".join(self.workloads)] if self.named else []
+        return ["reap", "study", self.study, f"--{self.mode}", *chosen]
 
 
 class Measured(Record):
@@ -32,6 +40,10 @@ class Measured(Record):
     result: Fragmented | None = None
     excluded: str = ""
     """Why there is no result."""
+    wide: list[str] = []
+    """Which ratios of CPU time have a 95 % interval that is 5 % of the ratio wide or more, from end to end,
+    in words; of each sound arm that to the baseline, that to itself at adv0 and that to custom are looked at.
+    Those of a full study are so after as many rounds as it runs at most."""
 
 
 class Statistics(Record):
@@ -39,11 +51,78 @@ class Statistics(Record):
 
     card: Card
     scale: int
+    version: str = ""
+    """As of a Measured."""
     totals: Totals | None = None
     share: Share | None = None
     """Of its CPU time inside the allocator; None where nothing was sampled."""
     excluded: str = ""
     """Why nothing was recorded."""
+
+
+class Peers(Record):
+    """One program with each allocator that has the semantics of regions: Figure 6 (OOPSLA 2002)."""
+
+    measured: Measured
+    left_out: dict[str, str]
+    """Peers that are not installed, and why nothing is said of them."""
+
+
+class Point(Record):
+    """Memory after so much work, in bytes."""
+
+    work: int
+    live: int
+    """Asked for and not freed."""
+    held: int
+    """Taken from the system for it."""
+
+
+class Curve(Record):
+    """Memory as the work goes on."""
+
+    idiom: str
+    memory: str
+    """`region`, `reap` or `malloc`."""
+    points: list[Point]
+
+
+class Buffers(Record):
+    """Idioms that regions cannot serve, in each kind of memory: section 4.3 (OOPSLA 2002)."""
+
+    card: Card
+    scale: int
+    version: str = ""
+    """As of a Measured."""
+    curves: list[Curve] = []
+    excluded: str = ""
+    """Why there are none."""
+
+
+class Mark(Record):
+    """The most that one arm had asked the system for: a run beside those that are measured."""
+
+    variant: str
+    allocator: str
+    asked: int
+    """Bytes, as analysis.high_water counts them."""
+
+
+class Memory(Record):
+    """The high-water marks of a workload, for Figures 1 and 5 (OOPSLA 2002)."""
+
+    card: Card
+    scale: int
+    version: str = ""
+    """As of a Measured."""
+    marks: list[Mark] = []
+    excluded: str = ""
+    """Why there are none, or not all."""
+
+    def mark(self, variant: str, allocator: str) -> int | None:
+        """Bytes; None where it was not seen."""
+        found = (each for each in self.marks if (each.variant, each.allocator) == (variant, allocator))
+        return next((each.asked for each in found), None)
 
 
 class Pooled(Record):
@@ -67,6 +146,10 @@ class Pooled(Record):
 class Apache(Record):
     """Reaps in Apache: section 7.5 (OOPSLA 2002)."""
 
+    card: Card
+    scale: int
+    version: str = ""
+    """As of a Measured."""
     pooled: list[Pooled] = []
     lines: int = 0
     """Of the program that became a module."""
@@ -104,6 +187,29 @@ class Conclusion(Record):
     findings: list[Finding]
 
 
+class Answer(Record):
+    """A research question of a paper, answered in words from our own numbers."""
+
+    question: str
+    asked: str
+    words: list[str]
+    """Sentences."""
+
+
+class Slowdown(Record):
+    """What a littered heap did to a region over an allocator."""
+
+    workload: str
+    allocator: str
+    level: str
+    ratio: Estimate
+    """CPU time to the same on a clean heap."""
+    reached: bool
+    """Whether the litter reaches it at all: its chunks come from malloc."""
+    causes: list[str]
+    """What else changed, where it was slowed much."""
+
+
 class Study(Record):
     """A study as far as it went. This is what its data file holds."""
 
@@ -114,9 +220,19 @@ class Study(Record):
     machine: Machine
     measured: list[Measured]
     conclusions: list[Conclusion]
+    answers: list[Answer] = []
+    slowdowns: list[Slowdown] = []
+    simulated: list[Measured] = []
+    """Of regions that were slowed much: once more, in simulated caches."""
     occupancy: list[Measured] = []
     """Of Figure 3 (ISMM 2026): other levels, one allocator, simulated caches."""
     statistics: list[Statistics] = []
     """Of Table 3 (OOPSLA 2002)."""
+    peers: Peers | None = None
+    """Of Figure 6 (OOPSLA 2002); None where its workload was not asked for."""
+    buffers: Buffers | None = None
+    """Of section 4.3 (OOPSLA 2002); None likewise."""
+    memory: list[Memory] = []
+    """Of Figures 1 and 5 (OOPSLA 2002)."""
     apache: Apache | None = None
     """Of section 7.5 (OOPSLA 2002); None where its workload was not asked for."""

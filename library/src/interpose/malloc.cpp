@@ -6,12 +6,11 @@
 #include <stdlib.h>
 
 #include "reap/core/size.h"
-#include "reap/interpose/heap.h"
 #include "reap/interpose/misused.h"
 #include "reap/source/system_pages.h"
+#include "served.h"
 
 using reap::is_alignment;
-using reap::interpose::Heap;
 
 namespace {
 
@@ -23,7 +22,7 @@ namespace {
 }
 
 [[gnu::noinline]] void *malloc_slowly(std::size_t size) noexcept {
-    return answer(Heap::allocate(size, Heap::granule));
+    return answer(Served::allocate(size, Served::granule));
 }
 
 void *aligned(std::size_t alignment, std::size_t size) noexcept {
@@ -31,7 +30,7 @@ void *aligned(std::size_t alignment, std::size_t size) noexcept {
         errno = EINVAL;
         return nullptr;
     }
-    return answer(alignment <= Heap::granule ? Heap::allocate(size) : Heap::allocate(size, alignment));
+    return answer(alignment <= Served::granule ? Served::allocate(size) : Served::allocate(size, alignment));
 }
 
 } // namespace
@@ -40,20 +39,20 @@ void *aligned(std::size_t alignment, std::size_t size) noexcept {
 extern "C" {
 
 void *malloc(std::size_t size) noexcept {
-    void *const object = Heap::allocate_at_hand(size);
+    void *const object = Served::allocate_at_hand(size);
     if (object != nullptr) [[likely]]
         return object;
     return malloc_slowly(size);
 }
 
-void free(void *object) noexcept { Heap::free(object); }
+void free(void *object) noexcept { Served::free(object); }
 void cfree(void *object) noexcept { free(object); }
 
 void *calloc(std::size_t count, std::size_t size) noexcept {
     std::size_t whole = 0;
     if (__builtin_mul_overflow(count, size, &whole)) [[unlikely]]
         return answer(nullptr);
-    return answer(Heap::allocate_zeroed(whole));
+    return answer(Served::allocate_zeroed(whole));
 }
 
 // As glibc: a size of 0 frees.
@@ -63,9 +62,9 @@ void *realloc(void *object, std::size_t size) noexcept {
         free(object);
         return nullptr;
     }
-    if (!Heap::may_own(object)) [[unlikely]]
-        reap::interpose::misused("realloc", object);
-    return answer(Heap::reallocate(object, size));
+    if (!Served::may_own(object)) [[unlikely]]
+        reap::interpose::misused(Served::library, "realloc", object);
+    return answer(Served::reallocate(object, size));
 }
 
 void *reallocarray(void *object, std::size_t count, std::size_t size) noexcept {
@@ -92,7 +91,7 @@ void *memalign(std::size_t alignment, std::size_t size) noexcept {
         errno = EINVAL;
         return nullptr;
     }
-    std::size_t next = Heap::granule;
+    std::size_t next = Served::granule;
     while (next < alignment) next *= 2;
     return aligned(next, size);
 }
@@ -107,9 +106,9 @@ void *pvalloc(std::size_t size) noexcept {
 
 std::size_t malloc_usable_size(void *object) noexcept {
     if (object == nullptr) return 0;
-    if (!Heap::may_own(object)) [[unlikely]]
-        reap::interpose::misused("malloc_usable_size", object);
-    return Heap::usable_size(object);
+    if (!Served::may_own(object)) [[unlikely]]
+        reap::interpose::misused(Served::library, "malloc_usable_size", object);
+    return Served::usable_size(object);
 }
 
 void free_sized(void *object, std::size_t /*size*/) noexcept { free(object); }
@@ -135,5 +134,5 @@ namespace {
 // Before any thread is there that could fork, and before any other library asks to be told of forks: handlers
 // that are to run before a fork do so in the opposite order, and may wait for threads that allocate. So the
 // heap has to be the last to take its lock. (The library is linked with -z initfirst.)
-[[gnu::constructor(101)]] void begin() { Heap::watch_forks(); }
+[[gnu::constructor(101)]] void begin() { Served::watch_forks(); }
 } // namespace

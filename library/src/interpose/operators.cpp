@@ -1,15 +1,14 @@
 // operator new and delete, all forms. They throw with the C++ runtime that the program has, if it has one:
 // this library needs none itself.
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <new>
 #include <unistd.h>
 
 #include "reap/core/size.h"
-#include "reap/interpose/heap.h"
-
-using reap::interpose::Heap;
+#include "served.h"
 
 namespace {
 
@@ -34,23 +33,22 @@ Function *in_runtime(const char *symbol) noexcept {
 }
 
 void *allocate(std::size_t size, std::size_t alignment) noexcept {
-    if (alignment <= Heap::granule) return Heap::allocate(size);
-    return reap::is_alignment(alignment) ? Heap::allocate(size, alignment) : nullptr;
+    if (alignment <= Served::granule) return Served::allocate(size);
+    return reap::is_alignment(alignment) ? Served::allocate(size, alignment) : nullptr;
 }
 
 // Where there is no memory, the runtime's own operator does what the standard says: the new-handler is called
 // until there is memory, which it has from our malloc(), or none is set, or it throws.
 [[gnu::noinline, gnu::cold]] void *insist(std::size_t size, std::size_t alignment) {
-    if (alignment <= Heap::granule) {
+    if (alignment <= Served::granule) {
         auto *const theirs = in_runtime<void *(std::size_t)>("_Znwm");
         if (theirs != nullptr) return theirs(size);
     } else {
         auto *const theirs = in_runtime<void *(std::size_t, std::size_t)>("_ZnwmSt11align_val_t");
         if (theirs != nullptr) return theirs(size, alignment);
     }
-    static constexpr char line[] =
-        "libreap-malloc: operator new: no memory, and no C++ runtime to throw with\n";
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, sizeof line - 1);
+    ::dprintf(STDERR_FILENO, "%s: operator new: no memory, and no C++ runtime to throw with\n",
+              Served::library);
     std::abort();
 }
 
@@ -59,7 +57,7 @@ void *allocate(std::size_t size, std::size_t alignment) noexcept {
 [[gnu::noinline, gnu::cold]] void *insist_without_throw(std::size_t size, std::size_t alignment) noexcept {
     using Tag = const std::nothrow_t &;
     constexpr std::nothrow_t tag{};
-    if (alignment <= Heap::granule) {
+    if (alignment <= Served::granule) {
         auto *const theirs = in_runtime<void *(std::size_t, Tag)>("_ZnwmRKSt9nothrow_t");
         return theirs == nullptr ? nullptr : theirs(size, tag);
     }
@@ -69,11 +67,11 @@ void *allocate(std::size_t size, std::size_t alignment) noexcept {
 }
 
 [[gnu::noinline]] void *make_slowly(std::size_t size) {
-    void *const object = Heap::allocate(size, Heap::granule);
-    return object != nullptr ? object : insist(size, Heap::granule);
+    void *const object = Served::allocate(size, Served::granule);
+    return object != nullptr ? object : insist(size, Served::granule);
 }
 [[gnu::always_inline]] inline void *make(std::size_t size) {
-    void *const object = Heap::allocate_at_hand(size);
+    void *const object = Served::allocate_at_hand(size);
     if (object != nullptr) [[likely]]
         return object;
     return make_slowly(size);
@@ -82,11 +80,11 @@ void *make(std::size_t size, std::align_val_t alignment) {
     void *const object = allocate(size, static_cast<std::size_t>(alignment));
     return object != nullptr ? object : insist(size, static_cast<std::size_t>(alignment));
 }
-void *try_make(std::size_t size, std::align_val_t alignment = std::align_val_t{Heap::granule}) noexcept {
+void *try_make(std::size_t size, std::align_val_t alignment = std::align_val_t{Served::granule}) noexcept {
     void *const object = allocate(size, static_cast<std::size_t>(alignment));
     return object != nullptr ? object : insist_without_throw(size, static_cast<std::size_t>(alignment));
 }
-[[gnu::always_inline]] inline void drop(void *object) noexcept { Heap::free(object, "operator delete"); }
+[[gnu::always_inline]] inline void drop(void *object) noexcept { Served::free(object, "operator delete"); }
 
 } // namespace
 

@@ -7,26 +7,26 @@
 #include <cstdio>
 #include <malloc.h>
 
-#include "reap/interpose/heap.h"
+#include "reap/interpose/statistics.h"
+#include "served.h"
 
-using reap::interpose::Heap;
 using reap::interpose::HeapStatistics;
 
 #pragma GCC visibility push(default)
 extern "C" {
 
-int malloc_trim(std::size_t /*pad*/) noexcept { return Heap::trim() ? 1 : 0; }
+int malloc_trim(std::size_t /*pad*/) noexcept { return Served::trim() ? 1 : 0; }
 
 // Nothing here can be set. 0 is what mallopt() says of a parameter that it does not know.
 int mallopt(int /*parameter*/, int /*value*/) noexcept { return 0; }
 
 struct mallinfo2 mallinfo2() noexcept {
-    const HeapStatistics now = Heap::statistics();
+    const HeapStatistics now = Served::statistics();
     struct mallinfo2 told = {};
-    told.arena = now.superblocks;
+    told.arena = now.chunks;
     told.hblkhd = now.large;
     told.fordblks = now.mine_freed + now.kept;
-    told.uordblks = now.superblocks + now.large - told.fordblks;
+    told.uordblks = now.chunks + now.large - told.fordblks;
     told.keepcost = now.kept;
     return told;
 }
@@ -45,11 +45,12 @@ struct mallinfo mallinfo() noexcept {
 }
 
 void malloc_stats() noexcept {
-    const HeapStatistics now = Heap::statistics();
+    const HeapStatistics now = Served::statistics();
     std::fprintf(stderr,
-                 "libreap-malloc: %zu bytes in superblocks, %zu in large objects (%zu of them kept), "
+                 "%s: %zu bytes in chunks, %zu in large objects (%zu of them kept), "
                  "%zu heaps (%zu idle); this thread holds %zu bytes, %zu of them freed\n",
-                 now.superblocks, now.large, now.kept, now.heaps, now.idle, now.mine, now.mine_freed);
+                 Served::library, now.chunks, now.large, now.kept, now.heaps, now.idle, now.mine,
+                 now.mine_freed);
 }
 
 int malloc_info(int options, FILE *stream) noexcept {
@@ -57,12 +58,12 @@ int malloc_info(int options, FILE *stream) noexcept {
         errno = EINVAL;
         return -1;
     }
-    const HeapStatistics now = Heap::statistics();
+    const HeapStatistics now = Served::statistics();
     const int written = std::fprintf(stream,
                                      "<malloc version=\"reap-1\">\n<heaps count=\"%zu\" idle=\"%zu\"/>\n"
-                                     "<system type=\"superblocks\" size=\"%zu\"/>\n<system type=\"large\" "
+                                     "<system type=\"chunks\" size=\"%zu\"/>\n<system type=\"large\" "
                                      "size=\"%zu\" kept=\"%zu\"/>\n</malloc>\n",
-                                     now.heaps, now.idle, now.superblocks, now.large, now.kept);
+                                     now.heaps, now.idle, now.chunks, now.large, now.kept);
     return written < 0 ? -1 : 0;
 }
 }

@@ -305,7 +305,7 @@ TEST(Heap, AsksForHugePagesFromTheFifthSuperblockOn) {
         Heap::free(Heap::reallocate(Heap::allocate(2 * megabyte - 4096), 40 * megabyte));
     }
     std::vector<void *> objects;
-    const auto held = [] { return Heap::statistics().superblocks / (2 * megabyte); };
+    const auto held = [] { return Heap::statistics().chunks / (2 * megabyte); };
     const auto check = [&] {
         for (std::size_t before = held(); before < 8;) {
             objects.push_back(Heap::allocate(3000));
@@ -336,13 +336,13 @@ TEST(Heap, StaysAsLargeAsWhatLives) {
         Heap::free(object);
         object = Heap::allocate(sizes.next());
         ASSERT_NE(object, nullptr);
-        if (count == operations / 10) early = Heap::statistics().superblocks;
+        if (count == operations / 10) early = Heap::statistics().chunks;
     }
     // As much again, for what is in pieces of the wrong size.
-    EXPECT_LT(Heap::statistics().superblocks, 2 * early);
+    EXPECT_LT(Heap::statistics().chunks, 2 * early);
     for (void *object : objects) Heap::free(object);
     Heap::trim();
-    EXPECT_LE(Heap::statistics().superblocks, 4 * megabyte);
+    EXPECT_LE(Heap::statistics().chunks, 4 * megabyte);
 }
 
 TEST(Heap, ObjectsOfOneThreadAreFreedByAnother) {
@@ -392,10 +392,10 @@ TEST(Heap, ProducerAndConsumerStayBounded) {
             none = nullptr;
             std::this_thread::yield();
         }
-        if (round == rounds / 4) early = Heap::statistics().superblocks;
+        if (round == rounds / 4) early = Heap::statistics().chunks;
     }
     consumer.join();
-    EXPECT_LE(Heap::statistics().superblocks, 2 * early);
+    EXPECT_LE(Heap::statistics().chunks, 2 * early);
 }
 
 TEST(Heap, ThreadsThatComeAndGoLeaveNothingBehind) {
@@ -415,10 +415,10 @@ TEST(Heap, ThreadsThatComeAndGoLeaveNothingBehind) {
             });
         }
         for (std::thread &thread : threads) thread.join();
-        if (round == rounds / 4) early = Heap::statistics().superblocks;
+        if (round == rounds / 4) early = Heap::statistics().chunks;
     }
     Heap::free(left);
-    EXPECT_LE(Heap::statistics().superblocks, early + 2 * megabyte);
+    EXPECT_LE(Heap::statistics().chunks, early + 2 * megabyte);
     EXPECT_LE(Heap::statistics().heaps, 16U) << "those of threads that ended are used again";
 }
 
@@ -427,10 +427,10 @@ TEST(Heap, WhatEndedThreadsHeldIsFoundBeforeTheSystemIsAsked) {
     std::thread([&] {
         for (void *&object : objects) object = Heap::allocate(1000);
     }).join();
-    const std::size_t before = Heap::statistics().superblocks;
+    const std::size_t before = Heap::statistics().chunks;
     for (void *object : objects) Heap::free(object); // to nobody, now
     for (void *&object : objects) object = Heap::allocate(1000);
-    EXPECT_LE(Heap::statistics().superblocks, before + 4 * megabyte);
+    EXPECT_LE(Heap::statistics().chunks, before + 4 * megabyte);
     for (void *object : objects) Heap::free(object);
 }
 

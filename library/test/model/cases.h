@@ -70,6 +70,7 @@ inline const auto name_of = [](const auto &info) {
 };
 
 void add_source_cases(Cases &cases);
+void add_best_fit_cases(Cases &cases);
 void add_block_cases(Cases &cases);
 void add_composing_cases(Cases &cases);
 void add_mempool_cases(Cases &cases);
@@ -84,6 +85,7 @@ void add_thread_cases(Cases &cases);
 [[nodiscard]] inline Cases all_cases() {
     Cases cases;
     add_source_cases(cases);
+    add_best_fit_cases(cases);
     add_block_cases(cases);
     add_composing_cases(cases);
     add_mempool_cases(cases);

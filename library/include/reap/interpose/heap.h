@@ -11,21 +11,11 @@
 #include "reap/core/size.h"
 #include "reap/interpose/misused.h"
 #include "reap/interpose/process_chunks.h"
+#include "reap/interpose/statistics.h"
 #include "reap/interpose/thread_heap.h"
 #include "reap/source/system_pages.h"
 
 namespace reap::inline REAP_MODE::interpose {
-
-/// What one process holds, in bytes.
-struct HeapStatistics {
-    std::size_t superblocks = 0; ///< from the system, for objects that are not large
-    std::size_t large = 0;       ///< from the system, for large objects, kept ones included
-    std::size_t kept = 0;        ///< of that, freed and kept for the next
-    std::size_t heaps = 0;       ///< how many threads' heaps there are
-    std::size_t idle = 0;        ///< of these, how many are nobody's at the moment
-    std::size_t mine = 0;        ///< held by this thread's heap
-    std::size_t mine_freed = 0;  ///< of that, freed
-};
 
 /// A general allocator: a reap for each thread, objects that any thread may free, at any time of a process's
 /// life. What libreap-malloc's functions are made of.
@@ -42,6 +32,8 @@ struct HeapStatistics {
 /// Nothing here calls malloc, throws, or needs to be begun; watch_forks() is to be called once.
 class Heap {
   public:
+    /// The library that it is, in messages.
+    static constexpr const char *library = "libreap-malloc";
     static constexpr std::size_t granule = ThreadHeap::granule;
 
     /// Null where there is no memory; a size of 0 counts as 1.
@@ -79,7 +71,7 @@ class Heap {
         if ((reinterpret_cast<std::uintptr_t>(object) & (ProcessChunks::window - 1)) == 0) [[unlikely]]
             return free_aligned(object, function);
         if (!MarkedPages::has_unaligned(object)) [[unlikely]]
-            misused(function, object);
+            misused(library, function, object);
         ThreadHeap::free(mine_, object);
     }
     /// Null, and the object is as it was, where there is no memory. `object` is one.
@@ -119,7 +111,7 @@ class Heap {
     [[nodiscard]] static HeapStatistics statistics() noexcept {
         const std::scoped_lock hold(ProcessChunks::lock);
         const ProcessChunks::Held held = ProcessChunks::held();
-        HeapStatistics found{.superblocks = held.superblocks, .large = held.large, .kept = held.kept};
+        HeapStatistics found{.chunks = held.superblocks, .large = held.large, .kept = held.kept};
         for (const ThreadHeap *heap = all_; heap != nullptr; heap = heap->next) {
             ++found.heaps;
             found.idle += heap->state == ThreadHeap::State::idle;
@@ -138,7 +130,7 @@ class Heap {
     /// Null, or a large object that is aligned as a superblock is.
     [[gnu::noinline]] static void free_aligned(void *object, const char *function) noexcept {
         if (object == nullptr) return;
-        if (!MarkedPages::has(object)) misused(function, object);
+        if (!MarkedPages::has(object)) misused(library, function, object);
         ThreadHeap::free_other(mine_, object);
     }
     [[gnu::always_inline]] static void *try_once(std::size_t size, std::size_t alignment) noexcept {

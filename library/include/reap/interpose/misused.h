@@ -9,15 +9,16 @@
 
 namespace reap::inline REAP_MODE::interpose {
 
-/// Says on standard error that `function` was given an address that is no object's, and ends the program.
-[[noreturn, gnu::noinline, gnu::cold]] inline void misused(const char *function,
+/// Says on standard error that `function` of `library` was given an address that is no object's, and ends the
+/// program.
+[[noreturn, gnu::noinline, gnu::cold]] inline void misused(const char *library, const char *function,
                                                            const void *address) noexcept {
     char line[160];
     const int length =
         std::snprintf(line, sizeof line,
-                      "libreap-malloc: %s: %p is in no memory that malloc handed out, or that is still held; "
+                      "%s: %s: %p is in no memory that malloc handed out, or that is still held; "
                       "a debugger's backtrace shows the call\n",
-                      function, address);
+                      library, function, address);
     // Without stdio, whose buffers may be what was freed. Nothing can be done if this fails.
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, static_cast<std::size_t>(length));
     std::abort();

@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <vector>
 
-// What the expression compiler writes code for.
+// What the compiler writes code for.
+
+namespace compiler {
 
 enum class Operation : std::uint8_t {
     // of values
@@ -102,3 +104,5 @@ class Machine {
     std::vector<std::uint64_t> slots_;
     std::vector<std::uint64_t> stack_;
 };
+
+} // namespace compiler

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 from samples import hostile_report, report_of, three_answers
 
+from reap import files
 from reap.errors import ExitCode, ReapError
-from reap.report import files
-from reap.report.files import write_safely
+from reap.files import write_safely
 from reap.report.json import encode, read_json, write_json
 from reap.report.records import SCHEMA
 
@@ -80,7 +80,7 @@ def test_a_file_size_limit_is_a_full_disk(tmp_path: Path) -> None:
     script = (
         "import resource, signal, sys\n"
         "from reap.errors import ReapError\n"
-        "from reap.report.files import write_safely\n"
+        "from reap.files import write_safely\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
         "try:\n    write_safely(sys.argv[1], b'x' * 100_000)\n"

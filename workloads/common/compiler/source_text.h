@@ -5,7 +5,9 @@
 
 #include "common/workload.h"
 
-// The input of the expression compiler: functions in a small language, drawn by chance, whose blocks nest.
+// The input of the compiler: functions in a small language, drawn by chance, whose blocks nest.
+
+namespace compiler {
 
 /// Writes one function after the other.
 class SourceText {
@@ -102,3 +104,5 @@ class SourceText {
     std::size_t names_ = 0; // visible here
     std::size_t functions_ = 0;
 };
+
+} // namespace compiler

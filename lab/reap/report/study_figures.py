@@ -1,0 +1,127 @@
+"""All figures of a study as a table, a line each: what its page is drawn from, for other tools."""
+
+import csv
+import io
+from collections.abc import Iterator
+
+import msgspec
+
+from reap.experiment.card import Card
+from reap.experiment.matrix_records import Arm
+from reap.records import Estimate
+from reap.study.measuring import without_own
+from reap.study.records import Statistics, Study
+
+_COLUMNS = (
+    "part",
+    "workload",
+    "kind",
+    "variant",
+    "allocator",
+    "level",
+    "rounds",
+    "figure",
+    "unit",
+    "value",
+    "low",
+    "high",
+)
+_RATIOS = ("normalised", "slowdown", "to_custom", "to_best", "to_allocator")
+_METRICS = ("cpu", "peak_resident", "minor_faults")
+_UNITS = {"average_size": "bytes", "total_bytes": "bytes", "max_bytes": "bytes", "total_over_max": "1"}
+Row = list[str | int | float]
+"""A line of the table, in the order of its columns; an empty word where a column says nothing of it."""
+
+
+def table(study: Study) -> str:
+    """All figures, as CSV with a line each: what figures and tables are drawn and conclusions judged from."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    writer.writerows(
+        [f"{each:.6g}" if isinstance(each, float) else each for each in row] for row in rows(study)
+    )
+    return text.getvalue()
+
+
+def rows(study: Study) -> Iterator[Row]:
+    """The same as lines of a table. Ratios and shares have the unit 1."""
+    where: Row
+    peers = [study.peers.measured] if study.peers else []
+    parts = {
+        "workloads": study.measured,
+        "occupancy": study.occupancy,
+        "simulated": study.simulated,
+        "peers": peers,
+    }
+    for part, measured in parts.items():
+        for one in measured:
+            for arm in one.result.arms if one.result else []:
+                yield from _arm(part, one.card, arm)
+    for one in study.measured:
+        variant = one.result.variants[-1] if one.result else ""
+        for size, count in one.result.profile.sizes if one.result else []:
+            where = ["sizes", one.card.name, one.card.kind, variant, "glibc", "", 1]
+            yield [*where, f"objects of {size} bytes", "count", count, "", ""]
+    for taken in study.statistics:
+        yield from _taken(taken)
+    yield from _counted(study)
+    for each in study.conclusions:
+        for found in each.findings:
+            where = ["conclusions", found.workload, "", "", "", "", ""]
+            yield [*where, f"{each.claim} {found.figure}: {found.side}", "1", *_interval(found.ratio)]
+
+
+def _arm(part: str, card: Card, arm: Arm) -> Iterator[Row]:
+    where: Row = [part, card.name, card.kind, arm.variant, arm.allocator, arm.level, arm.rounds]
+    if arm.problem:
+        yield [*where, f"problem: {arm.problem}", "", "", "", ""]
+    yield [*where, "cpu", "s", arm.cpu, "", ""]
+    for metric in _METRICS:
+        if (own := arm.normalised.get(metric)) is not None and metric != "cpu":
+            yield [*where, metric, own.unit, own.value, "", ""]
+        for field in _RATIOS:
+            if (ratio := getattr(arm, field).get(metric)) is not None:
+                yield [*where, f"{metric} {field}", "1", *_interval(ratio.ratio)]
+    if arm.split is not None:
+        yield [*where, "share of CPU time in the allocator", "1", *_interval(arm.split.share)]
+    if arm.misses is not None:
+        yield [*where, "first-level misses", "count", arm.misses.first, "", ""]
+        yield [*where, "last-level misses", "count", arm.misses.last, "", ""]
+
+
+def _taken(taken: Statistics) -> Iterator[Row]:
+    where: Row = ["statistics", taken.card.name, taken.card.kind, without_own(taken.card), "glibc", "", 1]
+    if taken.totals is not None:
+        for name, total in msgspec.structs.asdict(taken.totals).items():
+            unit = _UNITS.get(name, "count")
+            if isinstance(total, Estimate):
+                yield [*where, name, unit, *_interval(total)]
+            elif isinstance(total, int | float):
+                yield [*where, name, unit, total, "", ""]
+    if taken.share is not None:
+        yield [*where, "share of CPU time in the allocator", "1", *_interval(taken.share.share)]
+
+
+def _counted(study: Study) -> Iterator[Row]:
+    """High-water marks, and sections 4.3 and 7.5 of OOPSLA 2002."""
+    where: Row
+    for memory in study.memory:
+        for mark in memory.marks:
+            where = ["memory", memory.card.name, memory.card.kind, mark.variant, mark.allocator, "adv0", 1]
+            yield [*where, "most asked of the system", "bytes", mark.asked, "", ""]
+    for curve in study.buffers.curves if study.buffers else []:
+        for point in curve.points:
+            where = ["section 4.3", curve.idiom, "", curve.memory, "", "", 1]
+            yield [*where, f"live after {point.work}", "bytes", point.live, "", ""]
+            yield [*where, f"held after {point.work}", "bytes", point.held, "", ""]
+    for pooled in study.apache.pooled if study.apache else []:
+        where = ["section 7.5", "mod-bc", "", pooled.way, "", "", len(pooled.peak_resident)]
+        for name, unit in (("objects", "count"), ("asked", "bytes"), ("freed", "count"), ("held", "bytes")):
+            yield [*where, name, unit, getattr(pooled, name), "", ""]
+        for number, resident in enumerate(pooled.peak_resident, 1):
+            yield [*where, f"peak_resident, round {number}", "bytes", resident, "", ""]
+
+
+def _interval(ratio: Estimate) -> Row:
+    return [ratio.value, ratio.low, ratio.high]

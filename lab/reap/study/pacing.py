@@ -1,0 +1,143 @@
+"""How often and how long the workloads of a study run: quickly within a time, fully until figures are sharp.
+
+A quick study has five rounds of everything. How much a run does then follows from what runs take on this
+machine: the warm-ups of a workload are measured, and if its rounds would take more than its share of the time
+that is left, it begins again with less to do. What one leaves is the next one's, and what all leave gives
+further rounds to all.
+
+A full study goes on with a workload until the intervals that its figures are drawn with are narrow. It looks
+at how wide they are and not at where they lie, so that nothing is stopped where it pleases.
+"""
+
+import math
+import shutil
+from collections.abc import Sequence
+
+import msgspec
+
+from reap import units
+from reap.errors import ReapError
+from reap.experiment.matrix_records import Fragmented
+from reap.experiment.runner import MOST_ROUNDS, InterruptedRunError, Listener
+from reap.study import measuring
+from reap.study.measuring import ROUNDS, Work
+from reap.study.records import Measured, Mode
+
+QUICK_SECONDS = 540.0
+"""What all experiments of a quick study take together; the rest of its 15 minutes is for what is built and
+recorded."""
+QUICK_BOUND = 1.35
+"""Beyond so many times that, which a slow machine may come to, no other workload is begun."""
+TOLERANCE = 1.2
+"""A workload begins again where it would take more than so many times its share."""
+NARROW = 0.05
+"""How wide an interval of a full study may be: from end to end, as a share of its ratio."""
+STEP = 5
+"""So many rounds more, before widths are looked at again."""
+_ATTEMPTS = 2
+"""How often a workload begins again with less to do. What starting it takes is not to be saved."""
+_FIGURES = {"normalised": "to the baseline", "slowdown": "to its adv0", "to_custom": "to custom"}
+"""The ratios of an arm that figures and conclusions use, in words."""
+
+
+def measure(works: Sequence[Work], mode: Mode, listener: Listener) -> list[Measured]:
+    """Runs what is left of every workload's experiment. Throws InterruptedRunError; then it can go on."""
+    return _quick(works, listener) if mode == "quick" else _full(works, listener)
+
+
+def wide(result: Fragmented) -> list[str]:
+    """The ratios of CPU time whose intervals are not narrower than NARROW, a few words each."""
+    found = []
+    for arm in result.arms:
+        for field, words in _FIGURES.items():
+            ratio = getattr(arm, field).get("cpu") if arm.sound else None
+            if ratio is None:
+                continue
+            width = (ratio.ratio.high - ratio.ratio.low) / ratio.ratio.value
+            if width >= NARROW:
+                named = f"{arm.variant} over {arm.allocator} at {arm.level} {words}"
+                found.append(f"{named}: {units.percent(width)}")
+    return found
+
+
+def _full(works: Sequence[Work], listener: Listener) -> list[Measured]:
+    measured = []
+    for number, work in enumerate(works, 1):
+        listener.say(f"{work.place.name} ({number} of {len(works)})")
+        rounds = ROUNDS["full"]
+        one = measuring.measure(work, rounds, listener)
+        while one.result is not None and rounds < MOST_ROUNDS and (still := wide(one.result)):
+            rounds = min(rounds + STEP, MOST_ROUNDS)
+            if one.result.rounds < rounds:
+                listener.say(
+                    f"{len(still)} intervals are wider than {units.percent(NARROW)}: {rounds} rounds"
+                )
+            one = measuring.measure(work, rounds, listener)
+        measured.append(_with_widths(one))
+    return measured
+
+
+def _quick(works: Sequence[Work], listener: Listener) -> list[Measured]:
+    measured: list[Measured] = []
+    gone, run = 0.0, measuring.QUICK_RUN
+    for number, work in enumerate(works):
+        listener.say(f"{work.place.name} ({number + 1} of {len(works)})")
+        if gone > QUICK_BOUND * QUICK_SECONDS and not measuring.begun(work):
+            measured.append(measuring.excluded(work, "the time of a quick study was used up before it"))
+            continue
+        share = max(0.0, QUICK_SECONDS - gone) / (len(works) - number)
+        lost, fitted = _fit(work, share, run, listener)
+        gone += lost
+        # What made one too long, as a slow machine does, may make the next too long; but some are so alone.
+        run *= max(math.sqrt(fitted), 0.7)
+        measured.append(measuring.measure(work, ROUNDS["quick"], listener))
+        gone += measuring.spent(work, ROUNDS["quick"])
+    return [_with_widths(one) for one in _further(works, measured, QUICK_SECONDS - gone, listener)]
+
+
+def _fit(work: Work, share: float, run: float, listener: Listener) -> tuple[float, float]:
+    """Begins the experiment with as much to do as its share allows, first with runs of about `run` seconds.
+
+    Gives the seconds that attempts took, and how much less than first there is to do. Where that cannot be
+    found out, measuring it will say why.
+    """
+    described = work.described
+    if measuring.begun(work) or measuring.lacking(described):
+        return 0.0, 1.0
+    first = scale = measuring.scale_of(described, "quick", run / work.part)
+    lost = 0.0
+    try:
+        for attempt in range(_ATTEMPTS + 1):
+            measuring.begin(work, scale)
+            cost = measuring.cost(work, listener)
+            need = cost.a_round * (ROUNDS["quick"] + 1) + cost.later
+            if need <= TOLERANCE * share or scale <= described.quick_scale or attempt == _ATTEMPTS:
+                break
+            lost += measuring.spent(work, ROUNDS["quick"])
+            scale = max(described.quick_scale, math.floor(scale * share / need))
+            listener.say(f"{need:.0f} s is more than its share of {share:.0f} s: again with less to do")
+    except InterruptedRunError:
+        raise
+    except ReapError:
+        shutil.rmtree(work.place, ignore_errors=True)
+    return lost, scale / first
+
+
+def _further(
+    works: Sequence[Work], measured: Sequence[Measured], left: float, listener: Listener
+) -> list[Measured]:
+    """The same with as many rounds more as the time that is left gives to all."""
+    sound = [work for work, one in zip(works, measured, strict=True) if one.result is not None]
+    a_round = sum(measuring.cost(work, listener).a_round for work in sound)
+    rounds = min(ROUNDS["quick"] + int(left / a_round), MOST_ROUNDS) if sound and left > 0 else 0
+    if rounds <= ROUNDS["quick"]:
+        return list(measured)
+    listener.say(f"there is time for {rounds} rounds of each")
+    return [
+        measuring.measure(work, rounds, listener) if one.result is not None else one
+        for work, one in zip(works, measured, strict=True)
+    ]
+
+
+def _with_widths(one: Measured) -> Measured:
+    return msgspec.structs.replace(one, wide=wide(one.result)) if one.result is not None else one

@@ -1,0 +1,163 @@
+"""The papers' own figures, put through the rules: a rule that refutes the paper by its own data is wrong.
+
+Where a paper gives no figure, one that agrees with its words stands in; those are marked.
+"""
+
+import msgspec
+import pytest
+from samples import around, exactly_paired, fragmented_of, recorded, share_of
+
+from reap.experiment import card
+from reap.study import ismm2026_claims, ismm2026_published, oopsla2002_claims, oopsla2002_published
+from reap.study.records import Measured, Statistics
+
+MODERN = ("glibc", "jemalloc", "mimalloc")
+
+
+def program(name, times, *, kind="region", partial="", levels=("adv0", "adv3"), memory=1.0):
+    """A program whose arms, by (variant, allocator, level), took these times; 1 where none is given."""
+    variants = list(dict.fromkeys(variant for variant, _, _ in times))
+    allocators = list(dict.fromkeys(allocator for _, allocator, _ in times))
+    result = fragmented_of(variants, allocators, levels)
+
+    def time(variant, allocator, level):
+        return times.get((variant, allocator, level), times.get((variant, allocator, "adv0"), 1.0))
+
+    arms = [
+        msgspec.structs.replace(
+            arm,
+            normalised={"cpu": exactly_paired(time(*where))},
+            slowdown={"cpu": exactly_paired(time(*where) / time(arm.variant, arm.allocator, "adv0"))},
+            to_custom={
+                "cpu": exactly_paired(time(*where) / time("custom", arm.allocator, arm.level)),
+                "peak_resident": exactly_paired(memory),
+            },
+        )
+        for arm in result.arms
+        for where in [(arm.variant, arm.allocator, arm.level)]
+    ]
+    described = msgspec.structs.replace(
+        card.load("chart-parser"), name=name, kind=kind, partial=partial, chunks=kind != "per-class"
+    )
+    return Measured(card=described, version="", scale=1, result=msgspec.structs.replace(result, arms=arms))
+
+
+def ismm(name, clean, littered, *, kind="region", partial="", custom_littered=1.0):
+    """By allocator: naive to custom on a clean heap, and naive's slowdown; custom takes 1 over each."""
+    times = {}
+    for allocator, gap, slowdown in zip(MODERN, clean, littered, strict=True):
+        times |= {
+            ("custom", allocator, "adv0"): 1.0,
+            ("custom", allocator, "adv3"): custom_littered,
+            ("naive", allocator, "adv0"): gap,
+            ("naive", allocator, "adv3"): gap * slowdown,
+        }
+    return program(name, times, kind=kind, partial=partial)
+
+
+def ismm_programs():
+    # On a clean heap those of glibc and jemalloc are ours, of mimalloc the paper's but gcc's and sculpt's.
+    return [
+        ismm("boxed-sim", (1.2, 1.04, 1.023), (1.3, 1.26, 1.26), kind="per-class", custom_littered=1.26),
+        ismm("mudlle", (1.5, 1.2, 1.15), (2.1, 1.2, 1.18)),
+        ismm("175.vpr", (1.02, 1.01, 1.0), (1.01, 1.0, 1.0)),
+        ismm("176.gcc", (1.3, 1.12, 1.08), (1.7, 1.3, 1.27)),
+        ismm("197.parser", (1.4, 1.12, 1.071), (2.1, 1.3, 1.25), kind="hybrid"),
+        ismm("geometry_nodes", (1.3, 1.16, 1.14), (1.02, 1.0, 1.0)),
+        ismm("sculpt", (1.2, 1.1, 1.06), (1.5, 1.2, 1.2), kind="hybrid"),
+        ismm(
+            "Clang",
+            (1.03, 1.01, 1.01),
+            (1.20 * 1.094, 1.20 * 1.034, 1.20 * 1.032),
+            partial="most of it",
+            custom_littered=1.20,
+        ),
+        ismm("freelist", (1.24, 1.11, 1.08), (1.0, 1.0, 1.0), kind="per-class"),
+    ]
+
+
+def test_ismm_2026_holds_by_its_own_figures():
+    judged = ismm2026_claims.judge(ismm_programs(), [])
+    standings = {each.claim: each.standing for each in judged if each.question != "Figure 3"}
+    assert set(standings.values()) == {"holds"}, standings
+
+
+@pytest.mark.parametrize(
+    ("claim", "changed"),
+    [
+        ("no protection", ismm("boxed-sim", (1.2, 1.04, 1.02), (2.6, 2.6, 2.6), kind="per-class")),
+        ("16 bytes", ismm("freelist", (1.2, 1.2, 1.2), (1, 1, 1), kind="per-class")),
+        ("Partial regions", ismm("Clang", (1, 1, 1), (1.3, 1.3, 1.3), partial="it", custom_littered=1.3)),
+    ],
+)
+def test_what_one_figure_hid(claim, changed):
+    """A freelist that protects; a bound for glibc that mimalloc passed; a region that resists nothing."""
+    programs = [each for each in ismm_programs() if each.card.name != changed.card.name]
+    judged = ismm2026_claims.judge([*programs, changed], [])
+    (found,) = [each for each in judged if claim in each.claim]
+    assert found.standing != "holds"
+
+
+def test_one_figure_of_twelve_makes_no_conclusion():
+    """Figures are undecided where runs are noisy; the few that are not say nothing of the rest."""
+    noisy = around(1.0, 0.2)
+    programs = [ismm(f"r{number}", (1.0, 1.0, 1.0), (1.0, 1.0, 1.0)) for number in range(4)]
+    for number, each in enumerate(programs[1:], 1):
+        arms = [
+            msgspec.structs.replace(
+                arm, slowdown={"cpu": msgspec.structs.replace(arm.slowdown["cpu"], ratio=noisy)}
+            )
+            for arm in each.result.arms
+        ]
+        programs[number] = msgspec.structs.replace(
+            each, result=msgspec.structs.replace(each.result, arms=arms)
+        )
+    (found,) = [each for each in ismm2026_claims.judge(programs, []) if "Regions are not" in each.claim]
+    assert [each.side for each in found.findings].count("for") == 3
+    assert found.standing == "cannot tell"
+
+
+def oopsla(name, system, lea, reaps, *, kind="region", replaced=None, memory=1.0):
+    """To custom: over the system's malloc, over Lea's, over reaps; a reap in place of the region; memory."""
+    times = {("custom", name, "adv0"): 1.0 for name in ("glibc", "win32-like", "dlmalloc", "reap")}
+    if replaced is not None:
+        times[("reap", "glibc", "adv0")] = replaced
+    times |= {("naive", name, "adv0"): system for name in ("glibc", "win32-like")}
+    times |= {("naive", "dlmalloc", "adv0"): lea, ("naive", "reap", "adv0"): reaps}
+    return program(name, times, kind=kind, levels=("adv0",), memory=memory)
+
+
+def test_oopsla_2002_holds_by_its_own_figures():
+    # The paper gives bounds, "more than 60 %", "less than 10 %", "less than 2 %": these are within them.
+    programs = [
+        oopsla("197.parser", 1.65, 1.02, 1.30, kind="hybrid", memory=0.15),
+        oopsla("boxed-sim", 1.05, 1.01, 1.02, kind="per-class", memory=1.0),
+        oopsla("C-Breeze", 1.30, 0.99, 1.30, kind="per-class", memory=0.9),
+        oopsla("175.vpr", 1.02, 1.00, 1.00, memory=1.08),
+        oopsla("176.gcc", 1.20, 1.02, 1.03, memory=1.47),
+        oopsla("apache", 1.03, 1.01, 1.01, memory=0.8),
+        oopsla("lcc", 1.40, 1.21, 1.07, replaced=1.07, memory=1.1),
+        oopsla("mudlle", 1.65, 1.47, 1.07, replaced=1.07, memory=0.9),
+    ]
+    names = [each.card.name for each in programs]
+    taken = [
+        Statistics(
+            card=msgspec.structs.replace(
+                card.load("chart-parser"), name=each.program, kind="region" if each.allocator else "ordinary"
+            ),
+            scale=1,
+            totals=recorded("perl", 0.1).totals,
+            share=share_of(each.share, 0.001),
+        )
+        for each in oopsla2002_published.PROGRAMS
+    ]
+    assert names == [each.program for each in oopsla2002_published.PROGRAMS if each.allocator]
+    judged = oopsla2002_claims.judge(programs, taken)
+    standings = {each.claim: each.standing for each in judged}
+    assert set(standings.values()) == {"holds"}, standings
+
+
+def test_what_stands_for_a_published_program_is_a_workload():
+    every = [*ismm2026_published.PROGRAMS, *oopsla2002_published.PROGRAMS]
+    for each in every:
+        assert not each.here or card.load(each.here).name == each.here

@@ -1,0 +1,6 @@
+#pragma once
+
+#include "reap/interpose/win32_like.h"
+
+/// The heap behind the functions of this library, libreap-win32-like: the Windows heap's likeness.
+using Served = reap::interpose::Win32Like;

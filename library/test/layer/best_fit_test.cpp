@@ -1,0 +1,188 @@
+#include "reap/layer/best_fit.h"
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+#include <vector>
+
+#include "reap/layer/best_fit/size_tree.h"
+#include "reap/layer/quicklists.h"
+#include "strict_source.h"
+
+namespace {
+
+using reap::BestFit;
+using reap::BestFitOptions;
+using reap::Quicklists;
+using reap::Ref;
+using reap::detail::FreeBlock;
+using reap::detail::SizeTree;
+
+using Heap = BestFit<Ref<StrictSource>>;
+
+TEST(SizeTree, FindsTheSmallestThatHasRoomAndOfThoseTheFirst) {
+    std::array<FreeBlock, 300> blocks{};
+    SizeTree tree;
+    std::mt19937 random(1);
+    std::vector<bool> in(blocks.size());
+    for (int round = 0; round < 20000; ++round) {
+        const std::size_t at = random() % blocks.size();
+        if (in[at]) {
+            tree.remove(&blocks[at]);
+        } else {
+            blocks[at].tag = 8 * (1 + random() % 40);
+            tree.insert(&blocks[at]);
+        }
+        in[at] = !in[at];
+        const std::size_t wanted = random() % 340;
+        const FreeBlock *best = nullptr;
+        for (std::size_t each = 0; each < blocks.size(); ++each) {
+            if (!in[each] || blocks[each].size() < wanted) continue;
+            if (best == nullptr || blocks[each].size() < best->size()) best = &blocks[each];
+        }
+        ASSERT_EQ(tree.best(wanted), best);
+        ASSERT_EQ(tree.has(&blocks[at]), in[at]);
+    }
+}
+
+TEST(BestFit, GivesTheSmallestBlockThatHasRoomAndOfThoseTheFirst) {
+    StrictSource source;
+    Heap heap(source);
+    // Freed ones between others that stay, so that they are not merged.
+    std::vector<void *> holes;
+    for (const std::size_t size : {900U, 300U, 500U, 300U, 700U}) {
+        holes.push_back(heap.try_allocate(size, 16));
+        (void)heap.try_allocate(16, 16);
+    }
+    for (void *hole : holes) heap.deallocate(hole);
+    EXPECT_EQ(heap.try_allocate(299, 16), holes[1]);
+    EXPECT_EQ(heap.try_allocate(299, 16), holes[3]);
+    EXPECT_EQ(heap.try_allocate(299, 16), holes[2]) << "the next in size";
+    EXPECT_EQ(heap.try_allocate(600, 16), holes[4]);
+    EXPECT_TRUE(heap.check());
+}
+
+TEST(BestFit, MergesWithBothNeighbours) {
+    StrictSource source;
+    Heap heap(source);
+    std::array<void *, 4> objects{};
+    for (void *&object : objects) object = heap.try_allocate(1000, 16);
+    heap.deallocate(objects[0]);
+    heap.deallocate(objects[2]);
+    heap.deallocate(objects[1]);
+    EXPECT_TRUE(heap.check());
+    EXPECT_EQ(heap.try_allocate(3000, 16), objects[0]);
+    EXPECT_TRUE(heap.check());
+}
+
+TEST(BestFit, AnObjectCostsItsTagAndBlocksAreOfTheGranule) {
+    EXPECT_EQ(Heap::usable_for(0), 24U);
+    EXPECT_EQ(Heap::usable_for(24), 24U);
+    EXPECT_EQ(Heap::usable_for(25), 40U);
+    EXPECT_EQ((BestFit<Ref<StrictSource>, 8>::usable_for(25)), 32U);
+}
+
+TEST(BestFit, GrowsIntoAFreeNeighbourAndShrinksWhereItStands) {
+    StrictSource source;
+    Heap heap(source);
+    void *const object = heap.try_allocate(100, 16);
+    void *const next = heap.try_allocate(1000, 16);
+    void *const wall = heap.try_allocate(16, 16);
+    EXPECT_EQ(heap.try_resize(object, 100, 500, 16), nullptr) << "the neighbour is in use";
+    heap.deallocate(next);
+    EXPECT_EQ(heap.try_resize(object, 100, 500, 16), object);
+    EXPECT_GE(Heap::usable_size(object), 500U);
+    EXPECT_TRUE(heap.check());
+    EXPECT_EQ(heap.try_resize(object, 500, 2000, 16), nullptr);
+    EXPECT_EQ(heap.try_resize(object, 500, 10, 16), object);
+    EXPECT_EQ(Heap::usable_size(object), 24U);
+    EXPECT_TRUE(heap.check());
+    heap.deallocate(object);
+    heap.deallocate(wall);
+    EXPECT_TRUE(heap.check());
+}
+
+TEST(BestFit, KeepsOneChunkThatNothingIsIn) {
+    StrictSource source;
+    {
+        Heap heap(source, BestFitOptions{.chunk = 8192});
+        std::vector<void *> objects(100);
+        for (void *&object : objects) object = heap.try_allocate(1000, 16);
+        EXPECT_GT(heap.statistics().chunks, 8 * 8192U);
+        for (void *object : objects) heap.deallocate(object);
+        EXPECT_EQ(heap.statistics().chunks, 8192U);
+        EXPECT_TRUE(heap.trim());
+        EXPECT_FALSE(heap.trim());
+        EXPECT_EQ(heap.statistics().chunks, 0U);
+        EXPECT_TRUE(heap.check());
+    }
+}
+
+TEST(BestFit, LargeObjectsHaveMemoryOfTheirOwn) {
+    StrictSource source;
+    {
+        Heap heap(source);
+        void *const large = heap.try_allocate(600000, 16);
+        EXPECT_TRUE(Heap::is_alone(large));
+        EXPECT_GE(heap.statistics().large, 600000U);
+        EXPECT_EQ(heap.statistics().chunks, 0U);
+        std::memset(large, 1, Heap::usable_size(large));
+        heap.deallocate(large);
+        EXPECT_EQ(heap.statistics().large, 0U);
+        EXPECT_NE(heap.try_allocate(700000, 64), nullptr); // what lives at the end goes back, too
+    }
+}
+
+using Quick = Quicklists<Heap>;
+
+TEST(Quicklists, AnObjectOfASizeIsTheNextOfThatSize) {
+    StrictSource source;
+    Quick quick(source);
+    EXPECT_EQ(Quick::largest, 24U + 126 * 16);
+    void *const one = quick.try_allocate(100, 16);
+    void *const other = quick.try_allocate(100, 16);
+    (void)quick.try_allocate(100, 16);
+    quick.deallocate(one);
+    quick.deallocate(other);
+    EXPECT_EQ(quick.kept(), 2 * Heap::usable_size(one));
+    EXPECT_NE(quick.try_allocate(120, 16), other) << "of another size";
+    EXPECT_EQ(quick.try_allocate(104, 16), other) << "the last that came first";
+    EXPECT_EQ(quick.try_allocate(90, 16), one);
+    EXPECT_EQ(quick.kept(), 0U);
+}
+
+TEST(Quicklists, LargerOnesGoToTheHeapAtOnce) {
+    StrictSource source;
+    Quick quick(source);
+    void *const largest = quick.try_allocate(Quick::largest, 16);
+    void *const larger = quick.try_allocate(Quick::largest + 1, 16);
+    quick.deallocate(larger);
+    EXPECT_EQ(quick.kept(), 0U);
+    quick.deallocate(largest);
+    EXPECT_EQ(quick.kept(), Quick::largest);
+}
+
+TEST(Quicklists, AreGivenToTheHeapBeforeTheSourceIsAskedForMore) {
+    StrictSource source;
+    Quick quick(source, BestFitOptions{.chunk = std::size_t{64} << 10});
+    std::vector<void *> objects(60);
+    for (void *&object : objects) object = quick.try_allocate(1000, 16);
+    for (void *object : objects) quick.deallocate(object);
+    const std::size_t before = quick.heap().statistics().chunks;
+    EXPECT_NE(quick.try_allocate(15000, 16), nullptr);
+    EXPECT_EQ(quick.heap().statistics().chunks, before);
+    EXPECT_EQ(quick.kept(), 0U);
+    EXPECT_TRUE(quick.heap().check());
+}
+
+TEST(Quicklists, StayWhereTheyAreForALargeObject) {
+    StrictSource source;
+    Quick quick(source);
+    quick.deallocate(quick.try_allocate(100, 16));
+    EXPECT_NE(quick.try_allocate(600000, 16), nullptr);
+    EXPECT_GT(quick.kept(), 0U);
+}
+
+} // namespace
