@@ -135,9 +135,9 @@ def site():
 
 
 def test_a_server_ends_with_its_client(site):
-    done = served(site, "sh", "-c", 'echo "asked $0"')
-    assert done.returncode == 0
-    assert done.stdout.startswith("asked 127.")
+    done = served(site, sys.executable, card.find("apache") / "load.py", site / "requests.txt")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("43 requests, ")
 
 
 def test_a_client_that_fails_ends_the_server_by_a_signal(site):

@@ -12,10 +12,14 @@ cp -R "$1/." "$site"
 chmod -R a+rX "$site"
 shift
 (
-    signal=TERM
-    env -i PATH="$PATH" LC_ALL=C timeout 300 "$@" "$address:8070" </dev/null || signal=KILL
-    rm -rf "$site"
-    kill -s $signal $$ 2>/dev/null || : # it may have ended by itself
+    set +e
+    if env -i PATH="$PATH" LC_ALL=C timeout 300 "$@" "$address:8070" </dev/null; then
+        rm -rf "$site" # first: who waits for the server may end us when it has ended
+        kill -TERM $$
+    else
+        kill -KILL $$ 2>/dev/null # it may have ended by itself, or be starting: then it still writes there
+        rm -rf "$site" || { sleep 1; rm -rf "$site"; }
+    fi
 ) &
 trap - EXIT
 exec apache2 -X -f "$site/httpd.conf" -C "ServerRoot $site" -C "Listen $address:8070"
