@@ -128,6 +128,34 @@ def test_the_arms_are_the_matrix_and_its_controls():
     assert len(others) == 2 * (2 * 2 + 4)
 
 
+def test_a_variant_may_be_run_over_some_allocators_alone():
+    how = fragmented(naive=[target()], replaced=[target()], replaced_over=["glibc"], layouts=0)
+    spec = spec_of(how=how)
+    over = {(arm.variant, arm.allocator) for arm in arms.arms(spec)}
+    every = {(variant, name) for variant in ("custom", "reap", "naive") for name in ("glibc", "jemalloc")}
+    assert over == every - {("reap", "jemalloc")}
+
+
+def test_more_rounds_than_an_experiment_was_to_have_are_of_its_figures_and_of_no_control(tmp_path):
+    with Folder.create(tmp_path / "e", spec_of("glibc", fragmented(layouts=0))) as folder:
+        matrix.keep_profile(folder, PROFILE)
+        cost = matrix.cost(folder)
+        assert all(run.warmup for run in folder.runs)
+        assert cost.a_round > sum(run.seconds for run in folder.runs)  # the baseline twice
+        first = matrix.run(folder)
+        assert first.rounds == 2
+        before = list(folder.runs)
+        more = matrix.run(folder, rounds=4)
+    assert more.rounds == 4
+    runs = runs_of(tmp_path)
+    assert runs[: len(before)] == before
+    assert {run.cell.level for run in before} > {"adv0", "adv3"}
+    assert {run.cell.level for run in runs[len(before) :]} == {"adv0", "adv3"}
+    assert {run.cell.repeat for run in runs[len(before) :]} == {2, 3}
+    with Folder.resume(tmp_path / "e") as folder:
+        assert matrix.run(folder).rounds == 4  # none is lost where it goes on as it began
+
+
 def test_one_variant_and_one_allocator_are_enough_but_not_one_level():
     spec = spec_of("glibc", fragmented())
     assert len(arms.wanted(spec, spec.matrix)) == 2
