@@ -171,7 +171,9 @@ def test_the_page_shows_all_of_it(tmp_path):
     assert "<script" not in page
     assert HOSTILE not in page
     names = [path.name for path in reporter.write(study, tmp_path)]
-    assert names == ["study.html", "study.json", "figures.csv"]
+    assert names[:3] == ["study.html", "study.json", "figures.csv"]
+    assert "figure-5.svg" in names
+    assert (tmp_path / "figure-5.svg").read_text() in page
     assert msgspec.json.decode((tmp_path / "study.json").read_bytes(), type=Study) == study
     out = io.StringIO()
     reporter.render(Console(file=out, width=100), study)
@@ -253,6 +255,16 @@ def test_the_page_says_what_its_figures_rest_on():
     assert "What must make no difference" in page
     assert "0.990 to 1.020" in page  # other layouts
     assert HOSTILE not in page
+
+
+def test_a_full_study_names_what_stayed_wide():
+    wide = msgspec.structs.replace(measured(), wide=["naive over glibc at adv3 to custom: 7.1 %"])
+    study = study_of(wide)
+    full = msgspec.structs.replace(study, plan=msgspec.structs.replace(study.plan, mode="full"))
+    page = reporter.page(full).replace("\u00a0", " ")
+    assert "stayed wider than 5 %" in page
+    assert "naive over glibc at adv3 to custom: 7.1 % wide" in page
+    assert "wider than" not in reporter.page(study)
 
 
 def test_the_questions_are_answered_in_words():

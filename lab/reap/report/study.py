@@ -1,5 +1,6 @@
 """A study's files: one page, its data as JSON and as CSV; and its conclusions on a terminal."""
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -10,7 +11,7 @@ from rich.text import Text
 from reap import units
 from reap.files import write_safely
 from reap.report import html, study_figures, view, view_ismm2026, view_oopsla2002
-from reap.report.study_view import usable
+from reap.report.study_view import FigureView, usable
 from reap.report.text import printable
 from reap.study.records import Study
 
@@ -26,7 +27,22 @@ def write(study: Study, place: Path) -> list[Path]:
         DATA: msgspec.json.format(msgspec.json.encode(study), indent=1) + b"\n",
         FIGURES: study_figures.table(study).encode(),
     }
+    for figure in _VIEWS[study.plan.study](study).figures:
+        files |= _drawings(figure)
     return [write_safely(place / name, data, force=True) for name, data in files.items()]
+
+
+def _drawings(figure: FigureView) -> dict[str, bytes]:
+    """Each drawing of a numbered figure as a file, `figure-5.svg`; with a number where it has several."""
+    named = re.match(r"Figure (\w+)(?:\((\w)\))?\.", figure.title)
+    if named is None:
+        return {}
+    name = "-".join(part for part in ("figure", *named.groups()) if part)
+    several = len(figure.drawings) > 1
+    return {
+        f"{name}-{number}.svg" if several else f"{name}.svg": str(drawing).encode()
+        for number, drawing in enumerate(figure.drawings, 1)
+    }
 
 
 def page(study: Study) -> str:

@@ -77,12 +77,17 @@ def _ends(ratios: list[float]) -> str:
 def remarks(study: Study) -> list[str]:
     """What the experiments say of themselves: their notes, and why arms and controls say nothing."""
     every = [*study.measured, *study.occupancy, *study.simulated]
+    full = study.plan.mode == "full"
     return list(
         dict.fromkeys(
             f"{each.card.name}: {said}"
             for each in every
             if each.result
-            for said in [*matrix_words.problems(each.result), *each.result.notes]
+            for said in [
+                *matrix_words.problems(each.result),
+                *each.result.notes,
+                *([f"{ratio} wide" for ratio in each.wide] if full else []),
+            ]
         )
     )
 
@@ -102,6 +107,8 @@ def first(study: Study, quick: str) -> list[str]:
     left_out = [each.card.name for each in study.measured if each.result is None]
     if left_out:
         said.append(f"Not measured: {', '.join(left_out)}; Table 1 says why.")
+    if wide := [each.card.name for each in study.measured if each.wide and study.plan.mode == "full"]:
+        said.append(f"Some intervals of {', '.join(wide)} stayed wider than 5 %; they are named below.")
     few = [each.card.name for each in study.measured if each.result and not usable(each.result)]
     if few:
         said.append(
