@@ -43,7 +43,8 @@ class RegionAllocator {
     static void reset() { region_.reset(); }
 
   private:
-    // One for all documents, reset after each: it keeps its chunks, as MemoryPoolAllocator cannot.
+    // One for all documents, reset after each: it keeps its chunks. MemoryPoolAllocator keeps but a buffer of
+    // the size that it was given.
     static inline reap::Region<reap::Malloc, 8> region_;
 };
 
