@@ -47,6 +47,34 @@ TEST(SizeTree, FindsTheSmallestThatHasRoomAndOfThoseTheFirst) {
     }
 }
 
+// A tag lies in front of each object, used or free; a free one has its size at its end, too.
+TEST(BestFit, FindsATagThatWasWrittenOver) {
+    StrictSource source;
+    Heap heap(source);
+    constexpr std::size_t size = 104;
+    constexpr std::size_t block = 112; // with its tag
+    std::vector<std::byte *> objects(8);
+    for (std::byte *&object : objects) {
+        object = static_cast<std::byte *>(heap.try_allocate(size, 16));
+        std::memset(object, 0, size);
+    }
+    for (const std::size_t at : {1U, 4U, 6U}) heap.deallocate(objects[at]);
+    const auto is_found = [&](std::byte *word, std::size_t bits) {
+        std::size_t tag = 0;
+        std::memcpy(&tag, word, sizeof tag);
+        const std::size_t wrong = tag ^ bits;
+        std::memcpy(word, &wrong, sizeof wrong);
+        const bool found = !heap.check();
+        std::memcpy(word, &tag, sizeof tag);
+        return found && heap.check();
+    };
+    for (std::byte *const object : objects)
+        for (const std::size_t bits : {1U, 2U, 16U, 32U, 64U}) // used, used before it, and the size
+            EXPECT_TRUE(is_found(object - sizeof(std::size_t), bits)) << bits;
+    for (const std::size_t at : {1U, 4U, 6U})
+        EXPECT_TRUE(is_found(objects[at] + block - 2 * sizeof(std::size_t), 16));
+}
+
 TEST(BestFit, GivesTheSmallestBlockThatHasRoomAndOfThoseTheFirst) {
     StrictSource source;
     Heap heap(source);
