@@ -218,15 +218,19 @@ def test_a_region_that_is_slowed_has_its_causes():
     mapped = msgspec.structs.replace(
         mapped, card=msgspec.structs.replace(mapped.card, chunks_from="system", name="mapped")
     )
-    assert [slowdowns.much(each) for each in (slow, calm, mapped)] == [True, False, False]
-    found = slowdowns.of_regions([slow, calm, mapped], {"slow": slow.result})
+    assert [slowdowns.much(each, "quick") for each in (slow, calm, mapped)] == [True, False, False]
+    doubtful = slowed("custom", 1.3, half=0.4)
+    assert [slowdowns.much(doubtful, mode) for mode in ("quick", "full")] == [False, True]
+    # An experiment of one variant has it by another name.
+    simulated = fragmented_of(("default",), MODERN, ("adv0", "adv3"))
+    found = slowdowns.of_regions([slow, calm, mapped], {"slow": simulated})
     assert [each.reached for each in found] == 6 * [True] + 3 * [False]
     causes = "; ".join(found[0].causes)
     for words in ("inside malloc", "page faults", "misses in simulated caches"):
         assert words in causes
     assert all(each.causes == [] for each in found[3:])
     hybrid = slowed("custom", 1.3, kind="hybrid")
-    assert not slowdowns.much(hybrid)
+    assert not slowdowns.much(hybrid, "full")
 
 
 def test_the_page_says_what_its_figures_rest_on():

@@ -58,7 +58,7 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     measured, occupancy = done[: len(plan.workloads)], done[len(plan.workloads) :]
     simulated = []
     for each in measured:
-        if slowdowns.much(each):
+        if slowdowns.much(each, plan.mode):
             name = each.card.name
             listener.say(f"{name}, why a fragmented heap slows it")
             work = _slowed(place / f"{name}-misses", each.card, plan.mode, allocators)

@@ -41,7 +41,7 @@ def judge(measured: Sequence[Measured], occupancy: Sequence[Measured]) -> list[C
     per_class = evidence(measured, "per-class")
     pure = evidence(measured, "region", "hybrid")
     over_malloc = [each for each in pure if each.card.chunks_from == "malloc"]
-    partial = [each for each in measured if each.card.chunks and each.card.partial]
+    partial = [each for each in measured if each.card.kind in ("region", "hybrid") and each.card.partial]
     return [
         conclusion(
             "RQ1",

@@ -5,14 +5,18 @@ from collections.abc import Mapping, Sequence
 from reap import units
 from reap.experiment.matrix_records import Arm, Fragmented
 from reap.study.judging import MARGIN, evidence, results
-from reap.study.records import Measured, Slowdown
+from reap.study.records import Measured, Mode, Slowdown
 
 CLEAN, ADVERSE = "adv0", "adv3"
 
 
-def much(measured: Measured) -> bool:
-    """Whether a region that is whole is slowed by more than MARGIN over some allocator."""
-    return any(each.ratio.value > MARGIN for each in of_regions([measured], {}))
+def much(measured: Measured, mode: Mode) -> bool:
+    """Whether a region that is whole is slowed by more than MARGIN over some allocator.
+
+    In a quick study, most of whose intervals are wide, only where it is slowed for certain.
+    """
+    ratios = [each.ratio for each in of_regions([measured], {})]
+    return any(ratio.value > MARGIN and (mode == "full" or ratio.low > 1) for ratio in ratios)
 
 
 def of_regions(measured: Sequence[Measured], simulated: Mapping[str, Fragmented]) -> list[Slowdown]:
@@ -62,7 +66,8 @@ def _change(seconds: float) -> str:
 
 
 def _misses(simulated: Fragmented, littered: Arm) -> list[str]:
-    before, after = (simulated.arm(littered.variant, littered.allocator, level) for level in (CLEAN, ADVERSE))
+    (variant,) = simulated.variants
+    before, after = (simulated.arm(variant, littered.allocator, level) for level in (CLEAN, ADVERSE))
     if before is None or after is None or before.misses is None or after.misses is None:
         return []
     first = after.misses.first / max(before.misses.first, 1)
