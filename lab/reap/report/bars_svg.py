@@ -9,6 +9,8 @@ from reap.records import Estimate
 from reap.report.text import printable
 
 _ROW, _GAP, _LEFT, _WIDTH, _RIGHT, _TOP = 16, 8, 190, 430, 150, 26
+_LETTER = 6.0
+"""About how wide a letter is, so that no label is cut."""
 _NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 _FONT = 'font-family="sans-serif" font-size="11" fill="currentColor"'
 _FILLS = ("#777d88", "#0068ac", "#c04e00", "#7a4fa3")
@@ -32,8 +34,10 @@ def draw(title: str, groups: Sequence[tuple[str, Sequence[Bar]]], *, unit_line: 
     bars = [bar for _, group in groups for bar in group]
     most = max((bar.ratio.high for bar in bars if bar.ratio), default=1.0)
     scale = _WIDTH / max(min(most, 20.0), 1.2)
+    labels = [_label(name, bar, number) for name, group in groups for number, bar in enumerate(group)]
+    left = max([_LEFT, *(round(_LETTER * len(label)) + 10 for label in labels)])
     height = _TOP + sum(_ROW * len(group) + _GAP for _, group in groups) + 6
-    width = _LEFT + _WIDTH + _RIGHT
+    width = left + _WIDTH + _RIGHT
     lines = [
         f'<svg {_NAMESPACE} viewBox="0 0 {width} {height}" role="img" {_FONT}>',
         f"<title>{_text(title)}</title>",
@@ -42,24 +46,29 @@ def draw(title: str, groups: Sequence[tuple[str, Sequence[Bar]]], *, unit_line: 
     y = _TOP
     for name, group in groups:
         for number, bar in enumerate(group):
-            label = f"{name} {bar.label}" if number == 0 else bar.label
-            lines.append(f'<text x="{_LEFT - 6}" y="{y + 12}" text-anchor="end">{_text(label)}</text>')
-            lines += _bar(bar, y, scale)
+            label = _label(name, bar, number)
+            lines.append(f'<text x="{left - 6}" y="{y + 12}" text-anchor="end">{_text(label)}</text>')
+            lines += _bar(bar, left, y, scale)
             y += _ROW
         y += _GAP
-    one = _LEFT + scale if unit_line else _LEFT
+    one = left + scale if unit_line else left
     lines.append(f'<line x1="{one:.1f}" y1="{_TOP - 4}" x2="{one:.1f}" y2="{y}" stroke="currentColor"/>')
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def _bar(bar: Bar, y: int, scale: float) -> list[str]:
+def _label(name: str, bar: Bar, number: int) -> str:
+    """Of a bar of a group: the first has the group's name in front."""
+    return f"{name} {bar.label}".strip() if number == 0 else bar.label
+
+
+def _bar(bar: Bar, left: int, y: int, scale: float) -> list[str]:
     if bar.ratio is None:
-        return [f'<text x="{_LEFT + 4}" y="{y + 12}" opacity="0.6">not measured</text>']
+        return [f'<text x="{left + 4}" y="{y + 12}" opacity="0.6">not measured</text>']
     low, value, high = (
-        _LEFT + min(each * scale, _WIDTH) for each in (bar.ratio.low, bar.ratio.value, bar.ratio.high)
+        left + min(each * scale, _WIDTH) for each in (bar.ratio.low, bar.ratio.value, bar.ratio.high)
     )
     middle = y + _ROW / 2
-    shape = f'x="{_LEFT}" y="{y + 2}" width="{value - _LEFT:.1f}" height="{_ROW - 4}"'
+    shape = f'x="{left}" y="{y + 2}" width="{value - left:.1f}" height="{_ROW - 4}"'
     whisker = f"M{low:.1f} {middle}H{high:.1f}M{low:.1f} {y + 5}V{y + 11}M{high:.1f} {y + 5}V{y + 11}"
     exact = bar.ratio.exact
     said = bar.said or (units.ratio(bar.ratio.value) if exact else units.ratio_with_interval(bar.ratio))

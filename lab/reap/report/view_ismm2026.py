@@ -224,7 +224,7 @@ def _regions(study: Study) -> FigureView:
     return FigureView(
         "Figure 5. Naive allocation over its best allocator to custom over its best",
         "CPU time on a clean heap; the allocators are named. The paper: 1.00 to 1.15.",
-        [drawn("naive to custom", bars)] if bars else [],
+        [drawn("CPU time without the program's own allocator, to that with it", bars)] if bars else [],
     )
 
 
