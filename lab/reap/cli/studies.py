@@ -95,8 +95,10 @@ def conduct(
             raise InterruptedRunError("stopped; all runs that ended are kept", again, stopped.code) from None
         written = reporter.write(result, place)
     reporter.render(Console(), result)
-    for path in written:
+    drawings = [path for path in written if path.suffix == ".svg"]
+    for path in [path for path in written if path not in drawings]:
         reporting.say_written("written", path)
+    reporting.say_written(f"written, {len(drawings)} drawings beside them", place)
     reporting.say_next(["xdg-open", str(place / reporter.PAGE)])
     return ExitCode.OK
 
