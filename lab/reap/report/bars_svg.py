@@ -1,20 +1,15 @@
 """Ratios with their intervals as a bar chart: one SVG that stands in a page or by itself."""
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reap import units
 from reap.records import Estimate
-from reap.report.text import printable
+from reap.report import svg
 
 _ROW, _GAP, _LEFT, _WIDTH, _RIGHT, _TOP = 16, 8, 190, 430, 150, 26
 _LETTER = 6.0
 """About how wide a letter is, so that no label is cut."""
-_NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
-_FONT = 'font-family="sans-serif" font-size="11" fill="currentColor"'
-_FILLS = ("#777d88", "#0068ac", "#c04e00", "#7a4fa3")
-"""Grey, blue, orange, violet: the page's. The label of each bar says the same."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +19,7 @@ class Bar:
     label: str
     ratio: Estimate | None
     shade: int
-    """Which of the four colours."""
+    """Which of the four colours; the label says the same."""
     said: str = ""
     """What stands beside it, if not its value."""
 
@@ -38,16 +33,12 @@ def draw(title: str, groups: Sequence[tuple[str, Sequence[Bar]]], *, unit_line: 
     left = max([_LEFT, *(round(_LETTER * len(label)) + 10 for label in labels)])
     height = _TOP + sum(_ROW * len(group) + _GAP for _, group in groups) + 6
     width = left + _WIDTH + _RIGHT
-    lines = [
-        f'<svg {_NAMESPACE} viewBox="0 0 {width} {height}" role="img" {_FONT}>',
-        f"<title>{_text(title)}</title>",
-        f'<text x="0" y="14" font-size="13" font-weight="600">{_text(title)}</text>',
-    ]
+    lines = svg.begin(width, height, title)
     y = _TOP
     for name, group in groups:
         for number, bar in enumerate(group):
             label = _label(name, bar, number)
-            lines.append(f'<text x="{left - 6}" y="{y + 12}" text-anchor="end">{_text(label)}</text>')
+            lines.append(f'<text x="{left - 6}" y="{y + 12}" text-anchor="end">{svg.text(label)}</text>')
             lines += _bar(bar, left, y, scale)
             y += _ROW
         y += _GAP
@@ -74,11 +65,7 @@ def _bar(bar: Bar, left: int, y: int, scale: float) -> list[str]:
     said = bar.said or (units.ratio(bar.ratio.value) if exact else units.ratio_with_interval(bar.ratio))
     drawn = [] if exact else [f'<path d="{whisker}" stroke="currentColor" fill="none"/>']
     return [
-        f'<rect {shape} fill="{_FILLS[bar.shade % len(_FILLS)]}" opacity="0.85"/>',
+        f'<rect {shape} fill="{svg.COLOURS[bar.shade % len(svg.COLOURS)]}" opacity="0.85"/>',
         *drawn,
-        f'<text x="{high + 6:.1f}" y="{y + 12}">{_text(said)}</text>',
+        f'<text x="{high + 6:.1f}" y="{y + 12}">{svg.text(said)}</text>',
     ]
-
-
-def _text(text: str) -> str:
-    return html.escape(printable(text))

@@ -1,17 +1,12 @@
 """Curves of bytes over work: one SVG that stands in a page or by itself."""
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reap import units
-from reap.report.text import printable
+from reap.report import svg
 
 _LEFT, _WIDTH, _TOP, _HEIGHT, _ROW, _SWATCH = 70, 560, 26, 150, 16, 26
-_NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
-_FONT = 'font-family="sans-serif" font-size="11" fill="currentColor"'
-_COLOURS = ("#777d88", "#0068ac", "#c04e00", "#7a4fa3")
-"""Grey, blue, orange, violet: the page's."""
 _DASHES = ("2 3", "", "7 3", "10 3 2 3")
 """So that no meaning hangs on the colour alone."""
 
@@ -35,16 +30,14 @@ def draw(title: str, work: str, lines: Sequence[Line]) -> str:
     bottom = _TOP + _HEIGHT
     height = bottom + 24 + _ROW * len(lines) + 4
     drawn = [
-        f'<svg {_NAMESPACE} viewBox="0 0 {_LEFT + _WIDTH + 20} {height}" role="img" {_FONT}>',
-        f"<title>{_text(title)}</title>",
-        f'<text x="0" y="14" font-size="13" font-weight="600">{_text(title)}</text>',
+        *svg.begin(_LEFT + _WIDTH + 20, height, title),
         f'<path d="M{_LEFT} {_TOP}V{bottom}H{_LEFT + _WIDTH}" stroke="currentColor" fill="none"/>',
-        f'<text x="{_LEFT + _WIDTH}" y="{bottom + 14}" text-anchor="end">{_text(all_work)}</text>',
+        f'<text x="{_LEFT + _WIDTH}" y="{bottom + 14}" text-anchor="end">{svg.text(all_work)}</text>',
     ]
     for share in (0.0, 0.5, 1.0):
         y = bottom - share * _HEIGHT
         said = units.size(share * most)
-        drawn.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_text(said)}</text>')
+        drawn.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{svg.text(said)}</text>')
     for number, line in enumerate(lines):
         steps = (
             f"{_LEFT + x / longest * _WIDTH:.1f} {bottom - y / most * _HEIGHT:.1f}" for x, y in line.points
@@ -54,7 +47,7 @@ def draw(title: str, work: str, lines: Sequence[Line]) -> str:
         drawn += [
             f'<path d="M{"L".join(steps)}" {_stroke(line)}/>',
             f'<path d="M{_LEFT} {y + 8}h{_SWATCH}" {_stroke(line)}/>',
-            f'<text x="{_LEFT + _SWATCH + 6}" y="{y + 12}">{_text(last)}</text>',
+            f'<text x="{_LEFT + _SWATCH + 6}" y="{y + 12}">{svg.text(last)}</text>',
         ]
     return "\n".join([*drawn, "</svg>"]) + "\n"
 
@@ -62,8 +55,4 @@ def draw(title: str, work: str, lines: Sequence[Line]) -> str:
 def _stroke(line: Line) -> str:
     dash = _DASHES[line.shade % len(_DASHES)]
     dashed = f' stroke-dasharray="{dash}"' if dash else ""
-    return f'stroke="{_COLOURS[line.shade % len(_COLOURS)]}" stroke-width="1.6"{dashed} fill="none"'
-
-
-def _text(text: str) -> str:
-    return html.escape(printable(text))
+    return f'stroke="{svg.COLOURS[line.shade % len(svg.COLOURS)]}" stroke-width="1.6"{dashed} fill="none"'

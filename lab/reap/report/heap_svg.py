@@ -1,10 +1,8 @@
 """A heap as a picture: one file of SVG that any browser shows."""
 
-import html
-
 from reap import units
 from reap.experiment.heap_map import PAGE, HeapCell, HeapMap
-from reap.report.text import printable
+from reap.report import svg
 
 _COLUMNS = 64
 _SIDE = 10
@@ -30,15 +28,15 @@ def draw(heap: HeapMap, title: str) -> str:
     size = f"0 0 {2 * width + 60} {height + _TOP + 70}"
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}" font-family="sans-serif" font-size="14">',
-        f"<title>{_text(title)}</title>",
+        f"<title>{svg.text(title)}</title>",
         '<rect width="100%" height="100%" fill="#fff"/>',
-        f'<text x="20" y="24" font-size="16">{_text(title)}</text>',
+        f'<text x="20" y="24" font-size="16">{svg.text(title)}</text>',
         '<text x="20" y="46">after the littering</text>',
         f'<text x="{width + 40}" y="46">with the program\'s blocks, when it has most</text>',
         *_panel(heap, 20, program=False),
         *_panel(heap, width + 40, program=True),
-        f'<text x="20" y="{height + _TOP + 24}">{_text(key)}</text>',
-        f'<text x="20" y="{height + _TOP + 48}">{_text(index(heap))}</text>',
+        f'<text x="20" y="{height + _TOP + 24}">{svg.text(key)}</text>',
+        f'<text x="20" y="{height + _TOP + 48}">{svg.text(index(heap))}</text>',
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
@@ -90,7 +88,3 @@ def _colour(cell: HeapCell, *, program: bool) -> str:
 def _step(share: float) -> float:
     """Rounded to a shade, and never to none where there is something."""
     return max(round(min(share, 1) * _SHADES), 1 if share > 0 else 0) / _SHADES
-
-
-def _text(text: str) -> str:
-    return html.escape(printable(text))
