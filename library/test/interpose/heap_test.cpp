@@ -492,7 +492,7 @@ TEST(Heap, ForksBesideThreadsThatAllocate) {
             // Under ThreadSanitizer a child that was forked beside threads may have none, and
             // AddressSanitizer's malloc, which a thread's beginning and end use, may be locked by one that is
             // not there.
-            if (!REAP_TSAN && !REAP_ASAN) std::thread([] { Heap::free(Heap::allocate(100000)); }).join();
+            if (REAP_TSAN + REAP_ASAN == 0) std::thread([] { Heap::free(Heap::allocate(100000)); }).join();
             Heap::trim();
             // Not _exit(): memcheck looks for leaks there, and finds what the lost threads had.
             execl("/bin/true", "true", nullptr);
