@@ -84,7 +84,7 @@ def test_a_study_s_folder_is_private(tmp_path, monkeypatch):
     place = tmp_path / "study"
     begin(place, ismm2026.plan("quick", ["gawk"], ["glibc"]))
     monkeypatch.setattr(statistics, "_recorded", lambda known: known)
-    monkeypatch.setattr(statistics, "lacking", lambda _described: "")
+    monkeypatch.setattr(measuring, "lacking", lambda _described: "")
     statistics.take(place / "gawk.statistics.json", card.load("gawk"), 1)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [place, *place.iterdir()]}
     assert modes == {"study": 0o700, "plan.json": 0o600, "gawk.statistics.json": 0o600}
@@ -126,7 +126,7 @@ def test_what_was_recorded_of_another_version_or_without_samples_is_recorded_aga
         return msgspec.structs.replace(known, share=share_of(0.1))
 
     monkeypatch.setattr(statistics, "_recorded", recorded)
-    monkeypatch.setattr(statistics, "lacking", lambda _described: "")
+    monkeypatch.setattr(measuring, "lacking", lambda _described: "")
     place, described = tmp_path / "s.json", card.load("gawk")
     for count, scale in ((1, 1), (1, 1), (2, 3)):
         assert statistics.take(place, described, scale).scale == scale

@@ -11,7 +11,7 @@ from rich.text import Text
 from reap import units
 from reap.files import write_safely
 from reap.report import html, study_figures, view, view_ismm2026, view_oopsla2002
-from reap.report.study_view import FigureView, usable
+from reap.report.study_view import FigureView, StudyView, usable
 from reap.report.text import printable
 from reap.study.records import Study
 
@@ -22,12 +22,13 @@ _STYLES = {"holds": "green", "holds partly": "yellow", "outdated": "magenta", "d
 
 def write(study: Study, place: Path) -> list[Path]:
     """Writes the page and the data into the study's folder, over what was there. Throws ReapError."""
+    shown = _VIEWS[study.plan.study](study)
     files = {
-        PAGE: page(study).encode(),
+        PAGE: _page(study, shown).encode(),
         DATA: msgspec.json.format(msgspec.json.encode(study), indent=1) + b"\n",
         FIGURES: study_figures.table(study).encode(),
     }
-    for figure in _VIEWS[study.plan.study](study).figures:
+    for figure in shown.figures:
         files |= _drawings(figure)
     return [write_safely(place / name, data, force=True) for name, data in files.items()]
 
@@ -47,10 +48,14 @@ def _drawings(figure: FigureView) -> dict[str, bytes]:
 
 def page(study: Study) -> str:
     """One HTML page that needs nothing else and runs nothing."""
+    return _page(study, _VIEWS[study.plan.study](study))
+
+
+def _page(study: Study, shown: StudyView) -> str:
     return html.render_own(
         "study.html.j2",
         study=study,
-        shown=_VIEWS[study.plan.study](study),
+        shown=shown,
         machine=view.machine_rows(study.machine),
         ratio=units.ratio_with_interval,
     )

@@ -1,32 +1,15 @@
 """What a study counts once in a run beside its experiments, and keeps: a file each, as JSON."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from reap.experiment.card import Card
+from reap.errors import ReapError
 from reap.files import write_safely
-
-
-class Counted(Protocol):
-    """A record of one workload."""
-
-    @property
-    def card(self) -> Card:
-        """The workload's, as it was."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """Of its package."""
-        ...
-
-    @property
-    def scale(self) -> int:
-        """How much work the run did."""
-        ...
-
+from reap.study import measuring
+from reap.study.records import Counted
 
 Kept = TypeVar("Kept", bound=Counted)
 
@@ -44,3 +27,24 @@ def read(place: Path, wanted: Kept) -> Kept | None:
 def write(place: Path, found: Counted) -> None:
     """Keeps it, over what was there. Throws ReapError if it cannot be kept."""
     write_safely(place, msgspec.json.encode(found) + b"\n", force=True)
+
+
+def once(
+    place: Path, known: Kept, count: Callable[[Kept], Kept], is_whole: Callable[[Kept], bool] = lambda _: True
+) -> Kept:
+    """What `place` has, if that is whole; else what `count` makes of `known`, which is kept.
+
+    Whatever goes wrong is the reason why there is nothing, and is tried again the next time. Throws ReapError
+    if it cannot be kept.
+    """
+    found = read(place, known)
+    if found is not None and is_whole(found):
+        return found
+    if why := measuring.lacking(known.card):
+        return msgspec.structs.replace(known, excluded=why)
+    try:
+        counted = count(known)
+    except ReapError as error:
+        return msgspec.structs.replace(known, excluded=error.what)
+    write(place, counted)
+    return counted

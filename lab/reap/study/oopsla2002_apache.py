@@ -52,16 +52,7 @@ def take(place: Path) -> Apache:
     described = card.load(WORKLOAD)
     version = measuring.version_of(described)
     known = Apache(card=described, version=version, scale=described.default_scale)
-    if found := kept.read(place, known):
-        return found
-    if why := measuring.lacking(described):
-        return msgspec.structs.replace(known, excluded=why)
-    try:
-        taken = _measured(known)
-    except ReapError as error:
-        return msgspec.structs.replace(known, excluded=error.what)
-    kept.write(place, taken)
-    return taken
+    return kept.once(place, known, _measured)
 
 
 def _measured(known: Apache) -> Apache:

@@ -32,17 +32,12 @@ def take(place: Path, mode: Mode) -> Buffers:
     described = card.load(WORKLOAD)
     scale = measuring.scale_of(described, mode)
     known = Buffers(card=described, version=measuring.version_of(described), scale=scale)
-    if found := kept.read(place, known):
-        return found
-    if why := measuring.lacking(described):
-        return msgspec.structs.replace(known, excluded=why)
-    try:
-        curves = [curve for variant in MEMORIES for curve in _curves(known, variant)]
-    except ReapError as error:
-        return msgspec.structs.replace(known, excluded=error.what)
-    taken = msgspec.structs.replace(known, curves=curves)
-    kept.write(place, taken)
-    return taken
+    return kept.once(place, known, _counted)
+
+
+def _counted(known: Buffers) -> Buffers:
+    curves = [curve for variant in MEMORIES for curve in _curves(known, variant)]
+    return msgspec.structs.replace(known, curves=curves)
 
 
 def _curves(known: Buffers, variant: str) -> list[Curve]:

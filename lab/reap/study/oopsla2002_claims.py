@@ -27,7 +27,7 @@ ORDINARY_SHARE = 0.03
 CLEAR = 1.10
 """By less than that three of the paper's eight programs gained over the Windows allocator (section 7.1)."""
 NEAR_REGIONS = 1.08
-"""How near the paper's reaps came to the regions in whose place they were (section 7.1)."""
+"""How near the paper's reaps came to the regions in whose place they were (sections 7.1 and 7.4)."""
 WINDOWS = "win32-like"
 """What stands for the Windows allocator."""
 OURS = "reap"

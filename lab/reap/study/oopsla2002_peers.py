@@ -13,11 +13,10 @@ from reap.experiment.spec import Fragmented as Asked
 from reap.launch.level import LEVELS
 from reap.study.judging import Extent, Judged, at_most, conclusion, estimate, finding, quotient, side
 from reap.study.measuring import Work
+from reap.study.oopsla2002_claims import NEAR_REGIONS
 from reap.study.records import Conclusion, Finding, Measured, Mode, Peers
 
 WORKLOAD = "region-compiler"
-NEAR_REGIONS = 1.08
-"""How near the paper's reaps came to the regions in whose place they were (section 7.4)."""
 OWN, REAP, EMULATED = "custom", "reap", "naive"
 """The program's own region, the reap, and the region emulator, as variants."""
 

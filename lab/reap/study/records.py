@@ -46,18 +46,23 @@ class Measured(Record):
     Those of a full study are so after as many rounds as it runs at most."""
 
 
-class Statistics(Record):
-    """How a workload allocates where malloc serves all of it: a line of Table 3 (OOPSLA 2002)."""
+class Counted(Record):
+    """What a study takes of one workload in a run beside its experiments, and keeps."""
 
     card: Card
     scale: int
     version: str = ""
     """As of a Measured."""
+    excluded: str = ""
+    """Why there is nothing, or not all."""
+
+
+class Statistics(Counted):
+    """How a workload allocates where malloc serves all of it: a line of Table 3 (OOPSLA 2002)."""
+
     totals: Totals | None = None
     share: Share | None = None
     """Of its CPU time inside the allocator; None where nothing was sampled."""
-    excluded: str = ""
-    """Why nothing was recorded."""
 
 
 class Peers(Record):
@@ -87,16 +92,10 @@ class Curve(Record):
     points: list[Point]
 
 
-class Buffers(Record):
+class Buffers(Counted):
     """Idioms that regions cannot serve, in each kind of memory: section 4.3 (OOPSLA 2002)."""
 
-    card: Card
-    scale: int
-    version: str = ""
-    """As of a Measured."""
     curves: list[Curve] = []
-    excluded: str = ""
-    """Why there are none."""
 
 
 class Mark(Record):
@@ -108,16 +107,10 @@ class Mark(Record):
     """Bytes, as analysis.high_water counts them."""
 
 
-class Memory(Record):
+class Memory(Counted):
     """The high-water marks of a workload, for Figures 1 and 5 (OOPSLA 2002)."""
 
-    card: Card
-    scale: int
-    version: str = ""
-    """As of a Measured."""
     marks: list[Mark] = []
-    excluded: str = ""
-    """Why there are none, or not all."""
 
     def mark(self, variant: str, allocator: str) -> int | None:
         """Bytes; None where it was not seen."""
@@ -143,13 +136,9 @@ class Pooled(Record):
     """The server's most resident memory, in each round."""
 
 
-class Apache(Record):
+class Apache(Counted):
     """Reaps in Apache: section 7.5 (OOPSLA 2002)."""
 
-    card: Card
-    scale: int
-    version: str = ""
-    """As of a Measured."""
     pooled: list[Pooled] = []
     lines: int = 0
     """Of the program that became a module."""
@@ -157,8 +146,6 @@ class Apache(Record):
     """In which malloc and free are the pool's."""
     other_lines: int = 0
     """In which files and exit are the module's."""
-    excluded: str = ""
-    """Why there is nothing."""
 
 
 class Finding(Record):

@@ -9,7 +9,7 @@ from reap.analysis.profile import profile
 from reap.errors import ReapError
 from reap.experiment import card, workload
 from reap.study import kept
-from reap.study.measuring import lacking, version_of, without_own
+from reap.study.measuring import version_of, without_own
 from reap.study.records import Statistics
 from reap.trace import read, record
 
@@ -22,17 +22,7 @@ def take(place: Path, described: card.Card, scale: int) -> Statistics:
     if it cannot be kept.
     """
     known = Statistics(card=described, version=version_of(described), scale=scale)
-    found = kept.read(place, known)
-    if found is not None and found.share is not None:
-        return found
-    if why := lacking(described):
-        return msgspec.structs.replace(known, excluded=why)
-    try:
-        taken = _recorded(known)
-    except ReapError as error:
-        return msgspec.structs.replace(known, excluded=error.what)
-    kept.write(place, taken)
-    return taken
+    return kept.once(place, known, _recorded, lambda found: found.share is not None)
 
 
 def _recorded(known: Statistics) -> Statistics:
