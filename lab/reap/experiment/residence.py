@@ -1,0 +1,174 @@
+"""Watches where a process's memory goes: a command's, from its begin to its end, or one that runs already."""
+
+import csv
+import os
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+import msgspec
+
+from reap.analysis import residence as analysis
+from reap.analysis.residence_records import Parts, Residence, Taken
+from reap.errors import ExitCode, ReapError
+from reap.launch import residence, smaps
+from reap.launch.program import Program
+from reap.launch.records import Launch, Outcome
+from reap.launch.residence_records import Moment, Said
+
+_PARTS = Parts.__struct_fields__
+HEADINGS = ("seconds", "pid", "resident", *_PARTS, "swap", "huge")
+"""The columns of the file of rows; all but the first two in bytes."""
+
+Progress = Callable[[Taken], None]
+"""Told of every moment as it comes."""
+
+
+class Observed(msgspec.Struct, frozen=True, kw_only=True):
+    """What was seen of a command's processes."""
+
+    processes: list[Residence]
+    """The one that had most resident memory first."""
+    outcome: Outcome
+
+
+@contextmanager
+def rows(path: Path, *, force: bool) -> Iterator[TextIO]:
+    """The file that every moment is appended to at once, 0600; none stays where nothing came to be seen.
+
+    Throws ReapError if it exists already.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL)
+    try:
+        file = os.fdopen(os.open(path, flags, 0o600), "w", newline="")
+    except FileExistsError:
+        raise ReapError(f"{path} exists already", "give another name, or --force") from None
+    except OSError as error:
+        raise ReapError(
+            f"{path} could not be written: {error.strerror}", "name a file where you may write"
+        ) from error
+    with file:
+        csv.writer(file).writerow(HEADINGS)
+        empty = file.tell()
+        try:
+            yield file
+        finally:
+            if file.tell() == empty:
+                path.unlink(missing_ok=True)
+
+
+def process(pid: int, interval: float, seconds: float | None, file: TextIO, progress: Progress) -> Residence:
+    """A process that runs already, by the kernel's word alone, until it ends, the time is over or Ctrl-C.
+
+    Throws ReapError if it cannot be looked at.
+    """
+    residence.require_interval(interval)
+    smaps.require_readable(pid)
+    log = _Log(interval, file, progress)
+    command = smaps.command(pid) or [f"process {pid}"]
+    log.commands[pid] = command
+    try:
+        ended = residence.watch(pid, interval, seconds, log.add)
+    except KeyboardInterrupt:
+        ended = "you stopped the watching"
+    if pid not in log.moments:
+        raise ReapError(
+            f"process {pid} ended before it could be looked at",
+            "name one that runs, or run it: reap rss -- CMD",
+            ExitCode.NOT_FOUND,
+        )
+    return msgspec.structs.replace(log.residence(pid), ended=ended)
+
+
+def command(
+    program: Program, launch: Launch, interval: float, file: TextIO, progress: Progress, *, ask: bool
+) -> Observed:
+    """A command from its begin to its end; with `ask` by its allocator's word, too. Throws ReapError.
+
+    A program that no preload can enter is looked at by the kernel's word alone, and a note says so.
+    """
+    residence.require_interval(interval)
+    notes = []
+    if ask and program.obstacle:
+        ask = False
+        notes.append(f"{program.obstacle}; what the kernel says is all there is")
+    log = _Log(interval, file, progress)
+    outcome = residence.run(launch, interval, log.add, ask=ask)
+    if not log.moments:
+        raise ReapError(
+            f"{shlex.join(program.command)} ended ({_how(outcome)}) before it could be looked at once",
+            "give it more work, or a shorter --interval",
+            ExitCode.FAILED,
+        )
+    found = sorted((log.residence(pid) for pid in log.moments), key=lambda each: -each.largest.resident)
+    first = msgspec.structs.replace(found[0], notes=[*notes, *found[0].notes])
+    return Observed(processes=[first, *found[1:]], outcome=outcome)
+
+
+def _how(outcome: Outcome) -> str:
+    if outcome.timed_out:
+        return "by --timeout"
+    return f"signal {outcome.signal}" if outcome.signal else f"exit status {outcome.exit_code}"
+
+
+class _Log:
+    """Takes moments apart and writes them down as they come."""
+
+    def __init__(self, interval: float, file: TextIO, progress: Progress) -> None:
+        self.commands: dict[int, list[str]] = {}
+        self.moments: dict[int, list[Taken]] = {}
+        self._counts: dict[int, int] = {}
+        self._said: dict[int, Said] = {}
+        self._interval, self._file, self._progress = interval, file, progress
+
+    def add(self, moment: Moment) -> None:
+        taken = analysis.take_apart(moment)
+        pid = moment.pid
+        if pid not in self.moments:
+            self.commands.setdefault(pid, smaps.command(pid))
+        kept = self.moments.setdefault(pid, [])
+        kept.append(taken)
+        self._counts[pid] = self._counts.get(pid, 0) + 1
+        if len(kept) > 2 * analysis.MOST:  # the file has them all
+            kept[:] = analysis.thinned(kept)
+        if moment.said is not None:
+            self._said[pid] = moment.said
+        values = [getattr(taken.parts, name) for name in _PARTS]
+        row = [f"{taken.seconds:.3f}", pid, taken.resident, *values, taken.swap, taken.huge]
+        csv.writer(self._file).writerow(row)
+        self._file.flush()
+        self._progress(taken)
+
+    def residence(self, pid: int) -> Residence:
+        moments, said = self.moments[pid], self._said.get(pid)
+        background = said.values.get("background_thread") if said else None
+        return Residence(
+            command=self.commands.get(pid) or [f"process {pid}"],
+            pid=pid,
+            moments=analysis.thinned(moments),
+            taken=self._counts[pid],
+            interval=self._interval,
+            allocator=said.kind if said else "",
+            provider=said.provider if said else "",
+            background=None if background is None else background == 1,
+            notes=_notes(moments, said),
+        )
+
+
+def _notes(moments: list[Taken], said: Said | None) -> list[str]:
+    notes = []
+    if said is not None and not said.kind:
+        notes.append(f"{said.provider or 'the allocator'} has no statistics that reap knows how to ask for")
+    elif said is not None and said.stopped:
+        notes.append(
+            "the allocator was not asked any more from some moment on: main ended before its threads"
+        )
+    elif said is not None and said.kind == "glibc" and said.walk is None and said.stamp:
+        notes.append(
+            "the heap could not be walked: free pages cannot be told from free bytes between live ones"
+        )
+    if moments[-1].swap:
+        notes.append("some of it is swapped out, and is no part of resident memory")
+    return notes
