@@ -17,6 +17,7 @@ VERBS = {
     "record": "Record every allocation of a program into a file.",
     "show": "Show what a recording says.",
     "compare": "Compare allocators on a program.",
+    "tune": "Search an allocator's own settings for what suits a program.",
     "fragment": "Run a program on a heap fragmented like that of a long-running process.",
     "rss": "Where resident memory is: live, free but held, pinned, given back but not taken.",
     "doctor": "What this machine can and cannot do, and how to mend it.",

@@ -5,6 +5,7 @@ from reap.diagnosis.records import Diagnosis
 from reap.diagnosis.resilience import Resilience
 from reap.experiment.matrix_records import Fragmented
 from reap.experiment.records import Comparison
+from reap.experiment.tune_records import Tuned
 from reap.launch.records import Machine
 from reap.records import Record
 
@@ -23,6 +24,7 @@ class Answer(Record, frozen=True, kw_only=True):
     fragmented: Fragmented | None = None
     resilience: Resilience | None = None
     """The verdict on `fragmented`."""
+    tuned: Tuned | None = None
 
 
 class Report(Record, frozen=True, kw_only=True):
