@@ -58,14 +58,13 @@ def test_advice_is_not_tried(cause: str) -> None:
 def test_the_best_remedy_is_said() -> None:
     verdict = judge(WALLS["tcache overflow"])
     planned = wall_trial.plan(verdict, {})
-    trial = wall_trial.drawn(
-        planned, comparison_of([side_of(CACHE, 0.5), side_of("jemalloc", 0.6, memory=1.5)])
-    )
+    comparison = comparison_of([side_of(CACHE, 0.5), side_of("jemalloc", 0.6, memory=1.5)])
+    trial = wall_trial.drawn(planned, comparison)
     assert trial.best == CACHE
     assert "50 % less CPU time" in trial.sentences[0]
     assert "Expected: " in trial.sentences[0]
     assert "peak memory is 50 % more" in trial.sentences[1]
-    said = wall_trial.with_trial(verdict, trial)
+    said = wall_trial.with_trial(verdict, planned, comparison)
     assert said.trial == trial
     assert said.paragraph.startswith(verdict.paragraph)
     assert "95 % interval" in said.paragraph
@@ -78,9 +77,10 @@ def test_no_gain_and_no_answer() -> None:
 
     def paragraph(half: float, **changes: object) -> str:
         comparison = comparison_of([side_of(CACHE, 0.99, half, **changes)])
-        trial = wall_trial.drawn(planned, comparison)
-        assert trial.best == ""
-        return wall_trial.with_trial(verdict, trial).paragraph
+        said = wall_trial.with_trial(verdict, planned, comparison)
+        assert said.trial is not None
+        assert said.trial.best == ""
+        return said.paragraph
 
     assert "None of the remedies" in paragraph(0.01)
     assert "too noisy" in paragraph(0.3)
@@ -100,10 +100,11 @@ def test_a_remedy_in_real_runs(tmp_path: Path) -> None:
         ],
     )
     planned = wall_trial.plan(verdict)
-    with wall_trial.begin(tmp_path / "runs", [cause_program(), "tcache", "0.04"], planned, runs=6) as folder:
-        trial = wall_trial.tried(folder, planned)
-    assert trial.best == CACHE
-    assert trial.comparison.sides[0].ratios["cpu"].ratio.high < 0.85
+    with wall_trial.begin(tmp_path / "runs", [cause_program(), "tcache", "0.025"], planned, runs=5) as folder:
+        said, comparison = wall_trial.tried(verdict, folder, planned)
+    assert said.trial is not None
+    assert said.trial.best == CACHE
+    assert comparison.sides[0].ratios["cpu"].ratio.high < 0.85
 
 
 def test_variables_are_tried_on_programs_that_no_preload_enters(
@@ -120,5 +121,7 @@ def test_variables_are_tried_on_programs_that_no_preload_enters(
     verdict = msgspec.structs.replace(judge(WALLS["nothing"]), remedies=[remedy])
     planned = wall_trial.plan(verdict, {})
     with wall_trial.begin(tmp_path / "runs", ["true"], planned, budget=0.2) as folder:
-        assert wall_trial.tried(folder, planned).best == ""
+        said, _ = wall_trial.tried(verdict, folder, planned)
+        assert said.trial is not None
+        assert said.trial.best == ""
         assert {run.cell.allocator for run in folder.runs} == {"glibc", "less often"}

@@ -3,7 +3,6 @@
 from typing import Literal
 
 from reap.diagnosis.records import Evidence
-from reap.experiment.records import Comparison
 from reap.records import Estimate, Record
 
 Cause = Literal[
@@ -77,11 +76,9 @@ class Suspicion(Record):
 
 
 class Trial(Record):
-    """The remedies, tried at once."""
+    """What came of remedies that were tried at once. Their ratios are in a comparison, by their names."""
 
     tried: list[Remedy]
-    """In the order of the comparison's sides, by whose names they are called."""
-    comparison: Comparison
     sentences: list[str]
     best: str = ""
     """The remedy that won; empty where none did."""

@@ -81,9 +81,15 @@ def begin(
     return Folder.create(path, spec, stdin, force=force)
 
 
-def tried(folder: Folder, planned: Plan, listener: Listener | None = None) -> Trial:
-    """Runs what is left of it and says what came of it. Throws ReapError, and `InterruptedRunError`."""
-    return drawn(planned, compare.compare(folder, listener))
+def tried(
+    verdict: WallVerdict, folder: Folder, planned: Plan, listener: Listener | None = None
+) -> tuple[WallVerdict, Comparison]:
+    """Runs what is left of it: the verdict with what came of it, and the ratios.
+
+    Throws ReapError, and `InterruptedRunError`.
+    """
+    comparison = compare.compare(folder, listener)
+    return with_trial(verdict, planned, comparison), comparison
 
 
 def drawn(planned: Plan, comparison: Comparison) -> Trial:
@@ -98,21 +104,21 @@ def drawn(planned: Plan, comparison: Comparison) -> Trial:
         said.append(f"The budget ended after {comparison.rounds} rounds; --budget allows more.")
     return Trial(
         tried=[remedy for remedy, _ in pairs],
-        comparison=comparison,
         sentences=[*said, *planned.missing],
         best=winner.allocator if winner else "",
     )
 
 
-def with_trial(verdict: WallVerdict, trial: Trial) -> WallVerdict:
-    """The verdict with what came of its remedies."""
-    side = next((each for each in trial.comparison.sides if each.allocator == trial.best), None)
-    won = candidates.gain(side, trial.comparison) if side else None
+def with_trial(verdict: WallVerdict, planned: Plan, comparison: Comparison) -> WallVerdict:
+    """The verdict with what came of its remedies. Pure."""
+    trial = drawn(planned, comparison)
+    side = next((each for each in comparison.sides if each.allocator == trial.best), None)
+    won = candidates.gain(side, comparison) if side else None
     if side is not None and won is not None:
         name = words.METRICS.get(won.metric, won.metric)
         amount = words.amount(won.ratio.value, name)
         said = f"Tried at once, {side.allocator} takes {amount} (95 % interval {words.interval(won.ratio)})."
-    elif any(_undecided(each, trial.comparison) for each in trial.comparison.sides):
+    elif any(_undecided(each, comparison) for each in comparison.sides):
         said = "The remedies were tried, and the runs are too few or too noisy to tell whether one helps."
     else:
         said = (
