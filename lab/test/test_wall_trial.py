@@ -15,7 +15,7 @@ from reap.diagnosis.wall import judge
 from reap.diagnosis.wall_records import Remedy
 from reap.launch import program as programs
 
-CACHE = "a larger cache for each thread"
+CACHE = "larger thread caches"
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ def larger_cache(facts: WallFacts, saves: Estimate) -> list[Remedy]:
         return []  # the tunable raises how many blocks are kept, and not how large ones
     return [
         Remedy(
-            name="a larger cache for each thread",
+            name="larger thread caches",
             environment={_TUNABLES: "glibc.malloc.tcache_count=1000"},
             expect=less(saves),
         )
@@ -35,7 +35,7 @@ def keep_memory(facts: WallFacts, saves: Estimate, *, mappings: bool) -> list[Re
         expect=f"{less(saves)}; peak memory may grow",
     )
     never = Remedy(
-        name="keep freed memory, map no block by itself",
+        name="keep freed memory, map no block",
         environment={_TUNABLES: _KEEP_ALL},
         expect=f"{less(saves)}; peak memory may grow, and what is free is given back to nobody",
     )
@@ -92,7 +92,7 @@ def trim(saves: Estimate) -> list[Remedy]:
             metric="resident",
         ),
         Remedy(
-            name="jemalloc with a thread that gives memory back",
+            name="jemalloc, giving back in the background",
             allocator="jemalloc",
             environment={"MALLOC_CONF": "background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0"},
             expect=f"{less(saves, 'resident')}, some seconds later",

@@ -99,7 +99,7 @@ def drawn(planned: Plan, comparison: Comparison) -> Trial:
     winner = _best([side for _, side in pairs], comparison)
     said = [_sentence(remedy, side, comparison) for remedy, side in pairs]
     if noise := words.noise(comparison):
-        said.append(f"{noise[0].upper()}{noise[1:]}.")
+        said.append(f"{noise}.")
     if comparison.stopped_early:
         said.append(f"The budget ended after {comparison.rounds} rounds; --budget allows more.")
     return Trial(
@@ -158,4 +158,4 @@ def _sentence(remedy: Remedy, side: Side, comparison: Comparison) -> str:
     beside = ""
     if memory is not None and memory.verdict == "worse" and candidates.costs_heavy_memory(side):
         beside = f"; peak memory is {units.change(memory.ratio.value)}"
-    return f"{measured[0].upper()}{measured[1:]}{beside}. Expected: {remedy.expect}."
+    return f"{measured}{beside}. Expected: {remedy.expect}."
