@@ -332,6 +332,8 @@ NB_MODULE(native, m) {
         "Make an empty trace, private to the user; period_bytes fixes the mean gap between sampled "
         "allocations. "
         "Raises OSError; the file must not exist.");
+    m.def("clock_cost", &clock_cost, "clock"_a,
+          "Nanoseconds between two readings of the clock one after another: what looking adds to a latency.");
     m.def("finish_trace", &finish_trace, "path"_a,
           "Seal the blocks of ended processes; returns how many blocks of running ones stay open.");
 

@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <iterator>
+
 #include "watched.h"
 
 namespace nb = nanobind;
@@ -104,10 +106,10 @@ class PyWatched {
 
     // (state, system call or None, what its descriptor is, by the allocator, count).
     nb::list waits() const {
-        static constexpr const char *names[] = {"", "socket", "file", "other"};
+        static constexpr const char *names[] = {"", "socket", "file", "other", "lock"};
         nb::list out;
         for (const auto &[kind, count] : watched_.waits) {
-            const char *what = kind.what < 4 ? names[kind.what] : "";
+            const char *what = kind.what < std::size(names) ? names[kind.what] : "";
             out.append(
                 nb::make_tuple(std::string(1, kind.state), number(kind.call), what, kind.allocator, count));
         }
@@ -123,7 +125,7 @@ class PyWatched {
         return out;
     }
 
-    // (pid, peak, resident at the last look, most lazily freed or None).
+    // (pid, peak, resident in no file at the last look, most lazily freed or None).
     nb::list memory() const {
         nb::list out;
         for (const auto &[pid, seen] : watched_.memory) {

@@ -30,8 +30,9 @@ inline constexpr uint64_t kNoOffset = UINT64_MAX;
 
 // What a reader knows of the allocators that a trace does not say itself.
 struct Allocators {
-    std::vector<std::string> files;     // that serve malloc, all of them, beside those that images name
-    std::vector<std::string> functions; // names elsewhere, as symbols have them; a last * stands for any end
+    // Files that serve malloc, as a whole, beside those that images name; a last * stands for any end.
+    std::vector<std::string> files;
+    std::vector<std::string> functions; // names elsewhere, as symbols have them, the same
 };
 
 class Places {

@@ -211,6 +211,10 @@ class Reader {
         const std::vector<uint64_t> words = read_words(fields);
         if (!fields.good()) return;
         const std::optional<Place> place = places_.find(pid, pointer);
+        // Go parks idle threads as others wait for locks.
+        if (kind.what == REAP_WAITED_LOCK && place && function(*place).starts_with("runtime.")) {
+            kind.what = REAP_WAITED_OTHER;
+        }
         kind.allocator = place && places_.called_by_allocator(pid, *place, words);
         ++out_.waits[kind];
     }

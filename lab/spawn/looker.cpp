@@ -8,6 +8,7 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -44,9 +45,17 @@ std::uint64_t kilobytes(const char *text, const char *name) {
     return line == nullptr ? 0 : std::strtoull(line + std::strlen(name), nullptr, 10) * 1024 + 1;
 }
 
+/// Locks wait so; condition variables, semaphores and joins by FUTEX_WAIT_BITSET.
+bool waits_for_lock(std::uint64_t operation) {
+    const auto command = static_cast<int>(operation) & FUTEX_CMD_MASK;
+    return command == FUTEX_WAIT || command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2;
+}
+
 /// What a call with these arguments waits for.
-reap_waited_for what_of(pid_t process, long number, std::uint64_t argument) {
+reap_waited_for what_of(pid_t process, long number, std::uint64_t argument, std::uint64_t second) {
     switch (number) {
+    case SYS_futex:
+        return waits_for_lock(second) ? REAP_WAITED_LOCK : REAP_WAITED_OTHER;
     case SYS_read:
     case SYS_write:
     case SYS_pread64:
@@ -157,7 +166,7 @@ void Looker::look_at_thread(pid_t process, pid_t thread) {
         if (got > 0) words_count = static_cast<std::size_t>(got) / sizeof *words;
     }
     const reap_waited_for what =
-        known && number >= 0 ? what_of(process, number, values[0]) : REAP_WAITED_UNKNOWN;
+        known && number >= 0 ? what_of(process, number, values[0], values[1]) : REAP_WAITED_UNKNOWN;
     TraceBlocks::Record record(*trace_, REAP_TAG_SEEN, now_);
     record.number(static_cast<std::uint64_t>(process)).number(REAP_SEEN_WAIT);
     record.number(static_cast<std::uint64_t>(thread)).number(static_cast<std::uint64_t>(state));
@@ -173,7 +182,7 @@ void Looker::look_at_memory(pid_t process) {
     std::snprintf(path, sizeof path, "/proc/%d/status", static_cast<int>(process));
     read_text(path, text, sizeof text);
     const std::uint64_t peak = kilobytes(text, "VmHWM:");
-    const std::uint64_t resident = kilobytes(text, "VmRSS:");
+    const std::uint64_t resident = kilobytes(text, "RssAnon:");
     std::snprintf(path, sizeof path, "/proc/%d/smaps_rollup", static_cast<int>(process));
     read_text(path, text, sizeof text);
     TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)

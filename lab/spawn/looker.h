@@ -21,6 +21,12 @@ class Looker {
     /// Looks at `process` and its descendants, or, where that is this process itself, at the descendants.
     void look(pid_t process, std::int64_t now, TraceBlocks &trace);
 
+    /// The last look, at memory too.
+    void look_once_more(pid_t process, std::int64_t now, TraceBlocks &trace) {
+        next_memory_ = 0;
+        look(process, now, trace);
+    }
+
     /// When it wants to look again: about a hundred times a second, at no regular beat.
     std::int64_t next() const { return next_; }
 

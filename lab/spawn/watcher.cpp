@@ -29,7 +29,7 @@ bool Watcher::open(pid_t process) {
 bool Watcher::attach(pid_t child) {
     if (!open(child)) return false;
     attach_thread(child, false);
-    trace_.set_sampler(samples_error_ == 0 ? REAP_SAMPLER_PERF : REAP_SAMPLER_NONE, samples_.sees_kernel());
+    say_sampler();
     return true;
 }
 
@@ -45,9 +45,14 @@ bool Watcher::attach_running(pid_t process) {
         if (thread > 0) attach_thread(thread, true);
     }
     closedir(threads);
-    trace_.set_sampler(samples_error_ == 0 ? REAP_SAMPLER_PERF : REAP_SAMPLER_NONE, samples_.sees_kernel());
+    say_sampler();
     looker_.look(process, now_ns(), trace_);
     return true;
+}
+
+void Watcher::say_sampler() {
+    if (trace_.header().sampler != REAP_SAMPLER_PERF) return; // the recorder samples by itself
+    trace_.set_sampler(samples_error_ == 0 ? REAP_SAMPLER_PERF : REAP_SAMPLER_NONE, samples_.sees_kernel());
 }
 
 void Watcher::attach_thread(pid_t thread, bool running) {
@@ -85,6 +90,7 @@ void Watcher::drain() {
 }
 
 void Watcher::detach() {
+    if (process_ != 0) looker_.look_once_more(process_, now_ns(), trace_);
     drain();
     TraceBlocks::Record(trace_, REAP_TAG_SEEN, now_ns())
         .number(static_cast<std::uint64_t>(first_))
