@@ -165,8 +165,35 @@ enum reap_tag {
         0x80, /* reserved for latencies sampled in a full recording: stamp, call, size, ticks */
     REAP_TAG_RESIDENT = 0x90, /* stamp, pid, resident bytes */
     REAP_TAG_IP = 0xa0,       /* stamp, pid, tid, mode (0 user, 1 kernel), user instruction pointer,
-                               count of words, that many words from the top of the user stack */
-    REAP_TAG_MAPPING = 0xb0   /* stamp, pid, start, length, file offset, string path: an executable mapping */
+                               count of words, that many words from the top of the user stack; then, where
+                               callers were asked for: the kernel's instruction pointer (0: in user mode),
+                               count of callers, their return addresses, innermost first */
+    REAP_TAG_MAPPING = 0xb0,  /* stamp, pid, start, length, file offset, string path: an executable mapping */
+    REAP_TAG_SEEN = 0xc0      /* stamp, pid, enum reap_seen, fields by its kind */
+};
+
+/* What else the launcher saw. `words`: a count, and that many words from the top of the user stack. */
+enum reap_seen {
+    REAP_SEEN_FAULT = 1, /* tid, user instruction pointer, address, stack pointer, period, words: one of
+                          about `period` page faults */
+    REAP_SEEN_CALL = 2,  /* tid, number, user instruction pointer, words: a system call */
+    REAP_SEEN_WAIT = 3,  /* tid, state as /proc has it, number + 1 (0: in none), enum reap_waited_for,
+                          instruction pointer, words: a thread that did not run when it was looked at */
+    REAP_SEEN_LOOK = 4,  /* processes, threads: all of the tree were looked at; its waits come before it */
+    REAP_SEEN_FILE = 5,  /* start, length: a mapping of a file, executable or not */
+    REAP_SEEN_MEMORY =
+        6, /* peak resident, resident in no file, lazily freed bytes (each + 1; 0: not known) */
+    REAP_SEEN_WATCHED = 7, /* of samples, faults, calls each: 0, or the errno for which they were not watched;
+                             how many the kernel had no room for */
+    REAP_SEEN_FORK = 8     /* parent: the process began as its copy */
+};
+
+enum reap_waited_for {
+    REAP_WAITED_UNKNOWN = 0,
+    REAP_WAITED_SOCKET = 1,
+    REAP_WAITED_FILE = 2,
+    REAP_WAITED_OTHER = 3, /* a pipe, a terminal, an event */
+    REAP_WAITED_LOCK = 4
 };
 
 enum reap_image_flags {

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "aggregate.h"
+#include "bindings_watched.h"
 #include "heap_map.h"
 #include "outside.h"
 #include "reap_encode.h"
@@ -331,6 +332,8 @@ NB_MODULE(native, m) {
         "Make an empty trace, private to the user; period_bytes fixes the mean gap between sampled "
         "allocations. "
         "Raises OSError; the file must not exist.");
+    m.def("clock_cost", &clock_cost, "clock"_a,
+          "Nanoseconds between two readings of the clock one after another: what looking adds to a latency.");
     m.def("finish_trace", &finish_trace, "path"_a,
           "Seal the blocks of ended processes; returns how many blocks of running ones stay open.");
 
@@ -365,6 +368,8 @@ NB_MODULE(native, m) {
         "path"_a, "pid"_a, "littered"_a, "cells"_a,
         "Where blocks lie in a process when its program has most in use; `littered` are (begin, end) on the "
         "trace's clock. Raises BadTrace or OSError.");
+
+    bind_watched(m);
 
     nb::class_<Recording>(m, "Recording", "A trace, read and boiled down. Raises BadTrace or OSError.")
         .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,

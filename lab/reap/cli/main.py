@@ -18,6 +18,7 @@ VERBS = {
     "show": "Show what a recording says.",
     "compare": "Compare allocators on a program.",
     "tune": "Search an allocator's own settings for what suits a program.",
+    "wall": "Where a program's time goes: is it at the allocator's wall?",
     "fragment": "Run a program on a heap fragmented like that of a long-running process.",
     "rss": "Where resident memory is: live, free but held, pinned, given back but not taken.",
     "doctor": "What this machine can and cannot do, and how to mend it.",

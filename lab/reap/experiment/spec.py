@@ -213,13 +213,14 @@ def specify(
 
     With `fragmented` it is an experiment on fragmented heaps, and with `tune` a search for settings; one
     allocator is enough for these. Throws ReapError if a program cannot be found, executed or entered by a
-    preload, or if there is nothing to compare.
+    preload (unless all there is to compare are variables), or if there is nothing to compare.
     """
     where = str(Path(directory or ".").absolute())
     found = programs.resolve(command, directory=where)
-    programs.require_preloadable(found)
     ordered = _baseline_first(allocators, baseline, alone=fragmented is not None or tune is not None)
     libraries = [each.library for each in ordered if each.library]
+    if libraries or fragmented or all(not each.environment for each in ordered):
+        programs.require_preloadable(found)
     matrix = _matrix(found, where, fragmented) if fragmented else None
     images = [path for each in (matrix.variants if matrix else []) for path in _files(each.program)]
     return Spec(

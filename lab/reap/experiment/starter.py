@@ -79,7 +79,11 @@ class Starter:
             program=variant.program.path,
             directory=self._spec.directory,
             allocator=self._allocators[cell.allocator].library,
-            environment={**cell.environment, **variant.environment},
+            environment={
+                **cell.environment,
+                **self._allocators[cell.allocator].environment,
+                **variant.environment,
+            },
             stdin=self._folder.stdin,
             timeout=self._spec.timeout,
             probe=probe,
