@@ -38,7 +38,7 @@ inline bool answer(const ask::Words &words) {
     const std::vector<double> when =
         rate == 0 ? std::vector<double>{} : schedule(count, static_cast<double>(rate));
     std::vector<std::uint64_t> took(count, 1); // touched before anything is timed
-    std::atomic<std::size_t> next = 0, ready = 0;
+    std::atomic<std::size_t> next = 0, ready = 0, all = 0;
     std::atomic<bool> go = false;
     double begun = 0;
     std::vector<std::thread> threads;
@@ -64,7 +64,7 @@ inline bool answer(const ask::Words &words) {
                 }
                 return true;
             });
-            requests::seen(&sum);
+            all += sum;
         });
     while (ready < servers) std::this_thread::yield();
     begun = ask::wall_ns();
@@ -80,6 +80,7 @@ inline bool answer(const ask::Words &words) {
         }
     }
     ask::Answer said;
+    said.add("sum", static_cast<double>(all % (1U << 20U))); // the same in each memory, on one thread
     said.add("rate", 1e9 * static_cast<double>(count) / wall);
     return true;
 }

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from reap.allocators.records import Allocator
 from reap.study import allocator_wall_claims_cost as cost
 from reap.study import allocator_wall_claims_glibc as glibc
+from reap.study import allocator_wall_claims_latency as latency
 from reap.study import allocator_wall_claims_memory as memory
 from reap.study import allocator_wall_claims_others as others
 from reap.study import allocator_wall_claims_python as python
@@ -22,5 +23,6 @@ def judge(wall: Wall, allocators: Sequence[Allocator]) -> list[Conclusion]:
         *glibc.claims(measured),
         *others.claims(measured),
         *cost.claims(measured),
+        *latency.claims(measured),
         *memory.claims(measured),
     ]

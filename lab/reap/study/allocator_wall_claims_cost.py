@@ -2,7 +2,7 @@
 
 from reap.allocators.records import DEFAULT
 from reap.records import Estimate
-from reap.study.allocator_wall_asks import LOADS, POOL, REGION, SHARED, loaded, point
+from reap.study.allocator_wall_asks import POOL, REGION, SHARED, point
 from reap.study.allocator_wall_figures import At
 from reap.study.allocator_wall_judging import Judge, claim, found, within
 from reap.study.judging import MARGIN, Judged, at_least, at_most
@@ -15,7 +15,7 @@ FAR = 1.5
 
 def claims(judge: Judge) -> list[Conclusion]:
     """In the text's order."""
-    return [*_prices(judge), *_shape(judge), *_regimes(judge), *_remedies(judge), *_tails(judge)]
+    return [*_prices(judge), *_shape(judge), *_regimes(judge), *_remedies(judge)]
 
 
 def _at(arm: str, count: int, threads: int, field: str = "excess_ns") -> At:
@@ -214,49 +214,5 @@ def _remedies(judge: Judge) -> list[Conclusion]:
             "processor time of a request of 100 objects by malloc to the same in a region: above 1.05 is "
             "for it",
             [found(DEFAULT, "by malloc to region", figures.ratio(plain, region), at_least(MARGIN))],
-        ),
-    ]  # fmt: skip
-
-
-def _tails(judge: Judge) -> list[Conclusion]:
-    figures = judge.figures
-    last = loaded(LOADS[-1])
-
-    def over(arm: str, setting: str, field: str) -> tuple[At, At]:
-        return At("latency", DEFAULT, setting, field), At("latency", arm, setting, field)
-
-    return [
-        claim(
-            "the tail",
-            "The win is in the tail: P99 gains more than the mean.",
-            "p99 differences are 2x; mean differences are 30 %",
-            f"P99 over glibc to that over it ({last}), to the same of means: above 1.05 is for it",
-            [
-                found(arm, "P99's gain to the mean's",
-                      figures.grown(over(arm, last, "p99_ns"), over(arm, last, "mean_ns")), at_least(MARGIN))
-                for arm in judge.others
-            ],
-        ),
-        claim(
-            "the tail",
-            "Another allocator halves P99.9.",
-            "p99.9 falls from 210 µs to 110 µs",
-            "P99.9 over glibc to that over it, in an open loop at each load: above 1.5 is for it",
-            [
-                found(arm, loaded(load), figures.ratio(*over(arm, loaded(load), "p999_ns")), at_least(FAR))
-                for load in LOADS for arm in judge.others
-            ],
-        ),
-        claim(
-            "the tail",
-            "The text's loop is free of coordinated omission.",
-            "the same coordinated-omission-aware discipline",
-            f"P99 in an open loop ({last}), from the intended start, to that in a closed one: at most 1.5 "
-            "is for it",
-            [
-                found(arm, "open to closed", figures.ratio(
-                    At("latency", arm, last, "p99_ns"), At("latency", arm, "closed", "p99_ns")), at_most(FAR))
-                for arm in (DEFAULT, *judge.others)
-            ],
         ),
     ]  # fmt: skip
