@@ -66,6 +66,7 @@ def rows(study: Study) -> Iterator[Row]:
     for taken in study.statistics:
         yield from _taken(taken)
     yield from _counted(study)
+    yield from _wall(study)
     for each in study.conclusions:
         for found in each.findings:
             where = ["conclusions", found.workload, "", "", "", "", ""]
@@ -121,6 +122,14 @@ def _counted(study: Study) -> Iterator[Row]:
             yield [*where, name, unit, getattr(pooled, name), "", ""]
         for number, resident in enumerate(pooled.peak_resident, 1):
             yield [*where, f"peak_resident, round {number}", "bytes", resident, "", ""]
+
+
+def _wall(study: Study) -> Iterator[Row]:
+    """Every figure of every run of the allocator wall."""
+    for each in study.wall.samples if study.wall else []:
+        for name, value in each.values.items():
+            where: Row = [each.part, each.setting, "", "", each.arm, "", each.round + 1]
+            yield [*where, name, "ns" if name.endswith("_ns") else "1", value, "", ""]
 
 
 def _interval(ratio: Estimate) -> Row:
