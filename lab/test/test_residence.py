@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reap.analysis import residence
@@ -79,6 +79,7 @@ def pinned():
     values = {"arena": 201 * MB, "mapped": 0, "used": 3000, "free": 200 * MB, "fastbins": 0, "top": MB // 2}
     walk = walk_of(
         bytes=201 * MB,
+        resident=200 * MB + 8192,
         live=3000,
         whole_resident=200 * MB,
         largest=200 * MB,
@@ -113,9 +114,17 @@ def test_a_walk_of_yesterday_is_not_believed():
     assert parts == Parts(live=3000, heap=200 * MB - 3000)
 
 
+def test_what_grew_since_the_walk_is_not_called_fragmentation():
+    values = {"arena": 20 * MB, "mapped": 0, "used": 19 * MB, "free": MB, "fastbins": 0, "top": MB}
+    walk = walk_of(bytes=20 * MB, resident=20 * MB, live=19 * MB, used=19 * MB, arena=20 * MB)
+    said = Said(kind="glibc", provider="", stamp=1, values=values, walk=walk)
+    parts = taken_of(kernel_of(heap=100 * MB), said).parts
+    assert parts == Parts(live=19 * MB, inside=MB, heap=80 * MB)
+
+
 def test_blocks_with_a_mapping_and_other_arenas_are_found_in_anonymous_memory():
     values = {"arena": 40 * MB, "mapped": 16 * MB, "used": 12 * MB, "free": 28 * MB, "fastbins": 0, "top": 0}
-    walk = walk_of(bytes=10 * MB, live=10 * MB, used=12 * MB, arena=40 * MB)
+    walk = walk_of(bytes=10 * MB, resident=10 * MB, live=10 * MB, used=12 * MB, arena=40 * MB)
     said = Said(kind="glibc", provider="", stamp=1, values=values, walk=walk)
     parts = taken_of(kernel_of(heap=10 * MB, anonymous=60 * MB), said).parts
     assert parts == Parts(live=(10 + 16 + 2) * MB, held=28 * MB, other=14 * MB)
@@ -164,6 +173,7 @@ def test_growth_of_live_bytes_is_said():
 SIZES = st.integers(0, 1 << 50)
 
 
+@settings(max_examples=60, deadline=None)
 @given(
     kind=st.sampled_from(sorted(residence_file.NAMES)),
     kernel=st.builds(Kernel, **dict.fromkeys(Kernel.__struct_fields__, SIZES)),

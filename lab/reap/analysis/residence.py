@@ -92,13 +92,15 @@ def _glibc(kernel: Kernel, said: Said) -> Parts:
         return _with_the_rest(kernel, live=live, heap=heap.rest(), held=held, other=anonymous.rest())
     top, pinned = heap.take(walk.top_resident), heap.take(walk.whole_resident)
     live += heap.take(walk.live)
+    inside = heap.take(walk.resident - walk.live - walk.whole_resident - walk.top_resident)
     live += anonymous.take(arenas.take(_used_elsewhere(walk)))
     return _with_the_rest(
         kernel,
         live=live,
-        inside=heap.rest(),
+        inside=inside,
         pinned=pinned,
         top=top,
+        heap=heap.rest(),  # it grew since it was walked
         held=anonymous.take(arenas.rest()),
         other=anonymous.rest(),
     )

@@ -94,8 +94,9 @@ def finish(
     first = found[0]
     verdict = judge(first)
     if html_file is not None:
-        parts = [(" ".join(each.command), each, judge(each)) for each in found]
-        page = residence_page.page(parts, ["reap", *sys.argv[1:]], machine.describe())
+        seen = [(" ".join(each.command), each) for each in found]
+        title = "Resident memory taken apart"
+        page = residence_page.page(title, seen, ["reap", *sys.argv[1:]], machine.describe())
         write_safely(html_file, page.encode(), force=force)
     if json_file is not None:
         reporting.write_plain(json_file, {"processes": found, "verdict": verdict}, force=force)

@@ -8,6 +8,8 @@ def after(residence: Residence, verdict: ResidenceVerdict, pid: int | None) -> l
     """See more, try the remedy, or find out who allocates."""
     if pid is not None:
         return ["reap", "rss", "--", *residence.command]
+    if not residence.allocator:
+        return ["reap", "rss", "--html", "rss.html", "--", *residence.command]
     for remedy in verdict.remedies:
         under = remedy.allocator or residence.allocator
         if not remedy.allocator and not remedy.environment:

@@ -66,7 +66,7 @@ def process(pid: int, interval: float, seconds: float | None, file: TextIO, prog
     """
     residence.require_interval(interval)
     smaps.require_readable(pid)
-    log = _Log(interval, file, progress)
+    log = Log(interval, file, progress)
     command = smaps.command(pid) or [f"process {pid}"]
     log.commands[pid] = command
     try:
@@ -94,7 +94,7 @@ def command(
     if ask and program.obstacle:
         ask = False
         notes.append(f"{program.obstacle}; what the kernel says is all there is")
-    log = _Log(interval, file, progress)
+    log = Log(interval, file, progress)
     outcome = residence.run(launch, interval, log.add, ask=ask)
     if not log.moments:
         raise ReapError(
@@ -113,10 +113,10 @@ def _how(outcome: Outcome) -> str:
     return f"signal {outcome.signal}" if outcome.signal else f"exit status {outcome.exit_code}"
 
 
-class _Log:
+class Log:
     """Takes moments apart and writes them down as they come."""
 
-    def __init__(self, interval: float, file: TextIO, progress: Progress) -> None:
+    def __init__(self, interval: float, file: TextIO | None = None, progress: Progress | None = None) -> None:
         self.commands: dict[int, list[str]] = {}
         self.moments: dict[int, list[Taken]] = {}
         self._counts: dict[int, int] = {}
@@ -124,6 +124,7 @@ class _Log:
         self._interval, self._file, self._progress = interval, file, progress
 
     def add(self, moment: Moment) -> None:
+        """The next moment of some process."""
         taken = analysis.take_apart(moment)
         pid = moment.pid
         if pid not in self.moments:
@@ -135,13 +136,16 @@ class _Log:
             kept[:] = analysis.thinned(kept)
         if moment.said is not None:
             self._said[pid] = moment.said
-        values = [getattr(taken.parts, name) for name in _PARTS]
-        row = [f"{taken.seconds:.3f}", pid, taken.resident, *values, taken.swap, taken.huge]
-        csv.writer(self._file).writerow(row)
-        self._file.flush()
-        self._progress(taken)
+        if self._file is not None:
+            values = [getattr(taken.parts, name) for name in _PARTS]
+            row = [f"{taken.seconds:.3f}", pid, taken.resident, *values, taken.swap, taken.huge]
+            csv.writer(self._file).writerow(row)
+            self._file.flush()
+        if self._progress is not None:
+            self._progress(taken)
 
     def residence(self, pid: int) -> Residence:
+        """All that was seen of a process."""
         moments, said = self.moments[pid], self._said.get(pid)
         background = said.values.get("background_thread") if said else None
         return Residence(
