@@ -27,6 +27,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include "heap_walk.h"
@@ -41,7 +42,7 @@ using namespace reap::preload;
 constexpr uint64_t second = 1'000'000'000;
 constexpr uint64_t share = 50;     // what holds the allocator's locks may take one part in so many,
 constexpr uint64_t walk_share = 4; // what holds none, one in so many of another processor
-constexpr size_t stack_bytes = 256 * 1024;
+constexpr size_t stack_bytes = size_t{256} * 1024;
 constexpr int walk_attempts = 3;
 
 reap_resident *file;
@@ -186,13 +187,13 @@ void end_thread() noexcept {
 
 // Main may end before its process does. The process then ends with the last of its threads, which must not be
 // ours.
-REAP_EXPORT [[noreturn]] void pthread_exit(void *result) {
+REAP_EXPORT void pthread_exit(void *result) {
     if (static_cast<pid_t>(thread_id()) == getpid()) end_thread();
     reinterpret_cast<void (*)(void *)>(dlsym(RTLD_NEXT, "pthread_exit"))(result);
     __builtin_unreachable();
 }
 
-REAP_EXPORT [[noreturn]] void thrd_exit(int result) {
+REAP_EXPORT void thrd_exit(int result) {
     if (static_cast<pid_t>(thread_id()) == getpid()) end_thread();
     reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "thrd_exit"))(result);
     __builtin_unreachable();

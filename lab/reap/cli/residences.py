@@ -16,17 +16,16 @@ from reap.diagnosis import residence_commands as commands
 from reap.diagnosis.residence import judge
 from reap.errors import ExitCode, ReapError
 from reap.experiment import residence as watching
-from reap.experiment.residence import Progress
 from reap.launch import program as programs
 from reap.launch.records import Launch
 from reap.report import residence_page, terminal_residence
 
 
 class Live:
-    """The last look, on one line of a terminal; nothing where standard error is none."""
+    """The last look at a process, on one line of a terminal; nothing where standard error is none."""
 
     def __init__(self) -> None:
-        self._shown = sys.stderr.isatty() and sys.stdin.isatty()
+        self._shown = sys.stderr.isatty()
         self._written = False
 
     def update(self, taken: Taken) -> None:
@@ -53,7 +52,6 @@ def run(
     timeout: float | None,
     interval: float,
     file: TextIO,
-    progress: Progress,
     *,
     ask: bool,
 ) -> tuple[list[Residence], int]:
@@ -69,7 +67,7 @@ def run(
     launch = Launch(
         argv=found.command, program=found.path, allocator=chosen[0].library, capture=False, timeout=timeout
     )
-    observed = watching.command(found, launch, interval, file, progress, ask=ask)
+    observed = watching.command(found, launch, interval, file, ask=ask)
     if observed.outcome.timed_out:
         click.echo(f"reap: {found.command[0]} was ended after {timeout:g} s", err=True)
         return observed.processes, ExitCode.TIMED_OUT

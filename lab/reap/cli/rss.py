@@ -53,7 +53,7 @@ def rss(
 
     \b
         reap rss -- ./server --selftest
-        reap rss --pid $(pidof -s postgres) --seconds 60
+        reap rss --pid 4711 --seconds 60
     """  # noqa: D301 - click wants the character itself
     from reap.cli import reporting, residences
     from reap.errors import ExitCode, ReapError
@@ -70,13 +70,12 @@ def rss(
     reporting.refuse_existing(json_file, html_file, force=force)
     name = f"pid{pid}" if pid is not None else reporting.name_of(list(command))
     path = output or Path(f"reap-rss-{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.csv")
-    with watching.rows(path, force=force) as file, residences.Live() as live:
+    with watching.rows(path, force=force) as file:
         if pid is not None:
-            observed = watching.process(pid, interval, seconds, file, live.update)
+            with residences.Live() as live:
+                observed = watching.process(pid, interval, seconds, file, live.update)
             found, status = [observed], int(ExitCode.OK)
         else:
-            found, status = residences.run(
-                list(command), allocator, timeout, interval, file, live.update, ask=ask
-            )
+            found, status = residences.run(list(command), allocator, timeout, interval, file, ask=ask)
     residences.finish(found, path, json_file, html_file, force=force, pid=pid)
     return status

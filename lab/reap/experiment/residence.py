@@ -82,9 +82,7 @@ def process(pid: int, interval: float, seconds: float | None, file: TextIO, prog
     return msgspec.structs.replace(log.residence(pid), ended=ended)
 
 
-def command(
-    program: Program, launch: Launch, interval: float, file: TextIO, progress: Progress, *, ask: bool
-) -> Observed:
+def command(program: Program, launch: Launch, interval: float, file: TextIO, *, ask: bool) -> Observed:
     """A command from its begin to its end; with `ask` by its allocator's word, too. Throws ReapError.
 
     A program that no preload can enter is looked at by the kernel's word alone, and a note says so.
@@ -94,7 +92,7 @@ def command(
     if ask and program.obstacle:
         ask = False
         notes.append(f"{program.obstacle}; what the kernel says is all there is")
-    log = Log(interval, file, progress)
+    log = Log(interval, file)
     outcome = residence.run(launch, interval, log.add, ask=ask)
     if not log.moments:
         raise ReapError(

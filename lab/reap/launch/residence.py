@@ -38,8 +38,10 @@ def watch(pid: int, interval: float, seconds: float | None, take: Take) -> str:
             if smaps.executable(pid) != image:
                 return f"process {pid} became another program: {smaps.executable(pid)}"
             take(Moment(pid=pid, seconds=now, kernel=kernel))
-    except (smaps.EndedError, PermissionError):
+    except smaps.EndedError:
         return f"process {pid} ended"
+    except PermissionError:
+        return f"process {pid} became another user's, and may not be looked at any more"
     return ""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import markupsafe
 
+from reap.analysis.residence import thinned
 from reap.analysis.residence_records import NAMES, Residence
 from reap.diagnosis.residence import judge
 from reap.diagnosis.scenarios import Judged
@@ -14,6 +15,8 @@ from reap.report.terminal_residence import remedy_words
 
 _LOWEST = ("files", "written", "shared", "stack", "other", "live", "heap", "inside")
 """What cannot be given back lies below what can."""
+_POINTS = 300
+"""More cannot be seen."""
 
 
 def page(title: str, seen: Sequence[tuple[str, Residence]], made_by: list[str], machine: Machine) -> str:
@@ -40,7 +43,7 @@ def scenario_page(played: Played, judged: Sequence[Judged], made_by: list[str], 
 
 def drawing(title: str, residence: Residence) -> str:
     """The areas of one process."""
-    moments = residence.moments
+    moments = thinned(residence.moments, _POINTS)
     order = [*_LOWEST, *(name for name in NAMES if name not in _LOWEST)]
     areas = [
         areas_svg.Area(NAMES[name], [float(getattr(each.parts, name)) for each in moments]) for name in order
