@@ -53,11 +53,16 @@ pthread_t thread;
 pid_t owner;
 int ending; // 1: the thread is to end
 
-uint64_t now() noexcept {
+uint64_t read_clock(clockid_t clock) noexcept {
     timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return static_cast<uint64_t>(time.tv_sec) * second + static_cast<uint64_t>(time.tv_nsec);
 }
+
+uint64_t now() noexcept { return read_clock(CLOCK_MONOTONIC); }
+
+// What this thread has worked: on a busy machine it is the waiting that takes long.
+uint64_t worked() noexcept { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 // Sleeps, or returns false at once when the thread is to end.
 bool sleep_for(uint64_t nanoseconds) noexcept {
@@ -68,13 +73,13 @@ bool sleep_for(uint64_t nanoseconds) noexcept {
 
 // Several tries, since the program goes on meanwhile.
 bool walk(reap_resident_walk &found, const uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
-    const uint64_t begin = now();
+    const uint64_t begin = worked();
     bool whole = false;
     for (int attempt = 0; attempt < walk_attempts && !whole; ++attempt) whole = walk_heap(heap_begin, found);
     found.used = values[2];
     found.arena = values[0];
     found.stamp = now();
-    found.duration = found.stamp - begin;
+    found.duration = worked() - begin;
     return whole;
 }
 
@@ -82,8 +87,9 @@ void *ask_again_and_again(void *) {
     uint64_t next_walk = 0;
     do {
         uint64_t values[REAP_RESIDENT_VALUES];
-        const uint64_t begin = now();
+        const uint64_t begin = worked();
         statistics.ask(values);
+        const uint64_t cost = share * (worked() - begin);
         const uint64_t stamp = now();
         reap_resident_walk found{};
         bool walked = false;
@@ -96,7 +102,6 @@ void *ask_again_and_again(void *) {
         memcpy(file->values, values, sizeof values);
         if (walked) file->walk = found;
         __atomic_fetch_add(&file->sequence, 1, __ATOMIC_ACQ_REL);
-        const uint64_t cost = share * (stamp - begin);
         if (!sleep_for(cost > interval ? cost : interval)) break;
     } while (true);
     __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);

@@ -37,7 +37,7 @@ def scenario_page(played: Played, judged: Sequence[Judged], made_by: list[str], 
         headings=headings,
         rows=rows,
         judged=judged,
-        settings=[scenario_table.setting(each) for each in played.tried],
+        settings=scenario_table.settings(played),
     )
 
 
@@ -46,7 +46,8 @@ def drawing(title: str, residence: Residence) -> str:
     moments = thinned(residence.moments, _POINTS)
     order = [*_LOWEST, *(name for name in NAMES if name not in _LOWEST)]
     areas = [
-        areas_svg.Area(NAMES[name], [float(getattr(each.parts, name)) for each in moments]) for name in order
+        areas_svg.Area(NAMES[name], [float(getattr(each.parts, name)) for each in moments], shade)
+        for shade, name in enumerate(order)
     ]
     return areas_svg.draw(title, [each.seconds for each in moments], areas)
 

@@ -18,10 +18,14 @@ def table(played: Played) -> tuple[list[str], list[list[str]]]:
     return headings, [_requests(each, played.tried[0]) for each in played.tried]
 
 
-def setting(tried: Tried) -> str:
-    """How to have the remedy, in words of a shell."""
-    allocator = tried.arm.allocator if tried.arm.allocator != "glibc" else ""
-    return remedy_words(tried.arm.name, tried.arm.environment, allocator)
+def settings(played: Played) -> list[str]:
+    """How to have each remedy that is a setting or another allocator, in words of a shell."""
+    lines = []
+    for arm in (each.arm for each in played.tried):
+        allocator = arm.allocator if arm.allocator not in {"glibc", arm.name} else ""
+        if arm.environment or allocator:
+            lines.append(remedy_words(arm.name, arm.environment, allocator))
+    return lines
 
 
 def _memory(tried: Tried) -> list[str]:

@@ -13,11 +13,12 @@ from reap.analysis.residence_records import NAMES, Residence
 from reap.diagnosis.residence import ResidenceVerdict
 from reap.report.text import printable, resample, shortened, sparkline
 
-_CURVE = 32
+_CURVE, _REST = 32, 74
+"""The width of a curve, and that of what stands before it."""
 
 
 def render(console: Console, residence: Residence, verdict: ResidenceVerdict) -> None:
-    """Print the verdict, the parts at the largest and at the last moment with their curves, and the notes."""
+    """Print the verdict, the parts when memory was largest and at the end, their curves, and the notes."""
     console.print(Text(f"Resident memory of {printable(shlex.join(residence.command))}", style="bold"))
     for sentence in verdict.sentences:
         _line(console, sentence)
@@ -52,8 +53,9 @@ def _table(console: Console, residence: Residence) -> None:
     moments, last, largest = residence.moments, residence.last, residence.largest
     end = moments[-1].seconds
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("")
-    table.add_column("at its largest", justify="right")
+    curve_width = max(6, min(_CURVE, console.width - _REST))
+    table.add_column("", no_wrap=True)
+    table.add_column("at most", justify="right")
     table.add_column("at the end", justify="right")
     table.add_column("share", justify="right")
     table.add_column(f"over {units.duration(end)}", no_wrap=True)
@@ -67,7 +69,7 @@ def _table(console: Console, residence: Residence) -> None:
             units.size(getattr(largest.parts, name)),
             units.size(part),
             units.percent(part / last.resident) if last.resident else units.UNKNOWN,
-            sparkline(resample(curve, _CURVE, end), float(largest.resident)),
+            sparkline(resample(curve, curve_width, end), float(largest.resident)),
         )
     whole = [(each.seconds, float(each.resident)) for each in moments]
     table.add_row(
@@ -75,7 +77,7 @@ def _table(console: Console, residence: Residence) -> None:
         units.size(largest.resident),
         units.size(last.resident),
         "",
-        sparkline(resample(whole, _CURVE, end), float(largest.resident)),
+        sparkline(resample(whole, curve_width, end), float(largest.resident)),
         style="bold",
     )
     console.print(Padding(table, (1, 0, 1, 2)))

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from reap.diagnosis.scenarios import Judged
 from reap.experiment.scenario_records import Played
-from reap.report.scenario_table import setting, table
+from reap.report.scenario_table import settings, table
 from reap.report.text import printable
 
 _STYLES = {"holds": "green", "holds partly": "yellow", "does not hold": "red"}
@@ -33,9 +33,8 @@ def render(console: Console, played: Played, judged: Sequence[Judged]) -> None:
     for each in judged:
         said.add_row(each.claim, Text(each.standing, style=_STYLES.get(each.standing, "")), each.answer)
     console.print(Padding(said, (0, 0, 1, 2)))
-    for tried in played.tried:
-        if (words := setting(tried)) != tried.arm.name:
-            console.print(Padding(Text(words, style="dim"), (0, 0, 0, 2)))
+    for words in settings(played):
+        console.print(Padding(Text(words, style="dim"), (0, 0, 0, 2)))
 
 
 def render_list(console: Console, scenarios: Sequence[tuple[str, str]]) -> None:
