@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reap.analysis import residence
+from reap.analysis.records import Point
 from reap.analysis.residence_records import NAMES, Parts, Residence
 from reap.diagnosis.residence import judge
 from reap.diagnosis.residence_commands import after
@@ -159,6 +160,18 @@ def test_from_outside_nothing_is_said_of_live_bytes():
     verdict = judge(residence_of(moment, allocator=""))
     assert "cannot be told from" in verdict.sentences[0]
     assert after(residence_of(moment, allocator=""), verdict, 7) == ["reap", "rss", "--", "server"]
+
+
+def test_a_recording_says_what_an_allocator_does_not():
+    """Live from its first second, given back at its third; nobody knows what the rest is."""
+    moments = [taken_of(kernel_of(heap=100 * MB), seconds=at) for at in (0.5, 1.5, 4)]
+    live = [Point(seconds=1, bytes=60 * MB), Point(seconds=3, bytes=0)]
+    taken = residence.with_recorded(moments, live)
+    assert [each.parts.live for each in taken] == [0, 60 * MB, 0]
+    assert [each.parts.heap for each in taken] == [100 * MB, 40 * MB, 100 * MB]
+    assert all(each.resident == 100 * MB for each in taken)
+    verdict = judge(residence_of(*taken, allocator="mimalloc", recorded=0.0))
+    assert "by the recording, not live" in verdict.sentences[0]
 
 
 def test_growth_of_live_bytes_is_said():

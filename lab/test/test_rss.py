@@ -117,6 +117,21 @@ def test_other_allocators_are_asked(tmp_path, allocator):
     assert allocator in first["provider"]
 
 
+def test_under_any_allocator_a_recording_says_what_is_live(tmp_path):
+    """mimalloc does not; the recorder is in front of it, and the asking finds it all the same."""
+    results, _ = held_open(
+        target("resides"),
+        "live",
+        until=part("heap", 60 * MB),
+        folder=tmp_path,
+        options=["--allocator", "mimalloc", "--record", tmp_path / "recording"],
+    )
+    first = results["processes"][0]
+    assert first["allocator"] == "mimalloc"
+    assert 32768 * 2032 <= first["recorded"] < 32768 * 2032 + MB
+    assert results["verdict"]["cause"] == "live"
+
+
 def asked(*words, allocator="", folder, **options):
     """A program under the preload alone, and what its allocator said last."""
     preloads = [str(native_files.preload("resident")), *([allocator] if allocator else [])]

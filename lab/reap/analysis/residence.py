@@ -6,8 +6,12 @@ memory that was handed out and never written to is not resident, and where there
 fits.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
+from reap.analysis.records import Point
 from reap.analysis.residence_records import Parts, Pin, Taken
 from reap.launch.residence_records import Kernel, Moment, Said, Walk
 
@@ -32,6 +36,23 @@ def take_apart(moment: Moment) -> Taken:
         said=known,
         pin=_pin(said.walk) if said is not None and parts.pinned else None,
     )
+
+
+def with_recorded(moments: Sequence[Taken], live: Sequence[Point]) -> list[Taken]:
+    """The same, where what an allocator would not say is live by what was recorded.
+
+    `live` is of the same run and in order of time. What is not taken apart is live as far as that goes; where
+    the rest of it lies stays unknown.
+    """
+    times = [point.seconds for point in live]
+    taken = []
+    for moment in moments:
+        at = bisect_right(times, moment.seconds)
+        level = round(live[at - 1].bytes) if at else 0
+        more = min(max(level - moment.parts.live, 0), moment.parts.heap)
+        parts = replace(moment.parts, live=moment.parts.live + more, heap=moment.parts.heap - more)
+        taken.append(replace(moment, parts=parts))
+    return taken
 
 
 def _pin(walk: Walk | None) -> Pin | None:

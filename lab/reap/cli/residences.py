@@ -54,6 +54,8 @@ def run(
     file: TextIO,
     *,
     ask: bool,
+    recording: Path | None,
+    force: bool,
 ) -> tuple[list[Residence], int]:
     """Runs a command and watches it; its processes, the largest first, and the status to exit with."""
     chosen = catalog.parse(allocator)
@@ -67,7 +69,9 @@ def run(
     launch = Launch(
         argv=found.command, program=found.path, allocator=chosen[0].library, capture=False, timeout=timeout
     )
-    observed = watching.command(found, launch, interval, file, ask=ask)
+    observed = watching.command(found, launch, interval, file, ask=ask, recording=recording, force=force)
+    if recording is not None:
+        reporting.say_written("the recording", recording)
     if observed.outcome.timed_out:
         click.echo(f"reap: {found.command[0]} was ended after {timeout:g} s", err=True)
         return observed.processes, ExitCode.TIMED_OUT

@@ -20,6 +20,9 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
     help="Ask CMD's allocator, too, from a thread inside it; else the kernel alone.",
 )
 @click.option("-a", "--allocator", default="glibc", help="Run CMD under it: a name, or NAME=/path/lib.so.")
+@click.option(
+    "--record", type=_PATH, help="Record CMD in full into this file, too: live bytes under any allocator."
+)
 @click.option("--timeout", type=_SECONDS, help="Seconds until CMD is ended.")
 @click.option(
     "-o", "--output", type=_PATH, help="CSV that every look is appended to (a new one if not given)."
@@ -35,6 +38,7 @@ def rss(
     interval: float,
     ask: bool,
     allocator: str,
+    record: Path | None,
     timeout: float | None,
     output: Path | None,
     json_file: Path | None,
@@ -65,6 +69,8 @@ def rss(
             "reap rss --pid N, or reap rss -- CMD",
             ExitCode.USAGE,
         )
+    if pid is not None and record is not None:
+        raise ReapError("a process that runs already cannot be recorded", "reap rss -- CMD", ExitCode.USAGE)
     if pid is None and seconds is not None:
         raise ReapError("--seconds is for --pid; CMD ends by itself", "use --timeout", ExitCode.USAGE)
     reporting.refuse_existing(json_file, html_file, force=force)
@@ -76,6 +82,15 @@ def rss(
                 observed = watching.process(pid, interval, seconds, file, live.update)
             found, status = [observed], int(ExitCode.OK)
         else:
-            found, status = residences.run(list(command), allocator, timeout, interval, file, ask=ask)
+            found, status = residences.run(
+                list(command),
+                allocator,
+                timeout,
+                interval,
+                file,
+                ask=ask,
+                recording=record,
+                force=force,
+            )
     residences.finish(found, path, json_file, html_file, force=force, pid=pid)
     return status

@@ -159,6 +159,15 @@ def _inside(case: _Case) -> _Answer:
 
 
 def _heap(case: _Case) -> _Answer:
+    if case.residence.recorded is not None:
+        return case.answer(
+            f"{case.of} are the allocator's and, by the recording, not live: held free, or inside pages.",
+            remedies=[
+                Remedy(
+                    what="an allocator that gives pages back", environment=_BACKGROUND, allocator="jemalloc"
+                )
+            ],
+        )
     if case.residence.allocator == "mimalloc":
         return case.answer(
             f"{case.of} are mimalloc's: it says what it has taken, and not what of it is live."

@@ -1,6 +1,7 @@
 """Watches where a process's memory goes: a command's, from its begin to its end, or one that runs already."""
 
 import csv
+import functools
 import os
 import shlex
 from collections.abc import Callable, Iterator
@@ -11,12 +12,15 @@ from typing import TextIO
 import msgspec
 
 from reap.analysis import residence as analysis
+from reap.analysis.records import Point
 from reap.analysis.residence_records import Parts, Residence, Taken
 from reap.errors import ExitCode, ReapError
-from reap.launch import residence, smaps
-from reap.launch.program import Program
+from reap.launch import residence, smaps, spawn
+from reap.launch.program import Program, require_preloadable
 from reap.launch.records import Launch, Outcome
 from reap.launch.residence_records import Moment, Said
+from reap.trace import record
+from reap.trace.read import read
 
 _PARTS = Parts.__struct_fields__
 HEADINGS = ("seconds", "pid", "resident", *_PARTS, "swap", "huge")
@@ -82,8 +86,20 @@ def process(pid: int, interval: float, seconds: float | None, file: TextIO, prog
     return msgspec.structs.replace(log.residence(pid), ended=ended)
 
 
-def command(program: Program, launch: Launch, interval: float, file: TextIO, *, ask: bool) -> Observed:
+def command(
+    program: Program,
+    launch: Launch,
+    interval: float,
+    file: TextIO,
+    *,
+    ask: bool,
+    recording: Path | None = None,
+    force: bool = False,
+) -> Observed:
     """A command from its begin to its end; with `ask` by its allocator's word, too. Throws ReapError.
+
+    With `recording` it is recorded in full into that file meanwhile, and live bytes that the allocator does
+    not tell are taken from there.
 
     A program that no preload can enter is looked at by the kernel's word alone, and a note says so.
     """
@@ -93,7 +109,11 @@ def command(program: Program, launch: Launch, interval: float, file: TextIO, *, 
         ask = False
         notes.append(f"{program.obstacle}; what the kernel says is all there is")
     log = Log(interval, file)
-    outcome = residence.run(launch, interval, log.add, ask=ask)
+    start = spawn.run
+    if recording is not None:
+        require_preloadable(program)
+        start = functools.partial(record.record, path=recording, depth="full", force=force)
+    outcome = residence.run(launch, interval, log.add, ask=ask, start=start)
     if not log.moments:
         raise ReapError(
             f"{shlex.join(program.command)} ended ({_how(outcome)}) before it could be looked at once",
@@ -102,7 +122,21 @@ def command(program: Program, launch: Launch, interval: float, file: TextIO, *, 
         )
     found = sorted((log.residence(pid) for pid in log.moments), key=lambda each: -each.largest.resident)
     first = msgspec.structs.replace(found[0], notes=[*notes, *found[0].notes])
+    if recording is not None:
+        first = _with_recording(first, recording)
     return Observed(processes=[first, *found[1:]], outcome=outcome)
+
+
+def _with_recording(first: Residence, file: Path) -> Residence:
+    recorded = read(file)
+    live = [Point(seconds=at, bytes=level) for at, level in recorded.levels()]
+    together = "live bytes by the recording are those of all processes together"
+    return msgspec.structs.replace(
+        first,
+        moments=analysis.with_recorded(first.moments, live),
+        recorded=live[-1].bytes if live else 0.0,
+        notes=[*first.notes, *([together] if len(recorded.images()) > 1 else [])],
+    )
 
 
 def _how(outcome: Outcome) -> str:

@@ -45,8 +45,15 @@ def watch(pid: int, interval: float, seconds: float | None, take: Take) -> str:
     return ""
 
 
-def run(launch: Launch, interval: float, take: Take, *, ask: bool) -> Outcome:
-    """Runs a program to its end, and looks at all its processes meanwhile. Throws what `spawn.run` throws.
+def run(
+    launch: Launch,
+    interval: float,
+    take: Take,
+    *,
+    ask: bool,
+    start: Callable[[Launch], Outcome] = spawn.run,
+) -> Outcome:
+    """Runs a program to its end, and looks at all its processes meanwhile. Throws what `start` throws.
 
     With `ask` its allocator is asked, too, from a thread of ours inside each process. `take` gets a moment of
     every process in turn; what it throws ends the watching, and is thrown when the program has ended.
@@ -64,7 +71,7 @@ def run(launch: Launch, interval: float, take: Take, *, ask: bool) -> Outcome:
             )
         watcher = _Watcher(interval, Path(folder) if ask else None, take)
         with watcher:
-            outcome = spawn.run(asked)
+            outcome = start(asked)
     if watcher.failure is not None:
         raise watcher.failure
     return outcome

@@ -30,6 +30,8 @@ def render(console: Console, residence: Residence, verdict: ResidenceVerdict) ->
         console,
         f"{units.whole(residence.taken)} moments, every {residence.interval:g} s or less often; {who}",
     )
+    if residence.recorded is not None:
+        _line(console, f"live at the end by the recording: {units.size(residence.recorded)}")
     for note in [*([residence.ended] if residence.ended else []), *residence.notes]:
         console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
 
