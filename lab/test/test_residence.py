@@ -174,6 +174,18 @@ def test_a_recording_says_what_an_allocator_does_not():
     assert "by the recording, not live" in verdict.sentences[0]
 
 
+def test_what_was_given_back_before_the_end_is_told():
+    most, last = (
+        taken_of(kernel_of(heap=100 * MB), seconds=1.5),
+        taken_of(kernel_of(files=10 * MB), seconds=2),
+    )
+    sentences = judge(residence_of(most, last)).sentences
+    assert sentences[1].startswith(
+        "At most it was 100 MiB, 1.5 s after the begin: 100 MiB of that the allocator's"
+    )
+    assert len(judge(residence_of(last, last)).sentences) == 1
+
+
 def test_growth_of_live_bytes_is_said():
     said = Said(kind="jemalloc", provider="", stamp=1, values={"allocated": 10 * MB, "active": 10 * MB})
     more = msgspec.structs.replace(said, values={"allocated": 90 * MB, "active": 90 * MB})

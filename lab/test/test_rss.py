@@ -140,10 +140,13 @@ def asked(*words, allocator="", folder, **options):
         "LD_PRELOAD": ":".join(preloads),
         residence_file.VARIABLE: f"1000:{folder}",
     }
-    process = subprocess.Popen(
+    with subprocess.Popen(
         words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
-    )
-    out, err = process.communicate(timeout=100)
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=100)
+        finally:
+            process.kill()  # one that hangs, or nothing
     return process.returncode, out, err, residence_file.read(folder / str(process.pid))
 
 
