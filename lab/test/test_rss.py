@@ -203,6 +203,15 @@ def test_the_command_s_own_status_is_passed_on(tmp_path):
     assert done.stdout == ""
 
 
+def test_of_many_processes_the_largest_is_told(tmp_path):
+    """It became another program; and what comes next is the command, and not the process."""
+    script = f"sleep 0.5 & exec {target('resides')} live"
+    results, said = held_open("sh", "-c", script, until=part("live", 60 * MB), folder=tmp_path)
+    assert [each["command"][0] for each in results["processes"]] == [target("resides"), "sleep"]
+    assert "beside it: process " in said
+    assert said.splitlines()[-1].startswith("next: reap record -- sh -c ")
+
+
 def test_a_running_process_is_looked_at_from_outside(tmp_path):
     with subprocess.Popen([target("resides"), "live"], stdin=subprocess.PIPE) as process:
         wait_for(lambda: smaps.read(process.pid).heap > 60 * MB)

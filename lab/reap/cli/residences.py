@@ -87,9 +87,12 @@ def finish(
     html_file: Path | None,
     *,
     force: bool,
-    pid: int | None,
+    command: list[str],
 ) -> None:
-    """Writes the files, prints the answer, and names the files and the next command."""
+    """Writes the files, prints the answer, and names the files and the next command.
+
+    Where a command was run, standard output is its own, and the answer goes to standard error.
+    """
     from reap.files import write_safely
     from reap.launch import machine
 
@@ -102,10 +105,10 @@ def finish(
         write_safely(html_file, page.encode(), force=force)
     if json_file is not None:
         reporting.write_plain(json_file, {"processes": found, "verdict": verdict}, force=force)
-    console = Console(stderr=pid is None)
+    console = Console(stderr=bool(command))
     terminal_residence.render(console, first, verdict)
     terminal_residence.render_others(console, found[1:])
     if html_file is not None:
         reporting.say_written("the report", html_file)
     reporting.say_written("every look", rows)
-    reporting.say_next(commands.after(first, verdict, pid))
+    reporting.say_next(commands.after(first, verdict, command))

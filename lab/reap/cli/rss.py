@@ -92,5 +92,5 @@ def rss(
                 recording=record,
                 force=force,
             )
-    residences.finish(found, path, json_file, html_file, force=force, pid=pid)
+    residences.finish(found, path, json_file, html_file, force=force, command=list(command))
     return status

@@ -159,8 +159,8 @@ class Log:
         """The next moment of some process."""
         taken = analysis.take_apart(moment)
         pid = moment.pid
-        if pid not in self.moments:
-            self.commands.setdefault(pid, smaps.command(pid))
+        if command := smaps.command(pid):  # it may have become another program
+            self.commands[pid] = command
         kept = self.moments.setdefault(pid, [])
         kept.append(taken)
         self._counts[pid] = self._counts.get(pid, 0) + 1

@@ -15,11 +15,14 @@ from reap.report.text import printable, resample, shortened, sparkline
 
 _CURVE, _REST = 32, 74
 """The width of a curve, and that of what stands before it."""
+_LONGEST, _OTHERS = 140, 3
+"""Letters of a command, and processes beside the largest."""
 
 
 def render(console: Console, residence: Residence, verdict: ResidenceVerdict) -> None:
     """Print the verdict, the parts when memory was largest and at the end, their curves, and the notes."""
-    console.print(Text(f"Resident memory of {printable(shlex.join(residence.command))}", style="bold"))
+    name = shortened(printable(shlex.join(residence.command)), _LONGEST)
+    console.print(Text(f"Resident memory of {name}", style="bold"))
     for sentence in verdict.sentences:
         _line(console, sentence)
     for remedy in verdict.remedies:
@@ -37,11 +40,13 @@ def render(console: Console, residence: Residence, verdict: ResidenceVerdict) ->
 
 
 def render_others(console: Console, others: Sequence[Residence]) -> None:
-    """A line for each of the other processes of a command."""
-    for each in others:
+    """A line for each of the largest of the other processes of a command."""
+    for each in others[:_OTHERS]:
         size = units.size(each.largest.resident)
         name = shortened(printable(shlex.join(each.command)), 60)
         _line(console, f"beside it: process {each.pid}, at most {size}: {name}")
+    if len(others) > _OTHERS:
+        _line(console, f"and {len(others) - _OTHERS} smaller ones, in the file of every look")
 
 
 def remedy_words(what: str, environment: dict[str, str], allocator: str) -> str:
