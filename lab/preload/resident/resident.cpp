@@ -75,7 +75,9 @@ bool sleep_for(uint64_t nanoseconds) noexcept {
 bool walk(reap_resident_walk &found, const uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
     const uint64_t begin = worked();
     bool whole = false;
-    for (int attempt = 0; attempt < walk_attempts && !whole; ++attempt) whole = walk_heap(heap_begin, found);
+    for (int attempt = 0; attempt < walk_attempts && !whole; ++attempt) {
+        whole = walk_heap(heap_begin, present_break(), found);
+    }
     found.used = values[2];
     found.arena = values[0];
     found.stamp = now();
