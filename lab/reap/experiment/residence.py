@@ -166,7 +166,7 @@ class Log:
         self._counts[pid] = self._counts.get(pid, 0) + 1
         if len(kept) > 2 * analysis.MOST:  # the file has them all
             kept[:] = analysis.thinned(kept)
-        if moment.said is not None:
+        if moment.said is not None and (moment.said.values or pid not in self._said):
             self._said[pid] = moment.said
         if self._file is not None:
             values = [getattr(taken.parts, name) for name in _PARTS]
@@ -186,7 +186,7 @@ class Log:
             moments=analysis.thinned(moments),
             taken=self._counts[pid],
             interval=self._interval,
-            allocator=said.kind if said else "",
+            allocator=said.kind if said and said.values else "",
             provider=said.provider if said else "",
             background=None if background is None else background == 1,
             notes=_notes(moments, said),

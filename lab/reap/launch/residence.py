@@ -20,6 +20,8 @@ Take = Callable[[Moment], None]
 
 _SHARE = 20
 """Looking takes at most one part in so many of the time: many mappings are looked at less often."""
+_FIRST = 0.005
+"""Seconds to the second look."""
 _LAUNCHER = "reap-spawn"
 
 
@@ -125,8 +127,12 @@ def _is_launcher(pid: int) -> bool:
 
 
 def _ticks(interval: float, seconds: float | None, end: threading.Event | None = None) -> Iterator[float]:
-    """The time since the begin, again and again: at the interval, or less often if each takes long."""
+    """The time since the begin, again and again: at the interval, or less often if each takes long.
+
+    Sooner at first, so that something is seen of what ends at once.
+    """
     ended = end or threading.Event()
+    step = min(interval, _FIRST)
     begin = time.monotonic()
     while True:
         now, used = time.monotonic(), time.thread_time()
@@ -135,8 +141,9 @@ def _ticks(interval: float, seconds: float | None, end: threading.Event | None =
             return
         # By processor time: on a busy machine it is the waiting that takes long, and not the looking.
         rest = (time.thread_time() - used) * (_SHARE - 1)
-        if ended.wait(max(interval - (time.monotonic() - now), rest)):
+        if ended.wait(max(step - (time.monotonic() - now), rest)):
             return
+        step = min(interval, step * 2)
 
 
 def require_interval(interval: float) -> None:

@@ -29,10 +29,8 @@ def render(console: Console, residence: Residence, verdict: ResidenceVerdict) ->
         _line(console, f"- {remedy_words(remedy.what, remedy.environment, remedy.allocator)}")
     _table(console, residence)
     who = f"asked of {residence.allocator}" if residence.allocator else "by the kernel's word alone"
-    _line(
-        console,
-        f"{units.whole(residence.taken)} moments, every {residence.interval:g} s or less often; {who}",
-    )
+    looks = "1 look" if residence.taken == 1 else f"{units.whole(residence.taken)} looks"
+    _line(console, f"{looks}, every {residence.interval:g} s or less often; {who}")
     if residence.recorded is not None:
         _line(console, f"live at the end by the recording: {units.size(residence.recorded)}")
     for note in [*([residence.ended] if residence.ended else []), *residence.notes]:
