@@ -1,18 +1,23 @@
 """`reap rss` on real programs: it finds the memory where it was put, and leaves the program as it is."""
 
 import csv
+import errno
+import io
 import json
 import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from programs import as_nobody, reap, reap_command
 from recorded import target
 
 from reap.errors import ExitCode, ReapError
+from reap.experiment.residence import Log, rows
 from reap.launch import native_files, residence_file, smaps
+from reap.launch.residence_records import Moment
 
 MB = 1 << 20
 ALLOCATORS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
@@ -292,6 +297,36 @@ def test_a_thread_of_the_kernel_has_no_memory():
         pytest.skip("this machine shows none")
     if os.geteuid() == 0:
         assert "a thread of the kernel" in refusal(2)
+
+
+def test_a_file_that_cannot_be_written_is_told_before(tmp_path):
+    for place, said in (("/dev/full", "No space left"), (tmp_path / "no" / "where", "No such file")):
+        done = reap("rss", "--force", "-o", place, "--", "sleep", "0.1")
+        assert done.returncode == ExitCode.INTERNAL
+        assert done.stderr.startswith(f"reap: {place} could not be written: {said}")
+        assert "Traceback" not in done.stderr
+
+
+def test_a_disk_that_fills_up_loses_no_more_than_the_rows():
+    class Full(io.StringIO):
+        def flush(self):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    log = Log(0.1, Full())
+    kernel = smaps.read(os.getpid())
+    for at in range(3):
+        log.add(Moment(pid=7, seconds=at, kernel=kernel))
+    assert log.residence(7).taken == 3
+    assert log.residence(7).notes == ["the file of every look ends early: No space left on device"]
+
+
+def test_no_device_is_removed(monkeypatch):
+    """One that nothing was written to looks as if nothing had come to be seen."""
+    removed = []
+    monkeypatch.setattr(Path, "unlink", lambda path, **_: removed.append(path))
+    with rows(Path("/dev/null"), force=True):
+        pass
+    assert removed == []
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 """Watches where a process's memory goes: a command's, from its begin to its end, or one that runs already."""
 
+import contextlib
 import csv
 import functools
 import os
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -38,29 +38,31 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
 
 
-@contextmanager
+@contextlib.contextmanager
 def rows(path: Path, *, force: bool) -> Iterator[TextIO]:
     """The file that every moment is appended to at once, 0600; none stays where nothing came to be seen.
 
     Throws ReapError if it exists already.
     """
     flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL)
+    new = not os.path.lexists(path)
     try:
-        file = os.fdopen(os.open(path, flags, 0o600), "w", newline="")
+        descriptor = os.open(path, flags, 0o600)
+        empty = os.write(descriptor, (",".join(HEADINGS) + "\r\n").encode())
     except FileExistsError:
         raise ReapError(f"{path} exists already", "give another name, or --force") from None
     except OSError as error:
         raise ReapError(
             f"{path} could not be written: {error.strerror}", "name a file where you may write"
         ) from error
-    with file:
-        csv.writer(file).writerow(HEADINGS)
-        empty = file.tell()
-        try:
-            yield file
-        finally:
-            if file.tell() == empty:
-                path.unlink(missing_ok=True)
+    file = os.fdopen(descriptor, "w", newline="")
+    try:
+        yield file
+    finally:
+        with contextlib.suppress(OSError):  # what could not be written was told
+            file.close()
+        if new and path.is_file() and path.stat().st_size == empty:
+            path.unlink()
 
 
 def process(pid: int, interval: float, seconds: float | None, file: TextIO, progress: Progress) -> Residence:
@@ -153,6 +155,7 @@ class Log:
         self.moments: dict[int, list[Taken]] = {}
         self._counts: dict[int, int] = {}
         self._said: dict[int, Said] = {}
+        self._trouble: list[str] = []
         self._interval, self._file, self._progress = interval, file, progress
 
     def add(self, moment: Moment) -> None:
@@ -170,11 +173,18 @@ class Log:
             self._said[pid] = moment.said
         if self._file is not None:
             values = [getattr(taken.parts, name) for name in _PARTS]
-            row = [f"{taken.seconds:.3f}", pid, taken.resident, *values, taken.swap, taken.huge]
-            csv.writer(self._file).writerow(row)
-            self._file.flush()
+            self._write([f"{taken.seconds:.3f}", pid, taken.resident, *values, taken.swap, taken.huge])
         if self._progress is not None:
             self._progress(taken)
+
+    def _write(self, row: list[object]) -> None:
+        assert self._file is not None  # noqa: S101 - the caller looked
+        try:
+            csv.writer(self._file).writerow(row)
+            self._file.flush()
+        except OSError as error:  # what comes is still seen, and told
+            self._trouble = [f"the file of every look ends early: {error.strerror}"]
+            self._file = None
 
     def residence(self, pid: int) -> Residence:
         """All that was seen of a process."""
@@ -189,7 +199,7 @@ class Log:
             allocator=said.kind if said and said.values else "",
             provider=said.provider if said else "",
             background=None if background is None else background == 1,
-            notes=_notes(moments, said),
+            notes=[*self._trouble, *_notes(moments, said)],
         )
 
 
