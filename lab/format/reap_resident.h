@@ -52,7 +52,7 @@ struct reap_resident_walk {
     uint64_t above_bytes;    /* and their bytes */
     uint64_t used;           /* what mallinfo2 said just before, of all arenas: uordblks, */
     uint64_t arena;          /* and arena: whether these changed says whether the walk is of today */
-    uint64_t duration;       /* nanoseconds that the walk took */
+    uint64_t duration;       /* nanoseconds of processor time that the walk took */
 };
 
 struct reap_resident {

@@ -176,6 +176,18 @@ class Recording {
         return nb::make_tuple(static_cast<double>(live.width()) / summary_.ticks_per_second, out);
     }
 
+    // (seconds, live bytes) at the end of each bin that saw an event.
+    nb::list levels() const {
+        nb::list out;
+        const Timeline &live = summary_.live;
+        size_t place = 0;
+        for (const Timeline::Bin &bin : live.bins()) {
+            ++place;
+            if (bin.seen) out.append(nb::make_tuple(seconds(live.start() + place * live.width()), bin.last));
+        }
+        return out;
+    }
+
     nb::list resident() const {
         nb::list out;
         for (const ResidentPoint &point : outside_.resident) {
@@ -412,6 +424,7 @@ NB_MODULE(native, m) {
         .def("sizes_at_peak", &Recording::sizes_at_peak)
         .def("lifetimes", &Recording::lifetimes)
         .def("timeline", &Recording::timeline)
+        .def("levels", &Recording::levels)
         .def("resident", &Recording::resident)
         .def("instruction_samples", &Recording::instruction_samples)
         .def("latencies", &Recording::latencies)

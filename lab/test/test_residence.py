@@ -2,10 +2,11 @@
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reap.analysis import residence
+from reap.analysis.records import Point
 from reap.analysis.residence_records import NAMES, Parts, Residence
 from reap.diagnosis.residence import judge
 from reap.diagnosis.residence_commands import after
@@ -79,6 +80,7 @@ def pinned():
     values = {"arena": 201 * MB, "mapped": 0, "used": 3000, "free": 200 * MB, "fastbins": 0, "top": MB // 2}
     walk = walk_of(
         bytes=201 * MB,
+        resident=200 * MB + 8192,
         live=3000,
         whole_resident=200 * MB,
         largest=200 * MB,
@@ -98,7 +100,7 @@ def test_a_pin_is_named_with_what_it_holds():
     assert verdict.cause == "pinned"
     assert "1 live block, 2.02 KiB in all, lies above the largest stretch" in verdict.sentences[0]
     assert "malloc_trim(0)" in verdict.remedies[0].what
-    assert after(residence_of(moment), verdict, None)[:2] == [
+    assert after(residence_of(moment), verdict, ["server"])[:2] == [
         "env",
         "MALLOC_CONF=background_thread:true,dirty_decay_ms:1000",
     ]
@@ -113,9 +115,17 @@ def test_a_walk_of_yesterday_is_not_believed():
     assert parts == Parts(live=3000, heap=200 * MB - 3000)
 
 
+def test_what_grew_since_the_walk_is_not_called_fragmentation():
+    values = {"arena": 20 * MB, "mapped": 0, "used": 19 * MB, "free": MB, "fastbins": 0, "top": MB}
+    walk = walk_of(bytes=20 * MB, resident=20 * MB, live=19 * MB, used=19 * MB, arena=20 * MB)
+    said = Said(kind="glibc", provider="", stamp=1, values=values, walk=walk)
+    parts = taken_of(kernel_of(heap=100 * MB), said).parts
+    assert parts == Parts(live=19 * MB, inside=MB, heap=80 * MB)
+
+
 def test_blocks_with_a_mapping_and_other_arenas_are_found_in_anonymous_memory():
     values = {"arena": 40 * MB, "mapped": 16 * MB, "used": 12 * MB, "free": 28 * MB, "fastbins": 0, "top": 0}
-    walk = walk_of(bytes=10 * MB, live=10 * MB, used=12 * MB, arena=40 * MB)
+    walk = walk_of(bytes=10 * MB, resident=10 * MB, live=10 * MB, used=12 * MB, arena=40 * MB)
     said = Said(kind="glibc", provider="", stamp=1, values=values, walk=walk)
     parts = taken_of(kernel_of(heap=10 * MB, anonymous=60 * MB), said).parts
     assert parts == Parts(live=(10 + 16 + 2) * MB, held=28 * MB, other=14 * MB)
@@ -149,7 +159,31 @@ def test_from_outside_nothing_is_said_of_live_bytes():
     assert moment.parts == Parts(heap=50 * MB, other=10 * MB)
     verdict = judge(residence_of(moment, allocator=""))
     assert "cannot be told from" in verdict.sentences[0]
-    assert after(residence_of(moment, allocator=""), verdict, 7) == ["reap", "rss", "--", "server"]
+    assert after(residence_of(moment, allocator=""), verdict, []) == ["reap", "rss", "--", "server"]
+
+
+def test_a_recording_says_what_an_allocator_does_not():
+    """Live from its first second, given back at its third; nobody knows what the rest is."""
+    moments = [taken_of(kernel_of(heap=100 * MB), seconds=at) for at in (0.5, 1.5, 4)]
+    live = [Point(seconds=1, bytes=60 * MB), Point(seconds=3, bytes=0)]
+    taken = residence.with_recorded(moments, live)
+    assert [each.parts.live for each in taken] == [0, 60 * MB, 0]
+    assert [each.parts.heap for each in taken] == [100 * MB, 40 * MB, 100 * MB]
+    assert all(each.resident == 100 * MB for each in taken)
+    verdict = judge(residence_of(*taken, allocator="mimalloc", recorded=0.0))
+    assert "by the recording, not live" in verdict.sentences[0]
+
+
+def test_what_was_given_back_before_the_end_is_told():
+    most, last = (
+        taken_of(kernel_of(heap=100 * MB), seconds=1.5),
+        taken_of(kernel_of(files=10 * MB), seconds=2),
+    )
+    sentences = judge(residence_of(most, last)).sentences
+    assert sentences[1].startswith(
+        "At most it was 100 MiB, 1.5 s after the begin: 100 MiB of that the allocator's"
+    )
+    assert len(judge(residence_of(last, last)).sentences) == 1
 
 
 def test_growth_of_live_bytes_is_said():
@@ -164,6 +198,7 @@ def test_growth_of_live_bytes_is_said():
 SIZES = st.integers(0, 1 << 50)
 
 
+@settings(max_examples=60, deadline=None)
 @given(
     kind=st.sampled_from(sorted(residence_file.NAMES)),
     kernel=st.builds(Kernel, **dict.fromkeys(Kernel.__struct_fields__, SIZES)),

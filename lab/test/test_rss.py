@@ -1,18 +1,23 @@
 """`reap rss` on real programs: it finds the memory where it was put, and leaves the program as it is."""
 
 import csv
+import errno
+import io
 import json
 import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from programs import as_nobody, reap, reap_command
 from recorded import target
 
 from reap.errors import ExitCode, ReapError
+from reap.experiment.residence import Log, rows
 from reap.launch import native_files, residence_file, smaps
+from reap.launch.residence_records import Moment
 
 MB = 1 << 20
 ALLOCATORS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
@@ -60,6 +65,7 @@ def test_a_pin_of_one_block_holds_200_mb(tmp_path):
     assert 1 <= last["pin"]["blocks"] <= 8
     assert last["pin"]["stretch"] >= 190 * MB
     assert "malloc_trim(0)" in said
+    assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600, 0o600]
     assert "every look: " in said
     assert "next: " in said
 
@@ -116,6 +122,21 @@ def test_other_allocators_are_asked(tmp_path, allocator):
     assert allocator in first["provider"]
 
 
+def test_under_any_allocator_a_recording_says_what_is_live(tmp_path):
+    """mimalloc does not; the recorder is in front of it, and the asking finds it all the same."""
+    results, _ = held_open(
+        target("resides"),
+        "live",
+        until=part("heap", 60 * MB),
+        folder=tmp_path,
+        options=["--allocator", "mimalloc", "--record", tmp_path / "recording"],
+    )
+    first = results["processes"][0]
+    assert first["allocator"] == "mimalloc"
+    assert 32768 * 2032 <= first["recorded"] < 32768 * 2032 + MB
+    assert results["verdict"]["cause"] == "live"
+
+
 def asked(*words, allocator="", folder, **options):
     """A program under the preload alone, and what its allocator said last."""
     preloads = [str(native_files.preload("resident")), *([allocator] if allocator else [])]
@@ -124,10 +145,13 @@ def asked(*words, allocator="", folder, **options):
         "LD_PRELOAD": ":".join(preloads),
         residence_file.VARIABLE: f"1000:{folder}",
     }
-    process = subprocess.Popen(
+    with subprocess.Popen(
         words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
-    )
-    out, err = process.communicate(timeout=100)
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=100)
+        finally:
+            process.kill()  # one that hangs, or nothing
     return process.returncode, out, err, residence_file.read(folder / str(process.pid))
 
 
@@ -169,15 +193,11 @@ def test_without_a_folder_nothing_happens(tmp_path):
     assert (status, out, err, said) == (0, "hello\n", "", None)
 
 
-def test_files_are_private(tmp_path):
-    held_open("/bin/cat", until=part("resident", 1), folder=tmp_path)
-    assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600, 0o600]
-
-
 def test_a_static_program_is_looked_at_from_outside(tmp_path):
     results, said = held_open(
         target("resides", "-static"), "live", until=part("heap", 60 * MB), folder=tmp_path
     )
+    said = " ".join(said.split())
     assert "is statically linked: nothing can be preloaded into it; what the kernel says is all" in said
     assert results["verdict"]["cause"] == "heap"
 
@@ -186,6 +206,15 @@ def test_the_command_s_own_status_is_passed_on(tmp_path):
     done = reap("rss", "--interval", "0.02", "-o", tmp_path / "rows", "--", "sh", "-c", "sleep 0.3; exit 7")
     assert done.returncode == 7
     assert done.stdout == ""
+
+
+def test_of_many_processes_the_largest_is_told(tmp_path):
+    """It became another program; and what comes next is the command, and not the process."""
+    script = f"sleep 0.5 & exec {target('resides')} live"
+    results, said = held_open("sh", "-c", script, until=part("live", 60 * MB), folder=tmp_path)
+    assert [each["command"][0] for each in results["processes"]] == [target("resides"), "sleep"]
+    assert "beside it: process " in said
+    assert said.splitlines()[-1].startswith("next: reap record -- sh -c ")
 
 
 def test_a_running_process_is_looked_at_from_outside(tmp_path):
@@ -268,6 +297,36 @@ def test_a_thread_of_the_kernel_has_no_memory():
         pytest.skip("this machine shows none")
     if os.geteuid() == 0:
         assert "a thread of the kernel" in refusal(2)
+
+
+def test_a_file_that_cannot_be_written_is_told_before(tmp_path):
+    for place, said in (("/dev/full", "No space left"), (tmp_path / "no" / "where", "No such file")):
+        done = reap("rss", "--force", "-o", place, "--", "sleep", "0.1")
+        assert done.returncode == ExitCode.INTERNAL
+        assert done.stderr.startswith(f"reap: {place} could not be written: {said}")
+        assert "Traceback" not in done.stderr
+
+
+def test_a_disk_that_fills_up_loses_no_more_than_the_rows():
+    class Full(io.StringIO):
+        def flush(self):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    log = Log(0.1, Full())
+    kernel = smaps.read(os.getpid())
+    for at in range(3):
+        log.add(Moment(pid=7, seconds=at, kernel=kernel))
+    assert log.residence(7).taken == 3
+    assert log.residence(7).notes == ["the file of every look ends early: No space left on device"]
+
+
+def test_no_device_is_removed(monkeypatch):
+    """One that nothing was written to looks as if nothing had come to be seen."""
+    removed = []
+    monkeypatch.setattr(Path, "unlink", lambda path, **_: removed.append(path))
+    with rows(Path("/dev/null"), force=True):
+        pass
+    assert removed == []
 
 
 @pytest.mark.parametrize(

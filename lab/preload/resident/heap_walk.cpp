@@ -102,9 +102,8 @@ void count_free(reap_resident_walk &walk, uint64_t chunk, uint64_t size) noexcep
 
 } // namespace
 
-bool walk_heap(uint64_t begin, reap_resident_walk &walk) noexcept {
+bool walk_heap(uint64_t begin, uint64_t end, reap_resident_walk &walk) noexcept {
     walk = {};
-    const auto end = static_cast<uint64_t>(syscall(SYS_brk, 0));
     uint64_t chunk = (begin + header - 1) & ~(header - 1);
     static constinit Window window;
     window.forget();
@@ -133,6 +132,8 @@ bool walk_heap(uint64_t begin, reap_resident_walk &walk) noexcept {
     walk.top_resident = resident(up(chunk + header), end);
     return true;
 }
+
+uint64_t present_break() noexcept { return static_cast<uint64_t>(syscall(SYS_brk, 0)); }
 
 uint64_t first_break() noexcept {
     char text[2048];

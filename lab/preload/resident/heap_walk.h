@@ -10,12 +10,15 @@
 
 namespace reap::preload {
 
-// What the heap from `begin` to the present break is made of. False where it cannot be read, is no heap of
+// What the heap from `begin` to `end`, the break, is made of. False where it cannot be read, is no heap of
 // glibc's, or changed under the walk so that nothing fits: then `walk` says nothing.
 //
 // Reads one page for every page that holds the head of a chunk, through the kernel, so that a heap that
 // shrinks meanwhile is an error and no crash; pages inside a chunk are never touched. Some 0.5 us a page.
-bool walk_heap(uint64_t begin, reap_resident_walk &walk) noexcept;
+bool walk_heap(uint64_t begin, uint64_t end, reap_resident_walk &walk) noexcept;
+
+// Where the break is now.
+uint64_t present_break() noexcept;
 
 // Where the break was when the process began; 0 if it cannot be seen. Call before there are threads: it opens
 // a file.

@@ -27,6 +27,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include "heap_walk.h"
@@ -41,7 +42,7 @@ using namespace reap::preload;
 constexpr uint64_t second = 1'000'000'000;
 constexpr uint64_t share = 50;     // what holds the allocator's locks may take one part in so many,
 constexpr uint64_t walk_share = 4; // what holds none, one in so many of another processor
-constexpr size_t stack_bytes = 256 * 1024;
+constexpr size_t stack_bytes = size_t{256} * 1024;
 constexpr int walk_attempts = 3;
 
 reap_resident *file;
@@ -52,11 +53,16 @@ pthread_t thread;
 pid_t owner;
 int ending; // 1: the thread is to end
 
-uint64_t now() noexcept {
+uint64_t read_clock(clockid_t clock) noexcept {
     timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return static_cast<uint64_t>(time.tv_sec) * second + static_cast<uint64_t>(time.tv_nsec);
 }
+
+uint64_t now() noexcept { return read_clock(CLOCK_MONOTONIC); }
+
+// What this thread has worked: on a busy machine it is the waiting that takes long.
+uint64_t worked() noexcept { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 // Sleeps, or returns false at once when the thread is to end.
 bool sleep_for(uint64_t nanoseconds) noexcept {
@@ -67,13 +73,15 @@ bool sleep_for(uint64_t nanoseconds) noexcept {
 
 // Several tries, since the program goes on meanwhile.
 bool walk(reap_resident_walk &found, const uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
-    const uint64_t begin = now();
+    const uint64_t begin = worked();
     bool whole = false;
-    for (int attempt = 0; attempt < walk_attempts && !whole; ++attempt) whole = walk_heap(heap_begin, found);
+    for (int attempt = 0; attempt < walk_attempts && !whole; ++attempt) {
+        whole = walk_heap(heap_begin, present_break(), found);
+    }
     found.used = values[2];
     found.arena = values[0];
     found.stamp = now();
-    found.duration = found.stamp - begin;
+    found.duration = worked() - begin;
     return whole;
 }
 
@@ -81,8 +89,9 @@ void *ask_again_and_again(void *) {
     uint64_t next_walk = 0;
     do {
         uint64_t values[REAP_RESIDENT_VALUES];
-        const uint64_t begin = now();
+        const uint64_t begin = worked();
         statistics.ask(values);
+        const uint64_t cost = share * (worked() - begin);
         const uint64_t stamp = now();
         reap_resident_walk found{};
         bool walked = false;
@@ -95,7 +104,6 @@ void *ask_again_and_again(void *) {
         memcpy(file->values, values, sizeof values);
         if (walked) file->walk = found;
         __atomic_fetch_add(&file->sequence, 1, __ATOMIC_ACQ_REL);
-        const uint64_t cost = share * (stamp - begin);
         if (!sleep_for(cost > interval ? cost : interval)) break;
     } while (true);
     __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);
@@ -186,13 +194,13 @@ void end_thread() noexcept {
 
 // Main may end before its process does. The process then ends with the last of its threads, which must not be
 // ours.
-REAP_EXPORT [[noreturn]] void pthread_exit(void *result) {
+REAP_EXPORT void pthread_exit(void *result) {
     if (static_cast<pid_t>(thread_id()) == getpid()) end_thread();
     reinterpret_cast<void (*)(void *)>(dlsym(RTLD_NEXT, "pthread_exit"))(result);
     __builtin_unreachable();
 }
 
-REAP_EXPORT [[noreturn]] void thrd_exit(int result) {
+REAP_EXPORT void thrd_exit(int result) {
     if (static_cast<pid_t>(thread_id()) == getpid()) end_thread();
     reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "thrd_exit"))(result);
     __builtin_unreachable();

@@ -1,5 +1,6 @@
 #include "statistics.h"
 
+#include <cstring>
 #include <dlfcn.h>
 #include <malloc.h>
 #include <sys/auxv.h>
@@ -25,6 +26,11 @@ constexpr Source sources[] = {
     {REAP_RESIDENT_MIMALLOC, "mi_process_info"},
     {REAP_RESIDENT_GLIBC, "mallinfo2"},
 };
+
+bool is_recorder(const char *file) noexcept {
+    const char *name = strrchr(file, '/');
+    return strcmp(name != nullptr ? name + 1 : file, "libreap-record.so") == 0;
+}
 
 uint64_t known(bool said, uint64_t value) noexcept { return said ? value : REAP_RESIDENT_UNKNOWN; }
 
@@ -96,7 +102,9 @@ void ask_mimalloc(void *function, uint64_t *values) noexcept {
 
 void Statistics::find() noexcept {
     page_ = getauxval(AT_PAGESZ);
-    const Provider serves = provider_of("malloc");
+    const Provider first = provider_of("malloc");
+    // The recorder is in front of who really serves, and passes every call on.
+    const Provider serves = is_recorder(first.file) ? next_provider_of("malloc") : first;
     provider_ = serves.file;
     for (const Source &source : sources) {
         // Statistics of another heap than the one in use are worse than none.

@@ -6,8 +6,12 @@ memory that was handed out and never written to is not resident, and where there
 fits.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
+from reap.analysis.records import Point
 from reap.analysis.residence_records import Parts, Pin, Taken
 from reap.launch.residence_records import Kernel, Moment, Said, Walk
 
@@ -32,6 +36,23 @@ def take_apart(moment: Moment) -> Taken:
         said=known,
         pin=_pin(said.walk) if said is not None and parts.pinned else None,
     )
+
+
+def with_recorded(moments: Sequence[Taken], live: Sequence[Point]) -> list[Taken]:
+    """The same, where what an allocator would not say is live by what was recorded.
+
+    `live` is of the same run and in order of time. What is not taken apart is live as far as that goes; where
+    the rest of it lies stays unknown.
+    """
+    times = [point.seconds for point in live]
+    taken = []
+    for moment in moments:
+        at = bisect_right(times, moment.seconds)
+        level = round(live[at - 1].bytes) if at else 0
+        more = min(max(level - moment.parts.live, 0), moment.parts.heap)
+        parts = replace(moment.parts, live=moment.parts.live + more, heap=moment.parts.heap - more)
+        taken.append(replace(moment, parts=parts))
+    return taken
 
 
 def _pin(walk: Walk | None) -> Pin | None:
@@ -92,13 +113,15 @@ def _glibc(kernel: Kernel, said: Said) -> Parts:
         return _with_the_rest(kernel, live=live, heap=heap.rest(), held=held, other=anonymous.rest())
     top, pinned = heap.take(walk.top_resident), heap.take(walk.whole_resident)
     live += heap.take(walk.live)
+    inside = heap.take(walk.resident - walk.live - walk.whole_resident - walk.top_resident)
     live += anonymous.take(arenas.take(_used_elsewhere(walk)))
     return _with_the_rest(
         kernel,
         live=live,
-        inside=heap.rest(),
+        inside=inside,
         pinned=pinned,
         top=top,
+        heap=heap.rest(),  # it grew since it was walked
         held=anonymous.take(arenas.rest()),
         other=anonymous.rest(),
     )

@@ -87,6 +87,8 @@ class Residence(Record):
     """The file that serves malloc, where that is known."""
     background: bool | None = None
     """jemalloc: whether it gives memory back from a thread of its own."""
+    recorded: float | None = None
+    """Live bytes at the end by a recording of the same run, all processes together; None without one."""
     ended: str = ""
     """Why the watching stopped, where it did not stop by itself."""
     notes: list[str] = []

@@ -21,6 +21,7 @@ VERBS = {
     "wall": "Where a program's time goes: is it at the allocator's wall?",
     "fragment": "Run a program on a heap fragmented like that of a long-running process.",
     "rss": "Where resident memory is: live, free but held, pinned, given back but not taken.",
+    "scenario": "Known troubles of allocators to play through, each with its remedies.",
     "doctor": "What this machine can and cannot do, and how to mend it.",
     "allocators": "List the allocators that are found, and from where.",
     "workloads": "The programs that we measure, with and without their own allocators.",

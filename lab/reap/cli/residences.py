@@ -16,17 +16,16 @@ from reap.diagnosis import residence_commands as commands
 from reap.diagnosis.residence import judge
 from reap.errors import ExitCode, ReapError
 from reap.experiment import residence as watching
-from reap.experiment.residence import Progress
 from reap.launch import program as programs
 from reap.launch.records import Launch
 from reap.report import residence_page, terminal_residence
 
 
 class Live:
-    """The last look, on one line of a terminal; nothing where standard error is none."""
+    """The last look at a process, on one line of a terminal; nothing where standard error is none."""
 
     def __init__(self) -> None:
-        self._shown = sys.stderr.isatty() and sys.stdin.isatty()
+        self._shown = sys.stderr.isatty()
         self._written = False
 
     def update(self, taken: Taken) -> None:
@@ -53,9 +52,10 @@ def run(
     timeout: float | None,
     interval: float,
     file: TextIO,
-    progress: Progress,
     *,
     ask: bool,
+    recording: Path | None,
+    force: bool,
 ) -> tuple[list[Residence], int]:
     """Runs a command and watches it; its processes, the largest first, and the status to exit with."""
     chosen = catalog.parse(allocator)
@@ -69,7 +69,9 @@ def run(
     launch = Launch(
         argv=found.command, program=found.path, allocator=chosen[0].library, capture=False, timeout=timeout
     )
-    observed = watching.command(found, launch, interval, file, progress, ask=ask)
+    observed = watching.command(found, launch, interval, file, ask=ask, recording=recording, force=force)
+    if recording is not None:
+        reporting.say_written("the recording", recording)
     if observed.outcome.timed_out:
         click.echo(f"reap: {found.command[0]} was ended after {timeout:g} s", err=True)
         return observed.processes, ExitCode.TIMED_OUT
@@ -85,24 +87,28 @@ def finish(
     html_file: Path | None,
     *,
     force: bool,
-    pid: int | None,
+    command: list[str],
 ) -> None:
-    """Writes the files, prints the answer, and names the files and the next command."""
+    """Writes the files, prints the answer, and names the files and the next command.
+
+    Where a command was run, standard output is its own, and the answer goes to standard error.
+    """
     from reap.files import write_safely
     from reap.launch import machine
 
     first = found[0]
     verdict = judge(first)
     if html_file is not None:
-        parts = [(" ".join(each.command), each, judge(each)) for each in found]
-        page = residence_page.page(parts, ["reap", *sys.argv[1:]], machine.describe())
+        seen = [(" ".join(each.command), each) for each in found]
+        title = "Resident memory taken apart"
+        page = residence_page.page(title, seen, ["reap", *sys.argv[1:]], machine.describe())
         write_safely(html_file, page.encode(), force=force)
     if json_file is not None:
         reporting.write_plain(json_file, {"processes": found, "verdict": verdict}, force=force)
-    console = Console(stderr=pid is None)
+    console = Console(stderr=bool(command))
     terminal_residence.render(console, first, verdict)
     terminal_residence.render_others(console, found[1:])
     if html_file is not None:
         reporting.say_written("the report", html_file)
     reporting.say_written("every look", rows)
-    reporting.say_next(commands.after(first, verdict, pid))
+    reporting.say_next(commands.after(first, verdict, command))

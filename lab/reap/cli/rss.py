@@ -20,6 +20,9 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
     help="Ask CMD's allocator, too, from a thread inside it; else the kernel alone.",
 )
 @click.option("-a", "--allocator", default="glibc", help="Run CMD under it: a name, or NAME=/path/lib.so.")
+@click.option(
+    "--record", type=_PATH, help="Record CMD in full into this file, too: live bytes under any allocator."
+)
 @click.option("--timeout", type=_SECONDS, help="Seconds until CMD is ended.")
 @click.option(
     "-o", "--output", type=_PATH, help="CSV that every look is appended to (a new one if not given)."
@@ -35,6 +38,7 @@ def rss(
     interval: float,
     ask: bool,
     allocator: str,
+    record: Path | None,
     timeout: float | None,
     output: Path | None,
     json_file: Path | None,
@@ -53,7 +57,7 @@ def rss(
 
     \b
         reap rss -- ./server --selftest
-        reap rss --pid $(pidof -s postgres) --seconds 60
+        reap rss --pid 4711 --seconds 60
     """  # noqa: D301 - click wants the character itself
     from reap.cli import reporting, residences
     from reap.errors import ExitCode, ReapError
@@ -65,18 +69,28 @@ def rss(
             "reap rss --pid N, or reap rss -- CMD",
             ExitCode.USAGE,
         )
+    if pid is not None and record is not None:
+        raise ReapError("a process that runs already cannot be recorded", "reap rss -- CMD", ExitCode.USAGE)
     if pid is None and seconds is not None:
         raise ReapError("--seconds is for --pid; CMD ends by itself", "use --timeout", ExitCode.USAGE)
     reporting.refuse_existing(json_file, html_file, force=force)
     name = f"pid{pid}" if pid is not None else reporting.name_of(list(command))
     path = output or Path(f"reap-rss-{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.csv")
-    with watching.rows(path, force=force) as file, residences.Live() as live:
+    with watching.rows(path, force=force) as file:
         if pid is not None:
-            observed = watching.process(pid, interval, seconds, file, live.update)
+            with residences.Live() as live:
+                observed = watching.process(pid, interval, seconds, file, live.update)
             found, status = [observed], int(ExitCode.OK)
         else:
             found, status = residences.run(
-                list(command), allocator, timeout, interval, file, live.update, ask=ask
+                list(command),
+                allocator,
+                timeout,
+                interval,
+                file,
+                ask=ask,
+                recording=record,
+                force=force,
             )
-    residences.finish(found, path, json_file, html_file, force=force, pid=pid)
+    residences.finish(found, path, json_file, html_file, force=force, command=list(command))
     return status

@@ -12,6 +12,8 @@ LARGE = 0.2
 _LEAST = 4 << 20
 """Bytes below which no remedy is worth the trouble."""
 _GROWTH = 1.2
+_KEPT = 0.5
+"""Where less of the most is left at the end, the most is told, too."""
 
 TRIM = "call malloc_trim(0) after the work that frees"
 _BACKGROUND = {"MALLOC_CONF": "background_thread:true,dirty_decay_ms:1000"}
@@ -61,6 +63,7 @@ def judge(residence: Residence) -> ResidenceVerdict:
         sentences, remedies = _nothing(residence)
     else:
         sentences, remedies = _RULES[cause](_Case(residence, getattr(last.parts, cause)))
+    sentences += _gone(residence)
     if last.swap >= _LEAST:
         sentences.append(f"Beside it {units.size(last.swap)} are swapped out.")
     return ResidenceVerdict(cause=cause, sentences=sentences, remedies=remedies)
@@ -159,6 +162,15 @@ def _inside(case: _Case) -> _Answer:
 
 
 def _heap(case: _Case) -> _Answer:
+    if case.residence.recorded is not None:
+        return case.answer(
+            f"{case.of} are the allocator's and, by the recording, not live: held free, or inside pages.",
+            remedies=[
+                Remedy(
+                    what="an allocator that gives pages back", environment=_BACKGROUND, allocator="jemalloc"
+                )
+            ],
+        )
     if case.residence.allocator == "mimalloc":
         return case.answer(
             f"{case.of} are mimalloc's: it says what it has taken, and not what of it is live."
@@ -213,8 +225,22 @@ _RULES: dict[str, Callable[[_Case], _Answer]] = {
 """What can be given back comes first, since something can be done about it."""
 
 
+def _gone(residence: Residence) -> list[str]:
+    """What was there at the most, where the end says little of it."""
+    largest = residence.largest
+    if largest.resident - residence.last.resident < max(_LEAST, largest.resident * (1 - _KEPT)):
+        return []
+    name = _most(largest)
+    part = units.size(getattr(largest.parts, name))
+    size = units.size(largest.resident)
+    return [f"At most it was {size}, {largest.seconds:.1f} s after the begin: {part} of that {NAMES[name]}."]
+
+
+def _most(moment: Taken) -> str:
+    return max(Parts.__struct_fields__, key=lambda name: getattr(moment.parts, name))
+
+
 def _nothing(residence: Residence) -> _Answer:
     last = residence.last
-    largest = max(Parts.__struct_fields__, key=lambda name: getattr(last.parts, name))
     size = units.size(last.resident)
-    return [f"Nothing stands out in {size} of resident memory; most of it is {NAMES[largest]}."], []
+    return [f"Nothing stands out in {size} of resident memory; most of it is {NAMES[_most(last)]}."], []

@@ -1,22 +1,26 @@
 """Watches where a process's memory goes: a command's, from its begin to its end, or one that runs already."""
 
+import contextlib
 import csv
+import functools
 import os
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 import msgspec
 
 from reap.analysis import residence as analysis
+from reap.analysis.records import Point
 from reap.analysis.residence_records import Parts, Residence, Taken
 from reap.errors import ExitCode, ReapError
-from reap.launch import residence, smaps
-from reap.launch.program import Program
+from reap.launch import residence, smaps, spawn
+from reap.launch.program import Program, require_preloadable
 from reap.launch.records import Launch, Outcome
 from reap.launch.residence_records import Moment, Said
+from reap.trace import record
+from reap.trace.read import read
 
 _PARTS = Parts.__struct_fields__
 HEADINGS = ("seconds", "pid", "resident", *_PARTS, "swap", "huge")
@@ -34,29 +38,31 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
 
 
-@contextmanager
+@contextlib.contextmanager
 def rows(path: Path, *, force: bool) -> Iterator[TextIO]:
     """The file that every moment is appended to at once, 0600; none stays where nothing came to be seen.
 
     Throws ReapError if it exists already.
     """
     flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL)
+    new = not os.path.lexists(path)
     try:
-        file = os.fdopen(os.open(path, flags, 0o600), "w", newline="")
+        descriptor = os.open(path, flags, 0o600)
+        empty = os.write(descriptor, (",".join(HEADINGS) + "\r\n").encode())
     except FileExistsError:
         raise ReapError(f"{path} exists already", "give another name, or --force") from None
     except OSError as error:
         raise ReapError(
             f"{path} could not be written: {error.strerror}", "name a file where you may write"
         ) from error
-    with file:
-        csv.writer(file).writerow(HEADINGS)
-        empty = file.tell()
-        try:
-            yield file
-        finally:
-            if file.tell() == empty:
-                path.unlink(missing_ok=True)
+    file = os.fdopen(descriptor, "w", newline="")
+    try:
+        yield file
+    finally:
+        with contextlib.suppress(OSError):  # what could not be written was told
+            file.close()
+        if new and path.is_file() and path.stat().st_size == empty:
+            path.unlink()
 
 
 def process(pid: int, interval: float, seconds: float | None, file: TextIO, progress: Progress) -> Residence:
@@ -66,7 +72,7 @@ def process(pid: int, interval: float, seconds: float | None, file: TextIO, prog
     """
     residence.require_interval(interval)
     smaps.require_readable(pid)
-    log = _Log(interval, file, progress)
+    log = Log(interval, file, progress)
     command = smaps.command(pid) or [f"process {pid}"]
     log.commands[pid] = command
     try:
@@ -83,9 +89,19 @@ def process(pid: int, interval: float, seconds: float | None, file: TextIO, prog
 
 
 def command(
-    program: Program, launch: Launch, interval: float, file: TextIO, progress: Progress, *, ask: bool
+    program: Program,
+    launch: Launch,
+    interval: float,
+    file: TextIO,
+    *,
+    ask: bool,
+    recording: Path | None = None,
+    force: bool = False,
 ) -> Observed:
     """A command from its begin to its end; with `ask` by its allocator's word, too. Throws ReapError.
+
+    With `recording` it is recorded in full into that file meanwhile, and live bytes that the allocator does
+    not tell are taken from there.
 
     A program that no preload can enter is looked at by the kernel's word alone, and a note says so.
     """
@@ -94,8 +110,12 @@ def command(
     if ask and program.obstacle:
         ask = False
         notes.append(f"{program.obstacle}; what the kernel says is all there is")
-    log = _Log(interval, file, progress)
-    outcome = residence.run(launch, interval, log.add, ask=ask)
+    log = Log(interval, file)
+    start = spawn.run
+    if recording is not None:
+        require_preloadable(program)
+        start = functools.partial(record.record, path=recording, depth="full", force=force)
+    outcome = residence.run(launch, interval, log.add, ask=ask, start=start)
     if not log.moments:
         raise ReapError(
             f"{shlex.join(program.command)} ended ({_how(outcome)}) before it could be looked at once",
@@ -104,7 +124,21 @@ def command(
         )
     found = sorted((log.residence(pid) for pid in log.moments), key=lambda each: -each.largest.resident)
     first = msgspec.structs.replace(found[0], notes=[*notes, *found[0].notes])
+    if recording is not None:
+        first = _with_recording(first, recording)
     return Observed(processes=[first, *found[1:]], outcome=outcome)
+
+
+def _with_recording(first: Residence, file: Path) -> Residence:
+    recorded = read(file)
+    live = [Point(seconds=at, bytes=level) for at, level in recorded.levels()]
+    together = "live bytes by the recording are those of all processes together"
+    return msgspec.structs.replace(
+        first,
+        moments=analysis.with_recorded(first.moments, live),
+        recorded=live[-1].bytes if live else 0.0,
+        notes=[*first.notes, *([together] if len(recorded.images()) > 1 else [])],
+    )
 
 
 def _how(outcome: Outcome) -> str:
@@ -113,35 +147,47 @@ def _how(outcome: Outcome) -> str:
     return f"signal {outcome.signal}" if outcome.signal else f"exit status {outcome.exit_code}"
 
 
-class _Log:
+class Log:
     """Takes moments apart and writes them down as they come."""
 
-    def __init__(self, interval: float, file: TextIO, progress: Progress) -> None:
+    def __init__(self, interval: float, file: TextIO | None = None, progress: Progress | None = None) -> None:
         self.commands: dict[int, list[str]] = {}
         self.moments: dict[int, list[Taken]] = {}
         self._counts: dict[int, int] = {}
         self._said: dict[int, Said] = {}
+        self._trouble: list[str] = []
         self._interval, self._file, self._progress = interval, file, progress
 
     def add(self, moment: Moment) -> None:
+        """The next moment of some process."""
         taken = analysis.take_apart(moment)
         pid = moment.pid
-        if pid not in self.moments:
-            self.commands.setdefault(pid, smaps.command(pid))
+        if command := smaps.command(pid):  # it may have become another program
+            self.commands[pid] = command
         kept = self.moments.setdefault(pid, [])
         kept.append(taken)
         self._counts[pid] = self._counts.get(pid, 0) + 1
         if len(kept) > 2 * analysis.MOST:  # the file has them all
             kept[:] = analysis.thinned(kept)
-        if moment.said is not None:
+        if moment.said is not None and (moment.said.values or pid not in self._said):
             self._said[pid] = moment.said
-        values = [getattr(taken.parts, name) for name in _PARTS]
-        row = [f"{taken.seconds:.3f}", pid, taken.resident, *values, taken.swap, taken.huge]
-        csv.writer(self._file).writerow(row)
-        self._file.flush()
-        self._progress(taken)
+        if self._file is not None:
+            values = [getattr(taken.parts, name) for name in _PARTS]
+            self._write([f"{taken.seconds:.3f}", pid, taken.resident, *values, taken.swap, taken.huge])
+        if self._progress is not None:
+            self._progress(taken)
+
+    def _write(self, row: list[object]) -> None:
+        assert self._file is not None  # noqa: S101 - the caller looked
+        try:
+            csv.writer(self._file).writerow(row)
+            self._file.flush()
+        except OSError as error:  # what comes is still seen, and told
+            self._trouble = [f"the file of every look ends early: {error.strerror}"]
+            self._file = None
 
     def residence(self, pid: int) -> Residence:
+        """All that was seen of a process."""
         moments, said = self.moments[pid], self._said.get(pid)
         background = said.values.get("background_thread") if said else None
         return Residence(
@@ -150,10 +196,10 @@ class _Log:
             moments=analysis.thinned(moments),
             taken=self._counts[pid],
             interval=self._interval,
-            allocator=said.kind if said else "",
+            allocator=said.kind if said and said.values else "",
             provider=said.provider if said else "",
             background=None if background is None else background == 1,
-            notes=_notes(moments, said),
+            notes=[*self._trouble, *_notes(moments, said)],
         )
 
 

@@ -20,6 +20,8 @@ Take = Callable[[Moment], None]
 
 _SHARE = 20
 """Looking takes at most one part in so many of the time: many mappings are looked at less often."""
+_FIRST = 0.005
+"""Seconds to the second look."""
 _LAUNCHER = "reap-spawn"
 
 
@@ -38,13 +40,22 @@ def watch(pid: int, interval: float, seconds: float | None, take: Take) -> str:
             if smaps.executable(pid) != image:
                 return f"process {pid} became another program: {smaps.executable(pid)}"
             take(Moment(pid=pid, seconds=now, kernel=kernel))
-    except (smaps.EndedError, PermissionError):
+    except smaps.EndedError:
         return f"process {pid} ended"
+    except PermissionError:
+        return f"process {pid} became another user's, and may not be looked at any more"
     return ""
 
 
-def run(launch: Launch, interval: float, take: Take, *, ask: bool) -> Outcome:
-    """Runs a program to its end, and looks at all its processes meanwhile. Throws what `spawn.run` throws.
+def run(
+    launch: Launch,
+    interval: float,
+    take: Take,
+    *,
+    ask: bool,
+    start: Callable[[Launch], Outcome] = spawn.run,
+) -> Outcome:
+    """Runs a program to its end, and looks at all its processes meanwhile. Throws what `start` throws.
 
     With `ask` its allocator is asked, too, from a thread of ours inside each process. `take` gets a moment of
     every process in turn; what it throws ends the watching, and is thrown when the program has ended.
@@ -62,7 +73,7 @@ def run(launch: Launch, interval: float, take: Take, *, ask: bool) -> Outcome:
             )
         watcher = _Watcher(interval, Path(folder) if ask else None, take)
         with watcher:
-            outcome = spawn.run(asked)
+            outcome = start(asked)
     if watcher.failure is not None:
         raise watcher.failure
     return outcome
@@ -116,17 +127,23 @@ def _is_launcher(pid: int) -> bool:
 
 
 def _ticks(interval: float, seconds: float | None, end: threading.Event | None = None) -> Iterator[float]:
-    """The time since the begin, again and again: at the interval, or less often if each takes long."""
+    """The time since the begin, again and again: at the interval, or less often if each takes long.
+
+    Sooner at first, so that something is seen of what ends at once.
+    """
     ended = end or threading.Event()
+    step = min(interval, _FIRST)
     begin = time.monotonic()
     while True:
-        now = time.monotonic()
+        now, used = time.monotonic(), time.thread_time()
         yield now - begin
         if seconds is not None and now - begin >= seconds:
             return
-        spent = time.monotonic() - now
-        if ended.wait(max(interval - spent, spent * (_SHARE - 1))):
+        # By processor time: on a busy machine it is the waiting that takes long, and not the looking.
+        rest = (time.thread_time() - used) * (_SHARE - 1)
+        if ended.wait(max(step - (time.monotonic() - now), rest)):
             return
+        step = min(interval, step * 2)
 
 
 def require_interval(interval: float) -> None:

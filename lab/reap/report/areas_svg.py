@@ -16,6 +16,8 @@ class Area:
     label: str
     values: Sequence[float]
     """As many as there are times."""
+    shade: int
+    """Which of the twelve looks: the same part looks the same in every drawing."""
 
 
 def draw(title: str, times: Sequence[float], areas: Sequence[Area]) -> str:
@@ -40,7 +42,7 @@ def draw(title: str, times: Sequence[float], areas: Sequence[Area]) -> str:
         above = [low + value for low, value in zip(below, area.values, strict=True)]
         edge = [point(at, above[at]) for at in range(len(times))]
         back = [point(at, below[at]) for at in reversed(range(len(times)))]
-        look = _look(number)
+        look = _look(area.shade)
         layers.append(f'<path d="M{"L".join([*edge, *back])}Z" {look}/>')
         y = bottom + 24 + _ROW * (len(shown) - 1 - number)  # as they lie on each other
         said = svg.text(f"{area.label}: {units.size(area.values[-1])} at the end")
@@ -62,8 +64,8 @@ def draw(title: str, times: Sequence[float], areas: Sequence[Area]) -> str:
     return "\n".join([*drawn, "</svg>"]) + "\n"
 
 
-def _look(number: int) -> str:
+def _look(shade: int) -> str:
     """Four colours, and lighter and lighter ones of them, with an edge, so that neighbours differ."""
-    colour = svg.COLOURS[(number + 1) % len(svg.COLOURS)]
-    opacity = (0.85, 0.5, 0.25)[number // len(svg.COLOURS) % 3]
+    colour = svg.COLOURS[(shade + 1) % len(svg.COLOURS)]
+    opacity = (0.85, 0.5, 0.25)[shade // len(svg.COLOURS) % 3]
     return f'fill="{colour}" fill-opacity="{opacity}" stroke="{colour}" stroke-width="0.6"'

@@ -13,32 +13,38 @@ from reap.analysis.residence_records import NAMES, Residence
 from reap.diagnosis.residence import ResidenceVerdict
 from reap.report.text import printable, resample, shortened, sparkline
 
-_CURVE = 32
+_CURVE, _REST = 32, 74
+"""The width of a curve, and that of what stands before it."""
+_LONGEST, _OTHERS = 140, 3
+"""Letters of a command, and processes beside the largest."""
 
 
 def render(console: Console, residence: Residence, verdict: ResidenceVerdict) -> None:
-    """Print the verdict, the parts at the largest and at the last moment with their curves, and the notes."""
-    console.print(Text(f"Resident memory of {printable(shlex.join(residence.command))}", style="bold"))
+    """Print the verdict, the parts when memory was largest and at the end, their curves, and the notes."""
+    name = shortened(printable(shlex.join(residence.command)), _LONGEST)
+    console.print(Text(f"Resident memory of {name}", style="bold"))
     for sentence in verdict.sentences:
         _line(console, sentence)
     for remedy in verdict.remedies:
         _line(console, f"- {remedy_words(remedy.what, remedy.environment, remedy.allocator)}")
     _table(console, residence)
     who = f"asked of {residence.allocator}" if residence.allocator else "by the kernel's word alone"
-    _line(
-        console,
-        f"{units.whole(residence.taken)} moments, every {residence.interval:g} s or less often; {who}",
-    )
+    looks = "1 look" if residence.taken == 1 else f"{units.whole(residence.taken)} looks"
+    _line(console, f"{looks}, every {residence.interval:g} s or less often; {who}")
+    if residence.recorded is not None:
+        _line(console, f"live at the end by the recording: {units.size(residence.recorded)}")
     for note in [*([residence.ended] if residence.ended else []), *residence.notes]:
         console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
 
 
 def render_others(console: Console, others: Sequence[Residence]) -> None:
-    """A line for each of the other processes of a command."""
-    for each in others:
+    """A line for each of the largest of the other processes of a command."""
+    for each in others[:_OTHERS]:
         size = units.size(each.largest.resident)
         name = shortened(printable(shlex.join(each.command)), 60)
         _line(console, f"beside it: process {each.pid}, at most {size}: {name}")
+    if len(others) > _OTHERS:
+        _line(console, f"and {len(others) - _OTHERS} smaller ones, in the file of every look")
 
 
 def remedy_words(what: str, environment: dict[str, str], allocator: str) -> str:
@@ -52,8 +58,9 @@ def _table(console: Console, residence: Residence) -> None:
     moments, last, largest = residence.moments, residence.last, residence.largest
     end = moments[-1].seconds
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("")
-    table.add_column("at its largest", justify="right")
+    curve_width = max(6, min(_CURVE, console.width - _REST))
+    table.add_column("", no_wrap=True)
+    table.add_column("at most", justify="right")
     table.add_column("at the end", justify="right")
     table.add_column("share", justify="right")
     table.add_column(f"over {units.duration(end)}", no_wrap=True)
@@ -67,7 +74,7 @@ def _table(console: Console, residence: Residence) -> None:
             units.size(getattr(largest.parts, name)),
             units.size(part),
             units.percent(part / last.resident) if last.resident else units.UNKNOWN,
-            sparkline(resample(curve, _CURVE, end), float(largest.resident)),
+            sparkline(resample(curve, curve_width, end), float(largest.resident)),
         )
     whole = [(each.seconds, float(each.resident)) for each in moments]
     table.add_row(
@@ -75,7 +82,7 @@ def _table(console: Console, residence: Residence) -> None:
         units.size(largest.resident),
         units.size(last.resident),
         "",
-        sparkline(resample(whole, _CURVE, end), float(largest.resident)),
+        sparkline(resample(whole, curve_width, end), float(largest.resident)),
         style="bold",
     )
     console.print(Padding(table, (1, 0, 1, 2)))
