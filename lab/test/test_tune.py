@@ -21,6 +21,7 @@ from reap.experiment.runner import InterruptedRunError, Listener
 from reap.experiment.spec import Option
 from reap.experiment.starter import Started, Starter
 from reap.experiment.tune_records import Look
+from reap.launch import numa
 from reap.launch import program as programs
 from reap.launch.records import Outcome
 
@@ -280,9 +281,36 @@ def test_a_program_with_a_malloc_of_its_own_is_refused(tmp_path):
         tuning.tune(folder)
 
 
+def test_a_program_is_placed_on_nodes_where_there_are_some(tmp_path, monkeypatch):
+    """By numactl, of which this one only says that it was there."""
+    monkeypatch.setattr(numa, "nodes", lambda: 2)
+    tool = tmp_path / "numactl"
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    spec = tune_spec.specify_search(["/bin/true"], GLIBC, ["cpu"], 29)
+    assert "numactl is not installed" in spec.tune.notes[-1]
+    tool.write_text('#!/bin/sh\nfor word; do case $word in --*) ;; *) exec "$@" ;; esac; shift; done\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    spec = tune_spec.specify_search(["/bin/echo", "it ran"], GLIBC, ["cpu"], 40)
+    with Folder.create(tmp_path / "e", spec) as folder:
+        tuned = tuning.tune(folder)
+    placed = {each.name: each for each in tuned.trials if each.command}
+    assert placed["interleave nodes"].command == ["numactl", "--interleave=all"]
+    assert placed["one node"].same_output
+    assert not tuned.differs
+
+
+@pytest.mark.parametrize(("said", "count"), [("0\n", 1), ("0-3\n", 4), ("0,2-3\n", 3), ("", 1)])
+def test_nodes_with_memory_are_counted(tmp_path, monkeypatch, said, count):
+    (tmp_path / "has_memory").write_text(said)
+    monkeypatch.setattr(numa, "_NODES", tmp_path / "has_memory")
+    assert numa.nodes() == count
+
+
 # --- real programs ----------------------------------------------------------------------------------------
 
 CASES = {
+    "decay": (["grows", "60", "64"], "memory", "dirty_decay_ms:0", "jemalloc"),
     "thread caches": (["batches", "300", "40000"], "cpu", "tcache_count"),
     "trimming": (["top", "600", "60"], "cpu", "trim_threshold|top_pad"),
     "mapping": (
@@ -293,7 +321,7 @@ CASES = {
     "coalescing": (["small", "1000000", "6"], "cpu", "mxfast=0"),
     "arenas": (["arenas", "12", "8000"], "memory", "arena_max=1"),
 }
-"""What is wrong: the words of targets/tunable.c, what is to be less, and what must be among what wins."""
+"""What is wrong: words of targets/tunable.c, what is to be less, what must win, and of which allocator."""
 
 
 def searched(where, words, objective, allocator="glibc"):
@@ -304,8 +332,8 @@ def searched(where, words, objective, allocator="glibc"):
 
 
 def find(where, case, words):
-    _, objective, expected = CASES[case]
-    tuned = searched(where, words, objective)
+    _, objective, expected, *allocator = CASES[case]
+    tuned = searched(where, words, objective, *allocator)
     (found,) = tuned.findings
     assert found.wins, found
     assert re.search(expected, " ".join(found.environment.values()))

@@ -221,7 +221,8 @@ def specify(
     ordered = _baseline_first(allocators, baseline, alone=fragmented is not None or tune is not None)
     libraries = [each.library for each in ordered if each.library]
     matrix = _matrix(found, where, fragmented) if fragmented else None
-    images = [path for each in (matrix.variants if matrix else []) for path in _files(each.program)]
+    variants = [*(matrix.variants if matrix else []), *(tune.variants if tune else [])]
+    images = [path for each in variants for path in _files(each.program)]
     return Spec(
         workload=workload,
         variant=variant,

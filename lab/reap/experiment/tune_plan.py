@@ -123,7 +123,8 @@ def choice(
         return round(more, 1) if more > unrest.get(other, 0) else 0.0
 
     return min(
-        near, key=lambda each: (cost(each), len(each.words), bool(each.milder), score(each.name, what))
+        near,
+        key=lambda each: (cost(each), max(1, len(each.words)), bool(each.milder), score(each.name, what)),
     )
 
 

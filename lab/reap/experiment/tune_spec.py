@@ -8,10 +8,11 @@ from reap.allocators import knobs
 from reap.allocators.knobs import Milder, Objective, Setting
 from reap.allocators.records import Allocator
 from reap.errors import ExitCode, ReapError
-from reap.experiment.spec import Option, Spec, Tune, specify
+from reap.experiment.spec import Option, Spec, Tune, Variant, specify
 from reap.experiment.tune_plan import LEAST_RUNS
-from reap.launch import machine
+from reap.launch import machine, numa
 from reap.launch import program as programs
+from reap.launch.program import Program
 
 USUAL: tuple[Objective, ...] = ("cpu", "memory")
 """What is to be less when no one says otherwise."""
@@ -42,11 +43,13 @@ def specify_search(
     """
     program = programs.resolve(command, directory=given.get("directory", ""))
     programs.require_preloadable(program)
-    search = _search(allocator, program.loader, objectives or USUAL, runs)
+    search = _search(allocator, program, objectives or USUAL, runs, given.get("directory", ""))
     return specify(command, [allocator], baseline=allocator.name, tune=search, **given)
 
 
-def _search(allocator: Allocator, loader: str, objectives: Sequence[Objective], most: int) -> Tune:
+def _search(
+    allocator: Allocator, program: Program, objectives: Sequence[Objective], most: int, directory: str
+) -> Tune:
     family = knobs.family(allocator)
     if family is None:
         raise ReapError(
@@ -63,11 +66,14 @@ def _search(allocator: Allocator, loader: str, objectives: Sequence[Objective], 
     options: list[Option] = []
     notes: list[str] = []
     for setting in family.setting:
-        option, why = _option(allocator, setting, loader)
+        option, why = _option(allocator, setting, program.loader)
         if option is None:
             notes.append(f"{setting.name}: {why}")
         elif set(setting.may) & set(objectives):
             options.append(option)
+    variants, bound, missing = _bindings(program.command, directory, objectives)
+    options += bound
+    notes += missing
     if not options:
         raise ReapError(
             f"{allocator.name} has no setting that could win here: {'; '.join(notes) or 'none for this'}",
@@ -79,8 +85,30 @@ def _search(allocator: Allocator, loader: str, objectives: Sequence[Objective], 
         options=options,
         most=most,
         held=family.held(dict(os.environ)),
+        variants=variants,
         notes=notes,
     )
+
+
+def _bindings(
+    command: list[str], directory: str, objectives: Sequence[Objective]
+) -> tuple[list[Variant], list[Option], list[str]]:
+    """The program placed on nodes of memory, if there is more than one, and what is missing for it."""
+    wanted = [each for each in knobs.bindings() if set(each.may) & set(objectives)]
+    if numa.nodes() == 1 or not wanted:
+        return [], [], []
+    if numa.tool() is None:
+        names = " and ".join(each.name for each in wanted)
+        return [], [], [f"{names}: numactl is not installed (sudo apt-get install {numa.PACKAGE})"]
+    variants = [
+        Variant(
+            name=each.name,
+            program=programs.resolve(["numactl", *each.words, *command], directory=directory),
+        )
+        for each in wanted
+    ]
+    options = [Option(name=each.name, about=each.about, variant=each.name, may=each.may) for each in wanted]
+    return variants, options, []
 
 
 def _option(allocator: Allocator, setting: Setting, loader: str) -> tuple[Option | None, str]:
