@@ -4,6 +4,7 @@ import json
 import math
 import random
 import re
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -67,6 +68,21 @@ def test_the_c_library_says_what_it_knows():
     assert knobs.known_form(GLIBC, known, loader=loader) == ({"tcache_count": "9"}, "")
     unknown = Milder(name="", about="", words=[{"tcache_cuont": "9"}])
     assert knobs.known_form(GLIBC, unknown, loader=loader) == (None, "tcache_cuont")
+
+
+def test_the_page_has_the_settings():
+    page = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text()
+    lines = ["", "| of | setting | what it is | words |", "|---|---|---|---|"]
+    for name, family in knobs.families().items():
+        for setting in family.setting:
+            for number, each in enumerate((setting, *setting.milder)):
+                words = " ".join(
+                    f"`{family.prefix}{word}{family.assigns}{each.words[0][word]}`" for word in each.words[0]
+                )
+                milder = "milder: " if number else ""
+                lines.append(f"| {name} | {milder}{each.name} | {each.about} | {words} |")
+    wanted = "\n".join([*lines, "", ""])
+    assert page.partition("knobs.toml -->\n")[2].partition("<!-- end")[0] == wanted, wanted
 
 
 # --- the decisions ----------------------------------------------------------------------------------------
