@@ -195,7 +195,7 @@ class _Search:
             return Finding(
                 objective=what,
                 metric=metric,
-                why_not=f"no setting seemed to gain any; the best was {chosen.name}, {seemed}",
+                why_not=f"none seemed to gain more than chance would; the best was {chosen.name}, {seemed}",
             )
         problem = self._rounds.problem(option.name)
         confirmed = {
