@@ -4,9 +4,11 @@
 //     bytes
 //                       is made between two requests
 //     marks nested N    the same, with requests inside each
+//     marks mixed N     N requests of five blocks and 101,050 bytes, by every kind of call, and of calls that fail
 //     marks sleep N     N requests of 2 ms
 //     marks phases N    N requests in none, then N in the phase "warm", N in "cold", N in "warm" again
 //     marks alone       an end without a begin, then a request
+//     marks never       a request that does not end
 //     marks across      a request begun in one thread and ended in another, which then has one of its own
 //     marks fork        a request in which a child is forked; the child ends it, and has one of its own
 //     marks raw         the same, forked past the handlers of fork
@@ -50,6 +52,24 @@ static void nested(int count) {
         reap_mark_request_end();
         reap_mark_request_begin();
         reap_mark_request_end();
+        reap_mark_request_end();
+    }
+}
+
+static void mixed(int count) {
+    for (int number = 0; number < count; ++number) {
+        reap_mark_request_begin();
+        void *zeroed = calloc(2, 50);
+        void *grown = realloc(malloc(10), 300);
+        void *aligned = aligned_alloc(64, 640);
+        void *large = malloc(100000);
+        void *none = malloc((size_t)1 << 46);
+        void *never = malloc(SIZE_MAX / 2);
+        if (none != NULL || never != NULL || realloc(zeroed, (size_t)1 << 46) != NULL) abort();
+        free(realloc(large, 0));
+        free(aligned);
+        free(grown);
+        free(zeroed);
         reap_mark_request_end();
     }
 }
@@ -128,8 +148,10 @@ int main(int argc, char **argv) {
     const int count = argc > 2 ? atoi(argv[2]) : 0;
     if (!strcmp(mode, "plain")) requests(count);
     if (!strcmp(mode, "nested")) nested(count);
+    if (!strcmp(mode, "mixed")) mixed(count);
     if (!strcmp(mode, "sleep")) slow(count);
     if (!strcmp(mode, "phases")) phases(count);
+    if (!strcmp(mode, "never")) reap_mark_request_begin();
     if (!strcmp(mode, "alone")) end_and_one_request(NULL);
     if (!strcmp(mode, "across")) across();
     if (!strcmp(mode, "fork")) forked(0);
