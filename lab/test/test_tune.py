@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from marked import INCLUDE
 from programs import program, reap
 from recorded import target
 
@@ -340,11 +341,41 @@ CASES = {
 """What is wrong: words of targets/tunable.c, what is to be less, what must win, and of which allocator."""
 
 
+def tunable():
+    return target("tunable", f"-I{INCLUDE}")
+
+
 def searched(where, words, objective, allocator="glibc"):
     (chosen,) = catalog.parse(allocator)
-    spec = tune_spec.specify_search([target("tunable"), *words], chosen, [objective], timeout=60)
+    spec = tune_spec.specify_search([tunable(), *words], chosen, [objective], timeout=60)
     with Folder.create(where / "e", spec) as folder:
         return tuning.tune(folder)
+
+
+def test_the_tail_is_that_of_marked_requests(tmp_path):
+    spec = tune_spec.specify_search([tunable(), "served", "60", "200"], GLIBC)
+    with Folder.create(tmp_path / "e", spec) as folder:
+        tuned = tuning.tune(folder)
+    tail = finding(tuned, "tail")
+    assert tail.metric == "request_p99"
+    assert tail.wins, "none of them waits for a thousand pages any more"
+    assert len(tuned.findings) == 3, "beside CPU time and memory, unasked"
+
+
+def test_without_marks_wall_time_stands_for_the_tail(tmp_path):
+    tuned = search(tmp_path, objectives=["tail"])
+    assert tuned.findings[0].metric == "wall"
+    assert any("too few requests for a tail" in note for note in tuned.notes)
+    assert [each.objective for each in search(tmp_path, name="f", objectives=()).findings] == [
+        "cpu",
+        "memory",
+    ]
+
+
+def test_what_there_are_no_runs_to_confirm_is_told(tmp_path):
+    tuned = search(tmp_path, runs=22, cpu={"mxfast=0": 0.5}, memory={"arena_max=1": 0.7})
+    assert finding(tuned, "cpu").wins
+    assert "not confirmed, for want of runs; the best seemed one arena" in finding(tuned, "memory").why_not
 
 
 def find(where, case, words):
@@ -375,9 +406,7 @@ def test_nothing_wins_for_a_program_that_does_not_allocate(tmp_path):
 
 def test_the_command(tmp_path):
     files = ["--json", "t.json", "--html", "t.html", "-o", "x"]
-    done = reap(
-        "tune", "--for", "memory", *files, "--", target("tunable"), "arenas", "8", "1000", cwd=tmp_path
-    )
+    done = reap("tune", "--for", "memory", *files, "--", tunable(), "arenas", "8", "1000", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "arena_max=1 " in done.stdout
     assert "next: reap compare -- " in done.stderr

@@ -107,6 +107,8 @@ class Tune(Record):
     """What may be tried first."""
     most: int
     """How often the program may be run in all."""
+    usual: bool = False
+    """Whether no objectives were named: then the tail of marked requests is one, too, where there are any."""
     held: dict[str, str] = {}
     """What the environment held of the allocator's settings before; the baseline has it, too."""
     variants: list[Variant] = []
@@ -141,6 +143,8 @@ class Spec(Record):
     stdin: bool = False
     """Whether standard input was spooled."""
     seed: int = SEED
+    requests: bool = False
+    """Whether its marked requests are what was asked for: it is an error if it marks none."""
     matrix: Matrix | None = None
     """For an experiment on fragmented heaps."""
     tune: Tune | None = None
@@ -206,6 +210,7 @@ def specify(
     timeout: float | None = None,
     stdin: bool = False,
     seed: int = SEED,
+    requests: bool = False,
     fragmented: Fragmented | None = None,
     tune: Tune | None = None,
 ) -> Spec:
@@ -238,6 +243,7 @@ def specify(
         timeout=timeout,
         stdin=stdin,
         seed=seed,
+        requests=requests,
         matrix=matrix,
         tune=tune,
     )

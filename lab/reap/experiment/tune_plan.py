@@ -26,8 +26,6 @@ _WORTH_ADDING = 0.25
 _MOST_UNREST = 0.05
 """However restless the machine is, a setting that seems worse by more than this is not as good."""
 
-METRIC: Mapping[Objective, str] = {"cpu": "cpu", "tail": "wall", "memory": "peak_resident"}
-
 Score = Callable[[str, Objective], float]
 """The logarithm of an option's ratio, by its name."""
 

@@ -15,7 +15,7 @@ from reap.launch import program as programs
 from reap.launch.program import Program
 
 USUAL: tuple[Objective, ...] = ("cpu", "memory")
-"""What is to be less when no one says otherwise."""
+"""What is to be less when no one says otherwise, beside the tail of a program that marks its requests."""
 USUAL_RUNS = 29
 """Enough to see a gain of some per cent in a program that does the same each time."""
 
@@ -33,23 +33,25 @@ class Given(TypedDict, total=False):
 def specify_search(
     command: list[str],
     allocator: Allocator,
-    objectives: Sequence[Objective] = USUAL,
+    objectives: Sequence[Objective] = (),
     runs: int = USUAL_RUNS,
     **given: Unpack[Given],
 ) -> Spec:
     """What a search of an allocator's settings is to be.
 
-    Throws what `spec.specify` throws, and ReapError where no setting that is known could win.
+    Without `objectives` they are the usual. Throws what `spec.specify` throws, and ReapError where no setting
+    that is known could win.
     """
     program = programs.resolve(command, directory=given.get("directory", ""))
     programs.require_preloadable(program)
-    search = _search(allocator, program, objectives or USUAL, runs, given.get("directory", ""))
+    search = _search(allocator, program, objectives, runs, given.get("directory", ""))
     return specify(command, [allocator], baseline=allocator.name, tune=search, **given)
 
 
 def _search(
     allocator: Allocator, program: Program, objectives: Sequence[Objective], most: int, directory: str
 ) -> Tune:
+    named, objectives = objectives, objectives or USUAL
     family = knobs.family(allocator)
     if family is None:
         raise ReapError(
@@ -82,6 +84,7 @@ def _search(
         )
     return Tune(
         objectives=list(dict.fromkeys(objectives)),
+        usual=not named,
         options=options,
         most=most,
         held=family.held(dict(os.environ)),

@@ -2,12 +2,15 @@
 //
 //     tunable batches N ROUNDS   N blocks, then their frees: more than a thread cache takes
 //     tunable top N ROUNDS       N blocks at the end of the heap, freed: it is trimmed each time
+//     tunable served N ROUNDS    the same, each round a request that is marked
 //     tunable mapped N ROUNDS    N blocks so large that each is mapped for itself
 //     tunable arenas N KB        N threads in turn; what each frees stays in an arena of its own
 //     tunable small N ROUNDS     N small blocks, freed, then a large one: all are coalesced at once
 //     tunable grows N KB         N blocks, each larger by so much than the one that is then freed
 //     tunable nothing N          no allocation to speak of
 #include <pthread.h>
+#include <reap/mark.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,11 +34,13 @@ static void batches(size_t count, size_t rounds) {
     free(blocks);
 }
 
-static void top(size_t count, size_t rounds) {
+static void top(size_t count, size_t rounds, bool marked) {
     void **blocks = room_for(count);
     for (size_t round = 0; round < rounds; round++) {
+        if (marked) reap_mark_request_begin();
         for (size_t i = 0; i < count; i++) blocks[i] = block_of(8000);
         for (size_t i = count; i-- > 0;) free(blocks[i]);
+        if (marked) reap_mark_request_end();
     }
     free(blocks);
 }
@@ -122,7 +127,9 @@ int main(int count, char **words) {
     if (!strcmp(what, "batches"))
         batches(first, second);
     else if (!strcmp(what, "top"))
-        top(first, second);
+        top(first, second, false);
+    else if (!strcmp(what, "served"))
+        top(first, second, true);
     else if (!strcmp(what, "mapped"))
         mapped(first, second);
     else if (!strcmp(what, "arenas"))
