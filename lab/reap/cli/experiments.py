@@ -77,6 +77,11 @@ def options(verb: _Verb) -> _Verb:
             help="Rounds; the usual is 5 to 30 in about a minute.",
         ),
         click.option("--budget", type=_SECONDS, help="Seconds for all runs together."),
+        click.option(
+            "--requests",
+            is_flag=True,
+            help="Ask for the times of its marked requests; they are compared whenever it marks any.",
+        ),
     )
 
 
@@ -90,11 +95,6 @@ def running(verb: _Verb) -> _Verb:
         ),
         click.option(
             "--cleanup", default="", metavar="CMD", help="Shell command after each run, not measured."
-        ),
-        click.option(
-            "--requests",
-            is_flag=True,
-            help="Ask for the times of its marked requests; they are compared whenever it marks any.",
         ),
         click.option(
             "-o",
