@@ -128,7 +128,8 @@ def test_settings_that_contradict_each_other_are_not_put_together():
 
 def test_of_what_is_as_good_the_one_is_chosen_that_costs_and_sets_least():
     every = [option("hungry"), option("long", words=3), option("short", words=2), option("poor")]
-    ratios = {"hungry": 0.50, "long": 0.49, "short": 0.51, "poor": 0.8}
+    every.append(msgspec.structs.replace(option("choosy"), needs="huge pages"))
+    ratios = {"hungry": 0.50, "long": 0.49, "short": 0.51, "poor": 0.8, "choosy": 0.49}
 
     def score(name, what):
         return math.log(ratios[name]) if what == "cpu" else (0.6 if name == "hungry" else 0.0)
@@ -226,6 +227,15 @@ def test_where_nothing_helps_nothing_wins(tmp_path):
         tuned = search(tmp_path, name=f"e{seed}", noise=0.03, seed=seed)
         won += any(each.wins for each in tuned.findings)
     assert won <= 2
+
+
+def test_little_memory_is_no_gain(tmp_path):
+    """Of 1.5 MB, 8 % is what the kernel's way of counting makes of nothing; of 15 MB it is a gain."""
+    small, large = {"arena_max=1": 0.92, "": 0.015}, {"arena_max=1": 0.92, "": 0.15}
+    none = search(tmp_path, objectives=["memory"], memory=small)
+    assert finding(none, "memory").better
+    assert not finding(none, "memory").wins
+    assert finding(search(tmp_path, name="f", objectives=["memory"], memory=large), "memory").wins
 
 
 def test_a_setting_that_breaks_the_program_is_given_up_and_told(tmp_path):

@@ -30,7 +30,7 @@ _OWN = ("allocator", "objectives", "runs", "timeout", "prepare", "cleanup", "out
     "objectives",
     multiple=True,
     type=click.Choice(get_args(Objective)),
-    help="What is to be less: CPU time, the tail of latencies, memory. [default: cpu and memory]",
+    help="What is to be less. [default: cpu and memory, and the tail of requests that it marks]",
 )
 @click.option(
     "-a", "--allocator", default="glibc", show_default=True, help="Whose settings: a name, or NAME=/path."

@@ -94,6 +94,8 @@ class Option(Record):
     """What it may make less."""
     sign: str = ""
     """What of the first run speaks for trying it early."""
+    needs: str = ""
+    """What the machine must have for it to do anything; another may not have it."""
     milder: list["Option"] = []
     """What to try where this one wins."""
 

@@ -99,13 +99,14 @@ def union(options: Sequence[Option]) -> Option | None:
         about="; ".join(each.about for each in parts),
         words=words,
         may=list(dict.fromkeys(what for each in parts for what in each.may)),
+        needs=next((each.needs for each in parts if each.needs), ""),
     )
 
 
 def choice(
     tried: Sequence[Option], what: Objective, score: Score, unrest: Mapping[Objective, float]
 ) -> Option | None:
-    """The best for an objective; of those that seem as good, what costs least otherwise, and then sets least.
+    """The best for an objective; of those that seem as good, what costs, asks of the machine and sets least.
 
     None where nothing was tried, or all was given up.
     """
@@ -120,10 +121,11 @@ def choice(
         more = score(option.name, other)
         return round(more, 1) if more > unrest.get(other, 0) else 0.0
 
-    return min(
-        near,
-        key=lambda each: (cost(each), max(1, len(each.words)), bool(each.milder), score(each.name, what)),
-    )
+    def burden(option: Option) -> tuple[float, bool, int, bool, float]:
+        words = max(1, len(option.words))
+        return cost(option), bool(option.needs), words, bool(option.milder), score(option.name, what)
+
+    return min(near, key=burden)
 
 
 def finalists(

@@ -128,6 +128,7 @@ def _option(allocator: Allocator, setting: Setting, loader: str) -> tuple[Option
             words=words,
             may=setting.may,
             sign=setting.sign,
+            needs=setting.needs,
             milder=[each for each in milder if each],
         ),
         "",
