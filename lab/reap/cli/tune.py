@@ -14,6 +14,7 @@ from reap.cli.stdin import spooled
 from reap.errors import ExitCode, ReapError
 from reap.experiment import tune as tuning
 from reap.experiment.folder import Folder
+from reap.experiment.tune_plan import LEAST_RUNS
 from reap.experiment.tune_records import Tuned
 from reap.experiment.tune_spec import USUAL_RUNS, specify_search
 from reap.report.records import Answer
@@ -38,7 +39,7 @@ _OWN = ("allocator", "objectives", "runs", "timeout", "prepare", "cleanup", "out
 @click.option(
     "-n",
     "--runs",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=LEAST_RUNS),
     default=USUAL_RUNS,
     show_default=True,
     help="How often CMD may be run in all; more runs see smaller gains.",
