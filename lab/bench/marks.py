@@ -2,7 +2,8 @@
 
 .venv/bin/python lab/bench/marks.py [ROUNDS]
 
-A loop of nothing but marks, in C and in Python; medians over rounds, interleaved. What the empty loop takes is off.
+A loop of nothing but marks, in C and in Python; medians over rounds, interleaved, less what an empty loop
+takes.
 """
 
 import statistics
