@@ -23,7 +23,7 @@ from reap.experiment.runner import InterruptedRunError, Listener
 from reap.experiment.spec import Option
 from reap.experiment.starter import Started, Starter
 from reap.experiment.tune_records import Look
-from reap.launch import numa
+from reap.launch import machine, numa
 from reap.launch import program as programs
 from reap.launch.records import Outcome
 
@@ -84,6 +84,17 @@ def test_the_page_has_the_settings():
                 lines.append(f"| {name} | {milder}{each.name} | {each.about} | {words} |")
     wanted = "\n".join([*lines, "", ""])
     assert page.partition("knobs.toml -->\n")[2].partition("<!-- end")[0] == wanted, wanted
+
+
+def test_what_this_machine_lacks_is_left_out_and_told(monkeypatch):
+    here = machine.describe()
+    for libc, pages, lacking in (("glibc 2.36", "always", 2), ("glibc 2.42", "madvise", 0)):
+        described = msgspec.structs.replace(here, libc=libc, huge_pages=pages)
+        monkeypatch.setattr(tune_spec.machine, "describe", lambda described=described: described)
+        spec = tune_spec.specify_search(["/bin/true"], GLIBC, ["cpu"])
+        names = {each.name for each in spec.tune.options}
+        assert len(spec.tune.notes) == lacking
+        assert ({"huge pages", "large blocks in thread caches"} <= names) == (lacking == 0)
 
 
 # --- the decisions ----------------------------------------------------------------------------------------

@@ -35,8 +35,8 @@ class Setting(Milder):
     may: list[Objective]
     sign: Literal["user", "system", "threads", ""] = ""
     """What of a first run speaks for trying it early."""
-    needs: Literal["huge pages", ""] = ""
-    """What the machine must have for it to do anything."""
+    needs: str = ""
+    """What the machine must have for it to do anything: `huge pages`, or `glibc 2.42` and later."""
     milder: list[Milder] = []
 
 

@@ -98,6 +98,7 @@ class _Search:
         self._notes += verification.notes
         outcome = run.outcome
         self._see_requests(outcome)
+        self._listener.say(f"that takes about {units.duration(self._tune.most * run.seconds)}")
         if outcome.cpu_ns < SHORTEST * 1e9:
             self._notes.append(
                 f"a run takes {units.duration(outcome.cpu_ns / 1e9)} of CPU time, much of it its start: "

@@ -1,6 +1,7 @@
 """What a search for an allocator's settings is: which settings this version and this machine have."""
 
 import os
+import re
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
@@ -115,8 +116,8 @@ def _bindings(
 
 
 def _option(allocator: Allocator, setting: Setting, loader: str) -> tuple[Option | None, str]:
-    if setting.needs == "huge pages" and machine.describe().huge_pages != "madvise":
-        return None, "this kernel gives huge pages to all or to none, whatever is asked"
+    if why := _lacks(setting.needs):
+        return None, why
     words, unknown = knobs.known_form(allocator, setting, loader=loader)
     if words is None:
         return None, f"the installed {allocator.name} does not know {unknown}"
@@ -133,6 +134,21 @@ def _option(allocator: Allocator, setting: Setting, loader: str) -> tuple[Option
         ),
         "",
     )
+
+
+def _lacks(needs: str) -> str:
+    """Why a setting does nothing on this machine; empty if it does something."""
+    here = machine.describe()
+    if needs == "huge pages" and here.huge_pages != "madvise":
+        return "this kernel gives huge pages to all or to none, whatever is asked"
+    library, _, version = needs.partition(" ")
+    if library == "glibc" and _numbers(here.libc) < _numbers(version):
+        return f"it does something from {needs} on, and here is {here.libc}"
+    return ""
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 def _milder(allocator: Allocator, milder: Milder, setting: Setting, loader: str) -> Option | None:
