@@ -204,6 +204,23 @@ def test_a_setting_that_breaks_the_program_is_given_up_and_told(tmp_path):
     assert all(each.rounds == 1 for each in tuned.trials if each.problem), "it is not run again"
 
 
+def test_a_round_in_which_the_program_itself_fails_counts_for_nothing(tmp_path):
+    class Fragile(Machine):
+        def start(self, cell, *, probe):
+            started = super().start(cell, probe=probe)
+            if cell.environment or cell.repeat not in (0, 3) or not cell.control:
+                return started
+            crashed = msgspec.structs.replace(started.outcome, signal=11, user_ns=1)
+            return msgspec.structs.replace(started, outcome=crashed)
+
+    spec = tune_spec.specify_search(["/bin/true"], GLIBC, ["cpu"])
+    with Folder.create(tmp_path / "e", spec) as folder:
+        tuned = tuning.tune(folder, Listener(), Fragile(folder, cpu={"mxfast=0": 0.6}))
+    assert finding(tuned, "cpu").name == "no fastbins"
+    assert len(finding(tuned, "cpu").ratio.pairs) == tuned.rounds - 1
+    assert any("as it is, the program was ended by SIGSEGV" in note for note in tuned.notes)
+
+
 def test_a_word_that_the_allocator_complains_of_is_given_up(tmp_path):
     told = {"stderr_tail": "WARNING: ld.so: invalid GLIBC_TUNABLES value `0'\n"}
     tuned = search(tmp_path, cpu={"mxfast=0": 0.1}, odd={"mxfast=0": told})

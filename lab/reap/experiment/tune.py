@@ -45,7 +45,7 @@ class _Search:
         if folder.spec.tune is None:
             raise ReapError("this is no search for settings", "begin one with: reap tune -- CMD")
         family = knobs.family(folder.spec.baseline)
-        assert family is not None  # noqa: S101 - `asked` has seen to it
+        assert family is not None  # noqa: S101 - `specify_search` has seen to it
         self._spec, self._tune, self._family = folder.spec, folder.spec.tune, family
         self._listener = listener
         self._once = Once(folder, starter)
@@ -144,6 +144,8 @@ class _Search:
                     continue
                 self._keep(name, self._run(cell, warmup=False))
             self._number += 1
+        if failed := self._rounds.failed():
+            self._notes.append(f"as it is, {failed}; the rounds in which that was count for nothing")
 
     def _run(self, cell: Cell, *, warmup: bool) -> Run:
         self._used += 1
@@ -206,7 +208,9 @@ class _Search:
     ) -> Finding:
         metric = self._metrics[what]
         if chosen is None:
-            return Finding(objective=what, metric=metric, why_not="every setting was given up")
+            return Finding(
+                objective=what, metric=metric, why_not="no setting could be held to the program as it is"
+            )
         if option is None and tune_plan.promising(
             score := self._rounds.score(chosen.name, metric, begun), self._rounds.unrest(metric, begun)
         ):
@@ -240,15 +244,18 @@ class _Search:
         rounds = [number for number in self._rounds.of.get(option.name, {}) if number < begun]
         problem = self._rounds.problem(option.name)
         metrics = dict.fromkeys(["cpu", *(self._metrics[what] for what in self._objectives), "peak_resident"])
+        scores = {metric: self._rounds.score(option.name, metric, begun) for metric in metrics}
         return Trial(
             name=option.name,
             about=option.about,
             environment=self._says(option.words),
             command=self._before(option),
             rounds=len(rounds),
-            scores={}
-            if problem
-            else {metric: math.exp(self._rounds.score(option.name, metric, begun)) for metric in metrics},
+            scores={
+                metric: math.exp(score)
+                for metric, score in scores.items()
+                if score < math.inf and not problem
+            },
             same_output=self._rounds.same_output(option.name),
             same_exit=self._rounds.same_exit(option.name),
             problem=problem,

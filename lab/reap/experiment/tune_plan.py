@@ -6,6 +6,7 @@ forms of them and with all that seemed to help put together; then what won, in r
 many is lucky: only those last rounds, which had no part in choosing it, say what it gains.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from reap.allocators.knobs import Objective
@@ -108,11 +109,11 @@ def choice(
 ) -> Option | None:
     """The best for an objective; of those that seem as good, what costs, asks of the machine and sets least.
 
-    None where nothing was tried, or all was given up.
+    None where nothing has a score: all was given up, or the program as it is failed.
     """
-    if not tried:
+    best = min((score(each.name, what) for each in tried), default=math.inf)
+    if best == math.inf:
         return None
-    best = min(score(each.name, what) for each in tried)
     reach = max(LEAST_GAIN, min(unrest[what], _MOST_UNREST), -best * _AS_GOOD)
     near = [each for each in tried if score(each.name, what) <= best + reach]
     other: Objective = "cpu" if what == "memory" else "memory"

@@ -31,7 +31,7 @@ class Rounds:
 
     def score(self, name: str, metric: str, before: int) -> float:
         """The mean logarithm of an option's ratio to the baseline in rounds below `before`."""
-        own = [number for number in self.of.get(name, {}) if number < before]
+        own = [number for number in self.of.get(name, {}) if number < before and self._whole(number)]
         if not own:
             return math.inf
         measure = named(metric)
@@ -45,20 +45,22 @@ class Rounds:
     def unrest(self, metric: str, before: int) -> float:
         """How far the baseline's copies are from each other in rounds below `before`, as a logarithm."""
         measure = named(metric)
-        rounds = [number for number in self.control if number < before]
+        rounds = [number for number in self.control if number < before and self._whole(number)]
+        if not rounds:
+            return 0.0
         pairs = statistics.paired_ratios(
             [measure.of(self.baseline[number].outcome) for number in rounds],
             [measure.of(self.control[number].outcome) for number in rounds],
             measure.quantum,
         )
-        return max((abs(math.log(pair)) for pair in pairs), default=0.0)
+        return max(abs(math.log(pair)) for pair in pairs)
 
     def confirmed(self, name: str, main: str, first: int, level: float) -> dict[str, Ratio]:
         """An option's ratios in the rounds from `first` on, that of `main` with an interval of `level`.
 
         Empty below two of them.
         """
-        own = sorted(number for number in self.of.get(name, {}) if number >= first)
+        own = sorted(number for number in self.of.get(name, {}) if number >= first and self._whole(number))
         if len(own) < statistics.LEAST_ROUNDS:
             return {}
         every = [
@@ -77,7 +79,7 @@ class Rounds:
 
     def noise(self, first: int) -> dict[str, Ratio]:
         """By metric: the control to the baseline in the rounds from `first` on."""
-        rounds = sorted(number for number in self.control if number >= first)
+        rounds = sorted(number for number in self.control if number >= first and self._whole(number))
         if len(rounds) < statistics.LEAST_ROUNDS:
             return {}
         before = [self.baseline[number].outcome for number in rounds]
@@ -88,6 +90,11 @@ class Rounds:
             )
             for metric in known([*before, *after])
         }
+
+    def failed(self) -> str:
+        """What went wrong with the program as it is, in words; empty if nothing did."""
+        every = [*self.baseline.values(), *self.control.values()]
+        return next(filter(None, (failure(run.outcome, self._timeout) for run in every)), "")
 
     def problem(self, name: str) -> str:
         """Why an option is given up; empty if it is not."""
@@ -103,6 +110,11 @@ class Rounds:
         if len(self.outputs) != 1 or not own:
             return None
         return all(run.outcome.stdout_digest in self.outputs for run in own.values())
+
+    def _whole(self, number: int) -> bool:
+        """Whether both of the baseline's copies ended by themselves in a round."""
+        copies = (self.baseline[number], self.control[number])
+        return not any(failure(run.outcome, self._timeout) for run in copies)
 
     def _fault(self, run: Run) -> str:
         outcome = run.outcome
