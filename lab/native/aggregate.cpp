@@ -339,13 +339,13 @@ void Aggregator::read_requests() {
         }
         reap_requests counts;
         std::memcpy(&counts, payload.data(), sizeof counts);
-        RequestTotals totals{counts.count,
-                             counts.allocations,
-                             counts.bytes,
-                             counts.most_allocations,
-                             counts.most_bytes,
-                             {std::begin(counts.by_allocations), std::end(counts.by_allocations)},
-                             {std::begin(counts.by_bytes), std::end(counts.by_bytes)}};
+        const RequestTotals totals{counts.count,
+                                   counts.allocations,
+                                   counts.bytes,
+                                   counts.most_allocations,
+                                   counts.most_bytes,
+                                   {std::begin(counts.by_allocations), std::end(counts.by_allocations)},
+                                   {std::begin(counts.by_bytes), std::end(counts.by_bytes)}};
         out_.requests[std::string(counts.phase, strnlen(counts.phase, sizeof counts.phase))].add(totals);
     }
 }

@@ -1,4 +1,4 @@
-"""What marked requests allocate: counted exactly, in triage as in full depth, whatever becomes of the program."""
+"""What marked requests allocate: counted exactly, in both depths, whatever becomes of the program."""
 
 import pytest
 from marked import marks

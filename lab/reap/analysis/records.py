@@ -105,7 +105,7 @@ class Share(Record):
 
 
 class PerRequest(Record):
-    """One quantity over the requests: percentiles by nearest rank, exact below 2,048 and then within 0.8 %."""
+    """One quantity over the requests; percentiles by nearest rank, exact below 2,048, then within 0.8 %."""
 
     mean: float
     p50: int
