@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     BlockFile file(trace.write());
     const Definitions definitions(file);
     const Summary summary = aggregate(file, definitions);
-    for (const auto &[phase, totals] : summary.requests) {
+    for (const RequestTotals &totals : summary.requests) {
         request_quantile(totals.by_allocations, totals.most_allocations, 0.99);
     }
     Symbolizer symbols;
