@@ -63,6 +63,12 @@ print((time.process_time_ns() - begun - empty) / turns, end="", file=sys.stderr)
 WAYS = ("nobody", "requests", "triage", "full")
 
 
+def empty(launch: Launch) -> float:
+    """Nanoseconds that a request in which nothing happens is said to take; the median."""
+    times = spawn.run(msgspec.structs.replace(launch, requests=True)).requests
+    return times.p50_ns if times else float("nan")
+
+
 def once(way: str, launch: Launch, folder: Path) -> float:
     """Nanoseconds a request, as the loop says itself."""
     if way in ("triage", "full"):
@@ -80,6 +86,7 @@ def main() -> int:
         loop = folder / "loop"
         compiler = ["gcc", "-O2", f"-I{files('reap') / 'include'}", "-x", "c", "-o", loop, "-"]
         subprocess.run(compiler, input=LOOP, text=True, check=True)
+        own: list[str] = []
         print(f"{'ns a request':<14}" + "".join(f"{way:>12}" for way in WAYS))
         for name, argv in (
             ("C", [str(loop), "2000000"]),
@@ -89,6 +96,8 @@ def main() -> int:
             taken = [[once(way, launch, folder) for way in WAYS] for _ in range(rounds)]
             medians = [statistics.median(column) for column in zip(*taken, strict=True)]
             print(f"{name:<14}" + "".join(f"{median:>12.2f}" for median in medians))
+            own.append(f"{empty(launch):.0f} ns in {name}")
+    print(f"a request in which nothing happens is timed at {' and '.join(own)}")
     return 0
 
 

@@ -224,9 +224,9 @@ class Recording {
         nb::list out;
         if (summary_.requests.empty()) return out;
         RequestTotals all;
-        for (const auto &[phase, totals] : summary_.requests) all.add(totals);
-        out.append(requests_of(std::string(), all));
-        for (const auto &[phase, totals] : summary_.requests) out.append(requests_of(phase, totals));
+        for (const RequestTotals &each : summary_.requests) all.add(each);
+        out.append(requests_of(all));
+        for (const RequestTotals &each : summary_.requests) out.append(requests_of(each));
         return out;
     }
 
@@ -293,9 +293,9 @@ class Recording {
         return out;
     }
 
-    static nb::dict requests_of(const std::string &phase, const RequestTotals &totals) {
+    static nb::dict requests_of(const RequestTotals &totals) {
         nb::dict out;
-        out["phase"] = text(phase);
+        out["phase"] = text(totals.phase);
         out["count"] = totals.count;
         out["allocations"] = per_request(totals.allocations, totals.by_allocations, totals.most_allocations);
         out["bytes"] = per_request(totals.bytes, totals.by_bytes, totals.most_bytes);

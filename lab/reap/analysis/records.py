@@ -130,7 +130,7 @@ class Requests(Record):
     allocations: PerRequest
     bytes: PerRequest
     phases: list[PhaseRequests] = []
-    """Empty where the program named none."""
+    """In the order of their first requests. Empty where the program named none."""
 
 
 class Profile(Record):
