@@ -45,8 +45,8 @@ inline double middle(std::vector<double> values) {
 struct Asked {
     std::size_t objects;
     std::size_t threads;
-    bool work;
-    double block_ns; ///< about so long is a block
+    std::size_t work; ///< bytes of text that a request reads
+    double block_ns;  ///< about so long is a block
     std::size_t blocks;
     std::string memory;
 };
@@ -123,7 +123,7 @@ std::vector<double> means(const std::vector<std::vector<Block>> &blocks, Take ta
 inline Asked read(const ask::Words &words) {
     return {.objects = words.number("objects", 10),
             .threads = std::max<std::size_t>(words.number("threads", 1), 1),
-            .work = words.number("work", 1) != 0,
+            .work = words.number("work", 256),
             .block_ns = static_cast<double>(words.number("block_us", 2000)) * 1e3,
             .blocks = std::max<std::size_t>(words.number("blocks", 5), 1),
             .memory = words.word("memory", "malloc")};

@@ -10,7 +10,7 @@ from reap.report import curves_svg
 from reap.report import view_allocator_wall_python as python
 from reap.report.curves_svg import Line
 from reap.report.study_view import FigureView, StudyView, TableView, first
-from reap.study.allocator_wall_asks import COUNTS, LOADS, REGION, TUNED, crowds, loaded, point
+from reap.study.allocator_wall_asks import COUNTS, LOADS, REGION, TUNED, crowds, loaded, loaded_point, point
 from reap.study.allocator_wall_figures import Figures
 from reap.study.allocator_wall_records import Wall
 from reap.study.records import Study
@@ -51,7 +51,7 @@ def view(study: Study) -> StudyView:
         figures=[
             _knee(figures, 1, "Figure 1. The knee: what an allocation costs by how many a request makes"),
             _knee(figures, threads, f"Figure 2. The same on {threads} threads at once"),
-            _rates(figures, threads),
+            _rates(figures),
             _latencies(figures),
             *python.figures(figures, wall),
         ],
@@ -81,14 +81,16 @@ def _inputs(study: Study, wall: Wall) -> TableView:
     return TableView("Table 1. What was measured", ["", "here"], rows)
 
 
-def _arms(figures: Figures, setting: str) -> list[str]:
-    return list(dict.fromkeys(figures.arms("knee", setting)))
+def _arms(figures: Figures, threads: int) -> list[str]:
+    """Those of the knee on so many threads."""
+    every = (arm for count in COUNTS for arm in figures.arms("knee", point(count, threads)))
+    return list(dict.fromkeys(every))
 
 
 def _costs(figures: Figures, threads: Sequence[int]) -> TableView:
     rows = []
     for count in threads:
-        for arm in _arms(figures, point(COUNTS[0], count)):
+        for arm in _arms(figures, count):
             said = [figures.value("knee", arm, point(each, count), "excess_ns") for each in COUNTS]
             rows.append([arm, str(count), *(f"{one.value:.1f}" if one else units.UNKNOWN for one in said)])
     columns = ["over", "threads", *(f"N={each}" for each in COUNTS)]
@@ -163,7 +165,7 @@ def _named(
 
 
 def _knee(figures: Figures, threads: int, title: str) -> FigureView:
-    every = _arms(figures, point(COUNTS[0], threads))
+    every = _arms(figures, threads)
     own = [arm for arm in every if arm in (DEFAULT, REGION, *TUNED.values())]
     others = [arm for arm in every if arm not in (REGION, *TUNED.values())][:4]
     ticks = [str(each) for each in COUNTS]
@@ -180,19 +182,30 @@ def _knee(figures: Figures, threads: int, title: str) -> FigureView:
     )
 
 
-def _rates(figures: Figures, threads: int) -> FigureView:
-    arms = [arm for arm in _arms(figures, point(COUNTS[0], threads)) if arm not in TUNED.values()]
-    kept = [arm for arm in arms if arm != REGION][:3] + [arm for arm in arms if arm == REGION]
-    named = _named(figures, kept, threads, "rate")
+def _rates(figures: Figures) -> FigureView:
+    every = list(dict.fromkeys(figures.arms("knee", loaded_point(COUNTS[0]))))
+    kept = [arm for arm in every if arm != REGION][:3] + [arm for arm in every if arm == REGION]
+    named: dict[str, Sequence[float | None]] = {
+        arm: [_per_second(figures.median("knee", arm, loaded_point(each), "own_ns")) for each in COUNTS]
+        for arm in kept
+    }
     made = _drawn(
-        "requests a second", "allocations a request", named, [str(each) for each in COUNTS], nano=False
+        "requests in a second of processor",
+        "allocations a request",
+        named,
+        [str(each) for each in COUNTS],
+        nano=False,
     )
     return FigureView(
         "Figure 3. Throughput by allocations of a request",
-        f"Requests with 2 µs of other work, on {threads} threads. Medians of rounds.",
+        "Requests with some 2 µs of other work, on all processors. Medians of rounds.",
         [made] if made is not None else [],
         whiskers=False,
     )
+
+
+def _per_second(nanoseconds: float | None) -> float | None:
+    return 1e9 / nanoseconds if nanoseconds else None
 
 
 def _latencies(figures: Figures) -> FigureView:

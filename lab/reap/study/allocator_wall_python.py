@@ -77,5 +77,5 @@ def counts(bench: Bench) -> list[Ask]:
                 asked = f"{words} edges={SMALL} parser={parser}"
                 asks.append(_ask(bench, "counts", arm, named, malloc, asked, reading="counted", rounds=1))
     facts = f"facts edges={SMALL} parser={bench.parsers[0]}"
-    asks.append(_ask(bench, "counts", DEFAULT, "of CPython", "pymalloc", facts, rounds=3))
+    asks.append(_ask(bench, "counts", DEFAULT, "of CPython", "pymalloc", facts, rounds=5))
     return asks

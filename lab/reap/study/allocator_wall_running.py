@@ -119,6 +119,8 @@ def take(ask: Ask, number: int) -> Sample:
     try:
         if ask.reading == "counted":
             return Sample(**place, round=number, values={"allocations": _counted(ask.launch)})
+        if ask.reading == "named":
+            return Sample(**place, round=number, values=_named(ask.launch))
         if ask.reading == "said":
             return Sample(**place, round=number, values=_values(spawn.run(ask.launch)))
         values, histogram = _tail(ask.launch)
@@ -143,6 +145,15 @@ def _values(outcome: Outcome) -> dict[str, float]:
         "minor_faults": float(outcome.minor_faults),
         "cpu_ns": float(outcome.cpu_ns),
     }
+
+
+def _named(launch: Launch) -> dict[str, float]:
+    """How often each word stands in the allocator's file."""
+    try:
+        text = Path(launch.allocator).read_bytes()
+    except OSError as error:
+        raise ReapError(f"{launch.allocator} cannot be read: {error.strerror}") from error
+    return {word: float(text.count(word.encode())) for word in launch.argv}
 
 
 def _tail(launch: Launch) -> tuple[dict[str, float], str]:
