@@ -74,6 +74,7 @@ inline Seen run(const Asked &asked) {
               .wall = std::vector<double>(asked.blocks)};
     std::barrier together(static_cast<std::ptrdiff_t>(asked.threads));
     std::vector<std::thread> threads;
+    threads.reserve(asked.threads);
     for (std::size_t which = 0; which < asked.threads; ++which)
         threads.emplace_back([&, which] {
             std::vector<void *> made(std::max<std::size_t>(asked.objects, 1));

@@ -92,6 +92,7 @@ inline void steady(const ask::Words &words) {
     const double before = resident();
     std::vector<double> live(threads);
     std::vector<std::thread> running;
+    running.reserve(threads);
     std::barrier together(static_cast<std::ptrdiff_t>(threads + 1));
     for (std::size_t which = 0; which < threads; ++which)
         running.emplace_back([&, which] {

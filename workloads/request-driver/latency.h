@@ -42,6 +42,7 @@ inline bool answer(const ask::Words &words) {
     std::atomic<bool> go = false;
     double begun = 0;
     std::vector<std::thread> threads;
+    threads.reserve(servers);
     for (std::size_t which = 0; which < servers; ++which)
         threads.emplace_back([&] {
             std::vector<void *> made(std::max<std::size_t>(objects, 1));

@@ -82,7 +82,7 @@ class Pool {
     Pool(const Pool &) = delete;
     Pool &operator=(const Pool &) = delete;
     ~Pool() {
-        for (std::vector<void *> &list : free_)
+        for (const std::vector<void *> &list : free_)
             for (void *const object : list) std::free(object);
     }
     void *take(std::size_t object) {
@@ -168,14 +168,8 @@ template <class Run>
 bool with(std::string_view kind, std::size_t objects, Run &&run) {
     if (kind == "malloc") return run(Malloc{}), true;
     if (kind == "fixed") return run(Fixed(objects)), true;
-    if (kind == "region") {
-        PerRequest memory;
-        return run(memory), true;
-    }
-    if (kind == "pool") {
-        Pool memory;
-        return run(memory), true;
-    }
+    if (kind == "region") return run(PerRequest{}), true;
+    if (kind == "pool") return run(Pool{}), true;
     if (kind == "shared") return run(SharedPool{}), true;
     return false;
 }

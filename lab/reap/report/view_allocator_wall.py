@@ -1,6 +1,6 @@
 """What the page of the study of the allocator wall shows, as plain strings, lists and drawings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import markupsafe
 
@@ -16,11 +16,13 @@ from reap.study.allocator_wall_records import Wall
 from reap.study.records import Study
 
 _QUICK = "A quick study: blocks of milliseconds, few rounds."
+_BUSY = 0.05
+"""Share of time without a processor, of one thread that never waits."""
 _PERCENTILES = {"p50_ns": "P50", "p99_ns": "P99", "p999_ns": "P99.9"}
 _UNJUDGED = [
     ["a worker that grows for seven days", "no study takes seven days; see the midnight climb"],
     ["py-spy shows _int_malloc", "it is not run here; without native stacks it sees Python's functions"],
-    ["what LD_PRELOAD does to Go, and Go's and the JVM's collectors", "only CPython is run here"],
+    ["pauses of Go's and the JVM's collectors", "only CPython's are taken here"],
     ["threads change processors hundreds of times a second", "the scheduler's, and what else runs decides"],
     ["slab allocators of the kernel", "not reached by a program"],
     ["Windows and macOS", "not this system"],
@@ -39,7 +41,7 @@ def view(study: Study) -> StudyView:
         title="The allocator wall, claim by claim",
         source="the article \"Wall: memory allocators can dominate I/O\"",
         address="",
-        first=first(study, _QUICK),
+        first=_first(study, figures),
         remarks=_remarks(wall),
         tables=[
             _inputs(study, wall),
@@ -56,6 +58,27 @@ def view(study: Study) -> StudyView:
             *python.figures(figures, wall),
         ],
     )  # fmt: skip
+
+
+def _first(study: Study, figures: Figures) -> list[str]:
+    """How the claims stand together; of which of them something is to be known before."""
+    standings = [each.standing for each in study.conclusions]
+    counted = ", ".join(f"{standings.count(each)} {each}" for each in dict.fromkeys(sorted(standings)))
+    whole = f"Of {len(standings)} claims: {counted}. All of it is of this machine alone."
+    said = [each for each in first(study, _QUICK) if not each.endswith("cannot tell.")]
+    return [whole, *_busy(figures), *said]
+
+
+def _busy(figures: Figures) -> list[str]:
+    """What is to be known where a thread did not have its processor for itself."""
+    taken = [figures.median("knee", DEFAULT, point(each, 1), "off_cpu") for each in COUNTS]
+    shares = sorted(each for each in taken if each is not None)
+    if not shares or shares[len(shares) // 2] < _BUSY:
+        return []
+    return [
+        f"Something else ran: {units.percent(shares[len(shares) // 2])} of the time a thread that allocated "
+        "had no processor. Processor time bears that; latencies, and requests a second with threads, do not."
+    ]
 
 
 def _remarks(wall: Wall) -> list[str]:
@@ -83,8 +106,12 @@ def _inputs(study: Study, wall: Wall) -> TableView:
 
 def _arms(figures: Figures, threads: int) -> list[str]:
     """Those of the knee on so many threads."""
-    every = (arm for count in COUNTS for arm in figures.arms("knee", point(count, threads)))
-    return list(dict.fromkeys(every))
+    return _ordered(arm for count in COUNTS for arm in figures.arms("knee", point(count, threads)))
+
+
+def _ordered(arms: Iterable[str]) -> list[str]:
+    """Each once, glibc's first, then the others by name, regions last: rounds have them in any order."""
+    return sorted(set(arms), key=lambda arm: (arm == REGION, not arm.startswith(DEFAULT), arm))
 
 
 def _costs(figures: Figures, threads: Sequence[int]) -> TableView:
@@ -102,7 +129,7 @@ def _costs(figures: Figures, threads: Sequence[int]) -> TableView:
 def _crowds(figures: Figures, cores: int) -> TableView:
     rows = []
     for count in dict.fromkeys(crowds(cores)):
-        for arm in dict.fromkeys(figures.arms("threads", point(100, count))):
+        for arm in _ordered(figures.arms("threads", point(100, count))):
             where = ("threads", arm, point(100, count))
             rate, sleeps, share = (
                 figures.value(*where, field) for field in ("rate", "sleeps_per_1000", "on_cpu_share")
@@ -123,7 +150,7 @@ def _crowds(figures: Figures, cores: int) -> TableView:
 def _memory(figures: Figures) -> TableView:
     rows = []
     for setting in figures.settings("memory"):
-        for arm in dict.fromkeys(figures.arms("memory", setting)):
+        for arm in _ordered(figures.arms("memory", setting)):
             said = [
                 figures.value("memory", arm, setting, field)
                 for field in ("kept_share", "trimmed_share", "waited_share", "lazy_share", "resident_to_live")
@@ -183,7 +210,7 @@ def _knee(figures: Figures, threads: int, title: str) -> FigureView:
 
 
 def _rates(figures: Figures) -> FigureView:
-    every = list(dict.fromkeys(figures.arms("knee", loaded_point(COUNTS[0]))))
+    every = _ordered(figures.arms("knee", loaded_point(COUNTS[0])))
     kept = [arm for arm in every if arm != REGION][:3] + [arm for arm in every if arm == REGION]
     named: dict[str, Sequence[float | None]] = {
         arm: [_per_second(figures.median("knee", arm, loaded_point(each), "own_ns")) for each in COUNTS]
@@ -209,7 +236,7 @@ def _per_second(nanoseconds: float | None) -> float | None:
 
 
 def _latencies(figures: Figures) -> FigureView:
-    arms = list(dict.fromkeys(figures.arms("latency", loaded(LOADS[0]))))[:4]
+    arms = _ordered(figures.arms("latency", loaded(LOADS[0])))[:4]
     made = []
     for field, name in _PERCENTILES.items():
         named: dict[str, Sequence[float | None]] = {

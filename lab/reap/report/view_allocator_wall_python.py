@@ -39,7 +39,7 @@ def _allocators(figures: Figures, settings: list[str], way: str) -> list[tuple[s
     groups = []
     for named in settings:
         field = f"{way}_ns"
-        others = [arm for arm in dict.fromkeys(figures.arms("python", named)) if arm != DEFAULT]
+        others = sorted(set(figures.arms("python", named)) - {DEFAULT})
         bars = [
             Bar(
                 arm,

@@ -67,6 +67,8 @@ class Bench:
     script: Launch = field(default_factory=lambda: Launch(argv=[], program=""))
     """The same in Python."""
     parsers: Sequence[str] = ("json",)
+    go: Launch | None = None
+    """The same in Go; None where it could not be compiled."""
 
     def ask(
         self,

@@ -1,8 +1,9 @@
-"""Claims about the experiment in Python: throughput, pools, parsers, counts. Pure functions."""
+"""Claims about the experiment in Python, and about Go: throughput, pools, parsers, counts. Pure functions."""
 
 from reap.allocators.records import DEFAULT
 from reap.records import Estimate
 from reap.study.allocator_wall_figures import At
+from reap.study.allocator_wall_go import SETTING as GO
 from reap.study.allocator_wall_judging import Judge, claim, found, times, within
 from reap.study.allocator_wall_python import LARGE, MALLOCS, SMALL, TAILS, setting
 from reap.study.judging import MARGIN, at_least, at_most
@@ -13,7 +14,7 @@ ABOUT = "Python"
 
 def claims(judge: Judge) -> list[Conclusion]:
     """In the text's order."""
-    return [*_experiment(judge), *_counts(judge), *_collector(judge)]
+    return [*_experiment(judge), *_counts(judge), *_collector(judge), _go(judge)]
 
 
 def _parser(judge: Judge) -> str:
@@ -182,6 +183,31 @@ def _counts(judge: Judge) -> list[Conclusion]:
             [found(first, "recipe to truth", share, within(0.8, 1.25))],
         ),
     ]  # fmt: skip
+
+
+def _go(judge: Judge) -> Conclusion:
+    def at(arm: str, field: str) -> At:
+        return At("go", arm, GO, field)
+
+    figures = judge.figures
+    entered = [found(arm, "allocator in the process", figures.value(*at(arm, "preloaded")), at_most(0))
+               for arm in judge.others]  # fmt: skip
+    return claim(
+        "Go",
+        "LD_PRELOAD does not change the picture for Go.",
+        "for Go, the runtime has its own allocator",
+        "whether a preloaded allocator is in the process (0 is for it); and processor time of a program in "
+        "Go with "
+        "it to that without: 1/1.05 to 1.05 is for it",
+        [
+            *entered,
+            *(
+                found(arm, "processor time", figures.ratio(at(arm, "cpu_ns"), at(DEFAULT, "cpu_ns")),
+                      within(1 / MARGIN, MARGIN))
+                for arm in judge.others
+            ),
+        ],
+    )  # fmt: skip
 
 
 def _collector(judge: Judge) -> list[Conclusion]:
