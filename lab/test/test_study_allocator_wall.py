@@ -372,7 +372,7 @@ def test_the_page_shows_all_of_it(tmp_path):
     assert "fell" in page
     assert "Something else ran" not in page
     busy = wall(samples, sampled("knee", "glibc", point(10, 1), rounds=9, off_cpu=0.4))
-    assert "Something else ran: 40 %" in reporter.page(msgspec.structs.replace(study, wall=busy))
+    assert "Something else ran: 40" in reporter.page(msgspec.structs.replace(study, wall=busy))
     for said in ("The midnight climb", "200 ns on average", "41.0", "Not judged", "Figure 6"):
         assert said in page, said
     assert msgspec.json.decode((tmp_path / "study.json").read_bytes(), type=Study) == study

@@ -75,10 +75,11 @@ def _busy(figures: Figures) -> list[str]:
     shares = sorted(each for each in taken if each is not None)
     if not shares or shares[len(shares) // 2] < _BUSY:
         return []
-    return [
-        f"Something else ran: {units.percent(shares[len(shares) // 2])} of the time a thread that allocated "
-        "had no processor. Processor time bears that; latencies, and requests a second with threads, do not."
-    ]
+    said = (
+        f"Something else ran: {units.percent(shares[len(shares) // 2])} of the time a thread that allocated"
+    )
+    rest = "Processor time bears that; latencies, and requests a second with threads, do not."
+    return [f"{said} had no processor. {rest}"]
 
 
 def _remarks(wall: Wall) -> list[str]:
