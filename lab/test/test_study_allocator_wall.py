@@ -21,8 +21,9 @@ from reap.study import allocator_wall_asks as asks
 from reap.study import allocator_wall_go as go
 from reap.study import allocator_wall_latency as latency
 from reap.study import allocator_wall_running as running
+from reap.study.allocator_wall_answers import answers
 from reap.study.allocator_wall_asks import COUNTS, LOADS, POOL, SHARED, Ask, loaded, point
-from reap.study.allocator_wall_claims import judge
+from reap.study.allocator_wall_claims import judge, judging
 from reap.study.allocator_wall_figures import At, Figures
 from reap.study.allocator_wall_records import Place, Sample, Wall
 from reap.study.folder import begin
@@ -84,6 +85,19 @@ def test_the_knee_that_was_found_is_judged_as_it_was():
     assert standing("5 to 10 times", found) == "does not hold"
     assert standing("From 30 allocations", found) == "holds"
     assert standing("Left of the knee", found) == "does not hold"
+
+
+def test_the_knee_is_found_and_what_helps_is_said():
+    pooled = [sampled("knee", each.name, f"{POOL}, {point(100, 2)}", own_ns=700) for each in ALLOCATORS]
+    measured = wall(knee(KNEE, 1), knee(KNEE, 2), *pooled)
+    where, converge, remedies = answers(judging(measured, ALLOCATORS))
+    assert "glibc, one thread: at 100." in where.words
+    assert "glibc, tcache_count=1000, one thread: nowhere up to 1000." in where.words
+    assert "glibc, tcache_count=64, 2 threads: at 300." in where.words
+    assert all("pooled: the gap was the allocator's" in said for said in converge.words)
+    assert len(converge.words) == 3
+    assert any(said.startswith("a region: 0.197") for said in remedies.words), remedies.words
+    assert answers(judging(wall(), [])) == []
 
 
 def test_another_machine_is_judged_by_its_own_figures():

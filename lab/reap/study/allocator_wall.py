@@ -24,6 +24,7 @@ from reap.study import allocator_wall_asks as asks
 from reap.study import allocator_wall_claims as claims
 from reap.study import allocator_wall_go as go
 from reap.study import allocator_wall_python as python
+from reap.study.allocator_wall_answers import answers
 from reap.study.allocator_wall_asks import Ask, Bench
 from reap.study.allocator_wall_figures import Figures
 from reap.study.allocator_wall_records import Wall
@@ -93,6 +94,7 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
         machine=machine.describe(),
         measured=[],
         conclusions=claims.judge(wall, allocators),
+        answers=answers(claims.judging(wall, allocators)),
         wall=wall,
     )
 
