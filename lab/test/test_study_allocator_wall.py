@@ -20,6 +20,7 @@ from reap.study import allocator_wall as studying
 from reap.study import allocator_wall_asks as asks
 from reap.study import allocator_wall_go as go
 from reap.study import allocator_wall_latency as latency
+from reap.study import allocator_wall_python as python
 from reap.study import allocator_wall_running as running
 from reap.study.allocator_wall_answers import answers
 from reap.study.allocator_wall_asks import COUNTS, LOADS, POOL, SHARED, Ask, loaded, point
@@ -93,7 +94,7 @@ def test_the_knee_is_found_and_what_helps_is_said():
     where, converge, remedies = answers(judging(measured, ALLOCATORS))
     assert "glibc, one thread: at 100." in where.words
     assert "glibc, tcache_count=1000, one thread: nowhere up to 1000." in where.words
-    assert "glibc, tcache_count=64, 2 threads: at 300." in where.words
+    assert "glibc, tcache_count=64, 2 threads: at 1000." in where.words
     assert all("pooled: the gap was the allocator's" in said for said in converge.words)
     assert len(converge.words) == 3
     assert any(said.startswith("a region: 0.197") for said in remedies.words), remedies.words
@@ -340,6 +341,14 @@ SMALL = {
                   reading="tail")
         for memory in ("malloc", "region", "pool", "shared", "fixed")
     ],
+    "open": lambda bench: [
+        bench.ask("open", "glibc", "open", "latency objects 1 requests 200 rate 2000", reading="tail")
+    ],
+    "counts": lambda bench: [
+        each
+        for each in python.counts(bench)
+        if each.place.setting in ("100 objects", "of CPython", "pymalloc, json, small document")
+    ],
     "knee": lambda bench: [bench.ask("knee", "glibc", point(100, 2), "cost objects 100 threads 2 blocks 3")],
 }  # fmt: skip
 
@@ -349,7 +358,7 @@ def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(studying, "PARTS", SMALL)
     monkeypatch.setattr(studying, "ROUNDS", {"quick": 2, "full": 2})
     plan = studying.plan("quick", [], ["glibc"])
-    assert plan.workloads == ["structure", "latency", "knee"]
+    assert plan.workloads == list(SMALL)
     place = tmp_path / "study"
     begin(place, plan)
     study = studying.run(place, plan, [Allocator(name="glibc")], Listener())
@@ -361,6 +370,16 @@ def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
     memories = figures.settings("latency")
     assert len(memories) == 5
     assert len({figures.median("latency", "glibc", memory, "sum") for memory in memories}) == 1
+    opened = figures.median("open", "glibc", "open", "rate")
+    assert opened is not None
+    assert opened < 2600, "no faster than its schedule"
+    for arm, expected in {"malloc": 100, "region": 0, "pool": 0}.items():
+        assert figures.median("counts", arm, "100 objects", "allocations") == expected
+    assert figures.median("counts", "glibc", "of CPython", "largest_small") == 512
+    assert figures.median("counts", "glibc", "of CPython", "document") == 434
+    parsed = figures.median("counts", "one field read", "pymalloc, json, small document", "allocations")
+    assert parsed is not None
+    assert 1 <= parsed < 12  # pymalloc serves the rest
     cost = figures.median("knee", "glibc", point(100, 2), "excess_ns")
     assert cost is not None
     assert 0 < cost < 10_000

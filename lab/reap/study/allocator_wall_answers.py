@@ -8,8 +8,10 @@ from reap.study.allocator_wall_figures import At
 from reap.study.allocator_wall_judging import Judge
 from reap.study.records import Answer
 
-RISE = 2.0
+RISE = 1.5
 """The knee: where an allocation costs so many times the least that it costs in smaller requests."""
+SMALLEST = 10
+"""Allocations of the smallest request that is looked at: in smaller ones the first of all costs most."""
 
 
 def answers(judge: Judge) -> list[Answer]:
@@ -39,7 +41,7 @@ def knee(judge: Judge, arm: str, threads: int) -> int | None:
     least = float("inf")
     for count in COUNTS:
         cost = judge.figures.value("knee", arm, point(count, threads), "excess_ns")
-        if cost is None or cost.value <= 0:
+        if count < SMALLEST or cost is None or cost.value <= 0:
             continue
         if cost.low > RISE * least:
             return count

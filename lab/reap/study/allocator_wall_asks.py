@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
 from reap.allocators.records import DEFAULT, Allocator
 from reap.launch.records import Launch
 from reap.study.allocator_wall_records import Place
@@ -53,6 +55,13 @@ class Ask:
     """0: all. What is counted and never differs needs but few."""
     sleeps: bool = False
     """It waits most of the time: runs with its likes beside it."""
+    assigns: bool = False
+    """Its words are `KEY=VALUE`, and not `KEY VALUE`."""
+
+    def told(self, key: str, value: object) -> Launch:
+        """The same run with one word more."""
+        words = [f"{key}={value}"] if self.assigns else [key, str(value)]
+        return msgspec.structs.replace(self.launch, argv=[*self.launch.argv, *words])
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def _ask(
         remove=["LD_PRELOAD", "GLIBC_TUNABLES", "MALLOC_CONF"],
         timeout=300,
     )
-    return Ask(Place(part=part, arm=arm, setting=named), launch, reading, rounds)
+    return Ask(Place(part=part, arm=arm, setting=named), launch, reading, rounds, assigns=True)
 
 
 def counts(bench: Bench) -> list[Ask]:
