@@ -14,6 +14,7 @@ from reap.allocators.records import Allocator
 from reap.errors import ReapError
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.launch.records import Launch
+from reap.records import Estimate
 from reap.report import curves_svg
 from reap.report import study as reporter
 from reap.study import allocator_wall as studying
@@ -26,6 +27,7 @@ from reap.study.allocator_wall_answers import answers
 from reap.study.allocator_wall_asks import COUNTS, LOADS, POOL, SHARED, Ask, loaded, point
 from reap.study.allocator_wall_claims import judge, judging
 from reap.study.allocator_wall_figures import At, Figures
+from reap.study.allocator_wall_judging import within
 from reap.study.allocator_wall_records import Place, Sample, Wall
 from reap.study.folder import begin
 from reap.study.records import Plan, Study
@@ -424,3 +426,12 @@ def test_curves_have_the_words_that_they_are_given():
     assert ">x<" in drawn
     assert ">y<" in drawn
     assert ">loads<" in drawn
+
+
+def test_a_figure_across_a_bound_is_undecided():
+    judged = within(1, 2)
+    assert judged(Estimate(value=1.5, low=1.2, high=1.8)) == "for"
+    assert judged(Estimate(value=1.5, low=0.9, high=1.8)) == "cannot tell"
+    assert judged(Estimate(value=2.1, low=1.9, high=2.3)) == "cannot tell"
+    assert judged(Estimate(value=3, low=2.5, high=4)) == "against"
+    assert judged(Estimate(value=0.5, low=0.4, high=0.6)) == "against"
