@@ -402,6 +402,7 @@ def test_the_page_shows_all_of_it(tmp_path):
                   measured=[], conclusions=judge(measured, ALLOCATORS), wall=measured)  # fmt: skip
     files = {path.name for path in reporter.write(study, tmp_path)}
     assert {"study.html", "study.json", "figures.csv", "figure-1-1.svg", "figure-4-3.svg"} <= files
+    assert not any(name.startswith("figure-5") for name in files)  # nothing was measured for it
     page = (tmp_path / "study.html").read_text()
     assert "<b>fell</b>" not in page
     assert "fell" in page

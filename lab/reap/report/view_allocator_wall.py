@@ -44,11 +44,15 @@ def view(study: Study) -> StudyView:
         first=_first(study, figures),
         remarks=_remarks(wall),
         tables=[
-            _inputs(study, wall),
-            _costs(figures, sorted({1, 2, wall.cores})),
-            _crowds(figures, wall.cores),
-            _memory(figures),
-            TableView("Not judged", ["the article says", "why not"], _UNJUDGED),
+            each
+            for each in (
+                _inputs(study, wall),
+                _costs(figures, sorted({1, 2, wall.cores})),
+                _crowds(figures, wall.cores),
+                _memory(figures),
+                TableView("Not judged", ["the article says", "why not"], _UNJUDGED),
+            )
+            if each.rows
         ],
         figures=[
             _knee(figures, 1, "Figure 1. The knee: what an allocation costs by how many a request makes"),
