@@ -41,6 +41,7 @@ def view(study: Study) -> StudyView:
         title="The allocator wall, claim by claim",
         source="the article \"Wall: memory allocators can dominate I/O\"",
         address="",
+        what="article",
         first=_first(study, figures),
         remarks=_remarks(wall),
         tables=[
@@ -67,8 +68,8 @@ def view(study: Study) -> StudyView:
 def _first(study: Study, figures: Figures) -> list[str]:
     """How the claims stand together; of which of them something is to be known before."""
     standings = [each.standing for each in study.conclusions]
-    counted = ", ".join(f"{standings.count(each)} {each}" for each in dict.fromkeys(sorted(standings)))
-    whole = f"Of {len(standings)} claims: {counted}. All of it is of this machine alone."
+    counted = ", ".join(f"{standings.count(each)} '{each}'" for each in dict.fromkeys(sorted(standings)))
+    whole = f"{len(standings)} claims: {counted}. All of it is of this machine alone."
     said = [each for each in first(study, _QUICK) if not each.endswith("cannot tell.")]
     return [whole, *_busy(figures), *said]
 
