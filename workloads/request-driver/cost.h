@@ -177,32 +177,41 @@ extern "C" inline void request_driver_sample(int /*signal*/, siginfo_t * /*about
     if (at >= lock_begin && at < lock_end) in_lock = in_lock + 1;
 }
 
-/// `locks`: the share of on-processor samples in `__lll_lock_wait_private`, where glibc's malloc waits.
-inline void locks(const ask::Words &words) {
+/// Where the C library's malloc waits for a lock; false where this one has no such function.
+inline bool find_lock() {
     void *const place = dlsym(RTLD_DEFAULT, "__lll_lock_wait_private");
     Dl_info info{};
-    const ElfW(Sym) *symbol = nullptr;
-    if (place == nullptr ||
-        dladdr1(place, &info, const_cast<void **>(reinterpret_cast<const void **>(&symbol)),
-                RTLD_DL_SYMENT) == 0 ||
-        symbol == nullptr)
-        return;
+    void *symbol = nullptr;
+    if (place == nullptr || dladdr1(place, &info, &symbol, RTLD_DL_SYMENT) == 0 || symbol == nullptr)
+        return false;
     lock_begin = reinterpret_cast<std::uintptr_t>(place);
-    lock_end = lock_begin + symbol->st_size;
+    lock_end = lock_begin + static_cast<const ElfW(Sym) *>(symbol)->st_size;
+    return true;
+}
+
+inline void sample_every(suseconds_t microseconds) {
+    const itimerval every{.it_interval = {.tv_sec = 0, .tv_usec = microseconds},
+                          .it_value = {.tv_sec = 0, .tv_usec = microseconds}};
+    setitimer(ITIMER_PROF, &every, nullptr);
+}
+
+/// `locks`: what `cost` says, and the share of on-processor samples in `__lll_lock_wait_private`, where glibc
+/// waits.
+inline void locks(const ask::Words &words) {
+    const bool known = find_lock();
     struct sigaction action{};
     action.sa_sigaction = request_driver_sample;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
     sigaction(SIGPROF, &action, nullptr);
-    const itimerval every{.it_interval = {.tv_sec = 0, .tv_usec = 1000},
-                          .it_value = {.tv_sec = 0, .tv_usec = 1000}};
     const Asked asked = read(words);
-    setitimer(ITIMER_PROF, &every, nullptr);
+    sample_every(known ? 1000 : 0);
     const Seen seen = run(asked);
-    const itimerval never{};
-    setitimer(ITIMER_PROF, &never, nullptr);
+    sample_every(0);
     ask::Answer said;
-    said.add("samples", samples);
-    said.add("on_cpu_share", samples == 0 ? 0.0 : static_cast<double>(in_lock) / samples);
+    if (known && samples > 0) {
+        said.add("samples", samples);
+        said.add("on_cpu_share", static_cast<double>(in_lock) / samples);
+    }
     say(said, asked, seen);
 }
 
