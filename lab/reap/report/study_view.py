@@ -45,6 +45,8 @@ class StudyView:
     remarks: list[str]
     tables: list[TableView]
     figures: list[FigureView]
+    what: str = "paper"
+    """What is judged, in a word."""
 
 
 def checks(study: Study) -> TableView:
