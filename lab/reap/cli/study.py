@@ -2,6 +2,7 @@
 
 import click
 
+from reap.cli.study_allocators import allocators
 from reap.cli.study_ismm2026 import ismm2026
 from reap.cli.study_oopsla2002 import oopsla2002
 
@@ -11,5 +12,6 @@ def study() -> None:
     """The papers that Reap grew out of, made again on programs that anybody can install."""
 
 
+study.add_command(allocators)
 study.add_command(ismm2026)
 study.add_command(oopsla2002)

@@ -10,13 +10,17 @@ from rich.text import Text
 
 from reap import units
 from reap.files import write_safely
-from reap.report import html, study_figures, view, view_ismm2026, view_oopsla2002
+from reap.report import html, study_figures, view, view_allocators, view_ismm2026, view_oopsla2002
 from reap.report.study_view import FigureView, StudyView, usable
 from reap.report.text import printable
 from reap.study.records import Study
 
 PAGE, DATA, FIGURES = "study.html", "study.json", "figures.csv"
-_VIEWS = {"ismm2026": view_ismm2026.view, "oopsla2002": view_oopsla2002.view}
+_VIEWS = {
+    "allocators": view_allocators.view,
+    "ismm2026": view_ismm2026.view,
+    "oopsla2002": view_oopsla2002.view,
+}
 _STYLES = {"holds": "green", "holds partly": "yellow", "outdated": "magenta", "does not hold": "red"}
 
 

@@ -9,6 +9,7 @@ import msgspec
 from reap.experiment.card import Card
 from reap.experiment.matrix_records import Arm
 from reap.records import Estimate
+from reap.study.allocators_setups import PROGRAM
 from reap.study.measuring import without_own
 from reap.study.records import Statistics, Study
 
@@ -66,6 +67,7 @@ def rows(study: Study) -> Iterator[Row]:
     for taken in study.statistics:
         yield from _taken(taken)
     yield from _counted(study)
+    yield from _evaluated(study)
     for each in study.conclusions:
         for found in each.findings:
             where = ["conclusions", found.workload, "", "", "", "", ""]
@@ -121,6 +123,28 @@ def _counted(study: Study) -> Iterator[Row]:
             yield [*where, name, unit, getattr(pooled, name), "", ""]
         for number, resident in enumerate(pooled.peak_resident, 1):
             yield [*where, f"peak_resident, round {number}", "bytes", resident, "", ""]
+
+
+def _evaluated(study: Study) -> Iterator[Row]:
+    """Times by round, and what was asked of the system."""
+    where: Row
+    found = study.evaluated
+    for timed in found.timed if found else []:
+        for series in timed.sound:
+            where = [timed.name, timed.card.name, timed.card.kind, "", series.allocator, "", len(series.wall)]
+            for number, (wall, cpu, most) in enumerate(
+                zip(series.wall, series.cpu, series.resident, strict=False), 1
+            ):
+                yield [*where, f"wall, round {number}", "s", wall, "", ""]
+                yield [*where, f"cpu, round {number}", "s", cpu, "", ""]
+                yield [*where, f"peak_resident, round {number}", "bytes", most, "", ""]
+    consumed = found.consumed if found else None
+    for run in consumed.runs if consumed else []:
+        where = ["figure 3", PROGRAM, "", "", run.allocator, "", 1]
+        for at, call in enumerate(run.calls):
+            yield [*where, f"asked of the system after {call}", "bytes", run.asked[at], "", ""]
+            yield [*where, f"resident after {call}", "bytes", run.resident[at], "", ""]
+            yield [*where, f"live after {call}", "bytes", run.live[at], "", ""]
 
 
 def _interval(ratio: Estimate) -> Row:

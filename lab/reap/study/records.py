@@ -7,6 +7,7 @@ from reap.experiment.card import Card
 from reap.experiment.matrix_records import Fragmented
 from reap.launch.records import Machine
 from reap.records import Estimate, Record
+from reap.study.allocators_records import Consumption, Summary, Timed
 
 Mode = Literal["quick", "full"]
 Standing = Literal["holds", "holds partly", "outdated", "does not hold", "cannot tell"]
@@ -22,12 +23,15 @@ class Plan(Record):
     allocators: list[str]
     named: bool = False
     """Whether the workloads were chosen by name, and are not all that the study knows."""
+    added: list[str] = []
+    """Allocators that were named beside the study's own, as on a command line."""
 
     @property
     def command(self) -> list[str]:
         """The command line that makes such a study."""
         chosen = ["--workloads", ",".join(self.workloads)] if self.named else []
-        return ["reap", "study", self.study, f"--{self.mode}", *chosen]
+        added = [word for each in self.added for word in ("--allocator", each)]
+        return ["reap", "study", self.study, f"--{self.mode}", *chosen, *added]
 
 
 class Measured(Record):
@@ -148,6 +152,32 @@ class Apache(Counted):
     """In which files and exit are the module's."""
 
 
+class Consumed(Counted, kw_only=True):
+    """The benchmark program once under each allocator: Figure 3 (the evaluation of six allocators)."""
+
+    threads: int
+    runs: list[Consumption] = []
+
+
+class Evaluated(Record):
+    """General-purpose allocators, as the evaluation of six of them measured them."""
+
+    threads: int
+    """How many there are in Table 2: a thread for each core."""
+    timed: list[Timed]
+    consumed: Consumed | None = None
+    summaries: list[Summary] = []
+    """Of its runs, for Table 4."""
+
+    def named(self, name: str) -> Timed | None:
+        """The setup of that name, if it was measured."""
+        return next((each for each in self.timed if each.name == name and each.series), None)
+
+    def summary(self, allocator: str) -> Summary | None:
+        """That allocator's."""
+        return next((each for each in self.summaries if each.allocator == allocator), None)
+
+
 class Finding(Record):
     """What one figure of one workload says of a conclusion."""
 
@@ -223,3 +253,5 @@ class Study(Record):
     """Of Figures 1 and 5 (OOPSLA 2002)."""
     apache: Apache | None = None
     """Of section 7.5 (OOPSLA 2002); None where its workload was not asked for."""
+    evaluated: Evaluated | None = None
+    """Of the evaluation of six allocators."""

@@ -1,0 +1,251 @@
+"""Times every setup over every allocator: an experiment each, a round of each after the other.
+
+So that a setup can be held to another (a speedup, a locality), its rounds are made beside the other's. A
+quick study has as much to do in a run as the machine allows; a full one goes on until its intervals are
+narrow.
+"""
+
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from reap import units
+from reap.allocators.records import DEFAULT, Allocator
+from reap.errors import ReapError
+from reap.experiment import card, compare, statistics, workload
+from reap.experiment.folder import Folder, read_runs
+from reap.experiment.records import Comparison, Run
+from reap.experiment.runner import MOST_ROUNDS, InterruptedRunError, Listener, Runner
+from reap.experiment.spec import Spec, specify
+from reap.files import write_safely
+from reap.launch import spawn
+from reap.study import measuring, pacing
+from reap.study.allocators_records import Series, Timed
+from reap.study.allocators_setups import EVALUATIONS, PROGRAM, Setup
+from reap.study.measuring import ROUNDS
+from reap.study.records import Mode
+
+QUICK_SECONDS = 300.0
+"""What the runs of a quick study take together."""
+LOCALITY_SHARE = 0.45
+"""Of that for a thousand evaluations in Table 2; those with fewer take a tenth of it."""
+SCALING_SHARE = 0.06
+"""Of that for each number of threads in Table 3."""
+APPLICATION_RUN = 0.3
+"""About how many seconds a run of an application takes in a quick study."""
+LIMIT = 60.0
+"""Seconds that a run of a quick study may take; a full one's may take ten times as long."""
+_SCALES = "scales.json"
+_TABLE_2 = "evaluations"
+"""How the names of its setups begin."""
+_TRIED = 6000
+"""Scale times evaluations, for a look at how fast a machine is: a second or so."""
+
+
+def measure(
+    place: Path, setups: Sequence[Setup], allocators: Sequence[Allocator], mode: Mode, listener: Listener
+) -> list[Timed]:
+    """Runs what is left of every setup. Throws InterruptedRunError; what else goes wrong excludes a setup."""
+    scales = _scales(place, setups, len(allocators), mode, listener)
+    lines = [_Line(place / each.name, each, scales[each.name], allocators, mode) for each in setups]
+    for number in range(1, ROUNDS[mode] + 1):
+        listener.say(f"round {number} of {ROUNDS[mode]}")
+        for line in lines:
+            line.advance(number, listener)
+    rounds = ROUNDS[mode]
+    while (more := _more(lines, rounds, mode, listener)) > rounds:
+        for number in range(rounds + 1, more + 1):
+            for line in lines:
+                line.advance(number, listener)
+        rounds = more
+    return [line.result() for line in lines]
+
+
+class _Line:
+    """One setup's experiment."""
+
+    def __init__(
+        self, place: Path, setup: Setup, scale: int, allocators: Sequence[Allocator], mode: Mode
+    ) -> None:
+        self.place = place
+        self.setup = setup
+        self.described = card.load(setup.workload)
+        self.scale = scale
+        self._allocators = [each for each in allocators if not setup.only or each.name in setup.only]
+        self._mode = mode
+        self.excluded = measuring.lacking(self.described)
+        if len(self._allocators) < 2:
+            self.excluded = f"it needs {' and '.join(setup.only) or 'another allocator'} to be installed"
+
+    def advance(self, rounds: int, listener: Listener) -> None:
+        """Makes so many rounds of it; what goes wrong leaves it out from there on."""
+        if self.excluded:
+            return
+        try:
+            if not (self.place / "experiment.json").is_file():
+                Folder.create(self.place, self._spec()).close()
+            with Folder.resume(self.place) as folder:
+                Runner(folder, _Quiet(listener, self.setup.name), rounds=rounds).run()
+        except InterruptedRunError:
+            raise
+        except ReapError as error:
+            self.excluded = error.what
+
+    def spent(self) -> float:
+        """Seconds that its runs took."""
+        return 0.0 if self.excluded else sum(run.seconds for run in self._runs())
+
+    def widest(self) -> float:
+        """How wide the widest interval of a running time is that is held to the baseline's."""
+        if self.excluded:
+            return 0.0
+        first, *others = _series(self._runs(), [each.name for each in self._allocators], {})
+        widths = [0.0]
+        for each in others:
+            pairs = [one / base for one, base in zip(each.wall, first.wall, strict=False)]
+            if len(pairs) >= statistics.LEAST_ROUNDS:
+                ratio = statistics.interval(pairs, seed=0)
+                widths.append((ratio.high - ratio.low) / ratio.value)
+        return max(widths)
+
+    def result(self) -> Timed:
+        """What came of it."""
+        known = Timed(
+            name=self.setup.name,
+            card=self.described,
+            scale=self.scale,
+            threads=self.setup.threads,
+            evaluations=self.setup.evaluations,
+            excluded=self.excluded,
+        )
+        if self.excluded:
+            return known
+        with Folder.resume(self.place) as folder:
+            drawn = compare.compare(folder, Listener())
+            runs = list(folder.runs)
+        problems = _problems(drawn)
+        names = [each.name for each in self._allocators]
+        (again,) = _series(runs, [DEFAULT], {}, control=True)
+        return msgspec.structs.replace(
+            known, series=_series(runs, names, problems), again=again, notes=drawn.notes
+        )
+
+    def _runs(self) -> list[Run]:
+        runs, _ = read_runs(self.place / "runs.jsonl")
+        return runs
+
+    def _spec(self) -> Spec:
+        ready = card.prepare(self.described.name, scale=self.scale)
+        return specify(
+            [*ready.argv, *self.setup.words],
+            list(self._allocators),
+            workload=self.described.name,
+            directory=ready.directory,
+            environment={**ready.environment, **self.setup.environment},
+            runs=1,  # and then as many as are asked for
+            timeout=LIMIT if self._mode == "quick" else 10 * LIMIT,
+        )
+
+
+class _Quiet(Listener):
+    """Passes on how far it is, and not that another round begins."""
+
+    def __init__(self, listener: Listener, name: str) -> None:
+        self._listener = listener
+        self._name = name
+
+    def progress(self, done: int, total: int, label: str) -> None:
+        self._listener.progress(done, total, f"{self._name}, {label}" if label else "")
+
+
+def _problems(drawn: Comparison) -> dict[str, str]:
+    return {side.allocator: side.problem for side in drawn.sides if side.problem}
+
+
+def _series(
+    runs: Sequence[Run], names: Sequence[str], problems: dict[str, str], *, control: bool = False
+) -> list[Series]:
+    found = []
+    for name in names:
+        own = [
+            run
+            for run in runs
+            if not run.warmup and run.cell.allocator == name and run.cell.control == control
+        ]
+        outcomes = [run.outcome for run in sorted(own, key=lambda run: run.cell.repeat)]
+        found.append(
+            Series(
+                allocator=name,
+                wall=[each.wall_ns / 1e9 for each in outcomes],
+                cpu=[each.cpu_ns / 1e9 for each in outcomes],
+                resident=[float(each.peak_resident) for each in outcomes],
+                problem=problems.get(name, ""),
+            )
+        )
+    return found
+
+
+def _more(lines: Sequence[_Line], rounds: int, mode: Mode, listener: Listener) -> int:
+    """How many rounds there are to be in all, after so many."""
+    if rounds >= MOST_ROUNDS:
+        return rounds
+    if mode == "full":
+        widest = max((line.widest() for line in lines), default=0.0)
+        if widest <= pacing.NARROW:
+            return rounds
+        listener.say(f"the widest interval is {units.percent(widest)} wide: {pacing.STEP} more rounds")
+        return min(rounds + pacing.STEP, MOST_ROUNDS)
+    spent = sum(line.spent() for line in lines)
+    a_round = spent / (rounds + 1)  # the warm-up was one, too
+    more = rounds + int(max(0.0, QUICK_SECONDS - spent) / max(a_round, 1e-3))
+    if more > rounds:
+        listener.say(f"there is time for {min(more, MOST_ROUNDS)} rounds")
+    return min(more, MOST_ROUNDS)
+
+
+def _scales(
+    place: Path, setups: Sequence[Setup], allocators: int, mode: Mode, listener: Listener
+) -> dict[str, int]:
+    """How much each does in a run: found once, and kept, so that all rounds do the same."""
+    file = place / _SCALES
+    try:
+        known = msgspec.json.decode(file.read_bytes(), type=dict[str, int])
+    except (OSError, msgspec.MsgspecError):
+        known = {}
+    if all(each.name in known for each in setups):
+        return known
+    rounds = (ROUNDS[mode] + 1) * (allocators + 1)
+    cores = len(os.sched_getaffinity(0))
+    for each in setups:
+        described = card.load(each.workload)
+        if each.workload != PROGRAM or mode == "full" or measuring.lacking(described):
+            known[each.name] = measuring.scale_of(described, mode, APPLICATION_RUN)
+            continue
+        # All of a table have the same to do: of Table 2 as much as there is time for with most evaluations.
+        if each.name.startswith(_TABLE_2):
+            # Threads do not save as much time as there are of them: three quarters of it.
+            together = 1 + 0.75 * (min(each.threads, cores) - 1)
+            fitting = LOCALITY_SHARE * together * _fitting(max(EVALUATIONS), listener)
+        else:
+            fitting = SCALING_SHARE * _fitting(each.evaluations, listener)
+        wanted = round(fitting * QUICK_SECONDS / rounds)
+        known[each.name] = max(described.quick_scale, min(wanted, described.default_scale))
+    write_safely(file, msgspec.json.encode(known) + b"\n", force=True)
+    return known
+
+
+@cache
+def _fitting(evaluations: int, listener: Listener) -> float:
+    """How much of its scale the program does in a second on one core, with so many evaluations over glibc."""
+    listener.say(f"how fast this machine is with {evaluations} evaluations")
+    scale = max(1, _TRIED // evaluations)
+    ready = card.prepare(PROGRAM, scale=scale)
+    launch = workload.launch_of(ready)
+    launch = msgspec.structs.replace(launch, argv=[*launch.argv, "--evaluations", str(evaluations)])
+    outcome = spawn.run(launch)
+    if outcome.status != 0:
+        raise ReapError(f"{PROGRAM} ended with {outcome.status}", outcome.stderr_tail.strip())
+    return scale * 1e9 / outcome.wall_ns
