@@ -33,7 +33,7 @@ constexpr std::size_t list_share = 4; // a tree has one object for so many of it
 constexpr std::array<std::size_t, phases> longest = {120, 200, 40, 160, 80}; // letters of a text
 
 struct Options {
-    std::size_t scale = 400;
+    std::size_t scale = 100;
     std::size_t evaluations = 10;
     std::size_t threads = 1;
     const char *log = nullptr; // where to write what lives
