@@ -19,6 +19,7 @@ from reap.study import allocators_memory as memory
 from reap.study import allocators_published as published
 from reap.study import allocators_setups as setups
 from reap.study import allocators_timing as timing
+from reap.study.allocators_ratios import between
 from reap.study.allocators_records import Consumption, Series, Summary, Timed
 from reap.study.folder import begin
 from reap.study.records import Evaluated, Plan, Study
@@ -100,6 +101,28 @@ def test_a_speedup_is_between_setups_round_by_round():
     turned = evaluated(alone, timed("threads-2", glibc=[1.0, 2.0, 1.0], jemalloc=[1.9, 3.8, 1.9]))
     assert one(turned, "scale very well").standing == "does not hold"
     assert one(turned, "glibc scales").standing == "holds partly"
+
+
+def test_what_has_one_thread_is_held_by_its_cpu_time():
+    """Which waiting for others' work does not lengthen; what has several may wait for itself."""
+    found = timed("sed", glibc=[1.0] * 5, jemalloc=[1.0] * 5)
+    waited = [
+        msgspec.structs.replace(each, wall=[1.0 * (at + 1)] * 5) for at, each in enumerate(found.series)
+    ]
+    alone = msgspec.structs.replace(found, series=waited)
+    together = msgspec.structs.replace(alone, threads=2)
+    assert [round(between(each, "jemalloc", "glibc").value, 3) for each in (alone, together)] == [1.0, 2.0]
+
+
+def test_what_allocation_takes_is_said_by_the_program_itself():
+    found = timed("evaluations-1000", glibc=[1.0] * 3, jemalloc=[1.0] * 3)
+    phases = [[(0.05, 9.9, 0.05)] * 5] * 3, [[(0.5, 9.0, 0.5)] * 5] * 3
+    series = [
+        msgspec.structs.replace(each, phases=own) for each, own in zip(found.series, phases, strict=True)
+    ]
+    claim = one(evaluated(msgspec.structs.replace(found, series=series)), "less than 1 %")
+    assert [round(each.ratio.value, 4) for each in claim.findings] == [0.01, 0.1]
+    assert [each.side for each in claim.findings][1] == "against"
 
 
 def test_convergence_is_towards_one_from_either_side():
@@ -263,6 +286,7 @@ def test_a_small_study_from_end_to_end(tmp_path, monkeypatch, cache):
         "Table 2.",
         "Table 3.",
         "Table 4.",
+        "Table 2 by phase",
         "Figure 3.",
         "Not measured: sed",
         "151.2 MiB",

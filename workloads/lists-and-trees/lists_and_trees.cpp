@@ -107,7 +107,7 @@ class Worker {
     bool changed = false; ///< whether something was not what had been put there
 
   private:
-    void make(std::array<Piece, pieces> &own, std::size_t phase) {
+    void make(std::array<Piece, pieces> &own, std::size_t phase) const {
         const std::size_t objects = options_.scale * 1000 / pieces;
         for (std::size_t n = number_; n < pieces; n += options_.threads)
             own[n].make(phase * pieces + n + 1, objects, longest[phase]);
@@ -186,6 +186,8 @@ int main(int count, char **words) {
     Sums sums{};
     std::vector<Worker> workers;
     std::vector<std::thread> threads;
+    workers.reserve(options.threads);
+    threads.reserve(options.threads);
     for (std::size_t n = 0; n < options.threads; ++n) workers.emplace_back(options, n, sums);
     // A thread of its own even for one: C libraries have a shorter way where there was never a second.
     for (Worker &worker : workers) threads.emplace_back([&worker] { worker.run(); });

@@ -63,9 +63,9 @@ class Log {
     [[nodiscard]] std::size_t resident() const {
         char said[128] = {};
         if (::pread(statm_, said, sizeof said - 1, 0) <= 0) return 0;
-        std::size_t pages = 0;
-        std::sscanf(said, "%*u %zu", &pages);
-        return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        char *second = nullptr; // the first number is of all that is mapped
+        (void)std::strtoull(said, &second, 10);
+        return std::strtoull(second, nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     }
 
     int file_ = -1;

@@ -2,18 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from statistics import median
+from typing import Literal
 
 from reap import units
 from reap.report.study_view import StudyView, TableView, first, scale
 from reap.report.view_allocators_figures import figures
 from reap.study import allocators_published as published
-from reap.study.allocators_ratios import between, ratio
+from reap.study.allocators_ratios import between, ratio, taken_as
 from reap.study.allocators_records import Timed
-from reap.study.allocators_setups import APPLICATIONS, WITHOUT_FASTBINS
+from reap.study.allocators_setups import APPLICATIONS, EVALUATIONS, WITHOUT_FASTBINS, locality
 from reap.study.records import Evaluated, Study
 
 _QUICK = "A quick study: less to do in a run, few rounds, so that what is done fits into smaller caches."
 _BASE = "glibc"
+
+
+_FIELDS: tuple[Literal["wall", "cpu", "resident"], ...] = ("wall", "cpu", "resident")
 
 
 def view(study: Study) -> StudyView:
@@ -39,6 +43,7 @@ def view(study: Study) -> StudyView:
             _published(
                 "Published: Table 2, four threads, seconds", {}, [each.name for each in parts["eval"]]
             ),
+            _phases(found),
             _times(f"Table 3. Scalability, 10 evaluations: {_SAID}", parts["threads"]),
             _published("Published: Table 3, seconds", {}, [each.name for each in parts["threads"]]),
             _memory(found),
@@ -49,7 +54,7 @@ def view(study: Study) -> StudyView:
 
 
 _TITLE = "General-purpose allocators, evaluated once more"
-_SAID = "median running time, and its ratio to glibc's"
+_SAID = "median running time, CPU time of what has one thread, and its ratio to glibc's"
 
 
 def _left_out(found: Evaluated) -> list[str]:
@@ -112,9 +117,28 @@ def _cell(timed: Timed, name: str) -> str:
     own = timed.of(name)
     if own is None or not own.wall:
         return units.UNKNOWN
-    seconds = units.duration(median(own.wall))
+    seconds = units.duration(median(getattr(own, taken_as(timed, "time"))))
     held = between(timed, name, _BASE)
     return seconds if held is None or name == _BASE else f"{seconds}, {units.ratio_with_interval(held)}"
+
+
+def _phases(found: Evaluated) -> TableView:
+    """How locality depends on what went before: the same work in each phase, but for lengths of texts."""
+    most = found.named(locality(max(EVALUATIONS)))
+    rows = []
+    for each in most.sound if most else []:
+        if not each.phases:
+            continue
+        by_phase = list(zip(*each.phases, strict=True))
+        evaluating = [median(times[1] for times in rounds) for rounds in by_phase]
+        allocating = sum(median(times[0] + times[2] for times in rounds) for rounds in by_phase)
+        share = allocating / (allocating + sum(evaluating))
+        rows.append(
+            [each.allocator, *(units.duration(seconds) for seconds in evaluating), units.percent(share)]
+        )
+    columns = ["allocator", *(f"phase {number}" for number in range(1, 6)), "share of making and freeing"]
+    title = "Table 2 by phase: seconds of evaluating 1000 times, all threads together"
+    return TableView(title, columns, rows)
 
 
 def _published(title: str, resident: Mapping[str, tuple[int, ...]], setups: Sequence[str]) -> TableView:
@@ -168,7 +192,7 @@ def _noise(found: Evaluated) -> TableView:
     rows = []
     for each in found.timed:
         own, again = each.of(_BASE), each.again
-        ratios = [ratio(again, own, field) for field in ("wall", "cpu", "resident")] if again and own else []
+        ratios = [ratio(again, own, field) for field in _FIELDS] if again and own else []
         rows += [[each.name, *(units.ratio_with_interval(one) if one else units.UNKNOWN for one in ratios)]]
-    columns = ["setup", "running time", "CPU time", "resident memory"]
+    columns = ["setup", "wall time", "CPU time", "resident memory"]
     return TableView("What must make no difference: glibc to itself, in the same rounds", columns, rows)

@@ -2,20 +2,26 @@
 
 import math
 from collections.abc import Iterable, Iterator
+from statistics import fmean
 from typing import Literal
 
 from reap.experiment import statistics
 from reap.records import Estimate
 from reap.study.allocators_records import Series, Timed
+from reap.study.allocators_setups import PARALLEL
 from reap.study.judging import Judged, side
 from reap.study.records import Evaluated, Finding, Side
 
-Field = Literal["wall", "cpu", "resident"]
+Field = Literal["time", "wall", "cpu", "resident"]
+"""`time` is running time: CPU time of what has one thread, which nothing else on the machine lengthens; wall
+time of what has several, which may wait for each other."""
 Taken = tuple[str, str, Estimate]
 """The setup, which ratio in words, and the ratio."""
 
 
-def ratio(own: Series | None, base: Series | None, field: Field = "wall") -> Estimate | None:
+def ratio(
+    own: Series | None, base: Series | None, field: Literal["wall", "cpu", "resident"]
+) -> Estimate | None:
     """One to the other, round by round; None below two rounds."""
     if own is None or base is None:
         return None
@@ -25,15 +31,39 @@ def ratio(own: Series | None, base: Series | None, field: Field = "wall") -> Est
     return statistics.interval(pairs, seed=0)
 
 
-def between(timed: Timed | None, own: str, base: str, field: Field = "wall") -> Estimate | None:
+def between(timed: Timed | None, own: str, base: str, field: Field = "time") -> Estimate | None:
     """One allocator to another in a setup."""
-    return ratio(timed.of(own), timed.of(base), field) if timed else None
+    return ratio(timed.of(own), timed.of(base), taken_as(timed, field)) if timed else None
+
+
+def taken_as(timed: Timed, field: Field) -> Literal["wall", "cpu", "resident"]:
+    """Which of the numbers that is in this setup."""
+    if field != "time":
+        return field
+    several = timed.threads > 1 or timed.name == PARALLEL
+    return "wall" if several or not any(each.cpu for each in timed.series) else "cpu"
+
+
+def across(own: Timed, base: Timed, allocator: str) -> Estimate | None:
+    """The running time of a setup to that of another with as many threads, under one allocator."""
+    return ratio(own.of(allocator), base.of(allocator), taken_as(base, "time"))
 
 
 def speedup(found: Evaluated, allocator: str, few: str, many: str) -> Estimate | None:
     """The time of a setup to that of another under one allocator."""
     one, other = found.named(few), found.named(many)
-    return ratio(one.of(allocator), other.of(allocator)) if one and other else None
+    return ratio(one.of(allocator), other.of(allocator), "wall") if one and other else None
+
+
+def allocating(timed: Timed | None, allocator: str) -> Estimate | None:
+    """The share of a setup's time that making and freeing take, as the program says, round by round."""
+    own = timed.of(allocator) if timed else None
+    if own is None or len(own.phases) < statistics.LEAST_ROUNDS:
+        return None
+    sums = [[sum(times) for times in zip(*phases, strict=True)] for phases in own.phases]
+    return statistics.interval(
+        [(making + freeing) / (making + evaluating + freeing) for making, evaluating, freeing in sums], seed=0
+    )
 
 
 def quotient(one: Estimate | None, other: Estimate | None) -> Estimate | None:
@@ -43,20 +73,21 @@ def quotient(one: Estimate | None, other: Estimate | None) -> Estimate | None:
     return Estimate(value=one.value / other.value, low=one.low / other.high, high=one.high / other.low)
 
 
-def extremes(timed: Timed | None, names: Iterable[str], field: Field = "wall") -> tuple[str, str] | None:
+def extremes(timed: Timed | None, names: Iterable[str], field: Field = "time") -> tuple[str, str] | None:
     """The allocator with most and the one with least, by their geometric means."""
-    every = [timed.of(name) for name in names] if timed else []
-    sound = [each for each in every if each is not None and getattr(each, field)]
+    if timed is None:
+        return None
+    taken = taken_as(timed, field)
+    every = [timed.of(name) for name in names]
+    sound = [each for each in every if each is not None and getattr(each, taken)]
     if len(sound) < 2:
         return None
-    by_mean = sorted(
-        sound, key=lambda each: sum(map(math.log, getattr(each, field))) / len(getattr(each, field))
-    )
+    by_mean = sorted(sound, key=lambda each: fmean(map(math.log, getattr(each, taken))))
     return by_mean[-1].allocator, by_mean[0].allocator
 
 
 def pairs(
-    timed: Timed | None, own: Iterable[str], base: Iterable[str], field: Field = "wall"
+    timed: Timed | None, own: Iterable[str], base: Iterable[str], field: Field = "time"
 ) -> Iterator[Taken]:
     """Each of the first to each of the others in a setup."""
     bases = list(base)

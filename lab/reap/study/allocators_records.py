@@ -14,6 +14,9 @@ class Series(Record):
     """Seconds."""
     resident: list[float] = []
     """Most resident memory in bytes."""
+    phases: list[list[tuple[float, float, float]]] = []
+    """Of the benchmark program, by round and phase: seconds of making, evaluating and freeing, its threads
+    together."""
     problem: str = ""
     """One sentence where it says nothing."""
 

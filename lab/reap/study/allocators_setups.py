@@ -32,7 +32,7 @@ class Setup(Record):
     def words(self) -> list[str]:
         """What is added to the program's own command."""
         threads = ["--threads", str(self.threads)] if self.threads else []
-        return [*threads, "--evaluations", str(self.evaluations)] if self.evaluations else threads
+        return [*threads, "--evaluations", str(self.evaluations), "--times"] if self.evaluations else threads
 
 
 def locality(evaluations: int) -> str:

@@ -182,10 +182,20 @@ def _series(
                 wall=[each.wall_ns / 1e9 for each in outcomes],
                 cpu=[each.cpu_ns / 1e9 for each in outcomes],
                 resident=[float(each.peak_resident) for each in outcomes],
+                phases=[phases for each in outcomes if (phases := _phases(each.stderr_tail))],
                 problem=problems.get(name, ""),
             )
         )
     return found
+
+
+def _phases(said: str) -> list[tuple[float, float, float]]:
+    """What the program says of its phases; nothing of one that says something else."""
+    lines = [line.split() for line in said.splitlines()]
+    try:
+        return [(float(making), float(evaluating), float(freeing)) for making, evaluating, freeing in lines]
+    except ValueError:
+        return []
 
 
 def _more(lines: Sequence[_Line], rounds: int, mode: Mode, listener: Listener) -> int:
@@ -225,12 +235,14 @@ def _scales(
             known[each.name] = measuring.scale_of(described, mode, APPLICATION_RUN)
             continue
         # All of a table have the same to do: of Table 2 as much as there is time for with most evaluations.
-        if each.name.startswith(_TABLE_2):
-            # Threads do not save as much time as there are of them: three quarters of it.
-            together = 1 + 0.75 * (min(each.threads, cores) - 1)
-            fitting = LOCALITY_SHARE * together * _fitting(max(EVALUATIONS), listener)
-        else:
-            fitting = SCALING_SHARE * _fitting(each.evaluations, listener)
+        table_2 = each.name.startswith(_TABLE_2)
+        # Threads do not save as much time as there are of them: three quarters of it.
+        together = 1 + 0.75 * (min(each.threads, cores) - 1) if table_2 else 1
+        share = LOCALITY_SHARE * together if table_2 else SCALING_SHARE
+        try:
+            fitting = share * _fitting(max(EVALUATIONS) if table_2 else each.evaluations, listener)
+        except ReapError:
+            fitting = 0  # measuring it will say why
         wanted = round(fitting * QUICK_SECONDS / rounds)
         known[each.name] = max(described.quick_scale, min(wanted, described.default_scale))
     write_safely(file, msgspec.json.encode(known) + b"\n", force=True)
