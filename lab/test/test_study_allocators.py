@@ -154,6 +154,11 @@ def test_memory_is_judged_by_its_summaries():
     for words in ("five phases", "give no memory back", "poor choice", "almost the same at most"):
         assert one(found, words).standing == "holds", words
     assert one(found, "same point").standing == "cannot tell"
+    # Another run, in which dlmalloc gives its memory back, so that runs do not agree.
+    more = [msgspec.structs.replace(each, last=0.0, falls=0.9) for each in summaries]
+    both = msgspec.structs.replace(found, summaries=[*summaries, *more])
+    assert one(both, "give no memory back").standing == "cannot tell"
+    assert one(both, "five phases").standing == "holds"
 
 
 TRACE = """\
@@ -252,6 +257,7 @@ def test_a_small_study_from_end_to_end(tmp_path, monkeypatch, cache):
     )
     monkeypatch.setitem(timing.ROUNDS, "quick", 2)
     monkeypatch.setitem(memory.SCALES, "quick", 4)
+    monkeypatch.setitem(memory.RUNS, "quick", 2)
     monkeypatch.setattr(timing, "QUICK_SECONDS", 0.1)
     monkeypatch.setattr(timing, "_TRIED", 1000)
     chosen = catalog.parse("glibc,reap")
@@ -272,6 +278,7 @@ def test_a_small_study_from_end_to_end(tmp_path, monkeypatch, cache):
             assert each.again is not None
     assert found.consumed is not None
     assert [(run.problem, run.live[-1]) for run in found.consumed.runs] == [("", 0), ("", 0)]
+    assert [each.allocator for each in found.summaries] == ["glibc", "reap"] * 2
     for run in found.consumed.runs:
         assert all(asked >= live for asked, live in zip(run.asked, run.live, strict=True)), run.allocator
     # It goes on from what it has: nothing is run again.

@@ -1,7 +1,7 @@
 """What the page of the study of general-purpose allocators shows, as plain strings, lists and drawings."""
 
-from collections.abc import Mapping, Sequence
-from statistics import median
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean, median
 from typing import Literal
 
 from reap import units
@@ -163,29 +163,31 @@ def _memory(found: Evaluated) -> TableView:
         zip(published.ALLOCATORS, zip(published.AVERAGE, published.MAXIMUM, strict=True), strict=True)
     )
     rows = []
-    for each in found.summaries:
-        known = there.get(each.allocator)
+    names = list(dict.fromkeys(each.allocator for each in found.summaries))
+    for name in names:
+        known, runs = there.get(name), found.summed(name)
+        sizes = ("average", "maximum", "resident", "live")
+        phases = [fmean(each) for each in zip(*(run.fragmentation for run in runs), strict=False)]
         rows.append(
             [
-                each.allocator,
-                units.size(each.average),
-                units.size(each.maximum),
-                *(
-                    units.size(one) if one is not None else units.UNKNOWN
-                    for one in (each.resident, each.live)
-                ),
-                ", ".join(units.size(one) for one in each.fragmentation),
-                units.percent(each.last) if each.last is not None else units.UNKNOWN,
+                name,
+                *(_mean([getattr(run, field) for run in runs], units.size) for field in sizes),
+                ", ".join(units.size(one) for one in phases),
+                _mean([run.last for run in runs], units.percent),
                 f"{known[0]:g} and {known[1]:g} MiB" if known else "",
             ]
         )
-    seen = {each.allocator for each in found.summaries}
     rows += [
         [name, *[units.UNKNOWN] * 6, f"{known[0]:g} and {known[1]:g} MiB"]
         for name, known in there.items()
-        if name not in seen
+        if name not in names
     ]
-    return TableView("Table 4. Memory asked of the system, average and maximum", columns, rows)
+    return TableView("Table 4. Memory asked of the system, means over the runs", columns, rows)
+
+
+def _mean(values: Sequence[float | None], words: Callable[[float], str]) -> str:
+    known = [value for value in values if value is not None]
+    return words(fmean(known)) if known else units.UNKNOWN
 
 
 def _noise(found: Evaluated) -> TableView:

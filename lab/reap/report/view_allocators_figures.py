@@ -64,7 +64,7 @@ def _memory(found: Evaluated) -> FigureView:
         "Figure 3. Memory over time",
         f"{found.threads} threads, 1 evaluation; a point for every thousandth call of malloc or free. What "
         "was asked of the system is counted by its calls: memory that is never touched is in it, address "
-        "space that is only reserved is not. Each drawing has a scale of its own.",
+        "space that is only reserved is not. Each drawing is of the first run and has a scale of its own.",
         [_curves(each) for each in runs],
         whiskers=False,
     )

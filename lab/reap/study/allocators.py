@@ -48,7 +48,7 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     if setups.PROGRAM in plan.workloads:
         listener.say("what each allocator asks the system for as the program goes on")
         consumed = memory.take(place / "consumption.json", allocators, plan.mode, threads)
-    summaries = [memory.summary(each) for each in consumed.runs if not each.problem] if consumed else []
+    summaries = consumed.summaries if consumed else []
     found = Evaluated(threads=threads, timed=timed, consumed=consumed, summaries=summaries)
     return Study(
         plan=plan,

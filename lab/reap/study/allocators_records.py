@@ -68,7 +68,7 @@ class Consumption(Record):
 
 
 class Summary(Record):
-    """What Table 4 and the text say of a consumption. Bytes; None: not known."""
+    """What Table 4 and the text say of one run's consumption. Bytes; None: not known."""
 
     allocator: str
     average: float

@@ -157,6 +157,9 @@ class Consumed(Counted, kw_only=True):
 
     threads: int
     runs: list[Consumption] = []
+    """The first of each, or why there is none."""
+    summaries: list[Summary] = []
+    """Of every run, in the order in which they were made."""
 
 
 class Evaluated(Record):
@@ -167,15 +170,15 @@ class Evaluated(Record):
     timed: list[Timed]
     consumed: Consumed | None = None
     summaries: list[Summary] = []
-    """Of its runs, for Table 4."""
+    """Of all of its runs, for Table 4."""
 
     def named(self, name: str) -> Timed | None:
         """The setup of that name, if it was measured."""
         return next((each for each in self.timed if each.name == name and each.series), None)
 
-    def summary(self, allocator: str) -> Summary | None:
-        """That allocator's."""
-        return next((each for each in self.summaries if each.allocator == allocator), None)
+    def summed(self, allocator: str) -> list[Summary]:
+        """That allocator's runs."""
+        return [each for each in self.summaries if each.allocator == allocator]
 
 
 class Finding(Record):
