@@ -17,9 +17,10 @@ from reap.study import allocators, measuring
 from reap.study import allocators_claims as claims
 from reap.study import allocators_memory as memory
 from reap.study import allocators_published as published
+from reap.study import allocators_scales as scales
 from reap.study import allocators_setups as setups
 from reap.study import allocators_timing as timing
-from reap.study.allocators_ratios import between
+from reap.study.allocators_ratios import between, others
 from reap.study.allocators_records import Consumption, Series, Summary, Timed
 from reap.study.folder import begin
 from reap.study.records import Evaluated, Plan, Study
@@ -76,7 +77,7 @@ def test_a_difference_counts_where_it_is_certain():
 
 def test_hardened_allocators_are_in_no_conclusion():
     found = evaluated(timed("sed", glibc=[1.0] * 5, scudo=[3.0] * 5, hardened_malloc=[4.0] * 5))
-    assert claims.others(found) == []
+    assert others(found) == []
     assert one(found, "much the same").findings == []
 
 
@@ -258,8 +259,8 @@ def test_a_small_study_from_end_to_end(tmp_path, monkeypatch, cache):
     monkeypatch.setitem(timing.ROUNDS, "quick", 2)
     monkeypatch.setitem(memory.SCALES, "quick", 4)
     monkeypatch.setitem(memory.RUNS, "quick", 2)
-    monkeypatch.setattr(timing, "QUICK_SECONDS", 0.1)
-    monkeypatch.setattr(timing, "_TRIED", 1000)
+    monkeypatch.setattr(scales, "QUICK_SECONDS", 0.1)
+    monkeypatch.setattr(scales, "_TRIED", 1000)
     chosen = catalog.parse("glibc,reap")
     plan = allocators.plan("quick", [setups.PROGRAM, "sed"], [each.name for each in chosen])
     place = tmp_path / "study"

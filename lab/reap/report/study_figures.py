@@ -9,6 +9,7 @@ import msgspec
 from reap.experiment.card import Card
 from reap.experiment.matrix_records import Arm
 from reap.records import Estimate
+from reap.report.view_allocators_figures import drawn_places
 from reap.study.allocators_setups import PROGRAM
 from reap.study.measuring import without_own
 from reap.study.records import Statistics, Study
@@ -141,7 +142,8 @@ def _evaluated(study: Study) -> Iterator[Row]:
     consumed = found.consumed if found else None
     for run in consumed.runs if consumed else []:
         where = ["figure 3", PROGRAM, "", "", run.allocator, "", 1]
-        for at, call in enumerate(run.calls):
+        for at in drawn_places(run):
+            call = run.calls[at]
             yield [*where, f"asked of the system after {call}", "bytes", run.asked[at], "", ""]
             yield [*where, f"resident after {call}", "bytes", run.resident[at], "", ""]
             yield [*where, f"live after {call}", "bytes", run.live[at], "", ""]

@@ -70,9 +70,13 @@ def _memory(found: Evaluated) -> FigureView:
     )
 
 
+def drawn_places(run: Consumption) -> range:
+    """The places in its lists that are drawn: some hundreds of what may be many thousands."""
+    return range(0, len(run.calls), max(1, len(run.calls) // _MOST_POINTS))
+
+
 def _curves(run: Consumption) -> markupsafe.Markup:
-    step = max(1, len(run.calls) // _MOST_POINTS)
-    places = range(0, len(run.calls), step)
+    places = drawn_places(run)
     curves = [("resident", run.resident, 2), ("in use", run.live, 0)]
     title = f"{run.allocator}: {units.size(max(run.asked))} asked of the system at most"
     if max(run.asked) <= _RESERVED * max(run.resident):

@@ -15,6 +15,9 @@ from reap.study.records import Evaluated, Finding, Side
 Field = Literal["time", "wall", "cpu", "resident"]
 """`time` is running time: CPU time of what has one thread, which nothing else on the machine lengthens; wall
 time of what has several, which may wait for each other."""
+GLIBC, LEA = "glibc", "dlmalloc"
+HARDENED = ("scudo", "hardened-malloc", "hardened-malloc-light")
+"""What they give for safety is not what the paper was about: in the tables, and in no conclusion."""
 Taken = tuple[str, str, Estimate]
 """The setup, which ratio in words, and the ratio."""
 
@@ -119,3 +122,22 @@ def distance(found: Estimate) -> tuple[float, float]:
     """How far a ratio is from 1, as a logarithm: at least and at most."""
     ends = [abs(math.log(found.low)), abs(math.log(found.high))]
     return (0.0 if found.low <= 1 <= found.high else min(ends)), max(ends)
+
+
+def others(found: Evaluated) -> list[str]:
+    """The allocators that are neither glibc's nor dlmalloc nor hardened, the paper's and today's."""
+    names = [each.allocator for timed in found.timed for each in timed.series]
+    return [name for name in dict.fromkeys(names) if name not in (GLIBC, LEA, *HARDENED)]
+
+
+def everyone(found: Evaluated) -> list[str]:
+    """Those, glibc's and dlmalloc."""
+    return [LEA, GLIBC, *others(found)]
+
+
+def spread(found: Evaluated, setup: str, names: list[str], field: Field) -> Iterator[Taken]:
+    """The one with most to the one with least in a setup."""
+    timed = found.named(setup)
+    ends = extremes(timed, names, field)
+    if ends and (ratio := between(timed, *ends, field)):
+        yield setup, f"{ends[0]} to {ends[1]}", ratio

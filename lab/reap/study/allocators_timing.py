@@ -5,9 +5,7 @@ quick study has as much to do in a run as the machine allows; a full one goes on
 narrow.
 """
 
-import os
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -15,42 +13,28 @@ import msgspec
 from reap import units
 from reap.allocators.records import DEFAULT, Allocator
 from reap.errors import ReapError
-from reap.experiment import card, compare, statistics, workload
+from reap.experiment import card, compare, statistics
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.records import Comparison, Run
 from reap.experiment.runner import MOST_ROUNDS, InterruptedRunError, Listener, Runner
 from reap.experiment.spec import Spec, specify
-from reap.files import write_safely
-from reap.launch import spawn
+from reap.study import allocators_scales as scales
 from reap.study import measuring, pacing
 from reap.study.allocators_records import Series, Timed
-from reap.study.allocators_setups import EVALUATIONS, PROGRAM, Setup
+from reap.study.allocators_setups import Setup
 from reap.study.measuring import ROUNDS
 from reap.study.records import Mode
 
-QUICK_SECONDS = 300.0
-"""What the runs of a quick study take together."""
-LOCALITY_SHARE = 0.45
-"""Of that for a thousand evaluations in Table 2; those with fewer take a tenth of it."""
-SCALING_SHARE = 0.06
-"""Of that for each number of threads in Table 3."""
-APPLICATION_RUN = 0.3
-"""About how many seconds a run of an application takes in a quick study."""
 LIMIT = 60.0
 """Seconds that a run of a quick study may take; a full one's may take ten times as long."""
-_SCALES = "scales.json"
-_TABLE_2 = "evaluations"
-"""How the names of its setups begin."""
-_TRIED = 6000
-"""Scale times evaluations, for a look at how fast a machine is: a second or so."""
 
 
 def measure(
     place: Path, setups: Sequence[Setup], allocators: Sequence[Allocator], mode: Mode, listener: Listener
 ) -> list[Timed]:
     """Runs what is left of every setup. Throws InterruptedRunError; what else goes wrong excludes a setup."""
-    scales = _scales(place, setups, len(allocators), mode, listener)
-    lines = [_Line(place / each.name, each, scales[each.name], allocators, mode) for each in setups]
+    amounts = scales.scales(place, setups, len(allocators), mode, listener)
+    lines = [_Line(place / each.name, each, amounts[each.name], allocators, mode) for each in setups]
     for number in range(1, ROUNDS[mode] + 1):
         listener.say(f"round {number} of {ROUNDS[mode]}")
         for line in lines:
@@ -210,54 +194,7 @@ def _more(lines: Sequence[_Line], rounds: int, mode: Mode, listener: Listener) -
         return min(rounds + pacing.STEP, MOST_ROUNDS)
     spent = sum(line.spent() for line in lines)
     a_round = spent / (rounds + 1)  # the warm-up was one, too
-    more = rounds + int(max(0.0, QUICK_SECONDS - spent) / max(a_round, 1e-3))
+    more = rounds + int(max(0.0, scales.QUICK_SECONDS - spent) / max(a_round, 1e-3))
     if more > rounds:
         listener.say(f"there is time for {min(more, MOST_ROUNDS)} rounds")
     return min(more, MOST_ROUNDS)
-
-
-def _scales(
-    place: Path, setups: Sequence[Setup], allocators: int, mode: Mode, listener: Listener
-) -> dict[str, int]:
-    """How much each does in a run: found once, and kept, so that all rounds do the same."""
-    file = place / _SCALES
-    try:
-        known = msgspec.json.decode(file.read_bytes(), type=dict[str, int])
-    except (OSError, msgspec.MsgspecError):
-        known = {}
-    if all(each.name in known for each in setups):
-        return known
-    rounds = (ROUNDS[mode] + 1) * (allocators + 1)
-    cores = len(os.sched_getaffinity(0))
-    for each in setups:
-        described = card.load(each.workload)
-        if each.workload != PROGRAM or mode == "full" or measuring.lacking(described):
-            known[each.name] = measuring.scale_of(described, mode, APPLICATION_RUN)
-            continue
-        # All of a table have the same to do: of Table 2 as much as there is time for with most evaluations.
-        table_2 = each.name.startswith(_TABLE_2)
-        # Threads do not save as much time as there are of them: three quarters of it.
-        together = 1 + 0.75 * (min(each.threads, cores) - 1) if table_2 else 1
-        share = LOCALITY_SHARE * together if table_2 else SCALING_SHARE
-        try:
-            fitting = share * _fitting(max(EVALUATIONS) if table_2 else each.evaluations, listener)
-        except ReapError:
-            fitting = 0  # measuring it will say why
-        wanted = round(fitting * QUICK_SECONDS / rounds)
-        known[each.name] = max(described.quick_scale, min(wanted, described.default_scale))
-    write_safely(file, msgspec.json.encode(known) + b"\n", force=True)
-    return known
-
-
-@cache
-def _fitting(evaluations: int, listener: Listener) -> float:
-    """How much of its scale the program does in a second on one core, with so many evaluations over glibc."""
-    listener.say(f"how fast this machine is with {evaluations} evaluations")
-    scale = max(1, _TRIED // evaluations)
-    ready = card.prepare(PROGRAM, scale=scale)
-    launch = workload.launch_of(ready)
-    launch = msgspec.structs.replace(launch, argv=[*launch.argv, "--evaluations", str(evaluations)])
-    outcome = spawn.run(launch)
-    if outcome.status != 0:
-        raise ReapError(f"{PROGRAM} ended with {outcome.status}", outcome.stderr_tail.strip())
-    return scale * 1e9 / outcome.wall_ns
