@@ -4,7 +4,7 @@ import subprocess
 
 import msgspec
 import pytest
-from programs import reap
+from programs import LIBRARIES, compile_c, reap
 from samples import machine
 
 from reap.allocators import catalog
@@ -261,7 +261,11 @@ def test_a_small_study_from_end_to_end(tmp_path, monkeypatch, cache):
     monkeypatch.setitem(memory.RUNS, "quick", 2)
     monkeypatch.setattr(scales, "QUICK_SECONDS", 0.1)
     monkeypatch.setattr(scales, "_TRIED", 1000)
-    chosen = catalog.parse("glibc,reap")
+    # One that cannot serve it, of which nothing but that is said.
+    frail = compile_c(
+        "libfrail.so", LIBRARIES["crashes"].replace("777777", "33"), ["-shared", "-fPIC", "-fno-builtin"]
+    )
+    chosen = catalog.parse(f"glibc,reap,frail={frail}")
     plan = allocators.plan("quick", [setups.PROGRAM, "sed"], [each.name for each in chosen])
     place = tmp_path / "study"
     begin(place, plan)
@@ -275,20 +279,25 @@ def test_a_small_study_from_end_to_end(tmp_path, monkeypatch, cache):
         lacks = each.name == "sed" or each.name == setups.WITHOUT_FASTBINS
         assert bool(each.excluded) == lacks, each.name
         if not lacks:
+            assert [one.allocator for one in each.sound] == ["glibc", "reap"]
             assert [len(one.wall) for one in each.sound] == [2, 2]
+            assert "SIGSEGV" in each.series[2].problem
             assert each.again is not None
     assert found.consumed is not None
-    assert [(run.problem, run.live[-1]) for run in found.consumed.runs] == [("", 0), ("", 0)]
+    *sound, broken = found.consumed.runs
+    assert [(run.problem, run.live[-1]) for run in sound] == [("", 0), ("", 0)]
+    assert "ended with 139 under strace over frail" in broken.problem
     assert [each.allocator for each in found.summaries] == ["glibc", "reap"] * 2
-    for run in found.consumed.runs:
+    for run in sound:
         assert all(asked >= live for asked, live in zip(run.asked, run.live, strict=True)), run.allocator
-    # It goes on from what it has: nothing is run again.
-    monkeypatch.setattr(memory, "_run", None)
+    # It goes on from what it has: nothing is run again but what failed.
+    monkeypatch.setattr(memory, "_run", lambda _scale, _threads, allocator: {"frail": broken}[allocator.name])
     again = allocators.run(place, plan, chosen, Listener())
     assert again.evaluated == found
     written = {path.name for path in reporter.write(again, place)}
     assert {"study.html", "study.json", "figures.csv", "figure-1.svg", "figure-2.svg"} <= written
     page = (place / "study.html").read_text()
+    assert "memory over time, frail: lists-and-trees ended with 139" in page
     for words in (
         "Table 1.",
         "Table 2.",
@@ -302,6 +311,38 @@ def test_a_small_study_from_end_to_end(tmp_path, monkeypatch, cache):
         assert words in page, words
     assert msgspec.json.decode((place / "study.json").read_bytes(), type=Study) == again
     assert "asked of the system" in (place / "figures.csv").read_text()
+
+
+class Line:
+    """A setup's experiment that runs nothing: how wide its intervals are after so many rounds."""
+
+    def __init__(self, width=lambda _rounds: 0.0, a_round=1.0):
+        self.rounds, self._width, self._a_round = 0, width, a_round
+
+    def widest(self):
+        return self._width(self.rounds)
+
+    def spent(self):
+        return self._a_round * (self.rounds + 1)
+
+
+def rounds_of(line, mode):
+    line.rounds = timing.ROUNDS[mode]
+    while (more := timing.further([line], line.rounds, mode, Listener())) > line.rounds:
+        line.rounds = more
+    return line.rounds
+
+
+def test_a_full_study_goes_on_until_its_intervals_are_narrow():
+    assert rounds_of(Line(lambda rounds: 0.8 / rounds), "full") == 20
+    assert rounds_of(Line(lambda _rounds: 0.01), "full") == 10
+    assert rounds_of(Line(lambda _rounds: 0.5), "full") == timing.MOST_ROUNDS
+
+
+def test_a_quick_study_uses_its_time_and_no_more():
+    assert rounds_of(Line(a_round=scales.QUICK_SECONDS), "quick") == 5
+    assert rounds_of(Line(a_round=scales.QUICK_SECONDS / 11), "quick") == 10
+    assert rounds_of(Line(a_round=1e-3), "quick") == timing.MOST_ROUNDS
 
 
 def study_of(found):

@@ -38,11 +38,16 @@ def traced(launch: Launch, also: Sequence[str] = ()) -> Iterator[tuple[Outcome, 
         )
     with tempfile.TemporaryDirectory(prefix="reap-strace-") as folder:
         file = Path(folder) / "calls"
+        # Into the program alone: strace has its own malloc, and does not fail with an allocator that fails.
+        preloads = spawn.compose_preloads(launch, Path(folder))
         watched = msgspec.structs.replace(
             launch,
             program=strace,
+            preloads=[],
+            allocator="",
             argv=[
                 "strace",
+                *(["-E", f"LD_PRELOAD={preloads}"] if preloads else []),
                 "--follow-forks",
                 "--seccomp-bpf",  # all other calls are as fast as ever
                 "--string-limit=0",

@@ -7,6 +7,7 @@ narrow.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -40,12 +41,24 @@ def measure(
         for line in lines:
             line.advance(number, listener)
     rounds = ROUNDS[mode]
-    while (more := _more(lines, rounds, mode, listener)) > rounds:
+    while (more := further(lines, rounds, mode, listener)) > rounds:
         for number in range(rounds + 1, more + 1):
             for line in lines:
                 line.advance(number, listener)
         rounds = more
     return [line.result() for line in lines]
+
+
+class Paced(Protocol):
+    """What says how long its rounds took, and how sharp its figures are."""
+
+    def spent(self) -> float:
+        """Seconds of all runs until now."""
+        ...
+
+    def widest(self) -> float:
+        """The width of the widest interval, as a share of its ratio."""
+        ...
 
 
 class _Line:
@@ -182,7 +195,7 @@ def _phases(said: str) -> list[tuple[float, float, float]]:
         return []
 
 
-def _more(lines: Sequence[_Line], rounds: int, mode: Mode, listener: Listener) -> int:
+def further(lines: Sequence[Paced], rounds: int, mode: Mode, listener: Listener) -> int:
     """How many rounds there are to be in all, after so many."""
     if rounds >= MOST_ROUNDS:
         return rounds
