@@ -13,8 +13,8 @@ from reap.study.judging import Judged, side
 from reap.study.records import Evaluated, Finding, Side
 
 Field = Literal["time", "wall", "cpu", "resident"]
-"""`time` is running time: CPU time of what has one thread, which nothing else on the machine lengthens; wall
-time of what has several, which may wait for each other."""
+"""`time` is running time: CPU time of what has one thread, which other work on the machine hardly lengthens;
+wall time of what has several, which may wait for each other."""
 GLIBC, LEA = "glibc", "dlmalloc"
 HARDENED = ("scudo", "hardened-malloc", "hardened-malloc-light")
 """What they give for safety is not what the paper was about: in the tables, and in no conclusion."""
