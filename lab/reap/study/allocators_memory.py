@@ -78,7 +78,7 @@ def _logged(scale: int, threads: int, allocator: Allocator) -> Consumption:
         log = Path(folder) / "log"
         words = ["--threads", str(threads), "--evaluations", "1", "--log", str(log)]
         launch = msgspec.structs.replace(launch, argv=[*launch.argv, *words], allocator=allocator.library)
-        with syscalls.traced(launch, ["pwrite64"]) as (outcome, lines):
+        with syscalls.traced(launch, [*syscalls.SPACE, "pwrite64"]) as (outcome, lines):
             if outcome.status != 0:
                 raise ReapError(f"{PROGRAM} ended with {outcome.status} under strace over {allocator.name}")
             asked = at_marks(lines, os.sysconf("SC_PAGE_SIZE"))
