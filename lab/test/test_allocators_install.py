@@ -215,10 +215,80 @@ def test_names_that_cannot_be_built(shop):
     assert unknown.returncode == ExitCode.USAGE
     assert "no recipe to build an allocator called 'nosuch'" in unknown.stderr
     assert "mine" in unknown.stderr
-    debian = shop.reap("install", "mine", "jemalloc")
-    assert debian.returncode == ExitCode.USAGE
-    assert "apt-get install --no-install-recommends libjemalloc2" in debian.stderr
+    assert shop.reap("install", "mine", "nosuch").returncode == ExitCode.USAGE
     assert shop.built() == 0, "names are judged before anything is built"
+
+
+APT = """#!/bin/sh
+echo "apt-get $*" >>"$LOG"
+case "$*" in *--simulate*) [ -z "$REMOVES" ] || echo "Remv $REMOVES [1]" ;; esac
+"""
+
+
+@pytest.fixture
+def debian(shop, tmp_path):
+    """apt and dpkg that note what they are asked for: jemalloc's package is not installed, as they say."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name, text in (("apt-get", APT), ("dpkg-query", "#!/bin/sh\nexit 1\n"), ("sudo", APT)):
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    log = tmp_path / "apt-log"
+    log.write_text("")
+    shop.environment |= {"PATH": f"{tools}:{os.environ['PATH']}", "LOG": str(log), "REMOVES": ""}
+    return log
+
+
+def test_what_debian_brings_is_said_and_installed_when_asked(shop, debian):
+    said = shop.reap("install", "mine", "jemalloc")
+    assert said.returncode == ExitCode.USAGE
+    assert "apt-get install --no-install-recommends libjemalloc2" in said.stderr
+    assert "or: reap allocators install --yes mine jemalloc" in said.stderr
+    assert shop.built() == 0, "nothing is done before all of it can be"
+    assert debian.read_text() == ""
+    shop.reap("install", "--yes", "jemalloc")
+    installs = [line for line in debian.read_text().splitlines() if "install -y" in line]
+    assert len(installs) == 1
+    assert "libjemalloc2" in installs[0]
+
+
+def test_what_would_remove_something_is_left_to_the_user(shop, debian):
+    shop.environment["REMOVES"] = "precious"
+    done = shop.reap("install", "--yes", "jemalloc")
+    assert done.returncode == ExitCode.FAILED
+    assert "precious would have to be removed" in done.stderr
+    assert all("--simulate" in line for line in debian.read_text().splitlines())
+
+
+MISALIGNED = (
+    "void *aligned_alloc(size_t a, size_t n) { return a == 256 ? (char *)__libc_memalign(a, n + 16) + 16 :"
+    " __libc_memalign(a, n); }"
+)
+
+
+def test_each_fault_is_told_from_the_others(shop, tmp_path):
+    good = "void *aligned_alloc(size_t a, size_t n) { return __libc_memalign(a, n); }"
+    assert good in LIBRARIES["good"]
+    files = {"fine": LIBRARIES["good"], "bent": LIBRARIES["good"].replace(good, MISALIGNED)}
+    for name, source in files.items():
+        (tmp_path / f"{name}.c").write_text(source)
+        words = ["gcc", "-shared", "-fPIC", "-o", str(tmp_path / f"{name}.so"), str(tmp_path / f"{name}.c")]
+        subprocess.run(words, check=True, capture_output=True)
+    fine, bent = (f"{name}={tmp_path}/{name}.so" for name in files)
+    done = shop.reap("check", "glibc", fine)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 2), done.stdout
+    assert "fine: serves (malloc is replaced, aligned blocks, threads and fork, C++ new)" in done.stdout
+    done = shop.reap("check", bent)
+    assert done.returncode == ExitCode.FAILED
+    assert "aligned blocks: a program fails under it: aligned_alloc gave a block of 256 bytes" in done.stdout
+    assert "not aligned to 256" in done.stdout
+    assert "leave bent out of --allocators" in done.stderr
+
+
+def test_what_is_not_there_cannot_be_checked(shop):
+    done = shop.reap("check", "mine")
+    assert done.returncode == ExitCode.USAGE
+    assert "reap allocators install mine" in done.stderr
 
 
 def test_what_must_be_installed_first_is_named(shop, tmp_path):

@@ -13,9 +13,10 @@ import pytest
 from programs import reap
 from samples import share_of
 
+from reap.allocators import apt
 from reap.allocators.records import Allocator
 from reap.errors import ReapError
-from reap.experiment import card, provision
+from reap.experiment import card
 from reap.experiment.folder import read_runs
 from reap.experiment.runner import Listener
 from reap.experiment.spec import Fragmented as Asked
@@ -110,7 +111,7 @@ def test_a_package_that_apt_has_not_leaves_out_its_workload_alone(tmp_path, monk
     def no_apt(_names):
         raise ReapError("apt cannot install it", "")
 
-    monkeypatch.setattr(provision, "_simulated", no_apt)
+    monkeypatch.setattr(apt, "simulated", no_apt)
     words = "tshark is not installed here (reap workloads prepare --yes tshark)"
     plan = ismm2026.plan("quick", ["tshark"], ["glibc"])
     (one,) = ismm2026.run(tmp_path, plan, [Allocator(name="glibc")], Listener()).measured

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from samples import arm_of, fragmented_of, machine, ratio_of
 
-from reap.allocators import packages
+from reap.allocators import apt, packages
 from reap.errors import ReapError
 from reap.experiment import card, provision, workload
 from reap.experiment.runner import Listener
@@ -76,7 +76,7 @@ def test_a_peer_that_is_not_installed_is_left_out_with_the_reason(monkeypatch):
     assert card.absent(described) == {"talloc": ["libtalloc2"]}
     # The program itself can run, and what is lacking is installed when it is prepared.
     assert measuring.lacking(described) == ""
-    monkeypatch.setattr(provision, "_simulated", lambda _: ([], []))
+    monkeypatch.setattr(apt, "simulated", lambda _: ([], []))
     assert provision.plan([peers.WORKLOAD]).packages == ["libtalloc2"]
     page = reporter.page(study_of(compared(left_out=["talloc"], mimalloc=1.3), None))
     assert "left out: it is not installed" in page

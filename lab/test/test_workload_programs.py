@@ -13,7 +13,11 @@ from reap.experiment import card, provision, workload
 from reap.launch.records import Outcome
 from reap.trace import read, record
 
-OURS = [name for name in card.names() if card.load(name).origin.package == "reap"]
+OURS = [
+    name
+    for name in card.names()
+    if card.load(name).origin.package == "reap" and card.load(name).kind != "ordinary"
+]
 THEIRS = [name for name in card.names() if name not in OURS and len(card.load(name).variants) > 1]
 PLAIN = [name for name in card.names() if name not in OURS and name not in THEIRS]
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from reap import __version__
-from reap.allocators import library, packages, store
+from reap.allocators import apt, library, packages, store
 from reap.allocators.recipe import Recipe, recipes
 from reap.allocators.records import DEFAULT, OWN, Allocator, Missing
 from reap.errors import ExitCode, ReapError
@@ -140,10 +140,14 @@ def recipe_of(name: str) -> Recipe:
     if name in recipes():
         return recipes()[name]
     hint = f"these can be built: {', '.join(recipes())}"
-    for entry in ENTRIES:
-        if entry.name == name:
-            hint = f"it is Debian's: {_line([entry.package], [])}\n  {hint}"
+    if package := package_of(name):
+        hint = f"it is Debian's: {_line([package], [])}\n  {hint}"
     raise ReapError(f"there is no recipe to build an allocator called '{name}'", hint, ExitCode.USAGE)
+
+
+def package_of(name: str) -> str:
+    """The Debian package that brings an allocator of that name; empty if none does."""
+    return next((entry.package for entry in ENTRIES if entry.name == name), "")
 
 
 def folder_of(recipe: Recipe) -> Path:
@@ -170,7 +174,7 @@ def with_package(allocator: Allocator) -> Allocator:
 
 
 def _line(debian: list[str], built: list[str]) -> str:
-    commands = [f"sudo apt-get install --no-install-recommends {' '.join(debian)}"] if debian else []
+    commands = [apt.command(debian)] if debian else []
     commands += [f"reap allocators install {' '.join(built)}"] if built else []
     return " && ".join(commands)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 class Runner:
     """Runs one program after another and keeps what they say in one log."""
 
-    def __init__(self, log: Path, lock: int) -> None:
+    def __init__(self, log: Path, lock: int | None = None) -> None:
         self.log = log
-        self._lock = lock
+        self._held = () if lock is None else (lock,)
 
     def run(
         self, command: list[str], *, cwd: Path, environment: Mapping[str, str], seconds: float
@@ -30,7 +30,7 @@ class Runner:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                pass_fds=(self._lock,),
+                pass_fds=self._held,
                 start_new_session=True,
             )
             try:

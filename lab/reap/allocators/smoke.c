@@ -1,8 +1,9 @@
-/* A program that a new allocator must serve: says which file each function comes from, then has threads
- * allocate, hand blocks to each other and check what is in them, while children are forked that allocate too.
+/* A program that an allocator must serve, in parts, all of them or the one that is named: "malloc" says which
+ * file each function comes from, a line "function file" each; "aligned" asks for aligned blocks of many
+ * sizes; "threads" has threads allocate, hand blocks to each other and check what is in them, while children
+ * are forked that allocate too.
  *
- * Prints a line "function file" for each; exits with 0, or with 1 and a line that says which block was
- * damaged. */
+ * Exits with 0, or with 1 and a line that says which block was damaged. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>
@@ -16,6 +17,9 @@
 #include <unistd.h>
 
 enum { THREADS = 4, SLOTS = 256, ROUNDS = 30000, FORKS = 12 };
+
+/* Whether a block that is not aligned is a fault: not where threads alone are looked at. */
+static int judge_alignment = 1;
 
 /* Shared by all threads, so that most blocks are freed by another thread than their own. */
 static _Atomic(unsigned char *) slots[SLOTS];
@@ -59,11 +63,13 @@ static unsigned char *allocate(uint64_t *state) {
         break;
     case 1:
         block = aligned_alloc(alignment, (size + alignment - 1) & ~(alignment - 1));
-        if ((uintptr_t)block % alignment) fail("aligned_alloc gave a block that is not aligned");
+        if (judge_alignment && (uintptr_t)block % alignment)
+            fail("aligned_alloc gave a block that is not aligned");
         break;
     case 2:
         if (posix_memalign(&block, alignment, size)) fail("posix_memalign gave nothing");
-        if ((uintptr_t)block % alignment) fail("posix_memalign gave a block that is not aligned");
+        if (judge_alignment && (uintptr_t)block % alignment)
+            fail("posix_memalign gave a block that is not aligned");
         break;
     default:
         block = malloc(size);
@@ -110,9 +116,38 @@ static void say_providers(void) {
     fflush(stdout);
 }
 
-int main(void) {
-    alarm(60); /* one that hangs is ended */
-    say_providers();
+/* Every alignment up to a page with sizes that are and are not multiples of it, most of them in use at once.
+ */
+static void ask_for_aligned(void) {
+    enum { KEPT = 4096 };
+    static void *kept[KEPT];
+    size_t next = 0;
+    for (int pass = 0; pass < 3; ++pass) {
+        for (size_t alignment = 16; alignment <= 4096; alignment *= 2) {
+            for (size_t size = 8; size <= 16384; size += size < 256 ? 8 : size / 3) {
+                size_t sizes[3] = {(size + alignment - 1) & ~(alignment - 1), size, size};
+                void *blocks[3] = {aligned_alloc(alignment, sizes[0]), aligned_alloc(alignment, size), NULL};
+                if (posix_memalign(&blocks[2], alignment, size)) fail("posix_memalign gave nothing");
+                for (int each = 0; each < 3; ++each) {
+                    /* Allocators may refuse a size that is no multiple of the alignment. */
+                    if (!blocks[each] && each != 1) fail("there is no memory");
+                    if ((uintptr_t)blocks[each] % alignment) {
+                        fprintf(stderr, "smoke: %s gave a block of %zu bytes that is not aligned to %zu\n",
+                                each == 2 ? "posix_memalign" : "aligned_alloc", sizes[each], alignment);
+                        _exit(1);
+                    }
+                    if (blocks[each]) memset(blocks[each], 1, sizes[each]);
+                    free(kept[next]);
+                    kept[next] = blocks[each];
+                    next = (next + 7) % KEPT;
+                }
+            }
+        }
+    }
+    for (size_t i = 0; i < KEPT; ++i) free(kept[i]);
+}
+
+static void run_threads(void) {
     pthread_t threads[THREADS];
     for (uintptr_t i = 0; i < THREADS; ++i)
         if (pthread_create(&threads[i], NULL, work, (void *)(i + 1))) fail("no thread could be started");
@@ -134,5 +169,14 @@ int main(void) {
         if (slots[i]) check(slots[i]);
         free(slots[i]);
     }
+}
+
+int main(int count, char **words) {
+    alarm(60); /* one that hangs is ended */
+    const char *part = count > 1 ? words[1] : "";
+    judge_alignment = strcmp(part, "threads") != 0;
+    if (!*part || !strcmp(part, "malloc")) say_providers();
+    if (!*part || !strcmp(part, "aligned")) ask_for_aligned();
+    if (!*part || !strcmp(part, "threads")) run_threads();
     return 0;
 }

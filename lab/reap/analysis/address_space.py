@@ -82,9 +82,13 @@ class AddressSpace:
         known = self._mappings[self._starts[place]] if place >= 0 else None
         return known if known and address < known.end else None
 
+    @property
+    def asked(self) -> int:
+        """The bytes that are counted now, those of brk() with them."""
+        return self._counted + self._last_break - (self._first_break or 0)
+
     def _look(self) -> None:
-        grown = self._last_break - (self._first_break or 0)
-        self.most = max(self.most, self._counted + grown)
+        self.most = max(self.most, self.asked)
 
     def _within(self, start: int, end: int) -> list[int]:
         """Where the mappings begin that are in there; those that are so in part are cut in two."""

@@ -16,6 +16,7 @@ _LINE = re.compile(r"(\d+)\s+(.*)")
 _WHOLE = re.compile(r"(\w+)\((.*)\)\s+= (-?\w+)")
 _BEGUN = re.compile(r"(\w+)\((.*) <unfinished \.\.\.>$")
 _RESUMED = re.compile(r"<\.\.\. (\w+) resumed>(.*)\)\s+= (-?\w+)")
+_MARK = "pwrite64"
 _FORKS = frozenset({"clone", "clone3", "fork", "vfork"})
 
 
@@ -25,11 +26,23 @@ def high_water(lines: Iterable[str], page: int) -> int:
     `lines` are strace's, of all of them; a page has `page` bytes. Threads share what their process has; a
     forked child begins with what its parent had, a program that is executed with nothing.
     """
+    return _heard(lines, page).most
+
+
+def at_marks(lines: Iterable[str], page: int) -> dict[int, int]:
+    """Bytes that a process had asked for when it marked a moment, by the number that it marked it with.
+
+    A mark is a call of pwrite64(): its number is where in its file it writes.
+    """
+    return _heard(lines, page).marks
+
+
+def _heard(lines: Iterable[str], page: int) -> "_Processes":
     processes = _Processes(page)
     for line in lines:
         if found := _LINE.match(line):
             processes.hear(int(found[1]), found[2].rstrip())
-    return processes.most
+    return processes
 
 
 @dataclass
@@ -51,6 +64,7 @@ class _Processes:
         self._spaces: dict[int, AddressSpace] = {}
         self._calls: dict[int, _Call] = {}
         self._replaced = 0
+        self.marks: dict[int, int] = {}
 
     @property
     def most(self) -> int:
@@ -77,7 +91,9 @@ class _Processes:
 
     def _end(self, process: int, call: _Call, result: str) -> None:
         space = self._spaces[process]
-        if call.name == "mremap":
+        if call.name == _MARK:
+            self.marks[_number(call.words.split(", ")[3])] = space.asked
+        elif call.name == "mremap":
             _remap(space, call, result)
         elif not result.startswith("-") and result != "?":
             if call.name in _FORKS:

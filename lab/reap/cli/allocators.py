@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from reap.cli.allocators_check import check
 from reap.cli.allocators_install import install
 from reap.cli.allocators_path import path
 from reap.errors import ExitCode
@@ -50,5 +51,6 @@ def allocators(context: click.Context, json_file: Path | None, force: bool) -> i
     return ExitCode.OK
 
 
+allocators.add_command(check)
 allocators.add_command(install)
 allocators.add_command(path)

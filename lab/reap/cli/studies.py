@@ -2,7 +2,7 @@
 
 from __future__ import annotations  # what is imported late stands in annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -58,8 +58,12 @@ def conduct(
     workloads: str | None,
     output: Path | None,
     resume: Path | None,
+    added: Sequence[str] = (),
 ) -> int:
-    """Begins the study or goes on with it, and writes its page and its data. Throws ReapError."""
+    """Begins the study or goes on with it, and writes its page and its data. Throws ReapError.
+
+    `added` are allocators beside the study's own, as `catalog.parse` has them.
+    """
     from rich.console import Console
 
     from reap.cli import reporting
@@ -77,15 +81,17 @@ def conduct(
             ExitCode.USAGE,
         )
     if resume is not None:
-        if workloads is not None or output:
+        if workloads is not None or output or added:
+            others = ", --allocator" if added else ""
             raise ReapError(
-                "--resume goes on with the study as it began; it takes neither --workloads nor --output",
+                "--resume goes on with the study as it began; it takes neither "
+                f"--workloads{others} nor --output",
                 f"reap study {name} --resume {resume}",
                 ExitCode.USAGE,
             )
         place, plan, allocators = _resumed(studying, resume)
     else:
-        place, plan, allocators = _begun(studying, "quick" if quick else "full", workloads, output)
+        place, plan, allocators = _begun(studying, "quick" if quick else "full", workloads, output, added)
     with folder.alone(place):
         try:
             with Bar() as bar:
@@ -108,20 +114,31 @@ def _resumed(studying: Studying, resume: Path) -> tuple[Path, Plan, list[Allocat
     from reap.study import folder
 
     plan = folder.resumed(resume, studying.NAME)
-    return resume.absolute(), plan, catalog.parse(",".join(plan.allocators))
+    own = [name for name in plan.allocators if name not in _names(plan.added)]
+    return resume.absolute(), plan, catalog.parse(",".join([*own, *plan.added]))
+
+
+def _names(added: Sequence[str]) -> list[str]:
+    """What those of NAME or NAME=FILE are called."""
+    return [each.partition("=")[0].strip() for each in added]
 
 
 def _begun(
-    studying: Studying, mode: Mode, workloads: str | None, output: Path | None
+    studying: Studying, mode: Mode, workloads: str | None, output: Path | None, added: Sequence[str]
 ) -> tuple[Path, Plan, list[Allocator]]:
+    import msgspec
+
     from reap.allocators import catalog
     from reap.allocators.records import Allocator
     from reap.study import folder
 
-    found = [catalog.find(name) for name in studying.ALLOCATORS]
+    more = catalog.parse(",".join(added))
+    found = [catalog.find(name) for name in studying.ALLOCATORS if name not in _names(added)]
     allocators = [each for each in found if isinstance(each, Allocator)]
     missing = [each for each in found if not isinstance(each, Allocator)]
+    allocators += more
     plan = studying.plan(mode, _named(workloads), [each.name for each in allocators])
+    plan = msgspec.structs.replace(plan, added=[_absolute(each) for each in added])
     place = (output or Path(f"reap-{studying.NAME}-{datetime.now(UTC):%Y%m%d-%H%M%S}")).absolute()
     folder.begin(place, plan)
     if missing:
@@ -129,6 +146,12 @@ def _begun(
         click.echo(f"  to have them: {catalog.install_command(missing)}", err=True)
     click.echo(f"in {place}; to go on after a stop: reap study {studying.NAME} --resume {place}", err=True)
     return place, plan, allocators
+
+
+def _absolute(added: str) -> str:
+    """The same from every folder."""
+    name, given, path = added.partition("=")
+    return f"{name}={Path(path).absolute()}" if given else added
 
 
 def _named(workloads: str | None) -> list[str]:

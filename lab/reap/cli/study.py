@@ -3,6 +3,7 @@
 import click
 
 from reap.cli.study_allocator_wall import allocator_wall
+from reap.cli.study_allocators import allocators
 from reap.cli.study_ismm2026 import ismm2026
 from reap.cli.study_oopsla2002 import oopsla2002
 
@@ -13,5 +14,6 @@ def study() -> None:
 
 
 study.add_command(allocator_wall)
+study.add_command(allocators)
 study.add_command(ismm2026)
 study.add_command(oopsla2002)

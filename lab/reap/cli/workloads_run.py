@@ -21,7 +21,7 @@ def run(name: str, variant: str | None, scale: int | None, quick: bool) -> int:
     from reap import units
     from reap.cli import reporting
     from reap.experiment import card, workload
-    from reap.study import ismm2026, oopsla2002
+    from reap.study import allocators, ismm2026, oopsla2002
 
     if quick and scale is not None:
         raise click.UsageError("--quick is a scale: give one of --quick and --scale")
@@ -52,8 +52,12 @@ def run(name: str, variant: str | None, scale: int | None, quick: bool) -> int:
             click.echo(f"it prints something else than its card says: another version of {of}?", err=True)
         elif said:
             click.echo("it prints what its card says", err=True)
-    study = ismm2026.NAME if name in ismm2026.WORKLOADS else oopsla2002.NAME
-    if name in (*ismm2026.WORKLOADS, *oopsla2002.ORDINARY):
+    runs = {
+        ismm2026.NAME: ismm2026.WORKLOADS,
+        oopsla2002.NAME: oopsla2002.ORDINARY,
+        allocators.NAME: allocators.WORKLOADS,
+    }
+    if study := next((study for study, known in runs.items() if name in known), ""):
         reporting.say_next(["reap", "study", study, "--quick", "--workloads", name])
     else:
         reporting.say_next(["reap", "workloads", "list"])

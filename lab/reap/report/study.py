@@ -15,6 +15,7 @@ from reap.report import (
     study_figures,
     view,
     view_allocator_wall,
+    view_allocators,
     view_ismm2026,
     view_oopsla2002,
 )
@@ -25,6 +26,7 @@ from reap.study.records import Study
 PAGE, DATA, FIGURES = "study.html", "study.json", "figures.csv"
 _VIEWS = {
     "allocator-wall": view_allocator_wall.view,
+    "allocators": view_allocators.view,
     "ismm2026": view_ismm2026.view,
     "oopsla2002": view_oopsla2002.view,
 }

@@ -9,6 +9,8 @@ import msgspec
 from reap.experiment.card import Card
 from reap.experiment.matrix_records import Arm
 from reap.records import Estimate
+from reap.report.view_allocators_figures import drawn_places
+from reap.study.allocators_setups import PROGRAM
 from reap.study.measuring import without_own
 from reap.study.records import Statistics, Study
 
@@ -67,6 +69,7 @@ def rows(study: Study) -> Iterator[Row]:
         yield from _taken(taken)
     yield from _counted(study)
     yield from _wall(study)
+    yield from _evaluated(study)
     for each in study.conclusions:
         for found in each.findings:
             where = ["conclusions", found.workload, "", "", "", "", ""]
@@ -130,6 +133,29 @@ def _wall(study: Study) -> Iterator[Row]:
         for name, value in each.values.items():
             where: Row = [each.part, each.setting, "", "", each.arm, "", each.round + 1]
             yield [*where, name, "ns" if name.endswith("_ns") else "1", value, "", ""]
+
+
+def _evaluated(study: Study) -> Iterator[Row]:
+    """Times by round, and what was asked of the system."""
+    where: Row
+    found = study.evaluated
+    for timed in found.timed if found else []:
+        for series in timed.sound:
+            where = [timed.name, timed.card.name, timed.card.kind, "", series.allocator, "", len(series.wall)]
+            for number, (wall, cpu, most) in enumerate(
+                zip(series.wall, series.cpu, series.resident, strict=False), 1
+            ):
+                yield [*where, f"wall, round {number}", "s", wall, "", ""]
+                yield [*where, f"cpu, round {number}", "s", cpu, "", ""]
+                yield [*where, f"peak_resident, round {number}", "bytes", most, "", ""]
+    consumed = found.consumed if found else None
+    for run in consumed.runs if consumed else []:
+        where = ["figure 3", PROGRAM, "", "", run.allocator, "", 1]
+        for at in drawn_places(run):
+            call = run.calls[at]
+            yield [*where, f"asked of the system after {call}", "bytes", run.asked[at], "", ""]
+            yield [*where, f"resident after {call}", "bytes", run.resident[at], "", ""]
+            yield [*where, f"live after {call}", "bytes", run.live[at], "", ""]
 
 
 def _interval(ratio: Estimate) -> Row:

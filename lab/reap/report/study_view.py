@@ -40,7 +40,7 @@ class StudyView:
     source: str
     """The paper's authors, and where it was."""
     address: str
-    """Empty for what is not published."""
+    """Empty for what is not published, or has none."""
     first: list[str]
     remarks: list[str]
     tables: list[TableView]

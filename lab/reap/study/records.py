@@ -8,6 +8,7 @@ from reap.experiment.matrix_records import Fragmented
 from reap.launch.records import Machine
 from reap.records import Estimate, Record
 from reap.study.allocator_wall_records import Wall
+from reap.study.allocators_records import Consumption, Summary, Timed
 
 Mode = Literal["quick", "full"]
 Standing = Literal["holds", "holds partly", "outdated", "does not hold", "cannot tell"]
@@ -23,12 +24,15 @@ class Plan(Record):
     allocators: list[str]
     named: bool = False
     """Whether the workloads were chosen by name, and are not all that the study knows."""
+    added: list[str] = []
+    """Allocators that were named beside the study's own, as on a command line."""
 
     @property
     def command(self) -> list[str]:
         """The command line that makes such a study."""
         chosen = ["--workloads", ",".join(self.workloads)] if self.named else []
-        return ["reap", "study", self.study, f"--{self.mode}", *chosen]
+        added = [word for each in self.added for word in ("--allocator", each)]
+        return ["reap", "study", self.study, f"--{self.mode}", *chosen, *added]
 
 
 class Measured(Record):
@@ -149,6 +153,35 @@ class Apache(Counted):
     """In which files and exit are the module's."""
 
 
+class Consumed(Counted, kw_only=True):
+    """The benchmark program once under each allocator: Figure 3 (the evaluation of six allocators)."""
+
+    threads: int
+    runs: list[Consumption] = []
+    """The first of each, or why there is none."""
+    summaries: list[Summary] = []
+    """Of every run, in the order in which they were made."""
+
+
+class Evaluated(Record):
+    """General-purpose allocators, as the evaluation of six of them measured them."""
+
+    threads: int
+    """How many there are in Table 2: a thread for each core."""
+    timed: list[Timed]
+    consumed: Consumed | None = None
+    summaries: list[Summary] = []
+    """Of all of its runs, for Table 4."""
+
+    def named(self, name: str) -> Timed | None:
+        """The setup of that name, if it was measured."""
+        return next((each for each in self.timed if each.name == name and each.series), None)
+
+    def summed(self, allocator: str) -> list[Summary]:
+        """That allocator's runs."""
+        return [each for each in self.summaries if each.allocator == allocator]
+
+
 class Finding(Record):
     """What one figure of one workload says of a conclusion."""
 
@@ -226,3 +259,5 @@ class Study(Record):
     """Of section 7.5 (OOPSLA 2002); None where its workload was not asked for."""
     wall: Wall | None = None
     """Of the allocator wall."""
+    evaluated: Evaluated | None = None
+    """Of the evaluation of six allocators."""
