@@ -18,7 +18,7 @@ from reap.analysis.records import Profile, Share
 from reap.analysis.wall_owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Sample
 from reap.analysis.wall_records import Requests, Wall
 from reap.errors import ExitCode, ReapError
-from reap.experiment import wall_notes
+from reap.experiment import wall_collectors, wall_notes
 from reap.launch import attach, memory
 from reap.launch.program import Program
 from reap.launch.records import Launch, Outcome
@@ -59,31 +59,37 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say) -> Measure
     notes = list(program.notes)
     if outcome.timed_out:
         notes.append(f"it was ended after {launch.timeout:g} s, so that what it does at its end was not seen")
-    recording, counted_cpu = None, 0.0
+    recording, counting = None, outcome
+    first = _read(folder / _SAMPLED, ALLOCATOR_FILES)
     if program.obstacle:
         notes.append(f"its allocations were not counted: {program.obstacle}")
     elif program.brings_malloc:
         notes.append("its allocations were not counted: it brings its own malloc")
     else:
         say("counting its allocations in another run")
-        counting = watch.counted(launch, folder / COUNTED)
-        counted_cpu = counting.cpu_ns * 1e-9
+        functions = [row.function for row in facts.samples(first)]
+        asked = wall_collectors.ask(first.files(), functions, folder)
+        counting = watch.counted(
+            replace(launch, environment={**launch.environment, **asked}), folder / COUNTED
+        )
         notes += wall_notes.of_counting(outcome, counting)
         recording = traces.read(folder / COUNTED)
     providers = [image["provider"] for image in recording.images()] if recording else []
     files = [*ALLOCATOR_FILES, *([launch.allocator] if launch.allocator else []), *_not_libc(providers)]
-    seen = watch.read(folder / _SAMPLED, files=files, functions=ALLOCATOR_FUNCTIONS)
-    calls = watch.read(folder / COUNTED, files=files, functions=ALLOCATOR_FUNCTIONS) if recording else None
+    seen = first if files == ALLOCATOR_FILES else _read(folder / _SAMPLED, files)
+    calls = _read(folder / COUNTED, files) if recording else None
     profile = analyse(recording, launch.argv) if recording else None
     growth = max(0, after - before) if before is not None and after is not None else None
     wall = _wall(seen, calls, profile, outcome, launch, growth)
     if recording is not None and profile is not None and calls is not None:
         held = facts.trimmable(calls, profile.live)
         frees = recording.totals()["frees"]
+        scale = outcome.cpu_ns / counting.cpu_ns if counting.cpu_ns else 1.0
         wall = replace(
             wall,
+            collections=wall_collectors.heard(folder, counting.stderr_tail, wall.collections, scale=scale),
             resident=replace(wall.resident, trimmable=held),
-            counted=facts.counted(profile, cpu_seconds=counted_cpu, frees=frees),
+            counted=facts.counted(profile, cpu_seconds=counting.cpu_ns * 1e-9, frees=frees),
             latency=facts.latency(profile, native.clock_cost(clock.choose())),
         )
     notes += wall_notes.of_sources(seen, calls)
@@ -104,7 +110,7 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
     before = memory.kernel_slabs()
     cost = watch.running(pid, seconds, folder / _SAMPLED)
     after = memory.kernel_slabs()
-    seen = watch.read(folder / _SAMPLED, files=ALLOCATOR_FILES, functions=ALLOCATOR_FUNCTIONS)
+    seen = _read(folder / _SAMPLED, ALLOCATOR_FILES)
     outcome = Outcome(
         exit_code=0,
         wall_ns=cost.wall_ns,
@@ -120,6 +126,10 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
         notes.append("it used no processor time while it was watched; give it work, or watch it for longer")
     notes += wall_notes.of_sources(seen, seen)
     return Measured(wall=replace(wall, pid=pid, notes=notes), stacks=facts.folded(seen))
+
+
+def _read(path: Path, files: list[str]) -> native.Watched:
+    return watch.read(path, files=files, functions=ALLOCATOR_FUNCTIONS)
 
 
 def _wall(
