@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from causes import CAUSES, go_program
+from causes import go_program, java_classes
 from programs import program
 
 from reap.analysis.collectors import collector
@@ -120,7 +120,7 @@ def test_a_go_program_is_heard() -> None:
 @pytest.mark.skipif(not shutil.which("java"), reason="needs a JDK")
 def test_a_jvm_is_heard() -> None:
     path = os.path.realpath(shutil.which("java") or "")
-    launch = Launch(argv=["java", "-Xmx68m", str(CAUSES / "Collect.java"), "0.1"], program=path)
+    launch = Launch(argv=["java", "-Xmx68m", "-cp", java_classes(), "Collect", "0.1"], program=path)
     held = hear(launch, path)
     assert held is not None
     assert held.kind == "jvm"

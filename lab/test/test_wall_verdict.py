@@ -120,6 +120,27 @@ def test_a_lock_that_nobody_saw_is_not_blamed_on_the_allocator() -> None:
     assert judge(unseen).cause != "arena lock"
 
 
+def test_a_virtual_machine_hands_over_by_itself() -> None:
+    """Its collector's threads wait for each other; the same waits without a collector are a lock."""
+    waits = {"calls": calls(others_futex=30_000), "waiting": Waiting(lock=2.0, allocator_lock=0.0, looks=900)}
+    collected = [Collector(kind="jvm", count=90, pause_seconds=0.7, cpu_seconds=0.9)]
+    assert judge(wall_of(0.01, collections=collected, **waits)).cause == "garbage collection"
+    assert judge(wall_of(0.01, **waits)).cause == "a lock of its own"
+
+
+def test_a_thread_that_listens_while_others_work_waits_for_nothing() -> None:
+    listening = Waiting(network=1.9, disk=1.0, allocator_lock=0.0, looks=900)
+    assert judge(wall_of(0.01, waiting=listening)).cause == "nothing"
+    assert judge(wall_of(0.01, cpu_seconds=0.4, samples=400, waiting=listening)).cause == "network"
+
+
+def test_memory_that_was_never_mallocs_is_not_pinned() -> None:
+    heap = wall_of(
+        resident=Resident(peak=170 * MIB, end=165 * MIB, trimmable=160 * MIB), counted=counted(9000)
+    )
+    assert judge(heap).cause == "nothing"
+
+
 def test_a_collector_beside_an_allocator() -> None:
     """Both are told; the larger is the cause."""
     both = wall_of(

@@ -5,6 +5,8 @@ from __future__ import annotations  # the types of reap.native stand in its stub
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from reap import native
 from reap.analysis import estimates, wall_owners
 from reap.analysis.records import Latency, Profile, Share
@@ -75,9 +77,17 @@ def hot(rows: Iterable[Sample]) -> list[Hot]:
     ]
 
 
-def allocator(rows: Iterable[Sample]) -> str:
-    """Who serves most of what was sampled inside an allocator; empty where nothing was."""
+def allocator(rows: Iterable[Sample], provider: str = "") -> str:
+    """Who serves most of what was sampled inside an allocator; empty where nothing was.
+
+    `provider` is the file that malloc came from in the counted run, if there was one: what an allocator has
+    the C library do for it (madvise and the like) is not the C library's malloc.
+    """
     found: Counter[str] = Counter()
+    if provider:
+        known = wall_owners.named(provider)
+        if known != "glibc":
+            return known
     for row in rows:
         if row.inside:
             found[wall_owners.serves(row)] += row.count
@@ -183,6 +193,16 @@ def collectors(rows: Iterable[Sample], period: float) -> list[Collector]:
         if kind and not row.inside:
             found[kind] += row.count
     return [Collector(kind=kind, cpu_seconds=found[kind] * period) for kind in sorted(found)]
+
+
+def with_heard(sampled: Sequence[Collector], heard: Collector | None) -> list[Collector]:
+    """Collectors as samples saw them, with what one said of itself in a run of its own."""
+    if heard is None:
+        return list(sampled)
+    own = next((each for each in sampled if each.kind == heard.kind), None)
+    seconds = heard.cpu_seconds if heard.cpu_seconds is not None else own and own.cpu_seconds
+    others = [each for each in sampled if each.kind != heard.kind]
+    return [replace(heard, cpu_seconds=seconds), *others]
 
 
 def slab(rows: Iterable[Sample], *, growth: int | None, names: bool) -> Slab:

@@ -95,5 +95,9 @@ FREE_PART = 0.5
 FREE_BYTES = 32 << 20
 """... and in bytes."""
 
+ONCE_IN_USE = 0.7
+"""What part of the memory that seems free in the heap must have been in use in blocks at one time; triage's
+estimate of the most in use is off by some percent, and small blocks hold less than they take."""
+
 PARSER_PART = 0.3
 """From this part of processor time in functions that by their names read text, parsing is the cause."""

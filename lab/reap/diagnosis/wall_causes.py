@@ -139,9 +139,11 @@ def many_allocations(facts: WallFacts) -> Suspicion | None:
 
 def pin_at_the_top(facts: WallFacts) -> Suspicion | None:
     """Free memory that one block keeps from going back."""
-    held, resident = facts.wall.resident.trimmable, facts.wall.resident
+    held, resident, counted = facts.wall.resident.trimmable, facts.wall.resident, facts.wall.counted
     if held is None or not facts.on_glibc:
         return None
+    if counted is None or counted.most_bytes < held * at.ONCE_IN_USE:
+        return None  # it never was malloc's: a virtual machine's heap, or pages of the program's own
     return _held(
         "pin at the top",
         held,
@@ -159,7 +161,7 @@ def lazy_free(facts: WallFacts) -> Suspicion | None:
     return _held(
         "lazy free",
         held,
-        max(resident.peak, held),
+        max(resident.end, held),
         "was given back lazily (MADV_FREE): it counts as resident, and the kernel takes it when it must",
         remedies.not_lazily,
     )

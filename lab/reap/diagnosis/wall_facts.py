@@ -58,11 +58,16 @@ class WallFacts:
         return self.cpu + self.waits("lock") + self.waits("disk") + self.waits("network")
 
     def waits(self, what: str) -> float:
-        """Seconds that the program waited for `lock`, `disk` or `network`."""
+        """Seconds that the program waited for `lock`, `disk` or `network`.
+
+        Most servers have a thread that waits for the network all the time, while others work: what is waited
+        for outside counts only as far as the program did nothing else.
+        """
         waiting = self.wall.waiting
         if waiting is None or (what == "lock" and not self.hands_over):
             return 0.0
-        return min(_finite(getattr(waiting, what)), self.elapsed)
+        most = self.elapsed if what == "lock" else max(0.0, self.elapsed - self.cpu)
+        return min(_finite(getattr(waiting, what)), most)
 
     def waiting_part(self, what: str) -> float:
         """The same as a part."""

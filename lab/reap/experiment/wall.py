@@ -18,7 +18,7 @@ from reap.analysis.records import Profile, Share
 from reap.analysis.wall_owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Sample
 from reap.analysis.wall_records import Requests, Wall
 from reap.errors import ExitCode, ReapError
-from reap.experiment import wall_notes
+from reap.experiment import collectors, wall_notes
 from reap.launch import attach, memory
 from reap.launch.program import Program
 from reap.launch.records import Launch, Outcome
@@ -84,6 +84,8 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say) -> Measure
             counted=facts.counted(profile, cpu_seconds=counted_cpu, frees=frees),
             latency=facts.latency(profile, native.clock_cost(clock.choose())),
         )
+    heard = collectors.hear(launch, program.image, say)
+    wall = replace(wall, collections=facts.with_heard(wall.collections, heard))
     notes += wall_notes.of_sources(seen, calls)
     return Measured(
         wall=replace(wall, notes=notes),
@@ -133,7 +135,9 @@ def _wall(
     live = profile.live[-1].bytes if profile and profile.live else None
     return Wall(
         command=launch.argv,
-        allocator=facts.allocator(rows),
+        allocator=facts.allocator(
+            rows, profile.processes[0].allocator if profile and profile.processes else ""
+        ),
         wall_seconds=outcome.wall_ns * 1e-9,
         cpu_seconds=outcome.cpu_ns * 1e-9,
         user_seconds=outcome.user_ns * 1e-9,
