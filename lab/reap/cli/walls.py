@@ -11,15 +11,19 @@ import msgspec
 from reap.allocators import catalog
 from reap.cli import reporting
 from reap.cli.stdin import spooled
+from reap.diagnosis.wall_records import WallVerdict
 from reap.errors import ExitCode, ReapError
 from reap.experiment import wall as experiment
+from reap.experiment.records import Comparison
 from reap.experiment.wall import Measured
 from reap.files import write_safely
 from reap.launch import program as programs
 from reap.launch.records import Launch
+from reap.report import labels_wall
+from reap.report.records import Answer
 
 FACTS, STACKS, FLAMES = "wall.json", "stacks.folded", "flames.svg"
-_INPUT = "stdin"
+INPUT = "stdin"
 
 
 @contextlib.contextmanager
@@ -65,36 +69,55 @@ def measured(
         programs.require_preloadable(found)
     stdin = spooled()
     if stdin is not None:
-        write_safely(path / _INPUT, b"".join(stdin), force=True)
+        write_safely(path / INPUT, b"".join(stdin), force=True)
     launch = Launch(
         argv=found.command,
         program=found.path,
         allocator=chosen[0].library if chosen else "",
-        stdin=str(path / _INPUT) if stdin is not None else "",
+        stdin=str(path / INPUT) if stdin is not None else "",
         timeout=timeout,
     )
     return experiment.measure(launch, found, path, _say)
 
 
-def write(path: Path, seen: Measured, json_file: Path | None, *, force: bool) -> None:
+def write(path: Path, seen: Measured) -> None:
     """Writes the facts and the stacks. Throws ReapError."""
     facts = msgspec.json.format(msgspec.json.encode(seen.wall), indent=1) + b"\n"
     write_safely(path / FACTS, facts, force=True)
     write_safely(path / STACKS, "".join(f"{line}\n" for line in seen.stacks).encode(), force=True)
-    if json_file is not None:
-        write_safely(json_file, facts, force=force)
 
 
-def say(path: Path, seen: Measured, json_file: Path | None, command: tuple[str, ...]) -> None:
+def report(
+    seen: Measured,
+    verdict: WallVerdict,
+    comparison: Comparison | None,
+    json_file: Path | None,
+    html_file: Path | None,
+    *,
+    force: bool,
+) -> None:
+    """Writes what was asked for: facts, verdict, and the ratios of what was tried. Throws ReapError."""
+    words = seen.wall.command
+    answer = Answer(
+        title=reporting.name_of(words) if words else str(seen.wall.pid),
+        command=words,
+        wall=seen.wall,
+        wall_verdict=verdict,
+        comparison=comparison,
+    )
+    reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
+
+
+def say(
+    path: Path, seen: Measured, verdict: WallVerdict, json_file: Path | None, html_file: Path | None
+) -> None:
     """Names what was written, and the next command."""
     reporting.say_written("the facts", path / FACTS)
     reporting.say_written("stacks, for any flame graph", path / STACKS)
-    if json_file is not None:
-        reporting.say_written("the results", json_file)
-    if command:
-        reporting.say_next(["reap", "compare", "--", *command])
-    elif seen.wall.command:
-        reporting.say_next(["reap", "wall", "--", *seen.wall.command])
+    reporting.say_files(json=json_file, html=html_file)
+    line = labels_wall.next_command(verdict, seen.wall)
+    if line:
+        click.echo(f"next: {line}", err=True)
 
 
 def _say(text: str) -> None:

@@ -35,14 +35,23 @@ class Plan(Record):
     remedies: list[Remedy]
     allocators: list[Allocator]
     """An arm each, called as its remedy."""
+    base: Allocator | None = None
+    """What they are held to; None for the C library's own."""
     missing: list[str] = []
     """What could not be tried, a sentence each."""
 
 
-def plan(verdict: WallVerdict, environment: Mapping[str, str] | None = None, most: int = MOST) -> Plan:
+def plan(
+    verdict: WallVerdict,
+    environment: Mapping[str, str] | None = None,
+    *,
+    base: Allocator | None = None,
+    most: int = MOST,
+) -> Plan:
     """The remedies that can be tried here without changing the program.
 
-    `environment` is what the program would be started with; its words stay, ours come after them.
+    `environment` is what the program would be started with; its words stay, ours come after them. `base` is
+    the allocator that it was preloaded with, if any.
     """
     held = os.environ if environment is None else environment
     remedies: list[Remedy] = []
@@ -51,16 +60,17 @@ def plan(verdict: WallVerdict, environment: Mapping[str, str] | None = None, mos
     for remedy in verdict.remedies:
         if not remedy.can_be_tried or remedy.metric not in candidates.TIMES:
             continue
-        found = catalog.find(remedy.allocator) if remedy.allocator else Allocator(name=DEFAULT)
+        own = base or Allocator(name=DEFAULT)
+        found = catalog.find(remedy.allocator) if remedy.allocator else own
         if not isinstance(found, Allocator):
             missing.append(f"{remedy.name} is not installed: {found.install}")
-        elif len(arms) < most:
+        elif len(arms) < most and not (base and remedy.allocator == base.name):
             remedies.append(remedy)
             variables = {name: _joined(name, word, held) for name, word in remedy.environment.items()}
             arms.append(
                 Allocator(name=remedy.name, library=found.library, environment=variables, notes=found.notes)
             )
-    return Plan(remedies=remedies, allocators=arms, missing=missing)
+    return Plan(remedies=remedies, allocators=arms, base=base, missing=missing)
 
 
 def begin(
@@ -76,7 +86,13 @@ def begin(
 ) -> Folder:
     """A new experiment in which they are tried; `reap compare --resume` goes on with it. Throws ReapError."""
     spec = specify(
-        command, planned.allocators, runs=runs, budget=budget, timeout=timeout, stdin=stdin is not None
+        command,
+        [*([planned.base] if planned.base else []), *planned.allocators],
+        baseline=planned.base.name if planned.base else DEFAULT,
+        runs=runs,
+        budget=budget,
+        timeout=timeout,
+        stdin=stdin is not None,
     )
     return Folder.create(path, spec, stdin, force=force)
 
@@ -125,7 +141,11 @@ def with_trial(verdict: WallVerdict, planned: Plan, comparison: Comparison) -> W
             "None of the remedies that were tried helps, which speaks against that cause or for changing "
             "the program instead."
         )
-    return msgspec.structs.replace(verdict, trial=trial, paragraph=f"{verdict.paragraph} {said}")
+    return msgspec.structs.replace(
+        verdict,
+        trial=msgspec.structs.replace(trial, conclusion=said),
+        paragraph=f"{verdict.paragraph} {said}",
+    )
 
 
 def _joined(name: str, word: str, held: Mapping[str, str]) -> str:
@@ -138,14 +158,15 @@ def _undecided(side: Side, comparison: Comparison) -> bool:
 
 
 def _best(sides: list[Side], comparison: Comparison) -> Side | None:
-    """The one with the largest proven gain."""
+    """The one with the largest proven gain, or the first as good as that: the plainest stand first."""
     won = [
-        (gain.ratio.value, side)
+        (gain.ratio, side)
         for side in sides
         if candidates.standing(side, comparison) is Standing.GAIN
         and (gain := candidates.gain(side, comparison)) is not None
     ]
-    return min(won, key=lambda pair: pair[0])[1] if won else None
+    fastest = min((ratio for ratio, _ in won), key=lambda ratio: ratio.value, default=None)
+    return next((side for ratio, side in won if fastest and ratio.value <= fastest.high), None)
 
 
 def _sentence(remedy: Remedy, side: Side, comparison: Comparison) -> str:
