@@ -27,6 +27,7 @@ constexpr std::uint32_t gap_spread_ns = 4'000'000;
 constexpr std::int64_t first_memory_ns = 20'000'000;
 constexpr std::int64_t last_memory_ns = 2'000'000'000;
 constexpr std::int64_t memory_share = 200; ///< of the time is spent on it, at most one in this many
+constexpr int most_mappings = 20000;       ///< of a process with more, what they hold is not known
 constexpr std::size_t words_of_stack = 16;
 
 std::size_t read_text(const char *path, char *text, std::size_t capacity) {
@@ -101,10 +102,7 @@ void Looker::look_at(pid_t process, int depth) {
     const bool ours = process == getpid();
     if (!ours) {
         ++processes_;
-        if (with_memory_) {
-            look_at_memory(process);
-            look_at_mappings(process);
-        }
+        if (with_memory_) look_at_memory(process);
     }
     char path[96];
     std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(process));
@@ -178,55 +176,64 @@ void Looker::look_at_thread(pid_t process, pid_t thread) {
 
 void Looker::look_at_memory(pid_t process) {
     char path[64];
-    char text[4096];
+    char text[4352];
     std::snprintf(path, sizeof path, "/proc/%d/status", static_cast<int>(process));
     read_text(path, text, sizeof text);
     const std::uint64_t peak = kilobytes(text, "VmHWM:");
-    const std::uint64_t resident = kilobytes(text, "RssAnon:");
-    std::snprintf(path, sizeof path, "/proc/%d/smaps_rollup", static_cast<int>(process));
-    read_text(path, text, sizeof text);
+    std::snprintf(path, sizeof path, "/proc/%d/smaps", static_cast<int>(process));
+    std::FILE *maps = std::fopen(path, "re");
+    if (maps == nullptr) return;
+    std::uint64_t heap = 0;
+    std::uint64_t lazy = 0;
+    bool in_heap = false;
+    int mappings = 0;
+    while (mappings < most_mappings && std::fgets(text, sizeof text, maps) != nullptr) {
+        if (std::strchr("0123456789abcdef", text[0]) != nullptr) {
+            ++mappings;
+            in_heap = std::strstr(text, "[heap]") != nullptr;
+            look_at_mapping(process, text);
+        } else if (in_heap && std::strncmp(text, "Rss:", 4) == 0) {
+            heap += kilobytes(text, "Rss:") - 1;
+        } else if (std::strncmp(text, "LazyFree:", 9) == 0) {
+            lazy += kilobytes(text, "LazyFree:") - 1;
+        }
+    }
+    std::fclose(maps);
+    const bool whole = mappings > 0 && mappings < most_mappings;
     TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
         .number(static_cast<std::uint64_t>(process))
         .number(REAP_SEEN_MEMORY)
         .number(peak)
-        .number(resident)
-        .number(kilobytes(text, "LazyFree:"))
+        .number(whole ? heap + 1 : 0)
+        .number(whole ? lazy + 1 : 0)
         .commit();
 }
 
-void Looker::look_at_mappings(pid_t process) {
-    char path[64];
-    std::snprintf(path, sizeof path, "/proc/%d/maps", static_cast<int>(process));
-    std::FILE *maps = std::fopen(path, "re");
-    if (maps == nullptr) return;
-    char line[4352];
-    while (std::fgets(line, sizeof line, maps) != nullptr) {
-        std::uint64_t start = 0;
-        std::uint64_t end = 0;
-        std::uint64_t offset = 0;
-        char flags[8] = "";
-        int name = 0;
-        const int read = std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %n", &start, &end,
-                                     flags, &offset, &name);
-        if (read < 4 || name == 0 || line[name] != '/') continue;
-        TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
-            .number(static_cast<std::uint64_t>(process))
-            .number(REAP_SEEN_FILE)
-            .number(start)
-            .number(end - start)
-            .commit();
-        // A process that ran before it was looked at has mappings that no event tells of.
-        if (flags[2] != 'x') continue;
-        line[std::strcspn(line, "\n")] = '\0';
-        TraceBlocks::Record(*trace_, REAP_TAG_MAPPING, now_)
-            .number(static_cast<std::uint64_t>(process))
-            .number(start)
-            .number(end - start)
-            .number(offset)
-            .text(line + name)
-            .commit();
-    }
-    std::fclose(maps);
+void Looker::look_at_mapping(pid_t process, char *line) {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    std::uint64_t offset = 0;
+    char flags[8] = "";
+    int name = 0;
+    const int read = std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %n", &start, &end,
+                                 flags, &offset, &name);
+    if (read < 4 || name == 0 || line[name] != '/') return;
+    TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
+        .number(static_cast<std::uint64_t>(process))
+        .number(REAP_SEEN_FILE)
+        .number(start)
+        .number(end - start)
+        .commit();
+    // A process that ran before it was looked at has mappings that no event tells of.
+    if (flags[2] != 'x') return;
+    line[std::strcspn(line, "\n")] = '\0';
+    TraceBlocks::Record(*trace_, REAP_TAG_MAPPING, now_)
+        .number(static_cast<std::uint64_t>(process))
+        .number(start)
+        .number(end - start)
+        .number(offset)
+        .text(line + name)
+        .commit();
 }
 
 } // namespace reap::spawn

@@ -34,7 +34,7 @@ class Looker {
     void look_at(pid_t process, int depth);
     void look_at_thread(pid_t process, pid_t thread);
     void look_at_memory(pid_t process);
-    void look_at_mappings(pid_t process);
+    void look_at_mapping(pid_t process, char *line);
 
     TraceBlocks *trace_ = nullptr;
     std::int64_t now_ = 0;

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from reap import native
 from reap.analysis import estimates, wall_owners
-from reap.analysis.records import Latency, Profile, Share
+from reap.analysis.records import Latency, Point, Profile, Share
 from reap.analysis.wall_owners import CALL_NAMES, Kind, Sample
 from reap.analysis.wall_records import (
     CALLS,
@@ -77,19 +77,14 @@ def hot(rows: Iterable[Sample]) -> list[Hot]:
     ]
 
 
-def allocator(rows: Iterable[Sample], provider: str = "") -> str:
+def allocator(rows: Iterable[Sample]) -> str:
     """Who serves most of what was sampled inside an allocator; empty where nothing was.
 
-    `provider` is the file that malloc came from in the counted run, if there was one: what an allocator has
-    the C library do for it (madvise and the like) is not the C library's malloc.
+    Calls of the kernel are passed over: every allocator makes them through the C library.
     """
     found: Counter[str] = Counter()
-    if provider:
-        known = wall_owners.named(provider)
-        if known != "glibc":
-            return known
     for row in rows:
-        if row.inside:
+        if row.inside and row.call is None:
             found[wall_owners.serves(row)] += row.count
     return found.most_common(1)[0][0] if found else ""
 
@@ -171,18 +166,35 @@ def _waited_for(state: str, call: int | None, what: str) -> str:
     return "other"
 
 
-def resident(watched: native.Watched, *, peak: int, live_at_end: float | None = None) -> Resident:
-    """Memory at its peak and at the end. With `live_at_end`, what is resident and in no block, at most."""
-    points = watched.resident()
-    memory = watched.memory()
-    lazy = [most for *_, most in memory if most is not None]
-    held = sum(anonymous for _, _, anonymous, _ in memory)
+def resident(watched: native.Watched, *, peak: int) -> Resident:
+    """Memory at its peak and at the end, of the run that nothing entered."""
+    points, looks = watched.resident(), watched.memory()
+    lazy: Counter[float] = Counter()
+    for at, _, _, _, held in looks:
+        if held is not None:
+            lazy[at] += held
     return Resident(
-        peak=max([peak, *(high for _, high, _, _ in memory)]),
+        peak=max([peak, *(high for _, _, high, _, _ in looks)]),
         end=points[-1][1] if points else 0,
-        trimmable=max(0, round(held - live_at_end)) if live_at_end is not None and memory else None,
-        lazy_free=max(lazy) if lazy else None,
+        lazy_free=max(lazy.values(), default=None),
     )
+
+
+def trimmable(counted: native.Watched, live: Sequence[Point]) -> int | None:
+    """What the heap holds at the last look and no block does: what malloc_trim would give back, at most.
+
+    Of the counted run, whose live bytes are known over time; None where nobody looked. Only the heap that
+    brk has grown: what a runtime maps for itself is not the allocator's.
+    """
+    held: Counter[float] = Counter()
+    for at, _, _, heap, _ in counted.memory():
+        if heap is not None:
+            held[at] += heap
+    if not held:
+        return None
+    last = max(held)
+    before = [point.bytes for point in live if point.seconds <= last]
+    return max(0, round(held[last] - (before[-1] if before else 0.0)))
 
 
 def collectors(rows: Iterable[Sample], period: float) -> list[Collector]:

@@ -149,16 +149,12 @@ def collector(function: str) -> Kind | None:
 
 def serves(sample: Sample) -> str:
     """The name of the allocator that a sample inside one is in; the file's where it has no known name."""
-    return next((who for pattern, who in _SERVES if pattern.match(sample.function)), named(sample.path))
-
-
-def named(path: str) -> str:
-    """The allocator that a file is; the file's own name where it is not known."""
-    name = path.rpartition("/")[2]
+    name = sample.path.rpartition("/")[2]
     if _LIBC.match(name):
         return "glibc"
-    found = _FILES.match(name)
-    return (found[1] or found[2]) if found else name
+    if found := _FILES.match(name):
+        return found[1] or found[2]
+    return next((who for pattern, who in _SERVES if pattern.match(sample.function)), name)
 
 
 def in_slab(sample: Sample) -> bool:

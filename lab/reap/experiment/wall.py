@@ -77,10 +77,12 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say) -> Measure
     profile = analyse(recording, launch.argv) if recording else None
     growth = max(0, after - before) if before is not None and after is not None else None
     wall = _wall(seen, calls, profile, outcome, launch, growth)
-    if recording is not None and profile is not None:
+    if recording is not None and profile is not None and calls is not None:
+        held = facts.trimmable(calls, profile.live)
         frees = recording.totals()["frees"]
         wall = replace(
             wall,
+            resident=replace(wall.resident, trimmable=held),
             counted=facts.counted(profile, cpu_seconds=counted_cpu, frees=frees),
             latency=facts.latency(profile, native.clock_cost(clock.choose())),
         )
@@ -132,12 +134,9 @@ def _wall(
 ) -> Wall:
     rows, share, kernel = _samples(seen, calls, profile)
     allocations = profile.totals.total_objects if profile else 0
-    live = profile.live[-1].bytes if profile and profile.live else None
     return Wall(
         command=launch.argv,
-        allocator=facts.allocator(
-            rows, profile.processes[0].allocator if profile and profile.processes else ""
-        ),
+        allocator=facts.allocator(rows),
         wall_seconds=outcome.wall_ns * 1e-9,
         cpu_seconds=outcome.cpu_ns * 1e-9,
         user_seconds=outcome.user_ns * 1e-9,
@@ -151,7 +150,7 @@ def _wall(
         faults=facts.faults(seen, minor=outcome.minor_faults, major=outcome.major_faults),
         calls=facts.calls(calls) if calls else None,
         waiting=facts.waiting(seen, outcome.wall_ns * 1e-9),
-        resident=facts.resident(seen, peak=outcome.peak_resident, live_at_end=live),
+        resident=facts.resident(seen, peak=outcome.peak_resident),
         collections=facts.collectors(rows, _PERIOD),
         slab=facts.slab(rows, growth=growth, names=seen.sources()["kernel_names"]),
     )
