@@ -52,6 +52,30 @@ bool waits_for_lock(std::uint64_t operation) {
     return command == FUTEX_WAIT || command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2;
 }
 
+bool waits_for_any(long number) {
+    return number == SYS_epoll_wait || number == SYS_epoll_pwait || number == SYS_poll ||
+           number == SYS_ppoll || number == SYS_select || number == SYS_pselect6;
+}
+
+/// Whether one of a process's first descriptors is a socket.
+bool has_socket(pid_t process) {
+    constexpr int most_descriptors = 64;
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/fd", static_cast<int>(process));
+    DIR *descriptors = opendir(path);
+    if (descriptors == nullptr) return true; // nothing speaks against it
+    bool found = false;
+    int looked = 0;
+    while (const dirent *entry = readdir(descriptors)) {
+        if (entry->d_name[0] == '.') continue;
+        const int descriptor = static_cast<int>(std::strtol(entry->d_name, nullptr, 10));
+        found = waited_for(process, descriptor) == REAP_WAITED_SOCKET;
+        if (found || ++looked >= most_descriptors) break;
+    }
+    closedir(descriptors);
+    return found;
+}
+
 /// What a call with these arguments waits for.
 reap_waited_for what_of(pid_t process, long number, std::uint64_t argument, std::uint64_t second) {
     switch (number) {
@@ -80,6 +104,7 @@ void Looker::look(pid_t process, std::int64_t now, TraceBlocks &trace) {
     now_ = now;
     processes_ = 0;
     threads_ = 0;
+    sockets_of_ = 0;
     with_memory_ = now >= next_memory_;
     look_at(process, 0);
     TraceBlocks::Record(trace, REAP_TAG_SEEN, now)
@@ -163,8 +188,16 @@ void Looker::look_at_thread(pid_t process, pid_t thread) {
         const ssize_t got = process_vm_readv(process, &here, 1, &there, 1, 0);
         if (got > 0) words_count = static_cast<std::size_t>(got) / sizeof *words;
     }
-    const reap_waited_for what =
+    reap_waited_for what =
         known && number >= 0 ? what_of(process, number, values[0], values[1]) : REAP_WAITED_UNKNOWN;
+    if (known && waits_for_any(number)) {
+        // A runtime's idle thread waits so for its timers, in a program without any connection.
+        if (sockets_of_ != process) {
+            sockets_of_ = process;
+            sockets_ = has_socket(process);
+        }
+        what = sockets_ ? REAP_WAITED_SOCKET : REAP_WAITED_OTHER;
+    }
     TraceBlocks::Record record(*trace_, REAP_TAG_SEEN, now_);
     record.number(static_cast<std::uint64_t>(process)).number(REAP_SEEN_WAIT);
     record.number(static_cast<std::uint64_t>(thread)).number(static_cast<std::uint64_t>(state));

@@ -44,6 +44,8 @@ class Looker {
     bool with_memory_ = false;
     std::uint64_t processes_ = 0;
     std::uint64_t threads_ = 0;
+    pid_t sockets_of_ = 0; ///< whose descriptors were looked through in this look
+    bool sockets_ = false;
     std::uint32_t random_ = 1;
 };
 

@@ -67,14 +67,12 @@ void Watcher::attach_thread(pid_t thread, bool running) {
 void Watcher::tick(std::int64_t now) {
     const pid_t root = process_ != 0 ? process_ : getpid();
     looker_.look(root, now, trace_);
-    if (process_ == 0) {
-        const std::uint64_t bytes = resident_bytes(root);
-        if (bytes > 0) {
-            TraceBlocks::Record(trace_, REAP_TAG_RESIDENT, now)
-                .number(static_cast<std::uint64_t>(first_))
-                .number(bytes)
-                .commit();
-        }
+    const std::uint64_t own = process_ != 0 ? own_resident_bytes(process_) : 0;
+    if (const std::uint64_t bytes = own + resident_bytes(root); bytes > 0) {
+        TraceBlocks::Record(trace_, REAP_TAG_RESIDENT, now)
+            .number(static_cast<std::uint64_t>(first_))
+            .number(bytes)
+            .commit();
     }
     drain();
     if (now >= next_flush_) {

@@ -159,7 +159,7 @@ def waiting(watched: native.Watched, wall_seconds: float) -> Waiting | None:
 def _waited_for(state: str, call: int | None, what: str) -> str:
     if what == "lock":
         return "lock"
-    if what == "socket" or call in _NETWORK_CALLS:
+    if what == "socket" or (what != "other" and call in _NETWORK_CALLS):
         return "network"
     if state == "D" or what == "file" or call in _DISK_CALLS:
         return "disk"
@@ -262,9 +262,8 @@ def folded(watched: native.Watched) -> list[str]:
 def _frame(function: str, path: str, inside: bool) -> str:
     if path == "[kernel]":
         number = function.removeprefix("[call ").removesuffix("]")
-        called = (
-            CALL_NAMES.get(int(number), f"call {number}") if number.lstrip("-").isdigit() else "page fault"
-        )
+        known = number.lstrip("-").isdigit()
+        called = CALL_NAMES.get(int(number), f"call {number}") if known else "fault or interrupt"
         return f"{called}_[k]"
     name = function or f"[{path.rpartition('/')[2] or 'unknown'}]"
     return name.replace(";", ":").replace(" ", "\u00a0") + ("_[a]" if inside else "")

@@ -59,7 +59,8 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say) -> Measure
     notes = list(program.notes)
     if outcome.timed_out:
         notes.append(f"it was ended after {launch.timeout:g} s, so that what it does at its end was not seen")
-    recording, counted_cpu = None, 0.0
+    recording, counting = None, outcome
+    first = _read(folder / _SAMPLED, ALLOCATOR_FILES)
     if program.obstacle:
         notes.append(f"its allocations were not counted: {program.obstacle}")
     elif program.brings_malloc:
@@ -67,13 +68,12 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say) -> Measure
     else:
         say("counting its allocations in another run")
         counting = watch.counted(launch, folder / COUNTED)
-        counted_cpu = counting.cpu_ns * 1e-9
         notes += wall_notes.of_counting(outcome, counting)
         recording = traces.read(folder / COUNTED)
     providers = [image["provider"] for image in recording.images()] if recording else []
     files = [*ALLOCATOR_FILES, *([launch.allocator] if launch.allocator else []), *_not_libc(providers)]
-    seen = watch.read(folder / _SAMPLED, files=files, functions=ALLOCATOR_FUNCTIONS)
-    calls = watch.read(folder / COUNTED, files=files, functions=ALLOCATOR_FUNCTIONS) if recording else None
+    seen = first if files == ALLOCATOR_FILES else _read(folder / _SAMPLED, files)
+    calls = _read(folder / COUNTED, files) if recording else None
     profile = analyse(recording, launch.argv) if recording else None
     growth = max(0, after - before) if before is not None and after is not None else None
     wall = _wall(seen, calls, profile, outcome, launch, growth)
@@ -83,10 +83,11 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say) -> Measure
         wall = replace(
             wall,
             resident=replace(wall.resident, trimmable=held),
-            counted=facts.counted(profile, cpu_seconds=counted_cpu, frees=frees),
+            counted=facts.counted(profile, cpu_seconds=counting.cpu_ns * 1e-9, frees=frees),
             latency=facts.latency(profile, native.clock_cost(clock.choose())),
         )
-    heard = collectors.hear(launch, program.image, say)
+    sampled = [row.function for row in facts.samples(first)]
+    heard = collectors.hear(launch, [program.image, *first.files()], sampled, say)
     wall = replace(wall, collections=facts.with_heard(wall.collections, heard))
     notes += wall_notes.of_sources(seen, calls)
     return Measured(
@@ -106,7 +107,7 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
     before = memory.kernel_slabs()
     cost = watch.running(pid, seconds, folder / _SAMPLED)
     after = memory.kernel_slabs()
-    seen = watch.read(folder / _SAMPLED, files=ALLOCATOR_FILES, functions=ALLOCATOR_FUNCTIONS)
+    seen = _read(folder / _SAMPLED, ALLOCATOR_FILES)
     outcome = Outcome(
         exit_code=0,
         wall_ns=cost.wall_ns,
@@ -122,6 +123,10 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
         notes.append("it used no processor time while it was watched; give it work, or watch it for longer")
     notes += wall_notes.of_sources(seen, seen)
     return Measured(wall=replace(wall, pid=pid, notes=notes), stacks=facts.folded(seen))
+
+
+def _read(path: Path, files: list[str]) -> native.Watched:
+    return watch.read(path, files=files, functions=ALLOCATOR_FUNCTIONS)
 
 
 def _wall(
