@@ -65,6 +65,14 @@ def test_what_to_expect_follows_from_the_cost_of_a_block() -> None:
     assert fast.high < 0.05
 
 
+def test_names_of_functions_say_more_than_nanoseconds() -> None:
+    """A slow machine's fast path may cost as much as a fast one's slow path."""
+    fast = [hot("malloc", 700, "allocator"), hot("_int_free", 500, "allocator")]
+    slow = [*fast, hot("_int_malloc", 200, "allocator"), hot("unlink_chunk.constprop.0", 9, "allocator")]
+    assert judge(wall_of(0.6, counted=counted(30_000_000), hot=fast)).cause == "many allocations"
+    assert judge(wall_of(0.6, counted=counted(90_000_000), hot=slow)).cause == "tcache overflow"
+
+
 def test_a_larger_cache_is_no_remedy_for_blocks_that_no_cache_keeps() -> None:
     def tunables(size: int) -> bool:
         remedies = judge(wall_of(0.6, counted=counted(20_000_000, size))).remedies

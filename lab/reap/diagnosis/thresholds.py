@@ -65,6 +65,17 @@ KNEE_PAIR = 20e-9
 """From here on a pair is past the knee: below it the table has 13 ns (30 allocations a request), above it
 28 ns (100)."""
 
+GLIBC_NAMES = frozenset({"_int_malloc", "_int_free"})
+"""Functions by which one sees that the names of glibc's own are known (its debug symbols are installed)."""
+
+GLIBC_SLOW = frozenset(
+    {"_int_malloc", "malloc_consolidate", "unlink_chunk", "sysmalloc", "systrim", "_int_realloc"}
+)
+"""Functions that a call enters when the thread's cache cannot serve it. `_int_free` fills that cache, too."""
+
+SLOW_PART = 0.1
+"""From this part of the allocator's samples on it takes the slow path: served by the cache it is 0."""
+
 SHARE_BIAS = 0.07
 """What sampling by instruction pointer misses of the marginal cost of allocation, in points of the share: the
 mean error of nine cases of known truth."""

@@ -124,6 +124,27 @@ class WallFacts:
             return None
         return self.own_part * self.cpu / self.allocations
 
+    @cached_property
+    def slow_part(self) -> float | None:
+        """Of glibc's samples, the part on its slow path; None where its functions' names are not seen."""
+        own = {each.function: each.samples for each in self.wall.hot if each.owner == "allocator"}
+        if not own.keys() & at.GLIBC_NAMES:
+            return None
+        slow = sum(max(0, count) for name, count in own.items() if name.partition(".")[0] in at.GLIBC_SLOW)
+        return _part(slow, sum(max(0, count) for count in own.values()))
+
+    @cached_property
+    def past_the_knee(self) -> bool:
+        """Whether glibc's allocator takes its slow path so often that it is past the knee.
+
+        By its functions, where their names are seen; else by what a block costs.
+        """
+        if self.pair is None or not self.on_glibc:
+            return False
+        if self.slow_part is not None:
+            return self.slow_part >= at.SLOW_PART
+        return self.pair >= at.KNEE_PAIR
+
     def calls(self, *names: str) -> int | None:
         """How often the allocator called these; None where nobody counted."""
         if self.wall.calls is None:
