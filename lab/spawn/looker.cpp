@@ -23,12 +23,20 @@ constexpr std::uint64_t most_processes = 64;
 constexpr std::uint64_t most_threads = 256;
 constexpr std::int64_t shortest_gap_ns = 8'000'000;
 constexpr std::uint32_t gap_spread_ns = 4'000'000;
-/// Mappings and memory are looked at more and more seldom: the kernel walks all pages for them.
-constexpr std::int64_t first_memory_ns = 20'000'000;
-constexpr std::int64_t last_memory_ns = 2'000'000'000;
-constexpr std::int64_t memory_share = 200; ///< of the time is spent on it, at most one in this many
+/// Mappings and memory are looked at more and more seldom, for the kernel walks all pages for that: at most
+/// so many times again in as long as the program has run already.
+constexpr std::int64_t memory_part = 8;
+constexpr std::int64_t least_memory_ns = 20'000'000;
+constexpr std::int64_t most_memory_ns = 2'000'000'000;
+constexpr std::int64_t memory_share = 100; ///< of a processor's time it takes at most one in this many
 constexpr int most_mappings = 20000;       ///< of a process with more, what they hold is not known
 constexpr std::size_t words_of_stack = 16;
+
+std::int64_t processor_ns() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
 
 std::size_t read_text(const char *path, char *text, std::size_t capacity) {
     const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -106,6 +114,7 @@ void Looker::look(pid_t process, std::int64_t now, TraceBlocks &trace) {
     threads_ = 0;
     sockets_of_ = 0;
     with_memory_ = now >= next_memory_;
+    const std::int64_t began = processor_ns();
     look_at(process, 0);
     TraceBlocks::Record(trace, REAP_TAG_SEEN, now)
         .number(static_cast<std::uint64_t>(process))
@@ -114,9 +123,11 @@ void Looker::look(pid_t process, std::int64_t now, TraceBlocks &trace) {
         .number(threads_)
         .commit();
     if (with_memory_) {
-        const std::int64_t took = now_ns() - now;
-        memory_period_ = std::clamp(2 * memory_period_, first_memory_ns, last_memory_ns);
-        next_memory_ = now + std::max(memory_period_, memory_share * took);
+        if (first_look_ == 0) first_look_ = now;
+        const std::int64_t took = processor_ns() - began;
+        const std::int64_t gap =
+            std::clamp((now - first_look_) / memory_part, least_memory_ns, most_memory_ns);
+        next_memory_ = now + std::max(gap, memory_share * took);
     }
     random_ = random_ * 1664525u + 1013904223u;
     next_ = now_ns() + shortest_gap_ns + (random_ >> 8) % gap_spread_ns;

@@ -40,7 +40,7 @@ class Looker {
     std::int64_t now_ = 0;
     std::int64_t next_ = 0;
     std::int64_t next_memory_ = 0;
-    std::int64_t memory_period_ = 0;
+    std::int64_t first_look_ = 0;
     bool with_memory_ = false;
     std::uint64_t processes_ = 0;
     std::uint64_t threads_ = 0;

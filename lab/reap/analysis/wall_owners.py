@@ -88,8 +88,8 @@ _COLLECTORS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     (
         "jvm",
         re.compile(
-            r"^(G1|PS[A-Z]|Parallel.*GC|MarkSweep|MutableSpace|Shenandoah|Z[A-Z][a-z]|GenCollected|Serial|"
-            r"DefNew|Card[A-Z]|OopOop|StringDedup|TaskTerminator|ReferenceProcessor|void G1|void PS|Epsilon)"
+            r"^(void )?(G1|PS[A-Z]|Parallel.*GC|MarkSweep|MutableSpace|Shenandoah|Z[A-Z][a-z]|GenCollected|"
+            r"Serial|DefNew|Card[A-Z]|OopOop|StringDedup|TaskTerminator|ReferenceProcessor|Epsilon)"
         ),
     ),
 )

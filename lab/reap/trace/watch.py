@@ -15,6 +15,7 @@ from reap.trace import record
 
 _PERIOD_US = 1000
 """Between two samples, in processor time of a thread."""
+_WATCHED = ["samples"]
 
 
 def run(launch: Launch, path: Path) -> Outcome:
@@ -24,7 +25,7 @@ def run(launch: Launch, path: Path) -> Outcome:
     """
     _create(path)
     try:
-        return spawn.run(replace(launch, options=[*launch.options, *_options(path, ["samples"])]))
+        return spawn.run(replace(launch, options=[*launch.options, *_options(path, _WATCHED)]))
     finally:
         record.finish(path)
 
