@@ -4,8 +4,8 @@
  *
  * One file holds a whole process tree. It is a sequence of blocks of REAP_BLOCK_BYTES. Block 0 holds the
  * file header; every other block belongs to one thread of one process image and is either a stream of
- * records (EVENTS, DEFINITIONS, OUTSIDE) or a table of counters (COUNTS). A block of zeros was reserved
- * and never used.
+ * records (EVENTS, DEFINITIONS, OUTSIDE) or a table of counters (COUNTS, REQUESTS). A block of zeros was
+ * reserved and never used.
  *
  * All integers are little-endian. Freestanding C11 / C++20; knows nobody else in the project.
  */
@@ -67,7 +67,8 @@ enum reap_block_kind {
     REAP_BLOCK_EVENTS = 1,      /* what one thread did, in its own order */
     REAP_BLOCK_DEFINITIONS = 2, /* images, modules, frames of one process image; read these first */
     REAP_BLOCK_COUNTS = 3,      /* struct reap_counts: exact counters of triage */
-    REAP_BLOCK_OUTSIDE = 4      /* what the launcher saw: resident memory, sampled instruction pointers */
+    REAP_BLOCK_OUTSIDE = 4,     /* what the launcher saw: resident memory, sampled instruction pointers */
+    REAP_BLOCK_REQUESTS = 5     /* struct reap_requests: what marked requests allocated */
 };
 
 enum reap_block_flags { REAP_BLOCK_SEALED = 1u };
@@ -127,6 +128,25 @@ struct reap_counts {
     uint64_t skipped;        /* calls that could not be sampled: made inside the recorder's own work */
     uint64_t fresh_reallocs; /* of the calls of realloc and reallocarray: those that gave no block back */
     uint64_t final_reallocs; /* and those that gave one back and were asked for none */
+};
+
+/* Of requests, numbers below REAP_REQUEST_EXACT are counted one by one, larger ones in 64 bins an octave up
+ * to 2^40, and what is larger in the last of them. */
+#define REAP_REQUEST_EXACT 2048u
+#define REAP_REQUEST_BINS 3904u /* 2048 + 29 octaves x 64 */
+#define REAP_PHASE_BYTES 64u
+
+/* Payload of a REQUESTS block: the requests of one phase that ended in one thread, or in several one after
+ * another. A request's allocations are those of its own thread between its begin and its end. */
+struct reap_requests {
+    char phase[REAP_PHASE_BYTES]; /* its name, filled up with NULs; empty: before any was said */
+    uint64_t count;
+    uint64_t allocations; /* of all of them, realloc's included */
+    uint64_t bytes;       /* as they were asked for */
+    uint64_t most_allocations;
+    uint64_t most_bytes;
+    uint64_t by_allocations[REAP_REQUEST_BINS]; /* requests, by how many blocks each allocated */
+    uint64_t by_bytes[REAP_REQUEST_BINS];       /* the same, by bytes */
 };
 
 /* A record: one tag byte, then fields. Varints are LEB128, at most 10 bytes.

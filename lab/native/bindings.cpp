@@ -207,6 +207,17 @@ class Recording {
         return out;
     }
 
+    // What marked requests allocated: of all, then by phase.
+    nb::list requests() const {
+        nb::list out;
+        if (summary_.requests.empty()) return out;
+        RequestTotals all;
+        for (const auto &[phase, totals] : summary_.requests) all.add(totals);
+        out.append(requests_of(std::string(), all));
+        for (const auto &[phase, totals] : summary_.requests) out.append(requests_of(phase, totals));
+        return out;
+    }
+
     // (image, stack, objects, bytes, temporary, live at peak) for the `most` stacks with the most objects and
     // as many of the others with the most bytes; by bytes.
     nb::list stacks(size_t most) const {
@@ -268,6 +279,21 @@ class Recording {
         Context out{recorder, allocators, {}};
         for (const auto &[pid, begin, end] : left_out) out.left_out.push_back({pid, begin, end});
         return out;
+    }
+
+    static nb::dict requests_of(const std::string &phase, const RequestTotals &totals) {
+        nb::dict out;
+        out["phase"] = text(phase);
+        out["count"] = totals.count;
+        out["allocations"] = per_request(totals.allocations, totals.by_allocations, totals.most_allocations);
+        out["bytes"] = per_request(totals.bytes, totals.by_bytes, totals.most_bytes);
+        return out;
+    }
+
+    // (all, p50, p99, most)
+    static nb::tuple per_request(uint64_t all, const std::vector<uint64_t> &bins, uint64_t most) {
+        return nb::make_tuple(all, request_quantile(bins, most, 0.5), request_quantile(bins, most, 0.99),
+                              most);
     }
 
     static void add_size(nb::list &out, uint64_t size, uint64_t objects, uint64_t bytes) {
@@ -389,6 +415,7 @@ NB_MODULE(native, m) {
         .def("resident", &Recording::resident)
         .def("instruction_samples", &Recording::instruction_samples)
         .def("latencies", &Recording::latencies)
+        .def("requests", &Recording::requests)
         .def("stacks", &Recording::stacks, "most"_a)
         .def("frames", &Recording::frames, "image"_a, "stack"_a);
 }

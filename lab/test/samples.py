@@ -10,9 +10,12 @@ import msgspec
 from reap.analysis.records import (
     Latency,
     LifetimeBin,
+    PerRequest,
+    PhaseRequests,
     Point,
     Process,
     Profile,
+    Requests,
     Share,
     Site,
     SizeBin,
@@ -382,6 +385,18 @@ def msg_replace(profile: Profile, **changes: Any) -> Profile:
     return msgspec.structs.replace(profile, **changes)
 
 
+def requests_of(*phases: str) -> Requests:
+    """A thousand marked requests in each phase."""
+    blocks = PerRequest(mean=30.25, p50=28, p99=64, max=97)
+    size = PerRequest(mean=2048, p50=2000, p99=4096, max=9999)
+    return Requests(
+        count=1000 * len(phases),
+        allocations=blocks,
+        bytes=size,
+        phases=[PhaseRequests(phase=name, count=1000, allocations=blocks, bytes=size) for name in phases],
+    )
+
+
 def hostile_report() -> Report:
     """Every string that a measured program could choose holds markup, escapes and line separators."""
     bad = HOSTILE + "\u2028\x1b[31m&amp;'\"{{7*7}}${1}"
@@ -403,6 +418,7 @@ def hostile_report() -> Report:
         processes=[process, process],
         calls={bad: 3},
         latencies=[Latency(call=bad, samples=1, p50=1, p90=1, p99=1, p999=1)],
+        requests=requests_of(bad),
     )
     sides = [side_of(bad, 0.8, problem=bad), side_of("jemalloc", 0.9, provider=bad)]
     comparison = comparison_of(sides, command=[bad], notes=[bad], baseline=bad, workload=bad)

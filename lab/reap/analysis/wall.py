@@ -116,8 +116,20 @@ def calls(watched: native.Watched) -> dict[str, CallCount] | None:
     }
 
 
-def requests(watched: native.Watched, allocations: int) -> Requests:
-    """Connections or reads of the counted run, and how often it allocated for each."""
+def requests(watched: native.Watched, profile: Profile) -> Requests:
+    """How often the counted run allocated for each request.
+
+    Marked ones where it marks any, else connections that it accepted, or reads from sockets where there are
+    several of these a connection: those can be counted for any server, but what is a request is a guess.
+    """
+    if profile.requests is not None and profile.requests.count:
+        return Requests(
+            unit="mark",
+            count=profile.requests.count,
+            allocations=round(profile.requests.allocations.mean * profile.requests.count),
+            per_request=profile.requests.allocations.mean,
+        )
+    allocations = profile.totals.total_objects
     found: Counter[int] = Counter()
     for number, _, count in watched.calls():
         found[number] += count

@@ -39,6 +39,7 @@ class Options:
     timeout: float | None
     prepare: str
     cleanup: str
+    requests: bool
 
 
 class Terminal(Listener):
@@ -81,6 +82,11 @@ def options(verb: _Verb) -> _Verb:
         ),
         click.option(
             "--cleanup", default="", metavar="CMD", help="Shell command after each run, not measured."
+        ),
+        click.option(
+            "--requests",
+            is_flag=True,
+            help="Ask for the times of its marked requests; they are compared whenever it marks any.",
         ),
         click.option(
             "-o",
@@ -176,6 +182,7 @@ def _create(
         cleanup=options.cleanup,
         timeout=options.timeout,
         stdin=stdin is not None,
+        requests=options.requests,
     )
     path = output or Path(f"reap-{reporting.name_of(command)}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
     if missing:

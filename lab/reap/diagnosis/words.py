@@ -13,6 +13,10 @@ METRICS = {
     "major_faults": "major page faults",
     "voluntary_switches": "voluntary context switches",
     "involuntary_switches": "involuntary context switches",
+    "request_p50": "median time of a request",
+    "request_p99": "P99 of a request",
+    "request_p999": "P99.9 of a request",
+    "request_rate": "requests a second",
 }
 """What people call the metrics of a comparison, in the order in which they matter."""
 

@@ -106,6 +106,8 @@ class Spec(Record):
     stdin: bool = False
     """Whether standard input was spooled."""
     seed: int = SEED
+    requests: bool = False
+    """Whether its marked requests are what was asked for: it is an error if it marks none."""
     matrix: Matrix | None = None
     """For an experiment on fragmented heaps."""
 
@@ -164,6 +166,7 @@ def specify(
     timeout: float | None = None,
     stdin: bool = False,
     seed: int = SEED,
+    requests: bool = False,
     fragmented: Fragmented | None = None,
 ) -> Spec:
     """Finds the program, puts the baseline first (adding glibc if it is the baseline and was not named).
@@ -195,6 +198,7 @@ def specify(
         timeout=timeout,
         stdin=stdin,
         seed=seed,
+        requests=requests,
         matrix=matrix,
     )
 

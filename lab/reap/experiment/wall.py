@@ -138,7 +138,6 @@ def _wall(
     growth: int | None,
 ) -> Wall:
     rows, share, kernel = _samples(seen, calls, profile)
-    allocations = profile.totals.total_objects if profile else 0
     return Wall(
         command=launch.argv,
         allocator=facts.allocator(rows),
@@ -151,7 +150,7 @@ def _wall(
         owners=facts.owners(rows),
         kernel=kernel,
         hot=facts.hot(rows),
-        requests=facts.requests(calls, allocations) if calls and profile else Requests(),
+        requests=facts.requests(calls, profile) if calls and profile else Requests(),
         faults=facts.faults(seen, minor=outcome.minor_faults, major=outcome.major_faults),
         calls=facts.calls(calls) if calls else None,
         waiting=facts.waiting(seen, outcome.wall_ns * 1e-9),
