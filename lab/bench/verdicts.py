@@ -24,12 +24,17 @@ from reap.experiment import wall
 from reap.launch import program as programs
 from reap.launch.records import Launch
 
-BUDGET = 20.0
+BUDGET = 30.0
 """Seconds to try the remedies of one."""
+
+
+SMALL = 0.2
+"""How much of the program's work is done each time that a remedy is tried."""
 
 
 def verdict(case: Case, *, tries: bool) -> tuple[WallVerdict, str]:
     """What is said of one, and what its best remedy did."""
+    small = [*case.command[:-1], str(SMALL)]
     found = programs.resolve(case.command, environment={**os.environ, **case.environment})
     launch = Launch(argv=case.command, program=found.path, environment=case.environment)
     with tempfile.TemporaryDirectory(prefix="reap-bench-") as folder:
@@ -39,7 +44,7 @@ def verdict(case: Case, *, tries: bool) -> tuple[WallVerdict, str]:
             return said, ""
         # The case's own variables are the baseline's, too.
         os.environ.update(case.environment)
-        runs = wall_trial.begin(Path(folder) / "remedies", case.command, planned, budget=BUDGET)
+        runs = wall_trial.begin(Path(folder) / "remedies", small, planned, budget=BUDGET)
         with runs:
             said, comparison = wall_trial.tried(said, runs, planned)
         for name in case.environment:

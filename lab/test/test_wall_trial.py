@@ -40,6 +40,18 @@ def test_what_can_be_tried_here() -> None:
 
 
 @pytest.mark.usefixtures("installed")
+def test_a_long_program_is_tried_with_what_fits_the_budget() -> None:
+    verdict = judge(WALLS["mmap thrash"])
+
+    def tried(seconds: float) -> int:
+        return len(wall_trial.plan(verdict, {}, seconds=seconds, budget=60).remedies)
+
+    assert tried(0.5) == 3  # of five, the two that are not installed left out
+    assert tried(60 / wall_trial.runs_of(2)) == 2
+    assert tried(60) == 1
+
+
+@pytest.mark.usefixtures("installed")
 def test_what_the_program_is_told_already_stays() -> None:
     held = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=2"}
     planned = wall_trial.plan(judge(WALLS["tcache overflow"]), held)

@@ -123,7 +123,8 @@ def tried(asked: Asked, answer: Answer, console: Console, json_file: Path | None
     if verdict is None or asked.pid is not None or not asked.command:
         return answer
     base = catalog.parse(asked.allocator)[0] if asked.allocator else None
-    planned = wall_trial.plan(verdict, base=base)
+    seconds = answer.wall.wall_seconds if answer.wall else 0.0
+    planned = wall_trial.plan(verdict, base=base, seconds=seconds, budget=asked.budget)
     if not planned.allocators:
         for said in planned.missing:
             _say(said)

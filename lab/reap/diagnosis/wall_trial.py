@@ -1,5 +1,6 @@
 """Remedies tried at once: the program in pairs, as it is and with each of them, interleaved."""
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from reap.diagnosis.wall_records import Remedy, Trial, WallVerdict
 from reap.experiment import compare
 from reap.experiment.folder import Folder
 from reap.experiment.records import Comparison, Side
-from reap.experiment.runner import Listener
+from reap.experiment.runner import LEAST_ROUNDS, Listener
 from reap.experiment.spec import specify
 from reap.records import Record
 
@@ -46,13 +47,16 @@ def plan(
     environment: Mapping[str, str] | None = None,
     *,
     base: Allocator | None = None,
-    most: int = MOST,
+    seconds: float = 0.0,
+    budget: float = BUDGET,
 ) -> Plan:
     """The remedies that can be tried here without changing the program.
 
     `environment` is what the program would be started with; its words stay, ours come after them. `base` is
-    the allocator that it was preloaded with, if any.
+    the allocator that it was preloaded with, if any. Of a program that takes `seconds`, no more remedies are
+    tried than have enough rounds in the `budget`; the first is tried in any case.
     """
+    most = max(1, min(MOST, _affordable(seconds, budget)))
     held = os.environ if environment is None else environment
     remedies: list[Remedy] = []
     arms: list[Allocator] = []
@@ -117,7 +121,10 @@ def drawn(planned: Plan, comparison: Comparison) -> Trial:
     if noise := words.noise(comparison):
         said.append(f"{noise}.")
     if comparison.stopped_early:
-        said.append(f"The budget ended after {comparison.rounds} rounds; --budget allows more.")
+        said.append(
+            f"The budget ended after {comparison.rounds} rounds, and {LEAST_ROUNDS} say something: --budget "
+            "allows more."
+        )
     return Trial(
         tried=[remedy for remedy, _ in pairs],
         sentences=[*said, *planned.missing],
@@ -146,6 +153,17 @@ def with_trial(verdict: WallVerdict, planned: Plan, comparison: Comparison) -> W
         trial=msgspec.structs.replace(trial, conclusion=said),
         paragraph=f"{verdict.paragraph} {said}",
     )
+
+
+def runs_of(remedies: int) -> int:
+    """How often the program runs to try so many: warm-ups, and the fewest rounds that say something."""
+    return (remedies + 1) + LEAST_ROUNDS * (remedies + 2)
+
+
+def _affordable(seconds: float, budget: float) -> int:
+    if not 0 < seconds < math.inf:
+        return MOST
+    return max((n for n in range(1, MOST + 1) if runs_of(n) * seconds <= budget), default=0)
 
 
 def _joined(name: str, word: str, held: Mapping[str, str]) -> str:
