@@ -21,7 +21,6 @@ from reap.analysis import wall_strace
 from reap.analysis.wall_owners import Sample, label, owner
 from reap.errors import ExitCode
 from reap.experiment import wall as experiment
-from reap.experiment import wall_collectors
 from reap.launch import program as programs
 from reap.launch import sampling
 from reap.launch.records import Launch
@@ -59,7 +58,7 @@ def test_the_command_names_its_files_and_they_are_private(thrashing):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
     for name in ("wall.html", "stacks.folded"):
         assert f"seen/{name}" in done.stderr
-    assert "next: reap show seen/counted.reap" in done.stderr
+    assert "next: reap wall -- " in done.stderr  # nothing was tried
     for words in ("Processor time", "Page faults", "Verdict:"):
         assert words in done.stdout
     assert answer["wall_verdict"]["cause"]
@@ -220,24 +219,11 @@ def test_cpython_s_collections_are_counted_and_its_own_hook_stays(tmp_path, monk
     folder = tmp_path / "seen"
     folder.mkdir()
     seen = measured(folder, sys.executable, "-c", COLLECTS)
-    assert seen.status == 0  # `own` was there in both runs
+    assert seen.status == 0  # `own` was there in every run
     (collector,) = seen.wall.collections
     assert collector.kind == "cpython"
     assert 25 <= collector.count < 60
     assert 0 < collector.pause_seconds < seen.wall.wall_seconds
-
-
-def test_what_the_jvm_and_go_say_is_understood(tmp_path):
-    (tmp_path / "jvm-1.log").write_text(
-        "[0.035s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(64M) 2.345ms\n"
-        "[0.090s][info][gc] GC(1) Concurrent Mark Cycle 7.000ms\n"
-        "0.110: [GC (Allocation Failure)  512K->400K(1024K), 0.0010000 secs]\n"
-    )
-    said = "gc 1 @0.001s 5%: 0.01+0.2+0.0 ms clock\ngc 17 @0.2s 6%: 0.0+0.2+0.0 ms clock\n"
-    found = {each.kind: each for each in wall_collectors.heard(tmp_path, said, [], scale=0.5)}
-    assert found["jvm"].count == 2
-    assert found["jvm"].pause_seconds == pytest.approx(0.5 * 3.345e-3)
-    assert found["go"].count == 17
 
 
 def test_what_strace_writes_is_told_apart_by_what_was_asked_for():
@@ -337,16 +323,16 @@ def test_a_flame_graph_is_as_wide_as_its_samples_and_holds_no_markup():
     assert flame_svg.draw("t", []) == ""
 
 
-def test_an_unprivileged_user_can_watch(tmp_path):
+def test_an_unprivileged_user_can_watch():
     if as_nobody(lambda: str(os.access(sys.executable, os.X_OK))) != "True":
         pytest.skip("an unprivileged user may not enter this checkout's folder")
     busy = program("busy")
-    tmp_path.chmod(0o777)
-    for folder in tmp_path.parents[:2]:
-        folder.chmod(folder.stat().st_mode | 0o055)
+    theirs = Path(busy).parent / "theirs"
+    theirs.mkdir()
+    theirs.chmod(0o777)
 
     def action():
-        words = [*reap_command(), "wall", "--no-try", "-o", f"{tmp_path}/seen", "--", busy]
+        words = [*reap_command(), "wall", "--no-try", "-o", f"{theirs}/seen", "--", busy]
         done = subprocess.run(
             words, cwd="/", capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
         )

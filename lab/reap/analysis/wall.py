@@ -5,6 +5,8 @@ from __future__ import annotations  # the types of reap.native stand in its stub
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from reap import native
 from reap.analysis import estimates, wall_owners
 from reap.analysis.records import Latency, Point, Profile, Share
@@ -220,6 +222,16 @@ def collectors(rows: Iterable[Sample], period: float) -> list[Collector]:
         if kind and not row.inside:
             found[kind] += row.count
     return [Collector(kind=kind, cpu_seconds=found[kind] * period) for kind in sorted(found)]
+
+
+def with_heard(sampled: Sequence[Collector], heard: Collector | None) -> list[Collector]:
+    """Collectors as samples saw them, with what one said of itself in a run of its own."""
+    if heard is None:
+        return list(sampled)
+    own = next((each for each in sampled if each.kind == heard.kind), None)
+    seconds = heard.cpu_seconds if heard.cpu_seconds is not None else own and own.cpu_seconds
+    others = [each for each in sampled if each.kind != heard.kind]
+    return [replace(heard, cpu_seconds=seconds), *others]
 
 
 def slab(rows: Iterable[Sample], *, growth: int | None, names: bool) -> Slab:

@@ -41,8 +41,9 @@ def wall(
     """Where a program's time goes: is it at the allocator's wall, and what helps?
 
     CMD runs twice, its output discarded: once with nothing loaded into it, sampled from outside, and once
-    more to count its allocations. Then the verdict, and what would help is tried, in pairs with the program
-    as it is. With --pid a running process is watched through the kernel alone, and nothing is tried.
+    more to count its allocations (a third time, if it has a garbage collector, to hear that). Then the
+    verdict, and what would help is tried, in pairs with the program as it is. With --pid a running process is
+    watched through the kernel alone, and nothing is tried.
 
     Exits with CMD's own status.
 

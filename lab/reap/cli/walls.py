@@ -23,6 +23,7 @@ from reap.files import write_safely
 from reap.launch import program as programs
 from reap.launch.records import Launch
 from reap.report import flame_svg, terminal_comparison, terminal_wall, terminal_wall_verdict
+from reap.report.labels_wall import next_command
 from reap.report.records import Answer
 
 RESULTS, PAGE, STACKS, FLAMES, REMEDIES = "wall.json", "wall.html", "stacks.folded", "flames.svg", "remedies"
@@ -113,16 +114,21 @@ def show(console: Console, answer: Answer) -> None:
     if answer.wall is not None:
         terminal_wall.render(console, answer.wall)
     if answer.wall_verdict is not None:
-        terminal_wall_verdict.render(console, answer.wall_verdict, answer.command)
+        console.print()
+        terminal_wall_verdict.render(console, answer.wall_verdict)
 
 
 def tried(asked: Asked, answer: Answer, console: Console, json_file: Path | None) -> Answer:
     """Tries what would help and can be tried here; the answer with what came of it. Throws ReapError."""
     verdict = answer.wall_verdict
-    if verdict is None or asked.pid is not None or asked.allocator or not asked.command:
+    if verdict is None or asked.pid is not None or not asked.command:
         return answer
-    planned = wall_trial.plan(verdict)
+    base = catalog.parse(asked.allocator)[0] if asked.allocator else None
+    seconds = answer.wall.wall_seconds if answer.wall else 0.0
+    planned = wall_trial.plan(verdict, base=base, seconds=seconds, budget=asked.budget)
     if not planned.allocators:
+        for said in planned.missing:
+            _say(said)
         return answer
     console.print()
     _say(f"trying {', '.join(each.name for each in planned.remedies)}, for at most {asked.budget:g} s")
@@ -143,7 +149,7 @@ def tried(asked: Asked, answer: Answer, console: Console, json_file: Path | None
     done = msgspec.structs.replace(answer, wall_verdict=verdict, comparison=comparison)
     write(asked.path, done, json_file, force=True)
     terminal_comparison.render(console, comparison)
-    terminal_wall_verdict.render(console, verdict, answer.command)
+    terminal_wall_verdict.render_trial(console, verdict)
     return done
 
 
@@ -154,7 +160,9 @@ def say(path: Path, answer: Answer, json_file: Path | None) -> None:
     reporting.say_written("stacks, folded", path / STACKS)
     if (path / FLAMES).exists():
         reporting.say_written("the flame graph", path / FLAMES)
-    if (path / experiment.COUNTED).exists():
+    if answer.wall and answer.wall_verdict and (line := next_command(answer.wall_verdict, answer.wall)):
+        click.echo(f"next: {line}", err=True)
+    elif (path / experiment.COUNTED).exists():
         reporting.say_next(["reap", "show", str(path / experiment.COUNTED)])
     elif answer.command:
         reporting.say_next(["reap", "wall", "--", *answer.command])

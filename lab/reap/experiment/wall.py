@@ -19,7 +19,7 @@ from reap.analysis.records import Profile, Share
 from reap.analysis.wall_owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Sample
 from reap.analysis.wall_records import Requests, Wall
 from reap.errors import ExitCode, ReapError
-from reap.experiment import wall_collectors, wall_notes
+from reap.experiment import collectors, wall_notes
 from reap.launch import attach, memory, syscalls
 from reap.launch.program import Program
 from reap.launch.records import Launch, Outcome
@@ -70,11 +70,7 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_stra
         notes.append("its allocations were not counted: it brings its own malloc")
     else:
         say("counting its allocations in another run")
-        functions = [row.function for row in facts.samples(first)]
-        asked = wall_collectors.ask(first.files(), functions, folder)
-        counting = watch.counted(
-            replace(launch, environment={**launch.environment, **asked}), folder / COUNTED
-        )
+        counting = watch.counted(launch, folder / COUNTED)
         notes += wall_notes.of_counting(outcome, counting)
         recording = traces.read(folder / COUNTED)
     providers = [image["provider"] for image in recording.images()] if recording else []
@@ -87,14 +83,15 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_stra
     if recording is not None and profile is not None and calls is not None:
         held = facts.trimmable(calls, profile.live)
         frees = recording.totals()["frees"]
-        scale = outcome.cpu_ns / counting.cpu_ns if counting.cpu_ns else 1.0
         wall = replace(
             wall,
-            collections=wall_collectors.heard(folder, counting.stderr_tail, wall.collections, scale=scale),
             resident=replace(wall.resident, trimmable=held),
             counted=facts.counted(profile, cpu_seconds=counting.cpu_ns * 1e-9, frees=frees),
             latency=facts.latency(profile, native.clock_cost(clock.choose())),
         )
+    sampled = [row.function for row in facts.samples(first)]
+    heard = collectors.hear(launch, [program.image, *first.files()], sampled, say)
+    wall = replace(wall, collections=facts.with_heard(wall.collections, heard))
     if by_strace and wall.calls is None:
         say("counting its system calls by strace in a further run")
         wall = _with_strace(wall, launch)
