@@ -20,7 +20,8 @@ constexpr int not_asked = ECANCELED;
 
 bool Watcher::open(pid_t process) {
     first_ = process;
-    samples_error_ = faults_error_ = watch_.samples ? 0 : not_asked;
+    samples_error_ = watch_.samples ? 0 : not_asked;
+    faults_error_ = watch_.faults ? 0 : not_asked;
     calls_error_ = watch_.calls ? 0 : not_asked;
     next_flush_ = now_ns() + flush_period_ns;
     return trace_.open(path_, process);

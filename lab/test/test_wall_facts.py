@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -12,9 +13,11 @@ from pathlib import Path
 
 import pytest
 from causes import cause_program
+from marked import marks
 from programs import as_nobody, program, reap, reap_command
 from recorded import target
 
+from reap.analysis import wall_strace
 from reap.analysis.wall_owners import Sample, label, owner
 from reap.errors import ExitCode
 from reap.experiment import wall as experiment
@@ -221,6 +224,64 @@ def test_cpython_s_collections_are_counted_and_its_own_hook_stays(tmp_path, monk
     assert collector.kind == "cpython"
     assert 25 <= collector.count < 60
     assert 0 < collector.pause_seconds < seen.wall.wall_seconds
+
+
+def test_what_strace_writes_is_told_apart_by_what_was_asked_for():
+    lines = """\
+10 execve("./x", ...) = 0
+10 brk(NULL)                          = 0x5000
+10 brk(0x26000)                       = 0x26000
+10 mmap(NULL, 8192, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7000000
+10 mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, 3, 0) = 0x8000000
+10 munmap(0x7000000, 8192)            = 0
+10 munmap(0x8000000, 8192)            = 0
+10 accept4(3, ...)                    = 4
+10 accept4(3, ...)                    = -1 EAGAIN (Resource temporarily unavailable)
+10 recvfrom(4, ...)                   = 12
+10 futex(0x1, FUTEX_WAIT_PRIVATE, 2, NULL <unfinished ...>
+10 <... futex resumed>)               = 0
+""".splitlines()
+    counted, connections, reads = wall_strace.calls(lines)
+    held = {name: (count.by_allocator, count.by_others) for name, count in counted.items() if count.total}
+    assert held == {"brk": (1, 1), "mmap": (1, 1), "munmap": (1, 1), "futex": (0, 1)}
+    assert (connections, reads) == (1, 1)
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_strace_counts_where_tracepoints_do_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(experiment.facts, "calls", lambda _: None)
+    found = programs.resolve([cause_program(), "brk", "0.02"])
+    launch = Launch(argv=found.command, program=found.path)
+    wall = experiment.measure(launch, found, tmp_path, lambda _: None, by_strace=True).wall
+    assert wall.calls["brk"].by_allocator > 400
+    assert any("by strace" in note for note in wall.notes)
+
+
+def test_marked_requests_are_counted_exactly(tmp_path):
+    # The request numbered i allocates i % 4 + 1 blocks.
+    asked = measured(tmp_path, marks(), "plain", "400").wall.requests
+    assert (asked.unit, asked.count, asked.per_request) == ("mark", 400, 2.5)
+
+
+SERVES = """
+import socket, threading
+server = socket.create_server(("127.0.0.1", 0))
+def ask():
+    for _ in range(30):
+        with socket.create_connection(server.getsockname()) as client: client.sendall(b"x"), client.recv(1)
+thread = threading.Thread(target=ask); thread.start()
+for _ in range(30):
+    connection, _ = server.accept()
+    with connection: connection.recv(1), connection.sendall(b"y")
+thread.join()
+"""
+
+
+@pytest.mark.skipif(not TRACEPOINTS, reason="system calls cannot be traced here")
+def test_without_marks_connections_are_the_requests(tmp_path):
+    asked = measured(tmp_path, sys.executable, "-c", SERVES).wall.requests
+    assert (asked.unit, asked.count) == ("connection", 30)
+    assert asked.per_request == asked.allocations / 30
 
 
 def sample(function="f", *, kernel=False, call=None, inside=False, path="/usr/bin/x"):

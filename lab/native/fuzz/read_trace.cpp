@@ -10,6 +10,7 @@
 #include "../test/trace_builder.h"
 #include "aggregate.h"
 #include "outside.h"
+#include "watched.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     using namespace reap::native;
@@ -44,6 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     Symbolizer symbols;
     read_outside(file, definitions, symbols, {"libreap-record.so", {}, {{1, 0, 1}}});
+    read_watched(file, definitions, symbols, "libreap-record.so", {{}, {"malloc"}});
     for (const ImageTotals &image : summary.images) {
         for (uint32_t stack = 0; stack < image.sites.size(); ++stack) {
             const Frame *frame = definitions.frame(image.image, stack);

@@ -134,6 +134,11 @@ def requests(watched: native.Watched, profile: Profile) -> Requests:
     for number, _, count in watched.calls():
         found[number] += count
     connections, reads = (sum(found[number] for number in numbers) for numbers in (_ACCEPTS, _READS))
+    return guessed_requests(connections, reads, allocations)
+
+
+def guessed_requests(connections: int, reads: int, allocations: int) -> Requests:
+    """A connection is a request, or a read where there are several of these a connection."""
     if connections and reads <= _READS_A_CONNECTION * connections:
         return Requests(
             unit="connection",

@@ -14,6 +14,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("-a", "--allocator", help="Run it under this allocator: a name, or NAME=/path/lib.so.")
 @click.option("--try/--no-try", "tries", default=True, help="Try the remedies at once (the usual), or not.")
 @click.option("--budget", type=_SECONDS, default=60, show_default=True, help="Seconds to try remedies in.")
+@click.option("--calls", is_flag=True, help="Count system calls by strace where nothing else can.")
 @click.option("--timeout", type=_SECONDS, help="Seconds until a run is ended.")
 @click.option(
     "-o",
@@ -31,6 +32,7 @@ def wall(
     allocator: str | None,
     tries: bool,
     budget: float,
+    calls: bool,
     timeout: float | None,
     output: Path | None,
     json_file: Path | None,
@@ -56,7 +58,7 @@ def wall(
     reporting.refuse_existing(json_file, force=force)
     console = Console()
     with walls.folder(output, command, pid, force=force) as path:
-        asked = walls.Asked(command, pid, seconds, allocator, timeout, budget, path)
+        asked = walls.Asked(command, pid, seconds, allocator, timeout, budget, calls, path)
         measured = walls.measured(asked)
         answer = walls.judged(asked, measured)
         walls.write(path, answer, json_file, force=force)

@@ -40,6 +40,7 @@ class Asked:
     allocator: str | None
     timeout: float | None
     budget: float
+    calls: bool
     path: Path
 
 
@@ -87,7 +88,7 @@ def measured(asked: Asked) -> Measured:
         stdin=str(asked.path / _INPUT) if stdin is not None else "",
         timeout=asked.timeout,
     )
-    return experiment.measure(launch, found, asked.path, _say)
+    return experiment.measure(launch, found, asked.path, _say, by_strace=asked.calls)
 
 
 def judged(asked: Asked, seen: Measured) -> Answer:

@@ -13,13 +13,14 @@ from msgspec.structs import replace
 
 from reap import native
 from reap.analysis import wall as facts
+from reap.analysis import wall_strace
 from reap.analysis.profile import profile as analyse
 from reap.analysis.records import Profile, Share
 from reap.analysis.wall_owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Sample
 from reap.analysis.wall_records import Requests, Wall
 from reap.errors import ExitCode, ReapError
 from reap.experiment import collectors, wall_notes
-from reap.launch import attach, memory
+from reap.launch import attach, memory, syscalls
 from reap.launch.program import Program
 from reap.launch.records import Launch, Outcome
 from reap.records import Record
@@ -47,14 +48,16 @@ class Measured(Record):
     """Whether there is a recording of the counted run."""
 
 
-def measure(launch: Launch, program: Program, folder: Path, say: Say) -> Measured:
+def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_strace: bool = False) -> Measured:
     """Runs the program twice and says what was seen. Its files are in `folder`.
 
+    `by_strace` runs it once more where the kernel's tracepoints do not count its system calls.
     Throws ReapError where it cannot be run, or what was seen not be read.
     """
     say("watching one run: nothing is loaded into it")
     before = memory.kernel_slabs()
-    outcome = watch.run(launch, folder / _SAMPLED)
+    countable = not program.obstacle and not program.brings_malloc
+    outcome = watch.run(launch, folder / _SAMPLED, faults=not countable)
     after = memory.kernel_slabs()
     notes = list(program.notes)
     if outcome.timed_out:
@@ -89,7 +92,11 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say) -> Measure
     sampled = [row.function for row in facts.samples(first)]
     heard = collectors.hear(launch, [program.image, *first.files()], sampled, say)
     wall = replace(wall, collections=facts.with_heard(wall.collections, heard))
-    notes += wall_notes.of_sources(seen, calls)
+    if by_strace and wall.calls is None:
+        say("counting its system calls by strace in a further run")
+        wall = _with_strace(wall, launch)
+        notes.append(wall_notes.STRACE)
+    notes += wall_notes.of_sources(seen, calls, traced=wall.calls is not None)
     return Measured(
         wall=replace(wall, notes=notes),
         stacks=facts.folded(seen),
@@ -125,6 +132,15 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
     return Measured(wall=replace(wall, pid=pid, notes=notes), stacks=facts.folded(seen))
 
 
+def _with_strace(wall: Wall, launch: Launch) -> Wall:
+    with syscalls.traced(launch, wall_strace.WATCHED) as (_, lines):
+        counted, connections, reads = wall_strace.calls(lines)
+    asked = wall.requests
+    if asked.unit != "mark":
+        asked = facts.guessed_requests(connections, reads, asked.allocations)
+    return replace(wall, calls=counted, requests=asked)
+
+
 def _read(path: Path, files: list[str]) -> native.Watched:
     return watch.read(path, files=files, functions=ALLOCATOR_FUNCTIONS)
 
@@ -151,7 +167,7 @@ def _wall(
         kernel=kernel,
         hot=facts.hot(rows),
         requests=facts.requests(calls, profile) if calls and profile else Requests(),
-        faults=facts.faults(seen, minor=outcome.minor_faults, major=outcome.major_faults),
+        faults=facts.faults(calls or seen, minor=outcome.minor_faults, major=outcome.major_faults),
         calls=facts.calls(calls) if calls else None,
         waiting=facts.waiting(seen, outcome.wall_ns * 1e-9),
         resident=facts.resident(seen, peak=outcome.peak_resident),

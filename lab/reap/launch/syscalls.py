@@ -5,7 +5,7 @@ It runs some slower for that, and what it takes of time and of resident memory i
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from reap.errors import ExitCode, ReapError
 from reap.launch import spawn
 from reap.launch.records import Launch, Outcome
 
-_CALLS = (
+SPACE = (
     "brk", "mmap", "munmap", "mremap", "mprotect", "?pkey_mprotect",
     "execve", "?execveat", "?clone", "?clone3", "?fork", "?vfork",
 )  # fmt: skip
@@ -23,8 +23,8 @@ _CALLS = (
 
 
 @contextmanager
-def traced(launch: Launch) -> Iterator[tuple[Outcome, Iterator[str]]]:
-    """The program's run, and what it called, line by line as strace writes it.
+def traced(launch: Launch, calls: Sequence[str] = SPACE) -> Iterator[tuple[Outcome, Iterator[str]]]:
+    """The program's run, and what it called of `calls`, line by line as strace writes it.
 
     The lines are there as long as the context is. Throws what `spawn.run` throws, and ReapError where there
     is no strace, or where it may trace nothing.
@@ -47,7 +47,7 @@ def traced(launch: Launch) -> Iterator[tuple[Outcome, Iterator[str]]]:
                 "--seccomp-bpf",  # all other calls are as fast as ever
                 "--string-limit=0",
                 f"--output={file}",
-                f"--trace={','.join(_CALLS)}",
+                f"--trace={','.join(calls)}",
                 "--",
                 launch.program,
                 *launch.argv[1:],
