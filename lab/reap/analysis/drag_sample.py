@@ -2,9 +2,9 @@
 
 Objects were drawn by a Poisson process over bytes, so that one of `size` bytes was drawn with the
 probability p = 1 - exp(-size / period); weighted by 1 / p the samples stand for all objects (Horvitz and
-Thompson). Drag is the ratio of two such sums: size times life, and size times the estimate of last access minus
-birth. Its variance is that of a ratio of sums over a Poisson sample, linearised (Särndal, Swensson and Wretman,
-"Model Assisted Survey Sampling", 1992, 5.6), and the noise of the looks beside it.
+Thompson). Drag is the ratio of two such sums: size times life, and size times the estimate of last access
+minus birth. Its variance is that of a ratio of sums over a Poisson sample, linearised (Särndal, Swensson and
+Wretman, "Model Assisted Survey Sampling", 1992, 5.6), and the noise of the looks beside it.
 """
 
 import math
