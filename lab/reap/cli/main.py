@@ -18,6 +18,7 @@ VERBS = {
     "show": "Show what a recording says.",
     "compare": "Compare allocators on a program.",
     "fragment": "Run a program on a heap fragmented like that of a long-running process.",
+    "drag": "Show what it costs a program not to free at once.",
     "doctor": "What this machine can and cannot do, and how to mend it.",
     "allocators": "List the allocators that are found, and from where.",
     "workloads": "The programs that we measure, with and without their own allocators.",
