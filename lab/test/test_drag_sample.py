@@ -1,8 +1,10 @@
 """The sampling drag engine: against programs that know their own drag, and that they stay what they are."""
 
+import json
 import math
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from reap.trace import drag_samples
 from reap.trace.drag_sample_records import DragSample, DragSamples
 
 PERIOD = 40_000
+REAP = Path(sys.executable).parent / "reap"
 
 
 def run(folder: Path, *argv: str, period: int = PERIOD) -> tuple[Outcome, list[DragSamples]]:
@@ -128,6 +131,35 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
         drag_samples.read(tmp_path / "x")
     with pytest.raises(ReapError, match="cannot be read"):
         drag_samples.read(tmp_path / "missing")
+
+
+def test_the_command_says_the_interval_and_passes_the_status_on(tmp_path: Path) -> None:
+    script = f"{target('own_drag')} 300000 plain; exit 3"
+    command = [
+        REAP,
+        "drag",
+        "--engine",
+        "sample",
+        "--json",
+        tmp_path / "x.json",
+        "--",
+        "/bin/sh",
+        "-c",
+        script,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert len(done.stdout.split()) == 3  # the program's own words, and no others
+    assert "own_drag" in done.stderr
+    process = json.loads((tmp_path / "x.json").read_text())["processes"][0]
+    assert process["drag"]["low"] < process["drag"]["value"] < process["drag"]["high"]
+
+
+def test_what_samples_do_not_have_is_refused(tmp_path: Path) -> None:
+    command = [REAP, "drag", "--engine", "sample", "--html", tmp_path / "x.html", "--", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--engine exact" in done.stderr
 
 
 def samples_of(*rows: tuple[int, int, int, float], clock: int = 1_000_000, period: int = 1) -> DragSamples:

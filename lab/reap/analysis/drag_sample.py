@@ -77,7 +77,8 @@ def _estimate(weighted: list[tuple[float, DragSample, int]], live: float, needed
         variance += weight * (weight - 1) * residual**2
         variance += weight * (drag * sample.size) ** 2 * sample.used_variance
     reach = _NORMAL * math.sqrt(variance) / live
-    return Estimate(value=drag, low=drag * math.exp(-reach), high=drag * math.exp(reach))
+    low = max(drag * math.exp(-reach), min(1.0, drag))  # no object is used longer than it lives
+    return Estimate(value=drag, low=low, high=drag * math.exp(reach))
 
 
 def _peaks(file: DragSamples) -> tuple[float, float]:

@@ -1,14 +1,34 @@
 """`reap drag`: what it costs a program not to free at once."""
 
+from __future__ import annotations
+
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from reap.launch.program import Program
+    from reap.launch.records import Launch, Outcome
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
+@click.option(
+    "--engine",
+    type=click.Choice(["exact", "sample"]),
+    default="exact",
+    show_default=True,
+    help="exact sees every access; sample costs some hundredths, and estimates.",
+)
+@click.option(
+    "--period",
+    type=click.IntRange(min=1),
+    help="Mean bytes between two samples (sample; as many as cost little if not given).",
+)
 @click.option(
     "--depth",
     type=click.IntRange(2, 64),
@@ -25,6 +45,8 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def drag(
     command: tuple[str, ...],
+    engine: str,
+    period: int | None,
     depth: int,
     timeout: float | None,
     json_file: Path | None,
@@ -38,42 +60,87 @@ def drag(
     least. CMD runs some ten times slower, on this terminal, under a Valgrind tool that is compiled on first
     use; its memory is served by Valgrind, and what it does stays the same. Exits with CMD's own status.
 
+    With --engine sample a preload draws objects and looks at them now and then: total drag with its interval,
+    at nearly the program's own speed, over whichever allocator it has. No curves and no sites.
+
     \b
         reap drag --html drag.html -- perl script.pl
     """  # noqa: D301 - click wants the character itself
-    from rich.console import Console
-
-    from reap.analysis.drag import profile as analyse
     from reap.cli import reporting
     from reap.errors import ExitCode
-    from reap.launch import drag as launching
-    from reap.launch import drag_tool
     from reap.launch import program as programs
     from reap.launch.records import Launch
-    from reap.report import terminal_drag
-    from reap.trace.drag import read
 
+    if engine == "sample" and html_file is not None:
+        raise click.UsageError("the page shows curves and sites, which samples have not: use --engine exact")
+    if engine == "exact" and period is not None:
+        raise click.UsageError("--period is of --engine sample")
     reporting.refuse_existing(json_file, html_file, force=force)
     found = programs.resolve(list(command))
     programs.require_preloadable(found)
-    engine = drag_tool.ready(lambda words: click.echo(f"reap: {words}", err=True))
     launch = Launch(argv=found.command, program=found.path, capture=False, timeout=timeout)
+    asked = _Asked(found=found, launch=launch, json_file=json_file, html_file=html_file, force=force)
     with tempfile.TemporaryDirectory(prefix="reap-drag-") as name:
-        outcome = launching.run(launch, engine, Path(name), depth=depth)
-        recordings = [read(path) for path in sorted(Path(name).glob(launching.RECORDINGS))]
-        notes = [*launching.notes(found, outcome), *launching.complaints(Path(name))]
-    result = analyse(recordings, found.command, status=outcome.status, notes=notes)
-    if html_file is not None:
-        from reap.report.drag_page import write
-
-        write(result, html_file, force=force)
-    if json_file is not None:
-        reporting.write_plain(json_file, result, force=force)
-    terminal_drag.render(Console(stderr=True), result)
-    if html_file is not None:
-        reporting.say_written("the page", html_file)
-    reporting.say_next(["reap", "record", "--depth", "full", "--", *found.command])
+        outcome = (
+            _sample(asked, Path(name), period) if engine == "sample" else _exact(asked, Path(name), depth)
+        )
     if outcome.timed_out:
         click.echo(f"reap: {found.command[0]} was ended", err=True)
         return ExitCode.TIMED_OUT
     return outcome.status
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    found: Program
+    launch: Launch
+    json_file: Path | None
+    html_file: Path | None
+    force: bool
+
+
+def _exact(asked: _Asked, folder: Path, depth: int) -> Outcome:
+    from rich.console import Console
+
+    from reap.analysis.drag import profile
+    from reap.cli import reporting
+    from reap.launch import drag as launching
+    from reap.launch import drag_tool
+    from reap.report import terminal_drag
+    from reap.trace.drag import read
+
+    engine = drag_tool.ready(lambda words: click.echo(f"reap: {words}", err=True))
+    outcome = launching.run(asked.launch, engine, folder, depth=depth)
+    recordings = [read(path) for path in sorted(folder.glob(launching.RECORDINGS))]
+    notes = [*launching.notes(asked.found, outcome), *launching.complaints(folder)]
+    result = profile(recordings, asked.found.command, status=outcome.status, notes=notes)
+    if asked.html_file is not None:
+        from reap.report.drag_page import write
+
+        write(result, asked.html_file, force=asked.force)
+    if asked.json_file is not None:
+        reporting.write_plain(asked.json_file, result, force=asked.force)
+    terminal_drag.render(Console(stderr=True), result)
+    if asked.html_file is not None:
+        reporting.say_written("the page", asked.html_file)
+    reporting.say_next(["reap", "record", "--depth", "full", "--", *asked.found.command])
+    return outcome
+
+
+def _sample(asked: _Asked, folder: Path, period: int | None) -> Outcome:
+    from rich.console import Console
+
+    from reap.analysis.drag_sample import profile
+    from reap.cli import reporting
+    from reap.launch import drag_sample as launching
+    from reap.report import terminal_drag_sample
+    from reap.trace.drag_samples import read
+
+    outcome = launching.run(asked.launch, folder, period=period)
+    files = [read(path) for path in sorted(folder.glob(launching.FILES))]
+    result = profile(files, asked.found.command, status=outcome.status, notes=asked.found.notes)
+    if asked.json_file is not None:
+        reporting.write_plain(asked.json_file, result, force=asked.force)
+    terminal_drag_sample.render(Console(stderr=True), result)
+    reporting.say_next(["reap", "drag", "--", *asked.found.command])
+    return outcome
