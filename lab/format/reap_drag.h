@@ -12,6 +12,9 @@
 
 #define REAP_DRAG_MAGIC 0x3130474152444552ull /* "REDRAG01" read as bytes */
 
+/* The environment variable by which a recompiled program finds the folder for its recordings. */
+#define REAP_DRAG_FOLDER_ENV "REAP_DRAG_FOLDER"
+
 struct reap_drag_header {
     uint64_t magic;
     uint32_t pid;

@@ -1,0 +1,33 @@
+// The clock, the blocks and the recording together, for the allocation functions.
+#pragma once
+
+#include <cstddef>
+
+#include "platform.h"
+
+namespace reap::drag {
+
+// While it lives, what the thread allocates is not recorded: it is ours.
+class Busy {
+  public:
+    Busy() noexcept;
+    ~Busy();
+    Busy(const Busy &) = delete;
+    Busy &operator=(const Busy &) = delete;
+};
+
+// Starts the engine if REAP_DRAG_FOLDER asks for it; else accesses are marked in one page, and nothing is
+// recorded. Comes before the C library's own start, whose getenv has nothing yet.
+void start(char **environment) noexcept;
+// Writes what is still in use.
+void finish() noexcept;
+
+// A block was allocated; `frame` and `caller` are those of the function that the program called. Takes a
+// lock.
+void born(const void *pointer, size_t size, const void *frame, const void *caller) noexcept;
+// A block is about to be freed; costs a look at each eight bytes of it.
+void died(const void *pointer) noexcept;
+// How many bytes were asked for; 0 of what is none of ours.
+size_t size_of(const void *pointer) noexcept;
+
+} // namespace reap::drag
