@@ -253,7 +253,10 @@ static void on_stack(void) {
     struct object *first = &objects[count - 8];
     for (int i = 0; i < 20; ++i) {
         reads(make_malloc());
-        *(volatile long *)(memory + 512) = i; // by the stack pointer and a constant
+        // By the stack pointer and a constant, after another such access in the same block of code.
+        *(volatile long *)(memory + 1024) = i;
+        first[2].last = now;
+        *(volatile long *)(memory + 512) = i;
         first[1].last = now;
     }
     for (int i = 0; i < 8; ++i) died(&first[i]);
