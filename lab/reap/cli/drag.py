@@ -51,7 +51,7 @@ def drag(
     from reap.launch import program as programs
     from reap.launch.records import Launch
     from reap.report import terminal_drag
-    from reap.trace.drag import read
+    from reap.trace.drag import read_all
 
     reporting.refuse_existing(json_file, html_file, force=force)
     found = programs.resolve(list(command))
@@ -60,8 +60,9 @@ def drag(
     launch = Launch(argv=found.command, program=found.path, capture=False, timeout=timeout)
     with tempfile.TemporaryDirectory(prefix="reap-drag-") as name:
         outcome = launching.run(launch, engine, Path(name), depth=depth)
-        recordings = [read(path) for path in sorted(Path(name).glob(launching.RECORDINGS))]
-        notes = [*launching.notes(found, outcome), *launching.complaints(Path(name))]
+        complaints = launching.complaints(Path(name))
+        recordings = read_all(Path(name), launching.RECORDINGS, complaints)
+        notes = [*launching.notes(found, outcome), *complaints]
     result = analyse(recordings, found.command, status=outcome.status, notes=notes)
     if html_file is not None:
         from reap.report.drag_page import write
