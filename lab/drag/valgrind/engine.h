@@ -8,6 +8,7 @@
 #define REAP_DRAG_ENGINE_H
 
 #include <pub_tool_basics.h>
+#include <pub_tool_execontext.h>
 #include <pub_tool_tooliface.h>
 
 /* main.c: the clock, one step an allocation; both halves of a pair say the same, so that one store marks both
@@ -42,7 +43,6 @@ IRSB *drag_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout
 
 /* blocks.c: the malloc family. */
 typedef struct DragBlock {
-    struct DragBlock *next; /* VgHashNode */
     Addr at;
     SizeT size;
     UInt birth;
@@ -50,16 +50,24 @@ typedef struct DragBlock {
 } DragBlock;
 void drag_blocks_start(void);
 void drag_blocks_write_live(void);
-void drag_block_add(ThreadId thread, Addr at, SizeT size);
-Bool drag_block_remove(Addr at); /* False where there is none */
 /* The live block that this address lies in, or 0; the first call makes an index, which then costs each
  * malloc. */
 DragBlock *drag_block_around(Addr at);
+
+/* table.c: the blocks in use. A pointer holds until the next change. */
+void drag_table_start(void);
+DragBlock *drag_table_find(Addr at); /* 0 where there is none */
+void drag_table_add(DragBlock block);
+void drag_table_remove(DragBlock *block);
+DragBlock *drag_table_next(DragBlock *block); /* 0 begins and ends */
 
 /* pools.c: objects in pools and regions, by the client requests of valgrind.h. */
 void drag_pools_start(void);
 void drag_pools_write_live(void);
 Bool drag_pools_request(ThreadId thread, UWord *words, UWord *answer);
+
+/* stack.c: the stack of a thread, each distinct one once; as many frames as --num-callers says. */
+ExeContext *drag_stack(ThreadId thread);
 
 /* writer.c: the recording, in a window of a mapped file, so that a killed process loses nothing. */
 extern const HChar *drag_folder; /* --drag-folder: where recordings go */

@@ -7,8 +7,10 @@
 #include "engine.h"
 #include "reap_drag.h"
 #include <pub_tool_hashtable.h>
+#include <pub_tool_machine.h>
 #include <pub_tool_mallocfree.h>
 #include <pub_tool_poolalloc.h>
+#include <pub_tool_transtab.h>
 #include <valgrind.h>
 
 typedef struct Object {
@@ -30,7 +32,18 @@ static VgHashTable *objects;
 static VgHashTable *pools;
 static PoolAlloc *records;
 
+/* Objects on a thread's own stack: from now on every access through the stack pointer counts as what it is.
+ */
+static void see_stack(ThreadId thread, Addr at) {
+    const Addr pointer = VG_(get_SP)(thread);
+    const Addr top = VG_(thread_get_stack_max)(thread);
+    if (drag_stack_pools || at < pointer || at > top) return;
+    drag_stack_pools = True;
+    VG_(discard_translations_safely)(0, DRAG_SPAN, "drag: a pool on a stack");
+}
+
 static void add(ThreadId thread, Pool *pool, Addr at, SizeT size) {
+    see_stack(thread, at);
     DragBlock *chunk = drag_block_around(at);
     if (chunk) chunk->flags |= REAP_DRAG_CHUNK;
     if (!drag_tick()) return;

@@ -186,7 +186,7 @@ static void note_frame(UInt n, DiEpoch epoch, Addr at, void *opaque) {
 }
 
 static UInt stack_of(ThreadId thread) {
-    ExeContext *context = VG_(record_ExeContext)(thread, 0);
+    ExeContext *context = drag_stack(thread);
     const UInt place = VG_(get_ECU_from_ExeContext)(context) / 4;
     while (VG_(sizeXA)(known_stacks) <= (Word)place) {
         const UChar none = 0;

@@ -82,13 +82,23 @@ void died(const void *pointer) noexcept {
     block = {};
 }
 
-size_t size_of(const void *pointer) noexcept { return recorded ? block_at(pointer)->size : 0; }
+size_t size_of(const void *pointer) noexcept {
+    return recorded && block_at(pointer)->birth != 0 ? block_at(pointer)->size : kUnknown;
+}
 
-void finish() noexcept {
+void finish(reap_drag_end how) noexcept {
+    if (!recorded || !recording.is_of_this_process()) return;
     const preload::LockGuard guard(lock);
-    if (!recorded || !recording.is_open()) return;
+    if (!recording.is_open()) return;
     each_block([](uintptr_t address, Block &block) { write_end(REAP_DRAG_LIVE, address, block); });
-    recording.finish();
+    recording.finish(how);
+}
+
+void resume() noexcept {
+    if (!recorded || !recording.is_of_this_process()) return;
+    const preload::ErrnoGuard keep;
+    const preload::LockGuard guard(lock);
+    recording.resume();
 }
 
 } // namespace reap::drag

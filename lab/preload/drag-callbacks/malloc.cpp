@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "blocks.h"
 #include "engine.h"
 #include "real.h"
 #include "shadow.h"
@@ -46,8 +47,9 @@ void *reallocate(void *pointer, size_t size, const void *frame, const void *call
         free(pointer);
         return nullptr;
     }
-    const size_t old = size_of(pointer);
-    if (old == 0) return real.realloc(pointer, size);
+    size_t old = size_of(pointer);
+    if (old == kUnknown) return real.realloc(pointer, size);
+    if (old == kHuge) old = real.malloc_usable_size(pointer);
     void *fresh = real.malloc(size);
     if (fresh == nullptr) return nullptr;
     const size_t kept = old < size ? old : size;
@@ -103,4 +105,4 @@ REAP_EXPORT void *pvalloc(size_t size) {
 }
 
 [[gnu::constructor]] static void begin(int, char **, char **environment) { start(environment); }
-[[gnu::destructor]] static void end() { finish(); }
+[[gnu::destructor]] static void end() { finish(REAP_DRAG_EXITED); }

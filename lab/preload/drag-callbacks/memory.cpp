@@ -1,6 +1,8 @@
 // The functions of the C library that move whole ranges: those that a program calls by name come here, and
 // what the library calls inside itself does not.
+#include <cstdio>
 #include <cstring>
+#include <sys/types.h>
 
 #include "platform.h"
 #include "real.h"
@@ -60,6 +62,53 @@ REAP_EXPORT size_t strlen(const char *text) {
     const size_t length = next(real_strlen, "strlen")(text);
     mark_range<mark_read>(text, length + 1);
     return length;
+}
+
+// What the kernel reads and writes, as far as it is asked by these.
+REAP_EXPORT ssize_t read(int file, void *to, size_t size) {
+    static ssize_t (*real)(int, void *, size_t);
+    const ssize_t got = next(real, "read")(file, to, size);
+    if (got > 0) mark_range<mark_written>(to, static_cast<size_t>(got));
+    return got;
+}
+REAP_EXPORT ssize_t write(int file, const void *from, size_t size) {
+    static ssize_t (*real)(int, const void *, size_t);
+    mark_range<mark_read>(from, size);
+    return next(real, "write")(file, from, size);
+}
+REAP_EXPORT ssize_t pread(int file, void *to, size_t size, off_t at) {
+    static ssize_t (*real)(int, void *, size_t, off_t);
+    const ssize_t got = next(real, "pread")(file, to, size, at);
+    if (got > 0) mark_range<mark_written>(to, static_cast<size_t>(got));
+    return got;
+}
+REAP_EXPORT ssize_t pwrite(int file, const void *from, size_t size, off_t at) {
+    static ssize_t (*real)(int, const void *, size_t, off_t);
+    mark_range<mark_read>(from, size);
+    return next(real, "pwrite")(file, from, size, at);
+}
+REAP_EXPORT ssize_t recv(int socket, void *to, size_t size, int flags) {
+    static ssize_t (*real)(int, void *, size_t, int);
+    const ssize_t got = next(real, "recv")(socket, to, size, flags);
+    if (got > 0) mark_range<mark_written>(to, static_cast<size_t>(got));
+    return got;
+}
+REAP_EXPORT ssize_t send(int socket, const void *from, size_t size, int flags) {
+    static ssize_t (*real)(int, const void *, size_t, int);
+    mark_range<mark_read>(from, size);
+    return next(real, "send")(socket, from, size, flags);
+}
+REAP_EXPORT size_t fread(void *to, size_t size, size_t count, FILE *file) {
+    static size_t (*real)(void *, size_t, size_t, FILE *);
+    const size_t got = next(real, "fread")(to, size, count, file);
+    mark_range<mark_written>(to, got * size);
+    return got;
+}
+REAP_EXPORT size_t fwrite(const void *from, size_t size, size_t count, FILE *file) {
+    static size_t (*real)(const void *, size_t, size_t, FILE *);
+    const size_t put = next(real, "fwrite")(from, size, count, file);
+    mark_range<mark_read>(from, put * size);
+    return put;
 }
 
 // Clang's own names for the first three.

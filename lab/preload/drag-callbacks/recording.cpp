@@ -9,8 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "reap_drag.h"
-
 namespace reap::drag {
 
 bool Recording::open(const char *folder, uint32_t base, uint32_t flags) noexcept {
@@ -32,6 +30,7 @@ bool Recording::open(const char *folder, uint32_t base, uint32_t flags) noexcept
     written_ = 0;
     module_count_ = 0;
     base_ = base;
+    pid_ = pid;
     if (!map_window()) return false;
     const reap_drag_header header = {REAP_DRAG_MAGIC, static_cast<uint32_t>(pid),
                                      static_cast<uint32_t>(syscall(SYS_getppid)), base, flags};
@@ -161,10 +160,11 @@ void Recording::full() noexcept {
     if (reserve(32)) byte(REAP_DRAG_FULL);
 }
 
-void Recording::finish() noexcept {
+void Recording::finish(reap_drag_end how) noexcept {
     if (!reserve(32)) return;
     byte(REAP_DRAG_END);
-    number(REAP_DRAG_EXITED);
+    number(how);
+    if (how != REAP_DRAG_EXITED) return;
     const int file = preload::open_shared(name_);
     if (file >= 0) {
         (void)!ftruncate(file, static_cast<off_t>(offset_ + used_));
@@ -172,6 +172,12 @@ void Recording::finish() noexcept {
     }
     forget();
 }
+
+void Recording::resume() noexcept {
+    if (reserve(32)) byte(REAP_DRAG_RESUME);
+}
+
+bool Recording::is_of_this_process() const noexcept { return pid_ == syscall(SYS_getpid); }
 
 void Recording::forget() noexcept {
     if (window_ != nullptr) munmap(window_, kWindow);

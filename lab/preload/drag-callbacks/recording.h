@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "platform.h"
+#include "reap_drag.h"
 #include "stack.h"
 #include "stack_table.h"
 
@@ -16,13 +17,15 @@ class Recording {
   public:
     // A file of this process in `folder`. False where it cannot be made.
     bool open(const char *folder, uint32_t base, uint32_t flags) noexcept;
+    [[nodiscard]] bool is_of_this_process() const noexcept;
     [[nodiscard]] bool is_open() const noexcept { return window_ != nullptr; }
 
     void allocated(const Stack &stack, size_t size) noexcept;
     // `kind` is REAP_DRAG_FREE or REAP_DRAG_LIVE; what this file does not know is left out.
     void ended(uint32_t kind, uint32_t now, uint32_t birth, uint32_t last, uint32_t flags) noexcept;
     void full() noexcept;
-    void finish() noexcept;
+    void finish(reap_drag_end how) noexcept;
+    void resume() noexcept; // an exec failed: what `finish` wrote does not hold
     // In the child of a fork: the parent's file is not ours.
     void forget() noexcept;
 
@@ -43,6 +46,7 @@ class Recording {
     uint8_t *window_ = nullptr;
     uint64_t offset_ = 0; // of the window in the file
     size_t used_ = 0;     // of the window
+    int pid_ = 0;
     uint32_t base_ = 0;
     uint32_t written_ = 0; // allocations in this file
     preload::StackTable stacks_;

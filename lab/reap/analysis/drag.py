@@ -20,12 +20,19 @@ _MOST_DRAWN = 3
 _ENDS: dict[str, Literal["exited", "exec", "killed"]] = {"exited": "exited", "exec": "exec"}
 
 
-def profile(drags: list[native.Drag], command: list[str], *, status: int, notes: list[str]) -> DragProfile:
+def profile(
+    drags: list[native.Drag],
+    command: list[str],
+    *,
+    status: int,
+    notes: list[str],
+    engine: Literal["exact", "recompiled"] = "exact",
+) -> DragProfile:
     """Everything that the recordings of a run say; processes without an allocation are left out."""
     processes = [process(drag) for drag in drags if drag.header()["objects"]]
     return DragProfile(
         command=command,
-        engine="exact",
+        engine=engine,
         status=status,
         processes=sorted(processes, key=lambda each: -each.levels[0].total.bytes),
         notes=notes,

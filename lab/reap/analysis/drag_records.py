@@ -100,7 +100,7 @@ class DragProfile(Record):
     """Everything that `reap drag` says of a run."""
 
     command: list[str]
-    engine: Literal["exact"]
+    engine: Literal["exact", "recompiled"]
     status: int
     """The program's own, as a shell would show it."""
     processes: list[DragProcess]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from reap import native
-from reap.errors import ReapError
+from reap.errors import ExitCode, ReapError
 
 
 def read(path: Path) -> native.Drag:
@@ -23,3 +23,20 @@ def read(path: Path) -> native.Drag:
             f"{path} needs more memory than there is",
             "it takes some 60 bytes for each allocation of the process: measure a shorter run",
         ) from error
+
+
+def read_all(folder: Path, pattern: str, complaints: list[str]) -> list[native.Drag]:
+    """Reads what a run left. Throws ReapError as `read` does, and where there is nothing.
+
+    `complaints` are what the engine said, for the message.
+    """
+    recordings = [read(path) for path in sorted(folder.glob(pattern))]
+    if not recordings:
+        said = "; ".join(complaints[:3]) or "it says nothing"
+        raise ReapError(
+            f"the drag engine did not start: {said}",
+            "it reserves 128 GiB of address space (not of memory): `ulimit -v unlimited`, and "
+            "vm.overcommit_memory must not be 2",
+            ExitCode.NOT_EXECUTABLE,
+        )
+    return recordings

@@ -168,6 +168,8 @@ static void run(const struct way *way, int steps, int resizes) {
         if (held[i]) way->drop(held[i]);
 }
 
+static char seen_end;
+
 static void print(const char *mode) {
     static uint64_t time[MOST + 1];
     unsigned __int128 live = 0, needed = 0;
@@ -175,7 +177,11 @@ static void print(const char *mode) {
     static int64_t in_use[MOST + 1], in_need[MOST + 1];
     for (int i = 0; i < count; ++i) {
         struct object *each = &objects[i];
-        if (!each->freed) each->freed = now;
+        if (!each->freed) {
+            each->freed = now;
+            // Nothing can be said of what a killed process had in use, but that it may have been needed.
+            if (!strcmp(mode, "killed")) each->last = now;
+        }
         live += (unsigned __int128)each->size * (time[each->freed] - time[each->birth - 1]);
         needed += (unsigned __int128)each->size * (time[each->last] - time[each->birth - 1]);
         in_use[each->birth - 1] += (int64_t)each->size;
@@ -253,7 +259,10 @@ static void on_stack(void) {
     struct object *first = &objects[count - 8];
     for (int i = 0; i < 20; ++i) {
         reads(make_malloc());
-        *(volatile long *)(memory + 512) = i; // by the stack pointer and a constant
+        // By the stack pointer and a constant, after another such access in the same block of code.
+        *(volatile long *)(memory + 1024) = i;
+        first[2].last = now;
+        *(volatile long *)(memory + 512) = i;
         first[1].last = now;
     }
     for (int i = 0; i < 8; ++i) died(&first[i]);
@@ -285,10 +294,31 @@ int main(int words, char **word) {
         wait(0);
         run(&by_malloc, 2000, 0);
     }
+    if (!strcmp(mode, "exec")) {
+        run(&by_malloc, 2000, 0);
+        execl("/nowhere", "nowhere", (char *)0); // fails, and the program goes on
+        run(&by_malloc, 2000, 0);
+    }
     if (!strcmp(mode, "killed")) {
-        run(&by_malloc, 12000, 0);
+        int ends[2];
+        if (pipe(ends) != 0) return 3;
+        const int child = fork();
+        if (child == 0) {
+            run(&by_malloc, 2000, 0);
+            print(mode);
+            close(ends[1]);
+            for (;;) pause();
+        }
+        close(ends[1]);
+        if (read(ends[0], &seen_end, 1) != 0) return 3;
+        kill(child, SIGKILL);
+        wait(0);
+        _exit(0);
+    }
+    if (!strcmp(mode, "dies")) {
+        run(&by_malloc, 2000, 0);
         print(mode);
-        kill(getpid(), SIGKILL);
+        raise(SIGSEGV);
     }
     print(mode);
     _exit(0);
