@@ -47,6 +47,9 @@ class Mapping {
 };
 
 constexpr uint32_t kNotFreed = UINT32_MAX;
+// Beyond these a size is damage: no address space has it, no process lives to allocate so much.
+constexpr uint64_t kLargest = UINT64_C(1) << 47;
+constexpr uint64_t kMostBytes = UINT64_C(1) << 62;
 
 } // namespace
 
@@ -94,7 +97,7 @@ class DragFile::Reader {
             command();
             break;
         case REAP_DRAG_END:
-            file_.end_ = in_.varint() == REAP_DRAG_EXEC ? DragEnd::Exec : DragEnd::Exited;
+            ended();
             break;
         case REAP_DRAG_RESUME:
             resume();
@@ -111,7 +114,8 @@ class DragFile::Reader {
     void allocated(bool pooled) {
         const uint64_t stack = in_.varint();
         const uint64_t size = in_.varint();
-        if (!in_.good() || now() == kNotFreed - 1) {
+        bytes_ += size <= kLargest ? size : kMostBytes;
+        if (!in_.good() || now() >= kNotFreed - 1 || bytes_ >= kMostBytes) {
             in_.fail();
             return;
         }
@@ -133,6 +137,11 @@ class DragFile::Reader {
         object.freed = now();
         object.last = now() - static_cast<uint32_t>(since);
         object.flags = flags;
+    }
+
+    void ended() {
+        const uint64_t how = in_.varint();
+        if (in_.good()) file_.end_ = how == REAP_DRAG_EXEC ? DragEnd::Exec : DragEnd::Exited;
     }
 
     // What was said to be in use at an exec that failed goes on being in use.
@@ -183,6 +192,7 @@ class DragFile::Reader {
     DragFile &file_;
     RecordReader in_;
     std::vector<size_t> in_use_; // when an end was written
+    uint64_t bytes_ = 0;
 };
 
 DragFile::DragFile(const std::string &path) {
