@@ -49,7 +49,7 @@ def instrumented(compiler: str) -> list[str]:
 
 
 def linked() -> list[str]:
-    """The options that link the runtime. Not the compiler's own switch, which would link its race detector."""
+    """The options that link the runtime; not the compiler's own switch, which means its race detector."""
     folder = native_files.preload("drag-callbacks").parent
     return [
         f"-L{folder}",
