@@ -109,7 +109,7 @@ uint32_t Recording::module_of(uint64_t address, uint64_t *inside) noexcept {
     return module_count_;
 }
 
-uint32_t Recording::number_of(const Stack &stack) noexcept {
+uint32_t Recording::interned(const Stack &stack) noexcept {
     uint32_t id = 0;
     for (uint32_t i = stack.depth; i > 0; --i) {
         uint32_t next = stacks_.find(id, stack.frames[i - 1]);
@@ -117,6 +117,19 @@ uint32_t Recording::number_of(const Stack &stack) noexcept {
         if (next == 0 || next >= kMostStacks) return 0;
         id = next;
     }
+    return id;
+}
+
+uint32_t Recording::number_of(const Stack &stack) noexcept {
+    uint64_t hash = stack.depth;
+    for (uint32_t i = 0; i < stack.depth; ++i) {
+        hash = (hash ^ stack.frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
+    Seen &seen = seen_[hash % kSeen];
+    if (seen.hash == hash && seen.number != 0) return seen.number;
+    const uint32_t id = interned(stack);
+    seen = {hash, id};
     uint8_t &known = has_stack_[id / 8];
     const auto bit = static_cast<uint8_t>(1u << id % 8);
     if ((known & bit) != 0) return id;
@@ -182,6 +195,7 @@ bool Recording::is_of_this_process() const noexcept { return pid_ == syscall(SYS
 void Recording::forget() noexcept {
     if (window_ != nullptr) munmap(window_, kWindow);
     window_ = nullptr;
+    memset(seen_, 0, sizeof seen_);
     if (has_stack_ != nullptr) madvise(has_stack_, kMostStacks / 8, MADV_DONTNEED); // zeros again
 }
 

@@ -40,6 +40,7 @@ class Recording {
     void text(const char *words, size_t size) noexcept;
     void command() noexcept;
     uint32_t number_of(const Stack &stack) noexcept;
+    uint32_t interned(const Stack &stack) noexcept;
     uint32_t module_of(uint64_t address, uint64_t *inside) noexcept;
 
     char name_[512] = {};
@@ -50,7 +51,13 @@ class Recording {
     uint32_t base_ = 0;
     uint32_t written_ = 0; // allocations in this file
     preload::StackTable stacks_;
-    uint32_t known_stacks_ = 0;
+    // The numbers of stacks seen lately, by a hash of all their frames; a tree is walked for the others.
+    struct Seen {
+        uint64_t hash;
+        uint32_t number;
+    };
+    static constexpr size_t kSeen = 4096;
+    Seen seen_[kSeen] = {};
     uint8_t *has_stack_ = nullptr; // by its number: whether the file has it
     static constexpr uint32_t kMostStacks = uint32_t{1} << 28;
     static constexpr uint32_t kMostModules = 1024;

@@ -6,7 +6,7 @@
 namespace reap::drag {
 
 struct Stack {
-    static constexpr uint32_t kMost = 24;
+    static constexpr uint32_t kMost = 12; // as the exact engine has unless it is asked for more
     uint32_t depth = 0;
     uint64_t frames[kMost]; // return addresses, innermost first
 };
