@@ -155,6 +155,45 @@ class Watched:
     def memory(self) -> list[tuple[float, int, int, int | None, int | None]]: ...
     def files(self) -> list[str]: ...
 
+class DragHeader(TypedDict):
+    pid: int
+    parent: int
+    forked: bool
+    end: str
+    full: bool
+    malformed: bool
+    pooled: bool
+    objects: int
+    command: list[str]
+
+class DragTotals(TypedDict):
+    all: tuple[int, int]
+    never: tuple[int, int]
+    write_only: tuple[int, int]
+    live: int
+    needed: int
+
+class DragPeaks(DragTotals):
+    peak_live: int
+    peak_needed: int
+    peak_at: int
+
+class DragSite(DragTotals):
+    live_at_peak: int
+    dragged_at_peak: int
+
+class DragLevel:
+    def totals(self) -> DragPeaks: ...
+    def curve(self) -> list[tuple[float, float, int, int]]: ...
+    def sites(self) -> dict[int, DragSite]: ...
+    def freed_early(self, stacks: list[int]) -> tuple[int, list[float]]: ...
+
+class Drag:
+    def __init__(self, path: str) -> None: ...
+    def header(self) -> DragHeader: ...
+    def level(self, chunks: bool, bins: int) -> DragLevel: ...
+    def frames(self, stack: int) -> list[tuple[str, int, str, str, int, bool]]: ...
+
 def create_trace(
     path: str, depth: int, clock: int, sampler: int, sampler_period_us: int, period_bytes: int = 0
 ) -> None: ...
