@@ -133,7 +133,7 @@ class Drag {
 
 } // namespace
 
-void bind_drag(nb::module_ &m) {
+void bind_drag(const nb::module_ &m) {
     nb::class_<Level>(m, "DragLevel", "A process's drag at one level, summed up.")
         .def("totals", &Level::totals)
         .def("curve", &Level::curve)

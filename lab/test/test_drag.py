@@ -1,5 +1,6 @@
 """The exact drag engine agrees to the last digit with programs that compute their own drag."""
 
+import os
 import resource
 import subprocess
 from pathlib import Path
@@ -14,10 +15,12 @@ from reap.analysis.drag_records import DragLevel, DragProfile
 SEED = "7"
 
 
-def drag(folder: Path, *command: str, **options) -> tuple[DragProfile, subprocess.CompletedProcess]:
+def drag(
+    folder: Path, *command: str, words: list[str] | None = None, **options
+) -> tuple[DragProfile, subprocess.CompletedProcess]:
     """Runs `reap drag`, and reads what it wrote."""
     file = folder / "drag.json"
-    done = reap("drag", "--json", str(file), "--force", "--", *command, **options)
+    done = reap("drag", "--json", str(file), "--force", *(words or []), "--", *command, **options)
     assert file.exists(), done.stderr
     return msgspec.json.decode(file.read_bytes(), type=DragProfile), done
 
@@ -93,7 +96,13 @@ def test_sites_are_named_and_their_saving_is_what_it_is(tmp_path):
             for (int i = 0; i < 50; ++i) { kept[0][i] = 1; free(malloc(100)); }
             return kept[0][49] - 1;
         }"""
-    result, done = drag(tmp_path, compile_c("sites", source, ["-O1", "-g", "-fno-builtin"]))
+    page, markup = tmp_path / "drag.html", "<script>alert(1)</script>"
+    result, done = drag(
+        tmp_path,
+        compile_c("sites", source, ["-O1", "-g", "-fno-builtin"]),
+        markup,
+        words=["--html", str(page)],
+    )
     level = result.processes[0].levels[0]
     sites = {site.function: site for site in level.sites}
     assert level.sites[0].function == "dragged"
@@ -106,6 +115,11 @@ def test_sites_are_named_and_their_saving_is_what_it_is(tmp_path):
     assert sites["unused"].never.bytes == 3000
     assert sites["needed"].never.bytes == 0
     assert "dragged" in done.stderr
+    text = page.read_text()
+    assert "<svg" in text
+    assert "dragged: dragged (" in text
+    assert "<script" not in text
+    assert page.stat().st_mode & 0o777 == 0o600
 
 
 def test_what_keeps_the_engine_out_is_said(tmp_path):
@@ -123,6 +137,31 @@ def test_what_keeps_the_engine_out_is_said(tmp_path):
     assert "address space" in narrow.stderr
 
 
+def test_the_engine_is_kept_where_the_user_may_write(tmp_path):
+    cache = tmp_path / "cache"
+    cache.write_text("a file, where the folder should be")
+    done = reap("drag", "--", "/bin/true", env={**os.environ, "XDG_CACHE_HOME": str(cache)})
+    assert done.returncode == 125
+    assert "XDG_CACHE_HOME" in done.stderr
+
+
+def test_a_full_disk_ends_the_recording_and_not_the_program(tmp_path):
+    """A limit of file sizes stands for it: the engine must ask for no more, lest the program get a signal."""
+    source = r"""
+        #include <stdlib.h>
+        int main(void) { for (int i = 0; i < 300000; ++i) free(malloc(10)); return 7; }"""
+    limit = 1 << 20
+    result, done = drag(
+        tmp_path,
+        compile_c("many", source, ["-O1", "-fno-builtin"]),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert done.returncode == 7
+    assert 50_000 < result.processes[0].levels[0].total.objects < 300_000
+    assert any("recording stopped" in note for note in result.processes[0].notes)
+
+
 def test_python_s_own_allocator_is_told_of(tmp_path):
-    hidden, _ = drag(tmp_path, "/usr/bin/python3", "-Sc", "pass")
+    likeness = compile_c("python-likeness", "int main(void) { return malloc(10) == 0; }", ["-fno-builtin"])
+    hidden, _ = drag(tmp_path, likeness)
     assert any("PYTHONMALLOC" in note for note in hidden.notes)

@@ -68,10 +68,10 @@ void drag_blocks_write_live(void) {
     for (DragBlock *block = 0; (block = drag_table_next(block)) != 0;) write_block(REAP_DRAG_LIVE, block);
 }
 
-/* Small blocks that were freed, by size in 16 bytes and at most a MiB of each, to be used again at once:
+/* Small blocks that were freed, by size in 16 bytes and at most 128 KiB of each, to be used again at once:
  * Valgrind's own allocator takes its time. They lie in tables of ours, where no write after free reaches
  * them. */
-enum { CLASSES = 65, KEPT_BYTES = 1 << 20 };
+enum { CLASSES = 65, KEPT_BYTES = 1 << 17 };
 static struct {
     Addr *blocks;
     UWord count;

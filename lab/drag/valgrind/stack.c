@@ -28,26 +28,32 @@ typedef struct {
     Addr stack; /* the stack pointer */
     ExeContext *context;
     UInt depth;
-    Addr places[DEEPEST]; /* where the return address of each frame lies */
-    Addr frames[DEEPEST]; /* and what it is */
+    struct {
+        Addr place; /* where its return address lies */
+        Addr back;  /* and what it is */
+    } frames[];
 } Known;
 
 static Known *known[WAYS];
 
+static UInt most_frames(void) {
+    const UInt wanted = (UInt)VG_(clo_backtrace_size);
+    return wanted < DEEPEST ? wanted : DEEPEST;
+}
+
 static Bool holds(const Known *it) {
     if (it->depth == 0) return True;
-    const Addr last = it->places[it->depth - 1];
+    const Addr last = it->frames[it->depth - 1].place;
     if (!VG_(am_is_valid_for_client)(it->stack, last + sizeof(Addr) - it->stack, VKI_PROT_READ)) return False;
     for (UInt i = 0; i < it->depth; ++i)
-        if (*(const Addr *)it->places[i] != it->frames[i]) return False;
+        if (*(const Addr *)it->frames[i].place != it->frames[i].back) return False;
     return True;
 }
 
 /* Notes where the return addresses lie: each just below where the stack pointer is in its caller. */
 static Bool learn(Known *it, ThreadId thread, Addr at, Addr stack) {
     Addr frames[DEEPEST], pointers[DEEPEST], bases[DEEPEST];
-    const UInt most = (UInt)VG_(clo_backtrace_size) < DEEPEST ? (UInt)VG_(clo_backtrace_size) : DEEPEST;
-    const UInt depth = VG_(get_StackTrace)(thread, frames, most, pointers, bases, 0);
+    const UInt depth = VG_(get_StackTrace)(thread, frames, most_frames(), pointers, bases, 0);
     it->at = at;
     it->stack = stack;
     it->depth = 0;
@@ -58,19 +64,18 @@ static Bool learn(Known *it, ThreadId thread, Addr at, Addr stack) {
         if (place < stack || !VG_(am_is_valid_for_client)(place, sizeof(Addr), VKI_PROT_READ) ||
             *(const Addr *)place != frames[i] + 1)
             return False;
-        it->places[it->depth] = place;
-        it->frames[it->depth++] = *(const Addr *)place;
+        it->frames[it->depth].place = place;
+        it->frames[it->depth++].back = *(const Addr *)place;
     }
     return True;
 }
 
 ExeContext *drag_stack(ThreadId thread) {
     const Addr at = VG_(get_IP)(thread), stack = VG_(get_SP)(thread);
-    /* The callers' return addresses nearby tell apart what has the same stack pointer. */
     const UWord mixed = (at * 31 + stack / 8) * 0x9E3779B97F4A7C15ul;
     Known **way = &known[mixed >> 52];
     if (*way && (*way)->at == at && (*way)->stack == stack && holds(*way)) return (*way)->context;
-    if (!*way) *way = VG_(malloc)("drag.known", sizeof(Known));
+    if (!*way) *way = VG_(malloc)("drag.known", sizeof(Known) + most_frames() * sizeof((*way)->frames[0]));
     if (!learn(*way, thread, at, stack)) (*way)->at = 0;
     return (*way)->context;
 }

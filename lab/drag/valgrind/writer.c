@@ -33,7 +33,9 @@ enum {
     DUPLICATE_CLOSED_BY_EXEC = 1030,
     RESERVED_DESCRIPTORS = 12, /* Valgrind keeps so many of the highest for itself */
     DEEPEST = 64,
-    NOT_SUPPORTED = 95 /* EOPNOTSUPP: a file system without fallocate */
+    NOT_SUPPORTED = 95,  /* EOPNOTSUPP: a file system without fallocate */
+    FILE_SIZE_LIMIT = 1, /* RLIMIT_FSIZE */
+    TOO_LARGE = 27       /* EFBIG */
 };
 static UChar *const window = (UChar *)(DRAG_SHADOW + DRAG_SPAN);
 
@@ -70,8 +72,15 @@ static Int hidden(Int descriptor) {
     return (Int)high;
 }
 
+/* Beyond its limit of file sizes the program would get a signal for our doing. */
+static Bool too_large(void) {
+    struct vki_rlimit limit;
+    return VG_(getrlimit)(FILE_SIZE_LIMIT, &limit) == 0 && offset + WINDOW > limit.rlim_cur;
+}
+
 static void map_window(void) {
-    Word answer = drag_system(__NR_fallocate, (UWord)file, 0, offset, WINDOW, 0, 0);
+    Word answer =
+        too_large() ? -TOO_LARGE : drag_system(__NR_fallocate, (UWord)file, 0, offset, WINDOW, 0, 0);
     if (answer == -NOT_SUPPORTED)
         answer = drag_system(__NR_ftruncate, (UWord)file, offset + WINDOW, 0, 0, 0, 0);
     if (answer < 0) return give_up("there is no room for it", -answer);
@@ -80,13 +89,15 @@ static void map_window(void) {
     if (answer != (Word)window) give_up("its file cannot be mapped", -answer);
 }
 
-/* Makes sure that `size` more bytes fit. Whole pages move on; the part page at the end is mapped again. */
+/* Makes sure that `size` more bytes fit. Whole pages move on; the part page at the end is mapped again. One
+ * byte of each window is kept to say that there was no room for the next. */
 static void reserve(UInt size) {
-    if (stopped || used + size <= WINDOW) return;
-    const UInt whole = used & ~4095u;
+    if (stopped || used + size < WINDOW) return;
+    const UInt before = used, whole = used & ~4095u;
     offset += whole;
     used -= whole;
     map_window();
+    if (stopped) window[before] = REAP_DRAG_FULL;
 }
 
 static void byte(UInt value) { window[used++] = (UChar)value; }
