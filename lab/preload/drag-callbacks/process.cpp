@@ -11,7 +11,7 @@ using reap::drag::resume;
 using reap::preload::next_symbol;
 
 #define REAP_LEAVE(name)                                                                                     \
-    REAP_EXPORT [[noreturn]] void name(int status) {                                                         \
+    REAP_EXPORT void name(int status) {                                                                      \
         finish(REAP_DRAG_EXITED);                                                                            \
         reinterpret_cast<void (*)(int)>(next_symbol(#name))(status);                                         \
         __builtin_unreachable();                                                                             \
