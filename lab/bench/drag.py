@@ -26,7 +26,7 @@ PYTHON = r"""
 import json
 rows = [{"id": i, "name": "n%d" % i, "v": [i * 0.5, i, None, True], "sub": {"a": i, "b": "x" * (i % 20)}}
         for i in range(4000)]
-for _ in range(12):
+for _ in range(6):
     json.loads(json.dumps(rows, indent=1)); json.loads(json.dumps(rows))
 """
 PERL = (
