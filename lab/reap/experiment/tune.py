@@ -187,6 +187,7 @@ class _Search:
             command=self._spec.program.command,
             allocator=self._spec.baseline.name,
             origin=self._spec.baseline.origin,
+            library=self._spec.baseline.library,
             runs=self._used,
             most=self._tune.most,
             look=look,
