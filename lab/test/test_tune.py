@@ -397,7 +397,10 @@ def test_nothing_wins_for_a_program_that_does_not_allocate(tmp_path):
 
 def test_the_command(tmp_path):
     files = ["--json", "t.json", "--html", "t.html", "-o", "x"]
-    done = reap("tune", "--for", "memory", *files, "--", tunable(), "arenas", "8", "1000", cwd=tmp_path)
+    done = reap(
+        *("tune", "--for", "memory", "--runs", "22", *files, "--", tunable(), "arenas", "8", "1000"),
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     assert "arena_max=1 " in done.stdout
     assert "next: reap compare -- " in done.stderr
