@@ -54,7 +54,8 @@ def read(path: Path) -> RequestTimes:
         if len(sound):
             parts.append(sound[:, 1] - sound[:, 0])
             spans.append((int(sound[:, 0].min()), int(sound[:, 1].max())))
-    lasted = np.sort(np.concatenate([np.empty(0, np.uint64), *parts]))
+    lasted = np.concatenate([np.empty(0, np.uint64), *parts])
+    lasted.sort()
     seconds = (max(end for _, end in spans) - min(begin for begin, _ in spans)) / 1e9 if spans else 0.0
 
     def rank(share: float) -> int:
