@@ -17,14 +17,18 @@
 #define REAP_REQUESTS_BLOCK_MAGIC UINT64_C(0x4b4c425145525052) /* "RPREQBLK" */
 #define REAP_REQUESTS_BLOCK_BYTES 65536u
 
+/* A file has no more blocks than this: a GiB, or 67 million requests of one process. */
+#define REAP_REQUESTS_MOST_BLOCKS 16384u
+
 /* The environment variable by which a process finds its file (an absolute path). */
 #define REAP_REQUESTS_ENV "REAP_REQUESTS"
 
 struct reap_requests_file {
     uint64_t magic;
     uint64_t next_block; /* (atomic) number of blocks handed out, block 0 included */
-    uint64_t lost; /* (atomic) requests that ended and found no room: disk full, no right to open the file */
-    uint64_t unmatched; /* (atomic) ends without a begin */
+    uint64_t lost;       /* (atomic) requests without room: file or disk full, no right to open it */
+    uint64_t unmatched;  /* (atomic) ends without a begin */
+    uint64_t unfinished; /* (atomic) threads that ended within a request */
 };
 
 struct reap_request {

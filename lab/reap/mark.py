@@ -45,7 +45,8 @@ def _look() -> tuple[Callable[[], None], Callable[[], None], Callable[[str], Non
     # The interpreter's lock is kept: no wait for it is part of a request that waits for nothing.
     call = ctypes.PYFUNCTYPE(None)
     say = ctypes.PYFUNCTYPE(None, ctypes.c_char_p)(table[2])
-    return call(table[0]), call(table[1]), lambda name: say(name.encode(errors="replace"))
+    # Whatever passes where nobody listens passes here, too.
+    return call(table[0]), call(table[1]), lambda name: say(str(name or "").encode(errors="replace"))
 
 
 _found = _look()

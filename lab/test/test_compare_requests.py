@@ -8,10 +8,12 @@ from programs import library, program, reap
 from reap.allocators import catalog
 from reap.errors import ReapError
 from reap.experiment import compare as comparing
-from reap.experiment import statistics
+from reap.experiment import requests, statistics
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.metrics import METRICS
+from reap.experiment.records import Cell, Run
 from reap.experiment.spec import specify
+from reap.launch.records import Outcome, RequestTimes
 from reap.records import Estimate
 
 NAMES = ["request_p50", "request_p99", "request_p999", "request_rate"]
@@ -43,6 +45,13 @@ def test_percentiles_need_enough_requests(tmp_path):
     comparison = compare(tmp_path, marks(), "plain", "50")
     assert [name for name in comparison.sides[0].ratios if name in NAMES] == ["request_p50", "request_rate"]
     assert any("only 50 requests" in note for note in comparison.notes)
+
+
+def test_ends_that_are_missing_are_told():
+    times = RequestTimes(count=99, per_second=1, p50_ns=1, p99_ns=1, p999_ns=1, max_ns=1, unfinished=2)
+    outcome = Outcome(exit_code=0, requests=times)
+    run = Run(cell=Cell(workload="w", allocator="glibc"), outcome=outcome, order=0, started=0)
+    assert any("2 threads of a run ended within a request" in note for note in requests.notes([run]))
 
 
 def test_a_program_that_marks_nothing_is_compared_without(tmp_path):

@@ -23,6 +23,7 @@ from reap.experiment.starter import Started, Starter
 from reap.experiment.tune_records import Look
 from reap.launch import numa
 from reap.launch.records import Outcome
+from reap.report import tune_words
 
 GLIBC = Allocator(name="glibc")
 LOOK = Look(cpu=1, wall=1, system_share=0.2, parallel=1, minor_faults=9, peak_resident=1 << 20)
@@ -103,13 +104,14 @@ class Machine(Starter):
         self.cpu, self.memory, self.noise, self.odd = cpu or {}, memory or {}, noise, odd or {}
         self.random, self.until = random.Random(seed), until
         self.stop_at = None
+        self.serves = folder.spec.baseline.library or "/lib/libc.so.6"
 
     def start(self, cell, *, probe):
         if self.stop_at is not None:
             self.stop_at -= 1
             if self.stop_at < 0:
                 raise KeyboardInterrupt
-        said = cell.environment.get("GLIBC_TUNABLES", "")
+        said = " ".join(cell.environment.values())
         cost = math.prod(
             factor for word, factor in self.cpu.items() if word in said and cell.repeat < self.until
         )
@@ -120,15 +122,17 @@ class Machine(Starter):
             "wall_ns": 10**8,
             "peak_resident": round(1e8 * size),
             "stdout_digest": "d",
-            "heap": {"x": {"malloc": "/lib/libc.so.6"}} if probe else {},
+            "heap": {"x": {"malloc": self.serves}} if probe else {},
         }
         for word, other in self.odd.items():
             fields |= other if word in said else {}
         return Started(outcome=Outcome(**fields))
 
 
-def search(where, *, name="e", runs=29, objectives=("cpu", "memory"), stop_at=None, **machine):
-    spec = tune_spec.specify_search(["/bin/true"], GLIBC, objectives, runs)
+def search(
+    where, *, name="e", runs=29, objectives=("cpu", "memory"), stop_at=None, allocator=GLIBC, **machine
+):
+    spec = tune_spec.specify_search(["/bin/true"], allocator, objectives, runs)
     with Folder.create(where / name, spec) as folder:
         starter = Machine(folder, **machine)
         starter.stop_at = stop_at
@@ -154,6 +158,15 @@ def test_two_that_help_are_found_together(tmp_path):
     tuned = search(tmp_path, cpu={"mxfast=0": 0.7, "hugetlb=1": 0.7}, objectives=["cpu"])
     words = finding(tuned, "cpu").environment["GLIBC_TUNABLES"].split(":")
     assert sorted(words) == ["glibc.malloc.hugetlb=1", "glibc.malloc.mxfast=0"]
+
+
+def test_what_is_to_be_pasted_has_the_allocator_whose_setting_it_is(tmp_path):
+    library = tmp_path / "libjemalloc.so"
+    library.write_bytes(b"\0narenas\0")
+    chosen = Allocator(name="jemalloc", library=str(library))
+    tuned = search(tmp_path, allocator=chosen, memory={"narenas:1": 0.5})
+    said = tune_words.command(tuned, finding(tuned, "memory"))
+    assert said == f"LD_PRELOAD={library} MALLOC_CONF=narenas:1 /bin/true"
 
 
 def test_each_objective_has_its_own_winner(tmp_path):
@@ -200,6 +213,7 @@ def test_a_setting_that_breaks_the_program_is_given_up_and_told(tmp_path):
     assert problems.keys() == {"no fastbins", "huge pages", "one arena"}
     assert "SIGSEGV" in problems["no fastbins"]
     assert tuned.differs
+    assert any("sh -c 'exec \"$@\" >/dev/null' sh /bin/true" in note for note in tuned.notes)
     assert not any(each.wins for each in tuned.findings)
     assert all(each.rounds == 1 for each in tuned.trials if each.problem), "it is not run again"
 
@@ -384,7 +398,10 @@ def test_nothing_wins_for_a_program_that_does_not_allocate(tmp_path):
 
 def test_the_command(tmp_path):
     files = ["--json", "t.json", "--html", "t.html", "-o", "x"]
-    done = reap("tune", "--for", "memory", *files, "--", tunable(), "arenas", "8", "1000", cwd=tmp_path)
+    done = reap(
+        *("tune", "--for", "memory", "--runs", "22", *files, "--", tunable(), "arenas", "8", "1000"),
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     assert "arena_max=1 " in done.stdout
     assert "next: reap compare -- " in done.stderr

@@ -52,6 +52,7 @@ class Process {
 
     void lost() const noexcept { __atomic_fetch_add(&file_->lost, 1, __ATOMIC_RELAXED); }
     void unmatched() const noexcept { __atomic_fetch_add(&file_->unmatched, 1, __ATOMIC_RELAXED); }
+    void unfinished() const noexcept { __atomic_fetch_add(&file_->unfinished, 1, __ATOMIC_RELAXED); }
 
     // Whether this is the child of a fork that has not let go of its parent's blocks: it may have been made
     // past the handlers of fork, so the kernel is asked to wipe a page.
@@ -81,9 +82,13 @@ uint64_t now() noexcept {
 
 void thread_ended(void *) {
     ThreadState &thread = thread_state;
+    if (unlikely(process.is_copy())) process.become_child(); // what the thread held is its parent's
     reap_requests_block *const block = thread.block;
+    if (thread.depth != 0) process.unfinished();
     thread = ThreadState{};
-    if (block != nullptr) process.give_back(block);
+    if (block == nullptr) return;
+    block->open = 0;
+    process.give_back(block);
 }
 
 void Process::start() noexcept {
@@ -127,6 +132,7 @@ reap_requests_block *Process::take() noexcept {
             return block;
         }
     }
+    if (__atomic_load_n(&file_->next_block, __ATOMIC_RELAXED) >= REAP_REQUESTS_MOST_BLOCKS) return nullptr;
     const int descriptor = open_shared(path_);
     if (descriptor < 0) return nullptr;
     const uint64_t offset =

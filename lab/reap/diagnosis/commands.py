@@ -1,6 +1,7 @@
 """The exact commands that a verdict ends with. Only commands that exist, quoted for a shell."""
 
 import shlex
+from collections.abc import Mapping
 
 from reap.experiment.records import Side
 
@@ -33,9 +34,21 @@ def run(command: list[str]) -> str:
 
 def switched(side: Side, command: list[str]) -> str:
     """The program under this allocator; empty where LD_PRELOAD cannot name its file."""
-    if not side.provider.startswith("/") or any(c in side.provider for c in " :\t\n"):
-        return ""
-    return f"LD_PRELOAD={shlex.quote(side.provider)} {shlex.join(command)}"
+    preload = preloading(side.provider)
+    return with_variables(preload, command) if preload else ""
+
+
+def preloading(library: str) -> dict[str, str]:
+    """The variable that preloads a library; none where it cannot name its file."""
+    if not library.startswith("/") or any(c in library for c in " :\t\n"):
+        return {}
+    return {"LD_PRELOAD": library}
+
+
+def with_variables(variables: Mapping[str, str], command: list[str]) -> str:
+    """The variables before the command; either may be empty."""
+    words = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
+    return " ".join([*words, *map(shlex.quote, command)])
 
 
 def _name(side: Side) -> str:

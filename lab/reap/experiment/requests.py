@@ -48,6 +48,11 @@ def notes(runs: Sequence[Run]) -> list[str]:
     said = []
     if lost := sum(each.lost for each in found):
         said.append(f"{lost} requests are not in the percentiles: there was no room to note their times")
+    if unfinished := max(each.unfinished for each in found):
+        said.append(
+            f"{unfinished} threads of a run ended within a request, which is not counted; if its end is "
+            "missing, those after it in its thread are part of it, and not counted either"
+        )
     if unmatched := sum(each.unmatched for each in found):
         said.append(f"{unmatched} ends of requests had no begin in their thread, and were passed over")
     fewest = min(each.count for each in found)

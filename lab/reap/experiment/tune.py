@@ -1,6 +1,7 @@
 """Searches an allocator's own settings on one program, and confirms what wins in runs of its own."""
 
 import math
+import shlex
 from collections.abc import Sequence
 
 from reap import units
@@ -24,6 +25,9 @@ _TAIL = "request_p99"
 
 Choices = dict[Objective, Option]
 """What was chosen for an objective."""
+
+_SILENTLY = ("sh", "-c", 'exec "$@" >/dev/null', "sh")
+"""What a command is put behind to say nothing on standard output."""
 
 SHORTEST = 0.02
 """Seconds of CPU time below which most of a run is its start."""
@@ -183,10 +187,18 @@ class _Search:
     def _drawn(self, look: Look, begun: int, chosen: Choices, final: Choices) -> Tuned:
         # Bonferroni: of several settings that are confirmed at once, one may look better by luck.
         level = 1 - (1 - LEVEL) / max(1, len(final))
+        trials = [self._trial(option, begun) for option in self._tried.values()]
+        if any(each.same_output is False for each in trials):
+            self._notes.append(
+                "a program that prints its own times prints others under a better setting, too: "
+                "search without its output, as in: "
+                + shlex.join(["reap", "tune", "--", *_SILENTLY, *self._spec.program.command])
+            )
         return Tuned(
             command=self._spec.program.command,
             allocator=self._spec.baseline.name,
             origin=self._spec.baseline.origin,
+            library=self._spec.baseline.library,
             runs=self._used,
             most=self._tune.most,
             look=look,
@@ -196,7 +208,7 @@ class _Search:
             ],
             level=level,
             rounds=self._number - begun,
-            trials=[self._trial(option, begun) for option in self._tried.values()],
+            trials=trials,
             noise=self._rounds.noise(begun),
             exit_code=min(self._rounds.exits),
             stdout_varies=len(self._rounds.outputs) > 1,

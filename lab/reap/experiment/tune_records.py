@@ -85,6 +85,8 @@ class Tuned(Record):
     allocator: str
     origin: str
     """Where the allocator comes from, in words."""
+    library: str
+    """The file that is preloaded for it; empty for the C library's own malloc."""
     runs: int
     """How often the program was run in all."""
     most: int

@@ -57,7 +57,7 @@ def resolve(
     keeps a preload out is no error yet: see `require_preloadable`.
     """
     if not command or not command[0]:
-        raise ReapError("no command to run", "put it after --, as in: reap compare -- CMD", ExitCode.USAGE)
+        raise ReapError("no command to run", "put it at the end, as in: -- ./program", ExitCode.USAGE)
     variables = os.environ if environment is None else environment
     base = Path(directory) if directory else Path.cwd()
     path = _find(command[0], base, variables.get("PATH", os.defpath))

@@ -1,8 +1,7 @@
 """What is said of a search for an allocator's settings, the same on a terminal and on the page."""
 
-import shlex
-
 from reap import units
+from reap.diagnosis import commands
 from reap.experiment.tune_records import Finding, Trial, Tuned
 from reap.report import wording
 
@@ -44,15 +43,14 @@ def verdict(finding: Finding) -> str:
 
 
 def command(tuned: Tuned, finding: Finding) -> str:
-    """The program's command with the setting, to be pasted into a shell."""
-    variables = [f"{name}={shlex.quote(value)}" for name, value in finding.environment.items()]
-    return " ".join([*variables, shlex.join([*finding.command, *tuned.command])])
+    """The program's command with the setting and the allocator, to be pasted into a shell."""
+    variables = commands.preloading(tuned.library) | finding.environment
+    return commands.with_variables(variables, [*finding.command, *tuned.command])
 
 
 def setting(trial: Trial) -> str:
     """What is set, as one writes it before a command."""
-    variables = [f"{name}={shlex.quote(value)}" for name, value in trial.environment.items()]
-    return " ".join([*variables, shlex.join(trial.command)]).strip()
+    return commands.with_variables(trial.environment, trial.command)
 
 
 def about(tuned: Tuned, finding: Finding) -> str:

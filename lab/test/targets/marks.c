@@ -1,21 +1,22 @@
 // A program that marks its requests, and knows how many there were and what each allocates.
 //
-//     marks plain N     N requests; the one numbered i makes i % 4 + 1 blocks of 100 bytes, and one of 1000
-//     bytes
-//                       is made between two requests
+//     marks plain N     N requests; number i makes i % 4 + 1 blocks of 100 bytes. Between two, one of 1000
 //     marks nested N    the same, with requests inside each
-//     marks mixed N     N requests of five blocks and 101,050 bytes, by every kind of call, and of calls that
-//     fail marks sleep N     N requests of 2 ms marks phases N    N requests in none, then N in the phase
-//     "warm", N in "cold", N in "warm" again marks alone       an end without a begin, then a request marks
-//     never       a request that does not end marks across      a request begun in one thread and ended in
-//     another, which then has one of its own marks fork        a request in which a child is forked; the
-//     child ends it, and has one of its own marks raw         the same, forked past the handlers of fork
+//     marks mixed N     N requests of five blocks and 101,050 bytes, by every kind of call; some calls fail
+//     marks sleep N     N requests of 2 ms
+//     marks phases N    N requests in no phase, then N in "warm", N in "cold", N in "warm" again
+//     marks alone       an end without a begin, then a request
+//     marks never       a request that does not end
+//     marks across      a request begun in one thread and ended in another, which has one of its own
+//     marks fork        a request in which a child is forked, which ends it and has one of its own
+//     marks raw         the same, forked past the handlers of fork
 //     marks exit        a request, and one within which the program exits
 //     marks killed N    N requests, and one within which the program is killed
 //     marks threads N   N threads, eight at a time, of one request each
+//     marks leaving N   the same; each ends within another request
+//     marks left        a request in which a child is forked past the handlers of fork, whose thread ends
 //     marks pools N     N pools: created, three objects out, one back, cleared, destroyed
-//     marks chroot DIR  a request, then one beyond DIR, where no file can be reached; fills a block to get
-//     there
+//     marks chroot DIR  a request, then 4,100 below DIR, where no file can be reached
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -120,12 +121,25 @@ static void forked(int raw) {
     reap_mark_request_end();
 }
 
-static void threads(int count) {
+static void *leaving(void *number) {
+    requests(1);
+    reap_mark_request_begin();
+    return number;
+}
+
+static void left(void) {
+    reap_mark_request_begin();
+    const pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) pthread_exit(NULL);
+    waitpid(child, NULL, 0);
+}
+
+static void threads(int count, void *(*work)(void *)) {
     enum { together = 8 };
     pthread_t thread[together];
     for (int at = 0; at < count; at += together) {
         const int now = count - at < together ? count - at : together;
-        for (int i = 0; i < now; ++i) pthread_create(&thread[i], NULL, one_request, NULL);
+        for (int i = 0; i < now; ++i) pthread_create(&thread[i], NULL, work, NULL);
         for (int i = 0; i < now; ++i) pthread_join(thread[i], NULL);
     }
 }
@@ -154,7 +168,9 @@ int main(int argc, char **argv) {
     if (!strcmp(mode, "across")) across();
     if (!strcmp(mode, "fork")) forked(0);
     if (!strcmp(mode, "raw")) forked(1);
-    if (!strcmp(mode, "threads")) threads(count);
+    if (!strcmp(mode, "threads")) threads(count, one_request);
+    if (!strcmp(mode, "leaving")) threads(count, leaving);
+    if (!strcmp(mode, "left")) left();
     if (!strcmp(mode, "pools")) pools(count);
     if (!strcmp(mode, "exit") || !strcmp(mode, "killed")) {
         requests(count ? count : 1);
