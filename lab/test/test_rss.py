@@ -170,6 +170,11 @@ def test_forks_beside_the_asking_go_well(tmp_path, allocator):
     assert len(list(tmp_path.iterdir())) == 1, "children of forks write nothing"
 
 
+@pytest.mark.parametrize("mode", ["cancelled", "exits"])
+def test_a_process_ends_with_its_main_however_that_ends(tmp_path, mode):
+    assert asked(target("resides"), mode, folder=tmp_path)[0] == 0
+
+
 @pytest.mark.parametrize(
     ("mode", "output"),
     [("leaves", "went on\n"), ("files", ""), ("signals", "15\n" * 20), ("user", "65534\n")],
