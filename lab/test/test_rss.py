@@ -207,6 +207,26 @@ def test_a_static_program_is_looked_at_from_outside(tmp_path):
     assert results["verdict"]["cause"] == "heap"
 
 
+def test_what_a_program_said_before_it_became_a_static_one_is_forgotten(tmp_path):
+    words = (target("resides"), "becomes", target("resides", "-static"), "live")
+    results, _ = held_open(*words, until=part("heap", 60 * MB), folder=tmp_path)
+    first = results["processes"][0]
+    assert any(moment["said"] for moment in first["moments"])
+    assert not first["moments"][-1]["said"]
+    assert (first["allocator"], results["verdict"]["cause"]) == ("", "heap")
+
+
+def test_a_process_is_seen_when_its_main_has_ended(tmp_path):
+    """Its first thread is a zombie and has no memory; what it said before is not of now."""
+    results, _ = held_open(
+        target("resides"), "behind", until=lambda row: row["resident"] > 60 * MB, folder=tmp_path
+    )
+    first = results["processes"][0]
+    assert not first["moments"][-1]["said"]
+    assert results["verdict"]["cause"] == "other"
+    assert "From outside these cannot be told apart." in results["verdict"]["sentences"]
+
+
 def test_the_command_s_own_status_is_passed_on(tmp_path):
     done = reap("rss", "--interval", "0.02", "-o", tmp_path / "rows", "--", "sh", "-c", "sleep 0.3; exit 7")
     assert done.returncode == 7
@@ -310,6 +330,21 @@ def test_a_file_that_cannot_be_written_is_told_before(tmp_path):
         assert done.returncode == ExitCode.INTERNAL
         assert done.stderr.startswith(f"reap: {place} could not be written: {said}")
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--pid", "0"], ["--", "no-such-program"], ["-a", "none", "--", "true"]])
+def test_what_cannot_be_looked_at_replaces_no_file(words, tmp_path):
+    earlier = tmp_path / "rows"
+    earlier.write_text("an hour's looks")
+    assert reap("rss", "--force", "-o", earlier, *words).returncode != 0
+    assert earlier.read_text() == "an hour's looks"
+
+
+def test_a_file_that_others_could_read_is_private_when_it_is_replaced(tmp_path):
+    path = tmp_path / "rows"
+    path.touch(0o644)
+    with rows(path, force=True):
+        assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_disk_that_fills_up_loses_no_more_than_the_rows():

@@ -7,8 +7,8 @@
  * - it opens no descriptor once the program runs, so that none of the program's has another number;
  * - it holds no lock of ours, and of the allocator's only those that its own handlers of fork know, so that
  *   no order of handlers can be wrong; the child of a fork has no such thread and writes nothing;
- * - where main ends by pthread_exit it ends first, and where it ends by another way (it is cancelled, or
- * calls the kernel itself) soon after: the process would wait for it for ever;
+ * - where main ends by pthread_exit it ends first, and where main ends by another way (it is cancelled, or
+ *   calls the kernel itself) soon after: the process would wait for it for ever;
  * - what it asks takes at most a fiftieth of the time: an answer that took long is asked for less often. The
  *   walk over glibc's heap holds no lock, and may take a quarter of a processor while the heap changes.
  *

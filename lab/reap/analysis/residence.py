@@ -25,7 +25,7 @@ _STALE = 0.05
 def take_apart(moment: Moment) -> Taken:
     """One moment's parts. Pure arithmetic."""
     kernel, said = moment.kernel, moment.said
-    known = said is not None and bool(said.values)
+    known = said is not None and bool(said.values) and not said.stopped  # and not of long ago
     parts = _SOURCES[said.kind](kernel, said) if said is not None and known else _by_kernel(kernel)
     return Taken(
         seconds=moment.seconds,

@@ -6,6 +6,8 @@
 //     resides threads       four threads that took 16 MB each in blocks of 2 KB, and gave them back
 //     resides top           64 MB at the top of the heap, free
 //     resides leaves        main ends by pthread_exit, a thread goes on, and the process ends with it
+//     resides behind        64 MB taken by a thread when main has ended by pthread_exit
+//     resides becomes CMD   half a second later another program
 //     resides cancelled     main is cancelled, and the process ends with it
 //     resides exits         main ends by the system call
 //     resides forks         200 forks while another thread allocates; each child allocates, too
@@ -54,6 +56,13 @@ static void *in_thread(void *unused) {
 static void *goes_on(void *unused) {
     usleep(100000);
     puts("went on");
+    return unused;
+}
+
+static void *stays(void *unused) {
+    usleep(200000);
+    take(32768);
+    wait_for_input();
     return unused;
 }
 
@@ -129,6 +138,14 @@ int main(int count, char **words) {
         pthread_t thread;
         pthread_create(&thread, NULL, goes_on, NULL);
         pthread_exit(NULL);
+    } else if (!strcmp(mode, "behind")) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, stays, NULL);
+        pthread_exit(NULL);
+    } else if (!strcmp(mode, "becomes")) {
+        usleep(500000);
+        execv(words[2], words + 2);
+        return 6;
     } else if (!strcmp(mode, "cancelled")) {
         pthread_t thread;
         first = pthread_self();
