@@ -70,6 +70,7 @@ def test_a_pin_of_one_block_holds_200_mb(tmp_path):
     assert "next: " in said
 
 
+@pytest.mark.long
 def test_malloc_trim_gives_it_back(tmp_path):
     results, _ = held_open(
         target("resides"),
@@ -373,8 +374,8 @@ def test_no_device_is_removed(monkeypatch):
     "words",
     [
         [],
-        ["--pid", "1", "--", "true"],
-        ["--seconds", "1", "--", "true"],
+        pytest.param(["--pid", "1", "--", "true"], marks=pytest.mark.long),
+        pytest.param(["--seconds", "1", "--", "true"], marks=pytest.mark.long),
         ["--interval", "0.0001", "--", "true"],
     ],
 )
