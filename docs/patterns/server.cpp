@@ -145,6 +145,15 @@ struct Manifest {
     explicit Manifest(Resource resource = std::pmr::new_delete_resource())
         : stream(resource), codec(resource), edges(resource), tags(resource), nearest(resource),
           answer(resource) {}
+    // All of it: what a request does not name must not be that of the request before, maybe somebody else's.
+    void clear() {
+        stream.clear();
+        codec.clear();
+        segment = 0;
+        edges.clear();
+        tags.clear();
+        nearest.clear();
+    }
 
     Text stream;
     Text codec;
@@ -169,9 +178,7 @@ void read_edge(Reader &json, std::string_view &pop, long &lat_ms) {
 
 // All of the request as objects, as a parser that knows nothing of the handler has to.
 void parse_all(std::string_view request, Manifest &into) {
-    into.edges.clear();
-    into.tags.clear();
-    into.nearest.clear();
+    into.clear();
     Reader json(request);
     json.object([&](std::string_view name) {
         if (name == "stream_id") {
@@ -186,6 +193,7 @@ void parse_all(std::string_view request, Manifest &into) {
             json.array([&] {
                 Edge &edge = into.edges.next();
                 std::string_view pop;
+                edge.lat_ms = 0;
                 read_edge(json, pop, edge.lat_ms);
                 edge.pop = pop;
             });
@@ -342,17 +350,16 @@ void pool_thread(std::string_view request, std::string &out) {
     answer(manifest, out);
 }
 
-// The thread's region keeps its chunks between requests. What lives in it is gone before it is reset.
+// The thread's region keeps its chunks between requests. What lived in it is gone when it is reset, and it is
+// reset before a request and not behind it: a request that throws leaves it full.
 template <void parse(std::string_view, Manifest &)>
 void in_region(std::string_view request, std::string &out) {
     thread_local reap::Region region;
     thread_local reap::PmrResource resource{region};
-    {
-        Manifest manifest(&resource);
-        parse(request, manifest);
-        answer(manifest, out);
-    }
     region.reset();
+    Manifest manifest(&resource);
+    parse(request, manifest);
+    answer(manifest, out);
 }
 
 void less(std::string_view request, std::string &out) {

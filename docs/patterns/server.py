@@ -66,10 +66,11 @@ pool = SharedPool()
 def pool_shared(request: bytes) -> str:
     """One object saved; all that the parser makes is made as before."""
     manifest = pool.take()
-    manifest.read(request)
-    line = answer(manifest.segment, manifest.edges)
-    pool.give(manifest)
-    return line
+    try:
+        manifest.read(request)
+        return answer(manifest.segment, manifest.edges)
+    finally:
+        pool.give(manifest)
 
 
 class _Own(threading.local):

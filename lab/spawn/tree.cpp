@@ -23,6 +23,15 @@ struct Process {
 constexpr int most = 1 << 15;
 Process processes[most];
 
+/// Whether a text of /proc/PID/stat from its 3rd field on is of a process all of whose threads have ended:
+/// one whose first thread alone has is a zombie, too, and goes on.
+bool has_ended(const char *state) {
+    if (*state != 'Z') return false;
+    const char *at = state;
+    for (int field = 3; at != nullptr && field < 20; ++field) at = std::strchr(at + 1, ' ');
+    return at == nullptr || std::strtol(at, nullptr, 10) <= 1;
+}
+
 /// Field 4 of /proc/PID/stat; the name before it is in parentheses and may hold anything.
 bool read_parent(pid_t pid, pid_t &parent) {
     char path[64], text[512];
@@ -35,9 +44,8 @@ bool read_parent(pid_t pid, pid_t &parent) {
     text[got] = '\0';
     const char *name_end = std::strrchr(text, ')');
     if (name_end == nullptr || name_end + 4 >= text + got) return false;
-    const char state = name_end[2];
     parent = static_cast<pid_t>(std::strtol(name_end + 4, nullptr, 10));
-    return state != 'Z';
+    return !has_ended(name_end + 2);
 }
 
 int list_processes() {

@@ -81,6 +81,31 @@ def test_a_request_that_cannot_be_read_is_answered_and_the_next_one_too(pattern:
     assert second == "7 near=1"
 
 
+@cache
+def other(language: str) -> str:
+    """The server in Go or in Rust, compiled."""
+    program = _folder() / f"patterns-{language}"
+    command = (
+        ["go", "build", "-o", program, "."]
+        if language == "go"
+        else ["cargo", "build", "--locked", "--quiet", "--target-dir", program]
+    )
+    subprocess.run(command, cwd=SOURCES / language, check=True)
+    return str(program if language == "go" else program / "debug" / "patterns")
+
+
+LANGUAGES = ["c++", *(pytest.param(name, marks=pytest.mark.long) for name in ("go", "rust"))]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_what_a_request_leaves_out_is_not_that_of_the_one_before(pattern: str, language: str) -> None:
+    """Objects of a pool have been somebody else's."""
+    given = b'{"segment_seq":7,"edges":[{"pop":"near","lat_ms":9}]}\n{"edges":[{"pop":"far"}]}\n{}\n'
+    server = cpp() if language == "c++" else other(language)
+    assert answers(server, pattern, "1", "1", given=given) == ["7 near=9", "0 far=0", "0"]
+
+
 def test_a_pattern_that_is_none_is_refused_with_the_names() -> None:
     done = subprocess.run([cpp(), "none", "1", "1"], input=b"", capture_output=True, check=False)
     assert done.returncode == 2

@@ -11,7 +11,9 @@ from reap.analysis.residence_records import NAMES, Parts, Residence
 from reap.diagnosis.residence import judge
 from reap.diagnosis.residence_commands import after
 from reap.launch import residence_file, smaps
+from reap.launch.machine import describe
 from reap.launch.residence_records import Kernel, Moment, Said, Walk
+from reap.report import residence_page
 
 MB = 1 << 20
 
@@ -113,6 +115,27 @@ def test_a_walk_of_yesterday_is_not_believed():
     said = Said(kind="glibc", provider="", stamp=1, values=values, walk=walk)
     parts = taken_of(kernel_of(heap=200 * MB), said).parts
     assert parts == Parts(live=3000, heap=200 * MB - 3000)
+
+
+def test_what_lies_in_fastbins_is_not_called_live():
+    """The walk takes it for blocks in use, and mallinfo2 does not."""
+    values = {"arena": 64 * MB, "mapped": 0, "used": 40 * MB, "free": 24 * MB, "fastbins": 20 * MB, "top": MB}
+    walk = walk_of(
+        bytes=64 * MB, resident=64 * MB, live=60 * MB, whole_resident=4 * MB, used=40 * MB, arena=64 * MB
+    )
+    said = Said(kind="glibc", provider="", stamp=1, values=values, walk=walk)
+    moment = taken_of(kernel_of(heap=64 * MB), said)
+    assert moment.parts == Parts(live=40 * MB, pinned=4 * MB, heap=20 * MB)
+    verdict = judge(residence_of(moment))
+    assert verdict.cause == "heap"
+    assert "fastbins" in verdict.sentences[0]
+
+
+def test_a_page_draws_the_largest_of_many_processes():
+    seen = [(f"job {number}", residence_of(pinned())) for number in range(40)]
+    text = residence_page.page("title", seen, ["reap"], describe())
+    assert text.count("<figure>") == 12
+    assert "28 smaller ones" in text
 
 
 def test_what_grew_since_the_walk_is_not_called_fragmentation():

@@ -70,6 +70,7 @@ def test_a_pin_of_one_block_holds_200_mb(tmp_path):
     assert "next: " in said
 
 
+@pytest.mark.long
 def test_malloc_trim_gives_it_back(tmp_path):
     results, _ = held_open(
         target("resides"),
@@ -170,6 +171,11 @@ def test_forks_beside_the_asking_go_well(tmp_path, allocator):
     assert len(list(tmp_path.iterdir())) == 1, "children of forks write nothing"
 
 
+@pytest.mark.parametrize("mode", ["cancelled", "exits"])
+def test_a_process_ends_with_its_main_however_that_ends(tmp_path, mode):
+    assert asked(target("resides"), mode, folder=tmp_path)[0] == 0
+
+
 @pytest.mark.parametrize(
     ("mode", "output"),
     [("leaves", "went on\n"), ("files", ""), ("signals", "15\n" * 20), ("user", "65534\n")],
@@ -200,6 +206,26 @@ def test_a_static_program_is_looked_at_from_outside(tmp_path):
     said = " ".join(said.split())
     assert "is statically linked: nothing can be preloaded into it; what the kernel says is all" in said
     assert results["verdict"]["cause"] == "heap"
+
+
+def test_what_a_program_said_before_it_became_a_static_one_is_forgotten(tmp_path):
+    words = (target("resides"), "becomes", target("resides", "-static"), "live")
+    results, _ = held_open(*words, until=part("heap", 60 * MB), folder=tmp_path)
+    first = results["processes"][0]
+    assert any(moment["said"] for moment in first["moments"])
+    assert not first["moments"][-1]["said"]
+    assert (first["allocator"], results["verdict"]["cause"]) == ("", "heap")
+
+
+def test_a_process_is_seen_when_its_main_has_ended(tmp_path):
+    """Its first thread is a zombie and has no memory; what it said before is not of now."""
+    results, _ = held_open(
+        target("resides"), "behind", until=lambda row: row["resident"] > 60 * MB, folder=tmp_path
+    )
+    first = results["processes"][0]
+    assert not first["moments"][-1]["said"]
+    assert results["verdict"]["cause"] == "other"
+    assert "From outside these cannot be told apart." in results["verdict"]["sentences"]
 
 
 def test_the_command_s_own_status_is_passed_on(tmp_path):
@@ -307,6 +333,21 @@ def test_a_file_that_cannot_be_written_is_told_before(tmp_path):
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("words", [["--pid", "0"], ["--", "no-such-program"], ["-a", "none", "--", "true"]])
+def test_what_cannot_be_looked_at_replaces_no_file(words, tmp_path):
+    earlier = tmp_path / "rows"
+    earlier.write_text("an hour's looks")
+    assert reap("rss", "--force", "-o", earlier, *words).returncode != 0
+    assert earlier.read_text() == "an hour's looks"
+
+
+def test_a_file_that_others_could_read_is_private_when_it_is_replaced(tmp_path):
+    path = tmp_path / "rows"
+    path.touch(0o644)
+    with rows(path, force=True):
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_disk_that_fills_up_loses_no_more_than_the_rows():
     class Full(io.StringIO):
         def flush(self):
@@ -333,8 +374,8 @@ def test_no_device_is_removed(monkeypatch):
     "words",
     [
         [],
-        ["--pid", "1", "--", "true"],
-        ["--seconds", "1", "--", "true"],
+        pytest.param(["--pid", "1", "--", "true"], marks=pytest.mark.long),
+        pytest.param(["--seconds", "1", "--", "true"], marks=pytest.mark.long),
         ["--interval", "0.0001", "--", "true"],
     ],
 )

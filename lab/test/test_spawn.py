@@ -130,6 +130,15 @@ def test_timeout_ends_a_tree_that_does_not_want_to():
     assert not alive(sleep)
 
 
+def test_timeout_ends_a_program_whose_main_has_ended():
+    """It is a zombie to whoever looks at its first thread alone."""
+    threads = "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(30,)).start()"
+    words = f"{threads}; ctypes.CDLL(None).syscall(60, 0)"  # exit, and not exit_group
+    outcome = run("/usr/bin/python3", "-c", words, timeout=0.5, capture=False)
+    assert outcome.timed_out
+    assert outcome.wall_ns < 10e9
+
+
 def test_timeout_lets_a_program_end_by_itself():
     outcome = shell("trap 'exit 5' TERM; sleep 30 & wait", timeout=0.2)
     assert (outcome.timed_out, outcome.exit_code) == (True, 5)

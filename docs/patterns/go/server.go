@@ -34,7 +34,9 @@ type Edge struct {
 	lat int
 }
 
+// All of it: what a request does not name must not be that of the request before, maybe somebody else's.
 func (m *Manifest) clear() {
+	m.stream, m.codec, m.segment = nil, nil, 0
 	m.edges, m.tags, m.slab = m.edges[:0], m.tags[:0], m.slab[:0]
 }
 

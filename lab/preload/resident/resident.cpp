@@ -7,7 +7,8 @@
  * - it opens no descriptor once the program runs, so that none of the program's has another number;
  * - it holds no lock of ours, and of the allocator's only those that its own handlers of fork know, so that
  *   no order of handlers can be wrong; the child of a fork has no such thread and writes nothing;
- * - where main ends by pthread_exit it ends first: the process would wait for it for ever;
+ * - where main ends by pthread_exit it ends first, and where main ends by another way (it is cancelled, or
+ *   calls the kernel itself) soon after: the process would wait for it for ever;
  * - what it asks takes at most a fiftieth of the time: an answer that took long is asked for less often. The
  *   walk over glibc's heap holds no lock, and may take a quarter of a processor while the heap changes.
  *
@@ -27,6 +28,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -43,7 +45,9 @@ constexpr uint64_t second = 1'000'000'000;
 constexpr uint64_t share = 50;     // what holds the allocator's locks may take one part in so many,
 constexpr uint64_t walk_share = 4; // what holds none, one in so many of another processor
 constexpr size_t stack_bytes = size_t{256} * 1024;
+constexpr uint64_t longest_sleep = second / 4; // so long a process may outlive its main, at most
 constexpr int walk_attempts = 3;
+constexpr int one = 1;
 
 reap_resident *file;
 Statistics statistics;
@@ -64,11 +68,24 @@ uint64_t now() noexcept { return read_clock(CLOCK_MONOTONIC); }
 // What this thread has worked: on a busy machine it is the waiting that takes long.
 uint64_t worked() noexcept { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
-// Sleeps, or returns false at once when the thread is to end.
+// Whether the first thread has ended while the process goes on: it has no memory any more then.
+bool main_is_gone() noexcept {
+    char byte = 0;
+    const iovec here{&byte, 1};
+    const iovec from{const_cast<int *>(&one), 1};
+    return syscall(SYS_process_vm_readv, getpid(), &here, 1L, &from, 1L, 0L) < 0 && errno == ESRCH;
+}
+
+// Sleeps, or returns false when the thread is to end.
 bool sleep_for(uint64_t nanoseconds) noexcept {
-    const timespec time{static_cast<time_t>(nanoseconds / second), static_cast<long>(nanoseconds % second)};
-    syscall(SYS_futex, &ending, FUTEX_WAIT_PRIVATE, 0, &time, nullptr, 0);
-    return __atomic_load_n(&ending, __ATOMIC_ACQUIRE) == 0;
+    const uint64_t until = now() + nanoseconds;
+    for (uint64_t at = now(); at < until; at = now()) {
+        const uint64_t left = until - at < longest_sleep ? until - at : longest_sleep;
+        const timespec time{static_cast<time_t>(left / second), static_cast<long>(left % second)};
+        syscall(SYS_futex, &ending, FUTEX_WAIT_PRIVATE, 0, &time, nullptr, 0);
+        if (__atomic_load_n(&ending, __ATOMIC_ACQUIRE) != 0 || main_is_gone()) return false;
+    }
+    return true;
 }
 
 // Several tries, since the program goes on meanwhile.

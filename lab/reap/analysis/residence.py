@@ -25,7 +25,7 @@ _STALE = 0.05
 def take_apart(moment: Moment) -> Taken:
     """One moment's parts. Pure arithmetic."""
     kernel, said = moment.kernel, moment.said
-    known = said is not None and bool(said.values)
+    known = said is not None and bool(said.values) and not said.stopped  # and not of long ago
     parts = _SOURCES[said.kind](kernel, said) if said is not None and known else _by_kernel(kernel)
     return Taken(
         seconds=moment.seconds,
@@ -112,7 +112,8 @@ def _glibc(kernel: Kernel, said: Said) -> Parts:
         live += heap.take(of["used"])
         return _with_the_rest(kernel, live=live, heap=heap.rest(), held=held, other=anonymous.rest())
     top, pinned = heap.take(walk.top_resident), heap.take(walk.whole_resident)
-    live += heap.take(walk.live)
+    # What lies in fastbins is in use to the walk, and free to mallinfo2.
+    live += heap.take(min(walk.live, walk.used))
     inside = heap.take(walk.resident - walk.live - walk.whole_resident - walk.top_resident)
     live += anonymous.take(arenas.take(_used_elsewhere(walk)))
     return _with_the_rest(
@@ -121,7 +122,7 @@ def _glibc(kernel: Kernel, said: Said) -> Parts:
         inside=inside,
         pinned=pinned,
         top=top,
-        heap=heap.rest(),  # it grew since it was walked
+        heap=heap.rest(),  # in fastbins, or new since it was walked
         held=anonymous.take(arenas.rest()),
         other=anonymous.rest(),
     )

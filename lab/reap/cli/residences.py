@@ -17,7 +17,9 @@ from reap.diagnosis.residence import judge
 from reap.errors import ExitCode, ReapError
 from reap.experiment import residence as watching
 from reap.launch import program as programs
+from reap.launch.program import Program
 from reap.launch.records import Launch
+from reap.launch.residence import require_interval
 from reap.report import residence_page, terminal_residence
 
 
@@ -46,18 +48,11 @@ class Live:
             click.echo(err=True)
 
 
-def run(
-    command: list[str],
-    allocator: str,
-    timeout: float | None,
-    interval: float,
-    file: TextIO,
-    *,
-    ask: bool,
-    recording: Path | None,
-    force: bool,
-) -> tuple[list[Residence], int]:
-    """Runs a command and watches it; its processes, the largest first, and the status to exit with."""
+def prepare(
+    command: list[str], allocator: str, timeout: float | None, interval: float
+) -> tuple[Program, Launch]:
+    """What is to be run. Throws ReapError where it cannot be: before a file of an earlier run is replaced."""
+    require_interval(interval)
     chosen = catalog.parse(allocator)
     if len(chosen) != 1:
         raise ReapError("CMD runs under one allocator at a time", "name one", ExitCode.USAGE)
@@ -66,14 +61,28 @@ def run(
         programs.require_preloadable(found)
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
-    launch = Launch(
-        argv=found.command, program=found.path, allocator=chosen[0].library, capture=False, timeout=timeout
+    library = chosen[0].library
+    return found, Launch(
+        argv=found.command, program=found.path, allocator=library, capture=False, timeout=timeout
     )
+
+
+def run(
+    found: Program,
+    launch: Launch,
+    interval: float,
+    file: TextIO,
+    *,
+    ask: bool,
+    recording: Path | None,
+    force: bool,
+) -> tuple[list[Residence], int]:
+    """Runs a command and watches it; its processes, the largest first, and the status to exit with."""
     observed = watching.command(found, launch, interval, file, ask=ask, recording=recording, force=force)
     if recording is not None:
         reporting.say_written("the recording", recording)
     if observed.outcome.timed_out:
-        click.echo(f"reap: {found.command[0]} was ended after {timeout:g} s", err=True)
+        click.echo(f"reap: {found.command[0]} was ended after {launch.timeout:g} s", err=True)
         return observed.processes, ExitCode.TIMED_OUT
     if observed.outcome.signal:
         click.echo(f"reap: {found.command[0]} was ended by signal {observed.outcome.signal}", err=True)

@@ -76,21 +76,16 @@ def rss(
     reporting.refuse_existing(json_file, html_file, force=force)
     name = f"pid{pid}" if pid is not None else reporting.name_of(list(command))
     path = output or Path(f"reap-rss-{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.csv")
-    with watching.rows(path, force=force) as file:
-        if pid is not None:
-            with residences.Live() as live:
-                observed = watching.process(pid, interval, seconds, file, live.update)
-            found, status = [observed], int(ExitCode.OK)
-        else:
+    if pid is not None:
+        watching.require_process(pid, interval)
+        with watching.rows(path, force=force) as file, residences.Live() as live:
+            observed = watching.process(pid, interval, seconds, file, live.update)
+        found, status = [observed], int(ExitCode.OK)
+    else:
+        program, launch = residences.prepare(list(command), allocator, timeout, interval)
+        with watching.rows(path, force=force) as file:
             found, status = residences.run(
-                list(command),
-                allocator,
-                timeout,
-                interval,
-                file,
-                ask=ask,
-                recording=record,
-                force=force,
+                program, launch, interval, file, ask=ask, recording=record, force=force
             )
     residences.finish(found, path, json_file, html_file, force=force, command=list(command))
     return status

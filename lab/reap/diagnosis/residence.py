@@ -176,7 +176,11 @@ def _heap(case: _Case) -> _Answer:
             f"{case.of} are mimalloc's: it says what it has taken, and not what of it is live."
         )
     if case.residence.allocator:
-        return case.answer(f"{case.of} are free in the heap; whether as whole pages was not seen in time.")
+        return case.answer(
+            f"{case.of} are free in the heap, in glibc's fastbins or since the last look at it.",
+            "Whether as whole pages is not known.",
+            remedies=[Remedy(what=f"{TRIM}: it joins what lies in fastbins first")],
+        )
     return case.answer(
         f"{case.of} are the allocator's: from outside, live bytes cannot be told from what it holds free."
     )

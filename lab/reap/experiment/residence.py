@@ -5,6 +5,7 @@ import csv
 import functools
 import os
 import shlex
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
@@ -48,6 +49,8 @@ def rows(path: Path, *, force: bool) -> Iterator[TextIO]:
     new = not os.path.lexists(path)
     try:
         descriptor = os.open(path, flags, 0o600)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fchmod(descriptor, 0o600)  # one that was there may have been anybody's to read
         empty = os.write(descriptor, (",".join(HEADINGS) + "\r\n").encode())
     except FileExistsError:
         raise ReapError(f"{path} exists already", "give another name, or --force") from None
@@ -65,13 +68,18 @@ def rows(path: Path, *, force: bool) -> Iterator[TextIO]:
             path.unlink()
 
 
+def require_process(pid: int, interval: float) -> None:
+    """Throws ReapError if it cannot be looked at so often, or at all."""
+    residence.require_interval(interval)
+    smaps.require_readable(pid)
+
+
 def process(pid: int, interval: float, seconds: float | None, file: TextIO, progress: Progress) -> Residence:
     """A process that runs already, by the kernel's word alone, until it ends, the time is over or Ctrl-C.
 
     Throws ReapError if it cannot be looked at.
     """
-    residence.require_interval(interval)
-    smaps.require_readable(pid)
+    require_process(pid, interval)
     log = Log(interval, file, progress)
     command = smaps.command(pid) or [f"process {pid}"]
     log.commands[pid] = command
@@ -196,7 +204,7 @@ class Log:
             moments=analysis.thinned(moments),
             taken=self._counts[pid],
             interval=self._interval,
-            allocator=said.kind if said and said.values else "",
+            allocator=said.kind if said and moments[-1].said else "",
             provider=said.provider if said else "",
             background=None if background is None else background == 1,
             notes=[*self._trouble, *_notes(moments, said)],

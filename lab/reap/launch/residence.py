@@ -105,9 +105,12 @@ class _Watcher:
 
     def _look(self, pid: int, now: float) -> None:
         with contextlib.suppress(smaps.EndedError, PermissionError):
-            kernel = smaps.read(pid)
-            said = residence_file.read(self._folder / str(pid)) if self._folder else None
-            self._take(Moment(pid=pid, seconds=now, kernel=kernel, said=said))
+            text = smaps.mappings(pid)
+            said = None
+            # Not what is left of a program that this process was before, and that wrote there.
+            if self._folder and f"/{self._folder.name}/{pid}\n" in text:
+                said = residence_file.read(self._folder / str(pid))
+            self._take(Moment(pid=pid, seconds=now, kernel=smaps.parse(text), said=said))
 
 
 def _measured() -> Iterator[int]:

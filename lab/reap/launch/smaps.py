@@ -1,5 +1,6 @@
 """Reads what the kernel says of a process's memory, and why it says nothing."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -19,13 +20,29 @@ def read(pid: int) -> Kernel:
 
     Throws EndedError if it ended, PermissionError if it belongs to somebody else.
     """
+    return parse(mappings(pid))
+
+
+def mappings(pid: int) -> str:
+    """The text that `parse` takes. Throws as `read`."""
     try:
-        text = (PROC / str(pid) / "smaps").read_text(errors="replace")
+        text = _text(pid)
     except (FileNotFoundError, ProcessLookupError):
         raise EndedError from None
     if not text:  # a zombie has none, as a kernel's thread
         raise EndedError
-    return parse(text)
+    return text
+
+
+def _text(pid: int) -> str:
+    """Where the first thread has ended, and so has no memory any more, by another one."""
+    if text := (PROC / str(pid) / "smaps").read_text(errors="replace"):
+        return text
+    for file in (PROC / str(pid) / "task").glob("*/smaps"):
+        with contextlib.suppress(OSError):
+            if text := file.read_text(errors="replace"):
+                return text
+    return ""
 
 
 def parse(text: str) -> Kernel:
@@ -75,7 +92,7 @@ def begun(pid: int) -> int:
     except (FileNotFoundError, ProcessLookupError):
         raise EndedError from None
     fields = text.rpartition(")")[2].split()
-    if fields[0] in "ZX":
+    if fields[0] in "ZX" and int(fields[17]) <= 1:  # threads: those of a zombie may go on
         raise EndedError
     return int(fields[19])
 
@@ -91,10 +108,11 @@ def command(pid: int) -> list[str]:
 
 def executable(pid: int) -> str:
     """The file that it executes; empty if that is not to be seen."""
-    try:
-        return str((PROC / str(pid) / "exe").readlink())
-    except OSError:
-        return ""
+    folder = PROC / str(pid)
+    for link in (folder / "exe", *(folder / "task").glob("*/exe")):
+        with contextlib.suppress(OSError):
+            return str(link.readlink())
+    return ""
 
 
 def children(pid: int) -> list[int]:
@@ -120,7 +138,7 @@ def require_readable(pid: int) -> None:
     if not (PROC / str(pid)).exists():
         _explain_missing(pid)
     try:
-        text = (PROC / str(pid) / "smaps").read_text(errors="replace")
+        text = _text(pid)
     except (FileNotFoundError, ProcessLookupError):
         raise _gone(pid) from None
     except PermissionError:

@@ -17,11 +17,16 @@ _LOWEST = ("files", "written", "shared", "stack", "other", "live", "heap", "insi
 """What cannot be given back lies below what can."""
 _POINTS = 300
 """More cannot be seen."""
+_PROCESSES = 12
+"""So many of a command's are drawn: a build has thousands."""
 
 
 def page(title: str, seen: Sequence[tuple[str, Residence]], made_by: list[str], machine: Machine) -> str:
-    """Each process with its name, its verdict, its areas, and its parts in a table."""
-    return _render(title, seen, made_by, machine, story="", headings=[], rows=[], judged=[], settings=[])
+    """Each process with its name, its verdict, its areas, and its parts in a table; of many the first."""
+    left = len(seen) - _PROCESSES
+    story = f"The largest {_PROCESSES}. {left} smaller ones are in the file of looks." if left > 0 else ""
+    shown = seen[:_PROCESSES]
+    return _render(title, shown, made_by, machine, story=story, headings=[], rows=[], judged=[], settings=[])
 
 
 def scenario_page(played: Played, judged: Sequence[Judged], made_by: list[str], machine: Machine) -> str:

@@ -13,7 +13,7 @@ from reap.analysis.residence_records import NAMES, Residence
 from reap.diagnosis.residence import ResidenceVerdict
 from reap.report.text import printable, resample, shortened, sparkline
 
-_CURVE, _REST = 32, 74
+_CURVE, _REST = 32, 81
 """The width of a curve, and that of what stands before it."""
 _LONGEST, _OTHERS = 140, 3
 """Letters of a command, and processes beside the largest."""
@@ -60,7 +60,7 @@ def _table(console: Console, residence: Residence) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     curve_width = max(6, min(_CURVE, console.width - _REST))
     table.add_column("", no_wrap=True)
-    table.add_column("at most", justify="right")
+    table.add_column("at its largest", justify="right")
     table.add_column("at the end", justify="right")
     table.add_column("share", justify="right")
     table.add_column(f"over {units.duration(end)}", no_wrap=True)

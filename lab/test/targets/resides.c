@@ -6,6 +6,10 @@
 //     resides threads       four threads that took 16 MB each in blocks of 2 KB, and gave them back
 //     resides top           64 MB at the top of the heap, free
 //     resides leaves        main ends by pthread_exit, a thread goes on, and the process ends with it
+//     resides behind        64 MB taken by a thread when main has ended by pthread_exit
+//     resides becomes CMD   half a second later another program
+//     resides cancelled     main is cancelled, and the process ends with it
+//     resides exits         main ends by the system call
 //     resides forks         200 forks while another thread allocates; each child allocates, too
 //     resides files         says how many descriptors are open, and which is next
 //     resides signals       a signal to the process comes to the thread that waits for it, and to no other
@@ -19,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +56,20 @@ static void *in_thread(void *unused) {
 static void *goes_on(void *unused) {
     usleep(100000);
     puts("went on");
+    return unused;
+}
+
+static void *stays(void *unused) {
+    usleep(200000);
+    take(32768);
+    wait_for_input();
+    return unused;
+}
+
+static pthread_t first;
+
+static void *cancels(void *unused) {
+    pthread_cancel(first);
     return unused;
 }
 
@@ -119,6 +138,21 @@ int main(int count, char **words) {
         pthread_t thread;
         pthread_create(&thread, NULL, goes_on, NULL);
         pthread_exit(NULL);
+    } else if (!strcmp(mode, "behind")) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, stays, NULL);
+        pthread_exit(NULL);
+    } else if (!strcmp(mode, "becomes")) {
+        usleep(500000);
+        execv(words[2], words + 2);
+        return 6;
+    } else if (!strcmp(mode, "cancelled")) {
+        pthread_t thread;
+        first = pthread_self();
+        pthread_create(&thread, NULL, cancels, NULL);
+        for (;;) pause();
+    } else if (!strcmp(mode, "exits")) {
+        syscall(SYS_exit, 0);
     } else if (!strcmp(mode, "forks")) {
         forks();
     } else if (!strcmp(mode, "files")) {

@@ -59,6 +59,11 @@ fn edge<'a>(json: &mut Reader<'a>) -> Result<(i64, &'a str)> {
 impl Manifest {
     /// All of the request as objects, as a parser that knows nothing of the handler has to.
     fn read(&mut self, request: &str) -> Result<()> {
+        // All of it: what a request does not name must not be that of the request before, maybe somebody
+        // else's.
+        self.stream.clear();
+        self.codec.clear();
+        self.segment = 0;
         self.edges_used = 0;
         self.tags_used = 0;
         let mut json = Reader::new(request);
