@@ -60,6 +60,21 @@ inline unsigned large_bin(uint64_t size) noexcept {
 // The smallest size in a bin: the inverse of large_bin.
 inline uint64_t large_bin_low(unsigned bin) noexcept { return (UINT64_C(4) + bin % 4) << (bin / 4 + 10); }
 
+// The bin of `reap_requests::by_*` for a number.
+inline unsigned request_bin(uint64_t value) noexcept {
+    if (value < REAP_REQUEST_EXACT) return static_cast<unsigned>(value);
+    const unsigned top = 63u - static_cast<unsigned>(__builtin_clzll(value));
+    if (top >= 40) return REAP_REQUEST_BINS - 1;
+    return REAP_REQUEST_EXACT + (top - 11u) * 64u + static_cast<unsigned>(value >> (top - 6) & 63);
+}
+
+// The smallest number in a bin: the inverse of request_bin. Bin REAP_REQUEST_BINS would begin at 2^40.
+inline uint64_t request_bin_low(unsigned bin) noexcept {
+    if (bin < REAP_REQUEST_EXACT) return bin;
+    const unsigned above = bin - REAP_REQUEST_EXACT;
+    return (UINT64_C(64) + above % 64) << (above / 64 + 5);
+}
+
 } // namespace reap::format
 
 #endif

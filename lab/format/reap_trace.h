@@ -4,8 +4,8 @@
  *
  * One file holds a whole process tree. It is a sequence of blocks of REAP_BLOCK_BYTES. Block 0 holds the
  * file header; every other block belongs to one thread of one process image and is either a stream of
- * records (EVENTS, DEFINITIONS, OUTSIDE) or a table of counters (COUNTS). A block of zeros was reserved
- * and never used.
+ * records (EVENTS, DEFINITIONS, OUTSIDE) or a table of counters (COUNTS, REQUESTS). A block of zeros was
+ * reserved and never used.
  *
  * All integers are little-endian. Freestanding C11 / C++20; knows nobody else in the project.
  */
@@ -67,7 +67,8 @@ enum reap_block_kind {
     REAP_BLOCK_EVENTS = 1,      /* what one thread did, in its own order */
     REAP_BLOCK_DEFINITIONS = 2, /* images, modules, frames of one process image; read these first */
     REAP_BLOCK_COUNTS = 3,      /* struct reap_counts: exact counters of triage */
-    REAP_BLOCK_OUTSIDE = 4      /* what the launcher saw: resident memory, sampled instruction pointers */
+    REAP_BLOCK_OUTSIDE = 4,     /* what the launcher saw: resident memory, sampled instruction pointers */
+    REAP_BLOCK_REQUESTS = 5     /* struct reap_requests: what marked requests allocated */
 };
 
 enum reap_block_flags { REAP_BLOCK_SEALED = 1u };
@@ -129,6 +130,25 @@ struct reap_counts {
     uint64_t final_reallocs; /* and those that gave one back and were asked for none */
 };
 
+/* Of requests, numbers below REAP_REQUEST_EXACT are counted one by one, larger ones in 64 bins an octave up
+ * to 2^40, and what is larger in the last of them. */
+#define REAP_REQUEST_EXACT 2048u
+#define REAP_REQUEST_BINS 3904u /* 2048 + 29 octaves x 64 */
+#define REAP_PHASE_BYTES 64u
+
+/* Payload of a REQUESTS block: the requests of one phase that ended in one thread, or in several one after
+ * another. A request's allocations are those of its own thread between its begin and its end. */
+struct reap_requests {
+    char phase[REAP_PHASE_BYTES]; /* its name, filled up with NULs; empty: before any was said */
+    uint64_t count;
+    uint64_t allocations; /* of all of them, realloc's included */
+    uint64_t bytes;       /* as they were asked for */
+    uint64_t most_allocations;
+    uint64_t most_bytes;
+    uint64_t by_allocations[REAP_REQUEST_BINS]; /* requests, by how many blocks each allocated */
+    uint64_t by_bytes[REAP_REQUEST_BINS];       /* the same, by bytes */
+};
+
 /* A record: one tag byte, then fields. Varints are LEB128, at most 10 bytes.
  *
  *   stamp    varint: ticks since the stamp before it in this block (the first: since base_ticks)
@@ -165,8 +185,35 @@ enum reap_tag {
         0x80, /* reserved for latencies sampled in a full recording: stamp, call, size, ticks */
     REAP_TAG_RESIDENT = 0x90, /* stamp, pid, resident bytes */
     REAP_TAG_IP = 0xa0,       /* stamp, pid, tid, mode (0 user, 1 kernel), user instruction pointer,
-                               count of words, that many words from the top of the user stack */
-    REAP_TAG_MAPPING = 0xb0   /* stamp, pid, start, length, file offset, string path: an executable mapping */
+                               count of words, that many words from the top of the user stack; then, where
+                               callers were asked for: the kernel's instruction pointer (0: in user mode),
+                               count of callers, their return addresses, innermost first */
+    REAP_TAG_MAPPING = 0xb0,  /* stamp, pid, start, length, file offset, string path: an executable mapping */
+    REAP_TAG_SEEN = 0xc0      /* stamp, pid, enum reap_seen, fields by its kind */
+};
+
+/* What else the launcher saw. `words`: a count, and that many words from the top of the user stack. */
+enum reap_seen {
+    REAP_SEEN_FAULT = 1, /* tid, user instruction pointer, address, stack pointer, period, words: one of
+                          about `period` page faults */
+    REAP_SEEN_CALL = 2,  /* tid, number, user instruction pointer, words: a system call */
+    REAP_SEEN_WAIT = 3,  /* tid, state as /proc has it, number + 1 (0: in none), enum reap_waited_for,
+                          instruction pointer, words: a thread that did not run when it was looked at */
+    REAP_SEEN_LOOK = 4,  /* processes, threads: all of the tree were looked at; its waits come before it */
+    REAP_SEEN_FILE = 5,  /* start, length: a mapping of a file, executable or not */
+    REAP_SEEN_MEMORY =
+        6, /* peak resident, resident in no file, lazily freed bytes (each + 1; 0: not known) */
+    REAP_SEEN_WATCHED = 7, /* of samples, faults, calls each: 0, or the errno for which they were not watched;
+                             how many the kernel had no room for */
+    REAP_SEEN_FORK = 8     /* parent: the process began as its copy */
+};
+
+enum reap_waited_for {
+    REAP_WAITED_UNKNOWN = 0,
+    REAP_WAITED_SOCKET = 1,
+    REAP_WAITED_FILE = 2,
+    REAP_WAITED_OTHER = 3, /* a pipe, a terminal, an event */
+    REAP_WAITED_LOCK = 4
 };
 
 enum reap_image_flags {

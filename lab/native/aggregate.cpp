@@ -47,6 +47,7 @@ class Aggregator {
     };
 
     void read_counts();
+    void read_requests();
     void handle(EventStream &stream, const Event &event);
     void allocated(ImageState &image, const Event &event, Actor actor, float weight);
     // The weight of the block that was freed; 0 if it is not known.
@@ -328,8 +329,30 @@ void Aggregator::read_counts() {
     }
 }
 
+void Aggregator::read_requests() {
+    std::vector<unsigned char> payload;
+    for (const BlockInfo &block : file_.blocks()) {
+        if (block.head.kind != REAP_BLOCK_REQUESTS || !file_.payload(block, payload)) continue;
+        if (payload.size() < sizeof(reap_requests)) {
+            ++file_.damage().malformed;
+            continue;
+        }
+        reap_requests counts;
+        std::memcpy(&counts, payload.data(), sizeof counts);
+        RequestTotals totals{counts.count,
+                             counts.allocations,
+                             counts.bytes,
+                             counts.most_allocations,
+                             counts.most_bytes,
+                             {std::begin(counts.by_allocations), std::end(counts.by_allocations)},
+                             {std::begin(counts.by_bytes), std::end(counts.by_bytes)}};
+        out_.requests[std::string(counts.phase, strnlen(counts.phase, sizeof counts.phase))].add(totals);
+    }
+}
+
 Summary Aggregator::run() {
     read_counts();
+    read_requests();
     std::vector<std::unique_ptr<EventStream>> streams = event_streams(file_);
     for (const auto &stream : streams) {
         stream->place = place_of(stream->image());
@@ -366,6 +389,31 @@ Summary Aggregator::run() {
 }
 
 } // namespace
+
+void RequestTotals::add(const RequestTotals &other) {
+    count += other.count;
+    allocations += other.allocations;
+    bytes += other.bytes;
+    most_allocations = std::max(most_allocations, other.most_allocations);
+    most_bytes = std::max(most_bytes, other.most_bytes);
+    for (size_t bin = 0; bin < REAP_REQUEST_BINS; ++bin) {
+        by_allocations[bin] += other.by_allocations[bin];
+        by_bytes[bin] += other.by_bytes[bin];
+    }
+}
+
+uint64_t request_quantile(const std::vector<uint64_t> &bins, uint64_t most, double share) {
+    double all = 0;
+    for (const uint64_t count : bins) all += static_cast<double>(count);
+    double below = 0;
+    for (unsigned bin = 0; bin < bins.size(); ++bin) {
+        below += static_cast<double>(bins[bin]);
+        if (bins[bin] == 0 || below < share * all) continue;
+        const uint64_t low = format::request_bin_low(bin);
+        return std::min(low + (format::request_bin_low(bin + 1) - low) / 2, most);
+    }
+    return 0;
+}
 
 Summary aggregate(BlockFile &file, const Definitions &definitions) {
     return Aggregator(file, definitions).run();

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "block_file.h"
@@ -39,6 +40,23 @@ struct SizeInUse {
     uint64_t peak_bytes = 0;
     uint64_t epoch = 0; // the peak that the last two belong to
 };
+
+// What the marked requests of one phase allocated, over the whole tree.
+struct RequestTotals {
+    uint64_t count = 0;
+    uint64_t allocations = 0;
+    uint64_t bytes = 0;
+    uint64_t most_allocations = 0;
+    uint64_t most_bytes = 0;
+    std::vector<uint64_t> by_allocations = std::vector<uint64_t>(REAP_REQUEST_BINS);
+    std::vector<uint64_t> by_bytes = std::vector<uint64_t>(REAP_REQUEST_BINS);
+
+    void add(const RequestTotals &other);
+};
+
+// The number that a share of the requests does not exceed, by nearest rank: exact below REAP_REQUEST_EXACT,
+// then within 0.8 %, and never above `most`. 0 when empty.
+uint64_t request_quantile(const std::vector<uint64_t> &bins, uint64_t most, double share);
 
 struct ImageTotals {
     uint32_t image = 0;
@@ -86,7 +104,8 @@ struct Summary {
     double temporary = 0;
 
     Timeline live{0, 1};
-    std::map<uint8_t, LogHistogram> latencies; // by enum reap_call, in nanoseconds
+    std::map<std::string, RequestTotals> requests; // by phase
+    std::map<uint8_t, LogHistogram> latencies;     // by enum reap_call, in nanoseconds
 };
 
 // Reads everything. Damage is counted in `file`.

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "aggregate.h"
+#include "bindings_watched.h"
 #include "heap_map.h"
 #include "outside.h"
 #include "reap_encode.h"
@@ -175,6 +176,18 @@ class Recording {
         return nb::make_tuple(static_cast<double>(live.width()) / summary_.ticks_per_second, out);
     }
 
+    // (seconds, live bytes) at the end of each bin that saw an event.
+    nb::list levels() const {
+        nb::list out;
+        const Timeline &live = summary_.live;
+        size_t place = 0;
+        for (const Timeline::Bin &bin : live.bins()) {
+            ++place;
+            if (bin.seen) out.append(nb::make_tuple(seconds(live.start() + place * live.width()), bin.last));
+        }
+        return out;
+    }
+
     nb::list resident() const {
         nb::list out;
         for (const ResidentPoint &point : outside_.resident) {
@@ -203,6 +216,17 @@ class Recording {
                                       histogram.quantile(0.9), histogram.quantile(0.99),
                                       histogram.quantile(0.999)));
         }
+        return out;
+    }
+
+    // What marked requests allocated: of all, then by phase.
+    nb::list requests() const {
+        nb::list out;
+        if (summary_.requests.empty()) return out;
+        RequestTotals all;
+        for (const auto &[phase, totals] : summary_.requests) all.add(totals);
+        out.append(requests_of(std::string(), all));
+        for (const auto &[phase, totals] : summary_.requests) out.append(requests_of(phase, totals));
         return out;
     }
 
@@ -269,6 +293,21 @@ class Recording {
         return out;
     }
 
+    static nb::dict requests_of(const std::string &phase, const RequestTotals &totals) {
+        nb::dict out;
+        out["phase"] = text(phase);
+        out["count"] = totals.count;
+        out["allocations"] = per_request(totals.allocations, totals.by_allocations, totals.most_allocations);
+        out["bytes"] = per_request(totals.bytes, totals.by_bytes, totals.most_bytes);
+        return out;
+    }
+
+    // (all, p50, p99, most)
+    static nb::tuple per_request(uint64_t all, const std::vector<uint64_t> &bins, uint64_t most) {
+        return nb::make_tuple(all, request_quantile(bins, most, 0.5), request_quantile(bins, most, 0.99),
+                              most);
+    }
+
     static void add_size(nb::list &out, uint64_t size, uint64_t objects, uint64_t bytes) {
         if (objects > 0) out.append(nb::make_tuple(size, size, objects, bytes));
     }
@@ -331,6 +370,8 @@ NB_MODULE(native, m) {
         "Make an empty trace, private to the user; period_bytes fixes the mean gap between sampled "
         "allocations. "
         "Raises OSError; the file must not exist.");
+    m.def("clock_cost", &clock_cost, "clock"_a,
+          "Nanoseconds between two readings of the clock one after another: what looking adds to a latency.");
     m.def("finish_trace", &finish_trace, "path"_a,
           "Seal the blocks of ended processes; returns how many blocks of running ones stay open.");
 
@@ -366,6 +407,8 @@ NB_MODULE(native, m) {
         "Where blocks lie in a process when its program has most in use; `littered` are (begin, end) on the "
         "trace's clock. Raises BadTrace or OSError.");
 
+    bind_watched(m);
+
     nb::class_<Recording>(m, "Recording", "A trace, read and boiled down. Raises BadTrace or OSError.")
         .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,
                       const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &>(),
@@ -381,9 +424,11 @@ NB_MODULE(native, m) {
         .def("sizes_at_peak", &Recording::sizes_at_peak)
         .def("lifetimes", &Recording::lifetimes)
         .def("timeline", &Recording::timeline)
+        .def("levels", &Recording::levels)
         .def("resident", &Recording::resident)
         .def("instruction_samples", &Recording::instruction_samples)
         .def("latencies", &Recording::latencies)
+        .def("requests", &Recording::requests)
         .def("stacks", &Recording::stacks, "most"_a)
         .def("frames", &Recording::frames, "image"_a, "stack"_a);
 }

@@ -52,7 +52,7 @@ BlockFile::BlockFile(const std::string &path)
             ++damage_.empty;
         } else if (block.head.magic != REAP_BLOCK_MAGIC || block.head.committed > REAP_PAYLOAD_BYTES ||
                    block.head.kind < REAP_BLOCK_EVENTS || block.head.thread > kMostThreads ||
-                   block.head.kind > REAP_BLOCK_OUTSIDE) {
+                   block.head.kind > REAP_BLOCK_REQUESTS) {
             ++damage_.foreign;
         } else {
             blocks_.push_back(block);

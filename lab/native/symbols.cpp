@@ -231,13 +231,36 @@ uint64_t Symbolizer::address_at(const std::string &path, uint64_t offset) {
     return offset;
 }
 
+std::string Symbolizer::function(const std::string &path, uint64_t address) {
+    Dwfl_Module *file = files_->module(path);
+    if (file == nullptr) return {};
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char *name = dwfl_module_addrinfo(file, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    // The nearest symbol before it may be of another function, where its own has none. Hand-written ones have
+    // no size.
+    if (name == nullptr || (symbol.st_size > 0 && offset >= symbol.st_size)) return {};
+    return demangle(name);
+}
+
 std::vector<AddressRange> Symbolizer::functions(const std::string &path,
                                                 const std::vector<std::string> &names) {
-    const std::set<std::string> wanted(names.begin(), names.end());
+    std::set<std::string> exact;
+    std::vector<std::string> beginnings;
+    for (const std::string &name : names) {
+        if (name.ends_with('*')) {
+            beginnings.push_back(name.substr(0, name.size() - 1));
+        } else {
+            exact.insert(name);
+        }
+    }
     std::vector<AddressRange> found;
     for (const Symbol &symbol : files_->symbols(path)) {
-        if (wanted.contains(symbol.name) && symbol.end > symbol.begin)
-            found.push_back({symbol.begin, symbol.end});
+        const bool wanted =
+            exact.contains(symbol.name) ||
+            std::any_of(beginnings.begin(), beginnings.end(),
+                        [&](const std::string &beginning) { return symbol.name.starts_with(beginning); });
+        if (wanted && symbol.end > symbol.begin) found.push_back({symbol.begin, symbol.end});
     }
     return found;
 }

@@ -40,7 +40,11 @@ class Symbolizer {
     // The address (as symbols have it) of a byte at this offset in the file.
     uint64_t address_at(const std::string &path, uint64_t offset);
 
-    // The ranges of functions with these exact (mangled) names.
+    // The function at `address`, demangled; empty where no symbol covers it. Faster than `resolve`.
+    std::string function(const std::string &path, uint64_t address);
+
+    // The ranges of functions with these exact (mangled) names; one that ends in * stands for all that begin
+    // so.
     std::vector<AddressRange> functions(const std::string &path, const std::vector<std::string> &names);
 
   private:

@@ -1,6 +1,7 @@
 #include "trace_writer.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <ctime>
@@ -88,6 +89,21 @@ void punch_zeros(int file, const BlockInfo &info, const std::vector<unsigned cha
 }
 
 } // namespace
+
+double clock_cost(uint32_t clock) {
+    // As the recorder reads it: rdtscp waits for what comes before.
+    const auto read = [clock]() -> uint64_t {
+        unsigned processor = 0;
+        return clock == REAP_CLOCK_TSC ? __rdtscp(&processor) : clock_ns(CLOCK_MONOTONIC);
+    };
+    std::array<uint64_t, 1001> costs{};
+    for (uint64_t &cost : costs) {
+        const uint64_t before = read();
+        cost = read() - before;
+    }
+    std::nth_element(costs.begin(), costs.begin() + costs.size() / 2, costs.end());
+    return static_cast<double>(costs[costs.size() / 2]) * 1e9 / static_cast<double>(ticks_per_second(clock));
+}
 
 uint64_t ticks_now(uint32_t clock) { return clock == REAP_CLOCK_TSC ? __rdtsc() : clock_ns(CLOCK_MONOTONIC); }
 

@@ -14,11 +14,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "attached.h"
 #include "check_sampling.h"
 #include "event_counter.h"
 #include "options.h"
 #include "sampler.h"
 #include "supervisor.h"
+#include "watcher.h"
 
 int main(int argc, char **argv) {
     using namespace reap::spawn;
@@ -32,7 +34,14 @@ int main(int argc, char **argv) {
     if (options.check_sampling) return check_sampling(options.result_fd) ? 0 : 125;
     if (options.result_fd > STDERR_FILENO) fcntl(options.result_fd, F_SETFD, FD_CLOEXEC);
     static Result result;
-    if (options.trace != nullptr) {
+    if (options.attach != 0) {
+        static Watcher watcher(options.trace, options.watch);
+        return watch_running(options.attach, options.timeout_ns, watcher, options.result_fd) ? 0 : 125;
+    }
+    if (options.trace != nullptr && options.watch.any) {
+        static Watcher watcher(options.trace, options.watch);
+        supervise(options, watcher, result);
+    } else if (options.trace != nullptr) {
         static Sampler sampler(options.trace);
         supervise(options, sampler, result);
     } else if (options.count) {

@@ -12,7 +12,9 @@ namespace {
 constexpr const char *usage =
     "usage: reap-spawn [--program FILE] [--preload LIST] [--set NAME=VALUE]... [--unset NAME]...\n"
     "                  [--stdin FILE] [--capture] [--timeout-ms N] [--grace-ms N] [--result-fd N]\n"
-    "                  [--trace FILE | --count TYPE:CONFIG] [--no-huge-pages] -- CMD [ARGUMENT]...\n"
+    "                  [--trace FILE [--watch LIST] | --count TYPE:CONFIG] [--no-huge-pages]\n"
+    "                  -- CMD [ARGUMENT]...\n"
+    "       reap-spawn --attach PID --timeout-ms N --trace FILE --watch LIST [--result-fd N]\n"
     "       reap-spawn --check-sampling [--result-fd N]\n";
 
 bool refuse(const char *what, const char *which) {
@@ -39,6 +41,27 @@ bool parse_event(const char *text, Event &event) {
     const unsigned long long config = std::strtoull(colon + 1, &end, 10);
     if (errno != 0 || end == colon + 1 || *end != '\0') return false;
     event = {static_cast<std::uint32_t>(type), config};
+    return true;
+}
+
+/// Names separated by commas: waits (always), samples, calls.
+bool parse_watch(const char *text, Watch &watch) {
+    watch.any = true;
+    while (*text != '\0') {
+        const std::size_t length = std::strcspn(text, ",");
+        const auto is = [&](const char *name) {
+            return std::strlen(name) == length && std::strncmp(text, name, length) == 0;
+        };
+        if (is("samples")) {
+            watch.samples = true;
+        } else if (is("calls")) {
+            watch.calls = true;
+        } else if (!is("waits")) {
+            return false;
+        }
+        text += length;
+        if (*text == ',') ++text;
+    }
     return true;
 }
 
@@ -133,6 +156,11 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
         } else if (std::strcmp(option, "--count") == 0) {
             if (!parse_event(value, options.event)) return refuse("not an event, as TYPE:CONFIG", value);
             options.count = true;
+        } else if (std::strcmp(option, "--watch") == 0) {
+            if (!parse_watch(value, options.watch)) return refuse("not of waits, samples, calls", value);
+        } else if (std::strcmp(option, "--attach") == 0) {
+            if (!parse_number(value, INT32_MAX, number) || number == 0) return refuse("not a pid", value);
+            options.attach = static_cast<pid_t>(number);
         } else if (std::strcmp(option, "--timeout-ms") == 0) {
             if (!parse_number(value, longest_ms, number)) return refuse("not a time in milliseconds", value);
             options.timeout_ns = number * 1'000'000;
@@ -147,6 +175,10 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
         }
     }
     if (options.check_sampling) return true;
+    if (options.attach != 0) {
+        return (options.trace != nullptr && options.timeout_ns > 0) ||
+               refuse("--attach needs --trace and --timeout-ms", "--attach");
+    }
     if (at + 1 >= argc) return refuse("no program to run", "put it after --");
     options.argv = argv + at + 1;
     if (options.program == nullptr) options.program = options.argv[0];

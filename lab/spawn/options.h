@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "event_counter.h"
+#include "watcher.h"
 
 namespace reap::spawn {
 
@@ -23,6 +24,8 @@ struct Options {
     bool count = false;            ///< count `event` while the program runs
     Event event;
     const char *trace = nullptr;           ///< trace to write samples and resident memory into; null: none
+    Watch watch;                           ///< what else to write into the trace
+    pid_t attach = 0;                      ///< run no program: watch this process
     std::int64_t timeout_ns = 0;           ///< 0: none
     std::int64_t grace_ns = 1'000'000'000; ///< from SIGTERM to SIGKILL
     int result_fd = 1;                     ///< where the result goes

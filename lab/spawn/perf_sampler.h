@@ -7,27 +7,27 @@
 
 #include <sys/types.h>
 
-#include <cstddef>
 #include <cstdint>
 
+#include "perf_rings.h"
 #include "trace_block.h"
 
 namespace reap::spawn {
 
-/// One software clock on each processor, inherited by all threads and children of the program. Only the
-/// user's instruction pointer is kept, for samples in the kernel too: it says on whose behalf the kernel
-/// worked. Of those a few words of the user's stack are kept as well, because system calls are made through
-/// small wrappers and the caller is what matters.
+/// One software clock on each processor. Of samples in the kernel the user's instruction pointer is kept,
+/// too: it says on whose behalf the kernel worked; and a few words of the user's stack, because system calls
+/// are made through small wrappers and the caller is what matters.
 class PerfSampler {
   public:
-    PerfSampler() = default;
-    ~PerfSampler();
-    PerfSampler(const PerfSampler &) = delete;
-    PerfSampler &operator=(const PerfSampler &) = delete;
+    struct How {
+        std::uint32_t period_us = 1000;
+        bool running = false; ///< the threads run already; else sampling starts when the child executes
+        bool callers = false; ///< also keep the callers, as far as frame pointers tell them
+    };
 
-    /// Attaches to a process that has not executed its program yet; sampling starts when it does. False with
-    /// errno when this machine does not allow it.
-    bool attach(pid_t child, std::uint32_t period_us);
+    /// Attaches to one thread; a further call to another one. False with errno when this machine does not
+    /// allow it.
+    bool attach(pid_t thread, How how);
 
     /// Whether samples in the kernel are taken, too.
     bool sees_kernel() const { return sees_kernel_; }
@@ -35,23 +35,14 @@ class PerfSampler {
     /// Moves what the kernel has collected into the trace.
     void drain(TraceBlocks &trace);
 
+    std::uint64_t lost() const { return rings_.lost(); }
+
   private:
-    static constexpr int most_processors = 512;
-    static constexpr std::size_t ring_pages = 64;
+    int open(pid_t thread, How how);
 
-    struct Ring {
-        int fd = -1;
-        void *memory = nullptr;
-    };
-
-    /// 0, or the errno for which it did not open.
-    int open(pid_t child, int processor, std::uint32_t period_us, bool kernel, Ring &ring) const;
-    void drain(Ring &ring, TraceBlocks &trace);
-    static void handle(const unsigned char *record, std::size_t size, TraceBlocks &trace);
-
-    Ring rings_[most_processors];
-    int count_ = 0;
-    bool sees_kernel_ = false;
+    PerfRings rings_;
+    How how_;
+    bool sees_kernel_ = true;
 };
 
 } // namespace reap::spawn

@@ -140,7 +140,7 @@ def test_the_format_page_has_the_header_s_numbers() -> None:
     text += [(number, name) for name, number in re.findall(r"`(REAP_\w+)` \((0x[0-9a-f]+|\d+)[):]", FORMAT)]
     assert {name for _, name in rows} >= {
         name for name in values if name.startswith(("REAP_TAG_", "REAP_IMAGE_")) and name != "REAP_TAG_END"
-    } | {f"REAP_BLOCK_{kind}" for kind in ("EVENTS", "DEFINITIONS", "COUNTS", "OUTSIDE")}
+    } | {f"REAP_BLOCK_{kind}" for kind in ("EVENTS", "DEFINITIONS", "COUNTS", "OUTSIDE", "REQUESTS")}
     for number, name in [*rows, *text]:
         assert values[name] == int(number, 0), name
 
@@ -151,8 +151,8 @@ def layout(struct: str) -> dict[str, tuple[int, int]]:
     assert body is not None
     plain = re.sub(r"/\*.*?\*/", "", body[1], flags=re.DOTALL)
     values, fields, at = header_values(), {}, 0
-    for bits, name, count in re.findall(r"uint(\d+)_t\s+(\w+)(?:\[(\w+)\])?;", plain):
-        width = int(bits) // 8
+    for bits, name, count in re.findall(r"(?:uint(\d+)_t|char)\s+(\w+)(?:\[(\w+)\])?;", plain):
+        width = int(bits or 8) // 8
         at = (at + width - 1) // width * width
         size = width * (values[count] if count else 1)
         fields[name] = (at, size)
@@ -166,6 +166,7 @@ def layout(struct: str) -> dict[str, tuple[int, int]]:
         ("reap_file_header", "### The file header"),
         ("reap_block_header", "### The head of a block"),
         ("reap_counts", "## Counts"),
+        ("reap_requests", "## Requests"),
     ],
 )
 def test_the_format_page_has_the_header_s_layout(struct: str, heading: str) -> None:

@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         trace.header().end_monotonic_ns = word();
     }
     while (at < size) {
-        const auto kind = static_cast<reap_block_kind>(byte() % 6);
+        const auto kind = static_cast<reap_block_kind>(byte() % 7);
         const reap::test::Where where{byte() % 4, byte() % 4, byte() % 4};
         const size_t length = byte() | byte() << 8;
         std::vector<unsigned char> payload(data + at, data + std::min(size, at + length));
@@ -39,6 +39,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     BlockFile file(trace.write());
     const Definitions definitions(file);
     const Summary summary = aggregate(file, definitions);
+    for (const auto &[phase, totals] : summary.requests) {
+        request_quantile(totals.by_allocations, totals.most_allocations, 0.99);
+    }
     Symbolizer symbols;
     read_outside(file, definitions, symbols, {"libreap-record.so", {}, {{1, 0, 1}}});
     for (const ImageTotals &image : summary.images) {

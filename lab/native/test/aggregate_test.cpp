@@ -68,6 +68,58 @@ TEST(Aggregate, KnowsTheSizesInUseAtThePeakOfBlocks) {
     EXPECT_EQ(large, 5000u);
 }
 
+// Requests of `phase`, one for each number of blocks, of 100 bytes each.
+std::vector<unsigned char> requests_of(const std::string &phase, const std::vector<uint64_t> &blocks) {
+    std::vector<unsigned char> bytes(sizeof(reap_requests));
+    auto *counts = reinterpret_cast<reap_requests *>(bytes.data());
+    phase.copy(counts->phase, sizeof counts->phase);
+    for (const uint64_t number : blocks) {
+        ++counts->count;
+        counts->allocations += number;
+        counts->bytes += 100 * number;
+        counts->most_allocations = std::max(counts->most_allocations, number);
+        counts->most_bytes = std::max(counts->most_bytes, 100 * number);
+        ++counts->by_allocations[reap::format::request_bin(number)];
+        ++counts->by_bytes[reap::format::request_bin(100 * number)];
+    }
+    return bytes;
+}
+
+TEST(Aggregate, AddsUpTheRequestsOfAPhase) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.raw_block(REAP_BLOCK_REQUESTS, {}, requests_of("warm", {1, 2, 2}));
+    trace.raw_block(REAP_BLOCK_REQUESTS, {0, 1}, requests_of("warm", {50}));
+    trace.raw_block(REAP_BLOCK_REQUESTS, {0, 1, 1}, requests_of("", {100000}));
+    Damage damage;
+    const Summary summary = read(trace.write(), &damage);
+    ASSERT_EQ(summary.requests.size(), 2u);
+    const RequestTotals &warm = summary.requests.at("warm");
+    EXPECT_EQ(warm.count, 4u);
+    EXPECT_EQ(warm.allocations, 55u);
+    EXPECT_EQ(warm.bytes, 5500u);
+    EXPECT_EQ(warm.most_allocations, 50u);
+    EXPECT_EQ(request_quantile(warm.by_allocations, warm.most_allocations, 0.5), 2u);
+    EXPECT_EQ(request_quantile(warm.by_allocations, warm.most_allocations, 0.99), 50u);
+    const RequestTotals &unnamed = summary.requests.at("");
+    EXPECT_NEAR(static_cast<double>(request_quantile(unnamed.by_allocations, UINT64_MAX, 0.5)), 100000, 800);
+    EXPECT_EQ(request_quantile(std::vector<uint64_t>(REAP_REQUEST_BINS), 7, 0.5), 0u);
+    EXPECT_EQ(damage.malformed, 0u);
+}
+
+TEST(Aggregate, RequestsThatAreCutShortAreDamage) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    std::vector<unsigned char> whole = requests_of(std::string(REAP_PHASE_BYTES, 'x'), {1});
+    trace.raw_block(REAP_BLOCK_REQUESTS, {}, whole); // a name without an end
+    whole.resize(whole.size() - 1);
+    trace.raw_block(REAP_BLOCK_REQUESTS, {0, 1}, whole);
+    Damage damage;
+    const Summary summary = read(trace.write(), &damage);
+    EXPECT_EQ(summary.requests.at(std::string(REAP_PHASE_BYTES, 'x')).count, 1u);
+    EXPECT_EQ(damage.malformed, 1u);
+}
+
 TEST(Aggregate, TemporaryIsWhatIsFreedBeforeTheThreadAllocatesAgain) {
     TraceBuilder trace;
     trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());

@@ -81,6 +81,18 @@ TEST(LargeBin, EverySizeLiesInItsBin) {
     EXPECT_EQ(format::large_bin(UINT64_MAX), REAP_LARGE_BINS - 1);
 }
 
+TEST(Encode, RequestBinsCoverAllNumbersWithoutGaps) {
+    for (unsigned bin = 0; bin < REAP_REQUEST_BINS; ++bin) {
+        const uint64_t low = format::request_bin_low(bin);
+        const uint64_t next = format::request_bin_low(bin + 1);
+        ASSERT_EQ(format::request_bin(low), bin);
+        ASSERT_EQ(format::request_bin(next - 1), bin);
+        ASSERT_LE(next - low - 1, low / 64); // a percentile is the middle of its bin
+    }
+    EXPECT_EQ(format::request_bin_low(REAP_REQUEST_BINS), UINT64_C(1) << 40);
+    EXPECT_EQ(format::request_bin(UINT64_MAX), REAP_REQUEST_BINS - 1);
+}
+
 TEST(LogHistogram, QuantilesAreWithinABin) {
     native::LogHistogram histogram;
     for (uint64_t value = 1; value <= 10000; ++value) histogram.add(value, 1);

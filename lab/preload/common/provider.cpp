@@ -33,4 +33,9 @@ Provider provider_of(const char *function) noexcept {
     return undefined ? object_of(dlsym(RTLD_NEXT, function), undefined) : first;
 }
 
+Provider next_provider_of(const char *function) noexcept {
+    bool undefined = false;
+    return object_of(dlsym(RTLD_NEXT, function), undefined);
+}
+
 } // namespace reap::preload

@@ -12,4 +12,7 @@ struct Provider {
 // Who provides `function` to the program. Allocates nothing as long as somebody does.
 Provider provider_of(const char *function) noexcept;
 
+// Who would provide it to the object that this is linked into: the next behind it in the order of search.
+Provider next_provider_of(const char *function) noexcept;
+
 } // namespace reap::preload

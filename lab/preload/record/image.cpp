@@ -157,8 +157,22 @@ bool Image::give_place(ThreadState &thread) noexcept {
     return true;
 }
 
+void Image::change_phase(ThreadState &thread) noexcept {
+    const Inside inside(thread);
+    leave_requests(thread);
+    thread.request.phase = phase();
+    thread.request.block = requests_.take(trace_, owner(thread), thread.request.phase);
+}
+
+void Image::leave_requests(ThreadState &thread) noexcept {
+    if (thread.request.block != nullptr) requests_.give_back(thread.request.block, thread.request.phase);
+    thread.request.block = nullptr;
+}
+
 void Image::leave(ThreadState &thread) noexcept {
     const Inside inside(thread); // a signal that comes now must not want the lock
+    leave_requests(thread);
+    thread.request.depth = 0;
     reap_counts *const counts = thread.counts;
     reap_block_header *const place = thread.counts_block;
     thread.phase = Phase::Ended;
@@ -276,9 +290,11 @@ void Image::before_fork() noexcept {
     start_lock_.lock();
     definitions_lock_.lock();
     idle_lock_.lock();
+    requests_.before_fork();
 }
 
 void Image::after_fork_in_parent() noexcept {
+    requests_.after_fork_in_parent();
     idle_lock_.unlock();
     definitions_lock_.unlock();
     start_lock_.unlock();
@@ -287,6 +303,7 @@ void Image::after_fork_in_parent() noexcept {
 
 void Image::after_fork_in_child() noexcept {
     const ErrnoGuard keep;
+    requests_.after_fork_in_child();
     idle_lock_.reset();
     definitions_lock_.reset();
     start_lock_.reset();

@@ -6,6 +6,7 @@
 
 #include "platform.h"
 #include "record_stream.h"
+#include "request_blocks.h"
 #include "stack_table.h"
 #include "stamp.h"
 #include "thread_state.h"
@@ -27,6 +28,11 @@ class Image {
     [[nodiscard]] uint64_t to_ns(uint64_t ticks) const noexcept {
         return static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick_);
     }
+
+    // The phase that the process says it is in. A thread goes along when its next request begins.
+    void set_phase(const char *name) noexcept { requests_.say(name); }
+    [[nodiscard]] uint32_t phase() const noexcept { return requests_.phase(); }
+    void change_phase(ThreadState &thread) noexcept;
 
     // Room for an event of `thread`; null turns the thread off.
     uint8_t *begin_event(ThreadState &thread, size_t most = kMostHotBytes) noexcept;
@@ -58,6 +64,7 @@ class Image {
     void define_self(uint32_t flags) noexcept;
     void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
     bool give_place(ThreadState &thread) noexcept;
+    void leave_requests(ThreadState &thread) noexcept;
     [[nodiscard]] Owner owner(const ThreadState &thread) const noexcept;
     [[nodiscard]] Owner process() const noexcept;
 
@@ -92,6 +99,8 @@ class Image {
     // them.
     reap_block_header *idle_ = nullptr;
     FutexLock idle_lock_;
+
+    RequestBlocks requests_;
 
     uint8_t *alive_ = nullptr; // 1 in memory that the kernel clears in a child
 };

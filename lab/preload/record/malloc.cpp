@@ -36,6 +36,7 @@ REAP_EXPORT void *malloc(size_t size) {
     ThreadState &thread = thread_state;
     if (spend(thread, size)) {
         ++thread.counts->by_size[size];
+        ++thread.allocations;
         return real.malloc(size);
     }
     return allocate_slow(REAP_CALL_MALLOC, size, 0, [size] { return real.malloc(size); });
@@ -54,6 +55,7 @@ REAP_EXPORT void *calloc(size_t count, size_t size) {
     if (unlikely(__builtin_mul_overflow(count, size, &total))) total = SIZE_MAX; // refused below, and counted
     if (spend(thread, total)) {
         ++thread.counts->by_size[total];
+        ++thread.allocations;
         ++thread.counts->calls[REAP_CALL_CALLOC];
         return real.calloc(count, size);
     }
@@ -65,6 +67,7 @@ REAP_EXPORT void *realloc(void *pointer, size_t size) {
     // A size of zero may mean free; the slow path knows.
     if (spend(thread, size) && likely(size != 0) && !watched(thread, pointer)) {
         ++thread.counts->by_size[size];
+        ++thread.allocations;
         ++thread.counts->calls[REAP_CALL_REALLOC];
         ++thread.counts->frees;
         return real.realloc(pointer, size);

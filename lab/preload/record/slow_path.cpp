@@ -31,6 +31,15 @@ void count_free(ThreadState &thread, reap_call call) noexcept {
     });
 }
 
+// For what requests allocate: an allocation call has returned.
+void count_block(ThreadState &thread, size_t size, bool succeeded) noexcept {
+    if (succeeded) {
+        ++thread.allocations;
+    } else {
+        thread.handed_out_nothing(size);
+    }
+}
+
 // Adding up the table takes about a microsecond, and only samples do it.
 uint64_t allocations(const reap_counts &counts) noexcept {
     uint64_t sum = 0;
@@ -77,6 +86,7 @@ void record_free(ThreadState &thread, reap_call call, const void *pointer, uint6
 void record_reallocation(ThreadState &thread, reap_call call, const void *from, const void *to, size_t size,
                          uint64_t before, uint64_t after) noexcept {
     const Inside inside(thread);
+    count_block(thread, size, true);
     const uint32_t stack = image.intern_stack();
     uint8_t *out = image.begin_event(thread);
     if (out == nullptr) return;
@@ -124,6 +134,7 @@ bool ready(ThreadState &thread) noexcept {
 
 void count_allocation(ThreadState &thread, reap_call call, size_t size, bool succeeded) noexcept {
     on_counts(thread, [=](reap_counts &counts) { count_into(counts, call, size, succeeded); });
+    count_block(thread, size, succeeded);
 }
 
 void record_sample(ThreadState &thread, reap_call call, size_t size, void *pointer, uint64_t before,
@@ -156,6 +167,7 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
 void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment,
                        void *pointer) noexcept {
     const Inside inside(thread);
+    count_block(thread, size, pointer != nullptr);
     const uint64_t after = image.now();
     const uint32_t stack = image.intern_stack();
     uint8_t *out = image.begin_event(thread);
@@ -233,6 +245,7 @@ void *realloc_slow(reap_call call, void *pointer, size_t size) {
     void *moved = call_realloc(pointer, size);
     const uint64_t after = full || watched || sampled ? image.now() : 0;
     const bool freed = moved == nullptr && size == 0;
+    if (freed) thread.handed_out_nothing(size);
 
     if (full) {
         if (moved != nullptr) {

@@ -1,4 +1,4 @@
-// What the recorder keeps for each thread. The fast paths read the first three fields and nothing else.
+// What the recorder keeps for each thread. The fast paths touch the first four fields and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,22 @@ enum class Phase : uint8_t {
     Ended // the thread's destructors have run; for what it still does it takes an idle place, call by call
 };
 
+// The request that the thread is in, as reap/mark.h has them, and where it will be counted.
+struct RequestState {
+    uint32_t depth = 0; // requests within requests; the outermost counts
+    uint32_t phase = 0; // the number of the phase that `block` is for
+    reap_block_header *block = nullptr;
+    uint64_t allocations = 0; // those of the thread when the request began
+    uint64_t bytes = 0;
+};
+
 // The initial state is a valid fresh one: the budget runs out at the first allocation, and mask 0 raises the
 // alarm at the first free, so a thread enters the slow path before it needs anything here.
 struct ThreadState {
     int64_t budget = 0;            // bytes until the next sample; negative: take the slow path
     uintptr_t mask = 0;            // for WatchList::slot; 0: every free takes the slow path
     reap_counts *counts = nullptr; // never null while budget >= 0 or mask != 0
+    uint64_t allocations = 0;      // blocks handed out to this thread, for what requests allocate
 
     Phase phase = Phase::Fresh;
     bool busy = false; // inside the recorder: a signal handler or a library it calls must not enter again
@@ -32,6 +42,7 @@ struct ThreadState {
     uint32_t tid = 0;
     uint64_t began = 0; // ticks
     reap_block_header *counts_block = nullptr;
+    RequestState request;
     int64_t drawn = 0;        // all gaps drawn so far: drawn - budget is the bytes this thread has allocated
     uint64_t last_sample = 0; // ticks
     Period period;
@@ -44,6 +55,18 @@ struct ThreadState {
     }
 
     [[nodiscard]] uint64_t bytes_clock() const noexcept { return static_cast<uint64_t>(drawn - budget); }
+
+    // Bytes of `allocations`: the clock without what was added to each, and what came to nothing.
+    [[nodiscard]] uint64_t bytes() const noexcept {
+        return bytes_clock() - nothing - uint64_t{kSampleSlack} * allocations;
+    }
+
+    // A call that took `size` off the budget has handed out no block. (What was larger than the address space
+    // has been refunded.)
+    void handed_out_nothing(size_t size) noexcept {
+        if (size >> 47 == 0) nothing += size + uint64_t{kSampleSlack};
+    }
+    uint64_t nothing = 0;
 };
 
 // What a thread that has ended hands on to one that begins, so that its place in the file is used again. Lies

@@ -37,6 +37,8 @@ class Allocator(Record):
     """The crate that it was built from by `reap allocators install`, with the crate's version."""
     version: str = ""
     """The package's; the allocator's own, where built from a crate; Reap's, of what comes with it."""
+    environment: dict[str, str] = {}
+    """Variables by which it is set otherwise than it comes; the same allocator may be there twice, so."""
     notes: list[str] = []
     """What a reader must know: functions that it lacks."""
 

@@ -22,7 +22,13 @@ class Verification(Record):
 
 
 def judge(allocator: Allocator, heap: Heap) -> Verification:
-    """Compares what the probe saw with what was asked for. The first executable is the program's own."""
+    """Compares what the probe saw with what was asked for. The first executable is the program's own.
+
+    Where variables alone are set, nothing is to be replaced: whoever serves malloc has been told.
+    """
+    if allocator.environment and not allocator.library:
+        served = next(iter(heap.values()), {})
+        return Verification(verified=True, provider=served.get(MALLOC, ""))
     if not heap:
         return Verification(
             verified=False,

@@ -7,7 +7,18 @@ from typing import Literal
 from reap import native
 from reap.analysis import estimates, notes, sizes
 from reap.analysis.rates import rates
-from reap.analysis.records import Latency, LifetimeBin, Point, Process, Profile, Share, Totals
+from reap.analysis.records import (
+    Latency,
+    LifetimeBin,
+    PerRequest,
+    PhaseRequests,
+    Point,
+    Process,
+    Profile,
+    Requests,
+    Share,
+    Totals,
+)
 from reap.analysis.sites import sites
 from reap.records import Estimate, exactly
 
@@ -50,6 +61,7 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
             for call, samples, p50, p90, p99, p999 in recording.latencies()
         ],
         share=_share(recording.instruction_samples(), header),
+        requests=_requests(recording.requests()),
         samples=whole["samples"],
         notes=notes.notes(recording, depth),
     )
@@ -119,6 +131,28 @@ def _temporary(whole: native.Totals, depth: str) -> Estimate:
         return exactly(share)
     count = estimates.effective(whole["weight"], whole["weight_squares"])
     return estimates.proportion(share * count, count)
+
+
+def _requests(counted: list[native.RequestCounts]) -> Requests | None:
+    if not counted or counted[0]["count"] == 0:
+        return None
+    whole, *phases = [
+        PhaseRequests(
+            phase=each["phase"],
+            count=each["count"],
+            allocations=_per_request(each["allocations"], each["count"]),
+            bytes=_per_request(each["bytes"], each["count"]),
+        )
+        for each in counted
+        if each["count"]
+    ]
+    named = phases if any(each.phase for each in phases) else []
+    return Requests(count=whole.count, allocations=whole.allocations, bytes=whole.bytes, phases=named)
+
+
+def _per_request(counted: tuple[int, int, int, int], count: int) -> PerRequest:
+    whole, p50, p99, most = counted
+    return PerRequest(mean=whole / count, p50=p50, p99=p99, max=most)
 
 
 def _share(seen: native.InstructionSamples, header: native.Header) -> Share | None:

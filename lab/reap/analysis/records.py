@@ -104,6 +104,35 @@ class Share(Record):
     """Whether kernel time could be sampled."""
 
 
+class PerRequest(Record):
+    """One quantity over the requests: percentiles by nearest rank, exact below 2,048 and then within 0.8 %."""
+
+    mean: float
+    p50: int
+    p99: int
+    max: int
+
+
+class PhaseRequests(Record):
+    """What the marked requests that began in one phase allocated, exactly, each in its own thread."""
+
+    phase: str
+    """As the program calls it; empty before it said any."""
+    count: int
+    allocations: PerRequest
+    bytes: PerRequest
+
+
+class Requests(Record):
+    """The same of all requests, and by phase."""
+
+    count: int
+    allocations: PerRequest
+    bytes: PerRequest
+    phases: list[PhaseRequests] = []
+    """Empty where the program named none."""
+
+
 class Profile(Record):
     """Everything that `reap show` says of a recording."""
 
@@ -131,5 +160,7 @@ class Profile(Record):
     """None where nothing could be sampled; `notes` says why."""
     samples: int
     """Sampled allocations behind the estimates; 0 in a full recording."""
+    requests: Requests | None = None
+    """None of a program that marks none."""
     notes: list[str] = []
     """What a reader must know: troubles, truncation, what was not recorded."""

@@ -2,6 +2,7 @@
 
 import click
 
+from reap.cli.study_allocator_wall import allocator_wall
 from reap.cli.study_allocators import allocators
 from reap.cli.study_ismm2026 import ismm2026
 from reap.cli.study_oopsla2002 import oopsla2002
@@ -9,9 +10,10 @@ from reap.cli.study_oopsla2002 import oopsla2002
 
 @click.group()
 def study() -> None:
-    """The papers that Reap grew out of, made again on programs that anybody can install."""
+    """What Reap grew out of, made again on programs that anybody can install, and judged."""
 
 
+study.add_command(allocator_wall)
 study.add_command(allocators)
 study.add_command(ismm2026)
 study.add_command(oopsla2002)

@@ -10,7 +10,7 @@ class Evidence(Record, frozen=True, kw_only=True):
 
     statement: str
     """A sentence with its figure and interval."""
-    source: Literal["recording", "comparison", "sampling", "simulation", "machine"]
+    source: Literal["recording", "comparison", "sampling", "simulation", "machine", "kernel", "runtime"]
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):

@@ -40,3 +40,60 @@ MEMORY_WORTH_BYTES = 32 << 20
 
 MOSTLY_TEMPORARY = 0.5
 """From this share on, objects that die at once are the pattern and not an exception."""
+
+FEWEST_SAMPLES = 100
+"""Of processor time. With fewer, the interval of a share of 15 % reaches over 14 points."""
+
+CAUSE_WORTH = 0.10
+"""The least part of a program's time that is called a cause: half of it saved is a gain above WORTH_IT."""
+
+LOCK_WORTH = 0.05
+"""The least part of its time that threads wait for the allocator's lock before the lock is to blame for what
+the others do on its slow path meanwhile."""
+
+WAITING_WORTH = 0.25
+"""The least part of its time that a program waits for one thing before that is called the cause."""
+
+FAST_PAIR = 7e-9
+"""Seconds in the allocator for a malloc and its free, on the fast path of the fastest allocator at any number
+of allocations a request: 7 to 8 ns in the knee's table (`reap study allocator-wall` makes it again here)."""
+
+USUAL_PAIR = 13e-9
+"""The same with a cache that holds all: 10 to 13 ns in that table, glibc's with a larger cache among them."""
+
+KNEE_PAIR = 20e-9
+"""From here on a pair is past the knee: below it the table has 13 ns (30 allocations a request), above it
+28 ns (100)."""
+
+SHARE_BIAS = 0.07
+"""What sampling by instruction pointer misses of the marginal cost of allocation, in points of the share: the
+mean error of nine cases of known truth."""
+
+TCACHE_LARGEST = 1032
+"""Bytes of the largest block that glibc's cache of a thread keeps; no tunable raises it."""
+
+CALLS_A_SECOND = 500
+"""Calls for memory a second of processor time, below which they take less than a percent of it (some
+microseconds each with what follows from them)."""
+
+FAULTS_A_CALL = 256
+"""From a megabyte touched for every call on, the calls are under a tenth of the cost: it is the faults."""
+
+TURNOVER = 3.0
+"""How often a program must have its peak memory from the kernel again before that is called thrash: once is
+growth, and a second time may be a phase that ends."""
+
+LOCK_CALLS_A_SECOND = 100
+"""Futex calls a second below which threads do not wait for each other's work: a join, a pool without any."""
+
+LOCK_SEEN = 0.01
+"""The part of processor time in locks that says the same where nobody counted futex calls."""
+
+FREE_PART = 0.5
+"""From this part of resident memory on, what is free or given back lazily is what the figure is about ..."""
+
+FREE_BYTES = 32 << 20
+"""... and in bytes."""
+
+PARSER_PART = 0.3
+"""From this part of processor time in functions that by their names read text, parsing is the cause."""

@@ -10,13 +10,14 @@ passed over. The folder may hold a program's secrets (its arguments and environm
 
 import fcntl
 import os
+import shlex
 import shutil
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import msgspec
 
@@ -30,6 +31,9 @@ from reap.records import Record
 
 SCHEMA = 1
 """Raised when a field changes its meaning."""
+
+
+Line = TypeVar("Line", bound=Record)
 
 
 class Experiment(Record, kw_only=True):
@@ -137,6 +141,11 @@ class Folder:
         return self.experiment.spec
 
     @property
+    def resume_command(self) -> str:
+        """What goes on with it."""
+        return shlex.join(["reap", self.spec.verb, "--resume", str(self.path)])
+
+    @property
     def stdin(self) -> str:
         """The spooled standard input, or empty."""
         return str(self.path / "stdin") if self.spec.stdin else ""
@@ -144,13 +153,9 @@ class Folder:
     def append(self, run: Run) -> None:
         """Keeps a run; when this returns it survives a kill and a power cut. Throws ReapError."""
         try:
-            # Unbuffered: what a full disk refuses must not come back when the log is closed.
-            line = memoryview(msgspec.json.encode(run) + b"\n")
-            while line:
-                line = line[self._log.write(line) :]
-            os.fsync(self._log.fileno())
+            append_line(self._log, run)
         except OSError as error:
-            raise _cannot_write(self.path, error) from error
+            raise _cannot_write(self, error) from error
         self.runs.append(run)
 
     def close(self) -> None:
@@ -166,24 +171,37 @@ class Folder:
         self.close()
 
 
+def append_line(log: FileIO, line: Record) -> None:
+    """Writes a line of a log that is open unbuffered, and syncs it. Throws OSError."""
+    # Unbuffered: what a full disk refuses must not come back when the log is closed.
+    rest = memoryview(msgspec.json.encode(line) + b"\n")
+    while rest:
+        rest = rest[log.write(rest) :]
+    os.fsync(log.fileno())
+
+
 def read_runs(path: Path) -> tuple[list[Run], int]:
-    """The runs of a log, and how many of its bytes are whole lines.
+    """The runs of a log, and how many of its bytes are whole lines. Throws what `read_lines` throws."""
+    return read_lines(path, Run)
+
+
+def read_lines(path: Path, kind: type[Line]) -> tuple[list[Line], int]:
+    """The lines of a log, and how many of its bytes are whole lines.
 
     A last line without its end was cut short by a kill and is not counted. Throws ReapError if an earlier
     line cannot be read: that is damage, not a kill.
     """
     text = path.read_bytes()
     whole = text.rfind(b"\n") + 1
-    lines = text[:whole].splitlines()
-    runs = []
-    for number, line in enumerate(lines, 1):
+    found = []
+    for number, line in enumerate(text[:whole].splitlines(), 1):
         try:
-            runs.append(msgspec.json.decode(line, type=Run))
+            found.append(msgspec.json.decode(line, type=kind))
         except msgspec.MsgspecError as error:
             raise ReapError(
                 f"{path}, line {number}, is damaged: {error}", "remove that line, or begin a new experiment"
             ) from error
-    return runs, whole
+    return found, whole
 
 
 def _read_experiment(path: Path) -> Experiment:
@@ -254,8 +272,8 @@ def _cannot_make(path: Path, error: OSError) -> ReapError:
     )
 
 
-def _cannot_write(path: Path, error: OSError) -> ReapError:
+def _cannot_write(folder: Folder, error: OSError) -> ReapError:
     return ReapError(
-        f"{path} cannot be written: {error.strerror}",
-        f"make room; runs that ended are kept, and `reap compare --resume {path}` goes on with them",
+        f"{folder.path} cannot be written: {error.strerror}",
+        f"make room; runs that ended are kept, and `{folder.resume_command}` goes on with them",
     )

@@ -22,6 +22,11 @@ def describe() -> Machine:
     )
 
 
+def nodes() -> int:
+    """How many nodes of memory there are; 1 where the kernel does not say."""
+    return max(1, len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))))
+
+
 def _text(path: str) -> str:
     try:
         return Path(path).read_text(errors="replace")

@@ -16,10 +16,15 @@ def available() -> int:
     return min(known) if known else 0
 
 
-def _meminfo(path: Path) -> int | None:
+def kernel_slabs() -> int | None:
+    """Bytes that the kernel's own allocator holds and cannot give back, of the whole machine."""
+    return _meminfo(Path("/proc/meminfo"), "SUnreclaim")
+
+
+def _meminfo(path: Path, wanted: str = "MemAvailable") -> int | None:
     for line in _text(path).splitlines():
         name, _, value = line.partition(":")
-        if name == "MemAvailable":
+        if name == wanted:
             return int(value.split()[0]) * 1024
     return None
 

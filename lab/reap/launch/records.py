@@ -28,8 +28,32 @@ class Launch(Record):
     """Seconds after which it is ended; None for never."""
     probe: bool = False
     """See where its allocation functions come from. Not for a run that is measured."""
+    requests: bool = False
+    """Time the requests that it marks (reap/mark.h, `reap.mark`): about 50 ns for each."""
     options: list[str] = []
     """Further options of the launcher."""
+
+
+class RequestTimes(Record):
+    """How long the marked requests of a process tree took, and how many there were in a second.
+
+    Percentiles are those of the requests themselves, by nearest rank: each is the time of a request.
+    """
+
+    count: int
+    """Requests that began and ended."""
+    per_second: float
+    """From the begin of the first to the end of the last; 0 without requests."""
+    p50_ns: int
+    p99_ns: int
+    p999_ns: int
+    max_ns: int
+    unfinished: int = 0
+    """Threads that were in a request when they, or their process, ended."""
+    unmatched: int = 0
+    """Ends that no begin had come before in their thread."""
+    lost: int = 0
+    """Requests that there was no room to note, because the disk was full or the file out of reach."""
 
 
 class Outcome(Record):
@@ -65,6 +89,8 @@ class Outcome(Record):
     events: int | None = None
     """How often what the launcher was to count happened in user mode, in the program, its threads and the
     children that ended before it; None where it was not counted."""
+    requests: RequestTimes | None = None
+    """When it was asked for: of the requests that it marked. None where it was not asked for."""
     heap: dict[str, dict[str, str]] = {}
     """When it was asked for: by executable of the process tree, in the order they started, the file that
     serves each allocation function."""

@@ -13,7 +13,7 @@ from types import FrameType
 import msgspec
 
 from reap.errors import ExitCode, ReapError
-from reap.launch import native_files, probe
+from reap.launch import native_files, probe, requests
 from reap.launch.records import Launch, Outcome
 
 _PATIENCE = 2.0
@@ -37,10 +37,14 @@ def run(launch: Launch) -> Outcome:
     one that has the terminal gets the signal instead, and decides.
     """
     with tempfile.TemporaryDirectory(prefix="reap-") as scratch:
-        sink = Path(scratch) / "probe"
+        sink, marked = Path(scratch) / "probe", Path(scratch) / "requests"
         if launch.probe:
             sink.touch()
-        outcome = _decode(launch, _spawn(_command(launch, Path(scratch), sink), launch))
+        if launch.requests:
+            requests.prepare(marked)
+        outcome = _decode(launch, _spawn(_command(launch, Path(scratch), sink, marked), launch))
+        if launch.requests:
+            outcome = msgspec.structs.replace(outcome, requests=requests.read(marked))
         if not launch.probe:
             return outcome
         heap = probe.read(sink)
@@ -56,7 +60,8 @@ def compose_preloads(launch: Launch, scratch: Path) -> str:
     path has one gets a link in `scratch`.
     """
     probes = [str(native_files.preload("probe"))] if launch.probe else []
-    ours = [*probes, *launch.preloads, *([launch.allocator] if launch.allocator else [])]
+    timers = [str(native_files.preload("requests"))] if launch.requests else []
+    ours = [*probes, *timers, *launch.preloads, *([launch.allocator] if launch.allocator else [])]
     linked = [_without_separators(path, scratch / str(number)) for number, path in enumerate(ours)]
     inherited = "" if "LD_PRELOAD" in launch.remove else os.environ.get("LD_PRELOAD", "")
     theirs = launch.environment.get("LD_PRELOAD", inherited)
@@ -72,7 +77,7 @@ def _without_separators(path: str, folder: Path) -> str:
     return str(link)
 
 
-def _command(launch: Launch, scratch: Path, sink: Path) -> list[str]:
+def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[str]:
     command = [str(native_files.spawner()), "--program", launch.program]
     if launch.capture:
         command.append("--capture")
@@ -88,6 +93,8 @@ def _command(launch: Launch, scratch: Path, sink: Path) -> list[str]:
         command += ["--preload", preloads]
     if launch.probe:
         command += ["--set", f"{probe.VARIABLE}={sink}"]
+    if launch.requests:
+        command += ["--set", f"{requests.VARIABLE}={marked}"]
     return [*command, *launch.options, "--", *launch.argv]
 
 

@@ -1,6 +1,6 @@
-"""Curves of bytes over work: one SVG that stands in a page or by itself."""
+"""Curves over work, of bytes or another quantity: one SVG that stands in a page or by itself."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reap import units
@@ -17,13 +17,23 @@ class Line:
 
     label: str
     points: Sequence[tuple[float, float]]
-    """Work and bytes, in order of the work; not empty."""
+    """Work and quantity, in order of the work; not empty."""
     shade: int
     """Which of the four colours and dashes."""
 
 
-def draw(title: str, work: str, lines: Sequence[Line]) -> str:
-    """Curves from 0 on linear scales; `work` is what the axis counts. Below them the last value of each."""
+def draw(
+    title: str,
+    work: str,
+    lines: Sequence[Line],
+    *,
+    say: Callable[[float], str] = units.size,
+    ticks: Sequence[tuple[float, str]] = (),
+) -> str:
+    """Curves from 0 on linear scales; `work` is what the axis counts. Below them the last value of each.
+
+    `say` puts a quantity into words; `ticks` are places on the axis and their names, in the place of its end.
+    """
     most = max(max(value for _, value in line.points) for line in lines)
     longest = max(line.points[-1][0] for line in lines)
     all_work = f"{units.count(longest)} {work}"
@@ -32,18 +42,23 @@ def draw(title: str, work: str, lines: Sequence[Line]) -> str:
     drawn = [
         *svg.begin(_LEFT + _WIDTH + 20, height, title),
         f'<path d="M{_LEFT} {_TOP}V{bottom}H{_LEFT + _WIDTH}" stroke="currentColor" fill="none"/>',
-        f'<text x="{_LEFT + _WIDTH}" y="{bottom + 14}" text-anchor="end">{svg.text(all_work)}</text>',
     ]
+    ends = ticks or [(longest, all_work)]
+    for place, name in ends:
+        x = _LEFT + place / longest * _WIDTH
+        said = f"{name} {work}" if ticks and (place, name) == ends[-1] else name
+        anchor = "end" if place == longest else "middle"
+        drawn.append(f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="{anchor}">{svg.text(said)}</text>')
     for share in (0.0, 0.5, 1.0):
         y = bottom - share * _HEIGHT
-        said = units.size(share * most)
+        said = say(share * most)
         drawn.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{svg.text(said)}</text>')
     for number, line in enumerate(lines):
         steps = (
             f"{_LEFT + x / longest * _WIDTH:.1f} {bottom - y / most * _HEIGHT:.1f}" for x, y in line.points
         )
         y = bottom + 24 + _ROW * number
-        last = f"{line.label}: {units.size(line.points[-1][1])} at the end"
+        last = f"{line.label}: {say(line.points[-1][1])} at the end"
         drawn += [
             f'<path d="M{"L".join(steps)}" {_stroke(line)}/>',
             f'<path d="M{_LEFT} {y + 8}h{_SWATCH}" {_stroke(line)}/>',

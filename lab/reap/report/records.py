@@ -1,10 +1,13 @@
 """What a report draws: results, and nothing that it would have to measure."""
 
 from reap.analysis.records import Profile
+from reap.analysis.wall_records import Wall
 from reap.diagnosis.records import Diagnosis
 from reap.diagnosis.resilience import Resilience
+from reap.diagnosis.wall_records import WallVerdict
 from reap.experiment.matrix_records import Fragmented
 from reap.experiment.records import Comparison
+from reap.experiment.tune_records import Tuned
 from reap.launch.records import Machine
 from reap.records import Record
 
@@ -23,6 +26,10 @@ class Answer(Record, frozen=True, kw_only=True):
     fragmented: Fragmented | None = None
     resilience: Resilience | None = None
     """The verdict on `fragmented`."""
+    tuned: Tuned | None = None
+    wall: Wall | None = None
+    wall_verdict: WallVerdict | None = None
+    """The verdict on `wall`; if its remedies were tried, `comparison` has their ratios."""
 
 
 class Report(Record, frozen=True, kw_only=True):

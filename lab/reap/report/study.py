@@ -10,13 +10,22 @@ from rich.text import Text
 
 from reap import units
 from reap.files import write_safely
-from reap.report import html, study_figures, view, view_allocators, view_ismm2026, view_oopsla2002
+from reap.report import (
+    html,
+    study_figures,
+    view,
+    view_allocator_wall,
+    view_allocators,
+    view_ismm2026,
+    view_oopsla2002,
+)
 from reap.report.study_view import FigureView, StudyView, usable
 from reap.report.text import printable
 from reap.study.records import Study
 
 PAGE, DATA, FIGURES = "study.html", "study.json", "figures.csv"
 _VIEWS = {
+    "allocator-wall": view_allocator_wall.view,
     "allocators": view_allocators.view,
     "ismm2026": view_ismm2026.view,
     "oopsla2002": view_oopsla2002.view,

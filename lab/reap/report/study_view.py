@@ -40,7 +40,7 @@ class StudyView:
     source: str
     """The paper's authors, and where it was."""
     address: str
-    """Empty for a paper that has none."""
+    """Empty for what is not published."""
     first: list[str]
     remarks: list[str]
     tables: list[TableView]

@@ -10,12 +10,14 @@ from reap.diagnosis import candidates
 from reap.diagnosis.words import METRICS
 from reap.experiment.records import Comparison, Ratio, Side
 from reap.launch.records import Machine
-from reap.report import figures, labels, wording
+from reap.report import figures, labels, view_tune, view_wall, wording
 from reap.report.figures import Figure
 from reap.report.labels import span, value
 from reap.report.records import Answer, Report
 from reap.report.text import printable
 from reap.report.view_matrix import MatrixView, view
+from reap.report.view_tune import TuneView
+from reap.report.view_wall import WallView
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class AnswerView:
     calls: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     matrix: MatrixView | None = None
+    tuned: TuneView | None = None
+    wall: WallView | None = None
 
 
 def answers(report: Report) -> list[AnswerView]:
@@ -105,6 +109,8 @@ def _answer(answer: Answer, number: int) -> AnswerView:
     metrics = _metrics(comparison) if comparison else []
     notes = [*(profile.notes if profile else []), *(comparison.notes if comparison else [])]
     matrix = view(answer.fragmented, answer.resilience) if answer.fragmented and answer.resilience else None
+    tuned = view_tune.view(answer.tuned) if answer.tuned else None
+    wall = view_wall.view(answer.wall, answer.wall_verdict) if answer.wall else None
     return AnswerView(
         anchor=f"answer-{number}",
         number=number,
@@ -122,8 +128,15 @@ def _answer(answer: Answer, number: int) -> AnswerView:
         processes=[_process(process) for process in profile.processes] if profile else [],
         latencies=_latencies(profile) if profile else [],
         calls=_calls(profile) if profile else [],
-        notes=[*(printable(note) for note in notes), *(matrix.notes if matrix else [])],
+        notes=[
+            *(printable(note) for note in notes),
+            *(matrix.notes if matrix else []),
+            *(tuned.notes if tuned else []),
+            *(wall.notes if wall else []),
+        ],
         matrix=matrix,
+        tuned=tuned,
+        wall=wall,
     )
 
 

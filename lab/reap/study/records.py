@@ -7,6 +7,7 @@ from reap.experiment.card import Card
 from reap.experiment.matrix_records import Fragmented
 from reap.launch.records import Machine
 from reap.records import Estimate, Record
+from reap.study.allocator_wall_records import Wall
 from reap.study.allocators_records import Consumption, Summary, Timed
 
 Mode = Literal["quick", "full"]
@@ -256,5 +257,7 @@ class Study(Record):
     """Of Figures 1 and 5 (OOPSLA 2002)."""
     apache: Apache | None = None
     """Of section 7.5 (OOPSLA 2002); None where its workload was not asked for."""
+    wall: Wall | None = None
+    """Of the allocator wall."""
     evaluated: Evaluated | None = None
     """Of the evaluation of six allocators."""

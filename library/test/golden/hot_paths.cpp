@@ -14,6 +14,7 @@
 #include "reap/layer/region.h"
 #include "reap/layer/size_class_allocator.h"
 #include "reap/layer/stack_like.h"
+#include "reap/mark.h"
 #include "reap/source/arena.h"
 
 // N turns of one hot path, for callgrind to count (setup/golden). What a turn allocates is written to, so
@@ -217,6 +218,14 @@ void arena_alloc_page(std::uint64_t turns) {
     for (std::uint64_t turn = 0; turn < turns; ++turn) write(arena.alloc_page(), turn);
 }
 
+/// Nobody listens.
+void mark_request(std::uint64_t turns) {
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        reap_mark_request_begin();
+        reap_mark_request_end();
+    }
+}
+
 struct Path {
     std::string_view name;
     void (*run)(std::uint64_t turns);
@@ -247,6 +256,7 @@ constexpr Path paths[] = {
     {"obstack-push", obstack_push},
     {"stack-like-allocate-free", stack_like_allocate_free},
     {"arena-alloc-page", arena_alloc_page},
+    {"mark-request", mark_request},
 };
 
 } // namespace

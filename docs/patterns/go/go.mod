@@ -1,0 +1,3 @@
+module example.net/patterns
+
+go 1.19

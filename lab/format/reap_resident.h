@@ -1,0 +1,70 @@
+/* The resident file, version 1: what a process's allocator says of its memory, now.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ * The lab (reap.launch.residence) makes a folder; every process of the tree that the preload enters makes one
+ * file in it, named by its pid, maps it shared and writes the same fields over and over, so that the last of
+ * them outlive whatever ends the process. A reader takes them when `sequence` is even, and was the same
+ * before and after. All sizes are bytes, all stamps nanoseconds of CLOCK_MONOTONIC. Little-endian;
+ * freestanding C11 / C++20.
+ */
+#ifndef REAP_RESIDENT_H
+#define REAP_RESIDENT_H
+
+#include <stdint.h>
+
+#define REAP_RESIDENT_MAGIC UINT64_C(0x3153455250414552) /* "REAPRES1" */
+#define REAP_RESIDENT_VERSION 1u
+
+/* The environment variable: microseconds between two questions, a colon, the folder (an absolute path). */
+#define REAP_RESIDENT_ENV "REAP_RESIDENT"
+
+/* Whose statistics `values` are. */
+enum reap_resident_kind {
+    REAP_RESIDENT_NONE = 0,     /* the allocator has none that we know */
+    REAP_RESIDENT_GLIBC = 1,    /* mallinfo2: arena hblkhd uordblks fordblks fsmblks keepcost */
+    REAP_RESIDENT_JEMALLOC = 2, /* mallctl: allocated active metadata resident mapped retained dirty muzzy
+                                   tcache_bytes background_thread */
+    REAP_RESIDENT_TCMALLOC = 3, /* MallocExtension: allocated heap_size pageheap_free pageheap_unmapped
+                                   thread_caches central_cache transfer_cache */
+    REAP_RESIDENT_MIMALLOC = 4  /* mi_process_info: committed, most committed */
+};
+
+#define REAP_RESIDENT_VALUES 10
+#define REAP_RESIDENT_UNKNOWN UINT64_MAX /* a value that the allocator would not say */
+
+/* What a walk over the chunks of glibc's main heap (that of brk) found. Blocks in thread caches and fastbins
+ * are free, and look as if they were in use. */
+struct reap_resident_walk {
+    uint64_t stamp; /* 0: not walked */
+    uint64_t begin;
+    uint64_t bytes;          /* of the heap, its top included */
+    uint64_t resident;       /* of these */
+    uint64_t live;           /* in use, headers included */
+    uint64_t live_blocks;    /* how many blocks that is */
+    uint64_t free;           /* between blocks in use; without the top */
+    uint64_t whole;          /* of these, pages that malloc_trim could give back */
+    uint64_t whole_resident; /* of these, resident */
+    uint64_t top;            /* behind the last block in use */
+    uint64_t top_resident;   /* of these */
+    uint64_t largest;        /* the largest stretch of whole free pages */
+    uint64_t above_blocks;   /* blocks in use between that and the top: what pins it, */
+    uint64_t above_bytes;    /* and their bytes */
+    uint64_t used;           /* what mallinfo2 said just before, of all arenas: uordblks, */
+    uint64_t arena;          /* and arena: whether these changed says whether the walk is of today */
+    uint64_t duration;       /* nanoseconds of processor time that the walk took */
+};
+
+struct reap_resident {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t kind;     /* enum reap_resident_kind */
+    uint32_t sequence; /* odd while the rest is being written */
+    uint32_t stopped;  /* 1: nobody asks any more, though the process may go on */
+    uint64_t stamp;    /* 0: not asked yet */
+    uint64_t values[REAP_RESIDENT_VALUES];
+    struct reap_resident_walk walk;
+    char provider[256]; /* the file that serves malloc, as the loader has it */
+};
+
+#endif

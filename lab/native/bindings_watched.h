@@ -1,0 +1,10 @@
+// The part of the module reap.native that is about watched programs.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace reap::native {
+
+void bind_watched(nanobind::module_ &m);
+
+} // namespace reap::native

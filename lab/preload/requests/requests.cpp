@@ -1,0 +1,196 @@
+/* libreap-requests.so: when did each marked request begin and end?
+ *
+ * It listens to the marks of reap/mark.h and does nothing else: no allocation is looked at, so that it may be
+ * preloaded in runs that are measured. A request costs two readings of the clock and sixteen bytes in a
+ * mapped file, which survive whatever the program dies of (lab/format/reap_requests.h). Threads share no lock
+ * but when they take a block, once in 4,092 requests and after the end of the request was stamped.
+ *
+ * Freestanding C++20: needs libc alone and allocates nothing itself.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "platform.h"
+#include "reap/mark.h"
+#include "reap_requests.h"
+
+namespace {
+
+using namespace reap::preload;
+
+constexpr uint64_t kMost = sizeof(reap_requests_block::requests) / sizeof(reap_request);
+static_assert(sizeof(reap_requests_block) == REAP_REQUESTS_BLOCK_BYTES);
+
+struct ThreadState {
+    reap_requests_block *block = nullptr;
+    uint64_t begin = 0;
+    uint64_t depth = 0; // requests within requests; the outermost counts
+};
+constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
+
+class Process {
+  public:
+    void start() noexcept;
+    [[nodiscard]] bool listens() const noexcept { return file_ != nullptr; }
+
+    // A block with room for one request at least; null where there is none. About 15 us.
+    reap_requests_block *take() noexcept;
+    void give_back(reap_requests_block *block) noexcept;
+
+    void lost() const noexcept { __atomic_fetch_add(&file_->lost, 1, __ATOMIC_RELAXED); }
+    void unmatched() const noexcept { __atomic_fetch_add(&file_->unmatched, 1, __ATOMIC_RELAXED); }
+
+    // Whether this is the child of a fork that has not let go of its parent's blocks: it may have been made
+    // past the handlers of fork, so the kernel is asked to wipe a page.
+    [[nodiscard]] bool is_copy() const noexcept { return alive_ != nullptr && *alive_ == 0; }
+    void become_child() noexcept;
+
+    void before_fork() noexcept { lock_.lock(); }
+    void after_fork() noexcept { lock_.unlock(); }
+
+  private:
+    reap_requests_file *file_ = nullptr;
+    reap_requests_block *idle_ = nullptr;
+    uint8_t *alive_ = nullptr;
+    pthread_key_t thread_end_ = 0;
+    FutexLock lock_;
+    char path_[4096] = {};
+};
+
+constinit Process process;
+
+uint64_t now() noexcept {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
+void thread_ended(void *) {
+    ThreadState &thread = thread_state;
+    reap_requests_block *const block = thread.block;
+    thread = ThreadState{};
+    if (block != nullptr) process.give_back(block);
+}
+
+void Process::start() noexcept {
+    const char *path = getenv(REAP_REQUESTS_ENV);
+    const size_t length = path != nullptr ? strlen(path) : 0;
+    if (length == 0 || length >= sizeof path_) return;
+    memcpy(path_, path, length + 1);
+    const int descriptor = open_shared(path_);
+    if (descriptor < 0) return;
+    void *memory =
+        mmap(nullptr, sizeof(reap_requests_file), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    close_quietly(descriptor);
+    if (memory == MAP_FAILED) return;
+    auto *file = static_cast<reap_requests_file *>(memory);
+    if (file->magic != REAP_REQUESTS_MAGIC || pthread_key_create(&thread_end_, thread_ended) != 0) {
+        munmap(memory, sizeof(reap_requests_file));
+        return;
+    }
+    auto *page = static_cast<uint8_t *>(map_private(1));
+    if (page != nullptr && madvise(page, 1, MADV_WIPEONFORK) == 0) {
+        *page = 1;
+        alive_ = page;
+    }
+    pthread_atfork([] { process.before_fork(); }, [] { process.after_fork(); },
+                   [] { process.become_child(); });
+    file_ = file;
+}
+
+reap_requests_block *Process::take() noexcept {
+    const ErrnoGuard keep;
+    pthread_setspecific(thread_end_, this); // any value but null has the destructor run
+    {
+        const LockGuard guard(lock_);
+        if (reap_requests_block *const block = idle_) {
+            idle_ = reinterpret_cast<reap_requests_block *>(block->link);
+            return block;
+        }
+    }
+    const int descriptor = open_shared(path_);
+    if (descriptor < 0) return nullptr;
+    const uint64_t offset =
+        __atomic_fetch_add(&file_->next_block, 1, __ATOMIC_RELAXED) * REAP_REQUESTS_BLOCK_BYTES;
+    // The space first: writing to a mapped page that the disk has no room for is a SIGBUS.
+    void *memory = MAP_FAILED;
+    if (allocate_space(descriptor, offset, REAP_REQUESTS_BLOCK_BYTES) == 0) {
+        memory = mmap(nullptr, REAP_REQUESTS_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                      descriptor, static_cast<off_t>(offset));
+    }
+    close_quietly(descriptor);
+    if (memory == MAP_FAILED) return nullptr;
+    auto *block = static_cast<reap_requests_block *>(memory);
+    block->pid = static_cast<uint64_t>(getpid());
+    __atomic_store_n(&block->magic, REAP_REQUESTS_BLOCK_MAGIC, __ATOMIC_RELEASE);
+    return block;
+}
+
+void Process::give_back(reap_requests_block *block) noexcept {
+    const ErrnoGuard keep;
+    if (block->count == kMost) {
+        munmap(block, REAP_REQUESTS_BLOCK_BYTES);
+        return;
+    }
+    const LockGuard guard(lock_);
+    block->link = reinterpret_cast<uint64_t>(idle_);
+    idle_ = block;
+}
+
+void Process::become_child() noexcept {
+    lock_.reset();
+    idle_ = nullptr;
+    thread_state = ThreadState{};
+    if (alive_ != nullptr) *alive_ = 1;
+}
+
+void request_begin() {
+    if (unlikely(!process.listens())) return;
+    ThreadState &thread = thread_state;
+    if (unlikely(process.is_copy())) process.become_child();
+    if (thread.depth++ != 0) return;
+    if (unlikely(thread.block == nullptr)) thread.block = process.take();
+    thread.begin = now();
+    if (likely(thread.block != nullptr)) thread.block->open = thread.begin;
+}
+
+void request_end() {
+    if (unlikely(!process.listens())) return;
+    const uint64_t end = now();
+    ThreadState &thread = thread_state;
+    if (unlikely(process.is_copy())) process.become_child();
+    if (unlikely(thread.depth == 0)) return process.unmatched();
+    if (--thread.depth != 0) return;
+    reap_requests_block *const block = thread.block;
+    if (unlikely(block == nullptr)) return process.lost();
+    block->requests[block->count] = {thread.begin, end};
+    block->open = 0;
+    __atomic_store_n(&block->count, block->count + 1, __ATOMIC_RELEASE);
+    if (unlikely(block->count == kMost)) {
+        thread.block = nullptr;
+        process.give_back(block);
+        thread.block = process.take();
+    }
+}
+
+void phase(const char * /*name*/) {}
+void pool_create(const void * /*pool*/, const char * /*name*/) {}
+void pool_alloc(const void * /*pool*/, const void * /*object*/, size_t /*size*/) {}
+void pool_free(const void * /*pool*/, const void * /*object*/) {}
+void pool_clear(const void * /*pool*/) {}
+void pool_destroy(const void * /*pool*/) {}
+
+[[gnu::constructor]] void start() { process.start(); }
+
+} // namespace
+
+// What mark.h looks for.
+extern "C" __attribute__((visibility("default"))) const reap_mark_listener reap_mark_listener_1;
+const reap_mark_listener reap_mark_listener_1 = {request_begin, request_end, phase,      pool_create,
+                                                 pool_alloc,    pool_free,   pool_clear, pool_destroy};

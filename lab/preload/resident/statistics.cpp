@@ -1,0 +1,134 @@
+#include "statistics.h"
+
+#include <cstring>
+#include <dlfcn.h>
+#include <malloc.h>
+#include <sys/auxv.h>
+
+#include "provider.h"
+
+namespace reap::preload {
+namespace {
+
+using Mallctl = int(const char *, void *, size_t *, void *, size_t);
+using Property = int(const char *, size_t *);
+using ProcessInfo = void(size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *);
+
+struct Source {
+    uint32_t kind;
+    const char *function;
+};
+
+// An allocator's own functions first: many have mallinfo2 for those who ask by that name, and say less.
+constexpr Source sources[] = {
+    {REAP_RESIDENT_JEMALLOC, "mallctl"},
+    {REAP_RESIDENT_TCMALLOC, "MallocExtension_GetNumericProperty"},
+    {REAP_RESIDENT_MIMALLOC, "mi_process_info"},
+    {REAP_RESIDENT_GLIBC, "mallinfo2"},
+};
+
+bool is_recorder(const char *file) noexcept {
+    const char *name = strrchr(file, '/');
+    return strcmp(name != nullptr ? name + 1 : file, "libreap-record.so") == 0;
+}
+
+uint64_t known(bool said, uint64_t value) noexcept { return said ? value : REAP_RESIDENT_UNKNOWN; }
+
+void ask_glibc(void *function, uint64_t *values) noexcept {
+    const struct mallinfo2 info = reinterpret_cast<struct mallinfo2 (*)()>(function)();
+    values[0] = info.arena;
+    values[1] = info.hblkhd;
+    values[2] = info.uordblks;
+    values[3] = info.fordblks;
+    values[4] = info.fsmblks;
+    values[5] = info.keepcost;
+}
+
+void ask_jemalloc(void *function, uint64_t page, uint64_t *values) noexcept {
+    auto *const mallctl = reinterpret_cast<Mallctl *>(function);
+    uint64_t epoch = 1;
+    mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch); // takes the statistics anew
+    const auto size = [mallctl](const char *name) noexcept {
+        size_t value = 0;
+        size_t length = sizeof value;
+        const bool said = mallctl(name, &value, &length, nullptr, 0) == 0;
+        return known(said, value);
+    };
+    values[0] = size("stats.allocated");
+    values[1] = size("stats.active");
+    values[2] = size("stats.metadata");
+    values[3] = size("stats.resident");
+    values[4] = size("stats.mapped");
+    values[5] = size("stats.retained");
+    // 4096 stands for all arenas together (MALLCTL_ARENAS_ALL).
+    const uint64_t dirty = size("stats.arenas.4096.pdirty");
+    const uint64_t muzzy = size("stats.arenas.4096.pmuzzy");
+    values[6] = known(dirty != REAP_RESIDENT_UNKNOWN, dirty * page);
+    values[7] = known(muzzy != REAP_RESIDENT_UNKNOWN, muzzy * page);
+    values[8] = size("stats.arenas.4096.tcache_bytes");
+    bool background = false;
+    size_t length = sizeof background;
+    const bool said = mallctl("background_thread", &background, &length, nullptr, 0) == 0;
+    values[9] = known(said, background ? 1 : 0);
+}
+
+void ask_tcmalloc(void *function, uint64_t *values) noexcept {
+    auto *const property = reinterpret_cast<Property *>(function);
+    constexpr const char *names[] = {"generic.current_allocated_bytes",
+                                     "generic.heap_size",
+                                     "tcmalloc.pageheap_free_bytes",
+                                     "tcmalloc.pageheap_unmapped_bytes",
+                                     "tcmalloc.current_total_thread_cache_bytes",
+                                     "tcmalloc.central_cache_free_bytes",
+                                     "tcmalloc.transfer_cache_free_bytes"};
+    for (const char *name : names) {
+        size_t value = 0;
+        const bool said = property(name, &value) != 0;
+        *values++ = known(said, value);
+    }
+}
+
+void ask_mimalloc(void *function, uint64_t *values) noexcept {
+    size_t committed = 0;
+    size_t most = 0;
+    size_t unused = 0;
+    reinterpret_cast<ProcessInfo *>(function)(&unused, &unused, &unused, &unused, &unused, &committed, &most,
+                                              &unused);
+    values[0] = committed;
+    values[1] = most;
+}
+
+} // namespace
+
+void Statistics::find() noexcept {
+    page_ = getauxval(AT_PAGESZ);
+    const Provider first = provider_of("malloc");
+    // The recorder is in front of who really serves, and passes every call on.
+    const Provider serves = is_recorder(first.file) ? next_provider_of("malloc") : first;
+    provider_ = serves.file;
+    for (const Source &source : sources) {
+        // Statistics of another heap than the one in use are worse than none.
+        if (serves.base == nullptr || provider_of(source.function).base != serves.base) continue;
+        kind_ = source.kind;
+        function_ = dlsym(RTLD_DEFAULT, source.function);
+        return;
+    }
+}
+
+void Statistics::ask(uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
+    for (uint64_t &value : values) value = REAP_RESIDENT_UNKNOWN;
+    switch (kind_) {
+    case REAP_RESIDENT_GLIBC:
+        return ask_glibc(function_, values);
+    case REAP_RESIDENT_JEMALLOC:
+        return ask_jemalloc(function_, page_, values);
+    case REAP_RESIDENT_TCMALLOC:
+        return ask_tcmalloc(function_, values);
+    case REAP_RESIDENT_MIMALLOC:
+        return ask_mimalloc(function_, values);
+    default:
+        return;
+    }
+}
+
+} // namespace reap::preload

@@ -1,0 +1,114 @@
+"""What `reap rss` puts together: a run, its end, and a line that says how it goes."""
+
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TextIO
+
+import click
+from rich.console import Console
+
+from reap import units
+from reap.allocators import catalog
+from reap.analysis.residence_records import Residence, Taken
+from reap.cli import reporting
+from reap.diagnosis import residence_commands as commands
+from reap.diagnosis.residence import judge
+from reap.errors import ExitCode, ReapError
+from reap.experiment import residence as watching
+from reap.launch import program as programs
+from reap.launch.records import Launch
+from reap.report import residence_page, terminal_residence
+
+
+class Live:
+    """The last look at a process, on one line of a terminal; nothing where standard error is none."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty()
+        self._written = False
+
+    def update(self, taken: Taken) -> None:
+        """What was just seen."""
+        if self._shown:
+            self._written = True
+            click.echo(
+                f"\r{units.duration(taken.seconds):>12}: {units.size(taken.resident):>10}", nl=False, err=True
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._written:
+            click.echo(err=True)
+
+
+def run(
+    command: list[str],
+    allocator: str,
+    timeout: float | None,
+    interval: float,
+    file: TextIO,
+    *,
+    ask: bool,
+    recording: Path | None,
+    force: bool,
+) -> tuple[list[Residence], int]:
+    """Runs a command and watches it; its processes, the largest first, and the status to exit with."""
+    chosen = catalog.parse(allocator)
+    if len(chosen) != 1:
+        raise ReapError("CMD runs under one allocator at a time", "name one", ExitCode.USAGE)
+    found = programs.resolve(command)
+    if chosen[0].library:
+        programs.require_preloadable(found)
+    for note in found.notes:
+        click.echo(f"note: {note}", err=True)
+    launch = Launch(
+        argv=found.command, program=found.path, allocator=chosen[0].library, capture=False, timeout=timeout
+    )
+    observed = watching.command(found, launch, interval, file, ask=ask, recording=recording, force=force)
+    if recording is not None:
+        reporting.say_written("the recording", recording)
+    if observed.outcome.timed_out:
+        click.echo(f"reap: {found.command[0]} was ended after {timeout:g} s", err=True)
+        return observed.processes, ExitCode.TIMED_OUT
+    if observed.outcome.signal:
+        click.echo(f"reap: {found.command[0]} was ended by signal {observed.outcome.signal}", err=True)
+    return observed.processes, observed.outcome.status
+
+
+def finish(
+    found: list[Residence],
+    rows: Path,
+    json_file: Path | None,
+    html_file: Path | None,
+    *,
+    force: bool,
+    command: list[str],
+) -> None:
+    """Writes the files, prints the answer, and names the files and the next command.
+
+    Where a command was run, standard output is its own, and the answer goes to standard error.
+    """
+    from reap.files import write_safely
+    from reap.launch import machine
+
+    first = found[0]
+    verdict = judge(first)
+    if html_file is not None:
+        seen = [(" ".join(each.command), each) for each in found]
+        title = "Resident memory taken apart"
+        page = residence_page.page(title, seen, ["reap", *sys.argv[1:]], machine.describe())
+        write_safely(html_file, page.encode(), force=force)
+    if json_file is not None:
+        reporting.write_plain(json_file, {"processes": found, "verdict": verdict}, force=force)
+    console = Console(stderr=bool(command))
+    terminal_residence.render(console, first, verdict)
+    terminal_residence.render_others(console, found[1:])
+    if html_file is not None:
+        reporting.say_written("the report", html_file)
+    reporting.say_written("every look", rows)
+    reporting.say_next(commands.after(first, verdict, command))

@@ -1,0 +1,58 @@
+"""`reap scenario`: a trouble that is known by construction, and the remedies tried on it."""
+
+from pathlib import Path
+
+import click
+
+_PATH = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
+@click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+def scenario(name: str | None, json_file: Path | None, html_file: Path | None, force: bool) -> int:
+    """Play a known trouble of allocators, with its remedies side by side.
+
+    Builds a small program that has the trouble by construction, runs it as it is and with each remedy, and
+    says which of what is told about it is so on this machine. Without NAME lists what there is.
+
+    \b
+        reap scenario midnight-climb --html midnight.html
+    """  # noqa: D301 - click wants the character itself
+    import sys
+
+    from rich.console import Console
+
+    from reap.cli import reporting
+    from reap.cli.progress import Bar
+    from reap.diagnosis import scenarios as judging
+    from reap.errors import ExitCode
+    from reap.experiment import scenario as playing
+    from reap.files import write_safely
+    from reap.launch import machine
+    from reap.report import residence_page, terminal_scenario
+
+    if name is None:
+        known = playing.scenarios()
+        terminal_scenario.render_list(Console(), [(each.name, each.story) for each in known.values()])
+        reporting.say_next(["reap", "scenario", next(iter(known))])
+        return ExitCode.OK
+    wanted = playing.named(name)
+    reporting.refuse_existing(json_file, html_file, force=force)
+    program = playing.build(name, playing.default_cache())
+    with Bar() as bar:
+        played = playing.play(wanted, program, bar.update)
+    judged = judging.judge(played)
+    if html_file is not None:
+        page = residence_page.scenario_page(played, judged, ["reap", *sys.argv[1:]], machine.describe())
+        write_safely(html_file, page.encode(), force=force)
+    terminal_scenario.render(Console(), played, judged)
+    if json_file is not None:
+        reporting.write_plain(json_file, {"played": played, "judged": judged}, force=force)
+    if html_file is not None:
+        reporting.say_written("the report", html_file)
+    verb = "rss" if wanted.kind == "memory" else "compare"
+    reporting.say_next(["reap", verb, "--", program, *playing.arguments(wanted.arms[0])])
+    return ExitCode.OK

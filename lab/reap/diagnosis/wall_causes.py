@@ -1,0 +1,249 @@
+"""The causes that are the allocator's: from facts to suspicions, one small function each."""
+
+from collections.abc import Callable
+
+from reap import units
+from reap.diagnosis import thresholds as at
+from reap.diagnosis import wall_remedies as remedies
+from reap.diagnosis.records import Evidence
+from reap.diagnosis.wall_facts import WallFacts
+from reap.diagnosis.wall_records import Cause, Remedy, Suspicion
+from reap.records import Estimate
+
+Rule = Callable[[WallFacts], Suspicion | None]
+
+
+def arena_lock(facts: WallFacts) -> Suspicion | None:
+    """Threads that wait for the lock of an arena."""
+    waited = facts.allocator_lock
+    futex = facts.calls("futex") or 0
+    if waited is None or waited < at.LOCK_WORTH:
+        return None
+    # While some wait, the others run on the allocator's slow path, which the lock guards.
+    weight = min(1.0, waited + facts.of_busy(facts.own_part))
+    said = f"Threads waited for the allocator's lock for {units.percent(waited)} of the program's time"
+    if futex:
+        said += f", and it called futex {units.count(futex)} times for that"
+    saves = Estimate(value=waited, low=waited / 2, high=weight)
+    return Suspicion(
+        cause="arena lock",
+        weight=weight,
+        saves=saves,
+        statements=[_kernel(f"{said}.")],
+        remedies=[
+            *remedies.other_allocators(saves, metric="wall"),
+            *remedies.larger_cache(facts, saves),
+            *remedies.allocate_less(facts, saves),
+        ],
+    )
+
+
+def brk_thrash(facts: WallFacts) -> Suspicion | None:
+    """A heap that shrinks and grows again."""
+    brk, mappings = facts.calls("brk") or 0, facts.calls("mmap", "munmap", "mremap") or 0
+    if not facts.thrashes or brk < mappings:
+        return None
+    return _thrash(facts, "brk thrash", f"brk {units.count(brk)} times", mappings=False)
+
+
+def mmap_thrash(facts: WallFacts) -> Suspicion | None:
+    """Blocks that are mapped and unmapped one by one."""
+    brk, mappings = facts.calls("brk") or 0, facts.calls("mmap", "munmap", "mremap", "madvise") or 0
+    if not facts.thrashes or mappings <= brk:
+        return None
+    counted = ", ".join(
+        f"{name} {units.count(times)} times"
+        for name in ("mmap", "munmap", "mremap", "madvise")
+        if (times := facts.calls(name))
+    )
+    return _thrash(facts, "mmap thrash", counted, mappings=True)
+
+
+def page_faults(facts: WallFacts) -> Suspicion | None:
+    """Pages that come fresh from the kernel, few calls for many of them."""
+    if facts.thrashes or facts.kernel_part <= 0:
+        return None
+    weight = facts.of_busy(facts.kernel_part)
+    again = facts.turnover is None or facts.turnover >= at.TURNOVER
+    saves = _saves(facts.kernel_part) if again else Estimate(value=0.0, low=0.0, high=facts.kernel_part)
+    said = [
+        _kernel(
+            f"{units.percent(facts.kernel_part)} of processor time went to pages fresh from the kernel "
+            f"({units.count(facts.wall.faults.minor)} minor page faults)."
+        )
+    ]
+    if facts.turnover is not None:
+        how = "it gives memory back and takes it again" if again else "it grows, which no cache helps"
+        times = units.ratio(facts.turnover)
+        said.append(_kernel(f"The peak of its memory came {times} times from the kernel: {how}."))
+    kept = remedies.keep_memory(facts, saves, mappings=True) if again else []
+    return Suspicion(
+        cause="page faults",
+        weight=weight,
+        saves=saves,
+        statements=said,
+        remedies=[*kept[::-1], *remedies.huge_pages(facts, saves), *remedies.reuse(saves)],
+    )
+
+
+def tcache_overflow(facts: WallFacts) -> Suspicion | None:
+    """An allocator past the knee, with no call to the kernel to blame."""
+    pair = facts.pair
+    if pair is None or pair < at.KNEE_PAIR or not facts.on_glibc:
+        return None
+    why = (
+        f"{units.percent(facts.large_blocks)} of all blocks are larger than glibc's thread cache keeps"
+        if facts.large_blocks > at.FREE_PART
+        else "that is what it costs when more blocks of a size are free than a thread's cache keeps"
+    )
+    saves = Estimate(
+        value=facts.own_part * (1 - at.USUAL_PAIR / pair),
+        low=_low(facts) * (1 - at.USUAL_PAIR / pair),
+        high=_high(facts) * (1 - at.FAST_PAIR / pair),
+    )
+    return Suspicion(
+        cause="tcache overflow",
+        weight=facts.of_busy(facts.own_part),
+        saves=saves,
+        statements=[*_cost(facts), _sampling(f"On the fast path it is 7 to 13 ns; {why}.")],
+        remedies=[
+            *remedies.larger_cache(facts, saves),
+            *remedies.other_allocators(saves),
+            *remedies.allocate_less(facts, saves),
+        ],
+    )
+
+
+def many_allocations(facts: WallFacts) -> Suspicion | None:
+    """An allocator that is busy, on its fast path or on one that is not known."""
+    pair = facts.pair
+    if facts.share is None or facts.own_part <= 0:
+        return None
+    if pair is not None and pair >= at.KNEE_PAIR and facts.on_glibc:
+        return None
+    most = _high(facts) * (1 - at.FAST_PAIR / pair) if pair is not None and pair > at.FAST_PAIR else 0.0
+    if pair is None:
+        most = _high(facts)
+    saves = Estimate(value=most / 2, low=0.0, high=most)
+    said = _cost(facts) if pair is not None else []
+    if not said:
+        said = [_sampling("What a block costs is not known, since allocations were not counted.")]
+    return Suspicion(
+        cause="many allocations",
+        weight=facts.of_busy(facts.own_part),
+        saves=saves,
+        statements=said,
+        remedies=[*remedies.other_allocators(saves), *remedies.allocate_less(facts, saves)],
+    )
+
+
+def pin_at_the_top(facts: WallFacts) -> Suspicion | None:
+    """Free memory that one block keeps from going back."""
+    held, resident = facts.wall.resident.trimmable, facts.wall.resident
+    if held is None or not facts.on_glibc:
+        return None
+    return _held(
+        "pin at the top",
+        held,
+        max(resident.end, held),
+        "is free, and glibc gives back only what is above the last block in use",
+        remedies.trim,
+    )
+
+
+def lazy_free(facts: WallFacts) -> Suspicion | None:
+    """Pages that were given back and are resident until the kernel needs them."""
+    held, resident = facts.wall.resident.lazy_free, facts.wall.resident
+    if held is None:
+        return None
+    return _held(
+        "lazy free",
+        held,
+        max(resident.peak, held),
+        "was given back lazily (MADV_FREE): it counts as resident, and the kernel takes it when it must",
+        remedies.not_lazily,
+    )
+
+
+def _held(
+    cause: Cause, held: int, whole: int, said: str, help_by: Callable[[Estimate], list[Remedy]]
+) -> Suspicion | None:
+    part = held / whole if whole > 0 else 0.0
+    if held < at.FREE_BYTES or part < at.FREE_PART:
+        return None
+    saves = Estimate(value=part * 0.9, low=part * 0.5, high=part)
+    return Suspicion(
+        cause=cause,
+        weight=part,
+        saves=saves,
+        statements=[_kernel(f"{units.size(held)} of {units.size(whole)} resident {said}.")],
+        remedies=help_by(saves),
+    )
+
+
+def _thrash(facts: WallFacts, cause: Cause, counted: str, *, mappings: bool) -> Suspicion:
+    saves = _saves(facts.kernel_part)
+    said = f"The allocator called {counted}: {units.count(facts.calls_a_second)} a second of processor time"
+    if facts.turnover is not None:
+        said += (
+            f", and the peak of the program's memory came {units.ratio(facts.turnover)} times from the kernel"
+        )
+    return Suspicion(
+        cause=cause,
+        weight=facts.of_busy(facts.memory_part),
+        saves=saves,
+        statements=[
+            _kernel(f"{said}."),
+            _sampling(f"{units.percent(facts.kernel_part)} of processor time was in the kernel for that."),
+        ],
+        remedies=[
+            *remedies.keep_memory(facts, saves, mappings=mappings),
+            *remedies.other_allocators(saves),
+            *remedies.reuse(saves),
+        ],
+    )
+
+
+def _saves(part: float) -> Estimate:
+    """Nearly all of the kernel's part: what is kept is not taken again. Sampling misses some of its cost."""
+    return Estimate(value=part * 0.9, low=part * 0.6, high=min(1.0, part + at.SHARE_BIAS))
+
+
+def _low(facts: WallFacts) -> float:
+    return min(facts.share.low, facts.own_part) if facts.share else 0.0
+
+
+def _high(facts: WallFacts) -> float:
+    high = facts.share.high if facts.share else facts.own_part
+    return min(1.0, max(facts.own_part, high - facts.kernel_part) + at.SHARE_BIAS)
+
+
+def _cost(facts: WallFacts) -> list[Evidence]:
+    if facts.pair is None:
+        return []
+    return [
+        _sampling(
+            f"A block costs {units.duration(facts.pair)} in the allocator, from malloc to free "
+            f"({units.count(facts.allocations)} of them)."
+        )
+    ]
+
+
+def _kernel(text: str) -> Evidence:
+    return Evidence(statement=text, source="kernel")
+
+
+def _sampling(text: str) -> Evidence:
+    return Evidence(statement=text, source="sampling")
+
+
+RULES: tuple[Rule, ...] = (
+    arena_lock,
+    brk_thrash,
+    mmap_thrash,
+    page_faults,
+    tcache_overflow,
+    many_allocations,
+    pin_at_the_top,
+    lazy_free,
+)

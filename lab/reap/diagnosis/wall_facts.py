@@ -1,0 +1,190 @@
+"""Everything that the rules of the wall ask of its facts, under names that read in a rule."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from reap.analysis.wall_records import CallCount, Owner, Wall
+from reap.diagnosis import thresholds as at
+from reap.records import Estimate
+
+_PAGE = 4096
+
+
+def _finite(value: float) -> float:
+    """A figure that can be counted with: nothing below 0, nothing that is no number."""
+    return value if 0 <= value < float("inf") else 0.0
+
+
+def _part(value: float, whole: float) -> float:
+    return min(1.0, _finite(value) / whole) if whole > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class WallFacts:
+    """What is known of one program. Parts of time are of `busy`, unless a name says otherwise."""
+
+    wall: Wall
+
+    @cached_property
+    def samples(self) -> int:
+        """Of processor time."""
+        return max(
+            sum(max(0, n) for n in self.wall.owners.values()),
+            self.wall.share.samples if self.wall.share else 0,
+        )
+
+    @cached_property
+    def enough_samples(self) -> bool:
+        """Whether a share of processor time says something."""
+        return self.samples >= at.FEWEST_SAMPLES
+
+    @cached_property
+    def cpu(self) -> float:
+        """Seconds."""
+        return _finite(self.wall.cpu_seconds)
+
+    @cached_property
+    def elapsed(self) -> float:
+        """Seconds."""
+        return _finite(self.wall.wall_seconds)
+
+    @cached_property
+    def busy(self) -> float:
+        """Seconds of processor time and of waiting for what a program can do something about.
+
+        However many threads wait for the same, no more than the time that passed counts: a pool that idles
+        would drown what the others do.
+        """
+        return self.cpu + self.waits("lock") + self.waits("disk") + self.waits("network")
+
+    def waits(self, what: str) -> float:
+        """Seconds that the program waited for `lock`, `disk` or `network`."""
+        waiting = self.wall.waiting
+        if waiting is None or (what == "lock" and not self.hands_over):
+            return 0.0
+        return min(_finite(getattr(waiting, what)), self.elapsed)
+
+    def waiting_part(self, what: str) -> float:
+        """The same as a part."""
+        return _part(self.waits(what), self.busy)
+
+    def owner(self, name: Owner) -> float:
+        """The part of processor time in which this one was executing."""
+        return _part(self.wall.owners.get(name, 0), self.samples)
+
+    def of_busy(self, part_of_cpu: float) -> float:
+        """A part of processor time as one of `busy`."""
+        return _part(part_of_cpu * self.cpu, self.busy)
+
+    @cached_property
+    def share(self) -> Estimate | None:
+        """Of processor time in the allocator; None where it was not sampled or is no share."""
+        share = self.wall.share.share if self.wall.share else None
+        if share is None or not 0 <= share.low <= share.value <= share.high <= 1:
+            return None
+        return share
+
+    @cached_property
+    def kernel_part(self) -> float:
+        """The part of processor time in the kernel for memory.
+
+        On the allocator's behalf, or because the program touched what the allocator had fresh from it.
+        """
+        share, faults = self.wall.share, self.wall.faults
+        seen = sum(max(0, n) for n in faults.by.values())
+        fresh = max(0, faults.by.get("heap", 0)) + max(0, faults.by.get("allocator", 0))
+        own = self.owner("kernel_fault") * (_part(fresh, seen) if seen else 1.0)
+        return min(1.0, own + (_part(share.kernel_inside, share.samples) if share else 0.0))
+
+    @cached_property
+    def own_part(self) -> float:
+        """The part of processor time in the allocator's own code, not the kernel."""
+        share = self.wall.share
+        return _part(share.inside - share.kernel_inside, share.samples) if share else 0.0
+
+    @cached_property
+    def memory_part(self) -> float:
+        """Both."""
+        return min(1.0, self.own_part + self.kernel_part)
+
+    @cached_property
+    def allocations(self) -> int:
+        """Calls that returned a block, counted exactly; 0 where they were not."""
+        return max(0, self.wall.counted.allocations if self.wall.counted else self.wall.requests.allocations)
+
+    @cached_property
+    def pair(self) -> float | None:
+        """Seconds in the allocator's own code for a block, from malloc to free; None where not known."""
+        if not self.allocations or not self.enough_samples or self.cpu <= 0:
+            return None
+        return self.own_part * self.cpu / self.allocations
+
+    def calls(self, *names: str) -> int | None:
+        """How often the allocator called these; None where nobody counted."""
+        if self.wall.calls is None:
+            return None
+        held = [self.wall.calls.get(name, CallCount()) for name in names]
+        return max(0, sum(each.by_allocator for each in held))
+
+    @cached_property
+    def memory_calls(self) -> int | None:
+        """Calls of the allocator for memory, and to give it back."""
+        return self.calls("brk", "mmap", "munmap", "mremap", "madvise")
+
+    @cached_property
+    def calls_a_second(self) -> float:
+        """Of processor time; 0 where nobody counted."""
+        return (self.memory_calls or 0) / self.cpu if self.cpu > 0 else 0.0
+
+    @cached_property
+    def turnover(self) -> float | None:
+        """How often the peak of resident memory came from the kernel, in page faults."""
+        peak = self.wall.resident.peak
+        return self.wall.faults.minor * _PAGE / peak if peak > 0 else None
+
+    @cached_property
+    def faults_a_call(self) -> float | None:
+        """Minor page faults for each call of the allocator for memory."""
+        return self.wall.faults.minor / self.memory_calls if self.memory_calls else None
+
+    @cached_property
+    def thrashes(self) -> bool:
+        """Whether memory is given back and taken again, by calls that are a good part of the cost."""
+        return (
+            self.calls_a_second >= at.CALLS_A_SECOND
+            and (self.turnover is None or self.turnover >= at.TURNOVER)
+            and (self.faults_a_call is None or self.faults_a_call < at.FAULTS_A_CALL)
+        )
+
+    @cached_property
+    def hands_over(self) -> bool:
+        """Whether threads wait for each other often enough to be at the same work."""
+        futex = (self.wall.calls or {}).get("futex")
+        if futex is None:  # whoever waits for a lock has been executing in it, too
+            return self.owner("lock") >= at.LOCK_SEEN
+        return self.elapsed > 0 and futex.total / self.elapsed >= at.LOCK_CALLS_A_SECOND
+
+    @cached_property
+    def allocator_lock(self) -> float | None:
+        """The part of time in which threads waited for the allocator's lock; None where not known."""
+        waiting = self.wall.waiting
+        if waiting is None:
+            return None
+        if waiting.allocator_lock is not None:
+            return _part(min(_finite(waiting.allocator_lock), self.waits("lock")), self.busy)
+        futex = (self.wall.calls or {}).get("futex")
+        if futex is None or futex.total <= 0:
+            return None if self.waits("lock") else 0.0
+        return self.waiting_part("lock") * _part(futex.by_allocator, futex.total)
+
+    @cached_property
+    def large_blocks(self) -> float:
+        """The part of counted blocks that no thread cache of glibc keeps."""
+        sizes = self.wall.counted.sizes if self.wall.counted else []
+        every = sum(max(0, each.objects) for each in sizes)
+        return _part(sum(max(0, each.objects) for each in sizes if each.low > at.TCACHE_LARGEST - 9), every)
+
+    @property
+    def on_glibc(self) -> bool:
+        """Whether the C library's own malloc serves it, as far as that is known."""
+        return self.wall.allocator in {"", "glibc"} or "libc.so" in self.wall.allocator

@@ -1,0 +1,161 @@
+"""Remedies tried at once: the program in pairs, as it is and with each of them, interleaved."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from reap import units
+from reap.allocators import catalog
+from reap.allocators.records import DEFAULT, Allocator
+from reap.diagnosis import candidates, words
+from reap.diagnosis.candidates import Standing
+from reap.diagnosis.wall_records import Remedy, Trial, WallVerdict
+from reap.experiment import compare
+from reap.experiment.folder import Folder
+from reap.experiment.records import Comparison, Side
+from reap.experiment.runner import Listener
+from reap.experiment.spec import specify
+from reap.records import Record
+
+MOST = 4
+"""Remedies that are tried: the first of a verdict's, which are those that fit its cause best."""
+
+BUDGET = 60.0
+"""Seconds for all runs together, where no one says otherwise."""
+
+_SEPARATORS = {"GLIBC_TUNABLES": ":", "MALLOC_CONF": ","}
+"""Variables that hold several words, of which the last counts."""
+
+
+class Plan(Record):
+    """What is to be tried."""
+
+    remedies: list[Remedy]
+    allocators: list[Allocator]
+    """An arm each, called as its remedy."""
+    missing: list[str] = []
+    """What could not be tried, a sentence each."""
+
+
+def plan(verdict: WallVerdict, environment: Mapping[str, str] | None = None, most: int = MOST) -> Plan:
+    """The remedies that can be tried here without changing the program.
+
+    `environment` is what the program would be started with; its words stay, ours come after them.
+    """
+    held = os.environ if environment is None else environment
+    remedies: list[Remedy] = []
+    arms: list[Allocator] = []
+    missing: list[str] = []
+    for remedy in verdict.remedies:
+        if not remedy.can_be_tried or remedy.metric not in candidates.TIMES:
+            continue
+        found = catalog.find(remedy.allocator) if remedy.allocator else Allocator(name=DEFAULT)
+        if not isinstance(found, Allocator):
+            missing.append(f"{remedy.name} is not installed: {found.install}")
+        elif len(arms) < most:
+            remedies.append(remedy)
+            variables = {name: _joined(name, word, held) for name, word in remedy.environment.items()}
+            arms.append(
+                Allocator(name=remedy.name, library=found.library, environment=variables, notes=found.notes)
+            )
+    return Plan(remedies=remedies, allocators=arms, missing=missing)
+
+
+def begin(
+    path: Path,
+    command: list[str],
+    planned: Plan,
+    *,
+    runs: int = 0,
+    budget: float = BUDGET,
+    timeout: float | None = None,
+    stdin: Iterable[bytes] | None = None,
+    force: bool = False,
+) -> Folder:
+    """A new experiment in which they are tried; `reap compare --resume` goes on with it. Throws ReapError."""
+    spec = specify(
+        command, planned.allocators, runs=runs, budget=budget, timeout=timeout, stdin=stdin is not None
+    )
+    return Folder.create(path, spec, stdin, force=force)
+
+
+def tried(
+    verdict: WallVerdict, folder: Folder, planned: Plan, listener: Listener | None = None
+) -> tuple[WallVerdict, Comparison]:
+    """Runs what is left of it: the verdict with what came of it, and the ratios.
+
+    Throws ReapError, and `InterruptedRunError`.
+    """
+    comparison = compare.compare(folder, listener)
+    return with_trial(verdict, planned, comparison), comparison
+
+
+def drawn(planned: Plan, comparison: Comparison) -> Trial:
+    """What the comparison says of the remedies. Pure."""
+    sides = {side.allocator: side for side in comparison.sides}
+    pairs = [(each, sides[each.name]) for each in planned.remedies if each.name in sides]
+    winner = _best([side for _, side in pairs], comparison)
+    said = [_sentence(remedy, side, comparison) for remedy, side in pairs]
+    if noise := words.noise(comparison):
+        said.append(f"{noise}.")
+    if comparison.stopped_early:
+        said.append(f"The budget ended after {comparison.rounds} rounds; --budget allows more.")
+    return Trial(
+        tried=[remedy for remedy, _ in pairs],
+        sentences=[*said, *planned.missing],
+        best=winner.allocator if winner else "",
+    )
+
+
+def with_trial(verdict: WallVerdict, planned: Plan, comparison: Comparison) -> WallVerdict:
+    """The verdict with what came of its remedies. Pure."""
+    trial = drawn(planned, comparison)
+    side = next((each for each in comparison.sides if each.allocator == trial.best), None)
+    won = candidates.gain(side, comparison) if side else None
+    if side is not None and won is not None:
+        name = words.METRICS.get(won.metric, won.metric)
+        amount = words.amount(won.ratio.value, name)
+        said = f"Tried at once, {side.allocator} takes {amount} (95 % interval {words.interval(won.ratio)})."
+    elif any(_undecided(each, comparison) for each in comparison.sides):
+        said = "The remedies were tried, and the runs are too few or too noisy to tell whether one helps."
+    else:
+        said = (
+            "None of the remedies that were tried helps, which speaks against that cause or for changing "
+            "the program instead."
+        )
+    return msgspec.structs.replace(verdict, trial=trial, paragraph=f"{verdict.paragraph} {said}")
+
+
+def _joined(name: str, word: str, held: Mapping[str, str]) -> str:
+    before, separator = held.get(name, ""), _SEPARATORS.get(name, "")
+    return f"{before}{separator}{word}" if separator and before else word
+
+
+def _undecided(side: Side, comparison: Comparison) -> bool:
+    return candidates.standing(side, comparison) is Standing.UNDECIDED
+
+
+def _best(sides: list[Side], comparison: Comparison) -> Side | None:
+    """The one with the largest proven gain."""
+    won = [
+        (gain.ratio.value, side)
+        for side in sides
+        if candidates.standing(side, comparison) is Standing.GAIN
+        and (gain := candidates.gain(side, comparison)) is not None
+    ]
+    return min(won, key=lambda pair: pair[0])[1] if won else None
+
+
+def _sentence(remedy: Remedy, side: Side, comparison: Comparison) -> str:
+    """What one remedy did, held to what was expected of it."""
+    if not candidates.trusted(side):
+        return f"{remedy.name}: {side.problem or 'its figures cannot be trusted'}."
+    ratio = candidates.gain(side, comparison) or side.ratios[remedy.metric]
+    measured = words.effect(side, ratio)
+    memory = side.ratios.get("peak_resident")
+    beside = ""
+    if memory is not None and memory.verdict == "worse" and candidates.costs_heavy_memory(side):
+        beside = f"; peak memory is {units.change(memory.ratio.value)}"
+    return f"{measured}{beside}. Expected: {remedy.expect}."

@@ -1,0 +1,57 @@
+"""What a reader of the facts of the wall must know: what could not be seen, and what to do about it."""
+
+from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
+
+import errno
+import os
+
+from reap import native
+from reap.launch.records import Outcome
+
+_NOT_ASKED = errno.ECANCELED
+
+
+def of_counting(outcome: Outcome, counting: Outcome) -> list[str]:
+    """Of two runs that should have been the same."""
+    if counting.timed_out and not outcome.timed_out:
+        return ["the counted run was ended, so that what was counted is a part"]
+    if counting.status != outcome.status:
+        said = f"the counted run ended with {counting.status} and not with {outcome.status}"
+        return [f"{said}: its counts are of another run than the rest"]
+    return []
+
+
+def of_sources(seen: native.Watched, calls: native.Watched | None) -> list[str]:
+    """What was not watched, or not wholly."""
+    sources = seen.sources()
+    notes = []
+    if not sources["ended"]:
+        notes.append("the launcher was ended early; what was seen until then is told")
+    samples = sources["samples"]
+    if samples["errno"]:
+        notes.append(
+            f"perf events are refused here ({os.strerror(samples['errno'])}): where time goes is sampled by "
+            "a timer in the counted run, more coarsely, and page faults are not looked at one by one; "
+            "sudo sysctl kernel.perf_event_paranoid=1 allows them"
+        )
+    elif not sources["sampler_kernel"]:
+        notes.append(
+            "time in the kernel was not sampled: sudo sysctl kernel.perf_event_paranoid=1, or run it as root"
+        )
+    lost = {"samples": samples["lost"], "faults": sources["faults"]["lost"]}
+    notes += [
+        f"{count} {name} were lost: the machine is too busy to look at all"
+        for name, count in lost.items()
+        if count
+    ]
+    if calls is None:
+        return notes
+    called = calls.sources()["calls"]
+    if called["errno"] and called["errno"] != _NOT_ASKED:
+        notes.append(
+            f"system calls were not traced ({os.strerror(called['errno'])}): it needs root and tracefs "
+            "(mount -t tracefs nodev /sys/kernel/tracing); --calls counts them by strace instead"
+        )
+    if called["lost"]:
+        notes.append(f"{called['lost']} system calls were lost: their counts are the least that were made")
+    return notes

@@ -1,0 +1,78 @@
+"""What the kernel and an allocator say of one process's memory at one moment. Sizes in bytes."""
+
+from reap.records import Record
+
+
+class Kernel(Record):
+    """The resident memory of a process by kind of mapping, as /proc/PID/smaps has it.
+
+    The first six add up to `resident` but for what `lazy_free` counts of the anonymous ones: it is left out
+    of `heap` and `anonymous`, and stands for itself.
+    """
+
+    resident: int
+    heap: int
+    """The area that grows by brk, which the kernel calls [heap]."""
+    anonymous: int
+    """Other private memory of no file: mmap, the stacks of threads."""
+    stack: int
+    """The first thread's stack; that of the others cannot be told from other anonymous memory."""
+    files: int
+    """Pages of files as they are on the disk: programs, libraries, mapped data."""
+    written: int
+    """Pages of private mappings of files that the process wrote to, and so has of its own."""
+    shared: int
+    """Memory shared with other processes: shm, memfd, tmpfs."""
+    lazy_free: int
+    """Given back by MADV_FREE and not taken yet: counted as resident until somebody needs it."""
+    swap: int = 0
+    huge: int = 0
+    """Of `resident`, in transparent huge pages."""
+
+
+class Walk(Record):
+    """What the chunks of glibc's main heap are, by lab/format/reap_resident.h."""
+
+    stamp: int
+    begin: int
+    bytes: int
+    resident: int
+    live: int
+    live_blocks: int
+    free: int
+    whole: int
+    whole_resident: int
+    top: int
+    top_resident: int
+    largest: int
+    above_blocks: int
+    above_bytes: int
+    used: int
+    arena: int
+    duration: int
+
+
+class Said(Record):
+    """What the allocator said of itself."""
+
+    kind: str
+    """`glibc`, `jemalloc`, `tcmalloc`, `mimalloc`; empty for one that cannot be asked."""
+    provider: str
+    """The file that serves malloc."""
+    stamp: int = 0
+    """When, in nanoseconds of the monotonic clock; 0 if it was not asked yet."""
+    stopped: bool = False
+    """It is not asked any more."""
+    values: dict[str, int] = {}
+    """By the names of `residence_file.NAMES`; what it would not say is missing."""
+    walk: Walk | None = None
+
+
+class Moment(Record):
+    """A process at one moment."""
+
+    pid: int
+    seconds: float
+    """Since the watching began."""
+    kernel: Kernel
+    said: Said | None = None

@@ -1,0 +1,169 @@
+"""Reads what the kernel says of a process's memory, and why it says nothing."""
+
+import os
+from pathlib import Path
+
+from reap.errors import ExitCode, ReapError
+from reap.launch.residence_records import Kernel
+
+PROC = Path("/proc")
+_SHARED = ("/dev/shm/", "/memfd:", "/SYSV", "/dev/zero", "/anon_hugepage")  # noqa: S108 - names, not files
+
+
+class EndedError(Exception):
+    """The process has ended, or never was."""
+
+
+def read(pid: int) -> Kernel:
+    """The memory of a process now. Some 20 us a mapping, in the kernel and here together.
+
+    Throws EndedError if it ended, PermissionError if it belongs to somebody else.
+    """
+    try:
+        text = (PROC / str(pid) / "smaps").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        raise EndedError from None
+    if not text:  # a zombie has none, as a kernel's thread
+        raise EndedError
+    return parse(text)
+
+
+def parse(text: str) -> Kernel:
+    """What a text like /proc/PID/smaps adds up to."""
+    totals = dict.fromkeys(Kernel.__struct_fields__, 0)
+    name, private = "", True
+    sizes: dict[str, int] = {}
+    for line in text.splitlines():
+        word, _, rest = line.partition(" ")
+        if not word.endswith(":"):  # the head of the next mapping: begin-end rights offset device inode name
+            _add(totals, name, sizes, private=private)
+            fields = rest.split(maxsplit=4)
+            name, private, sizes = fields[4] if len(fields) > 4 else "", fields[0].endswith("p"), {}
+        elif rest.endswith(" kB"):
+            sizes[word[:-1]] = int(rest[:-3]) * 1024
+    _add(totals, name, sizes, private=private)
+    return Kernel(**totals)
+
+
+def _add(totals: dict[str, int], name: str, sizes: dict[str, int], *, private: bool) -> None:
+    resident, lazy = sizes.get("Rss", 0), sizes.get("LazyFree", 0)
+    own = sizes.get("Anonymous", 0)
+    totals["resident"] += resident
+    totals["lazy_free"] += lazy
+    totals["swap"] += sizes.get("Swap", 0)
+    totals["huge"] += sizes.get("AnonHugePages", 0)
+    if name == "[heap]":
+        totals["heap"] += resident - lazy
+    elif name.startswith("[stack"):
+        totals["stack"] += resident - lazy
+    elif name.startswith(_SHARED) and not (private and own == resident):
+        totals["shared"] += resident - lazy
+    elif not name or name.startswith("[anon"):
+        totals["anonymous"] += resident - lazy
+    else:
+        totals["files"] += resident - own
+        totals["written"] += own - lazy
+
+
+def begun(pid: int) -> int:
+    """When the process began, in the kernel's ticks: with the number it says which process is meant.
+
+    Throws EndedError.
+    """
+    try:
+        text = (PROC / str(pid) / "stat").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        raise EndedError from None
+    fields = text.rpartition(")")[2].split()
+    if fields[0] in "ZX":
+        raise EndedError
+    return int(fields[19])
+
+
+def command(pid: int) -> list[str]:
+    """Its words, as far as it shows them; empty for none."""
+    try:
+        text = (PROC / str(pid) / "cmdline").read_text(errors="replace")
+    except OSError:
+        return []
+    return text.rstrip("\0").split("\0") if text else []
+
+
+def executable(pid: int) -> str:
+    """The file that it executes; empty if that is not to be seen."""
+    try:
+        return str((PROC / str(pid) / "exe").readlink())
+    except OSError:
+        return ""
+
+
+def children(pid: int) -> list[int]:
+    """The processes that its threads have made and that are still there."""
+    found: list[int] = []
+    for file in (PROC / str(pid) / "task").glob("*/children"):
+        try:
+            found += map(int, file.read_text().split())
+        except OSError:
+            continue
+    return found
+
+
+def require_readable(pid: int) -> None:
+    """Throws ReapError where the memory of the process cannot be looked at, with the reason."""
+    if not (PROC / "self" / "smaps").exists():
+        raise ReapError(
+            f"{PROC} is not there, or does not show smaps, so that no process can be looked at",
+            "mount -t proc proc /proc, or run reap outside of this container",
+        )
+    if pid <= 0:
+        raise ReapError(f"{pid} is not the number of a process", "reap rss --pid NUMBER", ExitCode.USAGE)
+    if not (PROC / str(pid)).exists():
+        _explain_missing(pid)
+    try:
+        text = (PROC / str(pid) / "smaps").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        raise _gone(pid) from None
+    except PermissionError:
+        raise ReapError(
+            f"the memory of process {pid} may not be looked at: it belongs to another user, or hides itself",
+            f"sudo reap rss --pid {pid}",
+            ExitCode.NOT_EXECUTABLE,
+        ) from None
+    if not text:
+        _explain_empty(pid)
+
+
+def _explain_missing(pid: int) -> None:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        pass
+    except (ProcessLookupError, OverflowError):
+        raise _gone(pid) from None
+    raise ReapError(
+        f"process {pid} runs, but {PROC} does not show it: mounted with hidepid, or another container's",
+        f"sudo reap rss --pid {pid}, where {PROC} is whole",
+        ExitCode.NOT_EXECUTABLE,
+    )
+
+
+def _explain_empty(pid: int) -> None:
+    try:
+        state = (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+    except OSError:
+        raise _gone(pid) from None
+    if state in "ZX":
+        raise _gone(pid)
+    raise ReapError(
+        f"process {pid} has no memory of its own: it is a thread of the kernel",
+        "name a program's process",
+        ExitCode.USAGE,
+    )
+
+
+def _gone(pid: int) -> ReapError:
+    return ReapError(
+        f"there is no process {pid}: it has ended, or never was",
+        "if it is started anew by somebody, take its number now, as in: reap rss --pid $(pidof -s NAME)",
+        ExitCode.NOT_FOUND,
+    )

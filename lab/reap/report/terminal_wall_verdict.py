@@ -1,0 +1,50 @@
+"""The verdict on the wall on a terminal: the cause, what it rests on, what would help, what was tried."""
+
+import shlex
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from reap.diagnosis.wall_records import Remedy, WallVerdict
+from reap.report import labels_wall
+from reap.report.text import printable
+
+_COLOURS = {
+    "not the wall": "bold green",
+    "left of the knee": "bold cyan",
+    "right of the knee": "bold yellow",
+    "cannot tell": "bold",
+}
+
+
+def render(console: Console, verdict: WallVerdict, command: list[str]) -> None:
+    """Print it; the command to type next stands on a line of its own, ready to be pasted."""
+    headline = Text("Verdict: ", style="bold")
+    headline.append(labels_wall.headline(verdict), style=_COLOURS[verdict.regime])
+    console.print(headline)
+    console.print(Padding(Text(printable(verdict.paragraph)), (0, 0, 1, 2)))
+    for fact in verdict.evidence:
+        console.print(Padding(Text(f"- {printable(fact.statement)} [{fact.source}]"), (0, 0, 0, 2)))
+    if verdict.remedies:
+        console.print()
+        console.print(Text("What would help", style="bold"))
+        for remedy in verdict.remedies:
+            console.print(Padding(_remedy(remedy), (0, 0, 0, 2)))
+    if verdict.trial:
+        console.print()
+        console.print(Text("Tried at once, in pairs with the program as it is", style="bold"))
+        for said in verdict.trial.sentences:
+            console.print(Padding(Text(f"- {printable(said)}"), (0, 0, 0, 2)))
+    if line := labels_wall.next_command(verdict, command):
+        console.print()
+        # Not wrapped: a command that is cut into lines cannot be pasted.
+        console.print(Text("Next: ", style="bold") + Text(printable(line)), soft_wrap=True)
+
+
+def _remedy(remedy: Remedy) -> Text:
+    said = Text(f"- {printable(remedy.name)}", style="bold")
+    said.append(f": {printable(remedy.expect)}.", style="not bold")
+    for name, value in remedy.environment.items():
+        said.append(f"\n    {printable(f'{name}={shlex.quote(value)}')}", style="not bold dim")
+    return said

@@ -1,0 +1,111 @@
+"""What the page shows of the wall, as plain strings: figures are formatted here, the template places them."""
+
+from dataclasses import dataclass, replace
+
+import markupsafe
+
+from reap import units
+from reap.analysis.wall_records import Wall
+from reap.diagnosis.wall_records import WallVerdict
+from reap.records import exactly
+from reap.report import bars_svg, labels_wall
+from reap.report.bars_svg import Bar
+from reap.report.text import printable
+
+_TONES = {
+    "not the wall": "leave it alone",
+    "left of the knee": "switch the allocator",
+    "right of the knee": "allocate less",
+    "cannot tell": "cannot tell",
+}
+"""Which of the page's verdicts a regime looks like."""
+_SHADES = {"allocator": 2, "kernel_fault": 3, "lock": 3, "collector": 1, "kernel_io": 1, "other": 0}
+_MOST_FUNCTIONS = 15
+
+
+@dataclass(frozen=True)
+class RemedyRow:
+    """A remedy: what it is, how it is set, what to expect of it."""
+
+    name: str
+    how: str
+    expect: str
+    won: bool
+
+
+@dataclass(frozen=True)
+class WallView:
+    """One program at the wall."""
+
+    tiles: list[tuple[str, str, str]]
+    owners: markupsafe.Markup
+    """An SVG of ours, in which all words are escaped; empty without samples."""
+    calls: list[tuple[str, str, str]]
+    waits: list[tuple[str, str]]
+    faults: list[tuple[str, str]]
+    hot: list[tuple[str, str, str, str]]
+    collectors: list[str]
+    notes: list[str]
+    headline: str = ""
+    tone: str = "cannot tell"
+    remedies: tuple[RemedyRow, ...] = ()
+    next_command: str = ""
+
+
+def view(wall: Wall, verdict: WallVerdict | None) -> WallView:
+    """What there is of it; without a verdict the facts alone."""
+    facts = WallView(
+        tiles=[
+            (name, printable(value), printable(remark)) for name, value, remark in labels_wall.tiles(wall)
+        ],
+        owners=_owners(wall),
+        calls=labels_wall.calls(wall),
+        waits=labels_wall.waits(wall),
+        faults=labels_wall.faults(wall),
+        hot=_hot(wall),
+        collectors=[labels_wall.collector(each) for each in wall.collections],
+        notes=[printable(note) for note in wall.notes],
+    )
+    if verdict is None:
+        return facts
+    best = verdict.trial.best if verdict.trial else ""
+    rows = [
+        RemedyRow(
+            name=each.name,
+            how=labels_wall.variables(each) or (f"preload {each.allocator}" if each.allocator else "by hand"),
+            expect=each.expect,
+            won=bool(best) and each.name == best,
+        )
+        for each in verdict.remedies
+    ]
+    return replace(
+        facts,
+        headline=labels_wall.headline(verdict),
+        tone=_TONES[verdict.regime],
+        remedies=tuple(rows),
+        next_command=labels_wall.next_command(verdict, wall.command),
+    )
+
+
+def _owners(wall: Wall) -> markupsafe.Markup:
+    bars = [
+        Bar(words, exactly(part), _SHADES[name], f"{units.percent(part)} ({units.whole(count)} samples)")
+        for name, words, part, count in labels_wall.owners(wall)
+    ]
+    if not bars:
+        return markupsafe.Markup()
+    drawn = bars_svg.draw("Processor time by who was executing", [("", bars)], unit_line=False)
+    return markupsafe.Markup(drawn)  # noqa: S704 - drawn by us; it escapes its words
+
+
+def _hot(wall: Wall) -> list[tuple[str, str, str, str]]:
+    every = sum(wall.owners.values()) or 1
+    return [
+        (
+            printable(each.function) or "(no symbol)",
+            printable(each.module.rsplit("/", 1)[-1]),
+            labels_wall.OWNERS[each.owner],
+            units.percent(each.samples / every),
+        )
+        for each in wall.hot[:_MOST_FUNCTIONS]
+    ]

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "attached.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+namespace reap::spawn {
+namespace {
+
+/// What /proc/PID/stat counts of a process.
+struct Usage {
+    bool known = false;
+    std::uint64_t minor = 0;
+    std::uint64_t major = 0;
+    std::uint64_t user_ticks = 0;
+    std::uint64_t system_ticks = 0;
+    std::uint64_t started = 0;
+};
+
+Usage usage_of(pid_t process) {
+    Usage out;
+    char path[64];
+    char text[1024];
+    std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(process));
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return out;
+    const ssize_t got = read(file, text, sizeof text - 1);
+    close(file);
+    if (got <= 0) return out;
+    text[got] = '\0';
+    const char *at = std::strrchr(text, ')'); // the name before it may hold anything
+    if (at == nullptr || std::strlen(at) < 4) return out;
+    if (at[2] == 'Z' || at[2] == 'X') return out;
+    at += 3;
+    std::uint64_t fields[20] = {}; // from the fourth on
+    for (std::uint64_t &field : fields) {
+        char *end = nullptr;
+        field = std::strtoull(at, &end, 10);
+        at = end;
+    }
+    out = {true, fields[6], fields[8], fields[10], fields[11], fields[18]};
+    return out;
+}
+
+std::int64_t nanoseconds(std::uint64_t ticks) {
+    return static_cast<std::int64_t>(ticks) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
+}
+
+bool write_line(int fd, bool ended, std::int64_t wall, const Usage &before, const Usage &after) {
+    return dprintf(fd,
+                   "{\"ended\":%s,\"wall_ns\":%lld,\"user_ns\":%lld,\"system_ns\":%lld,\"minor_faults\":%llu,"
+                   "\"major_faults\":%llu,\"errno\":0}\n",
+                   ended ? "true" : "false", static_cast<long long>(wall),
+                   static_cast<long long>(nanoseconds(after.user_ticks - before.user_ticks)),
+                   static_cast<long long>(nanoseconds(after.system_ticks - before.system_ticks)),
+                   static_cast<unsigned long long>(after.minor - before.minor),
+                   static_cast<unsigned long long>(after.major - before.major)) > 0;
+}
+
+} // namespace
+
+bool watch_running(pid_t process, std::int64_t duration_ns, Watcher &watcher, int fd) {
+    sigset_t mask;
+    sigemptyset(&mask);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&mask, signal);
+    sigprocmask(SIG_BLOCK, &mask, nullptr);
+    const int signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    const int alive = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+    const Usage before = usage_of(process);
+    const std::int64_t start = now_ns();
+    if (alive < 0 || !before.known || !watcher.attach_running(process)) {
+        return dprintf(fd, "{\"errno\":%d}\n", !before.known || errno == 0 ? ESRCH : errno) > 0;
+    }
+    Usage after = before;
+    bool ended = false;
+    for (std::int64_t now = start; !ended && now < start + duration_ns; now = now_ns()) {
+        const std::int64_t due = std::min(watcher.next_tick(), start + duration_ns);
+        const std::int64_t left = std::max<std::int64_t>(due - now, 0);
+        const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
+        pollfd watched[2] = {{alive, POLLIN, 0}, {signals, POLLIN, 0}};
+        ppoll(watched, 2, &timeout, nullptr);
+        if (watched[1].revents != 0) break;
+        const Usage usage = usage_of(process);
+        // A pid that somebody else has by now is that of an ended process.
+        ended = watched[0].revents != 0 || !usage.known || usage.started != before.started;
+        if (ended) break;
+        after = usage;
+        if (watcher.next_tick() <= now_ns()) watcher.tick(now_ns());
+    }
+    const std::int64_t wall = now_ns() - start;
+    watcher.detach();
+    return write_line(fd, ended, wall, before, after);
+}
+
+} // namespace reap::spawn

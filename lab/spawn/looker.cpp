@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+#include "looker.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "descriptors.h"
+
+namespace reap::spawn {
+namespace {
+
+constexpr int most_depth = 16;
+constexpr std::uint64_t most_processes = 64;
+constexpr std::uint64_t most_threads = 256;
+constexpr std::int64_t shortest_gap_ns = 8'000'000;
+constexpr std::uint32_t gap_spread_ns = 4'000'000;
+/// Mappings and memory are looked at more and more seldom: the kernel walks all pages for them.
+constexpr std::int64_t first_memory_ns = 20'000'000;
+constexpr std::int64_t last_memory_ns = 2'000'000'000;
+constexpr std::int64_t memory_share = 200; ///< of the time is spent on it, at most one in this many
+constexpr std::size_t words_of_stack = 16;
+
+std::size_t read_text(const char *path, char *text, std::size_t capacity) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    const ssize_t got = read(file, text, capacity - 1);
+    close(file);
+    const std::size_t length = got > 0 ? static_cast<std::size_t>(got) : 0;
+    text[length] = '\0';
+    return length;
+}
+
+/// The value in bytes of a line `NAME:  123 kB`, and one more; 0 where there is no such line.
+std::uint64_t kilobytes(const char *text, const char *name) {
+    const char *line = std::strstr(text, name);
+    return line == nullptr ? 0 : std::strtoull(line + std::strlen(name), nullptr, 10) * 1024 + 1;
+}
+
+/// Locks wait so; condition variables, semaphores and joins by FUTEX_WAIT_BITSET.
+bool waits_for_lock(std::uint64_t operation) {
+    const auto command = static_cast<int>(operation) & FUTEX_CMD_MASK;
+    return command == FUTEX_WAIT || command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2;
+}
+
+/// What a call with these arguments waits for.
+reap_waited_for what_of(pid_t process, long number, std::uint64_t argument, std::uint64_t second) {
+    switch (number) {
+    case SYS_futex:
+        return waits_for_lock(second) ? REAP_WAITED_LOCK : REAP_WAITED_OTHER;
+    case SYS_read:
+    case SYS_write:
+    case SYS_pread64:
+    case SYS_pwrite64:
+    case SYS_readv:
+    case SYS_writev:
+    case SYS_preadv:
+    case SYS_pwritev:
+    case SYS_sendfile:
+    case SYS_splice:
+        return waited_for(process, static_cast<int>(argument));
+    default:
+        return REAP_WAITED_UNKNOWN;
+    }
+}
+
+} // namespace
+
+void Looker::look(pid_t process, std::int64_t now, TraceBlocks &trace) {
+    trace_ = &trace;
+    now_ = now;
+    processes_ = 0;
+    threads_ = 0;
+    with_memory_ = now >= next_memory_;
+    look_at(process, 0);
+    TraceBlocks::Record(trace, REAP_TAG_SEEN, now)
+        .number(static_cast<std::uint64_t>(process))
+        .number(REAP_SEEN_LOOK)
+        .number(processes_)
+        .number(threads_)
+        .commit();
+    if (with_memory_) {
+        const std::int64_t took = now_ns() - now;
+        memory_period_ = std::clamp(2 * memory_period_, first_memory_ns, last_memory_ns);
+        next_memory_ = now + std::max(memory_period_, memory_share * took);
+    }
+    random_ = random_ * 1664525u + 1013904223u;
+    next_ = now_ns() + shortest_gap_ns + (random_ >> 8) % gap_spread_ns;
+}
+
+void Looker::look_at(pid_t process, int depth) {
+    if (depth > most_depth || processes_ >= most_processes) return;
+    const bool ours = process == getpid();
+    if (!ours) {
+        ++processes_;
+        if (with_memory_) {
+            look_at_memory(process);
+            look_at_mappings(process);
+        }
+    }
+    char path[96];
+    std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(process));
+    DIR *threads = opendir(path);
+    if (threads == nullptr) return;
+    while (const dirent *entry = readdir(threads)) {
+        const auto thread = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+        if (thread <= 0) continue;
+        if (!ours) look_at_thread(process, thread);
+        char children[4096];
+        std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", static_cast<int>(process),
+                      static_cast<int>(thread));
+        read_text(path, children, sizeof children);
+        char *at = children;
+        for (char *end = at;; at = end) {
+            const long child = std::strtol(at, &end, 10);
+            if (end == at) break;
+            look_at(static_cast<pid_t>(child), depth + 1);
+        }
+    }
+    closedir(threads);
+}
+
+void Looker::look_at_thread(pid_t process, pid_t thread) {
+    ++threads_;
+    if (threads_ > most_threads) return;
+    char path[96];
+    char text[512];
+    std::snprintf(path, sizeof path, "/proc/%d/task/%d/stat", static_cast<int>(process),
+                  static_cast<int>(thread));
+    read_text(path, text, sizeof text);
+    const char *name_end = std::strrchr(text, ')');
+    if (name_end == nullptr || name_end[1] != ' ') return;
+    const char state = name_end[2];
+    if (state != 'S' && state != 'D') return; // runs, or is stopped, or has ended
+    std::snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", static_cast<int>(process),
+                  static_cast<int>(thread));
+    read_text(path, text, sizeof text);
+    // NUMBER ARGUMENT... SP PC; of what waits outside of a call (a page), -1 SP PC; or the word "running".
+    char *at = text;
+    const long number = std::strtol(text, &at, 10);
+    std::uint64_t values[8] = {};
+    std::size_t count = 0;
+    if (at != text) {
+        for (char *end = at; count < 8; at = end) {
+            const std::uint64_t value = std::strtoull(at, &end, 16);
+            if (end == at) break;
+            values[count++] = value;
+        }
+    }
+    const bool known = at != text && count >= 2;
+    const std::uint64_t pointer = known ? values[count - 1] : 0;
+    std::uint64_t words[words_of_stack] = {};
+    std::size_t words_count = 0;
+    if (known && number == SYS_futex) { // whose lock? its caller knows
+        iovec here{words, sizeof words};
+        iovec there{reinterpret_cast<void *>(values[count - 2]), sizeof words};
+        const ssize_t got = process_vm_readv(process, &here, 1, &there, 1, 0);
+        if (got > 0) words_count = static_cast<std::size_t>(got) / sizeof *words;
+    }
+    const reap_waited_for what =
+        known && number >= 0 ? what_of(process, number, values[0], values[1]) : REAP_WAITED_UNKNOWN;
+    TraceBlocks::Record record(*trace_, REAP_TAG_SEEN, now_);
+    record.number(static_cast<std::uint64_t>(process)).number(REAP_SEEN_WAIT);
+    record.number(static_cast<std::uint64_t>(thread)).number(static_cast<std::uint64_t>(state));
+    record.number(known && number >= 0 ? static_cast<std::uint64_t>(number) + 1 : 0);
+    record.number(what).number(pointer).number(words_count);
+    for (std::size_t i = 0; i < words_count; ++i) record.number(words[i]);
+    record.commit();
+}
+
+void Looker::look_at_memory(pid_t process) {
+    char path[64];
+    char text[4096];
+    std::snprintf(path, sizeof path, "/proc/%d/status", static_cast<int>(process));
+    read_text(path, text, sizeof text);
+    const std::uint64_t peak = kilobytes(text, "VmHWM:");
+    const std::uint64_t resident = kilobytes(text, "RssAnon:");
+    std::snprintf(path, sizeof path, "/proc/%d/smaps_rollup", static_cast<int>(process));
+    read_text(path, text, sizeof text);
+    TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
+        .number(static_cast<std::uint64_t>(process))
+        .number(REAP_SEEN_MEMORY)
+        .number(peak)
+        .number(resident)
+        .number(kilobytes(text, "LazyFree:"))
+        .commit();
+}
+
+void Looker::look_at_mappings(pid_t process) {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/maps", static_cast<int>(process));
+    std::FILE *maps = std::fopen(path, "re");
+    if (maps == nullptr) return;
+    char line[4352];
+    while (std::fgets(line, sizeof line, maps) != nullptr) {
+        std::uint64_t start = 0;
+        std::uint64_t end = 0;
+        std::uint64_t offset = 0;
+        char flags[8] = "";
+        int name = 0;
+        const int read = std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %n", &start, &end,
+                                     flags, &offset, &name);
+        if (read < 4 || name == 0 || line[name] != '/') continue;
+        TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
+            .number(static_cast<std::uint64_t>(process))
+            .number(REAP_SEEN_FILE)
+            .number(start)
+            .number(end - start)
+            .commit();
+        // A process that ran before it was looked at has mappings that no event tells of.
+        if (flags[2] != 'x') continue;
+        line[std::strcspn(line, "\n")] = '\0';
+        TraceBlocks::Record(*trace_, REAP_TAG_MAPPING, now_)
+            .number(static_cast<std::uint64_t>(process))
+            .number(start)
+            .number(end - start)
+            .number(offset)
+            .text(line + name)
+            .commit();
+    }
+    std::fclose(maps);
+}
+
+} // namespace reap::spawn

@@ -1,0 +1,62 @@
+/* Everything about a program that can be seen from outside while it runs.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef REAP_SPAWN_WATCHER_H
+#define REAP_SPAWN_WATCHER_H
+
+#include "call_watcher.h"
+#include "fault_sampler.h"
+#include "looker.h"
+#include "observer.h"
+#include "perf_sampler.h"
+#include "trace_block.h"
+
+namespace reap::spawn {
+
+/// What is watched beside what a thread waits for.
+struct Watch {
+    bool any = false;
+    bool samples = false; ///< instruction pointers with their callers, page faults
+    bool calls = false;   ///< system calls: each costs the program a microsecond
+};
+
+/// Writes into the program's trace where its time goes, its page faults, system calls and waits, and the
+/// memory that it holds.
+class Watcher final : public Observer {
+  public:
+    Watcher(const char *path, Watch watch) : path_(path), watch_(watch) {}
+
+    /// A program that has not executed yet.
+    bool attach(pid_t child) override;
+    /// A process that runs, with all of its threads. False with errno.
+    bool attach_running(pid_t process);
+
+    std::int64_t next_tick() const override { return looker_.next(); }
+    void tick(std::int64_t now) override;
+    void detach() override;
+
+  private:
+    bool open(pid_t process);
+    void attach_thread(pid_t thread, bool running);
+    void say_sampler();
+    void drain();
+
+    const char *path_;
+    Watch watch_;
+    pid_t process_ = 0; ///< attached to while it ran; 0: a child of ours
+    pid_t first_ = 0;
+    std::int64_t next_flush_ = 0;
+    TraceBlocks trace_;
+    PerfSampler samples_;
+    FaultSampler faults_;
+    CallWatcher calls_;
+    Looker looker_;
+    int samples_error_ = 0;
+    int faults_error_ = 0;
+    int calls_error_ = 0;
+};
+
+} // namespace reap::spawn
+
+#endif

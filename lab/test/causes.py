@@ -1,0 +1,89 @@
+"""Programs whose cause is known by construction: what is run, and what must be said of it."""
+
+import functools
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from programs import _folder
+
+from reap.allocators import catalog
+from reap.allocators.records import Allocator
+
+CAUSES = Path(__file__).parent / "targets" / "causes"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program, and the cause that a verdict must name."""
+
+    name: str
+    cause: str
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+    missing: str = ""
+    """What is not installed here and is needed to run it; empty if all is here."""
+
+
+_MODES = {
+    "tcache": "tcache overflow",
+    "arena": "arena lock",
+    "brk": "brk thrash",
+    "mmap": "mmap thrash",
+    "faults": "page faults",
+    "pin": "pin at the top",
+    "parse": "parsing",
+    "lock": "a lock of its own",
+    "disk": "disk",
+    "network": "network",
+    "nothing": "nothing",
+}
+"""Of the C program, by mode. `many` is in no suite of causes: its allocator is busy and on its fast path."""
+
+
+@functools.cache
+def cause_program() -> str:
+    """The path of the C program, compiled. Its words are a mode and a scale."""
+    target = _folder() / "cause"
+    sources = sorted(CAUSES.glob("*.c"))
+    flags = ["-g", "-O1", "-fno-builtin", "-fno-omit-frame-pointer", "-pthread"]
+    subprocess.run(["gcc", *flags, *sources, "-o", target], check=True)
+    return str(target)
+
+
+@functools.cache
+def go_program() -> str:
+    """The path of the Go program, built without the network; throws where there is no Go."""
+    target = _folder() / "collect-go"
+    subprocess.run(["go", "build", "-o", target, CAUSES / "collect.go"], check=True, capture_output=True)
+    return str(target)
+
+
+def suite(scale: float = 1.0) -> list[Case]:
+    """Every case; those that cannot be run here say what is missing."""
+    words = [str(scale)]
+    jemalloc = catalog.find("jemalloc")
+    library = jemalloc.library if isinstance(jemalloc, Allocator) else ""
+    lazy = {"LD_PRELOAD": library, "MALLOC_CONF": "dirty_decay_ms:0,muzzy_decay_ms:600000"}
+    return [
+        *(Case(mode, cause, [cause_program(), mode, *words]) for mode, cause in _MODES.items()),
+        Case("lazy", "lazy free", [cause_program(), "lazy", *words], lazy, "" if library else "libjemalloc2"),
+        Case("cpython", "garbage collection", [sys.executable, str(CAUSES / "collect.py"), *words]),
+        _of_go(words),
+        _of_java(words),
+    ]
+
+
+def _of_go(words: list[str]) -> Case:
+    missing = "" if shutil.which("go") else "golang"
+    program = "" if missing else go_program()
+    return Case("go", "garbage collection", [program, *words], {"GOGC": "10"}, missing)
+
+
+def _of_java(words: list[str]) -> Case:
+    java = shutil.which("java")
+    source = str(CAUSES / "Collect.java")
+    missing = "" if java else "a JDK"
+    return Case("java", "garbage collection", [java or "java", "-Xmx68m", source, *words], missing=missing)

@@ -1,0 +1,34 @@
+// Programs that are held back by one thing alone: each mode is one, and what it does else is next to nothing.
+#pragma once
+
+#include <stdint.h>
+
+// From heap.c: held back by its allocator, or by memory that the allocator keeps.
+void cause_tcache(double scale);
+void cause_arena(double scale);
+void cause_brk(double scale);
+void cause_mmap(double scale);
+void cause_faults(double scale);
+void cause_pin(double scale);
+void cause_lazy(double scale);
+void cause_many(double scale);
+
+// From other.c: held back by something else.
+void cause_parse(double scale);
+void cause_lock(double scale);
+void cause_disk(double scale);
+void cause_network(double scale);
+void cause_nothing(double scale);
+
+// The next number of a sequence that begins with the same seed in every run.
+static inline uint64_t next_number(uint64_t *state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+// Some processor time that needs no memory: about a nanosecond a turn.
+uint64_t compute(uint64_t turns, uint64_t seed);
+
+// Makes a thread and waits for its end: from then on the C library takes its locks, as in any program with
+// threads.
+void become_threaded(void);

@@ -1,0 +1,142 @@
+// Held back by the allocator, or by memory that it keeps. Every case is about glibc's, but for `lazy`.
+#include "cause.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KB = 1024, MB = 1024 * 1024, THREADS = 4, MOST = 4096 };
+
+static uint64_t sum_of(char *block) { return (uint64_t)block[0]; }
+
+// `count` blocks of `least` to `most` bytes, each written to at its beginning, then freed in the same order.
+static uint64_t batch(char **blocks, int count, size_t least, size_t most, uint64_t *state) {
+    uint64_t sum = 0;
+    for (int at = 0; at < count; at++) {
+        blocks[at] = malloc(least + next_number(state) % (most - least));
+        blocks[at][0] = (char)at;
+    }
+    for (int at = 0; at < count; at++) {
+        sum += sum_of(blocks[at]);
+        free(blocks[at]);
+    }
+    return sum;
+}
+
+// Each request makes 300 small objects and frees them: a thread's cache holds seven of each size.
+void cause_tcache(double scale) {
+    char *blocks[MOST];
+    uint64_t state = 1, sum = 0;
+    become_threaded();
+    for (long turn = (long)(200000 * scale); turn > 0; turn--) {
+        sum += batch(blocks, 300, 24, 600, &state);
+        state = compute(1500, state);
+    }
+    printf("%lu\n", sum);
+}
+
+// The same number of small objects in all, six at a time, and ten times the work: the allocator is busy and
+// on its fast path.
+void cause_many(double scale) {
+    char *blocks[MOST];
+    uint64_t state = 1, sum = 0;
+    become_threaded();
+    for (long turn = (long)(4000000 * scale); turn > 0; turn--) {
+        sum += batch(blocks, 6, 24, 200, &state);
+        state = compute(150, state);
+    }
+    printf("%lu\n", sum);
+}
+
+static void *share_an_arena(void *scale) {
+    char *blocks[MOST];
+    uint64_t state = 1, sum = 0;
+    for (long turn = (long)(30000 * *(double *)scale); turn > 0; turn--)
+        sum += batch(blocks, 64, 1100, 3000, &state);
+    return (void *)sum;
+}
+
+// More threads than arenas, and blocks that no thread's cache serves: each call takes the one lock.
+void cause_arena(double scale) {
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_TRIM_THRESHOLD, 512 * MB);
+    mallopt(M_MMAP_THRESHOLD, 32 * MB);
+    pthread_t threads[THREADS];
+    uint64_t sum = 0;
+    for (int at = 0; at < THREADS; at++) pthread_create(&threads[at], NULL, share_an_arena, &scale);
+    for (int at = 0; at < THREADS; at++) {
+        void *result = NULL;
+        pthread_join(threads[at], &result);
+        sum += (uint64_t)result;
+    }
+    printf("%lu\n", sum);
+}
+
+// Blocks above the thread cache's largest, at the top of the heap, freed together: it shrinks and grows
+// again.
+void cause_brk(double scale) {
+    char *blocks[MOST];
+    uint64_t state = 1, sum = 0;
+    for (long turn = (long)(20000 * scale); turn > 0; turn--) {
+        sum += batch(blocks, 40, 5 * KB, 9 * KB, &state);
+        state = compute(10000, state);
+    }
+    printf("%lu\n", sum);
+}
+
+// A threshold that somebody has set, and blocks above it: each is a mapping of its own.
+void cause_mmap(double scale) {
+    char *blocks[MOST];
+    uint64_t state = 1, sum = 0;
+    mallopt(M_MMAP_THRESHOLD, 128 * KB);
+    for (long turn = (long)(20000 * scale); turn > 0; turn--) {
+        sum += batch(blocks, 8, 160 * KB, 400 * KB, &state);
+        state = compute(10000, state);
+    }
+    printf("%lu\n", sum);
+}
+
+// Buffers larger than any that glibc keeps, all of each written to once.
+void cause_faults(double scale) {
+    uint64_t sum = 0;
+    for (long turn = (long)(45 * scale); turn > 0; turn--) {
+        char *buffer = malloc(48 * MB);
+        memset(buffer, (int)turn, 48 * MB);
+        sum += sum_of(buffer + 5 * MB);
+        free(buffer);
+    }
+    printf("%lu\n", sum);
+}
+
+// One block at the top of the heap, and below it 160 MB that are free and that the system does not get back.
+static char *leave_free_memory(size_t size, size_t bytes) {
+    const size_t count = bytes / size;
+    char **blocks = malloc(count * sizeof *blocks);
+    for (size_t at = 0; at < count; at++) memset(blocks[at] = malloc(size), 1, size);
+    char *pin = malloc(2 * KB);
+    memset(pin, 1, 2 * KB);
+    for (size_t at = 0; at < count; at++) free(blocks[at]);
+    free(blocks);
+    return pin;
+}
+
+void cause_pin(double scale) {
+    char *pin = leave_free_memory(2000, 160 * MB);
+    printf("%lu %d\n", compute((uint64_t)(1.2e9 * scale), 1), pin[1]);
+    free(pin);
+}
+
+// The same under an allocator that gives memory back lazily: it stays resident until somebody needs it.
+void cause_lazy(double scale) {
+    char *pin = leave_free_memory(64 * KB, 160 * MB);
+    uint64_t state = 1, sum = 0;
+    char *blocks[MOST];
+    for (int turn = 0; turn < 1000; turn++) {
+        sum += batch(blocks, 20, 64, 20000, &state); // traffic, at which it looks what is due
+        state = compute((uint64_t)(1.2e6 * scale), state);
+    }
+    printf("%lu %d\n", sum, pin[1]);
+    free(pin);
+}

@@ -1,0 +1,149 @@
+"""Marks: what a program says of its requests reaches whoever listens, and nobody else notices."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from marked import INCLUDE, marks
+from programs import compile_c
+
+from reap import mark
+from reap.launch import spawn
+from reap.launch.records import Launch, RequestTimes
+
+
+def timed(*argv: str, **options) -> RequestTimes:
+    launch = Launch(argv=list(argv), program=argv[0], requests=True, **options)
+    times = spawn.run(launch).requests
+    assert times is not None
+    return times
+
+
+@pytest.mark.parametrize(
+    ("mode", "count", "unmatched", "unfinished"),
+    [
+        (["plain", "50"], 50, 0, 0),
+        (["nested", "50"], 50, 0, 0),
+        (["phases", "10"], 40, 0, 0),
+        (["alone"], 1, 1, 0),
+        (["across"], 1, 1, 1),
+        (["fork"], 2, 1, 0),
+        (["raw"], 2, 1, 0),
+        (["exit"], 1, 0, 1),
+        (["plain", "10000"], 10000, 0, 0),
+        (["killed", "5000"], 5000, 0, 1),
+        (["threads", "3000"], 3000, 0, 0),
+        (["pools", "5"], 0, 0, 0),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_requests_are_timed_one_by_one(mode, count, unmatched, unfinished):
+    times = timed(marks(), *mode)
+    assert (times.count, times.unmatched, times.unfinished, times.lost) == (count, unmatched, unfinished, 0)
+    assert 0 <= times.p50_ns <= times.p99_ns <= times.p999_ns <= times.max_ns
+
+
+def test_times_are_those_of_the_requests():
+    times = timed(marks(), "sleep", "20")
+    assert times.p50_ns >= 2_000_000
+    assert times.max_ns >= times.p99_ns
+    assert 0 < times.per_second <= 500
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="chroot needs root")
+def test_requests_that_find_no_room_are_counted(tmp_path):
+    times = timed(marks(), "chroot", str(tmp_path))
+    assert times.count + times.lost == 4101
+    assert times.lost > 0
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [("-std=c99",), ("-no-pie", "-fno-pic"), ("-x", "c++", "-std=c++17"), ("-flto", "-O2")],
+    ids=" ".join,
+)
+def test_marks_are_heard_however_the_program_is_built(flags):
+    build = [word for word in flags if word not in ("-x", "c++")]
+    source = "int main(void) { reap_mark_request_begin(); reap_mark_request_end(); return 0; }"
+    name = "built" + "".join(flags).replace("/", "_")
+    language = ["-x", "c++"] if "c++" in flags else []
+    pedantic = ["-Wall", "-Wextra", "-Wconversion", "-pedantic-errors", "-Werror"]
+    path = compile_c(
+        name, f'#include "reap/mark.h"\n{source}', [*language, *pedantic, f"-I{INCLUDE}", *build]
+    )
+    assert timed(path).count == 1
+
+
+def test_a_static_program_marks_to_nobody():
+    path = marks("-static")
+    assert subprocess.run([path, "plain", "3"], check=False).returncode == 0
+
+
+def test_marks_of_a_library_that_is_opened_later_are_heard():
+    plugin = compile_c(
+        "libplugin.so",
+        '#include "reap/mark.h"\nvoid serve(void) { reap_mark_request_begin(); reap_mark_request_end(); }',
+        ["-fPIC", "-shared", f"-I{INCLUDE}"],
+    )
+    host = compile_c(
+        "host",
+        "#include <dlfcn.h>\nint main(int n, char **w) { void *p = dlopen(w[1], RTLD_NOW | RTLD_LOCAL);"
+        "((void (*)(void))dlsym(p, w[2]))(); return 0; }",
+        [],
+    )
+    assert timed(host, plugin, "serve").count == 1
+
+
+def test_without_a_listener_the_program_s_next_dlerror_is_its_own():
+    path = compile_c(
+        "dlerror",
+        '#include <dlfcn.h>\n#include "reap/mark.h"\n'
+        "int main(void) { reap_mark_request_begin(); return dlerror() != 0; }",
+        [f"-I{INCLUDE}"],
+    )
+    assert subprocess.run([path], check=False).returncode == 0
+
+
+PYTHON = """
+import sys
+from reap import mark
+for number in range(int(sys.argv[1])):
+    with mark.request():
+        mark.phase("warm")
+try:
+    with mark.request():
+        raise ValueError
+except ValueError:
+    pass
+mark.request_end()
+print("ctypes" in sys.modules, mark.listening)
+"""
+
+
+def test_python_s_requests_are_timed():
+    times = timed(sys.executable, "-c", PYTHON, "20")
+    assert (times.count, times.unmatched) == (21, 1)
+
+
+def test_python_that_nobody_listens_to_looks_for_nothing():
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    answer = subprocess.run(
+        [sys.executable, "-c", PYTHON, "2"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.split() == ["False", "False"]
+
+
+def test_python_s_marks_stand_alone(tmp_path):
+    """The module is one that people may copy: it runs without the package."""
+    copy = tmp_path / "elsewhere.py"
+    copy.write_text(Path(mark.__file__).read_text())
+    code = "import elsewhere, sys\nwith elsewhere.request(): pass\nprint('reap' in sys.modules)"
+    answer = subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout == "False\n"

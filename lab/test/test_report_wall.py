@@ -1,0 +1,105 @@
+"""The wall on a terminal and on the page: all that the verdict says, escaped, at any width."""
+
+import io
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from rich.console import Console
+from samples import HOSTILE, comparison_of, report_of, side_of
+from test_wall_verdict import ANY, walls
+from walls import WALLS
+
+from reap.analysis.records import Latency
+from reap.analysis.wall_records import Collector, Faults, Hot, Wall
+from reap.diagnosis import wall_trial
+from reap.diagnosis.wall import judge
+from reap.report import html, labels_wall
+from reap.report.json import encode, read_json
+from reap.report.records import Answer
+from reap.report.terminal import render_answer
+
+changed = msgspec.structs.replace
+
+
+def answer(wall: Wall, **changes: Any) -> Answer:
+    return Answer(title="server", command=wall.command, wall=wall, wall_verdict=judge(wall), **changes)
+
+
+def tried() -> Answer:
+    """A program whose remedies were tried: a larger cache won."""
+    wall = changed(
+        WALLS["tcache overflow"],
+        latency=Latency(call="malloc", samples=9000, p50=20, p90=60, p99=210, p999=1900),
+        collections=[Collector(kind="go", count=72, pause_seconds=0.008, cpu_seconds=0.6)],
+        hot=[Hot(function="_int_malloc", module="/usr/lib/libc.so.6", owner="allocator", samples=700)],
+    )
+    verdict = judge(wall)
+    planned = wall_trial.Plan(remedies=verdict.remedies[:2], allocators=[])
+    names = [each.name for each in planned.remedies]
+    comparison = comparison_of([side_of(names[0], 0.48), side_of(names[1], 0.61)])
+    judged = wall_trial.with_trial(verdict, planned, comparison)
+    return Answer(title="server", command=wall.command, wall=wall, wall_verdict=judged, comparison=comparison)
+
+
+def on_terminal(held: Answer, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    render_answer(console, held)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("cause", WALLS)
+def test_both_say_the_verdict(cause: str) -> None:
+    held = answer(WALLS[cause])
+    assert held.wall_verdict is not None
+    page, text = html.render(report_of(held)), on_terminal(held)
+    assert labels_wall.headline(held.wall_verdict) in text
+    assert labels_wall.headline(held.wall_verdict).capitalize() in page
+    for remedy in held.wall_verdict.remedies:
+        assert remedy.name in page
+        assert remedy.name[:30] in text
+
+
+def test_what_won_is_the_next_command() -> None:
+    held = tried()
+    next_command = "GLIBC_TUNABLES=glibc.malloc.tcache_count=1000 ./server --selftest"
+    assert next_command in on_terminal(held)
+    page = html.render(report_of(held))
+    assert next_command in page
+    assert "won when it was tried" in page
+    assert "Processor time by who was executing" in page
+    assert "72 collections" in page
+
+
+def test_no_line_is_wider_than_the_terminal_but_commands() -> None:
+    for line in on_terminal(tried()).splitlines():
+        assert len(line) <= 80 or line.startswith("Next: ")
+
+
+def test_names_of_the_program_are_no_markup() -> None:
+    wall = changed(
+        WALLS["parsing"],
+        command=[HOSTILE],
+        notes=[HOSTILE],
+        allocator=HOSTILE,
+        faults=Faults(minor=9, samples=9, by={HOSTILE: 9}),
+        hot=[Hot(function=f"parse{HOSTILE}", module=HOSTILE, owner="other", samples=1500)],
+    )
+    held = Answer(title=HOSTILE, command=[HOSTILE], wall=wall, wall_verdict=judge(wall))
+    assert HOSTILE not in html.render(report_of(held))
+
+
+def test_json_has_it_all(tmp_path: Any) -> None:
+    report = report_of(tried())
+    path = tmp_path / "report.json"
+    path.write_bytes(encode(report))
+    assert read_json(path) == report
+
+
+@ANY
+@given(walls())
+def test_any_facts_are_drawn(wall: Wall) -> None:
+    held = answer(wall)
+    assert "Traceback" not in on_terminal(held)
+    assert html.render(report_of(held))

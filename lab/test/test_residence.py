@@ -1,0 +1,258 @@
+"""Resident memory: what the kernel says, what allocators say, and how the two are taken apart."""
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reap.analysis import residence
+from reap.analysis.records import Point
+from reap.analysis.residence_records import NAMES, Parts, Residence
+from reap.diagnosis.residence import judge
+from reap.diagnosis.residence_commands import after
+from reap.launch import residence_file, smaps
+from reap.launch.residence_records import Kernel, Moment, Said, Walk
+
+MB = 1 << 20
+
+SMAPS = """\
+5555-5556 r-xp 00000000 fe:00 1 /usr/bin/my program
+Size:                 64 kB
+Rss:                  64 kB
+Anonymous:             8 kB
+LazyFree:              0 kB
+VmFlags: rd ex mr mw me
+6000-7000 rw-p 00000000 00:00 0                          [heap]
+Rss:                 100 kB
+Anonymous:           100 kB
+LazyFree:             10 kB
+7000-8000 rw-p 00000000 00:00 0
+Rss:                  40 kB
+Anonymous:            40 kB
+LazyFree:             30 kB
+AnonHugePages:        16 kB
+Swap:                  4 kB
+8000-9000 rw-s 00000000 00:01 7 /dev/shm/a
+Rss:                  12 kB
+Anonymous:             0 kB
+9000-a000 rw-p 00000000 00:00 0 [stack]
+Rss:                  20 kB
+Anonymous:            20 kB
+"""
+
+
+def kernel_of(**sizes):
+    parts = dict.fromkeys(Kernel.__struct_fields__, 0) | sizes
+    return Kernel(**parts | {"resident": sum(parts.values()) - parts["swap"] - parts["huge"]})
+
+
+def walk_of(**fields):
+    return Walk(**dict.fromkeys(Walk.__struct_fields__, 0) | {"stamp": 1} | fields)
+
+
+def taken_of(kernel, said=None, seconds=1.0):
+    return residence.take_apart(Moment(pid=1, seconds=seconds, kernel=kernel, said=said))
+
+
+def residence_of(*moments, allocator="glibc", **fields):
+    values = {"command": ["server"], "pid": 1, "interval": 0.1, "allocator": allocator, **fields}
+    return Residence(moments=list(moments), taken=len(moments), **values)
+
+
+def test_each_mapping_counts_as_what_it_is():
+    kb = 1024
+    assert smaps.parse(SMAPS) == Kernel(
+        resident=236 * kb,
+        heap=90 * kb,
+        anonymous=10 * kb,
+        stack=20 * kb,
+        files=56 * kb,
+        written=8 * kb,
+        shared=12 * kb,
+        lazy_free=40 * kb,
+        swap=4 * kb,
+        huge=16 * kb,
+    )
+
+
+def pinned():
+    """200 MB free below one block of 2 KB, in a heap of glibc's."""
+    values = {"arena": 201 * MB, "mapped": 0, "used": 3000, "free": 200 * MB, "fastbins": 0, "top": MB // 2}
+    walk = walk_of(
+        bytes=201 * MB,
+        resident=200 * MB + 8192,
+        live=3000,
+        whole_resident=200 * MB,
+        largest=200 * MB,
+        above_blocks=1,
+        above_bytes=2064,
+        used=3000,
+        arena=201 * MB,
+    )
+    said = Said(kind="glibc", provider="/libc.so.6", stamp=1, values=values, walk=walk)
+    return taken_of(kernel_of(heap=200 * MB + 8192, files=2 * MB), said)
+
+
+def test_a_pin_is_named_with_what_it_holds():
+    moment = pinned()
+    assert moment.parts == Parts(pinned=200 * MB, live=3000, inside=8192 - 3000, files=2 * MB)
+    verdict = judge(residence_of(moment))
+    assert verdict.cause == "pinned"
+    assert "1 live block, 2.02 KiB in all, lies above the largest stretch" in verdict.sentences[0]
+    assert "malloc_trim(0)" in verdict.remedies[0].what
+    assert after(residence_of(moment), verdict, ["server"])[:2] == [
+        "env",
+        "MALLOC_CONF=background_thread:true,dirty_decay_ms:1000",
+    ]
+
+
+def test_a_walk_of_yesterday_is_not_believed():
+    """The heap was walked while all was live, and everything was freed since."""
+    values = {"arena": 201 * MB, "mapped": 0, "used": 3000, "free": 200 * MB, "fastbins": 0, "top": 4096}
+    walk = walk_of(bytes=201 * MB, live=200 * MB, used=200 * MB, arena=201 * MB)
+    said = Said(kind="glibc", provider="", stamp=1, values=values, walk=walk)
+    parts = taken_of(kernel_of(heap=200 * MB), said).parts
+    assert parts == Parts(live=3000, heap=200 * MB - 3000)
+
+
+def test_what_grew_since_the_walk_is_not_called_fragmentation():
+    values = {"arena": 20 * MB, "mapped": 0, "used": 19 * MB, "free": MB, "fastbins": 0, "top": MB}
+    walk = walk_of(bytes=20 * MB, resident=20 * MB, live=19 * MB, used=19 * MB, arena=20 * MB)
+    said = Said(kind="glibc", provider="", stamp=1, values=values, walk=walk)
+    parts = taken_of(kernel_of(heap=100 * MB), said).parts
+    assert parts == Parts(live=19 * MB, inside=MB, heap=80 * MB)
+
+
+def test_blocks_with_a_mapping_and_other_arenas_are_found_in_anonymous_memory():
+    values = {"arena": 40 * MB, "mapped": 16 * MB, "used": 12 * MB, "free": 28 * MB, "fastbins": 0, "top": 0}
+    walk = walk_of(bytes=10 * MB, resident=10 * MB, live=10 * MB, used=12 * MB, arena=40 * MB)
+    said = Said(kind="glibc", provider="", stamp=1, values=values, walk=walk)
+    parts = taken_of(kernel_of(heap=10 * MB, anonymous=60 * MB), said).parts
+    assert parts == Parts(live=(10 + 16 + 2) * MB, held=28 * MB, other=14 * MB)
+    verdict = judge(residence_of(taken_of(kernel_of(heap=10 * MB, anonymous=60 * MB), said)))
+    assert (verdict.cause, verdict.remedies[0].environment) == ("held", {"MALLOC_ARENA_MAX": "2"})
+
+
+def test_jemalloc_s_dirty_pages_and_those_given_back():
+    values = {"allocated": 5 * MB, "active": 7 * MB, "metadata": MB, "dirty": 30 * MB, "background_thread": 0}
+    said = Said(kind="jemalloc", provider="", stamp=1, values=values)
+    dirty = taken_of(kernel_of(anonymous=44 * MB), said)
+    assert dirty.parts == Parts(live=5 * MB, inside=3 * MB, held=30 * MB, other=6 * MB)
+    verdict = judge(residence_of(dirty, allocator="jemalloc", background=False))
+    assert verdict.cause == "held"
+    assert "background thread is off" in verdict.sentences[0]
+    lazy = taken_of(kernel_of(anonymous=10 * MB, lazy_free=60 * MB), said)
+    verdict = judge(residence_of(lazy, allocator="jemalloc"))
+    assert verdict.cause == "lazy_free"
+    assert verdict.remedies[-1].environment == {"MALLOC_CONF": "muzzy_decay_ms:0"}
+
+
+def test_tcmalloc_s_caches_and_spans():
+    values = {"allocated": 5 * MB, "heap": 40 * MB, "free": 20 * MB, "unmapped": 10 * MB}
+    said = Said(kind="tcmalloc", provider="", stamp=1, values=values)
+    parts = taken_of(kernel_of(anonymous=31 * MB), said).parts
+    assert parts == Parts(live=5 * MB, inside=5 * MB, held=20 * MB, other=MB)
+
+
+def test_from_outside_nothing_is_said_of_live_bytes():
+    moment = taken_of(kernel_of(heap=50 * MB, anonymous=10 * MB))
+    assert moment.parts == Parts(heap=50 * MB, other=10 * MB)
+    verdict = judge(residence_of(moment, allocator=""))
+    assert "cannot be told from" in verdict.sentences[0]
+    assert after(residence_of(moment, allocator=""), verdict, []) == ["reap", "rss", "--", "server"]
+
+
+def test_a_recording_says_what_an_allocator_does_not():
+    """Live from its first second, given back at its third; nobody knows what the rest is."""
+    moments = [taken_of(kernel_of(heap=100 * MB), seconds=at) for at in (0.5, 1.5, 4)]
+    live = [Point(seconds=1, bytes=60 * MB), Point(seconds=3, bytes=0)]
+    taken = residence.with_recorded(moments, live)
+    assert [each.parts.live for each in taken] == [0, 60 * MB, 0]
+    assert [each.parts.heap for each in taken] == [100 * MB, 40 * MB, 100 * MB]
+    assert all(each.resident == 100 * MB for each in taken)
+    verdict = judge(residence_of(*taken, allocator="mimalloc", recorded=0.0))
+    assert "by the recording, not live" in verdict.sentences[0]
+
+
+def test_what_was_given_back_before_the_end_is_told():
+    most, last = (
+        taken_of(kernel_of(heap=100 * MB), seconds=1.5),
+        taken_of(kernel_of(files=10 * MB), seconds=2),
+    )
+    sentences = judge(residence_of(most, last)).sentences
+    assert sentences[1].startswith(
+        "At most it was 100 MiB, 1.5 s after the begin: 100 MiB of that the allocator's"
+    )
+    assert len(judge(residence_of(last, last)).sentences) == 1
+
+
+def test_growth_of_live_bytes_is_said():
+    said = Said(kind="jemalloc", provider="", stamp=1, values={"allocated": 10 * MB, "active": 10 * MB})
+    more = msgspec.structs.replace(said, values={"allocated": 90 * MB, "active": 90 * MB})
+    first, last = taken_of(kernel_of(anonymous=10 * MB), said), taken_of(kernel_of(anonymous=90 * MB), more)
+    verdict = judge(residence_of(first, first, last))
+    assert verdict.cause == "live"
+    assert "grew by 80.0 MiB" in verdict.sentences[1]
+
+
+SIZES = st.integers(0, 1 << 50)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    kind=st.sampled_from(sorted(residence_file.NAMES)),
+    kernel=st.builds(Kernel, **dict.fromkeys(Kernel.__struct_fields__, SIZES)),
+    values=st.lists(SIZES, min_size=10, max_size=10),
+    walk=st.none() | st.builds(Walk, **dict.fromkeys(Walk.__struct_fields__, SIZES)),
+)
+def test_parts_add_up_whatever_is_said(kind, kernel, values, walk):
+    named = dict(zip(residence_file.NAMES[kind], values, strict=False))
+    said = Said(kind=kind, provider="", stamp=1, values=named, walk=walk)
+    taken = taken_of(kernel, said)
+    areas = ("heap", "anonymous", "stack", "files", "written", "shared", "lazy_free")
+    assert taken.resident == sum(getattr(kernel, name) for name in areas)
+    assert all(getattr(taken.parts, name) >= 0 for name in Parts.__struct_fields__)
+    assert judge(residence_of(taken, allocator=kind)).sentences
+
+
+def test_every_part_has_a_name():
+    assert list(NAMES) == list(Parts.__struct_fields__)
+
+
+def test_thinning_keeps_the_ends_and_the_largest():
+    moments = [taken_of(kernel_of(heap=1000 + (77 if at == 1234 else 0)), seconds=at) for at in range(5000)]
+    thin = residence.thinned(moments, 100)
+    assert len(thin) <= 100
+    assert [thin[0].seconds, thin[-1].seconds] == [0, 4999]
+    assert 1234 in [each.seconds for each in thin]
+    assert residence.thinned(moments[:100], 100) == moments[:100]
+
+
+def packed(kind=1, sequence=2, magic=residence_file._MAGIC, values=(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), walk=0):
+    head = residence_file._HEAD.pack(magic, 1, kind, sequence, 0, 99)
+    fields = [walk, *range(2, len(Walk.__struct_fields__) + 1)]
+    return (
+        head
+        + residence_file._VALUES.pack(*values)
+        + residence_file._WALK.pack(*fields)
+        + b"/lib/libc.so.6".ljust(256, b"\0")
+    )
+
+
+def test_the_file_is_read_as_it_was_written():
+    said = residence_file.decode(packed(walk=5))
+    assert said is not None
+    assert (said.kind, said.provider, said.stamp) == ("glibc", "/lib/libc.so.6", 99)
+    assert said.values == {"arena": 1, "mapped": 2, "used": 3, "free": 4, "fastbins": 5, "top": 6}
+    assert said.walk is not None
+    assert (said.walk.stamp, said.walk.begin) == (5, 2)
+    unknown = residence_file.decode(packed(kind=2, values=(1, (1 << 64) - 1, *range(8))))
+    assert unknown is not None
+    assert "active" not in unknown.values
+
+
+@pytest.mark.parametrize(
+    "data", [b"", packed()[:-1], packed(sequence=3), packed(magic=1), packed(kind=200)], ids=range(5)
+)
+def test_what_is_no_such_file_says_nothing(data):
+    assert residence_file.decode(data) is None

@@ -1,0 +1,345 @@
+"""`reap rss` on real programs: it finds the memory where it was put, and leaves the program as it is."""
+
+import csv
+import errno
+import io
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from programs import as_nobody, reap, reap_command
+from recorded import target
+
+from reap.errors import ExitCode, ReapError
+from reap.experiment.residence import Log, rows
+from reap.launch import native_files, residence_file, smaps
+from reap.launch.residence_records import Moment
+
+MB = 1 << 20
+ALLOCATORS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
+
+
+def held_open(*words, until, folder, options=()):
+    """`reap rss` on a program that waits for the end of its input, which comes when `until` says so."""
+    rows, results = folder / "rows.csv", folder / "results.json"
+    process = subprocess.Popen(
+        [*reap_command(), "rss", "-o", rows, "--json", results, "--interval", "0.05", *options, "--", *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(lambda: rows.exists() and any(until(row) for row in read_rows(rows)))
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    return json.loads(results.read_text()), said
+
+
+def wait_for(condition, seconds=60):
+    """So long as the machine needs, however loaded it is."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it did not come"
+        time.sleep(0.02)
+
+
+def read_rows(path):
+    whole = path.read_text().rpartition("\n")[0]
+    return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(whole.splitlines())]
+
+
+def part(name, least):
+    return lambda row: row[name] >= least
+
+
+def test_a_pin_of_one_block_holds_200_mb(tmp_path):
+    results, said = held_open(target("resides"), "pin", until=part("pinned", 190 * MB), folder=tmp_path)
+    last = results["processes"][0]["moments"][-1]
+    assert results["verdict"]["cause"] == "pinned"
+    assert last["parts"]["pinned"] >= 0.95 * last["resident"]
+    # What lies in the thread's cache looks live, and may lie above it, too.
+    assert 1 <= last["pin"]["blocks"] <= 8
+    assert last["pin"]["stretch"] >= 190 * MB
+    assert "malloc_trim(0)" in said
+    assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600, 0o600]
+    assert "every look: " in said
+    assert "next: " in said
+
+
+def test_malloc_trim_gives_it_back(tmp_path):
+    results, _ = held_open(
+        target("resides"),
+        "pin",
+        "trim",
+        until=lambda row: row["seconds"] > 0.5 and row["resident"] < 20 * MB,
+        folder=tmp_path,
+    )
+    assert results["processes"][0]["moments"][-1]["parts"]["pinned"] < MB
+
+
+def test_live_bytes_are_live(tmp_path):
+    results, _ = held_open(target("resides"), "live", until=part("live", 60 * MB), folder=tmp_path)
+    assert results["verdict"]["cause"] == "live"
+    parts = results["processes"][0]["moments"][-1]["parts"]
+    assert abs(parts["live"] - 64 * MB) < 3 * MB
+
+
+def test_free_bytes_beside_live_ones_lie_inside_pages(tmp_path):
+    """Of four blocks of half a page the first stays: one page of two is free as a whole."""
+    results, _ = held_open(target("resides"), "scattered", until=part("pinned", 10 * MB), folder=tmp_path)
+    parts = results["processes"][0]["moments"][-1]["parts"]
+    assert abs(parts["live"] - 16 * MB) < MB
+    assert parts["inside"] > 8 * MB
+    assert abs(parts["live"] + parts["inside"] + parts["pinned"] - 64 * MB) < 3 * MB
+
+
+def test_a_free_top_is_told_from_a_pin(tmp_path):
+    results, _ = held_open(target("resides"), "top", until=part("top", 60 * MB), folder=tmp_path)
+    assert results["verdict"]["cause"] == "top"
+
+
+def test_heaps_of_threads_are_told_from_the_main_one(tmp_path):
+    results, _ = held_open(target("resides"), "threads", until=part("held", 50 * MB), folder=tmp_path)
+    assert results["verdict"]["cause"] == "held"
+    assert results["verdict"]["remedies"][0]["environment"] == {"MALLOC_ARENA_MAX": "2"}
+
+
+@pytest.mark.parametrize("allocator", ["jemalloc", "tcmalloc"])
+def test_other_allocators_are_asked(tmp_path, allocator):
+    results, _ = held_open(
+        target("resides"),
+        "live",
+        until=part("live", 60 * MB),
+        folder=tmp_path,
+        options=["--allocator", allocator],
+    )
+    first = results["processes"][0]
+    assert (first["allocator"], results["verdict"]["cause"]) == (allocator, "live")
+    assert allocator in first["provider"]
+
+
+def test_under_any_allocator_a_recording_says_what_is_live(tmp_path):
+    """mimalloc does not; the recorder is in front of it, and the asking finds it all the same."""
+    results, _ = held_open(
+        target("resides"),
+        "live",
+        until=part("heap", 60 * MB),
+        folder=tmp_path,
+        options=["--allocator", "mimalloc", "--record", tmp_path / "recording"],
+    )
+    first = results["processes"][0]
+    assert first["allocator"] == "mimalloc"
+    assert 32768 * 2032 <= first["recorded"] < 32768 * 2032 + MB
+    assert results["verdict"]["cause"] == "live"
+
+
+def asked(*words, allocator="", folder, **options):
+    """A program under the preload alone, and what its allocator said last."""
+    preloads = [str(native_files.preload("resident")), *([allocator] if allocator else [])]
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": ":".join(preloads),
+        residence_file.VARIABLE: f"1000:{folder}",
+    }
+    with subprocess.Popen(
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=100)
+        finally:
+            process.kill()  # one that hangs, or nothing
+    return process.returncode, out, err, residence_file.read(folder / str(process.pid))
+
+
+def library_of(name):
+    from reap.allocators import catalog
+
+    return catalog.parse(name)[0].library
+
+
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+def test_forks_beside_the_asking_go_well(tmp_path, allocator):
+    """At a thousand questions a second some fork meets one, under whatever locks that are taken."""
+    status, _, err, said = asked(target("resides"), "forks", allocator=library_of(allocator), folder=tmp_path)
+    assert (status, err) == (0, "")
+    assert said.kind == allocator
+    assert len(list(tmp_path.iterdir())) == 1, "children of forks write nothing"
+
+
+@pytest.mark.parametrize(
+    ("mode", "output"),
+    [("leaves", "went on\n"), ("files", ""), ("signals", "15\n" * 20), ("user", "65534\n")],
+)
+def test_the_program_does_what_it_always_does(tmp_path, mode, output):
+    if mode == "user" and os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    status, out, err, said = asked(target("resides"), mode, folder=tmp_path)
+    assert (status, out, err) == (0, output, "")
+    assert said.kind == "glibc"
+
+
+def test_what_is_executed_next_is_asked_anew(tmp_path):
+    status, out, _, said = asked("/bin/sh", "-c", "exec sleep 0.2", folder=tmp_path)
+    assert (status, out) == (0, "")
+    assert said.stamp
+
+
+def test_without_a_folder_nothing_happens(tmp_path):
+    status, out, err, said = asked("/bin/echo", "hello", folder=tmp_path / "nowhere")
+    assert (status, out, err, said) == (0, "hello\n", "", None)
+
+
+def test_a_static_program_is_looked_at_from_outside(tmp_path):
+    results, said = held_open(
+        target("resides", "-static"), "live", until=part("heap", 60 * MB), folder=tmp_path
+    )
+    said = " ".join(said.split())
+    assert "is statically linked: nothing can be preloaded into it; what the kernel says is all" in said
+    assert results["verdict"]["cause"] == "heap"
+
+
+def test_the_command_s_own_status_is_passed_on(tmp_path):
+    done = reap("rss", "--interval", "0.02", "-o", tmp_path / "rows", "--", "sh", "-c", "sleep 0.3; exit 7")
+    assert done.returncode == 7
+    assert done.stdout == ""
+
+
+def test_of_many_processes_the_largest_is_told(tmp_path):
+    """It became another program; and what comes next is the command, and not the process."""
+    script = f"sleep 0.5 & exec {target('resides')} live"
+    results, said = held_open("sh", "-c", script, until=part("live", 60 * MB), folder=tmp_path)
+    assert [each["command"][0] for each in results["processes"]] == [target("resides"), "sleep"]
+    assert "beside it: process " in said
+    assert said.splitlines()[-1].startswith("next: reap record -- sh -c ")
+
+
+def test_a_running_process_is_looked_at_from_outside(tmp_path):
+    with subprocess.Popen([target("resides"), "live"], stdin=subprocess.PIPE) as process:
+        wait_for(lambda: smaps.read(process.pid).heap > 60 * MB)
+        done = reap("rss", "--pid", str(process.pid), "--seconds", "0.2", "-o", tmp_path / "rows")
+        process.stdin.close()
+    assert done.returncode == 0
+    assert "from outside, live bytes cannot be told from what it holds free" in " ".join(done.stdout.split())
+    assert all(row["heap"] > 60 * MB for row in read_rows(tmp_path / "rows"))
+
+
+def test_ctrl_c_ends_the_watching_and_not_the_answer(tmp_path):
+    rows = tmp_path / "rows"
+    with subprocess.Popen(["sleep", "100"]) as process:
+        watching = subprocess.Popen(
+            [*reap_command(), "rss", "--pid", str(process.pid), "-o", rows], stdout=subprocess.PIPE, text=True
+        )
+        wait_for(lambda: rows.exists() and len(read_rows(rows)) > 1)
+        watching.send_signal(signal.SIGINT)
+        out, _ = watching.communicate(timeout=60)
+        process.kill()
+    assert watching.returncode == 0
+    assert "you stopped the watching" in out
+
+
+def refusal(pid):
+    with pytest.raises(ReapError) as raised:
+        smaps.require_readable(pid)
+    return f"{raised.value.what}; {raised.value.hint}"
+
+
+def test_a_process_that_ended_is_told_so(tmp_path):
+    with subprocess.Popen(["true"]) as process:
+        wait_for(lambda: (smaps.PROC / str(process.pid) / "smaps").read_text() == "")
+        assert "it has ended, or never was" in refusal(process.pid), "a zombie"
+    assert "it has ended, or never was" in refusal(process.pid)
+    done = reap("rss", "--pid", str(process.pid), cwd=tmp_path)
+    assert done.returncode == ExitCode.NOT_FOUND
+    assert list(tmp_path.iterdir()) == [], "no file of nothing"
+
+
+def test_a_restarted_program_is_another(tmp_path):
+    """One that becomes another program keeps its number."""
+    process = subprocess.Popen(["sh", "-c", "read line; exec sleep 0.2"], stdin=subprocess.PIPE)
+    rows = tmp_path / "rows"
+    with (
+        process,
+        subprocess.Popen(
+            [*reap_command(), "rss", "--pid", str(process.pid), "-o", rows], stdout=subprocess.PIPE, text=True
+        ) as watching,
+    ):
+        wait_for(lambda: rows.exists() and len(read_rows(rows)) > 1)
+        process.stdin.close()
+        out, _ = watching.communicate(timeout=60)
+    assert "became another program: " in out
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root's processes are to be looked at by others")
+def test_somebody_else_s_process_is_refused():
+    assert "it belongs to another user" in as_nobody(lambda: refusal(os.getppid()))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the test runs as nobody anyway")
+def test_nobody_may_look_at_what_is_theirs():
+    assert as_nobody(lambda: str(smaps.read(os.getpid()).resident > MB)) == "True"
+
+
+def test_where_proc_is_hidden_that_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(smaps, "PROC", tmp_path)
+    assert "does not show smaps" in refusal(1)
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self" / "smaps").touch()
+    assert "hidepid" in refusal(os.getpid())
+
+
+def test_a_thread_of_the_kernel_has_no_memory():
+    stat = smaps.PROC / "2" / "stat"
+    if not stat.exists() or "kthreadd" not in stat.read_text():
+        pytest.skip("this machine shows none")
+    if os.geteuid() == 0:
+        assert "a thread of the kernel" in refusal(2)
+
+
+def test_a_file_that_cannot_be_written_is_told_before(tmp_path):
+    for place, said in (("/dev/full", "No space left"), (tmp_path / "no" / "where", "No such file")):
+        done = reap("rss", "--force", "-o", place, "--", "sleep", "0.1")
+        assert done.returncode == ExitCode.INTERNAL
+        assert done.stderr.startswith(f"reap: {place} could not be written: {said}")
+        assert "Traceback" not in done.stderr
+
+
+def test_a_disk_that_fills_up_loses_no_more_than_the_rows():
+    class Full(io.StringIO):
+        def flush(self):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    log = Log(0.1, Full())
+    kernel = smaps.read(os.getpid())
+    for at in range(3):
+        log.add(Moment(pid=7, seconds=at, kernel=kernel))
+    assert log.residence(7).taken == 3
+    assert log.residence(7).notes == ["the file of every look ends early: No space left on device"]
+
+
+def test_no_device_is_removed(monkeypatch):
+    """One that nothing was written to looks as if nothing had come to be seen."""
+    removed = []
+    monkeypatch.setattr(Path, "unlink", lambda path, **_: removed.append(path))
+    with rows(Path("/dev/null"), force=True):
+        pass
+    assert removed == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--pid", "1", "--", "true"],
+        ["--seconds", "1", "--", "true"],
+        ["--interval", "0.0001", "--", "true"],
+    ],
+)
+def test_what_cannot_be_meant_is_refused(words, tmp_path):
+    done = reap("rss", *words, cwd=tmp_path)
+    assert done.returncode in {ExitCode.USAGE, ExitCode.INTERNAL}
+    assert done.stderr.startswith("reap: ")
+    assert "Traceback" not in done.stderr

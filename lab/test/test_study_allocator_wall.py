@@ -1,0 +1,373 @@
+"""The study of the allocator wall: claims follow from figures, samples are kept."""
+
+import io
+import math
+import struct
+
+import msgspec
+import pytest
+from rich.console import Console
+from samples import machine
+
+from reap.allocators.records import Allocator
+from reap.errors import ReapError
+from reap.experiment.runner import InterruptedRunError, Listener
+from reap.launch.records import Launch
+from reap.report import curves_svg
+from reap.report import study as reporter
+from reap.study import allocator_wall as studying
+from reap.study import allocator_wall_asks as asks
+from reap.study import allocator_wall_latency as latency
+from reap.study import allocator_wall_running as running
+from reap.study.allocator_wall_asks import COUNTS, LOADS, POOL, SHARED, Ask, loaded, point
+from reap.study.allocator_wall_claims import judge
+from reap.study.allocator_wall_figures import At, Figures
+from reap.study.allocator_wall_records import Place, Sample, Wall
+from reap.study.folder import begin
+from reap.study.records import Plan, Study
+
+ALLOCATORS = [Allocator(name="glibc"), *(Allocator(name=name, library=f"/{name}") for name in
+                                        ("jemalloc", "tcmalloc", "mimalloc"))]  # fmt: skip
+KNEE = {
+    "glibc": (7, 10, 13, 28, 41, 49),
+    "glibc, tcache_count=64": (6, 10, 10, 10, 13, 31),
+    "glibc, tcache_count=1000": (7, 10, 10, 10, 12, 13),
+    "jemalloc": (13, 10, 7, 8, 9, 14),
+    "tcmalloc": (24, 12, 8, 8, 9, 7),
+    "mimalloc": (22, 17, 14, 12, 10, 8),
+    "region": (11, 4, 2, 1.5, 1, 1.2),
+}
+"""Nanoseconds an allocation, of 3 to 1000 in a request, as they were found on one machine."""
+
+
+def sampled(part, arm, setting, rounds=5, **values):
+    """The same figures in each round, but for a few tenths of a percent."""
+    return [
+        Sample(
+            part=part,
+            arm=arm,
+            setting=setting,
+            round=number,
+            values={name: value * (1 + 0.001 * (number - 2)) for name, value in values.items()},
+        )
+        for number in range(rounds)
+    ]
+
+
+def wall(*samples, nodes=1):
+    return Wall(samples=[each for some in samples for each in some], rounds=5, cores=2, nodes=nodes,
+                python="3.11", parsers={"json": "1", "orjson": "2"})  # fmt: skip
+
+
+def standing(words, *samples):
+    (found,) = [one for one in judge(wall(*samples), ALLOCATORS) if words in one.claim]
+    return found.standing
+
+
+def knee(costs, threads=2):
+    return [
+        each
+        for arm, values in costs.items()
+        for count, value in zip(COUNTS[1:], values, strict=True)
+        for each in sampled("knee", arm, point(count, threads), excess_ns=value, own_ns=500 + count * value)
+    ]
+
+
+def test_the_knee_that_was_found_is_judged_as_it_was():
+    found = [*knee(KNEE, 1), *knee(KNEE, 2)]
+    assert standing("has a knee", found) == "holds"
+    assert standing("What makes the knee", found) == "does not hold"  # it is there on one thread
+    assert standing("but a bandage", found) == "does not hold"
+    assert standing("200 ns", found) == "does not hold"
+    assert standing("5 to 10 times", found) == "does not hold"
+    assert standing("From 30 allocations", found) == "holds"
+    assert standing("Left of the knee", found) == "does not hold"
+    assert standing("An arena's free", found) == "holds"
+
+
+def test_another_machine_is_judged_by_its_own_figures():
+    flat = dict.fromkeys(KNEE, (10,) * 6)
+    assert standing("has a knee", knee(flat, 1), knee(flat, 2)) == "does not hold"
+    assert standing("but a bandage", knee(flat, 1)) == "holds"
+    steep = KNEE | {"glibc": (20, 20, 60, 150, 200, 300)}
+    assert standing("5 to 10 times", knee(steep)) == "holds"
+    assert standing("What makes the knee", knee(KNEE, 2), knee(flat, 1)) == "holds"
+    assert standing("200 ns", knee(KNEE | {"glibc": (200,) * 6})) == "holds"
+    grows = KNEE | {"region": (2, 2, 2, 2, 3, 4)}
+    assert standing("An arena's free", knee(grows, 1)) == "does not hold"
+
+
+CASES = [
+    ("8 arenas", "structure", "glibc", "arenas", {"arenas": 16}, "holds"),
+    ("8 arenas", "structure", "glibc", "arenas", {"arenas": 4}, "does not hold"),
+    ("two modes", "structure", "glibc", "100 to 200 KB", {"slow_share": 0.01}, "outdated"),
+    ("two modes", "structure", "glibc", "100 to 200 KB", {"slow_share": 0.5}, "holds"),
+    ("1 MB keeps", "structure", "glibc, mmap at 1 MB", "100 to 200 KB", {"slow_share": 0.5}, "does not hold"),
+    ("1 MB keeps", "structure", "glibc, mmap at 1 MB", "100 to 200 KB", {"slow_share": 0.01}, "holds"),
+    ("raised beside", "structure", asks.WIDE, "100 to 200 KB", {"slow_share": 0.01}, "holds"),
+    ("tens of times", "structure", "glibc, mmap at 128 KB", "100 to 200 KB",
+     {"slow_ns": 8000, "quick_ns": 90}, "holds"),
+    ("million page faults", "structure", "glibc, mmap at 128 KB", "100 to 200 KB, touched",
+     {"faults_per_second": 300_000}, "does not hold"),
+    ("232 size", "structure", "jemalloc", "of itself", {"small_classes": 36, "large_classes": 196}, "holds"),
+    ("88 size", "structure", "tcmalloc", "classes", {"classes": 85}, "holds"),
+    ("88 size", "structure", "tcmalloc", "classes", {"classes": 150}, "does not hold"),
+    ("for each processor", "structure", "jemalloc", "of itself", {"by_processor": 0}, "does not hold"),
+    ("midnight", "memory", "glibc", "pinned", {"kept_share": 0.99}, "holds"),
+    ("midnight", "memory", "glibc", "pinned", {"kept_share": 0.02}, "does not hold"),
+    ("M_TRIM", "memory", "glibc, trim at 64 KB", "pinned", {"kept_share": 0.99}, "does not hold"),
+    ("only from the top", "memory", "glibc", "pinned, then malloc_trim(0)", {"trimmed_share": 0.02},
+     "does not hold"),
+    ("within seconds", "memory", "jemalloc, idle", "12 s later", {"waited_share": 0.8}, "does not hold"),
+    ("within seconds", "memory", "jemalloc, some work", "12 s later", {"waited_share": 0.1}, "holds"),
+    ("MADV_FREE", "memory", "jemalloc, some work", "12 s later", {"lazy_share": 0}, "outdated"),
+    ("opt.muzzy", "memory", "jemalloc, some work, muzzy_decay_ms=60000", "12 s later", {"lazy_share": 0.6},
+     "holds"),
+    ("serialises", "threads", "glibc", point(100, 2), {"sleeps_per_1000": 0.2}, "does not hold"),
+    ("serialises", "threads", "glibc", point(100, 2), {"sleeps_per_1000": 90}, "holds"),
+    ("__lll_lock_wait", "threads", "glibc", point(100, 2), {"on_cpu_share": 0.0}, "does not hold"),
+    ("__lll_lock_wait", "threads", asks.NO_CACHE, point(100, 2), {"on_cpu_share": 0.4}, "holds"),
+    ("has 2 KB", "counts", "glibc", "of CPython", {"document": 434}, "does not hold"),
+    ("larger than 512", "counts", "glibc", "of CPython", {"largest_small": 508}, "holds"),
+    ("off the processor", "counts", "glibc", "of CPython", {"gc_on_cpu_share": 0.98}, "does not hold"),
+    ("dozens of allocations", "counts", "one field read", "pymalloc, json, small document",
+     {"allocations": 1}, "does not hold"),
+    ("calls the allocator twice", "counts", "region", "100 objects", {"allocations": 0.5}, "holds"),
+    ("two nodes", "counts", "region", "100 objects", {}, "cannot tell"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "part", "arm", "setting", "values", "expected"), CASES)
+def test_a_claim_stands_as_its_figure_does(words, part, arm, setting, values, expected):
+    if words == "two nodes":
+        (found,) = [one for one in judge(wall(), ALLOCATORS) if one.question == "NUMA"]
+        assert (found.standing, words in found.rule) == (expected, True)
+    else:
+        assert standing(words, sampled(part, arm, setting, **values)) == expected
+
+
+PAIRS = [
+    ("1.3 to 1.5 times faster", "python", "pymalloc, orjson, small document", "per_request_ns", 0.98,
+     "does not hold"),
+    ("1.3 to 1.5 times faster", "python", "pymalloc, orjson, small document", "per_request_ns", 0.7, "holds"),
+    ("allocators converge", "python", "pymalloc, orjson, small document", "pooled_ns", 0.99, "holds"),
+    ("allocators converge", "python", "pymalloc, orjson, small document", "pooled_ns", 0.8, "does not hold"),
+    ("P99.9 1.5", "python", "per_request, pymalloc, orjson, small document", "p999_ns", 0.5, "holds"),
+    ("halves P99.9", "latency", loaded(LOADS[0]), "p999_ns", 0.9, "does not hold"),
+    ("agree (C++)", "knee", f"{POOL}, {point(100, 2)}", "own_ns", 1.01, "holds"),
+    ("agree (C++)", "knee", f"{POOL}, {point(100, 2)}", "own_ns", 0.6, "does not hold"),
+    ("5 to 10 % more memory", "memory", "steady", "resident", 1.07, "holds"),
+    ("5 to 10 % more memory", "memory", "steady", "resident", 1.4, "does not hold"),
+    ("very large blocks", "structure", "1 to 16 MB", "pair_ns", 3, "holds"),
+    ("not the wall", "knee", point(3, 2), "rate", 1.01, "holds"),
+    ("not the wall", "knee", point(3, 2), "rate", 1.6, "does not hold"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "part", "setting", "field", "ratio", "expected"), PAIRS)
+def test_a_claim_stands_as_allocators_do_beside_glibc(words, part, setting, field, ratio, expected):
+    base = sampled(part, "glibc", setting, **{field: 1000})
+    others = [sampled(part, each.name, setting, **{field: 1000 * ratio}) for each in ALLOCATORS[1:]]
+    assert standing(words, base, *others) == expected
+
+
+def test_what_shares_a_pool_and_what_hides_a_stall_are_seen():
+    own = sampled("knee", "glibc", f"{POOL}, {point(100, 2)}", rate=1000)
+    shared = sampled("knee", "glibc", f"{SHARED}, {point(100, 2)}", rate=400)
+    assert standing("A pool that threads", own, shared) == "holds"
+    closed = sampled("latency", "glibc", "closed", p99_ns=5000)
+    late = sampled("latency", "glibc", loaded(LOADS[-1]), p99_ns=40_000)
+    assert standing("coordinated omission", closed, late) == "does not hold"
+    same = sampled("latency", "glibc", loaded(LOADS[-1]), p99_ns=5000)
+    assert standing("coordinated omission", closed, same) == "holds"
+
+
+def test_nothing_is_said_of_what_was_not_measured():
+    found = judge(wall(), [])
+    assert {each.standing for each in found} == {"cannot tell"}
+    assert len(found) > 40
+    assert len({each.claim for each in found}) == len(found)
+
+
+def test_noise_decides_nothing():
+    """An interval over the bound, and a cost that no one can tell from 0."""
+    spread = [
+        Sample(part="memory", arm="glibc", setting="pinned", round=n, values={"kept_share": value})
+        for n, value in enumerate((0.1, 0.9, 0.4, 0.7, 0.5))
+    ]
+    assert standing("midnight", spread) == "cannot tell"
+    below = sampled("knee", "glibc", point(10, 2), excess_ns=-0.1)
+    above = sampled("knee", "jemalloc", point(10, 2), excess_ns=9)
+    upper, lower = (At("knee", arm, point(10, 2), "excess_ns") for arm in ("glibc", "jemalloc"))
+    assert Figures([*below, *above]).ratio(upper, lower) is None
+
+
+def test_ratios_are_of_one_round():
+    """Rounds that only one has are left out, and drift cancels out."""
+    drifting = [10, 20, 40, 80, 160]
+    one = [Sample(part="p", arm="a", setting="s", round=n, values={"x": v}) for n, v in enumerate(drifting)]
+    two = [
+        Sample(part="p", arm="b", setting="s", round=n, values={"x": 2.0 * v}) for n, v in enumerate(drifting)
+    ]
+    ratio = Figures([*one, *two[:4]]).ratio(At("p", "b", "s", "x"), At("p", "a", "s", "x"))
+    assert ratio is not None
+    assert (ratio.low, ratio.value, ratio.high) == (2, 2, 2)
+
+
+def written(tmp_path, values):
+    path = tmp_path / "raw"
+    path.write_bytes(struct.pack(f"<{len(values)}Q", *values))
+    return path
+
+
+def test_latencies_become_an_hdr_histogram(tmp_path):
+    from hdrh.histogram import HdrHistogram
+
+    said, encoded = latency.read(written(tmp_path, [1000] * 980 + [50_000] * 15 + [9_000_000] * 5))
+    for name, expected in {
+        "p50_ns": 1000,
+        "p99_ns": 50_000,
+        "p999_ns": 9_000_000,
+        "max_ns": 9_000_000,
+    }.items():
+        assert said[name] == pytest.approx(expected, rel=0.002), name
+    assert said["mean_ns"] == pytest.approx((980 * 1000 + 15 * 50_000 + 5 * 9_000_000) / 1000)
+    assert HdrHistogram.decode(encoded).get_total_count() == 1000
+    with pytest.raises(ReapError, match="wrote no latencies"):
+        latency.read(written(tmp_path, []))
+    with pytest.raises(ReapError, match="cannot be read"):
+        latency.read(tmp_path / "none")
+
+
+def asked(arm="a", rounds=0):
+    return Ask(Place(part="p", arm=arm, setting="s"), Launch(argv=[], program=""), rounds=rounds)
+
+
+def test_samples_are_kept_and_what_failed_is_tried_again(tmp_path, monkeypatch):
+    made = []
+
+    def take(ask, number):
+        made.append((ask.place.arm, number))
+        fails = ask.place.arm == "b" and len(made) < 5
+        values = {} if fails else {"x": 1.0}
+        return Sample(part="p", arm=ask.place.arm, setting="s", round=number, values=values,
+                      problem="no" if fails else "")  # fmt: skip
+
+    monkeypatch.setattr(running, "take", take)
+
+    def go():
+        bank = running.Bank(tmp_path)
+        running.rounds(bank, [asked("a"), asked("b"), asked("c", rounds=1)], 2, math.inf, "p", Listener())
+        bank.close()
+        return bank.samples
+
+    first = go()
+    assert len(first) == 5
+    assert {each.arm for each in first if each.problem} == {"b"}
+    with (tmp_path / running.LOG).open("ab") as log:
+        log.write(b'{"part": "p", "ar')  # a kill
+    made += [("", 0)] * 5
+    last = go()
+    assert made[10:] == sorted(made[10:])
+    assert {arm for arm, _ in made[10:]} == {"b"}
+    assert not any(each.problem for each in last)
+    assert (tmp_path / running.LOG).stat().st_mode & 0o777 == 0o600
+    made.clear()
+    go()
+    assert made == []
+
+
+def test_no_round_begins_after_its_time_and_ctrl_c_keeps_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        running, "take", lambda _, number: Sample(part="p", arm="a", setting="s", round=number)
+    )
+    bank = running.Bank(tmp_path)
+    running.rounds(bank, [asked()], 9, 0.0, "p", Listener())
+    assert len(bank.samples) == running.LEAST_ROUNDS
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "take", interrupt)
+    with pytest.raises(InterruptedRunError):
+        running.rounds(bank, [asked()], 9, math.inf, "p", Listener())
+    bank.close()
+
+
+def test_a_program_that_fails_is_a_sample_with_its_reason():
+    ask = Ask(Place(part="p", arm="a", setting="s"), Launch(argv=["false"], program="/bin/false"))
+    sample = running.take(ask, 0)
+    assert "ended with 1" in sample.problem
+    assert sample.values == {}
+
+
+SMALL = {
+    "structure": lambda bench: [
+        each for each in asks.structure(bench) if each.place.setting in ("arenas", "batches of 100, 256 B")
+    ],
+    "latency": lambda bench: [
+        bench.ask("latency", "glibc", memory, f"latency objects 20 threads 1 requests 500 memory {memory}",
+                  reading="tail")
+        for memory in ("malloc", "region", "pool", "shared", "fixed")
+    ],
+    "knee": lambda bench: [bench.ask("knee", "glibc", point(100, 2), "cost objects 100 threads 2 blocks 3")],
+}  # fmt: skip
+
+
+def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
+    """Its programs say what is known: arenas, the share past the cache, one sum in each memory."""
+    monkeypatch.setattr(studying, "PARTS", SMALL)
+    monkeypatch.setattr(studying, "ROUNDS", {"quick": 2, "full": 2})
+    plan = studying.plan("quick", [], ["glibc"])
+    assert plan.workloads == ["structure", "latency", "knee"]
+    place = tmp_path / "study"
+    begin(place, plan)
+    study = studying.run(place, plan, [Allocator(name="glibc")], Listener())
+    assert study.wall is not None
+    assert [each.problem for each in study.wall.samples if each.problem] == []
+    figures = Figures(study.wall.samples)
+    assert figures.median("structure", "glibc", "arenas", "arenas") == 8 * study.wall.cores
+    assert figures.median("structure", "glibc", "batches of 100, 256 B", "made_past") == pytest.approx(0.93)
+    memories = figures.settings("latency")
+    assert len(memories) == 5
+    assert len({figures.median("latency", "glibc", memory, "sum") for memory in memories}) == 1
+    cost = figures.median("knee", "glibc", point(100, 2), "excess_ns")
+    assert cost is not None
+    assert 0 < cost < 10_000
+    lines = (place / running.LOG).read_text()
+    again = studying.run(place, plan, [Allocator(name="glibc")], Listener())
+    assert (place / running.LOG).read_text() == lines
+    assert again.wall == study.wall
+
+
+def test_the_page_shows_all_of_it(tmp_path):
+    samples = [*knee(KNEE, 1), *knee(KNEE, 2), *sampled("memory", "glibc", "pinned", kept_share=0.99)]
+    for setting in ("closed", *(loaded(load) for load in LOADS)):
+        samples += sampled("latency", "glibc", setting, p50_ns=2000, p99_ns=9000, p999_ns=50_000, rate=1e5)
+    samples.append(Sample(part="knee", arm="glibc", setting="N=9", round=0, problem="it <b>fell</b>"))
+    measured = wall(samples)
+    plan = Plan(study="allocator-wall", mode="quick", workloads=["knee"], allocators=["glibc", "jemalloc"])
+    study = Study(plan=plan, reap_version="1", created="2026-01-01T00:00:00+00:00", machine=machine(),
+                  measured=[], conclusions=judge(measured, ALLOCATORS), wall=measured)  # fmt: skip
+    files = {path.name for path in reporter.write(study, tmp_path)}
+    assert {"study.html", "study.json", "figures.csv", "figure-1-1.svg", "figure-4-3.svg"} <= files
+    page = (tmp_path / "study.html").read_text()
+    assert "<b>fell</b>" not in page
+    assert "fell" in page
+    for said in ("The midnight climb", "200 ns on average", "41.0", "Not judged", "Figure 6"):
+        assert said in page, said
+    assert msgspec.json.decode((tmp_path / "study.json").read_bytes(), type=Study) == study
+    lines = (tmp_path / "figures.csv").read_text().splitlines()
+    assert any(line.startswith("knee,") and ",excess_ns,ns,41" in line for line in lines)
+    reporter.render(Console(file=(said := io.StringIO()), width=200), study)
+    assert "does not hold" in said.getvalue()
+
+
+def test_curves_have_the_words_that_they_are_given():
+    line = curves_svg.Line("a", [(1, 5), (2, 9)], 0)
+    drawn = curves_svg.draw(
+        "t", "loads", [line], say=lambda value: f"{value:.0f} things", ticks=[(1, "x"), (2, "y")]
+    )
+    assert "9 things at the end" in drawn
+    assert ">x<" in drawn
+    assert ">y loads<" in drawn

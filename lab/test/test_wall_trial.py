@@ -1,0 +1,127 @@
+"""Remedies tried: which can be, what the pairs say of them, and one from the facts to the gain."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from causes import cause_program
+from samples import comparison_of, side_of
+from walls import WALLS, counted, wall_of
+
+from reap.allocators import catalog
+from reap.allocators.records import Allocator, Missing
+from reap.diagnosis import wall_trial
+from reap.diagnosis.wall import judge
+from reap.diagnosis.wall_records import Remedy
+from reap.launch import program as programs
+
+CACHE = "larger thread caches"
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = {"jemalloc": "/usr/lib/libjemalloc.so.2"}
+
+    def find(name: str) -> Allocator | Missing:
+        path = here.get(name)
+        if path is None:
+            return Missing(name=name, install=f"install {name}")
+        return Allocator(name=name, library=path)
+
+    monkeypatch.setattr(catalog, "find", find)
+
+
+@pytest.mark.usefixtures("installed")
+def test_what_can_be_tried_here() -> None:
+    planned = wall_trial.plan(judge(WALLS["tcache overflow"]), {})
+    assert [each.name for each in planned.allocators] == [CACHE, "jemalloc"]
+    assert planned.allocators[0].environment == {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=1000"}
+    assert [each.split()[0] for each in planned.missing] == ["tcmalloc", "mimalloc"]
+
+
+@pytest.mark.usefixtures("installed")
+def test_what_the_program_is_told_already_stays() -> None:
+    held = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=2"}
+    planned = wall_trial.plan(judge(WALLS["tcache overflow"]), held)
+    assert planned.allocators[0].environment == {
+        "GLIBC_TUNABLES": "glibc.malloc.arena_max=2:glibc.malloc.tcache_count=1000"
+    }
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("cause", ["disk", "network", "parsing", "a lock of its own", "nothing"])
+def test_advice_is_not_tried(cause: str) -> None:
+    assert wall_trial.plan(judge(WALLS[cause]), {}).allocators == []
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_best_remedy_is_said() -> None:
+    verdict = judge(WALLS["tcache overflow"])
+    planned = wall_trial.plan(verdict, {})
+    comparison = comparison_of([side_of(CACHE, 0.5), side_of("jemalloc", 0.6, memory=1.5)])
+    trial = wall_trial.drawn(planned, comparison)
+    assert trial.best == CACHE
+    assert "50 % less CPU time" in trial.sentences[0]
+    assert "Expected: " in trial.sentences[0]
+    assert "peak memory is 50 % more" in trial.sentences[1]
+    said = wall_trial.with_trial(verdict, planned, comparison)
+    assert said.trial == trial
+    assert said.paragraph.startswith(verdict.paragraph)
+    assert "95 % interval" in said.paragraph
+
+
+@pytest.mark.usefixtures("installed")
+def test_no_gain_and_no_answer() -> None:
+    verdict = judge(WALLS["tcache overflow"])
+    planned = wall_trial.plan(verdict, {})
+
+    def paragraph(half: float, **changes: object) -> str:
+        comparison = comparison_of([side_of(CACHE, 0.99, half, **changes)])
+        said = wall_trial.with_trial(verdict, planned, comparison)
+        assert said.trial is not None
+        assert said.trial.best == ""
+        return said.paragraph
+
+    assert "None of the remedies" in paragraph(0.01)
+    assert "too noisy" in paragraph(0.3)
+    assert "None of the remedies" in paragraph(0.01, problem="it crashed")
+
+
+def test_a_remedy_in_real_runs(tmp_path: Path) -> None:
+    """Batches that overflow a thread's cache: a variable halves their time, so that few rounds do."""
+    verdict = msgspec.structs.replace(
+        judge(wall_of(0.6, counted=counted(30_000_000))),
+        remedies=[
+            Remedy(
+                name=CACHE,
+                environment={"GLIBC_TUNABLES": "glibc.malloc.tcache_count=1000"},
+                expect="less",
+            )
+        ],
+    )
+    planned = wall_trial.plan(verdict)
+    with wall_trial.begin(tmp_path / "runs", [cause_program(), "tcache", "0.025"], planned, runs=5) as folder:
+        said, comparison = wall_trial.tried(verdict, folder, planned)
+    assert said.trial is not None
+    assert said.trial.best == CACHE
+    assert comparison.sides[0].ratios["cpu"].ratio.high < 0.85
+
+
+def test_variables_are_tried_on_programs_that_no_preload_enters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Go's own programs are static: GOGC is tried on them all the same."""
+    resolve = programs.resolve
+
+    def closed(command: list[str], **how: object) -> programs.Program:
+        return msgspec.structs.replace(resolve(command, **how), obstacle="static")
+
+    monkeypatch.setattr(programs, "resolve", closed)
+    remedy = Remedy(name="less often", environment={"GOGC": "400"}, expect="less")
+    verdict = msgspec.structs.replace(judge(WALLS["nothing"]), remedies=[remedy])
+    planned = wall_trial.plan(verdict, {})
+    with wall_trial.begin(tmp_path / "runs", ["true"], planned, budget=0.2) as folder:
+        said, _ = wall_trial.tried(verdict, folder, planned)
+        assert said.trial is not None
+        assert said.trial.best == ""
+        assert {run.cell.allocator for run in folder.runs} == {"glibc", "less often"}

@@ -1,0 +1,240 @@
+"""The verdict on the wall: facts made by hand for each cause, what is missing, and what must never happen."""
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+from any_records import ANY, any_number, estimates
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import MIB, share_of
+from walls import WALLS, calls, counted, hot, wall_of
+
+from reap.analysis.records import SizeBin
+from reap.analysis.wall_records import (
+    CALLS,
+    OWNERS,
+    CallCount,
+    Collector,
+    Faults,
+    Requests,
+    Resident,
+    Waiting,
+    Wall,
+)
+from reap.diagnosis import thresholds as at
+from reap.diagnosis.wall import judge
+from reap.diagnosis.wall_records import OF_MEMORY, OF_THE_ALLOCATOR, WallVerdict
+
+changed = msgspec.structs.replace
+
+
+@pytest.mark.parametrize("cause", WALLS)
+def test_each_cause_is_named(cause: str) -> None:
+    verdict = judge(WALLS[cause])
+    assert verdict.cause == cause, verdict.paragraph
+    assert verdict.paragraph
+    assert bool(verdict.remedies) == (cause not in {"nothing", "cannot tell"})
+
+
+def test_the_sides_of_the_knee() -> None:
+    sides = {cause: judge(wall).regime for cause, wall in WALLS.items()}
+    assert sides.pop("many allocations") == "left of the knee"
+    assert sides.pop("cannot tell") == "cannot tell"
+    for cause, side in sides.items():
+        assert side == ("right of the knee" if cause in OF_THE_ALLOCATOR else "not the wall"), cause
+
+
+def test_the_name_of_the_program_says_nothing() -> None:
+    for wall in WALLS.values():
+        assert judge(wall) == judge(changed(wall, command=["tcache-overflow-and-locks"], pid=7))
+
+
+def test_what_to_expect_follows_from_the_cost_of_a_block() -> None:
+    """The dearer a block is, the more is to be saved; on the fast path it is next to nothing."""
+    expected = []
+    for blocks in (60_000_000, 30_000_000, 10_000_000):
+        saves = judge(wall_of(0.6, counted=counted(blocks))).expect
+        assert saves is not None
+        expected.append(saves.high)
+        assert 0 <= saves.low <= saves.high <= 0.62 + at.SHARE_BIAS
+    assert expected == sorted(expected)
+    fast = judge(wall_of(0.3, counted=counted(85_000_000))).expect
+    assert fast is not None
+    assert fast.high < 0.05
+
+
+def test_a_larger_cache_is_no_remedy_for_blocks_that_no_cache_keeps() -> None:
+    def tunables(size: int) -> bool:
+        remedies = judge(wall_of(0.6, counted=counted(20_000_000, size))).remedies
+        return any("tcache_count" in str(each.environment) for each in remedies)
+
+    assert tunables(64)
+    assert not tunables(4096)
+
+
+def test_tunables_of_glibc_are_for_glibc() -> None:
+    for cause in ("page faults", "brk thrash", "mmap thrash", "arena lock"):
+        verdict = judge(changed(WALLS[cause], allocator="jemalloc"))
+        assert verdict.cause == cause
+        assert not any("GLIBC_TUNABLES" in each.environment for each in verdict.remedies)
+
+
+def test_growth_is_no_thrash() -> None:
+    """A heap that grows calls brk for every 132 KiB, and has each page once."""
+    grown = wall_of(
+        0.05,
+        kernel=0.5,
+        faults=Faults(minor=250_000, samples=100, by={"heap": 100}),
+        calls=calls(brk=8000),
+        resident=Resident(peak=1000 * MIB, end=1000 * MIB),
+    )
+    verdict = judge(grown)
+    assert verdict.cause == "page faults"
+    assert "it grows" in " ".join(each.statement for each in verdict.evidence)
+    assert not any("trim_threshold" in str(each.environment) for each in verdict.remedies)
+
+
+def test_without_calls_thrash_is_seen_by_its_faults() -> None:
+    verdict = judge(changed(WALLS["brk thrash"], calls=None))
+    assert verdict.cause == "page faults"
+    assert verdict.regime == "right of the knee"
+
+
+def test_faults_on_files_are_not_the_allocators() -> None:
+    mapped = wall_of(0.01, kernel=0.8, faults=Faults(minor=500_000, samples=100, by={"file": 98, "heap": 2}))
+    assert judge(mapped).cause == "nothing"
+
+
+@pytest.mark.parametrize("futex", [None, CallCount(by_others=40)])
+def test_threads_that_idle_or_join_wait_for_no_lock(futex: CallCount | None) -> None:
+    """Ten threads in a pool without work wait in futex calls, all the time and few of them."""
+    held = None if futex is None else {**calls(), "futex": futex}
+    idle = wall_of(0.6, counted=counted(30_000_000), calls=held, waiting=Waiting(lock=20.0, looks=1000))
+    assert judge(idle).cause == "tcache overflow"
+
+
+def test_a_lock_that_nobody_saw_is_not_blamed_on_the_allocator() -> None:
+    unseen = changed(WALLS["a lock of its own"], waiting=Waiting(lock=5.0, looks=1000), calls=calls(futex=0))
+    assert judge(unseen).cause != "arena lock"
+
+
+def test_a_collector_beside_an_allocator() -> None:
+    """Both are told; the larger is the cause."""
+    both = wall_of(
+        0.4, counted=counted(20_000_000), collections=[Collector(kind="go", count=9, cpu_seconds=0.5)]
+    )
+    verdict = judge(both)
+    assert verdict.cause == "tcache overflow"
+    assert [each.cause for each in verdict.others] == ["garbage collection"]
+    assert "Go's collector" in str(verdict.others[0].statements)
+
+
+def test_a_short_pause_is_no_cause() -> None:
+    assert judge(wall_of(collections=[Collector(kind="jvm", count=3, pause_seconds=0.01)])).cause == "nothing"
+
+
+def test_parsing_is_told_by_names_and_says_so() -> None:
+    verdict = judge(WALLS["parsing"])
+    assert "by their names" in " ".join(each.statement for each in verdict.evidence)
+    assert judge(wall_of(0.01, hot=[hot("compute", 1500)])).cause == "nothing"
+
+
+def test_causes_of_memory_cost_no_time() -> None:
+    for cause in OF_MEMORY:
+        verdict = judge(WALLS[cause])
+        assert "costs no time" in verdict.paragraph
+        assert {each.metric for each in verdict.remedies} == {"resident"}
+
+
+def test_little_free_memory_is_no_cause() -> None:
+    small = wall_of(resident=Resident(peak=20 * MIB, end=20 * MIB, trimmable=19 * MIB))
+    assert judge(small).cause == "nothing"
+
+
+def test_nothing_measured() -> None:
+    verdict = judge(Wall(command=["x"]))
+    assert (verdict.cause, verdict.regime) == ("cannot tell", "cannot tell")
+    assert "too short" in verdict.paragraph
+    unsampled = judge(Wall(command=["x"], wall_seconds=2, cpu_seconds=2))
+    assert unsampled.cause == "cannot tell"
+    assert "reap doctor" in unsampled.paragraph
+
+
+def test_a_program_that_idles_is_not_at_the_wall() -> None:
+    idle = Wall(command=["x"], wall_seconds=2, cpu_seconds=0.01, waiting=Waiting(other=1.99, looks=900))
+    verdict = judge(idle)
+    assert (verdict.cause, verdict.regime) == ("nothing", "not the wall")
+
+
+part = st.floats(0, 1)
+count = st.one_of(st.integers(0, 5000), st.integers(0, 10**15))
+shares = st.one_of(
+    st.none(),
+    st.builds(share_of, part, st.floats(0, 0.5), st.integers(0, 9999)),
+    st.builds(lambda e: changed(share_of(0.1), share=e), estimates),
+)
+
+
+@st.composite
+def walls(draw: Any) -> Wall:
+    base = draw(st.sampled_from(list(WALLS.values())))
+    waiting = st.builds(
+        Waiting,
+        lock=any_number,
+        disk=any_number,
+        network=any_number,
+        allocator_lock=st.one_of(st.none(), any_number),
+    )
+    collector = st.builds(
+        Collector,
+        kind=st.sampled_from(["cpython", "go", "jvm"]),
+        count=st.one_of(st.none(), count),
+        pause_seconds=st.one_of(st.none(), any_number),
+        cpu_seconds=st.one_of(st.none(), any_number),
+    )
+    bins = st.builds(SizeBin, low=count, high=count, objects=count, bytes=count)
+    choices = {
+        "share": shares,
+        "owners": st.dictionaries(st.sampled_from(OWNERS), count),
+        "cpu_seconds": any_number,
+        "wall_seconds": any_number,
+        "allocator": st.sampled_from(["", "glibc", "jemalloc", "/x/libc.so.6"]),
+        "faults": st.builds(
+            Faults, minor=count, major=count, by=st.dictionaries(st.sampled_from(["heap", "file"]), count)
+        ),
+        "calls": st.one_of(
+            st.none(),
+            st.dictionaries(
+                st.sampled_from(CALLS), st.builds(CallCount, by_allocator=count, by_others=count)
+            ),
+        ),
+        "waiting": st.one_of(st.none(), waiting),
+        "resident": st.builds(
+            Resident, peak=count, end=count, trimmable=st.one_of(st.none(), count), lazy_free=count
+        ),
+        "counted": st.one_of(
+            st.none(),
+            st.builds(lambda n, sizes: changed(counted(n), sizes=sizes), count, st.lists(bins, max_size=3)),
+        ),
+        "requests": st.builds(Requests, unit=st.just("read"), count=count, per_request=any_number),
+        "collections": st.lists(collector, max_size=2),
+        "hot": st.lists(st.builds(hot, st.sampled_from(["parse", "", "\x1b"]), count), max_size=3),
+    }
+    taken = draw(st.lists(st.sampled_from(sorted(choices)), unique=True))
+    return changed(base, **{name: draw(choices[name]) for name in taken})
+
+
+@ANY
+@given(walls())
+def test_any_facts_have_a_verdict(wall: Wall) -> None:
+    verdict = judge(wall)
+    assert msgspec.json.decode(msgspec.json.encode(verdict), type=WallVerdict) == verdict
+    for held in (verdict.expect, *(each.saves for each in verdict.others)):
+        if held is not None:
+            assert 0 <= held.low <= held.high <= 1
+            assert math.isfinite(held.value)
+    assert all(0 <= each.weight <= 1 for each in verdict.others)
+    assert verdict.cause not in {each.cause for each in verdict.others}
+    assert "nan" not in verdict.paragraph
