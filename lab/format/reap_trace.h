@@ -194,15 +194,15 @@ enum reap_tag {
 
 /* What else the launcher saw. `words`: a count, and that many words from the top of the user stack. */
 enum reap_seen {
-    REAP_SEEN_FAULT = 1, /* tid, user instruction pointer, address, stack pointer, period, words: one of
-                          about `period` page faults */
-    REAP_SEEN_CALL = 2,  /* tid, number, user instruction pointer, words: a system call */
-    REAP_SEEN_WAIT = 3,  /* tid, state as /proc has it, number + 1 (0: in none), enum reap_waited_for,
-                          instruction pointer, words: a thread that did not run when it was looked at */
-    REAP_SEEN_LOOK = 4,  /* processes, threads: all of the tree were looked at; its waits come before it */
-    REAP_SEEN_FILE = 5,  /* start, length: a mapping of a file, executable or not */
-    REAP_SEEN_MEMORY =
-        6, /* peak resident, resident in no file, lazily freed bytes (each + 1; 0: not known) */
+    REAP_SEEN_FAULT = 1,  /* tid, user instruction pointer, address, stack pointer, period, words: one of
+                           about `period` page faults */
+    REAP_SEEN_CALL = 2,   /* tid, number, user instruction pointer, words: a system call */
+    REAP_SEEN_WAIT = 3,   /* tid, state as /proc has it, number + 1 (0: in none), enum reap_waited_for,
+                           instruction pointer, words: a thread that did not run when it was looked at */
+    REAP_SEEN_LOOK = 4,   /* processes, threads: all of the tree were looked at; its waits come before it */
+    REAP_SEEN_FILE = 5,   /* start, length: a mapping of a file, executable or not */
+    REAP_SEEN_MEMORY = 6, /* peak resident, resident in the heap that brk grows, lazily freed bytes (each + 1;
+                             0: not known) */
     REAP_SEEN_WATCHED = 7, /* of samples, faults, calls each: 0, or the errno for which they were not watched;
                              how many the kernel had no room for */
     REAP_SEEN_FORK = 8     /* parent: the process began as its copy */

@@ -339,14 +339,22 @@ void Aggregator::read_requests() {
         }
         reap_requests counts;
         std::memcpy(&counts, payload.data(), sizeof counts);
-        RequestTotals totals{counts.count,
-                             counts.allocations,
-                             counts.bytes,
-                             counts.most_allocations,
-                             counts.most_bytes,
-                             {std::begin(counts.by_allocations), std::end(counts.by_allocations)},
-                             {std::begin(counts.by_bytes), std::end(counts.by_bytes)}};
-        out_.requests[std::string(counts.phase, strnlen(counts.phase, sizeof counts.phase))].add(totals);
+        const RequestTotals totals{std::string(counts.phase, strnlen(counts.phase, sizeof counts.phase)),
+                                   counts.count,
+                                   counts.allocations,
+                                   counts.bytes,
+                                   counts.most_allocations,
+                                   counts.most_bytes,
+                                   {std::begin(counts.by_allocations), std::end(counts.by_allocations)},
+                                   {std::begin(counts.by_bytes), std::end(counts.by_bytes)}};
+        const auto known =
+            std::find_if(out_.requests.begin(), out_.requests.end(),
+                         [&](const RequestTotals &each) { return each.phase == totals.phase; });
+        if (known == out_.requests.end()) {
+            out_.requests.push_back(totals);
+        } else {
+            known->add(totals);
+        }
     }
 }
 

@@ -43,6 +43,7 @@ struct SizeInUse {
 
 // What the marked requests of one phase allocated, over the whole tree.
 struct RequestTotals {
+    std::string phase;
     uint64_t count = 0;
     uint64_t allocations = 0;
     uint64_t bytes = 0;
@@ -104,8 +105,8 @@ struct Summary {
     double temporary = 0;
 
     Timeline live{0, 1};
-    std::map<std::string, RequestTotals> requests; // by phase
-    std::map<uint8_t, LogHistogram> latencies;     // by enum reap_call, in nanoseconds
+    std::vector<RequestTotals> requests;       // a phase each, in the order of their first requests
+    std::map<uint8_t, LogHistogram> latencies; // by enum reap_call, in nanoseconds
 };
 
 // Reads everything. Damage is counted in `file`.

@@ -10,10 +10,12 @@
 
 #include "aggregate.h"
 #include "bindings_watched.h"
+#include "drag_bindings.h"
 #include "heap_map.h"
 #include "outside.h"
 #include "reap_encode.h"
 #include "symbols.h"
+#include "text.h"
 #include "trace_writer.h"
 
 namespace nb = nanobind;
@@ -21,11 +23,6 @@ using namespace nb::literals;
 using namespace reap::native;
 
 namespace {
-
-// Names from a measured program may hold any bytes; what is not UTF-8 is shown with replacement characters.
-nb::object text(const std::string &raw) {
-    return nb::steal(PyUnicode_DecodeUTF8(raw.data(), static_cast<Py_ssize_t>(raw.size()), "replace"));
-}
 
 nb::dict in_use(const InUse &use, const Counted &counted) {
     nb::dict out;
@@ -224,9 +221,9 @@ class Recording {
         nb::list out;
         if (summary_.requests.empty()) return out;
         RequestTotals all;
-        for (const auto &[phase, totals] : summary_.requests) all.add(totals);
-        out.append(requests_of(std::string(), all));
-        for (const auto &[phase, totals] : summary_.requests) out.append(requests_of(phase, totals));
+        for (const RequestTotals &each : summary_.requests) all.add(each);
+        out.append(requests_of(all));
+        for (const RequestTotals &each : summary_.requests) out.append(requests_of(each));
         return out;
     }
 
@@ -293,9 +290,9 @@ class Recording {
         return out;
     }
 
-    static nb::dict requests_of(const std::string &phase, const RequestTotals &totals) {
+    static nb::dict requests_of(const RequestTotals &totals) {
         nb::dict out;
-        out["phase"] = text(phase);
+        out["phase"] = text(totals.phase);
         out["count"] = totals.count;
         out["allocations"] = per_request(totals.allocations, totals.by_allocations, totals.most_allocations);
         out["bytes"] = per_request(totals.bytes, totals.by_bytes, totals.most_bytes);
@@ -431,4 +428,6 @@ NB_MODULE(native, m) {
         .def("requests", &Recording::requests)
         .def("stacks", &Recording::stacks, "most"_a)
         .def("frames", &Recording::frames, "image"_a, "stack"_a);
+
+    bind_drag(m);
 }

@@ -116,21 +116,22 @@ class PyWatched {
         return out;
     }
 
-    // (ticks, bytes) of all processes together.
+    // (seconds, bytes) of all processes together.
     nb::list resident() const {
         nb::list out;
         for (const ResidentPoint &point : watched_.resident) {
-            out.append(nb::make_tuple(point.ticks, point.bytes));
+            out.append(nb::make_tuple(seconds(point.ticks), point.bytes));
         }
         return out;
     }
 
-    // (pid, peak, resident in no file at the last look, most lazily freed or None).
+    // (seconds, pid, peak, resident heap or None, lazily freed or None), a row for each look at a process.
     nb::list memory() const {
         nb::list out;
-        for (const auto &[pid, seen] : watched_.memory) {
-            const nb::object lazy = seen.lazy_known ? nb::cast(seen.most_lazy_free) : nb::none();
-            out.append(nb::make_tuple(pid, seen.peak, seen.resident, lazy));
+        for (const MemorySeen &seen : watched_.memory) {
+            const nb::object heap = seen.known ? nb::cast(seen.heap) : nb::none();
+            const nb::object lazy = seen.known ? nb::cast(seen.lazy_free) : nb::none();
+            out.append(nb::make_tuple(seconds(seen.ticks), seen.pid, seen.peak, heap, lazy));
         }
         return out;
     }
@@ -142,6 +143,14 @@ class PyWatched {
     }
 
   private:
+    // Since the start of the trace.
+    [[nodiscard]] double seconds(uint64_t ticks) const {
+        const reap_file_header &header = file_.header();
+        return ticks > header.start_ticks ? static_cast<double>(ticks - header.start_ticks) /
+                                                static_cast<double>(header.ticks_per_second)
+                                          : 0.0;
+    }
+
     static nb::object number(int64_t call) { return call == kNoCall ? nb::none() : nb::cast(call); }
 
     BlockFile file_;

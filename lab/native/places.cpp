@@ -104,7 +104,8 @@ std::vector<AddressRange> Places::ranges_of(const std::string &path) {
 
 bool Places::called_by_allocator(uint32_t pid, const Place &place, const std::vector<uint64_t> &stack) {
     if (in_allocator(place)) return true;
-    if (!is_libc(base_name(place.path))) return false;
+    // A program that is linked statically has allocator and wrappers both.
+    if (!is_libc(base_name(place.path)) && ranges_[place.path].empty()) return false;
     return std::any_of(stack.begin(), stack.end(), [&](uint64_t word) {
         const std::optional<Place> caller = find(pid, word);
         return caller && in_allocator(*caller);

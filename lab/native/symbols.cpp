@@ -76,6 +76,8 @@ struct Symbolizer::Files {
     struct File {
         Dwfl *dwfl = nullptr;
         Dwfl_Module *module = nullptr;
+        bool listed = false;
+        std::vector<Symbol> symbols;
         ~File() {
             if (dwfl != nullptr) dwfl_end(dwfl);
         }
@@ -98,9 +100,12 @@ struct Symbolizer::Files {
     }
 
     // Function symbols, by address. Exported ones alone where there is no debug file.
-    std::vector<Symbol> symbols(const std::string &path) {
-        std::vector<Symbol> found;
+    const std::vector<Symbol> &symbols(const std::string &path) {
         Dwfl_Module *file = module(path);
+        File &held = open[path];
+        std::vector<Symbol> &found = held.symbols;
+        if (held.listed) return found;
+        held.listed = true;
         const int count = file != nullptr ? dwfl_module_getsymtab(file) : 0;
         for (int i = 1; i < count; ++i) {
             GElf_Sym symbol;
@@ -182,7 +187,7 @@ std::vector<SourceFrame> Symbolizer::resolve(const std::string &path, uint64_t a
 }
 
 std::vector<AddressRange> Symbolizer::malloc_ranges(const std::string &path) {
-    const std::vector<Symbol> symbols = files_->symbols(path);
+    const std::vector<Symbol> &symbols = files_->symbols(path);
     uint64_t begin = UINT64_MAX;
     uint64_t end = 0;
     bool has_private = false;
@@ -232,15 +237,22 @@ uint64_t Symbolizer::address_at(const std::string &path, uint64_t offset) {
 }
 
 std::string Symbolizer::function(const std::string &path, uint64_t address) {
-    Dwfl_Module *file = files_->module(path);
-    if (file == nullptr) return {};
-    GElf_Off offset = 0;
-    GElf_Sym symbol;
-    const char *name = dwfl_module_addrinfo(file, address, &offset, &symbol, nullptr, nullptr, nullptr);
-    // The nearest symbol before it may be of another function, where its own has none. Hand-written ones have
-    // no size.
-    if (name == nullptr || (symbol.st_size > 0 && offset >= symbol.st_size)) return {};
-    return demangle(name);
+    // By a search of our own: elfutils goes through all symbols, of which a runtime has hundreds of
+    // thousands.
+    const std::vector<Symbol> &symbols = files_->symbols(path);
+    const auto behind = [address](const Symbol &symbol) { return symbol.begin <= address; };
+    auto at = std::partition_point(symbols.begin(), symbols.end(), behind);
+    const Symbol *found = nullptr;
+    constexpr int most_aliases = 16; // of one function; and ends of functions that lie within others
+    for (int step = 0; step < most_aliases && at != symbols.begin(); ++step) {
+        const Symbol &symbol = *--at;
+        if (found != nullptr && symbol.begin != found->begin) break;
+        const bool unsized = symbol.end == symbol.begin && step == 0; // written by hand
+        if (!unsized && address >= symbol.end) continue;
+        // The plain one of several names: brk and not __brk.
+        if (found == nullptr || symbol.name.size() < found->name.size()) found = &symbol;
+    }
+    return found != nullptr ? demangle(found->name.c_str()) : std::string();
 }
 
 std::vector<AddressRange> Symbolizer::functions(const std::string &path,

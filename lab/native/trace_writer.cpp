@@ -101,8 +101,8 @@ double clock_cost(uint32_t clock) {
         const uint64_t before = read();
         cost = read() - before;
     }
-    std::nth_element(costs.begin(), costs.begin() + costs.size() / 2, costs.end());
-    return static_cast<double>(costs[costs.size() / 2]) * 1e9 / static_cast<double>(ticks_per_second(clock));
+    const uint64_t least = *std::min_element(costs.begin(), costs.end());
+    return static_cast<double>(least) * 1e9 / static_cast<double>(ticks_per_second(clock));
 }
 
 uint64_t ticks_now(uint32_t clock) { return clock == REAP_CLOCK_TSC ? __rdtsc() : clock_ns(CLOCK_MONOTONIC); }

@@ -28,7 +28,7 @@ uint64_t finish_trace(const std::string &path);
 // Ticks of `clock` now.
 uint64_t ticks_now(uint32_t clock);
 
-// Nanoseconds that lie between two readings of `clock` one after another, in the median of many. Takes 20 ms.
+// Nanoseconds that lie between two readings of `clock` one after another, at least. Takes 20 ms.
 double clock_cost(uint32_t clock);
 
 } // namespace reap::native

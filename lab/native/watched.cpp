@@ -66,7 +66,7 @@ class Reader {
         case REAP_SEEN_LOOK:
             return look(fields);
         case REAP_SEEN_MEMORY:
-            return memory(pid, fields);
+            return memory(ticks, pid, fields);
         case REAP_SEEN_WATCHED:
             return last_words(fields);
         default:
@@ -211,12 +211,20 @@ class Reader {
         const std::vector<uint64_t> words = read_words(fields);
         if (!fields.good()) return;
         const std::optional<Place> place = places_.find(pid, pointer);
-        // Go parks idle threads as others wait for locks.
-        if (kind.what == REAP_WAITED_LOCK && place && function(*place).starts_with("runtime.")) {
+        if (kind.what == REAP_WAITED_LOCK && place && of_runtime(pid, *place, words)) {
             kind.what = REAP_WAITED_OTHER;
         }
         kind.allocator = place && places_.called_by_allocator(pid, *place, words);
         ++out_.waits[kind];
+    }
+
+    // Go parks idle threads as others wait for locks, and so does the JVM.
+    bool of_runtime(uint32_t pid, const Place &place, const std::vector<uint64_t> &words) {
+        if (function(place).starts_with("runtime.")) return true;
+        return std::any_of(words.begin(), words.end(), [&](uint64_t word) {
+            const std::optional<Place> caller = places_.find(pid, word);
+            return caller && base_name(caller->path).starts_with("libjvm");
+        });
     }
 
     void look(RecordReader &fields) {
@@ -228,19 +236,13 @@ class Reader {
         out_.most_threads = std::max(out_.most_threads, threads);
     }
 
-    void memory(uint32_t pid, RecordReader &fields) {
+    void memory(uint64_t ticks, uint32_t pid, RecordReader &fields) {
         const uint64_t peak = fields.varint();
-        const uint64_t resident = fields.varint();
+        const uint64_t heap = fields.varint();
         const uint64_t lazy = fields.varint();
-        if (!fields.good()) return;
-        MemorySeen &seen = out_.memory[pid];
-        if (peak > 0) seen.peak = std::max(seen.peak, peak - 1);
-        if (resident > 0) seen.resident = resident - 1;
-        if (lazy > 0) {
-            seen.lazy_known = true;
-            seen.lazy_free = lazy - 1;
-            seen.most_lazy_free = std::max(seen.most_lazy_free, lazy - 1);
-        }
+        if (!fields.good() || peak == 0) return;
+        const bool known = heap > 0 && lazy > 0;
+        out_.memory.push_back({ticks, pid, peak - 1, known ? heap - 1 : 0, known ? lazy - 1 : 0, known});
     }
 
     void last_words(RecordReader &fields) {

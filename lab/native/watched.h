@@ -51,12 +51,14 @@ struct StackFrame {
     auto operator<=>(const StackFrame &) const = default;
 };
 
+// A process's memory when it was looked at.
 struct MemorySeen {
+    uint64_t ticks = 0;
+    uint32_t pid = 0;
     uint64_t peak = 0;
-    uint64_t resident = 0;
+    uint64_t heap = 0; // resident in what brk has grown
     uint64_t lazy_free = 0;
-    bool lazy_known = false;
-    uint64_t most_lazy_free = 0;
+    bool known = false; // the latter two
 };
 
 // Whether a source was watched: 0, or the errno for which not; and how much the kernel had no room for.
@@ -78,7 +80,7 @@ struct Watched {
     uint64_t most_processes = 0;
     uint64_t most_threads = 0;
     std::vector<ResidentPoint> resident;
-    std::map<uint32_t, MemorySeen> memory; // by process
+    std::vector<MemorySeen> memory;
     Source sampled, faulted, called;
     bool ended = false; // the launcher wrote its last words
     bool kernel_names = false;

@@ -23,11 +23,20 @@ constexpr std::uint64_t most_processes = 64;
 constexpr std::uint64_t most_threads = 256;
 constexpr std::int64_t shortest_gap_ns = 8'000'000;
 constexpr std::uint32_t gap_spread_ns = 4'000'000;
-/// Mappings and memory are looked at more and more seldom: the kernel walks all pages for them.
-constexpr std::int64_t first_memory_ns = 20'000'000;
-constexpr std::int64_t last_memory_ns = 2'000'000'000;
-constexpr std::int64_t memory_share = 200; ///< of the time is spent on it, at most one in this many
+/// Mappings and memory are looked at more and more seldom, for the kernel walks all pages for that: at most
+/// so many times again in as long as the program has run already.
+constexpr std::int64_t memory_part = 8;
+constexpr std::int64_t least_memory_ns = 20'000'000;
+constexpr std::int64_t most_memory_ns = 2'000'000'000;
+constexpr std::int64_t memory_share = 100; ///< of a processor's time it takes at most one in this many
+constexpr int most_mappings = 20000;       ///< of a process with more, what they hold is not known
 constexpr std::size_t words_of_stack = 16;
+
+std::int64_t processor_ns() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
 
 std::size_t read_text(const char *path, char *text, std::size_t capacity) {
     const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -49,6 +58,30 @@ std::uint64_t kilobytes(const char *text, const char *name) {
 bool waits_for_lock(std::uint64_t operation) {
     const auto command = static_cast<int>(operation) & FUTEX_CMD_MASK;
     return command == FUTEX_WAIT || command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2;
+}
+
+bool waits_for_any(long number) {
+    return number == SYS_epoll_wait || number == SYS_epoll_pwait || number == SYS_poll ||
+           number == SYS_ppoll || number == SYS_select || number == SYS_pselect6;
+}
+
+/// Whether one of a process's first descriptors is a socket.
+bool has_socket(pid_t process) {
+    constexpr int most_descriptors = 64;
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/fd", static_cast<int>(process));
+    DIR *descriptors = opendir(path);
+    if (descriptors == nullptr) return true; // nothing speaks against it
+    bool found = false;
+    int looked = 0;
+    while (const dirent *entry = readdir(descriptors)) {
+        if (entry->d_name[0] == '.') continue;
+        const int descriptor = static_cast<int>(std::strtol(entry->d_name, nullptr, 10));
+        found = waited_for(process, descriptor) == REAP_WAITED_SOCKET;
+        if (found || ++looked >= most_descriptors) break;
+    }
+    closedir(descriptors);
+    return found;
 }
 
 /// What a call with these arguments waits for.
@@ -79,7 +112,9 @@ void Looker::look(pid_t process, std::int64_t now, TraceBlocks &trace) {
     now_ = now;
     processes_ = 0;
     threads_ = 0;
+    sockets_of_ = 0;
     with_memory_ = now >= next_memory_;
+    const std::int64_t began = processor_ns();
     look_at(process, 0);
     TraceBlocks::Record(trace, REAP_TAG_SEEN, now)
         .number(static_cast<std::uint64_t>(process))
@@ -88,9 +123,11 @@ void Looker::look(pid_t process, std::int64_t now, TraceBlocks &trace) {
         .number(threads_)
         .commit();
     if (with_memory_) {
-        const std::int64_t took = now_ns() - now;
-        memory_period_ = std::clamp(2 * memory_period_, first_memory_ns, last_memory_ns);
-        next_memory_ = now + std::max(memory_period_, memory_share * took);
+        if (first_look_ == 0) first_look_ = now;
+        const std::int64_t took = processor_ns() - began;
+        const std::int64_t gap =
+            std::clamp((now - first_look_) / memory_part, least_memory_ns, most_memory_ns);
+        next_memory_ = now + std::max(gap, memory_share * took);
     }
     random_ = random_ * 1664525u + 1013904223u;
     next_ = now_ns() + shortest_gap_ns + (random_ >> 8) % gap_spread_ns;
@@ -101,10 +138,7 @@ void Looker::look_at(pid_t process, int depth) {
     const bool ours = process == getpid();
     if (!ours) {
         ++processes_;
-        if (with_memory_) {
-            look_at_memory(process);
-            look_at_mappings(process);
-        }
+        if (with_memory_) look_at_memory(process);
     }
     char path[96];
     std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(process));
@@ -165,8 +199,16 @@ void Looker::look_at_thread(pid_t process, pid_t thread) {
         const ssize_t got = process_vm_readv(process, &here, 1, &there, 1, 0);
         if (got > 0) words_count = static_cast<std::size_t>(got) / sizeof *words;
     }
-    const reap_waited_for what =
+    reap_waited_for what =
         known && number >= 0 ? what_of(process, number, values[0], values[1]) : REAP_WAITED_UNKNOWN;
+    if (known && waits_for_any(number)) {
+        // A runtime's idle thread waits so for its timers, in a program without any connection.
+        if (sockets_of_ != process) {
+            sockets_of_ = process;
+            sockets_ = has_socket(process);
+        }
+        what = sockets_ ? REAP_WAITED_SOCKET : REAP_WAITED_OTHER;
+    }
     TraceBlocks::Record record(*trace_, REAP_TAG_SEEN, now_);
     record.number(static_cast<std::uint64_t>(process)).number(REAP_SEEN_WAIT);
     record.number(static_cast<std::uint64_t>(thread)).number(static_cast<std::uint64_t>(state));
@@ -178,55 +220,64 @@ void Looker::look_at_thread(pid_t process, pid_t thread) {
 
 void Looker::look_at_memory(pid_t process) {
     char path[64];
-    char text[4096];
+    char text[4352];
     std::snprintf(path, sizeof path, "/proc/%d/status", static_cast<int>(process));
     read_text(path, text, sizeof text);
     const std::uint64_t peak = kilobytes(text, "VmHWM:");
-    const std::uint64_t resident = kilobytes(text, "RssAnon:");
-    std::snprintf(path, sizeof path, "/proc/%d/smaps_rollup", static_cast<int>(process));
-    read_text(path, text, sizeof text);
+    std::snprintf(path, sizeof path, "/proc/%d/smaps", static_cast<int>(process));
+    std::FILE *maps = std::fopen(path, "re");
+    if (maps == nullptr) return;
+    std::uint64_t heap = 0;
+    std::uint64_t lazy = 0;
+    bool in_heap = false;
+    int mappings = 0;
+    while (mappings < most_mappings && std::fgets(text, sizeof text, maps) != nullptr) {
+        if (std::strchr("0123456789abcdef", text[0]) != nullptr) {
+            ++mappings;
+            in_heap = std::strstr(text, "[heap]") != nullptr;
+            look_at_mapping(process, text);
+        } else if (in_heap && std::strncmp(text, "Rss:", 4) == 0) {
+            heap += kilobytes(text, "Rss:") - 1;
+        } else if (std::strncmp(text, "LazyFree:", 9) == 0) {
+            lazy += kilobytes(text, "LazyFree:") - 1;
+        }
+    }
+    std::fclose(maps);
+    const bool whole = mappings > 0 && mappings < most_mappings;
     TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
         .number(static_cast<std::uint64_t>(process))
         .number(REAP_SEEN_MEMORY)
         .number(peak)
-        .number(resident)
-        .number(kilobytes(text, "LazyFree:"))
+        .number(whole ? heap + 1 : 0)
+        .number(whole ? lazy + 1 : 0)
         .commit();
 }
 
-void Looker::look_at_mappings(pid_t process) {
-    char path[64];
-    std::snprintf(path, sizeof path, "/proc/%d/maps", static_cast<int>(process));
-    std::FILE *maps = std::fopen(path, "re");
-    if (maps == nullptr) return;
-    char line[4352];
-    while (std::fgets(line, sizeof line, maps) != nullptr) {
-        std::uint64_t start = 0;
-        std::uint64_t end = 0;
-        std::uint64_t offset = 0;
-        char flags[8] = "";
-        int name = 0;
-        const int read = std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %n", &start, &end,
-                                     flags, &offset, &name);
-        if (read < 4 || name == 0 || line[name] != '/') continue;
-        TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
-            .number(static_cast<std::uint64_t>(process))
-            .number(REAP_SEEN_FILE)
-            .number(start)
-            .number(end - start)
-            .commit();
-        // A process that ran before it was looked at has mappings that no event tells of.
-        if (flags[2] != 'x') continue;
-        line[std::strcspn(line, "\n")] = '\0';
-        TraceBlocks::Record(*trace_, REAP_TAG_MAPPING, now_)
-            .number(static_cast<std::uint64_t>(process))
-            .number(start)
-            .number(end - start)
-            .number(offset)
-            .text(line + name)
-            .commit();
-    }
-    std::fclose(maps);
+void Looker::look_at_mapping(pid_t process, char *line) {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    std::uint64_t offset = 0;
+    char flags[8] = "";
+    int name = 0;
+    const int read = std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %n", &start, &end,
+                                 flags, &offset, &name);
+    if (read < 4 || name == 0 || line[name] != '/') return;
+    TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
+        .number(static_cast<std::uint64_t>(process))
+        .number(REAP_SEEN_FILE)
+        .number(start)
+        .number(end - start)
+        .commit();
+    // A process that ran before it was looked at has mappings that no event tells of.
+    if (flags[2] != 'x') return;
+    line[std::strcspn(line, "\n")] = '\0';
+    TraceBlocks::Record(*trace_, REAP_TAG_MAPPING, now_)
+        .number(static_cast<std::uint64_t>(process))
+        .number(start)
+        .number(end - start)
+        .number(offset)
+        .text(line + name)
+        .commit();
 }
 
 } // namespace reap::spawn

@@ -34,16 +34,18 @@ class Looker {
     void look_at(pid_t process, int depth);
     void look_at_thread(pid_t process, pid_t thread);
     void look_at_memory(pid_t process);
-    void look_at_mappings(pid_t process);
+    void look_at_mapping(pid_t process, char *line);
 
     TraceBlocks *trace_ = nullptr;
     std::int64_t now_ = 0;
     std::int64_t next_ = 0;
     std::int64_t next_memory_ = 0;
-    std::int64_t memory_period_ = 0;
+    std::int64_t first_look_ = 0;
     bool with_memory_ = false;
     std::uint64_t processes_ = 0;
     std::uint64_t threads_ = 0;
+    pid_t sockets_of_ = 0; ///< whose descriptors were looked through in this look
+    bool sockets_ = false;
     std::uint32_t random_ = 1;
 };
 

@@ -44,7 +44,7 @@ bool parse_event(const char *text, Event &event) {
     return true;
 }
 
-/// Names separated by commas: waits (always), samples, calls.
+/// Names separated by commas: waits (always), samples, faults, calls.
 bool parse_watch(const char *text, Watch &watch) {
     watch.any = true;
     while (*text != '\0') {
@@ -54,6 +54,8 @@ bool parse_watch(const char *text, Watch &watch) {
         };
         if (is("samples")) {
             watch.samples = true;
+        } else if (is("faults")) {
+            watch.faults = true;
         } else if (is("calls")) {
             watch.calls = true;
         } else if (!is("waits")) {
@@ -157,7 +159,8 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
             if (!parse_event(value, options.event)) return refuse("not an event, as TYPE:CONFIG", value);
             options.count = true;
         } else if (std::strcmp(option, "--watch") == 0) {
-            if (!parse_watch(value, options.watch)) return refuse("not of waits, samples, calls", value);
+            if (!parse_watch(value, options.watch))
+                return refuse("not of waits, samples, faults, calls", value);
         } else if (std::strcmp(option, "--attach") == 0) {
             if (!parse_number(value, INT32_MAX, number) || number == 0) return refuse("not a pid", value);
             options.attach = static_cast<pid_t>(number);

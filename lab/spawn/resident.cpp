@@ -25,17 +25,6 @@ std::size_t read_text(const char *path, char *text, std::size_t capacity) {
     return length;
 }
 
-std::uint64_t own_bytes(pid_t pid) {
-    char path[64];
-    char text[128];
-    std::snprintf(path, sizeof path, "/proc/%d/statm", static_cast<int>(pid));
-    if (read_text(path, text, sizeof text) == 0) return 0;
-    // The second number; 0 where there is none.
-    char *size_end = text;
-    std::strtoull(text, &size_end, 10);
-    return std::strtoull(size_end, nullptr, 10) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
 std::uint64_t below(pid_t pid, int depth);
 
 /// The children that one thread of a process has forked.
@@ -49,7 +38,7 @@ std::uint64_t children_of(pid_t pid, const char *thread, int depth) {
     for (char *end = text;; at = end) {
         const long child = std::strtol(at, &end, 10);
         if (end == at) return bytes;
-        bytes += own_bytes(static_cast<pid_t>(child)) + below(static_cast<pid_t>(child), depth + 1);
+        bytes += own_resident_bytes(static_cast<pid_t>(child)) + below(static_cast<pid_t>(child), depth + 1);
     }
 }
 
@@ -70,6 +59,17 @@ std::uint64_t below(pid_t pid, int depth) {
 }
 
 } // namespace
+
+std::uint64_t own_resident_bytes(pid_t pid) {
+    char path[64];
+    char text[128];
+    std::snprintf(path, sizeof path, "/proc/%d/statm", static_cast<int>(pid));
+    if (read_text(path, text, sizeof text) == 0) return 0;
+    // The second number; 0 where there is none.
+    char *size_end = text;
+    std::strtoull(text, &size_end, 10);
+    return std::strtoull(size_end, nullptr, 10) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
 
 std::uint64_t resident_bytes(pid_t root) { return below(root, 0); }
 

@@ -15,6 +15,9 @@ namespace reap::spawn {
 /// share count once for each. A few microseconds a process.
 std::uint64_t resident_bytes(pid_t root);
 
+/// The same of one process alone.
+std::uint64_t own_resident_bytes(pid_t pid);
+
 } // namespace reap::spawn
 
 #endif

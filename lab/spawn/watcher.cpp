@@ -20,7 +20,8 @@ constexpr int not_asked = ECANCELED;
 
 bool Watcher::open(pid_t process) {
     first_ = process;
-    samples_error_ = faults_error_ = watch_.samples ? 0 : not_asked;
+    samples_error_ = watch_.samples ? 0 : not_asked;
+    faults_error_ = watch_.faults ? 0 : not_asked;
     calls_error_ = watch_.calls ? 0 : not_asked;
     next_flush_ = now_ns() + flush_period_ns;
     return trace_.open(path_, process);
@@ -67,14 +68,12 @@ void Watcher::attach_thread(pid_t thread, bool running) {
 void Watcher::tick(std::int64_t now) {
     const pid_t root = process_ != 0 ? process_ : getpid();
     looker_.look(root, now, trace_);
-    if (process_ == 0) {
-        const std::uint64_t bytes = resident_bytes(root);
-        if (bytes > 0) {
-            TraceBlocks::Record(trace_, REAP_TAG_RESIDENT, now)
-                .number(static_cast<std::uint64_t>(first_))
-                .number(bytes)
-                .commit();
-        }
+    const std::uint64_t own = process_ != 0 ? own_resident_bytes(process_) : 0;
+    if (const std::uint64_t bytes = own + resident_bytes(root); bytes > 0) {
+        TraceBlocks::Record(trace_, REAP_TAG_RESIDENT, now)
+            .number(static_cast<std::uint64_t>(first_))
+            .number(bytes)
+            .commit();
     }
     drain();
     if (now >= next_flush_) {

@@ -17,7 +17,8 @@ namespace reap::spawn {
 /// What is watched beside what a thread waits for.
 struct Watch {
     bool any = false;
-    bool samples = false; ///< instruction pointers with their callers, page faults
+    bool samples = false; ///< instruction pointers with their callers
+    bool faults = false;  ///< page faults: each costs the program a tenth of a microsecond
     bool calls = false;   ///< system calls: each costs the program a microsecond
 };
 

@@ -61,12 +61,19 @@ def go_program() -> str:
     return str(target)
 
 
+@functools.cache
+def java_classes() -> str:
+    """The folder of the Java program, compiled; throws where there is no JDK."""
+    subprocess.run(["javac", "-d", _folder(), CAUSES / "Collect.java"], check=True, capture_output=True)
+    return str(_folder())
+
+
 def suite(scale: float = 1.0) -> list[Case]:
     """Every case; those that cannot be run here say what is missing."""
     words = [str(scale)]
     jemalloc = catalog.find("jemalloc")
     library = jemalloc.library if isinstance(jemalloc, Allocator) else ""
-    lazy = {"LD_PRELOAD": library, "MALLOC_CONF": "dirty_decay_ms:0,muzzy_decay_ms:600000"}
+    lazy = {"LD_PRELOAD": library, "MALLOC_CONF": "dirty_decay_ms:50,muzzy_decay_ms:600000"}
     return [
         *(Case(mode, cause, [cause_program(), mode, *words]) for mode, cause in _MODES.items()),
         Case("lazy", "lazy free", [cause_program(), "lazy", *words], lazy, "" if library else "libjemalloc2"),
@@ -83,7 +90,7 @@ def _of_go(words: list[str]) -> Case:
 
 
 def _of_java(words: list[str]) -> Case:
-    java = shutil.which("java")
-    source = str(CAUSES / "Collect.java")
-    missing = "" if java else "a JDK"
-    return Case("java", "garbage collection", [java or "java", "-Xmx68m", source, *words], missing=missing)
+    missing = "" if shutil.which("java") and shutil.which("javac") else "a JDK"
+    folder = "" if missing else java_classes()
+    options = ["-Xmx68m", "-XX:+UseSerialGC", "-cp", folder]
+    return Case("java", "garbage collection", ["java", *options, "Collect", *words], missing=missing)

@@ -10,9 +10,12 @@ import msgspec
 from reap.analysis.records import (
     Latency,
     LifetimeBin,
+    PerRequest,
+    PhaseRequests,
     Point,
     Process,
     Profile,
+    Requests,
     Share,
     Site,
     SizeBin,
@@ -32,7 +35,7 @@ from reap.study.records import Statistics
 
 MIB = 1 << 20
 HOSTILE = "</script><img src=x onerror=alert(1)>"
-UNITS = {"cpu": "s", "wall": "s", "peak_resident": "bytes"}
+UNITS = {"cpu": "s", "wall": "s", "peak_resident": "bytes", "request_p99": "s"}
 LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
 
 
@@ -382,6 +385,32 @@ def msg_replace(profile: Profile, **changes: Any) -> Profile:
     return msgspec.structs.replace(profile, **changes)
 
 
+def requests_of(*phases: str) -> Requests:
+    """A thousand marked requests in each phase."""
+    blocks = PerRequest(mean=30.25, p50=28, p99=64, max=97)
+    size = PerRequest(mean=2048, p50=2000, p99=4096, max=9999)
+    return Requests(
+        count=1000 * len(phases),
+        allocations=blocks,
+        bytes=size,
+        phases=[PhaseRequests(phase=name, count=1000, allocations=blocks, bytes=size) for name in phases],
+    )
+
+
+def marked(comparison: Comparison) -> Comparison:
+    """The same of a program that marks requests: the first allocator has a quarter more of them a second."""
+    p99 = ratio_of("request_p99", 0.8, baseline=0.004)
+    rate = msgspec.structs.replace(
+        ratio_of("request_rate", 1.25, baseline=1000),
+        unit="per_second",
+        verdict="better",
+        more_is_better=True,
+    )
+    first, *others = comparison.sides
+    first = msgspec.structs.replace(first, ratios={**first.ratios, "request_p99": p99, "request_rate": rate})
+    return msgspec.structs.replace(comparison, sides=[first, *others])
+
+
 def hostile_report() -> Report:
     """Every string that a measured program could choose holds markup, escapes and line separators."""
     bad = HOSTILE + "\u2028\x1b[31m&amp;'\"{{7*7}}${1}"
@@ -403,6 +432,7 @@ def hostile_report() -> Report:
         processes=[process, process],
         calls={bad: 3},
         latencies=[Latency(call=bad, samples=1, p50=1, p90=1, p99=1, p999=1)],
+        requests=requests_of(bad),
     )
     sides = [side_of(bad, 0.8, problem=bad), side_of("jemalloc", 0.9, provider=bad)]
     comparison = comparison_of(sides, command=[bad], notes=[bad], baseline=bad, workload=bad)

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from causes import CAUSES, go_program
-from programs import program
+from causes import go_program, java_classes
 
 from reap.analysis.collectors import collector
 from reap.experiment.collectors import hear
@@ -56,10 +55,30 @@ def test_whoever_says_nothing(kind: collectors.Kind) -> None:
     assert collector(kind, [b"", b"\xff\x00nonsense GC(1) Pause x ms\n"]) is None
 
 
-def test_what_runs_a_program() -> None:
-    assert collectors.kind_of(os.path.realpath(sys.executable)) == "cpython"
-    assert collectors.kind_of(program("busy")) is None
-    assert collectors.kind_of(__file__) is None
+@pytest.mark.parametrize(
+    ("files", "functions", "kind"),
+    [
+        (["/bin/sh", "/usr/bin/python3.11"], ["main"], "cpython"),
+        (["/x/server", "/usr/lib/libpython3.12.so.1.0"], [], "cpython"),
+        (["/usr/bin/java", "/opt/jdk/lib/server/libjvm.so"], [], "jvm"),
+        (["/x/server"], ["runtime.mallocgc", "main.main"], "go"),
+        (["/usr/lib/libpython-free.so", "/home/python/server"], ["main"], None),
+        ([], [], None),
+    ],
+)
+def test_what_has_a_collector(files: list[str], functions: list[str], kind: str | None) -> None:
+    assert collectors.kind_of(files, functions) == kind
+
+
+@pytest.mark.parametrize(("version", "option"), [("1.8.0_392", "-Xloggc:"), ("17.0.15", "-Xlog:gc:file=")])
+def test_an_old_jvm_gets_the_option_that_it_knows(tmp_path: Path, version: str, option: str) -> None:
+    library = tmp_path / "lib" / "server" / "libjvm.so"
+    (tmp_path / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
+    launch = Launch(argv=["java"], program="/usr/bin/java", environment={"JAVA_TOOL_OPTIONS": "-Dx=y"})
+    with collectors.listening(launch, "jvm", [str(library)]) as listening:
+        said = listening.launch.environment["JAVA_TOOL_OPTIONS"]
+    assert said.startswith("-Dx=y -")
+    assert option in said
 
 
 PYTHON = """
@@ -98,19 +117,25 @@ def test_a_python_is_heard_and_is_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_python_that_takes_no_hook_says_nothing() -> None:
+    said: list[str] = []
     launch = Launch(argv=[sys.executable, "-I", "-c", "0"], program=sys.executable)
-    assert hear(launch, os.path.realpath(sys.executable)) is None
+    assert hear(launch, [os.path.realpath(sys.executable)], [], said.append) is None
+    assert len(said) == 1
 
 
 def test_a_program_without_a_collector_is_not_run() -> None:
-    assert hear(Launch(argv=["x"], program=program("busy")), program("busy")) is None
+    said: list[str] = []
+    assert hear(Launch(argv=["x"], program="/no/such"), ["/no/such"], ["main"], said.append) is None
+    assert said == []
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not shutil.which("go"), reason="needs Go")
 def test_a_go_program_is_heard() -> None:
     path = go_program()
-    held = hear(Launch(argv=[path, "0.1"], program=path, environment={"GOGC": "10"}), path)
+    held = hear(
+        Launch(argv=[path, "0.1"], program=path, environment={"GOGC": "10"}), [path], ["runtime.main"], print
+    )
     assert held is not None
     assert held.kind == "go"
     assert held.cpu_seconds
@@ -120,8 +145,8 @@ def test_a_go_program_is_heard() -> None:
 @pytest.mark.skipif(not shutil.which("java"), reason="needs a JDK")
 def test_a_jvm_is_heard() -> None:
     path = os.path.realpath(shutil.which("java") or "")
-    launch = Launch(argv=["java", "-Xmx68m", str(CAUSES / "Collect.java"), "0.1"], program=path)
-    held = hear(launch, path)
+    launch = Launch(argv=["java", "-Xmx68m", "-cp", java_classes(), "Collect", "0.1"], program=path)
+    held = hear(launch, [path, "/x/libjvm.so"], [], print)
     assert held is not None
     assert held.kind == "jvm"
     assert held.pause_seconds

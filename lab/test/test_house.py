@@ -81,6 +81,21 @@ def test_native_rooms_include_only_what_they_may():
             assert owners & allowed, f"{path.relative_to(ROOT)} includes {name} of {', '.join(owners)}"
 
 
+def test_what_is_linked_with_valgrind_keeps_to_itself():
+    """Its licence is Valgrind's: every file there says so, and nothing else includes one of them."""
+    folder = LAB / "drag" / "valgrind"
+    ours = [path for path in committed("lab/drag/valgrind/**") if path.suffix in (".c", ".h")]
+    assert len(ours) > 3
+    for path in ours:
+        assert "SPDX-License-Identifier: GPL-2.0-or-later" in path.read_text()[:400], path.name
+    assert "lab/drag/valgrind" in (ROOT / "LICENSE").read_text()
+    names = {path.name for path in ours if path.suffix == ".h"}
+    for path in committed("*.h", "*.c", "*.cpp", "*.hpp"):
+        if folder not in path.parents:
+            included = re.findall(r'#\s*include\s*[<"](?:[^">]*/)?([^">/]+)[">]', path.read_text())
+            assert not names & set(included), path.name
+
+
 def test_the_library_includes_only_what_comes_before():
     """core < source < layer < face < interpose; the test kit stands apart, and none of these knows it."""
     order = ["core", "source", "layer", "face", "interpose"]

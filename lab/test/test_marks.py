@@ -1,6 +1,7 @@
 """Marks: what a program says of its requests reaches whoever listens, and nobody else notices."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,35 @@ def test_times_are_those_of_the_requests():
     assert 0 < times.per_second <= 500
 
 
+REMOVES = r"""
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "reap/mark.h"
+int main(int count, char **words) {
+    const char *path = getenv("REAP_REQUESTS");
+    char noise[1000];
+    memset(noise, 0xee, sizeof noise);
+    reap_mark_request_begin();
+    reap_mark_request_end();
+    if (!strcmp(words[1], "remove")) unlink(path);
+    if (!strcmp(words[1], "cut")) (void)!truncate(path, 70000);
+    if (!strcmp(words[1], "head")) (void)!pwrite(open(path, O_WRONLY), noise, sizeof noise, 0);
+    if (!strcmp(words[1], "block")) (void)!pwrite(open(path, O_WRONLY), noise, sizeof noise, 65536 + 16);
+    if (!strcmp(words[1], "times")) (void)!pwrite(open(path, O_WRONLY), noise, 8, 65536 + 64);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("how", ["remove", "cut", "head", "block", "times"])
+def test_a_program_that_damages_the_file_has_no_requests(how):
+    path = compile_c("damages", REMOVES, [f"-I{INCLUDE}"])
+    times = timed(path, how)
+    assert (times.count, times.max_ns) == (0, 0)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="chroot needs root")
 def test_requests_that_find_no_room_are_counted(tmp_path):
     times = timed(marks(), "chroot", str(tmp_path))
@@ -94,6 +124,41 @@ def test_marks_of_a_library_that_is_opened_later_are_heard():
         [],
     )
     assert timed(host, plugin, "serve").count == 1
+
+
+POOL = r"""
+#include <stdlib.h>
+#include "reap/mark.h"
+int main(int count, char **words) {
+    char *memory = malloc(1000);
+    reap_mark_pool_create(memory, "of the test");
+    reap_mark_pool_alloc(memory, memory + 100, 50);
+    memory[100] = 1;
+    if (count == 2) reap_mark_pool_free(memory, memory + 100);
+    if (count == 3) reap_mark_pool_clear(memory);
+    const char seen = memory[100];
+    reap_mark_pool_destroy(memory);
+    free(memory);
+    return seen == 2;
+}
+"""
+
+
+@pytest.mark.skipif(
+    not (shutil.which("valgrind") and Path("/usr/include/valgrind/valgrind.h").exists()),
+    reason="needs valgrind and its header",
+)
+@pytest.mark.parametrize(("words", "found"), [([], False), (["freed"], True), (["all", "freed"], True)])
+def test_valgrind_sees_what_a_pool_hands_out(words, found):
+    path = compile_c("pool", POOL, ["-DREAP_MARK_VALGRIND=1", f"-I{INCLUDE}"])
+    answer = subprocess.run(
+        ["valgrind", "--quiet", "--error-exitcode=9", path, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == (9 if found else 0), answer.stderr
+    assert ("Invalid read" in answer.stderr) == found
 
 
 def test_without_a_listener_the_program_s_next_dlerror_is_its_own():

@@ -1,4 +1,4 @@
-"""What marked requests allocate: counted exactly, in triage as in full depth, whatever becomes of the program."""
+"""What marked requests allocate: counted exactly, in both depths, whatever becomes of the program."""
 
 import pytest
 from marked import marks
@@ -46,6 +46,19 @@ def test_every_kind_of_call_counts_and_those_that_fail_do_not(tmp_path, depth):
     assert found.bytes.p50 == pytest.approx(101050, rel=0.008)
 
 
+@pytest.mark.parametrize(
+    "words", [["plain", "1000"], ["threads", "200"], ["fork"]], ids=lambda words: words[0]
+)
+def test_the_same_run_may_be_timed(tmp_path, words):
+    """Two listeners: each hears what it would hear alone."""
+    alone = requests(tmp_path, "triage", *words)
+    both = recorded(tmp_path, "triage", marks(), *words, requests=True)
+    assert alone is not None
+    assert both.profile.requests == alone
+    assert both.outcome.requests is not None
+    assert both.outcome.requests.count == alone.count
+
+
 def test_percentiles_are_of_the_requests(tmp_path):
     found = requests(tmp_path, "triage", "plain", "1000")
     assert found is not None
@@ -56,7 +69,7 @@ def test_percentiles_are_of_the_requests(tmp_path):
 def test_requests_are_told_apart_by_phase(tmp_path):
     found = requests(tmp_path, "triage", "phases", "8")
     assert found is not None
-    assert {each.phase: each.count for each in found.phases} == {"": 8, "warm": 16, "cold": 8}
+    assert [(each.phase, each.count) for each in found.phases] == [("", 8), ("warm", 16), ("cold", 8)]
     assert all(each.allocations.mean == 2.5 for each in found.phases)
 
 

@@ -19,9 +19,11 @@ from samples import (
     fragmented_answer,
     fragmented_of,
     hostile_report,
+    marked,
     profile_of,
     ratio_of,
     report_of,
+    requests_of,
     side_of,
     three_answers,
 )
@@ -199,6 +201,18 @@ def test_the_verdict_and_its_evidence_are_text(three: str) -> None:
         assert answer.diagnosis.next_command in shown
     for words in ("RSS", "Time executing in the allocator", "Noise", "AMD EPYC", "reap run --html"):
         assert words in shown
+
+
+def test_requests_have_their_table_and_their_figures() -> None:
+    perl = three_answers().answers[0]
+    profile = msgspec.structs.replace(perl.profile, requests=requests_of("warm-up"))
+    answer = msgspec.structs.replace(perl, profile=profile, comparison=marked(perl.comparison))
+    shown = render(report_of(answer))
+    assert "warm-up: allocations" in shown
+    assert "Requests a second" in shown
+    assert "Of requests a second more is better." in shown
+    assert "forest-request_p99" in shown
+    assert "requests a second" not in render(report_of(perl))
 
 
 def test_one_program_needs_no_overview() -> None:

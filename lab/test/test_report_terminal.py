@@ -13,10 +13,12 @@ from samples import (
     comparison_of,
     hostile_report,
     machine,
+    marked,
     msg_replace,
     profile_of,
     ratio_of,
     report_of,
+    requests_of,
     side_of,
     three_answers,
 )
@@ -24,7 +26,7 @@ from samples import (
 from reap import units
 from reap.analysis.records import Point, Share
 from reap.records import Estimate, exactly
-from reap.report import text
+from reap.report import text, wording
 from reap.report.terminal import (
     render_answer,
     render_comparison,
@@ -98,6 +100,23 @@ def test_profile_has_table_3() -> None:
         "4.21 µs",
     ):
         assert words in shown
+
+
+def test_requests_have_their_figures_over_all_and_by_phase() -> None:
+    shown = flat(printed(render_profile, msg_replace(PERL.profile, requests=requests_of("warm-up", "")), 100))
+    assert "Per request as the program marks them" in shown
+    assert "allocations 2 000 30.25 28 64 97" in shown
+    assert "warm-up: bytes 1 000 2.00 KiB 1.95 KiB 4.00 KiB 9.76 KiB" in shown
+    assert "(no phase yet): allocations" in shown
+    assert "Per request" not in printed(render_profile, PERL.profile)
+
+
+def test_requests_have_tables_of_their_own_and_more_of_them_is_better() -> None:
+    shown = flat(printed(render_comparison, marked(PERL.comparison), 100))
+    assert "P99 of a request" in shown
+    assert "1.250 more" in shown
+    assert wording.REQUESTS in shown
+    assert wording.REQUESTS not in flat(printed(render_comparison, PERL.comparison, 100))
 
 
 def test_counted_values_are_not_marked_as_estimates() -> None:

@@ -65,6 +65,14 @@ def test_what_to_expect_follows_from_the_cost_of_a_block() -> None:
     assert fast.high < 0.05
 
 
+def test_names_of_functions_say_more_than_nanoseconds() -> None:
+    """A slow machine's fast path may cost as much as a fast one's slow path."""
+    fast = [hot("malloc", 700, "allocator"), hot("_int_free", 500, "allocator")]
+    slow = [*fast, hot("_int_malloc", 200, "allocator"), hot("unlink_chunk.constprop.0", 9, "allocator")]
+    assert judge(wall_of(0.6, counted=counted(30_000_000), hot=fast)).cause == "many allocations"
+    assert judge(wall_of(0.6, counted=counted(90_000_000), hot=slow)).cause == "tcache overflow"
+
+
 def test_a_larger_cache_is_no_remedy_for_blocks_that_no_cache_keeps() -> None:
     def tunables(size: int) -> bool:
         remedies = judge(wall_of(0.6, counted=counted(20_000_000, size))).remedies
@@ -118,6 +126,27 @@ def test_threads_that_idle_or_join_wait_for_no_lock(futex: CallCount | None) -> 
 def test_a_lock_that_nobody_saw_is_not_blamed_on_the_allocator() -> None:
     unseen = changed(WALLS["a lock of its own"], waiting=Waiting(lock=5.0, looks=1000), calls=calls(futex=0))
     assert judge(unseen).cause != "arena lock"
+
+
+def test_a_virtual_machine_hands_over_by_itself() -> None:
+    """Its collector's threads wait for each other; the same waits without a collector are a lock."""
+    waits = {"calls": calls(others_futex=30_000), "waiting": Waiting(lock=2.0, allocator_lock=0.0, looks=900)}
+    collected = [Collector(kind="jvm", count=90, pause_seconds=0.7, cpu_seconds=0.9)]
+    assert judge(wall_of(0.01, collections=collected, **waits)).cause == "garbage collection"
+    assert judge(wall_of(0.01, **waits)).cause == "a lock of its own"
+
+
+def test_a_thread_that_listens_while_others_work_waits_for_nothing() -> None:
+    listening = Waiting(network=1.9, disk=1.0, allocator_lock=0.0, looks=900)
+    assert judge(wall_of(0.01, waiting=listening)).cause == "nothing"
+    assert judge(wall_of(0.01, cpu_seconds=0.4, samples=400, waiting=listening)).cause == "network"
+
+
+def test_memory_that_was_never_mallocs_is_not_pinned() -> None:
+    heap = wall_of(
+        resident=Resident(peak=170 * MIB, end=165 * MIB, trimmable=160 * MIB), counted=counted(9000)
+    )
+    assert judge(heap).cause == "nothing"
 
 
 def test_a_collector_beside_an_allocator() -> None:

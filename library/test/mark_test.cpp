@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstring>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -59,8 +59,8 @@ TEST_F(Mark, SaysToTheListenerWhatTheProgramSays) {
 TEST_F(Mark, ARequestEndsHoweverItsScopeIsLeft) {
     try {
         const reap::mark::Request request;
-        throw 1;
-    } catch (int) {
+        throw std::runtime_error("over");
+    } catch (const std::runtime_error &) {
         EXPECT_EQ(requests, 1'000'001);
     }
 }

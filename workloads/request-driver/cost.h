@@ -45,8 +45,8 @@ inline double middle(std::vector<double> values) {
 struct Asked {
     std::size_t objects;
     std::size_t threads;
-    bool work;
-    double block_ns; ///< about so long is a block
+    std::size_t work; ///< bytes of text that a request reads
+    double block_ns;  ///< about so long is a block
     std::size_t blocks;
     std::string memory;
 };
@@ -74,6 +74,7 @@ inline Seen run(const Asked &asked) {
               .wall = std::vector<double>(asked.blocks)};
     std::barrier together(static_cast<std::ptrdiff_t>(asked.threads));
     std::vector<std::thread> threads;
+    threads.reserve(asked.threads);
     for (std::size_t which = 0; which < asked.threads; ++which)
         threads.emplace_back([&, which] {
             std::vector<void *> made(std::max<std::size_t>(asked.objects, 1));
@@ -123,7 +124,7 @@ std::vector<double> means(const std::vector<std::vector<Block>> &blocks, Take ta
 inline Asked read(const ask::Words &words) {
     return {.objects = words.number("objects", 10),
             .threads = std::max<std::size_t>(words.number("threads", 1), 1),
-            .work = words.number("work", 1) != 0,
+            .work = words.number("work", 256),
             .block_ns = static_cast<double>(words.number("block_us", 2000)) * 1e3,
             .blocks = std::max<std::size_t>(words.number("blocks", 5), 1),
             .memory = words.word("memory", "malloc")};
@@ -176,32 +177,41 @@ extern "C" inline void request_driver_sample(int /*signal*/, siginfo_t * /*about
     if (at >= lock_begin && at < lock_end) in_lock = in_lock + 1;
 }
 
-/// `locks`: the share of on-processor samples in `__lll_lock_wait_private`, where glibc's malloc waits.
-inline void locks(const ask::Words &words) {
+/// Where the C library's malloc waits for a lock; false where this one has no such function.
+inline bool find_lock() {
     void *const place = dlsym(RTLD_DEFAULT, "__lll_lock_wait_private");
     Dl_info info{};
-    const ElfW(Sym) *symbol = nullptr;
-    if (place == nullptr ||
-        dladdr1(place, &info, const_cast<void **>(reinterpret_cast<const void **>(&symbol)),
-                RTLD_DL_SYMENT) == 0 ||
-        symbol == nullptr)
-        return;
+    void *symbol = nullptr;
+    if (place == nullptr || dladdr1(place, &info, &symbol, RTLD_DL_SYMENT) == 0 || symbol == nullptr)
+        return false;
     lock_begin = reinterpret_cast<std::uintptr_t>(place);
-    lock_end = lock_begin + symbol->st_size;
+    lock_end = lock_begin + static_cast<const ElfW(Sym) *>(symbol)->st_size;
+    return true;
+}
+
+inline void sample_every(suseconds_t microseconds) {
+    const itimerval every{.it_interval = {.tv_sec = 0, .tv_usec = microseconds},
+                          .it_value = {.tv_sec = 0, .tv_usec = microseconds}};
+    setitimer(ITIMER_PROF, &every, nullptr);
+}
+
+/// `locks`: what `cost` says, and the share of on-processor samples in `__lll_lock_wait_private`, where glibc
+/// waits.
+inline void locks(const ask::Words &words) {
+    const bool known = find_lock();
     struct sigaction action{};
     action.sa_sigaction = request_driver_sample;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
     sigaction(SIGPROF, &action, nullptr);
-    const itimerval every{.it_interval = {.tv_sec = 0, .tv_usec = 1000},
-                          .it_value = {.tv_sec = 0, .tv_usec = 1000}};
     const Asked asked = read(words);
-    setitimer(ITIMER_PROF, &every, nullptr);
+    sample_every(known ? 1000 : 0);
     const Seen seen = run(asked);
-    const itimerval never{};
-    setitimer(ITIMER_PROF, &never, nullptr);
+    sample_every(0);
     ask::Answer said;
-    said.add("samples", samples);
-    said.add("on_cpu_share", samples == 0 ? 0.0 : static_cast<double>(in_lock) / samples);
+    if (known && samples > 0) {
+        said.add("samples", samples);
+        said.add("on_cpu_share", static_cast<double>(in_lock) / samples);
+    }
     say(said, asked, seen);
 }
 

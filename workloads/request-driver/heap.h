@@ -39,14 +39,15 @@ inline char *block(std::size_t size) {
     return made;
 }
 
-/// Some work for a while: a hundred objects every ten milliseconds, or nothing.
+/// Some work for a while: ten requests of a thousand objects every ten milliseconds, or nothing. More than a
+/// thread's cache holds, so that the allocator is at work, and its clock goes on.
 inline void pass(std::size_t milliseconds, bool busy) {
     for (std::size_t gone = 0; gone < milliseconds; gone += 10) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
         if (!busy) continue;
-        std::vector<void *> made(100);
+        std::vector<void *> made(1000);
         requests::Malloc memory;
-        requests::answer(memory, made, made.size(), false, gone);
+        for (int n = 0; n < 10; ++n) requests::answer(memory, made, made.size(), 0, gone);
     }
 }
 
@@ -91,6 +92,7 @@ inline void steady(const ask::Words &words) {
     const double before = resident();
     std::vector<double> live(threads);
     std::vector<std::thread> running;
+    running.reserve(threads);
     std::barrier together(static_cast<std::ptrdiff_t>(threads + 1));
     for (std::size_t which = 0; which < threads; ++which)
         running.emplace_back([&, which] {

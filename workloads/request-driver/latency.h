@@ -42,13 +42,14 @@ inline bool answer(const ask::Words &words) {
     std::atomic<bool> go = false;
     double begun = 0;
     std::vector<std::thread> threads;
+    threads.reserve(servers);
     for (std::size_t which = 0; which < servers; ++which)
         threads.emplace_back([&] {
             std::vector<void *> made(std::max<std::size_t>(objects, 1));
             std::uint64_t sum = 0;
             requests::with(memory, objects, [&](auto &&kept) {
                 for (std::size_t n = 0; n < 200; ++n)
-                    sum += requests::answer(kept, made, objects, true, n); // warm
+                    sum += requests::answer(kept, made, objects, requests::whole_text, n); // warm
                 ++ready;
                 while (!go) {
                 }
@@ -59,7 +60,7 @@ inline bool answer(const ask::Words &words) {
                         while (start < meant) start = ask::wall_ns();
                         start = meant;
                     }
-                    sum += requests::answer(kept, made, objects, true, n);
+                    sum += requests::answer(kept, made, objects, requests::whole_text, n);
                     took[n] = static_cast<std::uint64_t>(std::max(1.0, ask::wall_ns() - start));
                 }
                 return true;

@@ -25,6 +25,7 @@ inline void arenas(const ask::Words &words) {
     const std::size_t threads = words.number("threads", 64);
     std::barrier together(static_cast<std::ptrdiff_t>(threads + 1));
     std::vector<std::thread> running;
+    running.reserve(threads);
     for (std::size_t n = 0; n < threads; ++n)
         running.emplace_back([&together] {
             void *const held = std::malloc(2000);

@@ -56,7 +56,7 @@ int main(int count, char **words) {
     requests::with(options.naive ? "malloc" : "region", objects, [&](auto &&memory) {
         std::vector<void *> made(objects);
         for (std::size_t n = 0; n < options.scale * 1000; ++n)
-            checksum.add(requests::answer(memory, made, objects, true, n));
+            checksum.add(requests::answer(memory, made, objects, requests::whole_text, n));
     });
     std::printf("%zu thousand requests\n", options.scale);
     workload::print(checksum);

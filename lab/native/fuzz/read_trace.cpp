@@ -10,6 +10,7 @@
 #include "../test/trace_builder.h"
 #include "aggregate.h"
 #include "outside.h"
+#include "watched.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     using namespace reap::native;
@@ -34,16 +35,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         const size_t length = byte() | byte() << 8;
         std::vector<unsigned char> payload(data + at, data + std::min(size, at + length));
         at += payload.size();
+        // Nobody finds a block of 62 KB by chance.
+        if (kind == REAP_BLOCK_REQUESTS && byte() % 2 != 0) payload.resize(sizeof(reap_requests));
         trace.raw_block(kind, where, payload, byte() % 2 != 0);
     }
     BlockFile file(trace.write());
     const Definitions definitions(file);
     const Summary summary = aggregate(file, definitions);
-    for (const auto &[phase, totals] : summary.requests) {
+    for (const RequestTotals &totals : summary.requests) {
         request_quantile(totals.by_allocations, totals.most_allocations, 0.99);
     }
     Symbolizer symbols;
     read_outside(file, definitions, symbols, {"libreap-record.so", {}, {{1, 0, 1}}});
+    read_watched(file, definitions, symbols, "libreap-record.so", {{}, {"malloc"}});
     for (const ImageTotals &image : summary.images) {
         for (uint32_t stack = 0; stack < image.sites.size(); ++stack) {
             const Frame *frame = definitions.frame(image.image, stack);

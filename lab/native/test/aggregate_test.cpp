@@ -94,14 +94,15 @@ TEST(Aggregate, AddsUpTheRequestsOfAPhase) {
     Damage damage;
     const Summary summary = read(trace.write(), &damage);
     ASSERT_EQ(summary.requests.size(), 2u);
-    const RequestTotals &warm = summary.requests.at("warm");
+    const RequestTotals &warm = summary.requests[0];
+    EXPECT_EQ(warm.phase, "warm");
     EXPECT_EQ(warm.count, 4u);
     EXPECT_EQ(warm.allocations, 55u);
     EXPECT_EQ(warm.bytes, 5500u);
     EXPECT_EQ(warm.most_allocations, 50u);
     EXPECT_EQ(request_quantile(warm.by_allocations, warm.most_allocations, 0.5), 2u);
     EXPECT_EQ(request_quantile(warm.by_allocations, warm.most_allocations, 0.99), 50u);
-    const RequestTotals &unnamed = summary.requests.at("");
+    const RequestTotals &unnamed = summary.requests[1];
     EXPECT_NEAR(static_cast<double>(request_quantile(unnamed.by_allocations, UINT64_MAX, 0.5)), 100000, 800);
     EXPECT_EQ(request_quantile(std::vector<uint64_t>(REAP_REQUEST_BINS), 7, 0.5), 0u);
     EXPECT_EQ(damage.malformed, 0u);
@@ -116,7 +117,8 @@ TEST(Aggregate, RequestsThatAreCutShortAreDamage) {
     trace.raw_block(REAP_BLOCK_REQUESTS, {0, 1}, whole);
     Damage damage;
     const Summary summary = read(trace.write(), &damage);
-    EXPECT_EQ(summary.requests.at(std::string(REAP_PHASE_BYTES, 'x')).count, 1u);
+    EXPECT_EQ(summary.requests.at(0).count, 1u);
+    EXPECT_EQ(summary.requests.at(0).phase, std::string(REAP_PHASE_BYTES, 'x'));
     EXPECT_EQ(damage.malformed, 1u);
 }
 

@@ -29,13 +29,13 @@ size_t read_file(const char *path, char *buffer, size_t capacity) noexcept {
 
 void close_quietly(int descriptor) noexcept { syscall(SYS_close, descriptor); }
 
-int allocate_space(int descriptor, uint64_t offset, uint64_t length) noexcept {
-    // Growing past the limit would raise SIGXFSZ, which kills a program that did nothing wrong.
+bool may_grow_to(uint64_t bytes) noexcept {
     rlimit limit{};
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        offset + length > limit.rlim_cur) {
-        return EFBIG;
-    }
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
+int allocate_space(int descriptor, uint64_t offset, uint64_t length) noexcept {
+    if (!may_grow_to(offset + length)) return EFBIG;
     for (;;) {
         if (syscall(SYS_fallocate, descriptor, 0, offset, length) == 0) return 0;
         if (errno != EINTR) break;

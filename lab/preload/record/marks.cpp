@@ -26,7 +26,9 @@ void request_end() {
     ThreadState &thread = thread_state;
     if (!listens(thread)) return;
     RequestState &request = thread.request;
-    if (request.depth == 0 || --request.depth != 0 || request.block == nullptr) return;
+    if (request.depth == 0) return;
+    --request.depth;
+    if (request.depth != 0 || request.block == nullptr) return;
     const uint64_t allocations = thread.allocations - request.allocations;
     const uint64_t bytes = thread.bytes() - request.bytes;
     reap_requests &counts = RequestBlocks::counts(request.block);

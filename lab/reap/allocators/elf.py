@@ -153,15 +153,6 @@ def _name_offsets(strings: bytes, interesting: frozenset[str]) -> dict[int, str]
     return offsets
 
 
-def has_section(path: str | Path, name: str) -> bool:
-    """Whether the file has a section of that name. Throws OSError and NotElfError."""
-    with Path(path).open("rb") as file:
-        try:
-            return ELFFile(file).get_section_by_name(name) is not None
-        except _TABLE_ERRORS as error:
-            raise NotElfError("is a damaged or truncated ELF file") from error
-
-
 def build_id(path: str | Path) -> str:
     """The build's identity in hexadecimal, by which debug files are found; empty if it has none.
 

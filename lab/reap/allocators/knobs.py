@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -35,8 +35,8 @@ class Setting(Milder):
     may: list[Objective]
     sign: Literal["user", "system", "threads", ""] = ""
     """What of a first run speaks for trying it early."""
-    needs: Literal["huge pages", ""] = ""
-    """What the machine must have for it to do anything."""
+    needs: str = ""
+    """What the machine must have for it to do anything: `huge pages`, or `glibc 2.42` and later."""
     milder: list[Milder] = []
 
 
@@ -71,11 +71,26 @@ class Family(Record):
         }
 
 
+class Binding(Record):
+    """A way to place a program on the nodes of a machine's memory."""
+
+    name: str
+    about: str
+    may: list[Objective]
+    words: list[str]
+    """Of numactl."""
+
+
 @cache
 def families() -> dict[str, Family]:
     """Every family by the first word of its allocators' names."""
-    data = tomllib.loads(_DATA.read_text())["family"]
-    return msgspec.convert(data, dict[str, Family])
+    return msgspec.convert(_data()["family"], dict[str, Family])
+
+
+@cache
+def bindings() -> list[Binding]:
+    """Every way to place a program."""
+    return msgspec.convert(_data()["binding"], list[Binding])
 
 
 def family(allocator: Allocator) -> Family | None:
@@ -99,6 +114,11 @@ def known_form(
             return form, ""
         lacking = lacking or unknown[0]
     return None, lacking
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(_DATA.read_text())
 
 
 def _knows(allocator: Allocator, word: str, loader: str) -> bool:

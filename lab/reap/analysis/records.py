@@ -105,7 +105,7 @@ class Share(Record):
 
 
 class PerRequest(Record):
-    """One quantity over the requests: percentiles by nearest rank, exact below 2,048 and then within 0.8 %."""
+    """One quantity over the requests; percentiles by nearest rank, exact below 2,048, then within 0.8 %."""
 
     mean: float
     p50: int
@@ -130,7 +130,7 @@ class Requests(Record):
     allocations: PerRequest
     bytes: PerRequest
     phases: list[PhaseRequests] = []
-    """Empty where the program named none."""
+    """In the order of their first requests. Empty where the program named none."""
 
 
 class Profile(Record):

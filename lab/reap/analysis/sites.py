@@ -10,7 +10,7 @@ Frame = tuple[str, int, str, str, int, bool]
 Stack = tuple[int, int, float, float, float, float]
 """Image, number, objects, bytes, temporary, live at the peak."""
 
-_DEEPEST = 40
+DEEPEST = 40
 """Frames of a stack that are kept; what lies outside is the same for all."""
 
 _WRAPPER = re.compile(
@@ -38,7 +38,7 @@ def sites(stacks: Iterable[Stack], frames: Callable[[int, int], list[Frame]]) ->
     for image, number, objects, size, temporary, at_peak in stacks:
         chain = frames(image, number)
         place = telling(chain)
-        function, location, module = _names(place)
+        function, location, module = names(place)
         key = (function, location, module)
         known = found.get(key)
         if known is None:
@@ -46,7 +46,7 @@ def sites(stacks: Iterable[Stack], frames: Callable[[int, int], list[Frame]]) ->
                 function=function,
                 location=location,
                 module=module,
-                stack=[_line(frame) for frame in chain[:_DEEPEST]],
+                stack=[line_of(frame) for frame in chain[:DEEPEST]],
                 objects=objects,
                 bytes=size,
                 temporary=temporary,
@@ -79,7 +79,8 @@ def telling(chain: list[Frame]) -> Frame:
     return chain[0]
 
 
-def _names(frame: Frame) -> tuple[str, str, str]:
+def names(frame: Frame) -> tuple[str, str, str]:
+    """A frame's function, location and module, as a reader is shown them."""
     path, address, function, file, line, _ = frame
     module = path.rpartition("/")[2]
     if file:
@@ -96,8 +97,9 @@ def _short(file: str) -> str:
     return "/".join(file.split("/")[-2:])
 
 
-def _line(frame: Frame) -> str:
-    function, location, _ = _names(frame)
+def line_of(frame: Frame) -> str:
+    """A frame as a line of a stack."""
+    function, location, _ = names(frame)
     if function == location:
         return function
     return f"{function} [inlined] ({location})" if frame[5] else f"{function} ({location})"

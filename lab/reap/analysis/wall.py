@@ -5,9 +5,11 @@ from __future__ import annotations  # the types of reap.native stand in its stub
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from reap import native
 from reap.analysis import estimates, wall_owners
-from reap.analysis.records import Latency, Profile, Share
+from reap.analysis.records import Latency, Point, Profile, Share
 from reap.analysis.wall_owners import CALL_NAMES, Kind, Sample
 from reap.analysis.wall_records import (
     CALLS,
@@ -76,10 +78,13 @@ def hot(rows: Iterable[Sample]) -> list[Hot]:
 
 
 def allocator(rows: Iterable[Sample]) -> str:
-    """Who serves most of what was sampled inside an allocator; empty where nothing was."""
+    """Who serves most of what was sampled inside an allocator; empty where nothing was.
+
+    Calls of the kernel are passed over: every allocator makes them through the C library.
+    """
     found: Counter[str] = Counter()
     for row in rows:
-        if row.inside:
+        if row.inside and row.call is None:
             found[wall_owners.serves(row)] += row.count
     return found.most_common(1)[0][0] if found else ""
 
@@ -111,12 +116,29 @@ def calls(watched: native.Watched) -> dict[str, CallCount] | None:
     }
 
 
-def requests(watched: native.Watched, allocations: int) -> Requests:
-    """Connections or reads of the counted run, and how often it allocated for each."""
+def requests(watched: native.Watched, profile: Profile) -> Requests:
+    """How often the counted run allocated for each request.
+
+    Marked ones where it marks any, else connections that it accepted, or reads from sockets where there are
+    several of these a connection: those can be counted for any server, but what is a request is a guess.
+    """
+    if profile.requests is not None and profile.requests.count:
+        return Requests(
+            unit="mark",
+            count=profile.requests.count,
+            allocations=round(profile.requests.allocations.mean * profile.requests.count),
+            per_request=profile.requests.allocations.mean,
+        )
+    allocations = profile.totals.total_objects
     found: Counter[int] = Counter()
     for number, _, count in watched.calls():
         found[number] += count
     connections, reads = (sum(found[number] for number in numbers) for numbers in (_ACCEPTS, _READS))
+    return guessed_requests(connections, reads, allocations)
+
+
+def guessed_requests(connections: int, reads: int, allocations: int) -> Requests:
+    """A connection is a request, or a read where there are several of these a connection."""
     if connections and reads <= _READS_A_CONNECTION * connections:
         return Requests(
             unit="connection",
@@ -154,25 +176,42 @@ def waiting(watched: native.Watched, wall_seconds: float) -> Waiting | None:
 def _waited_for(state: str, call: int | None, what: str) -> str:
     if what == "lock":
         return "lock"
-    if what == "socket" or call in _NETWORK_CALLS:
+    if what == "socket" or (what != "other" and call in _NETWORK_CALLS):
         return "network"
     if state == "D" or what == "file" or call in _DISK_CALLS:
         return "disk"
     return "other"
 
 
-def resident(watched: native.Watched, *, peak: int, live_at_end: float | None = None) -> Resident:
-    """Memory at its peak and at the end. With `live_at_end`, what is resident and in no block, at most."""
-    points = watched.resident()
-    memory = watched.memory()
-    lazy = [most for *_, most in memory if most is not None]
-    held = sum(anonymous for _, _, anonymous, _ in memory)
+def resident(watched: native.Watched, *, peak: int) -> Resident:
+    """Memory at its peak and at the end, of the run that nothing entered."""
+    points, looks = watched.resident(), watched.memory()
+    lazy: Counter[float] = Counter()
+    for at, _, _, _, held in looks:
+        if held is not None:
+            lazy[at] += held
     return Resident(
-        peak=max([peak, *(high for _, high, _, _ in memory)]),
+        peak=max([peak, *(high for _, _, high, _, _ in looks)]),
         end=points[-1][1] if points else 0,
-        trimmable=max(0, round(held - live_at_end)) if live_at_end is not None and memory else None,
-        lazy_free=max(lazy) if lazy else None,
+        lazy_free=max(lazy.values(), default=None),
     )
+
+
+def trimmable(counted: native.Watched, live: Sequence[Point]) -> int | None:
+    """What the heap holds at the last look and no block does: what malloc_trim would give back, at most.
+
+    Of the counted run, whose live bytes are known over time; None where nobody looked. Only the heap that
+    brk has grown: what a runtime maps for itself is not the allocator's.
+    """
+    held: Counter[float] = Counter()
+    for at, _, _, heap, _ in counted.memory():
+        if heap is not None:
+            held[at] += heap
+    if not held:
+        return None
+    last = max(held)
+    before = [point.bytes for point in live if point.seconds <= last]
+    return max(0, round(held[last] - (before[-1] if before else 0.0)))
 
 
 def collectors(rows: Iterable[Sample], period: float) -> list[Collector]:
@@ -183,6 +222,16 @@ def collectors(rows: Iterable[Sample], period: float) -> list[Collector]:
         if kind and not row.inside:
             found[kind] += row.count
     return [Collector(kind=kind, cpu_seconds=found[kind] * period) for kind in sorted(found)]
+
+
+def with_heard(sampled: Sequence[Collector], heard: Collector | None) -> list[Collector]:
+    """Collectors as samples saw them, with what one said of itself in a run of its own."""
+    if heard is None:
+        return list(sampled)
+    own = next((each for each in sampled if each.kind == heard.kind), None)
+    seconds = heard.cpu_seconds if heard.cpu_seconds is not None else own and own.cpu_seconds
+    others = [each for each in sampled if each.kind != heard.kind]
+    return [replace(heard, cpu_seconds=seconds), *others]
 
 
 def slab(rows: Iterable[Sample], *, growth: int | None, names: bool) -> Slab:
@@ -230,9 +279,8 @@ def folded(watched: native.Watched) -> list[str]:
 def _frame(function: str, path: str, inside: bool) -> str:
     if path == "[kernel]":
         number = function.removeprefix("[call ").removesuffix("]")
-        called = (
-            CALL_NAMES.get(int(number), f"call {number}") if number.lstrip("-").isdigit() else "page fault"
-        )
+        known = number.lstrip("-").isdigit()
+        called = CALL_NAMES.get(int(number), f"call {number}") if known else "fault or interrupt"
         return f"{called}_[k]"
     name = function or f"[{path.rpartition('/')[2] or 'unknown'}]"
     return name.replace(";", ":").replace(" ", "\u00a0") + ("_[a]" if inside else "")

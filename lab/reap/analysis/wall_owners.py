@@ -82,14 +82,14 @@ _COLLECTORS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         re.compile(
             r"^runtime\.(gc[A-Z]|\(\*gc|scan|grey|mark|sweep|bgsweep|bgscavenge|\(\*sweep|\(\*mspan\)\.sweep|"
             r"\(\*scavenge|findObject|wbBuf|\(\*wbBuf|bulkBarrier|drainGC|tryDeferToSpanScan|spanOf|"
-            r"\(\*lfstack\)|typePointers|\(\*spanSet\)|freeSomeWbufs)"
+            r"\(\*lfstack\)|typePointers|\(\*spanSet\)|freeSomeWbufs)|^internal/runtime/gc"
         ),
     ),
     (
         "jvm",
         re.compile(
-            r"^(G1|PS[A-Z]|Parallel.*GC|MarkSweep|MutableSpace|Shenandoah|Z[A-Z][a-z]|GenCollected|Serial|"
-            r"DefNew|Card[A-Z]|OopOop|StringDedup|TaskTerminator|ReferenceProcessor|void G1|void PS|Epsilon)"
+            r"^(void )?(G1|PS[A-Z]|Parallel.*GC|MarkSweep|MutableSpace|Shenandoah|Z[A-Z][a-z]|GenCollected|"
+            r"Serial|DefNew|Card[A-Z]|OopOop|StringDedup|TaskTerminator|ReferenceProcessor|Epsilon)"
         ),
     ),
 )
@@ -168,6 +168,6 @@ def label(sample: Sample) -> str:
         return sample.function
     where = sample.function or sample.path.rpartition("/")[2]
     if sample.call is None:
-        return f"{where} [page fault]"
+        return f"{where} [fault or interrupt]"
     called = CALL_NAMES.get(sample.call, f"call {sample.call}" if sample.call >= 0 else "a system call")
     return f"{where} [{called}]" if where not in {called, f"__{called}"} else f"{called} [kernel]"

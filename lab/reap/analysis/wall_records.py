@@ -23,7 +23,7 @@ class Requests(Record):
     where none was seen."""
     count: int = 0
     allocations: int = 0
-    """In the whole run, exactly."""
+    """In the whole run, exactly; of marked requests, in these."""
     per_request: float | None = None
     """Allocations a request: the mean of the marked ones, else all by `count`; None without requests."""
 

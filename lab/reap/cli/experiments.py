@@ -39,6 +39,7 @@ class Options:
     timeout: float | None
     prepare: str
     cleanup: str
+    requests: bool
 
 
 class Terminal(Listener):
@@ -76,6 +77,11 @@ def options(verb: _Verb) -> _Verb:
             help="Rounds; the usual is 5 to 30 in about a minute.",
         ),
         click.option("--budget", type=_SECONDS, help="Seconds for all runs together."),
+        click.option(
+            "--requests",
+            is_flag=True,
+            help="Ask for the times of its marked requests; they are compared whenever it marks any.",
+        ),
     )
 
 
@@ -187,6 +193,7 @@ def _create(
         cleanup=options.cleanup,
         timeout=options.timeout,
         stdin=stdin is not None,
+        requests=options.requests,
     )
     path = output or new_folder(command)
     if missing:

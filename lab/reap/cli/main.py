@@ -22,6 +22,7 @@ VERBS = {
     "fragment": "Run a program on a heap fragmented like that of a long-running process.",
     "rss": "Where resident memory is: live, free but held, pinned, given back but not taken.",
     "scenario": "Known troubles of allocators to play through, each with its remedies.",
+    "drag": "Show what it costs a program not to free at once.",
     "doctor": "What this machine can and cannot do, and how to mend it.",
     "allocators": "List the allocators that are found, and from where.",
     "workloads": "The programs that we measure, with and without their own allocators.",

@@ -17,8 +17,8 @@ def allocator_wall(
     What an allocation costs by how many a request makes and by threads; what waits for locks; latency in an
     open loop, without coordinated omission; the article's experiment in Python; what stays of memory that was
     freed; what allocators say of themselves. Over glibc, as it is and tuned, jemalloc, tcmalloc and mimalloc,
-    as far as they are installed. --workloads names parts: structure, counts, memory, knee, threads, latency,
-    python. A study that was stopped goes on with --resume. Leave the machine alone meanwhile.
+    as far as they are installed. --workloads names parts: structure, counts, go, memory, knee, threads,
+    latency, python. A study that was stopped goes on with --resume. Leave the machine alone meanwhile.
 
     \b
         reap study allocator-wall --quick

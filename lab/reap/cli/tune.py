@@ -14,6 +14,7 @@ from reap.cli.stdin import spooled
 from reap.errors import ExitCode, ReapError
 from reap.experiment import tune as tuning
 from reap.experiment.folder import Folder
+from reap.experiment.tune_plan import LEAST_RUNS
 from reap.experiment.tune_records import Tuned
 from reap.experiment.tune_spec import USUAL_RUNS, specify_search
 from reap.report.records import Answer
@@ -30,7 +31,7 @@ _OWN = ("allocator", "objectives", "runs", "timeout", "prepare", "cleanup", "out
     "objectives",
     multiple=True,
     type=click.Choice(get_args(Objective)),
-    help="What is to be less: CPU time, the tail of latencies, memory. [default: cpu and memory]",
+    help="What is to be less. [default: cpu and memory, and the tail of requests that it marks]",
 )
 @click.option(
     "-a", "--allocator", default="glibc", show_default=True, help="Whose settings: a name, or NAME=/path."
@@ -38,7 +39,7 @@ _OWN = ("allocator", "objectives", "runs", "timeout", "prepare", "cleanup", "out
 @click.option(
     "-n",
     "--runs",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=LEAST_RUNS),
     default=USUAL_RUNS,
     show_default=True,
     help="How often CMD may be run in all; more runs see smaller gains.",

@@ -4,30 +4,25 @@ from pathlib import Path
 
 import click
 
+_SECONDS = click.FloatRange(min=0, min_open=True)
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
 
 @click.command()
 @click.option("--pid", type=click.IntRange(min=1), help="Watch this process, which runs already.")
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
-    default=10,
-    show_default=True,
-    help="How long with --pid.",
-)
+@click.option("--seconds", type=_SECONDS, default=10, show_default=True, help="How long with --pid.")
 @click.option("-a", "--allocator", help="Run it under this allocator: a name, or NAME=/path/lib.so.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds until it is ended.")
+@click.option("--try/--no-try", "tries", default=True, help="Try the remedies at once (the usual), or not.")
+@click.option("--budget", type=_SECONDS, default=60, show_default=True, help="Seconds to try remedies in.")
+@click.option("--calls", is_flag=True, help="Count system calls by strace where nothing else can.")
+@click.option("--timeout", type=_SECONDS, help="Seconds until a run is ended.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder for what was seen (a new reap-wall-NAME-TIME here if not given).",
 )
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the facts as JSON to this file, too.",
-)
+@click.option("--json", "json_file", type=_FILE, help="Write the results as JSON, too.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def wall(
@@ -35,15 +30,20 @@ def wall(
     pid: int | None,
     seconds: float,
     allocator: str | None,
+    tries: bool,
+    budget: float,
+    calls: bool,
     timeout: float | None,
     output: Path | None,
     json_file: Path | None,
     force: bool,
 ) -> int:
-    """Where a program's time goes: the allocator, the kernel, locks, waiting.
+    """Where a program's time goes: is it at the allocator's wall, and what helps?
 
     CMD runs twice, its output discarded: once with nothing loaded into it, sampled from outside, and once
-    more to count its allocations. With --pid a running process is watched through the kernel alone.
+    more to count its allocations (a third time, if it has a garbage collector, to hear that). Then the
+    verdict, and what would help is tried, in pairs with the program as it is. With --pid a running process is
+    watched through the kernel alone, and nothing is tried.
 
     Exits with CMD's own status.
 
@@ -54,12 +54,16 @@ def wall(
     from rich.console import Console
 
     from reap.cli import reporting, walls
-    from reap.report.terminal_wall import render
 
     reporting.refuse_existing(json_file, force=force)
+    console = Console()
     with walls.folder(output, command, pid, force=force) as path:
-        measured = walls.measured(command, pid, seconds, allocator, timeout, path)
-        walls.write(path, measured, json_file, force=force)
-    render(Console(), measured.wall)
-    walls.say(path, measured, json_file, command)
+        asked = walls.Asked(command, pid, seconds, allocator, timeout, budget, calls, path)
+        measured = walls.measured(asked)
+        answer = walls.judged(asked, measured)
+        walls.write(path, answer, json_file, force=force)
+    walls.show(console, answer)
+    if tries:
+        answer = walls.tried(asked, answer, console, json_file)
+    walls.say(path, answer, json_file)
     return measured.status

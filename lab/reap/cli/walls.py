@@ -1,25 +1,47 @@
-"""What `reap wall` puts together: its folder, the measuring, its files."""
+"""What `reap wall` puts together: its folder, the measuring, the verdict, the remedies, its files."""
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 import msgspec
+from rich.console import Console
 
 from reap.allocators import catalog
-from reap.cli import reporting
+from reap.cli import experiments, reporting
+from reap.cli.progress import Bar
 from reap.cli.stdin import spooled
+from reap.diagnosis import wall as diagnosis
+from reap.diagnosis import wall_trial
 from reap.errors import ExitCode, ReapError
 from reap.experiment import wall as experiment
 from reap.experiment.wall import Measured
 from reap.files import write_safely
 from reap.launch import program as programs
 from reap.launch.records import Launch
+from reap.report import flame_svg, terminal_comparison, terminal_wall, terminal_wall_verdict
+from reap.report.labels_wall import next_command
+from reap.report.records import Answer
 
-FACTS, STACKS, FLAMES = "wall.json", "stacks.folded", "flames.svg"
+RESULTS, PAGE, STACKS, FLAMES, REMEDIES = "wall.json", "wall.html", "stacks.folded", "flames.svg", "remedies"
 _INPUT = "stdin"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says."""
+
+    command: tuple[str, ...]
+    pid: int | None
+    seconds: float
+    allocator: str | None
+    timeout: float | None
+    budget: float
+    calls: bool
+    path: Path
 
 
 @contextlib.contextmanager
@@ -35,9 +57,8 @@ def folder(output: Path | None, command: tuple[str, ...], pid: int | None, *, fo
         raise ReapError(f"{path} exists already", "give another name with -o, or --force") from error
     except OSError as error:
         raise ReapError(f"{path} cannot be made: {error.strerror}", "name another folder with -o") from error
-    if force:
-        for file in path.glob("*.reap"):
-            file.unlink()
+    for file in path.glob("*.reap"):  # of an earlier time, to be replaced
+        file.unlink()
     try:
         yield path
     except ReapError:
@@ -46,55 +67,105 @@ def folder(output: Path | None, command: tuple[str, ...], pid: int | None, *, fo
         raise
 
 
-def measured(
-    command: tuple[str, ...],
-    pid: int | None,
-    seconds: float,
-    allocator: str | None,
-    timeout: float | None,
-    path: Path,
-) -> Measured:
+def measured(asked: Asked) -> Measured:
     """Measures what the command line names. Throws ReapError."""
-    if pid is not None:
-        return experiment.watch_running(pid, seconds, path, _say)
-    chosen = catalog.parse(allocator) if allocator else []
+    if asked.pid is not None:
+        return experiment.watch_running(asked.pid, asked.seconds, asked.path, _say)
+    chosen = catalog.parse(asked.allocator) if asked.allocator else []
     if len(chosen) > 1:
         raise ReapError("only one allocator can be watched at a time", "name one", ExitCode.USAGE)
-    found = programs.resolve(list(command))
+    found = programs.resolve(list(asked.command))
     if chosen:
         programs.require_preloadable(found)
     stdin = spooled()
     if stdin is not None:
-        write_safely(path / _INPUT, b"".join(stdin), force=True)
+        write_safely(asked.path / _INPUT, b"".join(stdin), force=True)
     launch = Launch(
         argv=found.command,
         program=found.path,
         allocator=chosen[0].library if chosen else "",
-        stdin=str(path / _INPUT) if stdin is not None else "",
-        timeout=timeout,
+        environment=chosen[0].environment if chosen else {},
+        stdin=str(asked.path / _INPUT) if stdin is not None else "",
+        timeout=asked.timeout,
     )
-    return experiment.measure(launch, found, path, _say)
+    return experiment.measure(launch, found, asked.path, _say, by_strace=asked.calls)
 
 
-def write(path: Path, seen: Measured, json_file: Path | None, *, force: bool) -> None:
-    """Writes the facts and the stacks. Throws ReapError."""
-    facts = msgspec.json.format(msgspec.json.encode(seen.wall), indent=1) + b"\n"
-    write_safely(path / FACTS, facts, force=True)
-    write_safely(path / STACKS, "".join(f"{line}\n" for line in seen.stacks).encode(), force=True)
-    if json_file is not None:
-        write_safely(json_file, facts, force=force)
+def judged(asked: Asked, seen: Measured) -> Answer:
+    """The facts with their verdict."""
+    command = seen.wall.command
+    title = reporting.name_of(command) if command else f"process {asked.pid}"
+    write_safely(asked.path / STACKS, "".join(f"{line}\n" for line in seen.stacks).encode(), force=True)
+    drawn = flame_svg.draw(f"{title}: where processor time went", seen.stacks)
+    if drawn:
+        write_safely(asked.path / FLAMES, drawn.encode(), force=True)
+    return Answer(title=title, command=command, wall=seen.wall, wall_verdict=diagnosis.judge(seen.wall))
 
 
-def say(path: Path, seen: Measured, json_file: Path | None, command: tuple[str, ...]) -> None:
+def write(path: Path, answer: Answer, json_file: Path | None, *, force: bool) -> None:
+    """Writes the results and the page. Throws ReapError."""
+    report = reporting.report_of(answer)
+    reporting.write_files(report, json=path / RESULTS, html=path / PAGE, force=True)
+    reporting.write_files(report, json=json_file, html=None, force=force)
+
+
+def show(console: Console, answer: Answer) -> None:
+    """Prints facts and verdict."""
+    if answer.wall is not None:
+        terminal_wall.render(console, answer.wall)
+    if answer.wall_verdict is not None:
+        console.print()
+        terminal_wall_verdict.render(console, answer.wall_verdict)
+
+
+def tried(asked: Asked, answer: Answer, console: Console, json_file: Path | None) -> Answer:
+    """Tries what would help and can be tried here; the answer with what came of it. Throws ReapError."""
+    verdict = answer.wall_verdict
+    if verdict is None or asked.pid is not None or not asked.command:
+        return answer
+    base = catalog.parse(asked.allocator)[0] if asked.allocator else None
+    seconds = answer.wall.wall_seconds if answer.wall else 0.0
+    planned = wall_trial.plan(verdict, base=base, seconds=seconds, budget=asked.budget)
+    if not planned.allocators:
+        for said in planned.missing:
+            _say(said)
+        return answer
+    console.print()
+    _say(f"trying {', '.join(each.name for each in planned.remedies)}, for at most {asked.budget:g} s")
+    stdin = asked.path / _INPUT
+    with (
+        wall_trial.begin(
+            asked.path / REMEDIES,
+            list(asked.command),
+            planned,
+            budget=asked.budget,
+            timeout=asked.timeout,
+            stdin=iter([stdin.read_bytes()]) if stdin.exists() else None,
+            force=True,
+        ) as runs,
+        Bar() as bar,
+    ):
+        verdict, comparison = wall_trial.tried(verdict, runs, planned, experiments.Terminal(bar))
+    done = msgspec.structs.replace(answer, wall_verdict=verdict, comparison=comparison)
+    write(asked.path, done, json_file, force=True)
+    terminal_comparison.render(console, comparison)
+    terminal_wall_verdict.render_trial(console, verdict)
+    return done
+
+
+def say(path: Path, answer: Answer, json_file: Path | None) -> None:
     """Names what was written, and the next command."""
-    reporting.say_written("the facts", path / FACTS)
-    reporting.say_written("stacks, for any flame graph", path / STACKS)
-    if json_file is not None:
-        reporting.say_written("the results", json_file)
-    if command:
-        reporting.say_next(["reap", "compare", "--", *command])
-    elif seen.wall.command:
-        reporting.say_next(["reap", "wall", "--", *seen.wall.command])
+    reporting.say_written("the report", path / PAGE)
+    reporting.say_written("the results", json_file or path / RESULTS)
+    reporting.say_written("stacks, folded", path / STACKS)
+    if (path / FLAMES).exists():
+        reporting.say_written("the flame graph", path / FLAMES)
+    if answer.wall and answer.wall_verdict and (line := next_command(answer.wall_verdict, answer.wall)):
+        click.echo(f"next: {line}", err=True)
+    elif (path / experiment.COUNTED).exists():
+        reporting.say_next(["reap", "show", str(path / experiment.COUNTED)])
+    elif answer.command:
+        reporting.say_next(["reap", "wall", "--", *answer.command])
 
 
 def _say(text: str) -> None:

@@ -65,6 +65,17 @@ KNEE_PAIR = 20e-9
 """From here on a pair is past the knee: below it the table has 13 ns (30 allocations a request), above it
 28 ns (100)."""
 
+GLIBC_NAMES = frozenset({"_int_malloc", "_int_free"})
+"""Functions by which one sees that the names of glibc's own are known (its debug symbols are installed)."""
+
+GLIBC_SLOW = frozenset(
+    {"_int_malloc", "malloc_consolidate", "unlink_chunk", "sysmalloc", "systrim", "_int_realloc"}
+)
+"""Functions that a call enters when the thread's cache cannot serve it. `_int_free` fills that cache, too."""
+
+SLOW_PART = 0.1
+"""From this part of the allocator's samples on it takes the slow path: served by the cache it is 0."""
+
 SHARE_BIAS = 0.07
 """What sampling by instruction pointer misses of the marginal cost of allocation, in points of the share: the
 mean error of nine cases of known truth."""
@@ -94,6 +105,10 @@ FREE_PART = 0.5
 
 FREE_BYTES = 32 << 20
 """... and in bytes."""
+
+ONCE_IN_USE = 0.7
+"""What part of the memory that seems free in the heap must have been in use in blocks at one time; triage's
+estimate of the most in use is off by some percent, and small blocks hold less than they take."""
 
 PARSER_PART = 0.3
 """From this part of processor time in functions that by their names read text, parsing is the cause."""

@@ -7,6 +7,7 @@ from reap.diagnosis import wall_causes, wall_others, wall_words
 from reap.diagnosis.wall_facts import WallFacts
 from reap.diagnosis.wall_records import (
     BY_SAMPLES,
+    CAN_BE_SAVED,
     OF_MEMORY,
     OF_THE_ALLOCATOR,
     Regime,
@@ -36,7 +37,7 @@ def judge(wall: Wall) -> WallVerdict:
         paragraph=wall_words.paragraph(first, _regime(facts, worth), others),
         evidence=[*first.statements, *wall_words.evidence(facts)],
         remedies=first.remedies,
-        expect=first.saves if first.saves.high > 0 else None,
+        expect=first.saves if first.cause in CAN_BE_SAVED else None,
         others=others,
     )
 

@@ -89,18 +89,18 @@ def page_faults(facts: WallFacts) -> Suspicion | None:
 def tcache_overflow(facts: WallFacts) -> Suspicion | None:
     """An allocator past the knee, with no call to the kernel to blame."""
     pair = facts.pair
-    if pair is None or pair < at.KNEE_PAIR or not facts.on_glibc:
+    if pair is None or not facts.past_the_knee:
         return None
     why = (
         f"{units.percent(facts.large_blocks)} of all blocks are larger than glibc's thread cache keeps"
         if facts.large_blocks > at.FREE_PART
         else "that is what it costs when more blocks of a size are free than a thread's cache keeps"
     )
-    saves = Estimate(
-        value=facts.own_part * (1 - at.USUAL_PAIR / pair),
-        low=_low(facts) * (1 - at.USUAL_PAIR / pair),
-        high=_high(facts) * (1 - at.FAST_PAIR / pair),
-    )
+    if facts.slow_part is not None:
+        why = f"{units.percent(facts.slow_part)} of these samples are on its slow path; {why}"
+    most = max(0.0, 1 - at.FAST_PAIR / pair)
+    usual = max(0.0, 1 - at.USUAL_PAIR / pair)
+    saves = Estimate(value=facts.own_part * usual, low=_low(facts) * usual, high=_high(facts) * most)
     return Suspicion(
         cause="tcache overflow",
         weight=facts.of_busy(facts.own_part),
@@ -117,13 +117,11 @@ def tcache_overflow(facts: WallFacts) -> Suspicion | None:
 def many_allocations(facts: WallFacts) -> Suspicion | None:
     """An allocator that is busy, on its fast path or on one that is not known."""
     pair = facts.pair
-    if facts.share is None or facts.own_part <= 0:
+    if facts.share is None or facts.own_part <= 0 or facts.past_the_knee:
         return None
-    if pair is not None and pair >= at.KNEE_PAIR and facts.on_glibc:
-        return None
-    most = _high(facts) * (1 - at.FAST_PAIR / pair) if pair is not None and pair > at.FAST_PAIR else 0.0
-    if pair is None:
-        most = _high(facts)
+    most = _high(facts)
+    if pair is not None:
+        most *= max(0.0, 1 - at.FAST_PAIR / pair) if pair > 0 else 0.0
     saves = Estimate(value=most / 2, low=0.0, high=most)
     said = _cost(facts) if pair is not None else []
     if not said:
@@ -139,9 +137,11 @@ def many_allocations(facts: WallFacts) -> Suspicion | None:
 
 def pin_at_the_top(facts: WallFacts) -> Suspicion | None:
     """Free memory that one block keeps from going back."""
-    held, resident = facts.wall.resident.trimmable, facts.wall.resident
+    held, resident, counted = facts.wall.resident.trimmable, facts.wall.resident, facts.wall.counted
     if held is None or not facts.on_glibc:
         return None
+    if counted is None or counted.most_bytes < held * at.ONCE_IN_USE:
+        return None  # it never was malloc's: a virtual machine's heap, or pages of the program's own
     return _held(
         "pin at the top",
         held,
@@ -159,7 +159,7 @@ def lazy_free(facts: WallFacts) -> Suspicion | None:
     return _held(
         "lazy free",
         held,
-        max(resident.peak, held),
+        max(resident.end, held),
         "was given back lazily (MADV_FREE): it counts as resident, and the kernel takes it when it must",
         remedies.not_lazily,
     )

@@ -58,11 +58,16 @@ class WallFacts:
         return self.cpu + self.waits("lock") + self.waits("disk") + self.waits("network")
 
     def waits(self, what: str) -> float:
-        """Seconds that the program waited for `lock`, `disk` or `network`."""
+        """Seconds that the program waited for `lock`, `disk` or `network`.
+
+        Most servers have a thread that waits for the network all the time, while others work: what is waited
+        for outside counts only as far as the program did nothing else.
+        """
         waiting = self.wall.waiting
         if waiting is None or (what == "lock" and not self.hands_over):
             return 0.0
-        return min(_finite(getattr(waiting, what)), self.elapsed)
+        most = self.elapsed if what == "lock" else max(0.0, self.elapsed - self.cpu)
+        return min(_finite(getattr(waiting, what)), most)
 
     def waiting_part(self, what: str) -> float:
         """The same as a part."""
@@ -118,6 +123,27 @@ class WallFacts:
         if not self.allocations or not self.enough_samples or self.cpu <= 0:
             return None
         return self.own_part * self.cpu / self.allocations
+
+    @cached_property
+    def slow_part(self) -> float | None:
+        """Of glibc's samples, the part on its slow path; None where its functions' names are not seen."""
+        own = {each.function: each.samples for each in self.wall.hot if each.owner == "allocator"}
+        if not own.keys() & at.GLIBC_NAMES:
+            return None
+        slow = sum(max(0, count) for name, count in own.items() if name.partition(".")[0] in at.GLIBC_SLOW)
+        return _part(slow, sum(max(0, count) for count in own.values()))
+
+    @cached_property
+    def past_the_knee(self) -> bool:
+        """Whether glibc's allocator takes its slow path so often that it is past the knee.
+
+        By its functions, where their names are seen; else by what a block costs.
+        """
+        if self.pair is None or not self.on_glibc:
+            return False
+        if self.slow_part is not None:
+            return self.slow_part >= at.SLOW_PART
+        return self.pair >= at.KNEE_PAIR
 
     def calls(self, *names: str) -> int | None:
         """How often the allocator called these; None where nobody counted."""

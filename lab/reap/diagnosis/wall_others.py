@@ -73,6 +73,8 @@ def parsing(facts: WallFacts) -> Suspicion | None:
 
 def own_lock(facts: WallFacts) -> Suspicion | None:
     """Threads that wait for each other by locks or conditions of the program."""
+    if _hands_over_by_itself(facts):
+        return None
     known = facts.allocator_lock
     part = facts.waiting_part("lock") - (known or 0.0)
     if part < at.WAITING_WORTH:
@@ -127,6 +129,13 @@ def _waits(facts: WallFacts, what: str, name: str, expect: str) -> Suspicion | N
         ],
         remedies=remedies.by_hand(name, expect),
     )
+
+
+def _hands_over_by_itself(facts: WallFacts) -> bool:
+    """Whether a collector with threads of its own is at work, whose waits for each other look like locks."""
+    kinds = {each.kind for each in facts.wall.collections}
+    collecting = garbage_collection(facts)
+    return bool(kinds & {"go", "jvm"}) and collecting is not None and collecting.weight >= at.CAUSE_WORTH
 
 
 def _of_cpu(facts: WallFacts, held: Collector) -> float:

@@ -40,6 +40,9 @@ BY_SAMPLES: tuple[Cause, ...] = (*OF_THE_ALLOCATOR, "parsing")
 OF_MEMORY: tuple[Cause, ...] = ("pin at the top", "lazy free")
 """The causes that cost memory and not time."""
 
+CAN_BE_SAVED: tuple[Cause, ...] = (*OF_THE_ALLOCATOR, *OF_MEMORY, "garbage collection")
+"""The causes of which a remedy's effect can be foretold from the facts."""
+
 Regime = Literal["not the wall", "left of the knee", "right of the knee", "cannot tell"]
 
 Metric = Literal["cpu", "wall", "peak_resident", "resident"]
@@ -80,6 +83,8 @@ class Trial(Record):
 
     tried: list[Remedy]
     sentences: list[str]
+    conclusion: str = ""
+    """What all of it says of the cause, a sentence."""
     best: str = ""
     """The remedy that won; empty where none did."""
 

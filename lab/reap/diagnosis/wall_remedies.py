@@ -147,7 +147,7 @@ def less(saves: Estimate, metric: Metric = "cpu") -> str:
     """What to expect, as words."""
     what = {"cpu": "processor time", "wall": "time", "peak_resident": "peak memory"}.get(metric, "memory")
     if saves.high < 0.005:
-        return f"no less {what} to speak of"
+        return f"hardly less {what}"
     if saves.low < 0.005:
         return f"up to {units.percent(saves.high)} less {what}"
     return f"{units.percent_span(saves.low, saves.high)} less {what}"

@@ -1,5 +1,6 @@
 """Remedies tried at once: the program in pairs, as it is and with each of them, interleaved."""
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from reap.diagnosis.wall_records import Remedy, Trial, WallVerdict
 from reap.experiment import compare
 from reap.experiment.folder import Folder
 from reap.experiment.records import Comparison, Side
-from reap.experiment.runner import Listener
+from reap.experiment.runner import LEAST_ROUNDS, Listener
 from reap.experiment.spec import specify
 from reap.records import Record
 
@@ -35,15 +36,27 @@ class Plan(Record):
     remedies: list[Remedy]
     allocators: list[Allocator]
     """An arm each, called as its remedy."""
+    base: Allocator | None = None
+    """What they are held to; None for the C library's own."""
     missing: list[str] = []
     """What could not be tried, a sentence each."""
 
 
-def plan(verdict: WallVerdict, environment: Mapping[str, str] | None = None, most: int = MOST) -> Plan:
+def plan(
+    verdict: WallVerdict,
+    environment: Mapping[str, str] | None = None,
+    *,
+    base: Allocator | None = None,
+    seconds: float = 0.0,
+    budget: float = BUDGET,
+) -> Plan:
     """The remedies that can be tried here without changing the program.
 
-    `environment` is what the program would be started with; its words stay, ours come after them.
+    `environment` is what the program would be started with; its words stay, ours come after them. `base` is
+    the allocator that it was preloaded with, if any. Of a program that takes `seconds`, no more remedies are
+    tried than have enough rounds in the `budget`; the first is tried in any case.
     """
+    most = max(1, min(MOST, _affordable(seconds, budget)))
     held = os.environ if environment is None else environment
     remedies: list[Remedy] = []
     arms: list[Allocator] = []
@@ -51,16 +64,17 @@ def plan(verdict: WallVerdict, environment: Mapping[str, str] | None = None, mos
     for remedy in verdict.remedies:
         if not remedy.can_be_tried or remedy.metric not in candidates.TIMES:
             continue
-        found = catalog.find(remedy.allocator) if remedy.allocator else Allocator(name=DEFAULT)
+        own = base or Allocator(name=DEFAULT)
+        found = catalog.find(remedy.allocator) if remedy.allocator else own
         if not isinstance(found, Allocator):
             missing.append(f"{remedy.name} is not installed: {found.install}")
-        elif len(arms) < most:
+        elif len(arms) < most and not (base and remedy.allocator == base.name):
             remedies.append(remedy)
             variables = {name: _joined(name, word, held) for name, word in remedy.environment.items()}
             arms.append(
                 Allocator(name=remedy.name, library=found.library, environment=variables, notes=found.notes)
             )
-    return Plan(remedies=remedies, allocators=arms, missing=missing)
+    return Plan(remedies=remedies, allocators=arms, base=base, missing=missing)
 
 
 def begin(
@@ -76,7 +90,13 @@ def begin(
 ) -> Folder:
     """A new experiment in which they are tried; `reap compare --resume` goes on with it. Throws ReapError."""
     spec = specify(
-        command, planned.allocators, runs=runs, budget=budget, timeout=timeout, stdin=stdin is not None
+        command,
+        [*([planned.base] if planned.base else []), *planned.allocators],
+        baseline=planned.base.name if planned.base else DEFAULT,
+        runs=runs,
+        budget=budget,
+        timeout=timeout,
+        stdin=stdin is not None,
     )
     return Folder.create(path, spec, stdin, force=force)
 
@@ -101,7 +121,10 @@ def drawn(planned: Plan, comparison: Comparison) -> Trial:
     if noise := words.noise(comparison):
         said.append(f"{noise}.")
     if comparison.stopped_early:
-        said.append(f"The budget ended after {comparison.rounds} rounds; --budget allows more.")
+        said.append(
+            f"The budget ended after {comparison.rounds} rounds, and {LEAST_ROUNDS} say something: --budget "
+            "allows more."
+        )
     return Trial(
         tried=[remedy for remedy, _ in pairs],
         sentences=[*said, *planned.missing],
@@ -125,7 +148,22 @@ def with_trial(verdict: WallVerdict, planned: Plan, comparison: Comparison) -> W
             "None of the remedies that were tried helps, which speaks against that cause or for changing "
             "the program instead."
         )
-    return msgspec.structs.replace(verdict, trial=trial, paragraph=f"{verdict.paragraph} {said}")
+    return msgspec.structs.replace(
+        verdict,
+        trial=msgspec.structs.replace(trial, conclusion=said),
+        paragraph=f"{verdict.paragraph} {said}",
+    )
+
+
+def runs_of(remedies: int) -> int:
+    """How often the program runs to try so many: warm-ups, and the fewest rounds that say something."""
+    return (remedies + 1) + LEAST_ROUNDS * (remedies + 2)
+
+
+def _affordable(seconds: float, budget: float) -> int:
+    if not 0 < seconds < math.inf:
+        return MOST
+    return max((n for n in range(1, MOST + 1) if runs_of(n) * seconds <= budget), default=0)
 
 
 def _joined(name: str, word: str, held: Mapping[str, str]) -> str:
@@ -138,14 +176,15 @@ def _undecided(side: Side, comparison: Comparison) -> bool:
 
 
 def _best(sides: list[Side], comparison: Comparison) -> Side | None:
-    """The one with the largest proven gain."""
+    """The one with the largest proven gain, or the first as good as that: the plainest stand first."""
     won = [
-        (gain.ratio.value, side)
+        (gain.ratio, side)
         for side in sides
         if candidates.standing(side, comparison) is Standing.GAIN
         and (gain := candidates.gain(side, comparison)) is not None
     ]
-    return min(won, key=lambda pair: pair[0])[1] if won else None
+    fastest = min((ratio for ratio, _ in won), key=lambda ratio: ratio.value, default=None)
+    return next((side for ratio, side in won if fastest and ratio.value <= fastest.high), None)
 
 
 def _sentence(remedy: Remedy, side: Side, comparison: Comparison) -> str:

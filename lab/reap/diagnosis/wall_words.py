@@ -92,4 +92,4 @@ def evidence(facts: WallFacts) -> list[Evidence]:
 
 
 def _expect(first: Suspicion) -> str:
-    return f"expect {less(first.saves)} of the right remedy"
+    return f"expect {less(first.saves)} by the right remedy"

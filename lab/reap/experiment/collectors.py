@@ -1,19 +1,25 @@
 """A run in which a program's garbage collector is heard."""
 
+from collections.abc import Callable, Iterable, Sequence
+
 from reap.analysis import collectors as figures
 from reap.analysis.wall_records import Collector
 from reap.launch import collectors, spawn
 from reap.launch.records import Launch
 
 
-def hear(launch: Launch, image: str) -> Collector | None:
+def hear(
+    launch: Launch, files: Sequence[str], functions: Iterable[str], say: Callable[[str], None]
+) -> Collector | None:
     """Runs the program once more and says what its collector did; None where it has none that is known.
 
-    `image` is the ELF file that becomes the process. Throws what `spawn.run` throws.
+    `files` are what was mapped in an earlier run, `functions` what was sampled in it. Throws what `spawn.run`
+    throws.
     """
-    kind = collectors.kind_of(image)
+    kind = collectors.kind_of(files, functions)
     if kind is None:
         return None
-    with collectors.listening(launch, kind) as listening:
+    say("listening to its garbage collector in another run")
+    with collectors.listening(launch, kind, files) as listening:
         spawn.run(listening.launch)
         return figures.collector(kind, listening.said())

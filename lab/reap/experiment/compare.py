@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from reap.allocators import verify
 from reap.allocators.records import Allocator
-from reap.experiment import arms, statistics
+from reap.experiment import arms, metrics, requests, statistics
 from reap.experiment.folder import Folder
-from reap.experiment.metrics import METRICS
 from reap.experiment.records import Comparison, Ratio, Run, Side
 from reap.experiment.runner import Listener, Runner
 from reap.experiment.spec import Spec
@@ -53,6 +52,7 @@ def draw(
     said = [*spec.program.notes, *(note for each in spec.allocators for note in each.notes), *notes]
     if len(exits) > 1:
         said.append(f"the program's own exit status varies: {', '.join(map(str, sorted(exits)))}")
+    said += requests.notes(measured)
     return Comparison(
         workload=spec.workload,
         command=spec.program.command,
@@ -120,12 +120,11 @@ def _ratios(baseline: Mapping[int, Run], own: Mapping[int, Run], seed: int) -> d
     rounds = sorted(baseline.keys() & own.keys())
     if len(rounds) < statistics.LEAST_ROUNDS:
         return {}
+    before = [baseline[number].outcome for number in rounds]
+    after = [own[number].outcome for number in rounds]
     return {
         metric.name: statistics.compare(
-            metric,
-            [metric.of(baseline[number].outcome) for number in rounds],
-            [metric.of(own[number].outcome) for number in rounds],
-            seed,
+            metric, [metric.of(each) for each in before], [metric.of(each) for each in after], seed
         )
-        for metric in METRICS
+        for metric in metrics.known([*before, *after])
     }

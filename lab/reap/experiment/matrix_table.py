@@ -4,7 +4,7 @@ import statistics as plain
 from collections.abc import Mapping, Sequence
 
 from reap.experiment import arms, statistics
-from reap.experiment.metrics import METRICS, Metric
+from reap.experiment.metrics import Metric, known
 from reap.experiment.records import Cell, HugePages, Ratio, Run
 from reap.experiment.spec import Spec
 from reap.launch import counters
@@ -185,7 +185,7 @@ def _ratios(base: Mapping[int, Run], own: Mapping[int, Run], seed: int) -> dict[
             [_value(metric, own[number]) for number in rounds],
             seed,
         )
-        for metric in METRICS
+        for metric in known(runs[number].outcome for runs in (base, own) for number in rounds)
     }
 
 

@@ -1,24 +1,32 @@
-"""What is compared: one number of an outcome each, less of which is better."""
+"""What is compared: one number of an outcome each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from reap.launch.records import Outcome
 from reap.records import Record
 
 
 class Metric(Record):
-    """A number that every run has."""
+    """A number that runs have. Less of it is better, unless it says otherwise."""
 
     name: str
     unit: str
-    """`s`, `bytes` or `count`."""
+    """`s`, `bytes`, `count` or `per_second`."""
     quantum: float
-    """The least step that the kernel reports, in the unit."""
+    """The least step in which it is known, in the unit."""
     of: Callable[[Outcome], float]
     """Takes it from an outcome, in the unit."""
+    more_is_better: bool = False
+    requests: int = 0
+    """How many requests a run must have marked for it to be known; 0: every run has it."""
+
+    def known(self, outcome: Outcome) -> bool:
+        """Whether the outcome has it."""
+        marked = outcome.requests.count if outcome.requests else 0
+        return marked >= self.requests
 
 
-METRICS = (
+_USUAL = (
     Metric(name="cpu", unit="s", quantum=1e-6, of=lambda outcome: outcome.cpu_ns / 1e9),
     Metric(name="wall", unit="s", quantum=1e-9, of=lambda outcome: outcome.wall_ns / 1e9),
     Metric(name="peak_resident", unit="bytes", quantum=4096, of=lambda outcome: outcome.peak_resident),
@@ -29,3 +37,40 @@ METRICS = (
         name="involuntary_switches", unit="count", quantum=1, of=lambda outcome: outcome.involuntary_switches
     ),
 )
+
+
+def _seconds(name: str) -> Callable[[Outcome], float]:
+    return lambda outcome: getattr(outcome.requests, name) / 1e9
+
+
+# Of fewer requests than `requests` a percentile is the slowest of them, and says less than it seems to.
+_REQUESTS = (
+    Metric(name="request_p50", unit="s", quantum=1e-9, of=_seconds("p50_ns"), requests=2),
+    Metric(name="request_p99", unit="s", quantum=1e-9, of=_seconds("p99_ns"), requests=100),
+    Metric(name="request_p999", unit="s", quantum=1e-9, of=_seconds("p999_ns"), requests=1000),
+    Metric(
+        name="request_rate",
+        unit="per_second",
+        quantum=1e-9,
+        of=lambda outcome: outcome.requests.per_second if outcome.requests else 0.0,
+        more_is_better=True,
+        requests=2,
+    ),
+)
+"""Of the requests that a program marks."""
+
+METRICS = (*_USUAL, *_REQUESTS)
+
+ENOUGH_REQUESTS = max(metric.requests for metric in _REQUESTS)
+"""For all of them."""
+
+
+def named(name: str) -> Metric:
+    """The metric of that name."""
+    return next(each for each in METRICS if each.name == name)
+
+
+def known(outcomes: Iterable[Outcome]) -> list[Metric]:
+    """The metrics that all of these have."""
+    every = list(outcomes)
+    return [metric for metric in METRICS if all(metric.known(outcome) for outcome in every)]

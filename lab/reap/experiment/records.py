@@ -123,9 +123,10 @@ class Ratio(Record):
 
     metric: str
     """`cpu`, `wall`, `peak_resident`, `minor_faults`, `major_faults`, `voluntary_switches` or
-    `involuntary_switches`."""
+    `involuntary_switches`; of a program that marks its requests `request_p50`, `request_p99`, `request_p999`
+    and `request_rate`, too, as far as it marks enough of them."""
     unit: str
-    """`s`, `bytes` or `count`."""
+    """`s`, `bytes`, `count` or `per_second`."""
     baseline: float
     """Median of the baseline, in the unit."""
     value: float
@@ -136,6 +137,8 @@ class Ratio(Record):
     """The ratio of every round, in order."""
     verdict: Verdict
     """`cannot tell` where the interval holds 1."""
+    more_is_better: bool = False
+    """Of requests a second; of all else less is better."""
 
 
 class Side(Record):

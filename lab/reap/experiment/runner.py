@@ -7,7 +7,7 @@ from functools import cached_property
 
 from reap.allocators import verify
 from reap.errors import ExitCode, ReapError
-from reap.experiment import arms, schedule
+from reap.experiment import arms, requests, schedule
 from reap.experiment.folder import Folder
 from reap.experiment.once import Once, failure
 from reap.experiment.records import Cell
@@ -145,6 +145,7 @@ class Runner:
             run = self._once.run(cell, warmup=True)
             if cell.arm() == self._baseline:
                 self._once.require_sound(run.outcome)
+                requests.require(self._spec, run.outcome)
             self._judge(cell, run.outcome)
         rounds, _ = self._plan()
         if not self._spec.runs and rounds < LEAST_ROUNDS and len(self.dropped) < len(self._arms) - 1:

@@ -94,6 +94,8 @@ class Option(Record):
     """What it may make less."""
     sign: str = ""
     """What of the first run speaks for trying it early."""
+    needs: str = ""
+    """What the machine must have for it to do anything; another may not have it."""
     milder: list["Option"] = []
     """What to try where this one wins."""
 
@@ -107,6 +109,8 @@ class Tune(Record):
     """What may be tried first."""
     most: int
     """How often the program may be run in all."""
+    usual: bool = False
+    """Whether no objectives were named: then the tail of marked requests is one, too, where there are any."""
     held: dict[str, str] = {}
     """What the environment held of the allocator's settings before; the baseline has it, too."""
     variants: list[Variant] = []
@@ -141,6 +145,8 @@ class Spec(Record):
     stdin: bool = False
     """Whether standard input was spooled."""
     seed: int = SEED
+    requests: bool = False
+    """Whether its marked requests are what was asked for: it is an error if it marks none."""
     matrix: Matrix | None = None
     """For an experiment on fragmented heaps."""
     tune: Tune | None = None
@@ -206,6 +212,7 @@ def specify(
     timeout: float | None = None,
     stdin: bool = False,
     seed: int = SEED,
+    requests: bool = False,
     fragmented: Fragmented | None = None,
     tune: Tune | None = None,
 ) -> Spec:
@@ -222,7 +229,8 @@ def specify(
     if libraries or fragmented or all(not each.environment for each in ordered):
         programs.require_preloadable(found)
     matrix = _matrix(found, where, fragmented) if fragmented else None
-    images = [path for each in (matrix.variants if matrix else []) for path in _files(each.program)]
+    variants = [*(matrix.variants if matrix else []), *(tune.variants if tune else [])]
+    images = [path for each in variants for path in _files(each.program)]
     return Spec(
         workload=workload,
         variant=variant,
@@ -238,6 +246,7 @@ def specify(
         timeout=timeout,
         stdin=stdin,
         seed=seed,
+        requests=requests,
         matrix=matrix,
         tune=tune,
     )

@@ -8,7 +8,7 @@ import msgspec
 from reap.allocators import huge_pages
 from reap.allocators.records import Allocator
 from reap.analysis.size_profile import SizeProfile
-from reap.experiment import arms
+from reap.experiment import arms, requests
 from reap.experiment.folder import Folder
 from reap.experiment.records import BARE, Cell, Laid, Samples
 from reap.experiment.spec import Variant
@@ -87,6 +87,7 @@ class Starter:
             stdin=self._folder.stdin,
             timeout=self._spec.timeout,
             probe=probe,
+            requests=requests.timed(self._folder.runs, cell, warmup=probe),
         )
         if cell.huge_pages == "off":
             launch = msgspec.structs.replace(launch, options=[*launch.options, "--no-huge-pages"])

@@ -39,7 +39,8 @@ def compare(
         value=statistics.median(values),
         ratio=ratio,
         pairs=pairs,
-        verdict=verdict(ratio),
+        verdict=verdict(ratio, more_is_better=metric.more_is_better),
+        more_is_better=metric.more_is_better,
     )
 
 
@@ -72,12 +73,12 @@ def interval(pairs: Sequence[float], seed: int, level: float = LEVEL) -> Estimat
     return Estimate(value=math.exp(middle), low=math.exp(min(low, middle)), high=math.exp(max(high, middle)))
 
 
-def verdict(ratio: Estimate) -> Verdict:
-    """Less is better, for every metric. An interval that holds 1 says nothing."""
+def verdict(ratio: Estimate, *, more_is_better: bool = False) -> Verdict:
+    """Less is better, or else more. An interval that holds 1 says nothing."""
     if ratio.high < 1:
-        return "better"
+        return "worse" if more_is_better else "better"
     if ratio.low > 1:
-        return "worse"
+        return "better" if more_is_better else "worse"
     return "cannot tell"
 
 

@@ -9,16 +9,18 @@ from reap.allocators.knobs import Objective
 from reap.errors import ExitCode, ReapError
 from reap.experiment import schedule, tune_plan
 from reap.experiment.folder import Folder
-from reap.experiment.metrics import METRICS
+from reap.experiment.metrics import named
 from reap.experiment.once import Once
 from reap.experiment.records import Cell, Run
 from reap.experiment.runner import Listener, stoppable
 from reap.experiment.spec import Option
 from reap.experiment.starter import Starter
 from reap.experiment.statistics import LEVEL
-from reap.experiment.tune_plan import METRIC
 from reap.experiment.tune_records import Finding, Look, Trial, Tuned
 from reap.experiment.tune_rounds import Rounds
+from reap.launch.records import Outcome
+
+_TAIL = "request_p99"
 
 Choices = dict[Objective, Option]
 """What was chosen for an objective."""
@@ -43,12 +45,14 @@ class _Search:
         if folder.spec.tune is None:
             raise ReapError("this is no search for settings", "begin one with: reap tune -- CMD")
         family = knobs.family(folder.spec.baseline)
-        assert family is not None  # noqa: S101 - `asked` has seen to it
+        assert family is not None  # noqa: S101 - `specify_search` has seen to it
         self._spec, self._tune, self._family = folder.spec, folder.spec.tune, family
         self._listener = listener
         self._once = Once(folder, starter)
         self._rounds = Rounds(self._spec.seed, self._spec.timeout, family.complaint)
         self._tried: dict[str, Option] = {}
+        self._objectives = list(self._tune.objectives)
+        self._metrics: dict[Objective, str] = {"cpu": "cpu", "tail": "wall", "memory": "peak_resident"}
         self._used = 0
         self._number = 0
         self._notes = [*self._spec.program.notes, *self._spec.baseline.notes, *self._tune.notes]
@@ -58,16 +62,16 @@ class _Search:
         tune, most = self._tune, self._tune.most
         look = self._look()
         part = tune_plan.third(most)
-        options = tune_plan.first(tune.options, tune.objectives, look, most)
+        options = tune_plan.first(tune.options, self._objectives, look, most)
         self._leave_out(options)
         self._measure(options, tune_plan.rounds(len(options), part), "first")
-        again = tune_plan.second(self._living(), tune.objectives, self._score, self._unrest(), most)
+        again = tune_plan.second(self._living(), self._objectives, self._score, self._unrest(), most)
         if again:
             self._measure(again, tune_plan.rounds(len(again), part), "second")
         begun, unrest = self._number, self._unrest()
         chosen = {
             what: option
-            for what in tune.objectives
+            for what in self._objectives
             if (option := tune_plan.choice(self._living(), what, self._score, unrest))
         }
         left = most - self._used
@@ -93,6 +97,8 @@ class _Search:
             )
         self._notes += verification.notes
         outcome = run.outcome
+        self._see_requests(outcome)
+        self._listener.say(f"that takes about {units.duration(self._tune.most * run.seconds)}")
         if outcome.cpu_ns < SHORTEST * 1e9:
             self._notes.append(
                 f"a run takes {units.duration(outcome.cpu_ns / 1e9)} of CPU time, much of it its start: "
@@ -106,6 +112,17 @@ class _Search:
             minor_faults=outcome.minor_faults,
             peak_resident=outcome.peak_resident,
         )
+
+    def _see_requests(self, outcome: Outcome) -> None:
+        """The tail is that of marked requests; where there are too few, wall time stands for it."""
+        if named(_TAIL).known(outcome):
+            self._metrics["tail"] = _TAIL
+            if self._tune.usual:
+                self._objectives.append("tail")
+        elif "tail" in self._objectives:
+            self._notes.append(
+                "the program marks too few requests for a tail: wall time stands for it (see docs/marks.md)"
+            )
 
     def _leave_out(self, options: Sequence[Option]) -> None:
         taken = {each.name for each in options}
@@ -127,6 +144,8 @@ class _Search:
                     continue
                 self._keep(name, self._run(cell, warmup=False))
             self._number += 1
+        if failed := self._rounds.failed():
+            self._notes.append(f"as it is, {failed}; the rounds in which that was count for nothing")
 
     def _run(self, cell: Cell, *, warmup: bool) -> Run:
         self._used += 1
@@ -156,10 +175,10 @@ class _Search:
         return [each for each in self._tried.values() if not self._rounds.problem(each.name)]
 
     def _score(self, name: str, what: Objective) -> float:
-        return self._rounds.score(name, METRIC[what], self._number)
+        return self._rounds.score(name, self._metrics[what], self._number)
 
     def _unrest(self) -> dict[Objective, float]:
-        return {what: self._rounds.unrest(metric, self._number) for what, metric in METRIC.items()}
+        return {what: self._rounds.unrest(metric, self._number) for what, metric in self._metrics.items()}
 
     def _drawn(self, look: Look, begun: int, chosen: Choices, final: Choices) -> Tuned:
         # Bonferroni: of several settings that are confirmed at once, one may look better by luck.
@@ -173,7 +192,7 @@ class _Search:
             look=look,
             findings=[
                 self._finding(what, begun, chosen.get(what), final.get(what), level)
-                for what in self._tune.objectives
+                for what in self._objectives
             ],
             level=level,
             rounds=self._number - begun,
@@ -187,50 +206,56 @@ class _Search:
     def _finding(
         self, what: Objective, begun: int, chosen: Option | None, option: Option | None, level: float
     ) -> Finding:
-        metric = METRIC[what]
+        metric = self._metrics[what]
         if chosen is None:
-            return Finding(objective=what, metric=metric, why_not="every setting was given up")
+            return Finding(
+                objective=what, metric=metric, why_not="no setting could be held to the program as it is"
+            )
+        if option is None and tune_plan.promising(
+            score := self._rounds.score(chosen.name, metric, begun), self._rounds.unrest(metric, begun)
+        ):
+            return Finding(
+                objective=what,
+                metric=metric,
+                why_not=f"not confirmed, for want of runs; the best seemed {chosen.name}, "
+                f"{units.ratio(math.exp(score))}",
+            )
         if option is None:
             seemed = units.ratio(math.exp(self._rounds.score(chosen.name, metric, begun)))
             return Finding(
                 objective=what,
                 metric=metric,
-                why_not=f"no setting seemed to gain any; the best was {chosen.name}, {seemed}",
+                why_not=f"none seemed to gain more than chance would; the best was {chosen.name}, {seemed}",
             )
         problem = self._rounds.problem(option.name)
-        confirmed = {
-            each.name: self._rounds.confirmed(
-                option.name, each.name, begun, level if each.name == metric else LEVEL
-            )
-            for each in METRICS
-        }
-        ratio = None if problem else confirmed[metric]
+        ratios = {} if problem else self._rounds.confirmed(option.name, metric, begun, level)
         return Finding(
             objective=what,
             metric=metric,
             name=option.name,
             environment=self._says(option.words),
             command=self._before(option),
-            ratio=ratio,
-            beside={}
-            if problem
-            else {name: held for name, held in confirmed.items() if held and name != metric},
-            why_not=problem or ("" if ratio else "too few rounds were run for an interval"),
+            ratio=ratios.get(metric),
+            beside={name: ratio for name, ratio in ratios.items() if name != metric},
+            why_not=problem or ("" if ratios else "too few rounds were run for an interval"),
         )
 
     def _trial(self, option: Option, begun: int) -> Trial:
         rounds = [number for number in self._rounds.of.get(option.name, {}) if number < begun]
         problem = self._rounds.problem(option.name)
-        metrics = dict.fromkeys(["cpu", *(METRIC[what] for what in self._tune.objectives), "peak_resident"])
+        metrics = dict.fromkeys(["cpu", *(self._metrics[what] for what in self._objectives), "peak_resident"])
+        scores = {metric: self._rounds.score(option.name, metric, begun) for metric in metrics}
         return Trial(
             name=option.name,
             about=option.about,
             environment=self._says(option.words),
             command=self._before(option),
             rounds=len(rounds),
-            scores={}
-            if problem
-            else {metric: math.exp(self._rounds.score(option.name, metric, begun)) for metric in metrics},
+            scores={
+                metric: math.exp(score)
+                for metric, score in scores.items()
+                if score < math.inf and not problem
+            },
             same_output=self._rounds.same_output(option.name),
             same_exit=self._rounds.same_exit(option.name),
             problem=problem,

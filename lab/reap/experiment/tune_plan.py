@@ -6,6 +6,7 @@ forms of them and with all that seemed to help put together; then what won, in r
 many is lucky: only those last rounds, which had no part in choosing it, say what it gains.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from reap.allocators.knobs import Objective
@@ -25,8 +26,6 @@ _WORTH_ADDING = 0.25
 """What gains less than this share of the best one's gain is not put together with it."""
 _MOST_UNREST = 0.05
 """However restless the machine is, a setting that seems worse by more than this is not as good."""
-
-METRIC: Mapping[Objective, str] = {"cpu": "cpu", "tail": "wall", "memory": "peak_resident"}
 
 Score = Callable[[str, Objective], float]
 """The logarithm of an option's ratio, by its name."""
@@ -101,19 +100,20 @@ def union(options: Sequence[Option]) -> Option | None:
         about="; ".join(each.about for each in parts),
         words=words,
         may=list(dict.fromkeys(what for each in parts for what in each.may)),
+        needs=next((each.needs for each in parts if each.needs), ""),
     )
 
 
 def choice(
     tried: Sequence[Option], what: Objective, score: Score, unrest: Mapping[Objective, float]
 ) -> Option | None:
-    """The best for an objective; of those that seem as good, what costs least otherwise, and then sets least.
+    """The best for an objective; of those that seem as good, what costs, asks of the machine and sets least.
 
-    None where nothing was tried, or all was given up.
+    None where nothing has a score: all was given up, or the program as it is failed.
     """
-    if not tried:
+    best = min((score(each.name, what) for each in tried), default=math.inf)
+    if best == math.inf:
         return None
-    best = min(score(each.name, what) for each in tried)
     reach = max(LEAST_GAIN, min(unrest[what], _MOST_UNREST), -best * _AS_GOOD)
     near = [each for each in tried if score(each.name, what) <= best + reach]
     other: Objective = "cpu" if what == "memory" else "memory"
@@ -122,9 +122,11 @@ def choice(
         more = score(option.name, other)
         return round(more, 1) if more > unrest.get(other, 0) else 0.0
 
-    return min(
-        near, key=lambda each: (cost(each), len(each.words), bool(each.milder), score(each.name, what))
-    )
+    def burden(option: Option) -> tuple[float, bool, int, bool, float]:
+        words = max(1, len(option.words))
+        return cost(option), bool(option.needs), words, bool(option.milder), score(option.name, what)
+
+    return min(near, key=burden)
 
 
 def finalists(

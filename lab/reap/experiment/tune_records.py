@@ -7,6 +7,9 @@ from reap.records import Record
 LEAST_GAIN = 0.02
 """A setting that gains less than this is hardly worth a variable, and other things move a program as much."""
 
+LEAST_BYTES = 1 << 18
+"""So little memory is no gain, either: the kernel counts resident pages in batches of each processor."""
+
 
 class Look(Record):
     """What the first run showed, by which settings are put in order."""
@@ -64,7 +67,10 @@ class Finding(Record):
     @property
     def wins(self) -> bool:
         """Whether the setting is better, certainly, and by enough to matter."""
-        return self.better and self.ratio is not None and self.ratio.ratio.value <= 1 - LEAST_GAIN
+        ratio = self.ratio
+        if ratio is None or not self.better or ratio.ratio.value > 1 - LEAST_GAIN:
+            return False
+        return ratio.unit != "bytes" or ratio.baseline - ratio.value >= LEAST_BYTES
 
     @property
     def better(self) -> bool:
@@ -98,5 +104,6 @@ class Tuned(Record):
 
     @property
     def differs(self) -> bool:
-        """Whether some setting changed what the program does."""
-        return any(not each.same_exit or each.same_output is False for each in self.trials)
+        """Whether some setting changed what the program does; numactl may fail for reasons of its own."""
+        own = [each for each in self.trials if not each.command]
+        return any(not each.same_exit or each.same_output is False for each in own)

@@ -2,10 +2,9 @@
 
 import math
 import statistics as plain
-from collections.abc import Sequence
 
 from reap.experiment import statistics
-from reap.experiment.metrics import METRICS, Metric
+from reap.experiment.metrics import Metric, known, named
 from reap.experiment.once import failure
 from reap.experiment.records import Ratio, Run
 
@@ -32,10 +31,10 @@ class Rounds:
 
     def score(self, name: str, metric: str, before: int) -> float:
         """The mean logarithm of an option's ratio to the baseline in rounds below `before`."""
-        own = [number for number in self.of.get(name, {}) if number < before]
+        own = [number for number in self.of.get(name, {}) if number < before and self._whole(number)]
         if not own:
             return math.inf
-        measure = _metric(metric)
+        measure = named(metric)
         pairs = statistics.paired_ratios(
             [self._base(measure, number) for number in own],
             [measure.of(self.of[name][number].outcome) for number in own],
@@ -45,34 +44,57 @@ class Rounds:
 
     def unrest(self, metric: str, before: int) -> float:
         """How far the baseline's copies are from each other in rounds below `before`, as a logarithm."""
-        measure = _metric(metric)
-        rounds = [number for number in self.control if number < before]
+        measure = named(metric)
+        rounds = [number for number in self.control if number < before and self._whole(number)]
+        if not rounds:
+            return 0.0
         pairs = statistics.paired_ratios(
             [measure.of(self.baseline[number].outcome) for number in rounds],
             [measure.of(self.control[number].outcome) for number in rounds],
             measure.quantum,
         )
-        return max((abs(math.log(pair)) for pair in pairs), default=0.0)
+        return max(abs(math.log(pair)) for pair in pairs)
 
-    def confirmed(self, name: str, metric: str, first: int, level: float) -> Ratio | None:
-        """An option's ratio in the rounds from `first` on; None below two of them."""
-        own = sorted(number for number in self.of.get(name, {}) if number >= first)
-        return self._ratio(metric, own, [self.of[name][number] for number in own], level)
+    def confirmed(self, name: str, main: str, first: int, level: float) -> dict[str, Ratio]:
+        """An option's ratios in the rounds from `first` on, that of `main` with an interval of `level`.
 
-    def noise(self, first: int) -> dict[str, Ratio]:
-        """By metric: the control to the baseline in the rounds from `first` on."""
-        rounds = sorted(number for number in self.control if number >= first)
-        if len(rounds) < statistics.LEAST_ROUNDS:
+        Empty below two of them.
+        """
+        own = sorted(number for number in self.of.get(name, {}) if number >= first and self._whole(number))
+        if len(own) < statistics.LEAST_ROUNDS:
             return {}
+        every = [
+            runs[number].outcome for runs in (self.baseline, self.control, self.of[name]) for number in own
+        ]
         return {
             metric.name: statistics.compare(
                 metric,
-                [metric.of(self.baseline[number].outcome) for number in rounds],
-                [metric.of(self.control[number].outcome) for number in rounds],
+                [self._base(metric, number) for number in own],
+                [metric.of(self.of[name][number].outcome) for number in own],
                 self._seed,
+                level if metric.name == main else statistics.LEVEL,
             )
-            for metric in METRICS
+            for metric in known(every)
         }
+
+    def noise(self, first: int) -> dict[str, Ratio]:
+        """By metric: the control to the baseline in the rounds from `first` on."""
+        rounds = sorted(number for number in self.control if number >= first and self._whole(number))
+        if len(rounds) < statistics.LEAST_ROUNDS:
+            return {}
+        before = [self.baseline[number].outcome for number in rounds]
+        after = [self.control[number].outcome for number in rounds]
+        return {
+            metric.name: statistics.compare(
+                metric, [metric.of(each) for each in before], [metric.of(each) for each in after], self._seed
+            )
+            for metric in known([*before, *after])
+        }
+
+    def failed(self) -> str:
+        """What went wrong with the program as it is, in words; empty if nothing did."""
+        every = [*self.baseline.values(), *self.control.values()]
+        return next(filter(None, (failure(run.outcome, self._timeout) for run in every)), "")
 
     def problem(self, name: str) -> str:
         """Why an option is given up; empty if it is not."""
@@ -88,6 +110,11 @@ class Rounds:
         if len(self.outputs) != 1 or not own:
             return None
         return all(run.outcome.stdout_digest in self.outputs for run in own.values())
+
+    def _whole(self, number: int) -> bool:
+        """Whether both of the baseline's copies ended by themselves in a round."""
+        copies = (self.baseline[number], self.control[number])
+        return not any(failure(run.outcome, self._timeout) for run in copies)
 
     def _fault(self, run: Run) -> str:
         outcome = run.outcome
@@ -109,19 +136,3 @@ class Rounds:
         one = metric.of(self.baseline[number].outcome)
         other = metric.of(self.control[number].outcome)
         return math.sqrt(one * other)
-
-    def _ratio(self, metric: str, rounds: Sequence[int], runs: Sequence[Run], level: float) -> Ratio | None:
-        if len(rounds) < statistics.LEAST_ROUNDS:
-            return None
-        measure = _metric(metric)
-        return statistics.compare(
-            measure,
-            [self._base(measure, number) for number in rounds],
-            [measure.of(run.outcome) for run in runs],
-            self._seed,
-            level,
-        )
-
-
-def _metric(name: str) -> Metric:
-    return next(each for each in METRICS if each.name == name)

@@ -13,13 +13,14 @@ from msgspec.structs import replace
 
 from reap import native
 from reap.analysis import wall as facts
+from reap.analysis import wall_strace
 from reap.analysis.profile import profile as analyse
 from reap.analysis.records import Profile, Share
 from reap.analysis.wall_owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Sample
 from reap.analysis.wall_records import Requests, Wall
 from reap.errors import ExitCode, ReapError
-from reap.experiment import wall_notes
-from reap.launch import attach, memory
+from reap.experiment import collectors, wall_notes
+from reap.launch import attach, memory, syscalls
 from reap.launch.program import Program
 from reap.launch.records import Launch, Outcome
 from reap.records import Record
@@ -47,19 +48,22 @@ class Measured(Record):
     """Whether there is a recording of the counted run."""
 
 
-def measure(launch: Launch, program: Program, folder: Path, say: Say) -> Measured:
+def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_strace: bool = False) -> Measured:
     """Runs the program twice and says what was seen. Its files are in `folder`.
 
+    `by_strace` runs it once more where the kernel's tracepoints do not count its system calls.
     Throws ReapError where it cannot be run, or what was seen not be read.
     """
     say("watching one run: nothing is loaded into it")
     before = memory.kernel_slabs()
-    outcome = watch.run(launch, folder / _SAMPLED)
+    countable = not program.obstacle and not program.brings_malloc
+    outcome = watch.run(launch, folder / _SAMPLED, faults=not countable)
     after = memory.kernel_slabs()
     notes = list(program.notes)
     if outcome.timed_out:
         notes.append(f"it was ended after {launch.timeout:g} s, so that what it does at its end was not seen")
-    recording, counted_cpu = None, 0.0
+    recording, counting = None, outcome
+    first = _read(folder / _SAMPLED, ALLOCATOR_FILES)
     if program.obstacle:
         notes.append(f"its allocations were not counted: {program.obstacle}")
     elif program.brings_malloc:
@@ -67,24 +71,32 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say) -> Measure
     else:
         say("counting its allocations in another run")
         counting = watch.counted(launch, folder / COUNTED)
-        counted_cpu = counting.cpu_ns * 1e-9
         notes += wall_notes.of_counting(outcome, counting)
         recording = traces.read(folder / COUNTED)
     providers = [image["provider"] for image in recording.images()] if recording else []
     files = [*ALLOCATOR_FILES, *([launch.allocator] if launch.allocator else []), *_not_libc(providers)]
-    seen = watch.read(folder / _SAMPLED, files=files, functions=ALLOCATOR_FUNCTIONS)
-    calls = watch.read(folder / COUNTED, files=files, functions=ALLOCATOR_FUNCTIONS) if recording else None
+    seen = first if files == ALLOCATOR_FILES else _read(folder / _SAMPLED, files)
+    calls = _read(folder / COUNTED, files) if recording else None
     profile = analyse(recording, launch.argv) if recording else None
     growth = max(0, after - before) if before is not None and after is not None else None
     wall = _wall(seen, calls, profile, outcome, launch, growth)
-    if recording is not None and profile is not None:
+    if recording is not None and profile is not None and calls is not None:
+        held = facts.trimmable(calls, profile.live)
         frees = recording.totals()["frees"]
         wall = replace(
             wall,
-            counted=facts.counted(profile, cpu_seconds=counted_cpu, frees=frees),
+            resident=replace(wall.resident, trimmable=held),
+            counted=facts.counted(profile, cpu_seconds=counting.cpu_ns * 1e-9, frees=frees),
             latency=facts.latency(profile, native.clock_cost(clock.choose())),
         )
-    notes += wall_notes.of_sources(seen, calls)
+    sampled = [row.function for row in facts.samples(first)]
+    heard = collectors.hear(launch, [program.image, *first.files()], sampled, say)
+    wall = replace(wall, collections=facts.with_heard(wall.collections, heard))
+    if by_strace and wall.calls is None:
+        say("counting its system calls by strace in a further run")
+        wall = _with_strace(wall, launch)
+        notes.append(wall_notes.STRACE)
+    notes += wall_notes.of_sources(seen, calls, traced=wall.calls is not None)
     return Measured(
         wall=replace(wall, notes=notes),
         stacks=facts.folded(seen),
@@ -102,7 +114,7 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
     before = memory.kernel_slabs()
     cost = watch.running(pid, seconds, folder / _SAMPLED)
     after = memory.kernel_slabs()
-    seen = watch.read(folder / _SAMPLED, files=ALLOCATOR_FILES, functions=ALLOCATOR_FUNCTIONS)
+    seen = _read(folder / _SAMPLED, ALLOCATOR_FILES)
     outcome = Outcome(
         exit_code=0,
         wall_ns=cost.wall_ns,
@@ -120,6 +132,19 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
     return Measured(wall=replace(wall, pid=pid, notes=notes), stacks=facts.folded(seen))
 
 
+def _with_strace(wall: Wall, launch: Launch) -> Wall:
+    with syscalls.traced(launch, wall_strace.WATCHED) as (_, lines):
+        counted, connections, reads = wall_strace.calls(lines)
+    asked = wall.requests
+    if asked.unit != "mark":
+        asked = facts.guessed_requests(connections, reads, asked.allocations)
+    return replace(wall, calls=counted, requests=asked)
+
+
+def _read(path: Path, files: list[str]) -> native.Watched:
+    return watch.read(path, files=files, functions=ALLOCATOR_FUNCTIONS)
+
+
 def _wall(
     seen: native.Watched,
     calls: native.Watched | None,
@@ -129,8 +154,6 @@ def _wall(
     growth: int | None,
 ) -> Wall:
     rows, share, kernel = _samples(seen, calls, profile)
-    allocations = profile.totals.total_objects if profile else 0
-    live = profile.live[-1].bytes if profile and profile.live else None
     return Wall(
         command=launch.argv,
         allocator=facts.allocator(rows),
@@ -143,11 +166,11 @@ def _wall(
         owners=facts.owners(rows),
         kernel=kernel,
         hot=facts.hot(rows),
-        requests=facts.requests(calls, allocations) if calls and profile else Requests(),
-        faults=facts.faults(seen, minor=outcome.minor_faults, major=outcome.major_faults),
+        requests=facts.requests(calls, profile) if calls and profile else Requests(),
+        faults=facts.faults(calls or seen, minor=outcome.minor_faults, major=outcome.major_faults),
         calls=facts.calls(calls) if calls else None,
         waiting=facts.waiting(seen, outcome.wall_ns * 1e-9),
-        resident=facts.resident(seen, peak=outcome.peak_resident, live_at_end=live),
+        resident=facts.resident(seen, peak=outcome.peak_resident),
         collections=facts.collectors(rows, _PERIOD),
         slab=facts.slab(rows, growth=growth, names=seen.sources()["kernel_names"]),
     )

@@ -21,7 +21,13 @@ def of_counting(outcome: Outcome, counting: Outcome) -> list[str]:
     return []
 
 
-def of_sources(seen: native.Watched, calls: native.Watched | None) -> list[str]:
+STRACE = (
+    "system calls were counted by strace, which does not say who called: brk, and mappings that look like "
+    "malloc's, are told as the allocator's, futex as others'"
+)
+
+
+def of_sources(seen: native.Watched, calls: native.Watched | None, *, traced: bool = False) -> list[str]:
     """What was not watched, or not wholly."""
     sources = seen.sources()
     notes = []
@@ -47,7 +53,7 @@ def of_sources(seen: native.Watched, calls: native.Watched | None) -> list[str]:
     if calls is None:
         return notes
     called = calls.sources()["calls"]
-    if called["errno"] and called["errno"] != _NOT_ASKED:
+    if called["errno"] and called["errno"] != _NOT_ASKED and not traced:
         notes.append(
             f"system calls were not traced ({os.strerror(called['errno'])}): it needs root and tracefs "
             "(mount -t tracefs nodev /sys/kernel/tracing); --calls counts them by strace instead"

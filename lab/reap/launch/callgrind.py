@@ -4,7 +4,6 @@ The preload tells callgrind when (lab/preload/fragment/callgrind.h). The model h
 one for instructions, and a last level; it knows neither prefetching nor address translation.
 """
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -13,6 +12,7 @@ import msgspec
 
 from reap.errors import ExitCode, ReapError
 from reap.launch import litter as littering
+from reap.launch import valgrind
 from reap.launch.litter import Litter, Littered
 from reap.launch.records import Launch, Misses
 
@@ -27,24 +27,20 @@ CACHES: dict[str, list[str]] = {
 """By name: this machine's as the processor describes them, those of the paper (ISMM 2026, sections 4 and 5),
 and the processor of the paper before it (OOPSLA 2002), with its unified 256 KB for a last level."""
 
-_TOOL = "callgrind-amd64-linux"
-_FOLDERS = ("/usr/libexec/valgrind", "/usr/local/libexec/valgrind", "/usr/lib/x86_64-linux-gnu/valgrind")
 _SLOWER = 300
 """How much longer than usual a simulated run may take; some fifty times is common."""
 
 
 def tool() -> Path:
     """The file that becomes the process under callgrind. Throws ReapError where there is none."""
-    folders = (os.environ.get("VALGRIND_LIB", ""), *_FOLDERS)
-    found = (Path(folder) / _TOOL for folder in folders if folder)
-    path = next((each for each in found if each.is_file()), None)
-    if path is None or shutil.which("valgrind") is None:
+    folder = valgrind.tools()
+    if folder is None:
         raise ReapError(
             "callgrind, which simulates the caches (on x86-64 alone), is not installed",
             "sudo apt-get install --no-install-recommends valgrind, or leave out --cache",
             ExitCode.FAILED,
         )
-    return path
+    return folder / f"callgrind-{valgrind.PLATFORM}"
 
 
 def run(launch: Launch, litter: Litter, caches: str) -> tuple[Littered, Misses | None]:

@@ -6,15 +6,15 @@ error goes, so that the program gets a private file for both. Nothing of this is
 """
 
 import os
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from reap.allocators import elf
 from reap.launch.records import Launch
 
 Kind = Literal["cpython", "go", "jvm"]
@@ -22,30 +22,29 @@ Kind = Literal["cpython", "go", "jvm"]
 _SLOTS = 1 << 16
 """Bytes: two thousand processes of 32 bytes each."""
 _HOOK = Path(__file__).parent / "python_hook"
-_MAINS = frozenset({"Py_BytesMain", "Py_Main"})
+_JVM = "libjvm.so"
+_PYTHON = re.compile(r"/(python3?(\.\d+)?|libpython3[^/]*\.so[^/]*)$")
 
 
-def kind_of(image: str) -> Kind | None:
-    """Whose collector the program has, as far as its file says; None for none that is known."""
-    try:
-        facts = elf.read(image, _MAINS)
-        if elf.has_section(image, ".go.buildinfo"):
-            return "go"
-    except (OSError, elf.NotElfError):
-        return None
-    if "libjli.so" in facts.needed:
+def kind_of(files: Iterable[str], functions: Iterable[str]) -> Kind | None:
+    """Whose collector a program has, by the files that it maps and the functions it runs; None if none known.
+
+    Go's programs are told by a function: stripped ones keep their names for panics.
+    """
+    mapped = list(files)
+    if any(path.endswith(f"/{_JVM}") for path in mapped):
         return "jvm"
-    if facts.exports & _MAINS or any(name.startswith("libpython3") for name in facts.needed):
+    if any(_PYTHON.search(path) for path in mapped):
         return "cpython"
-    return None
+    return "go" if any(name.startswith("runtime.") for name in functions) else None
 
 
 class Listening:
     """A program to be run so that its collector is heard, and then what it said."""
 
-    def __init__(self, launch: Launch, kind: Kind, folder: Path) -> None:
-        self.kind: Kind = kind
+    def __init__(self, launch: Launch, kind: Kind, folder: Path, files: Sequence[str]) -> None:
         self._folder = folder
+        self._files = files
         self._begun = {"cpython": self._python, "go": self._go, "jvm": self._jvm}[kind](launch)
 
     @property
@@ -78,17 +77,20 @@ class Listening:
 
     def _jvm(self, launch: Launch) -> Launch:
         log = self._folder / "gc-%p.log"
-        old = _version(launch.program) == 8
+        old = any(_version(path) == 8 for path in self._files if path.endswith(f"/{_JVM}"))
         option = f"-Xloggc:{log} -XX:+PrintGC" if old else f"-Xlog:gc:file={log}"
         before = _variable(launch, "JAVA_TOOL_OPTIONS")
         return _with(launch, {"JAVA_TOOL_OPTIONS": f"{before} {option}".strip()})
 
 
 @contextmanager
-def listening(launch: Launch, kind: Kind) -> Iterator[Listening]:
-    """What to run in place of `launch`, and what was heard. Its files last as long as the context."""
+def listening(launch: Launch, kind: Kind, files: Sequence[str] = ()) -> Iterator[Listening]:
+    """What to run in place of `launch`, and what was heard, as long as the context is.
+
+    `files` are what the program maps: its JVM says by them which options it knows.
+    """
     with tempfile.TemporaryDirectory(prefix="reap-collections-") as folder:
-        yield Listening(launch, kind, Path(folder))
+        yield Listening(launch, kind, Path(folder), files)
 
 
 def _variable(launch: Launch, name: str) -> str:
@@ -100,15 +102,14 @@ def _with(launch: Launch, more: dict[str, str]) -> Launch:
     return msgspec.structs.replace(launch, environment={**launch.environment, **more})
 
 
-def _version(program: str) -> int:
-    """Of a JVM, from the file that comes with it; 0 where it has none."""
-    release = Path(os.path.realpath(program)).parents[1] / "release"
-    try:
-        lines = release.read_text(errors="replace").splitlines()
-    except OSError:
-        return 0
-    value = next(
-        (line.partition("=")[2].strip('"') for line in lines if line.startswith("JAVA_VERSION=")), ""
-    )
-    words = value.removeprefix("1.").split(".")
-    return int(words[0]) if words[0].isdigit() else 0
+def _version(library: str) -> int:
+    """Of a JVM by its libjvm.so, from a file that comes with it; 0 where there is none."""
+    for folder in Path(os.path.realpath(library)).parents:
+        try:
+            lines = (folder / "release").read_text(errors="replace").splitlines()
+        except OSError:
+            continue
+        held = next((line.partition("=")[2] for line in lines if line.startswith("JAVA_VERSION=")), "")
+        words = held.strip('"').removeprefix("1.").split(".")
+        return int(words[0]) if words[0].isdigit() else 0
+    return 0

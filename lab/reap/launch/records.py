@@ -29,7 +29,7 @@ class Launch(Record):
     probe: bool = False
     """See where its allocation functions come from. Not for a run that is measured."""
     requests: bool = False
-    """Time the requests that it marks (reap/mark.h, `reap.mark`): about 50 ns for each."""
+    """Time the requests that it marks (reap/mark.h, `reap.mark`): about 100 ns of CPU time for each."""
     options: list[str] = []
     """Further options of the launcher."""
 

@@ -38,17 +38,19 @@ def draw(
     longest = max(line.points[-1][0] for line in lines)
     all_work = f"{units.count(longest)} {work}"
     bottom = _TOP + _HEIGHT
-    height = bottom + 24 + _ROW * len(lines) + 4
+    legend = bottom + (24 if not ticks else 24 + _ROW)
+    height = legend + _ROW * len(lines) + 4
     drawn = [
         *svg.begin(_LEFT + _WIDTH + 20, height, title),
         f'<path d="M{_LEFT} {_TOP}V{bottom}H{_LEFT + _WIDTH}" stroke="currentColor" fill="none"/>',
     ]
-    ends = ticks or [(longest, all_work)]
-    for place, name in ends:
+    for place, name in ticks or [(longest, all_work)]:
         x = _LEFT + place / longest * _WIDTH
-        said = f"{name} {work}" if ticks and (place, name) == ends[-1] else name
         anchor = "end" if place == longest else "middle"
-        drawn.append(f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="{anchor}">{svg.text(said)}</text>')
+        drawn.append(f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="{anchor}">{svg.text(name)}</text>')
+    if ticks:
+        below = f'x="{_LEFT + _WIDTH}" y="{bottom + 14 + _ROW}"'
+        drawn.append(f'<text {below} text-anchor="end">{svg.text(work)}</text>')
     for share in (0.0, 0.5, 1.0):
         y = bottom - share * _HEIGHT
         said = say(share * most)
@@ -57,7 +59,7 @@ def draw(
         steps = (
             f"{_LEFT + x / longest * _WIDTH:.1f} {bottom - y / most * _HEIGHT:.1f}" for x, y in line.points
         )
-        y = bottom + 24 + _ROW * number
+        y = legend + _ROW * number
         last = f"{line.label}: {say(line.points[-1][1])} at the end"
         drawn += [
             f'<path d="M{"L".join(steps)}" {_stroke(line)}/>',

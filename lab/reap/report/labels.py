@@ -1,7 +1,7 @@
 """Labels and figures of a profile, the same on a terminal and on the page."""
 
 from reap import units
-from reap.analysis.records import LifetimeBin, Profile, Totals
+from reap.analysis.records import LifetimeBin, PerRequest, Profile, Totals
 from reap.diagnosis import candidates
 from reap.experiment.records import Side
 from reap.records import Estimate
@@ -69,6 +69,34 @@ def share_value(answer: Answer) -> str:
     """The sampled share of time of a program, or a dash."""
     share = answer.profile.share if answer.profile else None
     return units.percent(share.share.value) if share else units.UNKNOWN
+
+
+REQUEST_COLUMNS = ("mean", "P50", "P99", "max")
+"""Of what a request allocates, behind the name and the number of requests."""
+
+
+def request_rows(profile: Profile) -> list[list[str]]:
+    """What marked requests allocate: a row for blocks and one for bytes, of all and of each phase."""
+    marked = profile.requests
+    if marked is None:
+        return []
+    rows = _request_pair("", marked.count, marked.allocations, marked.bytes)
+    for each in marked.phases:
+        phase = printable(each.phase) or "(no phase yet)"
+        rows += _request_pair(f"{phase}: ", each.count, each.allocations, each.bytes)
+    return rows
+
+
+def _request_pair(phase: str, count: int, blocks: PerRequest, size: PerRequest) -> list[list[str]]:
+    return [
+        [f"{phase}{name}", units.whole(count), *(show(value) for value in (of.mean, of.p50, of.p99, of.max))]
+        for name, of, show in (("allocations", blocks, _blocks), ("bytes", size, units.size))
+    ]
+
+
+def _blocks(value: float) -> str:
+    """A number of blocks; a mean below a hundred with what is behind the point."""
+    return f"{value:.2f}" if value < 100 and value != round(value) else units.count(value)
 
 
 def best_side(answer: Answer) -> Side | None:

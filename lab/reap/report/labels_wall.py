@@ -5,7 +5,7 @@ import shlex
 from reap import units
 from reap.allocators.records import Allocator
 from reap.analysis.wall_records import Collector, Owner, Wall
-from reap.diagnosis.wall_records import Remedy, WallVerdict
+from reap.diagnosis.wall_records import OF_THE_ALLOCATOR, Remedy, WallVerdict
 from reap.report import wording
 
 OWNERS: dict[Owner, str] = {
@@ -28,18 +28,20 @@ def headline(verdict: WallVerdict) -> str:
     return verdict.cause if verdict.cause == verdict.regime else f"{verdict.cause}, {verdict.regime}"
 
 
-def next_command(verdict: WallVerdict, command: list[str]) -> str:
+def next_command(verdict: WallVerdict, wall: Wall) -> str:
     """The program with the remedy that won, or another look; empty where nothing is to be typed."""
-    best = verdict.trial.best if verdict.trial else ""
-    won = next((each for each in verdict.remedies if each.name == best), None)
+    command, trial = wall.command, verdict.trial
+    won = next((each for each in verdict.remedies if trial and each.name == trial.best), None)
     if won is not None and won.environment and not won.allocator:
         return f"{variables(won)} {shlex.join(command)}"
     if won is not None:
         return shlex.join(["reap", "compare", "--allocators", won.allocator, "--", *command])
-    if verdict.cause in {"tcache overflow", "many allocations"}:
-        line = shlex.join(["reap", "record", "--depth", "full", "-o", "full.reap", "--", *command])
-        return f"{line} && reap show full.reap"
-    return ""
+    if not command or verdict.cause not in OF_THE_ALLOCATOR:
+        return ""
+    if trial is None:
+        return shlex.join(["reap", "wall", "--", *command])
+    line = shlex.join(["reap", "record", "--depth", "full", "-o", "full.reap", "--", *command])
+    return f"{line} && reap show full.reap"
 
 
 def variables(remedy: Remedy | Allocator) -> str:

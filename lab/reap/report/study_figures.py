@@ -68,8 +68,8 @@ def rows(study: Study) -> Iterator[Row]:
     for taken in study.statistics:
         yield from _taken(taken)
     yield from _counted(study)
-    yield from _evaluated(study)
     yield from _wall(study)
+    yield from _evaluated(study)
     for each in study.conclusions:
         for found in each.findings:
             where = ["conclusions", found.workload, "", "", "", "", ""]
@@ -127,6 +127,14 @@ def _counted(study: Study) -> Iterator[Row]:
             yield [*where, f"peak_resident, round {number}", "bytes", resident, "", ""]
 
 
+def _wall(study: Study) -> Iterator[Row]:
+    """Every figure of every run of the allocator wall."""
+    for each in study.wall.samples if study.wall else []:
+        for name, value in each.values.items():
+            where: Row = [each.part, each.setting, "", "", each.arm, "", each.round + 1]
+            yield [*where, name, "ns" if name.endswith("_ns") else "1", value, "", ""]
+
+
 def _evaluated(study: Study) -> Iterator[Row]:
     """Times by round, and what was asked of the system."""
     where: Row
@@ -148,14 +156,6 @@ def _evaluated(study: Study) -> Iterator[Row]:
             yield [*where, f"asked of the system after {call}", "bytes", run.asked[at], "", ""]
             yield [*where, f"resident after {call}", "bytes", run.resident[at], "", ""]
             yield [*where, f"live after {call}", "bytes", run.live[at], "", ""]
-
-
-def _wall(study: Study) -> Iterator[Row]:
-    """Every figure of every run of the allocator wall."""
-    for each in study.wall.samples if study.wall else []:
-        for name, value in each.values.items():
-            where: Row = [each.part, each.setting, "", "", each.arm, "", each.round + 1]
-            yield [*where, name, "ns" if name.endswith("_ns") else "1", value, "", ""]
 
 
 def _interval(ratio: Estimate) -> Row:

@@ -40,11 +40,13 @@ class StudyView:
     source: str
     """The paper's authors, and where it was."""
     address: str
-    """Empty for what is not published."""
+    """Empty for what is not published, or has none."""
     first: list[str]
     remarks: list[str]
     tables: list[TableView]
     figures: list[FigureView]
+    what: str = "paper"
+    """What is judged, in a word."""
 
 
 def checks(study: Study) -> TableView:

@@ -13,7 +13,7 @@ from reap import units
 from reap.analysis.records import Profile
 from reap.diagnosis.records import Diagnosis
 from reap.experiment.records import Comparison
-from reap.report import labels, terminal_comparison, terminal_profile, terminal_wall_verdict
+from reap.report import labels, terminal_comparison, terminal_profile, terminal_wall, terminal_wall_verdict
 from reap.report.records import Answer, Report
 from reap.report.text import printable
 
@@ -71,8 +71,12 @@ def render_answer(console: Console, answer: Answer) -> None:
     console.rule(Text(printable(answer.title)), align="left")
     if answer.diagnosis:
         render_diagnosis(console, answer.diagnosis)
+    if answer.wall:
+        terminal_wall.render(console, answer.wall)
+        console.print()
     if answer.wall_verdict:
-        terminal_wall_verdict.render(console, answer.wall_verdict, answer.command)
+        terminal_wall_verdict.render(console, answer.wall_verdict)
+        terminal_wall_verdict.render_trial(console, answer.wall_verdict)
     if answer.comparison:
         console.print()
         render_comparison(console, answer.comparison)

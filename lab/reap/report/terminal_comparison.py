@@ -14,6 +14,7 @@ from reap.report import wording
 from reap.report.text import printable
 
 _MAIN = ("cpu", "wall", "peak_resident", "minor_faults")
+_REQUESTS = ("request_p50", "request_p99", "request_p999", "request_rate")
 _STYLES = {"better": "green", "worse": "yellow", "cannot tell": "dim"}
 
 
@@ -24,8 +25,12 @@ def render(console: Console, comparison: Comparison) -> None:
     title = f"Allocators, each as a ratio to {printable(comparison.baseline)}; {rounds}{early}"
     console.print(Text(title, style="bold"))
     console.print(_ratios(comparison, _MAIN))
-    console.print(_values(comparison))
-    rest = [m for m in _metrics(comparison) if m not in _MAIN]
+    console.print(_values(comparison, _MAIN))
+    marked = tuple(metric for metric in _metrics(comparison) if metric in _REQUESTS)
+    if marked:
+        console.print(_ratios(comparison, marked))
+        console.print(_values(comparison, marked))
+    rest = [m for m in _metrics(comparison) if m not in (*_MAIN, *_REQUESTS)]
     if rest:
         console.print(_ratios(comparison, tuple(rest)))
     for side in comparison.sides:
@@ -35,7 +40,8 @@ def render(console: Console, comparison: Comparison) -> None:
             console.print(Text(f"    {printable(side.problem)}", style="yellow"))
     console.print()
     distrust = () if all(candidates.trusted(side) for side in comparison.sides) else (wording.DISTRUST,)
-    for line in (wording.BELOW_ONE, wording.CANNOT_TELL, wording.NOISE, *distrust):
+    more = (wording.REQUESTS,) if marked else ()
+    for line in (wording.BELOW_ONE, *more, wording.CANNOT_TELL, wording.NOISE, *distrust):
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
     if comparison.exit_code:
         console.print(Text(f"  The program itself ended with status {comparison.exit_code}."))
@@ -82,24 +88,24 @@ def _ratio(ratio: Ratio | None, *, noise: bool = False) -> Text:
     return Text(f"{value} {word}\n{span}", style=style)
 
 
-def _values(comparison: Comparison) -> Table:
+def _values(comparison: Comparison, metrics: tuple[str, ...]) -> Table:
     """Medians in their units: what a ratio is of."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("median", overflow="fold")
-    for metric in _MAIN:
+    for metric in metrics:
         table.add_column(wording.metric_name(metric), justify="right", min_width=13)
     first = next((side for side in comparison.sides if side.ratios), None)
     if first:
-        table.add_row(Text(printable(comparison.baseline)), *_medians(first, baseline=True))
+        table.add_row(Text(printable(comparison.baseline)), *_medians(first, metrics, baseline=True))
     for side in comparison.sides:
         if side.ratios:
-            table.add_row(_name(side), *_medians(side, baseline=False))
+            table.add_row(_name(side), *_medians(side, metrics, baseline=False))
     return table
 
 
-def _medians(side: Side, *, baseline: bool) -> list[Text]:
+def _medians(side: Side, metrics: tuple[str, ...], *, baseline: bool) -> list[Text]:
     cells = []
-    for metric in _MAIN:
+    for metric in metrics:
         ratio = side.ratios.get(metric)
         value = (ratio.baseline if baseline else ratio.value) if ratio else None
         cells.append(

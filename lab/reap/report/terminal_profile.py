@@ -13,7 +13,15 @@ from rich.text import Text
 from reap import units
 from reap.analysis.records import Profile
 from reap.report import wording
-from reap.report.labels import estimate, lifetime_label, share_text, size_label, totals_rows
+from reap.report.labels import (
+    REQUEST_COLUMNS,
+    estimate,
+    lifetime_label,
+    request_rows,
+    share_text,
+    size_label,
+    totals_rows,
+)
 from reap.report.text import bar, printable, resample, shortened, sparkline
 
 _SITES = 10
@@ -35,9 +43,23 @@ def render(console: Console, profile: Profile) -> None:
     _memory(console, profile)
     _sites(console, profile)
     _calls(console, profile)
+    _requests(console, profile)
     _processes(console, profile)
     for note in profile.notes:
         console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+
+
+def _requests(console: Console, profile: Profile) -> None:
+    rows = request_rows(profile)
+    if not rows:
+        return
+    _heading(console, "Per request", "as the program marks them; counted exactly")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for name in ("", "requests", *REQUEST_COLUMNS):
+        table.add_column(name, justify="right" if name else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(Padding(table, (0, 0, 0, 2)))
 
 
 def _heading(console: Console, text: str, remark: str = "") -> None:

@@ -15,7 +15,7 @@ from reap.report.text import printable
 def render_tuned(console: Console, tuned: Tuned) -> None:
     """Print what wins, what was tried, and what limits it."""
     console.print(Text(tune_words.title(tuned), style="bold"))
-    console.print()
+    console.print(Padding(Text(tune_words.look(tuned), style="dim"), (0, 0, 1, 2)))
     for finding in tuned.findings:
         _finding(console, tuned, finding)
     console.print()

@@ -9,26 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from reap import units
-from reap.analysis.wall_records import OWNERS, Wall
-from reap.report import wording
+from reap.analysis.wall_records import Wall
+from reap.report import labels_wall, wording
 from reap.report.text import bar, printable, shortened
 
 _BAR = 28
 _HOT = 12
-_NAMES = {
-    "allocator": "the allocator",
-    "collector": "a garbage collector",
-    "lock": "locks",
-    "kernel_io": "kernel: files and network",
-    "kernel_fault": "kernel: the program's page faults",
-    "other": "the program, and the rest",
-}
-_TOUCHED = {
-    "allocator": "the allocator's own code",
-    "heap": "the program, in fresh memory",
-    "stack": "stacks",
-    "file": "mapped files",
-}
+_UNITS = {"mark": "marked requests", "connection": "connections", "read": "reads from sockets"}
 
 
 def render(console: Console, wall: Wall) -> None:
@@ -43,6 +30,7 @@ def render(console: Console, wall: Wall) -> None:
     _waiting(console, wall)
     for note in wall.notes:
         console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+    console.print()
 
 
 def _heading(console: Console, text: str, remark: str = "") -> None:
@@ -60,45 +48,30 @@ def _pairs(console: Console, rows: Iterable[tuple[str, str]]) -> None:
 
 
 def _time(console: Console, wall: Wall) -> None:
-    user, system = units.duration(wall.user_seconds), units.duration(wall.system_seconds)
-    _heading(
-        console,
-        "Processor time",
-        f"{units.duration(wall.cpu_seconds)} ({user} user, {system} system), {wall.threads} threads",
-    )
+    spent = [units.duration(each) for each in (wall.cpu_seconds, wall.user_seconds, wall.system_seconds)]
+    threads = f"{wall.threads} thread{'' if wall.threads == 1 else 's'}"
+    _heading(console, "Processor time", f"{spent[0]} ({spent[1]} user, {spent[2]} system), {threads}")
     share = wall.share
-    every = sum(wall.owners.values())
-    if share is None or not every:
+    if share is None:
         console.print(Padding(Text("not sampled"), (0, 0, 0, 2)))
         return
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(overflow="fold")
     table.add_column(width=_BAR, no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
-    for name in OWNERS:
-        part = wall.owners.get(name, 0) / every
-        label = _NAMES[name] + (f" ({printable(wall.allocator)})" if name == "allocator" and part else "")
-        table.add_row(Text(label), Text(bar(part, _BAR), style="cyan"), Text(units.percent(part)))
+    for name, words, part, _ in labels_wall.owners(wall):
+        whose = f" ({printable(wall.allocator)})" if name == "allocator" and wall.allocator else ""
+        table.add_row(Text(words + whose), Text(bar(part, _BAR), style="cyan"), Text(units.percent(part)))
     console.print(Padding(table, (0, 0, 0, 2)))
     span = units.percent_span(share.share.low, share.share.high)
-    rows = [
-        (
-            wording.SHARE_NAME,
-            f"{units.percent(share.share.value)} (95 % interval {span}; {wording.share_method(share)})",
-        )
-    ]
-    rows += [
-        (f"Collector: {each.kind}", _collected(each.count, each.pause_seconds, each.cpu_seconds))
-        for each in wall.collections
-    ]
-    _pairs(console, rows)
-
-
-def _collected(count: int | None, pause: float | None, cpu: float | None) -> str:
-    said = [f"{units.count(count)} collections"] if count is not None else []
-    said += [f"paused for {units.duration(pause)}"] if pause is not None else []
-    said += [f"{units.duration(cpu)} on the processor"] if cpu is not None else []
-    return ", ".join(said)
+    said = f"{units.percent(share.share.value)} (95 % interval {span}; {wording.share_method(share)})"
+    _pairs(
+        console,
+        [
+            (wording.SHARE_NAME, said),
+            *(("Garbage collector", labels_wall.collector(each)) for each in wall.collections),
+        ],
+    )
 
 
 def _hot(console: Console, wall: Wall) -> None:
@@ -121,59 +94,43 @@ def _hot(console: Console, wall: Wall) -> None:
 
 
 def _allocations(console: Console, wall: Wall) -> None:
-    held = wall.counted
-    if held is None:
-        return
-    _heading(console, "Allocations", "counted in another run of the same command")
-    rows = [
-        (
-            "Blocks",
-            f"{units.whole(held.allocations)}, {units.size(held.bytes)}; {units.whole(held.frees)} freed",
-        )
-    ]
-    asked = wall.requests
+    held, asked, took = wall.counted, wall.requests, wall.latency
+    rows: list[tuple[str, str]] = []
+    if held is not None:
+        freed = units.whole(held.frees)
+        rows.append(("Blocks", f"{units.whole(held.allocations)}, {units.size(held.bytes)}; {freed} freed"))
     if asked.per_request is not None:
-        unit = {"mark": "marked requests", "connection": "connections", "read": "reads from sockets"}
-        rows.append(
-            (
-                "For each request",
-                f"{units.count(asked.per_request)} ({units.whole(asked.count)} {unit[asked.unit]})",
-            )
-        )
-    if wall.latency is not None:
-        took = wall.latency
+        of = f"{units.whole(asked.count)} {_UNITS.get(asked.unit, asked.unit)}"
+        rows.append(("For each request", f"{units.count(asked.per_request)} ({of})"))
+    elif asked.unit:
+        rows.append(("Requests", f"{units.whole(asked.count)} {_UNITS.get(asked.unit, asked.unit)}"))
+    if took is not None:
         marks = [units.duration(ns * 1e-9) for ns in (took.p50, took.p99, took.p999)]
         said = f"P50 {marks[0]}, P99 {marks[1]}, P99.9 {marks[2]} ({units.whole(took.samples)} samples)"
         rows.append(("One malloc takes", said))
-    _pairs(console, rows)
+    if rows:
+        _heading(console, "Allocations", "counted in another run of the same command" if held else "")
+        _pairs(console, rows)
 
 
 def _memory(console: Console, wall: Wall) -> None:
     _heading(console, "Memory")
     held, faults = wall.resident, wall.faults
     rows = [("Resident", f"{units.size(held.peak)} at most, {units.size(held.end)} at the end")]
+    if held.trimmable:
+        rows.append(("Free in the heap", f"{units.size(held.trimmable)} at the last look, at most"))
     if held.lazy_free:
         rows.append(("Given back lazily", f"{units.size(held.lazy_free)} at most, still resident"))
     rows.append(("Page faults", f"{units.whole(faults.minor)} minor, {units.whole(faults.major)} major"))
-    rows += [
-        (
-            f"  {_TOUCHED.get(name, name)}",
-            f"{units.percent(count / faults.samples)} of {faults.samples} sampled",
-        )
-        for name, count in sorted(faults.by.items(), key=lambda each: -each[1])
-    ]
+    rows += [(f"  {words}", part) for words, part in labels_wall.faults(wall)]
     if wall.slab is not None and wall.slab.growth:
         rows.append(("Kernel's slabs", f"grew by {units.size(wall.slab.growth)}, on the whole machine"))
     _pairs(console, rows)
 
 
 def _calls(console: Console, wall: Wall) -> None:
-    if wall.calls is None:
-        return
     rows = [
-        (name, f"{units.whole(held.by_allocator)} by the allocator, {units.whole(held.by_others)} by others")
-        for name, held in wall.calls.items()
-        if held.total
+        (name, f"{own} by the allocator, {others} by others") for name, own, others in labels_wall.calls(wall)
     ]
     if rows:
         _heading(console, "System calls", "of the counted run" if wall.counted else "")
@@ -185,15 +142,7 @@ def _waiting(console: Console, wall: Wall) -> None:
     if held is None:
         return
     _heading(console, "Waiting", f"of all threads together, from {units.whole(held.looks)} looks")
-    of_allocator = ""
+    rows = labels_wall.waits(wall)
     if held.lock and held.allocator_lock is not None:
-        of_allocator = f", {units.duration(held.allocator_lock)} of it for the allocator's"
-    _pairs(
-        console,
-        [
-            ("locks", units.duration(held.lock) + of_allocator),
-            ("disk", units.duration(held.disk)),
-            ("network", units.duration(held.network)),
-            ("anything else", units.duration(held.other)),
-        ],
-    )
+        rows.insert(1, ("  the allocator's", units.duration(held.allocator_lock)))
+    _pairs(console, rows)

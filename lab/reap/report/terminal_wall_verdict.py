@@ -18,8 +18,8 @@ _COLOURS = {
 }
 
 
-def render(console: Console, verdict: WallVerdict, command: list[str]) -> None:
-    """Print it; the command to type next stands on a line of its own, ready to be pasted."""
+def render(console: Console, verdict: WallVerdict) -> None:
+    """Print the verdict and what would help."""
     headline = Text("Verdict: ", style="bold")
     headline.append(labels_wall.headline(verdict), style=_COLOURS[verdict.regime])
     console.print(headline)
@@ -31,15 +31,17 @@ def render(console: Console, verdict: WallVerdict, command: list[str]) -> None:
         console.print(Text("What would help", style="bold"))
         for remedy in verdict.remedies:
             console.print(Padding(_remedy(remedy), (0, 0, 0, 2)))
-    if verdict.trial:
-        console.print()
-        console.print(Text("Tried at once, in pairs with the program as it is", style="bold"))
-        for said in verdict.trial.sentences:
-            console.print(Padding(Text(f"- {printable(said)}"), (0, 0, 0, 2)))
-    if line := labels_wall.next_command(verdict, command):
-        console.print()
-        # Not wrapped: a command that is cut into lines cannot be pasted.
-        console.print(Text("Next: ", style="bold") + Text(printable(line)), soft_wrap=True)
+
+
+def render_trial(console: Console, verdict: WallVerdict) -> None:
+    """Print what came of the remedies; nothing where none was tried."""
+    if verdict.trial is None:
+        return
+    console.print()
+    console.print(Text("Tried in pairs with the program as it is", style="bold"))
+    for said in verdict.trial.sentences:
+        console.print(Padding(Text(f"- {printable(said)}"), (0, 0, 0, 2)))
+    console.print(Padding(Text(printable(verdict.trial.conclusion), style="bold"), (0, 0, 0, 2)))
 
 
 def _remedy(remedy: Remedy) -> Text:

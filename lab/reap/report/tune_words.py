@@ -19,6 +19,16 @@ def title(tuned: Tuned) -> str:
     return f"Settings of {tuned.allocator}, {len(tuned.trials)} tried in {units.whole(tuned.runs)} runs"
 
 
+def look(tuned: Tuned) -> str:
+    """What the first run showed."""
+    seen = tuned.look
+    return (
+        f"As it is, it takes {units.duration(seen.cpu)} of CPU time, "
+        f"{units.percent(seen.system_share)} of it in the kernel, with {units.whole(seen.minor_faults)} "
+        f"page faults and {units.size(seen.peak_resident)} at its peak."
+    )
+
+
 def verdict(finding: Finding) -> str:
     """What is known of an objective, in a line."""
     name = wording.metric_name(finding.metric)
@@ -67,8 +77,9 @@ def confirmation(tuned: Tuned) -> str:
         for metric in dict.fromkeys([finding.metric for finding in tuned.findings])
         if metric in tuned.noise
     )
-    beside = f" The baseline to its own copy: {noise}." if noise else ""
+    beside = f" As it is, to its own copy: {noise}." if noise else ""
     return (
+        "Ratios are to the program as it is: below 1 is less. "
         f"Confirmed in {tuned.rounds} paired rounds of their own, after the choice; "
         f"intervals of {100 * tuned.level:.3g} %.{beside}"
     )

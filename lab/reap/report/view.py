@@ -74,6 +74,7 @@ class AnswerView:
     processes: list[list[str]] = field(default_factory=list)
     latencies: list[list[str]] = field(default_factory=list)
     calls: list[tuple[str, str]] = field(default_factory=list)
+    requests: list[list[str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     matrix: MatrixView | None = None
     tuned: TuneView | None = None
@@ -128,6 +129,7 @@ def _answer(answer: Answer, number: int) -> AnswerView:
         processes=[_process(process) for process in profile.processes] if profile else [],
         latencies=_latencies(profile) if profile else [],
         calls=_calls(profile) if profile else [],
+        requests=labels.request_rows(profile) if profile else [],
         notes=[
             *(printable(note) for note in notes),
             *(matrix.notes if matrix else []),

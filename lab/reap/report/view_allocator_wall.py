@@ -1,6 +1,6 @@
 """What the page of the study of the allocator wall shows, as plain strings, lists and drawings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import markupsafe
 
@@ -10,17 +10,19 @@ from reap.report import curves_svg
 from reap.report import view_allocator_wall_python as python
 from reap.report.curves_svg import Line
 from reap.report.study_view import FigureView, StudyView, TableView, first
-from reap.study.allocator_wall_asks import COUNTS, LOADS, REGION, TUNED, crowds, loaded, point
+from reap.study.allocator_wall_asks import COUNTS, LOADS, REGION, TUNED, crowds, loaded, loaded_point, point
 from reap.study.allocator_wall_figures import Figures
 from reap.study.allocator_wall_records import Wall
 from reap.study.records import Study
 
 _QUICK = "A quick study: blocks of milliseconds, few rounds."
+_BUSY = 0.05
+"""Share of time without a processor, of one thread that never waits."""
 _PERCENTILES = {"p50_ns": "P50", "p99_ns": "P99", "p999_ns": "P99.9"}
 _UNJUDGED = [
     ["a worker that grows for seven days", "no study takes seven days; see the midnight climb"],
     ["py-spy shows _int_malloc", "it is not run here; without native stacks it sees Python's functions"],
-    ["what LD_PRELOAD does to Go, and Go's and the JVM's collectors", "only CPython is run here"],
+    ["pauses of Go's and the JVM's collectors", "only CPython's are taken here"],
     ["threads change processors hundreds of times a second", "the scheduler's, and what else runs decides"],
     ["slab allocators of the kernel", "not reached by a program"],
     ["Windows and macOS", "not this system"],
@@ -39,23 +41,50 @@ def view(study: Study) -> StudyView:
         title="The allocator wall, claim by claim",
         source="the article \"Wall: memory allocators can dominate I/O\"",
         address="",
-        first=first(study, _QUICK),
+        what="article",
+        first=_first(study, figures),
         remarks=_remarks(wall),
         tables=[
-            _inputs(study, wall),
-            _costs(figures, sorted({1, 2, wall.cores})),
-            _crowds(figures, wall.cores),
-            _memory(figures),
-            TableView("Not judged", ["the article says", "why not"], _UNJUDGED),
+            each
+            for each in (
+                _inputs(study, wall),
+                _costs(figures, sorted({1, 2, wall.cores})),
+                _crowds(figures, wall.cores),
+                _memory(figures),
+                TableView("Not judged", ["the article says", "why not"], _UNJUDGED),
+            )
+            if each.rows
         ],
         figures=[
             _knee(figures, 1, "Figure 1. The knee: what an allocation costs by how many a request makes"),
             _knee(figures, threads, f"Figure 2. The same on {threads} threads at once"),
-            _rates(figures, threads),
+            _rates(figures),
             _latencies(figures),
             *python.figures(figures, wall),
         ],
     )  # fmt: skip
+
+
+def _first(study: Study, figures: Figures) -> list[str]:
+    """How the claims stand together; of which of them something is to be known before."""
+    standings = [each.standing for each in study.conclusions]
+    counted = ", ".join(f"{standings.count(each)} '{each}'" for each in dict.fromkeys(sorted(standings)))
+    whole = f"{len(standings)} claims: {counted}. All of it is of this machine alone."
+    said = [each for each in first(study, _QUICK) if not each.endswith("cannot tell.")]
+    return [whole, *_busy(figures), *said]
+
+
+def _busy(figures: Figures) -> list[str]:
+    """What is to be known where a thread did not have its processor for itself."""
+    taken = [figures.median("knee", DEFAULT, point(each, 1), "off_cpu") for each in COUNTS]
+    shares = sorted(each for each in taken if each is not None)
+    if not shares or shares[len(shares) // 2] < _BUSY:
+        return []
+    said = (
+        f"Something else ran: {units.percent(shares[len(shares) // 2])} of the time a thread that allocated"
+    )
+    rest = "Processor time bears that; latencies, and requests a second with threads, do not."
+    return [f"{said} had no processor. {rest}"]
 
 
 def _remarks(wall: Wall) -> list[str]:
@@ -81,14 +110,20 @@ def _inputs(study: Study, wall: Wall) -> TableView:
     return TableView("Table 1. What was measured", ["", "here"], rows)
 
 
-def _arms(figures: Figures, setting: str) -> list[str]:
-    return list(dict.fromkeys(figures.arms("knee", setting)))
+def _arms(figures: Figures, threads: int) -> list[str]:
+    """Those of the knee on so many threads."""
+    return _ordered(arm for count in COUNTS for arm in figures.arms("knee", point(count, threads)))
+
+
+def _ordered(arms: Iterable[str]) -> list[str]:
+    """Each once, glibc's first, then the others by name, regions last: rounds have them in any order."""
+    return sorted(set(arms), key=lambda arm: (arm == REGION, not arm.startswith(DEFAULT), arm))
 
 
 def _costs(figures: Figures, threads: Sequence[int]) -> TableView:
     rows = []
     for count in threads:
-        for arm in _arms(figures, point(COUNTS[0], count)):
+        for arm in _arms(figures, count):
             said = [figures.value("knee", arm, point(each, count), "excess_ns") for each in COUNTS]
             rows.append([arm, str(count), *(f"{one.value:.1f}" if one else units.UNKNOWN for one in said)])
     columns = ["over", "threads", *(f"N={each}" for each in COUNTS)]
@@ -100,7 +135,7 @@ def _costs(figures: Figures, threads: Sequence[int]) -> TableView:
 def _crowds(figures: Figures, cores: int) -> TableView:
     rows = []
     for count in dict.fromkeys(crowds(cores)):
-        for arm in dict.fromkeys(figures.arms("threads", point(100, count))):
+        for arm in _ordered(figures.arms("threads", point(100, count))):
             where = ("threads", arm, point(100, count))
             rate, sleeps, share = (
                 figures.value(*where, field) for field in ("rate", "sleeps_per_1000", "on_cpu_share")
@@ -121,7 +156,7 @@ def _crowds(figures: Figures, cores: int) -> TableView:
 def _memory(figures: Figures) -> TableView:
     rows = []
     for setting in figures.settings("memory"):
-        for arm in dict.fromkeys(figures.arms("memory", setting)):
+        for arm in _ordered(figures.arms("memory", setting)):
             said = [
                 figures.value("memory", arm, setting, field)
                 for field in ("kept_share", "trimmed_share", "waited_share", "lazy_share", "resident_to_live")
@@ -163,7 +198,7 @@ def _named(
 
 
 def _knee(figures: Figures, threads: int, title: str) -> FigureView:
-    every = _arms(figures, point(COUNTS[0], threads))
+    every = _arms(figures, threads)
     own = [arm for arm in every if arm in (DEFAULT, REGION, *TUNED.values())]
     others = [arm for arm in every if arm not in (REGION, *TUNED.values())][:4]
     ticks = [str(each) for each in COUNTS]
@@ -180,23 +215,34 @@ def _knee(figures: Figures, threads: int, title: str) -> FigureView:
     )
 
 
-def _rates(figures: Figures, threads: int) -> FigureView:
-    arms = [arm for arm in _arms(figures, point(COUNTS[0], threads)) if arm not in TUNED.values()]
-    kept = [arm for arm in arms if arm != REGION][:3] + [arm for arm in arms if arm == REGION]
-    named = _named(figures, kept, threads, "rate")
+def _rates(figures: Figures) -> FigureView:
+    every = _ordered(figures.arms("knee", loaded_point(COUNTS[0])))
+    kept = [arm for arm in every if arm != REGION][:3] + [arm for arm in every if arm == REGION]
+    named: dict[str, Sequence[float | None]] = {
+        arm: [_per_second(figures.median("knee", arm, loaded_point(each), "own_ns")) for each in COUNTS]
+        for arm in kept
+    }
     made = _drawn(
-        "requests a second", "allocations a request", named, [str(each) for each in COUNTS], nano=False
+        "requests in a second of processor",
+        "allocations a request",
+        named,
+        [str(each) for each in COUNTS],
+        nano=False,
     )
     return FigureView(
         "Figure 3. Throughput by allocations of a request",
-        f"Requests with 2 µs of other work, on {threads} threads. Medians of rounds.",
+        "Requests with some 2 µs of other work, on all processors. Medians of rounds.",
         [made] if made is not None else [],
         whiskers=False,
     )
 
 
+def _per_second(nanoseconds: float | None) -> float | None:
+    return 1e9 / nanoseconds if nanoseconds else None
+
+
 def _latencies(figures: Figures) -> FigureView:
-    arms = list(dict.fromkeys(figures.arms("latency", loaded(LOADS[0]))))[:4]
+    arms = _ordered(figures.arms("latency", loaded(LOADS[0])))[:4]
     made = []
     for field, name in _PERCENTILES.items():
         named: dict[str, Sequence[float | None]] = {

@@ -1,5 +1,7 @@
 """The page of the study of the allocator wall: CPython's requests."""
 
+import markupsafe
+
 from reap.allocators.records import DEFAULT
 from reap.records import exactly
 from reap.report.bars_svg import Bar
@@ -21,7 +23,7 @@ def figures(figures: Figures, wall: Wall) -> list[FigureView]:
             "Processor time of a request that parses a document, to the same over glibc. With pymalloc "
             "CPython "
             "serves small objects itself; the article says 0.71.",
-            [drawn(way, _allocators(figures, settings, way)) for way in ("per_request", "pooled")],
+            _drawings({way: _allocators(figures, settings, way) for way in ("per_request", "pooled")}),
         ),
         FigureView(
             "Figure 6. Python: ways to answer a request",
@@ -30,8 +32,17 @@ def figures(figures: Figures, wall: Wall) -> list[FigureView]:
             "64 requests made at once; less reads one field without a parser; floor fills the slot and "
             "parses "
             "nothing; empty is a call.",
-            [drawn(named, _ways(figures, named)) for named in settings],
+            _drawings({named: _ways(figures, named) for named in settings}),
         ),
+    ]
+
+
+def _drawings(charts: dict[str, list[tuple[str, list[Bar]]]]) -> list[markupsafe.Markup]:
+    """Those of which something was measured."""
+    return [
+        drawn(title, groups)
+        for title, groups in charts.items()
+        if any(bar.ratio is not None and not bar.ratio.exact for _, bars in groups for bar in bars)
     ]
 
 
@@ -39,7 +50,7 @@ def _allocators(figures: Figures, settings: list[str], way: str) -> list[tuple[s
     groups = []
     for named in settings:
         field = f"{way}_ns"
-        others = [arm for arm in dict.fromkeys(figures.arms("python", named)) if arm != DEFAULT]
+        others = sorted(set(figures.arms("python", named)) - {DEFAULT})
         bars = [
             Bar(
                 arm,

@@ -24,6 +24,7 @@ class TuneView:
     """A program's section on settings."""
 
     title: str
+    look: str
     findings: list[FindingView]
     confirmation: str
     tried: str
@@ -38,6 +39,7 @@ def view(tuned: Tuned) -> TuneView:
     metrics = tune_words.metrics(tuned)
     return TuneView(
         title=printable(tune_words.title(tuned)),
+        look=tune_words.look(tuned),
         findings=[
             FindingView(
                 said=printable(tune_words.verdict(each)),

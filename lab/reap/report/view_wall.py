@@ -83,7 +83,7 @@ def view(wall: Wall, verdict: WallVerdict | None) -> WallView:
         headline=labels_wall.headline(verdict),
         tone=_TONES[verdict.regime],
         remedies=tuple(rows),
-        next_command=labels_wall.next_command(verdict, wall.command),
+        next_command=labels_wall.next_command(verdict, wall),
     )
 
 

@@ -28,6 +28,8 @@ ORDERS = {
 }
 """How the litter was given back, by `launch.litter.Order`."""
 
+REQUESTS = "Of requests a second more is better."
+
 NOISE = "Noise is the baseline against itself in the same rounds: what is within it is no difference."
 
 
@@ -38,7 +40,10 @@ def metric_name(metric: str) -> str:
 
 def verdict_word(ratio: Ratio) -> str:
     """The verdict of one ratio."""
-    return {"better": "less", "worse": "more"}.get(ratio.verdict, "cannot tell")
+    words = (
+        {"better": "more", "worse": "less"} if ratio.more_is_better else {"better": "less", "worse": "more"}
+    )
+    return words.get(ratio.verdict, "cannot tell")
 
 
 def trust(side: Side) -> str:

@@ -15,13 +15,16 @@ from pathlib import Path
 
 from reap import __version__
 from reap.allocators.records import DEFAULT, Allocator
+from reap.errors import ReapError
 from reap.experiment import card, workload
 from reap.experiment.runner import Listener
 from reap.launch import machine, program
 from reap.launch.records import Launch
 from reap.study import allocator_wall_asks as asks
 from reap.study import allocator_wall_claims as claims
+from reap.study import allocator_wall_go as go
 from reap.study import allocator_wall_python as python
+from reap.study.allocator_wall_answers import answers
 from reap.study.allocator_wall_asks import Ask, Bench
 from reap.study.allocator_wall_figures import Figures
 from reap.study.allocator_wall_records import Wall
@@ -34,6 +37,7 @@ WORKLOAD = "request-driver"
 PARTS: dict[str, Callable[[Bench], list[Ask]]] = {
     "structure": asks.structure,
     "counts": python.counts,
+    "go": go.asks,
     "memory": asks.memory,
     "knee": asks.knee,
     "threads": asks.threads,
@@ -58,7 +62,7 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     Throws InterruptedRunError on Ctrl-C, after which it can go on, and ReapError where its program cannot be
     built. What else goes wrong with a run leaves that run out.
     """
-    bench = _bench(plan.mode, allocators)
+    bench = _bench(place, plan, allocators, listener)
     count = ROUNDS[plan.mode]
     bank = Bank(place)
     try:
@@ -90,22 +94,30 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
         machine=machine.describe(),
         measured=[],
         conclusions=claims.judge(wall, allocators),
+        answers=answers(claims.judging(wall, allocators)),
         wall=wall,
     )
 
 
-def _bench(mode: Mode, allocators: list[Allocator]) -> Bench:
+def _bench(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Bench:
     ready = card.prepare(WORKLOAD, "naive")
     launch = workload.launch_of(ready)
     script = card.find(WORKLOAD) / "json_requests.py"
     found = program.resolve([sys.executable, str(script)])
     program.require_preloadable(found)
+    built = None
+    if "go" in plan.workloads:
+        try:
+            built = go.build(script.with_name("requests.go"), place / "requests-in-go")
+        except ReapError as error:
+            listener.say(f"without Go: {error.what}")
     return Bench(
         program=Launch(argv=launch.argv[:1], program=launch.program, directory=launch.directory),
         allocators=allocators,
-        mode=mode,
+        mode=plan.mode,
         cores=machine.describe().cores,
         script=Launch(argv=found.command, program=found.path),
+        go=built,
         parsers=["json", *(["orjson"] if importlib.util.find_spec("orjson") else [])],
     )
 

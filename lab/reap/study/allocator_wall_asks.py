@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
 from reap.allocators.records import DEFAULT, Allocator
 from reap.launch.records import Launch
 from reap.study.allocator_wall_records import Place
@@ -34,7 +36,10 @@ _TUNABLES = {
     WIDE: "mmap_threshold=1048576:trim_threshold=67108864",
 }
 
-Reading = Literal["said", "tail", "counted"]
+NAMES = ("TCMALLOC_HEAP_SIZE_HINT", "TCMALLOC_")
+"""Of variables: the one that is said to be, and how all begin."""
+
+Reading = Literal["said", "tail", "counted", "named"]
 
 
 @dataclass(frozen=True)
@@ -44,11 +49,19 @@ class Ask:
     place: Place
     launch: Launch
     reading: Reading = "said"
-    """What the program says; the latencies that it wrote; or how often it allocated, from two recordings."""
+    """What the program says; the latencies that it wrote; how often it allocated, from two recordings; or how
+    often the words of `argv` stand in the allocator's file, for which nothing is run."""
     rounds: int = 0
     """0: all. What is counted and never differs needs but few."""
     sleeps: bool = False
     """It waits most of the time: runs with its likes beside it."""
+    assigns: bool = False
+    """Its words are `KEY=VALUE`, and not `KEY VALUE`."""
+
+    def told(self, key: str, value: object) -> Launch:
+        """The same run with one word more."""
+        words = [f"{key}={value}"] if self.assigns else [key, str(value)]
+        return msgspec.structs.replace(self.launch, argv=[*self.launch.argv, *words])
 
 
 @dataclass(frozen=True)
@@ -63,6 +76,8 @@ class Bench:
     script: Launch = field(default_factory=lambda: Launch(argv=[], program=""))
     """The same in Python."""
     parsers: Sequence[str] = ("json",)
+    go: Launch | None = None
+    """The same in Go; None where it could not be compiled."""
 
     def ask(
         self,
@@ -111,6 +126,10 @@ def knee(bench: Bench) -> list[Ask]:
     """What an allocation costs by how many a request makes, and by threads."""
     blocks = "blocks 5 block_us 2000" if bench.mode == "quick" else "blocks 9 block_us 8000"
     asks = []
+    for count in COUNTS:
+        words = f"cost objects {count} threads {bench.cores} work 2048 {blocks}"
+        asks += bench.each("knee", loaded_point(count), words)
+        asks.append(bench.ask("knee", REGION, loaded_point(count), f"{words} memory region"))
     for threads in sorted({1, 2, bench.cores}):
         for count in COUNTS:
             setting, words = point(count, threads), f"cost objects {count} threads {threads} {blocks}"
@@ -120,6 +139,8 @@ def knee(bench: Bench) -> list[Ask]:
     words = f"cost objects 100 threads {bench.cores} {blocks}"
     asks += bench.each("knee", f"{POOL}, {point(100, bench.cores)}", f"{words} memory pool")
     asks += bench.each("knee", f"{SHARED}, {point(100, bench.cores)}", f"{words} memory shared")
+    words = f"cost objects 30 threads {bench.cores} {blocks} memory region"
+    asks += bench.each("knee", f"{REGION}, {point(30, bench.cores)}", words)
     return asks
 
 
@@ -128,12 +149,19 @@ def point(count: int, threads: int) -> str:
     return f"N={count}, {threads} {'thread' if threads == 1 else 'threads'}"
 
 
+def loaded_point(count: int) -> str:
+    """A setting: so many allocations in requests that do some 2 µs of other work, on all processors."""
+    return f"N={count}, beside 2 µs of work"
+
+
 def threads(bench: Bench) -> list[Ask]:
     """Nothing but allocation, on as many threads as there are processors, on more, and on very many."""
-    blocks = "blocks 3 block_us 5000" if bench.mode == "quick" else "blocks 5 block_us 20000"
     asks = []
     for count in crowds(bench.cores):
-        setting, words = point(100, count), f"locks objects 100 work 0 threads {count} {blocks}"
+        # The kernel's tick samples a thread every 4 ms: a block must be long enough to be seen.
+        block = max(10_000, 40_000 * bench.cores // count) * (1 if bench.mode == "quick" else 4)
+        words = f"locks objects 100 work 0 threads {count} blocks 3 block_us {block}"
+        setting = point(100, count)
         asks += bench.each("threads", setting, words)
         asks += [bench.ask("threads", name, setting, words) for name in (ONE_ARENA, NO_CACHE)]
     return asks
@@ -173,16 +201,16 @@ def memory(bench: Bench) -> list[Ask]:
     """What stays of memory that was freed, at once and after a while; what a steady program holds."""
     climb = "climb megabytes 100"
     asks = [
-        bench.ask("memory", DEFAULT, "pinned", climb, rounds=2),
-        bench.ask("memory", "glibc, trim at 64 KB", "pinned", climb, rounds=2),
-        bench.ask("memory", DEFAULT, "pinned, then malloc_trim(0)", f"{climb} trim 1", rounds=2),
+        bench.ask("memory", DEFAULT, "pinned", climb, rounds=3),
+        bench.ask("memory", "glibc, trim at 64 KB", "pinned", climb, rounds=3),
+        bench.ask("memory", DEFAULT, "pinned, then malloc_trim(0)", f"{climb} trim 1", rounds=3),
         *(
             bench.ask(
                 "memory",
                 DEFAULT,
                 f"1 in {some} survives, then malloc_trim(0)",
                 f"{climb} pin 0 trim 1 keep_one_in {some}",
-                rounds=2,
+                rounds=3,
             )
             for some in (100, 4)
         ),
@@ -202,9 +230,9 @@ def memory(bench: Bench) -> list[Ask]:
         environment = {"MALLOC_CONF": options} if options else {}
         asks.append(
             bench.ask("memory", arm, f"{WAIT} s later", words, library=library, environment=environment,
-                      rounds=2, sleeps=True)
+                      rounds=3, sleeps=True)
         )  # fmt: skip
-    asks.append(bench.ask("memory", DEFAULT, f"{WAIT} s later", f"{later} busy 1", rounds=2, sleeps=True))
+    asks.append(bench.ask("memory", DEFAULT, f"{WAIT} s later", f"{later} busy 1", rounds=3, sleeps=True))
     return asks
 
 
@@ -234,4 +262,7 @@ def structure(bench: Bench) -> list[Ask]:
     ]
     if (library := bench.library("jemalloc")) is not None:
         asks.append(bench.ask("structure", "jemalloc", "of itself", "jemalloc", library=library, rounds=2))
+    if (library := bench.library("tcmalloc")) is not None:
+        place = Place(part="structure", arm="tcmalloc", setting="names in its library")
+        asks.append(Ask(place, Launch(argv=list(NAMES), program="", allocator=library), "named", rounds=1))
     return asks

@@ -15,9 +15,14 @@ from reap.study.allocator_wall_records import Wall
 from reap.study.records import Conclusion
 
 
+def judging(wall: Wall, allocators: Sequence[Allocator]) -> Judge:
+    """What judges."""
+    return Judge(wall, Figures(wall.samples), tuple(each.name for each in allocators if each.library))
+
+
 def judge(wall: Wall, allocators: Sequence[Allocator]) -> list[Conclusion]:
     """Every claim, with its rule."""
-    measured = Judge(wall, Figures(wall.samples), tuple(each.name for each in allocators if each.library))
+    measured = judging(wall, allocators)
     return [
         *python.claims(measured),
         *glibc.claims(measured),

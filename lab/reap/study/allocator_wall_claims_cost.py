@@ -2,9 +2,9 @@
 
 from reap.allocators.records import DEFAULT
 from reap.records import Estimate
-from reap.study.allocator_wall_asks import POOL, REGION, SHARED, point
+from reap.study.allocator_wall_asks import POOL, REGION, SHARED, loaded_point, point
 from reap.study.allocator_wall_figures import At
-from reap.study.allocator_wall_judging import Judge, claim, found, within
+from reap.study.allocator_wall_judging import Judge, claim, found, times, within
 from reap.study.judging import MARGIN, Judged, at_least, at_most
 from reap.study.records import Conclusion, Finding
 
@@ -31,8 +31,6 @@ def _prices(judge: Judge) -> list[Conclusion]:
     twenty = figures.ratio(
         _at(DEFAULT, 30, judge.cores), At("structure", DEFAULT, "4 KB from a socket", "receive_ns")
     )
-    if twenty is not None:
-        twenty = Estimate(value=20 * twenty.value, low=20 * twenty.low, high=20 * twenty.high)
     return [
         claim(
             ABOUT,
@@ -51,7 +49,7 @@ def _prices(judge: Judge) -> list[Conclusion]:
             "twenty allocations per segment already match the I/O cost",
             "twenty times the cost of one, of 30 a request, to processor time of a recv of 4 KB from a local "
             "socket: 0.5 to 2 is for it",
-            [found(DEFAULT, "20 allocations to one recv", twenty, within(0.5, 2))],
+            [found(DEFAULT, "20 allocations to one recv", twenty and times(twenty, 20), within(0.5, 2))],
         ),
     ]  # fmt: skip
 
@@ -60,10 +58,8 @@ def _shape(judge: Judge) -> list[Conclusion]:
     figures, cores = judge.figures, judge.cores
 
     def halved(more: int, fewer: int) -> Estimate | None:
-        found = figures.ratio(_at(DEFAULT, fewer, cores, "rate"), _at(DEFAULT, more, cores, "rate"))
-        return None if found is None else Estimate(
-            value=found.value * fewer / more, low=found.low * fewer / more, high=found.high * fewer / more
-        )  # fmt: skip
+        grown = figures.ratio(*(At("knee", DEFAULT, loaded_point(n), "own_ns") for n in (more, fewer)))
+        return grown and times(grown, fewer / more)
 
     growth = figures.grown(
         (_at(DEFAULT, 300, max(cores, 2)), _at(DEFAULT, 10, max(cores, 2))),
@@ -74,7 +70,9 @@ def _shape(judge: Judge) -> list[Conclusion]:
             ABOUT,
             "Twice the allocations, half the throughput.",
             "the shape is roughly hyperbolic",
-            "requests a second at N to those at more, by how many times more that is: 0.8 to 1.25 is for it",
+            "processor time of a request (2 µs of other work) with more allocations to that with fewer, by "
+            "how many times "
+            "more they are: 0.8 to 1.25 is for it",
             [
                 found(DEFAULT, f"N={more} to N={fewer}", halved(more, fewer), within(0.8, 1.25))
                 for fewer, more in ((1, 10), (10, 100), (100, 300), (300, 1000))
@@ -86,7 +84,7 @@ def _shape(judge: Judge) -> list[Conclusion]:
             "until you hit the lock-contention regime, where it falls off a cliff",
             "cost of one of 300 in a request to that of one of 10: above 1.5 is for it",
             [
-                found(DEFAULT, f"N=300 to N=10, {threads} threads",
+                found(DEFAULT, f"N=300 to N=10, threads: {threads}",
                       figures.ratio(_at(DEFAULT, 300, threads), _at(DEFAULT, 10, threads)), at_least(FAR))
                 for threads in sorted({1, max(cores, 2)})
             ],
@@ -114,8 +112,9 @@ def _regimes(judge: Judge) -> list[Conclusion]:
         ]
 
     rates = [
-        found(arm, f"N={count}, requests a second",
-              judge.figures.ratio(_at(arm, count, cores, "rate"), _at(DEFAULT, count, cores, "rate")),
+        found(arm, f"N={count}, to glibc",
+              judge.figures.ratio(
+                  *(At("knee", name, loaded_point(count), "own_ns") for name in (arm, DEFAULT))),
               within(1 / MARGIN, MARGIN))
         for count in (1, 3) for arm in judge.others
     ]  # fmt: skip
@@ -124,7 +123,8 @@ def _regimes(judge: Judge) -> list[Conclusion]:
             ABOUT,
             "Under 10 allocations the allocator is not the wall.",
             "if it is under 10, you are far left of the knee",
-            "requests a second, of a request with 2 µs of other work, to glibc's: 1/1.05 to 1.05 is for it",
+            "processor time of a request with 2 µs of other work, to the same over glibc: 1/1.05 to 1.05 "
+            "is for it",
             rates,
         ),
         claim(
@@ -151,13 +151,27 @@ def _regimes(judge: Judge) -> list[Conclusion]:
     ]
 
 
+def _steps(judge: Judge) -> dict[str, Estimate | None]:
+    """What each step leaves of the allocator's cost of a request, the text's three in turn."""
+    figures, cores = judge.figures, judge.cores
+    fewer = figures.ratio(_at(DEFAULT, 30, cores), _at(DEFAULT, 100, cores))
+    regions = f"{REGION}, {point(30, cores)}"
+    base, other = (At("knee", arm, regions, "excess_ns") for arm in (DEFAULT, "jemalloc"))
+    return {
+        "materialise less": fewer and times(fewer, 30 / 100),
+        "then a region": figures.ratio(_at(REGION, 30, cores), _at(DEFAULT, 30, cores)),
+        "then jemalloc": figures.ratio(other, base),
+    }
+
+
 def _remedies(judge: Judge) -> list[Conclusion]:
     figures, cores = judge.figures, judge.cores
     settings = {name: f"{name}, {point(100, cores)}" for name in (POOL, SHARED)}
     plain, region = (_at(arm, 100, cores, "own_ns") for arm in (DEFAULT, REGION))
     pooled = At("knee", DEFAULT, settings[POOL], "own_ns")
     shared, own = (At("knee", DEFAULT, settings[name], "rate") for name in (SHARED, POOL))
-    flat = figures.ratio(_at(REGION, 1000, 1), _at(REGION, 100, 1))
+    flat = figures.ratio(_at(REGION, 1000, 1, "own_ns"), _at(REGION, 1000, 1, "floor_ns"))
+    steps = _steps(judge)
     calls = figures.value("counts", "region", "100 objects", "allocations")
     return [
         claim(
@@ -202,10 +216,11 @@ def _remedies(judge: Judge) -> list[Conclusion]:
             ABOUT,
             "An arena's free costs the same however many objects there are.",
             "the free becomes O(1)",
-            "cost of one object in a region, of 1000 in a request to of 100: at most 1.5 is for it (it "
-            "would grow "
-            "with what each free costs)",
-            [found(REGION, "N=1000 to N=100", flat, at_most(FAR))],
+"processor time of a request of 1000 objects in a region to the same without allocation: at most 1.5 is "
+            "for it, as a free each would cost more",
+            [
+                found(REGION, "N=1000, region to no allocation", flat, at_most(FAR)),
+            ],
         ),
         claim(
             ABOUT,
@@ -214,5 +229,14 @@ def _remedies(judge: Judge) -> list[Conclusion]:
             "processor time of a request of 100 objects by malloc to the same in a region: above 1.05 is "
             "for it",
             [found(DEFAULT, "by malloc to region", figures.ratio(plain, region), at_least(MARGIN))],
+        ),
+        claim(
+            ABOUT,
+            "To materialise less, an arena, another allocator: each halves what is left of the cost.",
+            "each step removed roughly half the remaining allocator cost",
+            "what allocation costs a request after each step to before: 30 objects and not 100, these in a "
+            "region, "
+            "its chunks from jemalloc: 0.35 to 0.65 is for it",
+            [found(DEFAULT, name, ratio, within(0.35, 0.65)) for name, ratio in steps.items()],
         ),
     ]  # fmt: skip

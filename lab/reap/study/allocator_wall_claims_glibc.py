@@ -12,7 +12,7 @@ from reap.study.allocator_wall_asks import (
     point,
 )
 from reap.study.allocator_wall_figures import At
-from reap.study.allocator_wall_judging import Judge, claim, found, within
+from reap.study.allocator_wall_judging import Judge, claim, found, times, within
 from reap.study.judging import MARGIN, at_least, at_most
 from reap.study.records import Conclusion, Finding
 
@@ -33,20 +33,15 @@ def claims(judge: Judge) -> list[Conclusion]:
 
 def _arenas(judge: Judge) -> Conclusion:
     arenas = judge.figures.value("structure", DEFAULT, "arenas", "arenas")
-    each = _by(arenas, judge.cores)
+    each = arenas and times(arenas, 1 / judge.cores)
     return claim(
         ABOUT,
         "There are 8 arenas a processor.",
         "N = 8 * num_cpus by default on 64-bit",
-        "arenas that malloc_info names, when twice as many threads hold memory, to processors: 8 is for it",
-        [found(DEFAULT, "arenas a processor", each, within(8, 8))],
+        "arenas that malloc_info names, when twice as many threads hold memory, to "
+        "processors: 7.9 to 8.1 is for it",
+        [found(DEFAULT, "arenas a processor", each, within(7.9, 8.1))],
     )
-
-
-def _by(value: Estimate | None, number: float) -> Estimate | None:
-    if value is None:
-        return None
-    return Estimate(value=value.value / number, low=value.low / number, high=value.high / number)
 
 
 def _locks(judge: Judge) -> list[Conclusion]:
@@ -153,7 +148,14 @@ def _threshold(judge: Judge) -> list[Conclusion]:
             "minor faults a second of one thread that maps, touches and unmaps 100 to 200 KB, times "
             "processors: "
             "above a million is for it",
-            [found(pinned, "faults a second, all processors", _by(faults, 1 / judge.cores), at_least(1e6))],
+            [
+                found(
+                    pinned,
+                    "faults a second, all processors",
+                    faults and times(faults, judge.cores),
+                    at_least(1e6),
+                )
+            ],
         ),
     ]
 

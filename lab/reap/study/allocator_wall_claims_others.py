@@ -2,7 +2,7 @@
 
 from reap.allocators.records import DEFAULT
 from reap.records import Estimate
-from reap.study.allocator_wall_asks import crowds, point
+from reap.study.allocator_wall_asks import NAMES, crowds, point
 from reap.study.allocator_wall_figures import At, estimate
 from reap.study.allocator_wall_judging import Judge, claim, found, within
 from reap.study.judging import MARGIN, at_least, at_most
@@ -41,6 +41,15 @@ def claims(judge: Judge) -> list[Conclusion]:
             "assigns arenas based on CPU rather than thread",
             "opt.percpu_arena as it is by default: above 0 is for it",
             [found("jemalloc", "opt.percpu_arena", own("by_processor"), at_least(0.5))],
+        ),
+        claim(
+            ABOUT,
+            "tcmalloc's cache for each processor is set by TCMALLOC_HEAP_SIZE_HINT.",
+            "controlled by TCMALLOC_HEAP_SIZE_HINT",
+            "how often the name stands in tcmalloc's library (gperftools), in which others that begin so "
+            "do: above 0 is for it",
+            [found("tcmalloc", "times",
+                   figures.value("structure", "tcmalloc", "names in its library", NAMES[0]), at_least(0.5))],
         ),
         claim(
             ABOUT,

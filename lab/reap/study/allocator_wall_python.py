@@ -56,7 +56,7 @@ def _ask(
         remove=["LD_PRELOAD", "GLIBC_TUNABLES", "MALLOC_CONF"],
         timeout=300,
     )
-    return Ask(Place(part=part, arm=arm, setting=named), launch, reading, rounds)
+    return Ask(Place(part=part, arm=arm, setting=named), launch, reading, rounds, assigns=True)
 
 
 def counts(bench: Bench) -> list[Ask]:
@@ -77,5 +77,5 @@ def counts(bench: Bench) -> list[Ask]:
                 asked = f"{words} edges={SMALL} parser={parser}"
                 asks.append(_ask(bench, "counts", arm, named, malloc, asked, reading="counted", rounds=1))
     facts = f"facts edges={SMALL} parser={bench.parsers[0]}"
-    asks.append(_ask(bench, "counts", DEFAULT, "of CPython", "pymalloc", facts, rounds=3))
+    asks.append(_ask(bench, "counts", DEFAULT, "of CPython", "pymalloc", facts, rounds=5))
     return asks

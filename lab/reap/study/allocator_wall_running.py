@@ -118,10 +118,12 @@ def take(ask: Ask, number: int) -> Sample:
     place = msgspec.structs.asdict(ask.place)
     try:
         if ask.reading == "counted":
-            return Sample(**place, round=number, values={"allocations": _counted(ask.launch)})
+            return Sample(**place, round=number, values={"allocations": _counted(ask)})
+        if ask.reading == "named":
+            return Sample(**place, round=number, values=_named(ask.launch))
         if ask.reading == "said":
             return Sample(**place, round=number, values=_values(spawn.run(ask.launch)))
-        values, histogram = _tail(ask.launch)
+        values, histogram = _tail(ask)
         return Sample(**place, round=number, values=values, histogram=histogram)
     except ReapError as error:
         return Sample(**place, round=number, problem=error.what)
@@ -145,29 +147,33 @@ def _values(outcome: Outcome) -> dict[str, float]:
     }
 
 
-def _tail(launch: Launch) -> tuple[dict[str, float], str]:
+def _named(launch: Launch) -> dict[str, float]:
+    """How often each word stands in the allocator's file."""
+    try:
+        text = Path(launch.allocator).read_bytes()
+    except OSError as error:
+        raise ReapError(f"{launch.allocator} cannot be read: {error.strerror}") from error
+    return {word: float(text.count(word.encode())) for word in launch.argv}
+
+
+def _tail(ask: Ask) -> tuple[dict[str, float], str]:
     with tempfile.TemporaryDirectory(prefix="reap-latency-") as folder:
         raw = Path(folder) / "raw"
-        # The script's words are KEY=VALUE, the program's KEY VALUE.
-        words = [f"raw={raw}"] if any("=" in word for word in launch.argv) else ["raw", str(raw)]
-        values = _values(spawn.run(msgspec.structs.replace(launch, argv=[*launch.argv, *words])))
+        values = _values(spawn.run(ask.told("raw", raw)))
         percentiles, histogram = latency.read(raw)
     return {**values, **percentiles}, histogram
 
 
-def _counted(launch: Launch) -> float:
+def _counted(ask: Ask) -> float:
     """Allocations of one request: what starting a program takes is in both runs, and goes out."""
-    fewer, more = (_objects(launch, requests) for requests in (REQUESTS, 2 * REQUESTS))
+    fewer, more = (_objects(ask.told("requests", requests)) for requests in (REQUESTS, 2 * REQUESTS))
     return (more - fewer) / REQUESTS
 
 
-def _objects(launch: Launch, requests: int) -> int:
-    by_words = any("=" in word for word in launch.argv)
-    words = [f"requests={requests}"] if by_words else ["requests", str(requests)]
+def _objects(launch: Launch) -> int:
     with tempfile.TemporaryDirectory(prefix="reap-counted-") as folder:
         path = Path(folder) / "counted.reap"
-        asked = msgspec.structs.replace(launch, argv=[*launch.argv, *words])
-        outcome = record.record(asked, path, "triage")
+        outcome = record.record(launch, path, "triage")
         if outcome.status != 0:
             raise ReapError(f"the program ended with {outcome.status} while it was recorded")
-        return profile(read.read(path), asked.argv).totals.total_objects
+        return profile(read.read(path), launch.argv).totals.total_objects

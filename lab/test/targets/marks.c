@@ -8,6 +8,7 @@
 //     marks sleep N     N requests of 2 ms
 //     marks phases N    N requests in none, then N in the phase "warm", N in "cold", N in "warm" again
 //     marks alone       an end without a begin, then a request
+//     marks never       a request that does not end
 //     marks across      a request begun in one thread and ended in another, which then has one of its own
 //     marks fork        a request in which a child is forked; the child ends it, and has one of its own
 //     marks raw         the same, forked past the handlers of fork
@@ -150,6 +151,7 @@ int main(int argc, char **argv) {
     if (!strcmp(mode, "mixed")) mixed(count);
     if (!strcmp(mode, "sleep")) slow(count);
     if (!strcmp(mode, "phases")) phases(count);
+    if (!strcmp(mode, "never")) reap_mark_request_begin();
     if (!strcmp(mode, "alone")) end_and_one_request(NULL);
     if (!strcmp(mode, "across")) across();
     if (!strcmp(mode, "fork")) forked(0);

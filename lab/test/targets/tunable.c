@@ -1,12 +1,16 @@
-// Programs whose allocator has one setting that is wrong for them, by construction. Each prints what it did.
+// Programs whose allocator has one setting that is wrong for them, by construction.
 //
-//     tunable batches N ROUNDS   N small blocks, then their frees: more than a thread cache takes
-//     tunable top N ROUNDS       N middling blocks at the top of the heap, freed again: it is trimmed each
-//     time tunable mapped N ROUNDS    a large block of varying size, with a larger one that was freed never
-//     tunable arenas N KB        N threads, one after another; each fills and frees as much as its own arena
-//     keeps tunable small N ROUNDS     N small blocks, freed, and then a large one, for which they must be
-//     coalesced tunable nothing N          no allocation to speak of
+//     tunable batches N ROUNDS   N blocks, then their frees: more than a thread cache takes
+//     tunable top N ROUNDS       N blocks at the end of the heap, freed: it is trimmed each time
+//     tunable served N ROUNDS    the same, each round a request that is marked
+//     tunable mapped N ROUNDS    N blocks so large that each is mapped for itself
+//     tunable arenas N KB        N threads in turn; what each frees stays in an arena of its own
+//     tunable small N ROUNDS     N small blocks, freed, then a large one: all are coalesced at once
+//     tunable grows N KB         N blocks, each larger by so much than the one that is then freed
+//     tunable nothing N          no allocation to speak of
 #include <pthread.h>
+#include <reap/mark.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,11 +34,13 @@ static void batches(size_t count, size_t rounds) {
     free(blocks);
 }
 
-static void top(size_t count, size_t rounds) {
+static void top(size_t count, size_t rounds, bool marked) {
     void **blocks = room_for(count);
     for (size_t round = 0; round < rounds; round++) {
+        if (marked) reap_mark_request_begin();
         for (size_t i = 0; i < count; i++) blocks[i] = block_of(8000);
         for (size_t i = count; i-- > 0;) free(blocks[i]);
+        if (marked) reap_mark_request_end();
     }
     free(blocks);
 }
@@ -95,6 +101,20 @@ static void small(size_t count, size_t rounds) {
     free(blocks);
 }
 
+static void grows(size_t count, size_t kilobytes) {
+    void **pins = room_for(count), *last = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const size_t size = (i + 1) * (kilobytes << 10);
+        void *next = memset(block_of(size), 1, size);
+        pins[i] = block_of(16000); // what was freed is not merged with its neighbours
+        free(last);
+        last = next;
+    }
+    for (size_t i = 0; i < count; i++) free(pins[i]);
+    free(last);
+    free(pins);
+}
+
 static void nothing(size_t rounds) {
     volatile uint64_t sum = 0;
     for (size_t i = 0; i < rounds; i++) sum = sum * 31 + i;
@@ -107,13 +127,17 @@ int main(int count, char **words) {
     if (!strcmp(what, "batches"))
         batches(first, second);
     else if (!strcmp(what, "top"))
-        top(first, second);
+        top(first, second, false);
+    else if (!strcmp(what, "served"))
+        top(first, second, true);
     else if (!strcmp(what, "mapped"))
         mapped(first, second);
     else if (!strcmp(what, "arenas"))
         arenas(first, second);
     else if (!strcmp(what, "small"))
         small(first, second);
+    else if (!strcmp(what, "grows"))
+        grows(first, second);
     else if (!strcmp(what, "nothing"))
         nothing(first);
     else

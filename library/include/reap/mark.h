@@ -28,6 +28,7 @@
 #include <valgrind/valgrind.h>
 #endif
 
+/* NOLINTBEGIN(modernize-redundant-void-arg,modernize-use-nullptr): C has no other words. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -154,6 +155,7 @@ static inline void reap_mark_pool_destroy(const void *pool) {
 
 #ifdef __cplusplus
 }
+/* NOLINTEND(modernize-redundant-void-arg,modernize-use-nullptr) */
 
 namespace reap::mark {
 

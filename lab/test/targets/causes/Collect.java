@@ -9,7 +9,7 @@ public final class Collect {
         double scale = words.length > 0 ? Double.parseDouble(words[0]) : 1;
         List<int[]> living = new ArrayList<>();
         long sum = 0;
-        for (int turn = 0; turn < (int) (12_000_000 * scale); turn++) {
+        for (int turn = 0; turn < (int) (5_000_000 * scale); turn++) {
             int[] block = new int[64];
             block[turn % 64] = turn;
             sum += block[turn % 64] & 1;

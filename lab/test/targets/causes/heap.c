@@ -25,13 +25,13 @@ static uint64_t batch(char **blocks, int count, size_t least, size_t most, uint6
     return sum;
 }
 
-// Each request makes 300 small objects and frees them: a thread's cache holds seven of each size.
+// Each request makes 300 small objects and frees them: a thread's cache holds seven of each size class.
 void cause_tcache(double scale) {
     char *blocks[MOST];
     uint64_t state = 1, sum = 0;
     become_threaded();
-    for (long turn = (long)(200000 * scale); turn > 0; turn--) {
-        sum += batch(blocks, 300, 24, 600, &state);
+    for (long turn = (long)(160000 * scale); turn > 0; turn--) {
+        sum += batch(blocks, 300, 150, 500, &state);
         state = compute(1500, state);
     }
     printf("%lu\n", sum);

@@ -5,8 +5,9 @@
 namespace reap::preload {
 
 StackTable::Edge *StackTable::place(Table *table, uint32_t parent, uint64_t address) noexcept {
-    uint64_t hash = (address ^ (static_cast<uint64_t>(parent) << 40)) * UINT64_C(0x9e3779b97f4a7c15);
-    hash ^= hash >> 29;
+    // Recursion makes edges that differ in the parent alone: it must reach the low bits, too.
+    uint64_t hash = (address + parent * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
+    hash ^= hash >> 32;
     const size_t mask = table->capacity - 1;
     for (size_t at = hash & mask;; at = (at + 1) & mask) {
         Edge &edge = table->edges[at];

@@ -1,0 +1,110 @@
+"""What the exact drag engine costs, beside Valgrind's other tools: CPU time over that of the program alone.
+
+    .venv/bin/python lab/bench/drag.py [ROUNDS]
+
+The bars: at most 10 times on C++ programs and 20 times on interpreters; and beyond what Valgrind itself needs
+(its tool `none`), at most 3 times the program's live bytes of memory. Every round runs the program alone and
+under the engine, in turn. Under Valgrind's own tools, some of which take a hundred times as long, it runs
+once each, beside a run of the program alone.
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+from recorder import ROOT, interleaved
+
+from reap.analysis.drag import profile
+from reap.experiment import statistics
+from reap.launch import drag, drag_tool, spawn
+from reap.launch.records import Launch, Outcome
+from reap.trace.drag import read_all
+
+PYTHON = r"""
+import json
+rows = [{"id": i, "name": "n%d" % i, "v": [i * 0.5, i, None, True], "sub": {"a": i, "b": "x" * (i % 20)}}
+        for i in range(4000)]
+for _ in range(12):
+    json.loads(json.dumps(rows, indent=1)); json.loads(json.dumps(rows))
+"""
+PERL = (
+    r'for my $n (1..4) { my %h; $h{$_ % 9973} .= "$_," for 1..300000; my @s = sort map { length } values %h }'
+)
+OTHERS = ("none", "memcheck", "dhat")
+
+
+def main() -> int:
+    """Prints a row for each program; the exit code says whether every bar was held."""
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    engine = drag_tool.ready(print)
+    print(f"{'program':<24} {'alone':>8} {'drag [95 % interval]':>24} ", end="")
+    print("".join(f"{name:>10}" for name in OTHERS) + f" {'memory':>8}")
+    with tempfile.TemporaryDirectory(prefix="reap-bench-", dir=ROOT / "build") as folder:
+        trees = str(Path(folder) / "trees")
+        subprocess.run(
+            ["g++", "-std=c++20", "-O2", "-o", trees, Path(__file__).with_suffix(".cpp")], check=True
+        )
+        malloc = {"PYTHONMALLOC": "malloc"}
+        held = [
+            row(title, Launch(argv=argv, program=argv[0], environment=more), engine, rounds, bar)
+            for title, bar, argv, more in (
+                ("C++ trees and strings", 10.0, [trees], {}),
+                ("perl", 20.0, ["/usr/bin/perl", "-e", PERL], {}),
+                ("python json", 20.0, ["/usr/bin/python3", "-c", PYTHON], {}),
+                ("python json, malloc", 20.0, ["/usr/bin/python3", "-c", PYTHON], malloc),
+            )
+        ]
+    return 0 if all(held) else 1
+
+
+def row(title: str, launch: Launch, engine: Path, rounds: int, bar: float) -> bool:
+    """Measures one program and prints its row."""
+    live = 0
+    engines: list[Outcome] = []
+
+    def dragged() -> float:
+        nonlocal live
+        outcome, live = under_drag(launch, engine)
+        engines.append(outcome)
+        return outcome.cpu_ns
+
+    pairs = interleaved(lambda: spawn.run(launch).cpu_ns, dragged, rounds)
+    others = {name: (spawn.run(launch), spawn.run(under(launch, name))) for name in OTHERS}
+    ratios = {name: second.cpu_ns / first.cpu_ns for name, (first, second) in others.items()}
+    most = max(each.peak_resident for each in engines) - others["none"][1].peak_resident
+    memory = most / live
+    alone = sorted(first for first, _ in pairs)[len(pairs) // 2]
+    found = statistics.interval([b / a for a, b in pairs], seed=1)
+    good = found.value <= bar and memory <= 3
+    print(
+        f"{title:<24} {alone / 1e9:>7.2f}s "
+        f"{found.value:>9.1f} [{found.low:.1f}, {found.high:.1f}]  "
+        + "".join(f"{ratios[name]:>10.1f}" for name in OTHERS)
+        + f" {memory:>7.1f}x  {'held' if good else f'OVER {bar:g} or 3'}",
+        flush=True,
+    )
+    return good
+
+
+def under(launch: Launch, tool: str) -> Launch:
+    """The program under one of Valgrind's own tools."""
+    words = ["valgrind", f"--tool={tool}", "--quiet", "--log-file=/dev/null", "--vgdb=no"]
+    words += ["--dhat-out-file=/dev/null"] if tool == "dhat" else []
+    return msgspec.structs.replace(
+        launch, program="/usr/bin/valgrind", argv=[*words, launch.program, *launch.argv[1:]]
+    )
+
+
+def under_drag(launch: Launch, engine: Path) -> tuple[Outcome, int]:
+    """The program under our engine, and its live bytes at their peak."""
+    with tempfile.TemporaryDirectory(prefix="reap-bench-") as name:
+        outcome = drag.run(launch, engine, Path(name), depth=12)
+        recordings = read_all(Path(name), drag.RECORDINGS, drag.complaints(Path(name)))
+        result = profile(recordings, launch.argv, status=outcome.status, notes=[])
+    return outcome, result.processes[0].levels[0].peak
+
+
+if __name__ == "__main__":
+    sys.exit(main())

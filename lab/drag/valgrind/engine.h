@@ -1,0 +1,84 @@
+/* Part of Reap's drag engine, a tool for Valgrind, with whose libraries it is linked.
+ *
+ * Copyright (c) 2026 The Reap authors
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+/* What the parts of the engine know of each other. Nothing outside this folder includes it. */
+#ifndef REAP_DRAG_ENGINE_H
+#define REAP_DRAG_ENGINE_H
+
+#include <pub_tool_basics.h>
+#include <pub_tool_execontext.h>
+#include <pub_tool_tooliface.h>
+
+/* main.c: the clock, one step an allocation; both halves of a pair say the same, so that one store marks both
+ * halves of a slot. */
+extern ULong drag_pair;
+static inline UInt drag_now(void) { return (UInt)drag_pair; }
+/* A step; False once the clock has come to its end: then nothing is recorded any more. */
+Bool drag_tick(void);
+/* main.c: whether some pool has objects on a thread's own stack, so that no access to it may be skipped. */
+extern Bool drag_stack_pools;
+
+/* shadow.c: for each eight bytes of the program a slot of two clocks, last write and last read, at a fixed
+ * distance. */
+#define DRAG_SHADOW 0x200000000000ul /* above all that Valgrind gives out */
+#define DRAG_SPAN (1ul << 37)        /* Valgrind's whole address space */
+#define DRAG_READ_HALF 4             /* bytes from a slot to its second half */
+typedef struct {
+    UInt last;  /* clock of the last access, or the birth if there was none */
+    UInt flags; /* of enum reap_drag_object: READ, WRITTEN */
+} DragUse;
+void drag_shadow_start(void);
+void drag_mark_read(Addr at, SizeT size);
+void drag_mark_write(Addr at, SizeT size);
+/* What was done with these bytes since `birth`. Costs a read of one slot each eight bytes. */
+DragUse drag_use(Addr at, SizeT size, UInt birth);
+void drag_forget(Addr at, SizeT size); /* gives a range's slots back to the system: it was unmapped */
+
+/* instrument.c */
+IRSB *drag_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
+                      const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word,
+                      IRType host_word);
+
+/* blocks.c: the malloc family. */
+typedef struct DragBlock {
+    Addr at;
+    SizeT size;
+    UInt birth;
+    UInt flags; /* DRAG_CHUNK, or 0 */
+} DragBlock;
+void drag_blocks_start(void);
+void drag_blocks_write_live(void);
+/* The live block that this address lies in, or 0; the first call makes an index, which then costs each
+ * malloc. */
+DragBlock *drag_block_around(Addr at);
+
+/* table.c: the blocks in use. A pointer holds until the next change. */
+void drag_table_start(void);
+DragBlock *drag_table_find(Addr at); /* 0 where there is none */
+void drag_table_add(DragBlock block);
+void drag_table_remove(DragBlock *block);
+DragBlock *drag_table_next(DragBlock *block); /* 0 begins and ends */
+
+/* pools.c: objects in pools and regions, by the client requests of valgrind.h. */
+void drag_pools_start(void);
+void drag_pools_write_live(void);
+Bool drag_pools_request(ThreadId thread, UWord *words, UWord *answer);
+
+/* stack.c: the stack of a thread, each distinct one once; as many frames as --num-callers says. */
+ExeContext *drag_stack(ThreadId thread);
+
+/* writer.c: the recording, in a window of a mapped file, so that a killed process loses nothing. */
+extern const HChar *drag_folder; /* --drag-folder: where recordings go */
+void drag_writer_start(UInt base, UInt flags);
+void drag_write_alloc(UInt kind, ThreadId thread, SizeT size);
+void drag_write_free(UInt kind, UInt birth, DragUse use);
+void drag_write_end(UInt how);
+void drag_write_resume(void);
+void drag_write_full(void);
+
+/* system.c: system calls that tools have no function for. */
+Word drag_system(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f);
+
+#endif

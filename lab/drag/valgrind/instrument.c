@@ -1,0 +1,197 @@
+/* Part of Reap's drag engine, a tool for Valgrind, with whose libraries it is linked.
+ *
+ * Copyright (c) 2026 The Reap authors
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+/* Marks each access of the program: a store of the clock into the slot of its address.
+ *
+ * A block of code runs between two steps of the clock, so the clock is read once in it, and an address is
+ * marked once for reading and once for writing. Of the accesses through the stack pointer only the first in a
+ * block is marked: all of them are to one stack. Where that stack is an object (a coroutine's) this is all
+ * that is needed; where it is the thread's own and a pool lies in it, all are marked: see drag_stack_pools.
+ */
+#include "engine.h"
+#include <libvex_ir.h>
+#include <pub_tool_libcassert.h>
+#include <pub_tool_tooliface.h>
+
+enum { MOST_SEEN = 48 };
+
+typedef struct {
+    IRSB *out;
+    IRTemp clock;      /* of 32 bits, or IRTemp_INVALID until it is needed */
+    IRTemp pair;       /* of 64 */
+    UChar *from_stack; /* for each temporary whether it is the stack pointer and a constant */
+    UInt temporaries;
+    Bool stack_marked;
+    UInt seen;
+    struct {
+        IRTemp address;
+        Bool write;
+    } marked[MOST_SEEN];
+} Pass;
+
+static IRExpr *word(ULong value) { return IRExpr_Const(IRConst_U64(value)); }
+
+static void add(Pass *pass, IRStmt *statement) { addStmtToIRSB(pass->out, statement); }
+
+static IRExpr *assign(Pass *pass, IRType type, IRExpr *value) {
+    const IRTemp temporary = newIRTemp(pass->out->tyenv, type);
+    add(pass, IRStmt_WrTmp(temporary, value));
+    return IRExpr_RdTmp(temporary);
+}
+
+/* A clock is read where it is first needed. Later ones come after it, since the block has one entrance. */
+static IRExpr *clock_of(Pass *pass, Bool both) {
+    IRTemp *held = both ? &pass->pair : &pass->clock;
+    if (*held == IRTemp_INVALID) {
+        const IRType type = both ? Ity_I64 : Ity_I32;
+        *held = newIRTemp(pass->out->tyenv, type);
+        add(pass, IRStmt_WrTmp(*held, IRExpr_Load(Iend_LE, type, word((ULong)(Addr)&drag_pair))));
+    }
+    return IRExpr_RdTmp(*held);
+}
+
+static IRExpr *slot(Pass *pass, IRExpr *address, UInt further, UInt half) {
+    const ULong distance = DRAG_SHADOW + half;
+    if (address->tag == Iex_Const)
+        return word(((address->Iex.Const.con->Ico.U64 + further) & ~7ul) + distance);
+    if (further) address = assign(pass, Ity_I64, IRExpr_Binop(Iop_Add64, address, word(further)));
+    IRExpr *granule = assign(pass, Ity_I64, IRExpr_Binop(Iop_And64, address, word(~7ul)));
+    return assign(pass, Ity_I64, IRExpr_Binop(Iop_Add64, granule, word(distance)));
+}
+
+static void store(Pass *pass, IRExpr *guard, IRExpr *where, IRExpr *clock) {
+    add(pass, guard ? IRStmt_StoreG(Iend_LE, where, clock, guard) : IRStmt_Store(Iend_LE, where, clock));
+}
+
+static Bool is_from_stack(const Pass *pass, const IRExpr *address) {
+    return address->tag == Iex_RdTmp && address->Iex.RdTmp.tmp < pass->temporaries &&
+           pass->from_stack[address->Iex.RdTmp.tmp];
+}
+
+static Bool seen_before(Pass *pass, const IRExpr *address, Bool write) {
+    if (address->tag != Iex_RdTmp) return False;
+    for (UInt i = 0; i < pass->seen; ++i)
+        if (pass->marked[i].address == address->Iex.RdTmp.tmp && pass->marked[i].write == write) return True;
+    if (pass->seen < MOST_SEEN) {
+        pass->marked[pass->seen].address = address->Iex.RdTmp.tmp;
+        pass->marked[pass->seen++].write = write;
+    }
+    return False;
+}
+
+/* An access counts for the granule that it begins in, and for each eight bytes further on. */
+static void mark(Pass *pass, IRExpr *address, UInt size, Bool write, IRExpr *guard) {
+    if (!drag_stack_pools && is_from_stack(pass, address)) {
+        if (pass->stack_marked || guard) return;
+        pass->stack_marked = True;
+        store(pass, 0, slot(pass, address, 0, 0), clock_of(pass, True));
+        return;
+    }
+    /* With a guard it may not happen, and a wider one may come to the same address. */
+    if (!guard && size <= 8 && seen_before(pass, address, write)) return;
+    IRExpr *clock = clock_of(pass, False);
+    for (UInt further = 0; further < size; further += 8)
+        store(pass, guard, slot(pass, address, further, write ? 0 : DRAG_READ_HALF), clock);
+}
+
+static UInt size_of(IRType type) { return (UInt)sizeofIRType(type); }
+
+/* Whether a value is the stack pointer, or it and a constant. */
+static Bool comes_from_stack(const Pass *pass, const IRExpr *value, Int stack_pointer) {
+    switch (value->tag) {
+    case Iex_Get:
+        return value->Iex.Get.offset == stack_pointer && value->Iex.Get.ty == Ity_I64;
+    case Iex_RdTmp:
+        return is_from_stack(pass, value);
+    case Iex_Binop:
+        return (value->Iex.Binop.op == Iop_Add64 || value->Iex.Binop.op == Iop_Sub64) &&
+               is_from_stack(pass, value->Iex.Binop.arg1) && value->Iex.Binop.arg2->tag == Iex_Const;
+    default:
+        return False;
+    }
+}
+
+static void after_value(Pass *pass, const IRStmt *statement, const VexGuestLayout *layout) {
+    IRExpr *value = statement->Ist.WrTmp.data;
+    if (value->tag == Iex_Load) mark(pass, value->Iex.Load.addr, size_of(value->Iex.Load.ty), False, 0);
+    if (statement->Ist.WrTmp.tmp < pass->temporaries)
+        pass->from_stack[statement->Ist.WrTmp.tmp] = comes_from_stack(pass, value, layout->offset_SP);
+}
+
+static void after_guarded_load(Pass *pass, const IRLoadG *load) {
+    IRType narrow, wide;
+    typeOfIRLoadGOp(load->cvt, &wide, &narrow);
+    mark(pass, load->addr, size_of(narrow), False, load->guard);
+}
+
+/* A helper written in C, which says what memory it reads and writes. */
+static void after_helper(Pass *pass, const IRDirty *helper) {
+    if (helper->mFx == Ifx_None) return;
+    if (helper->mFx != Ifx_Write) mark(pass, helper->mAddr, (UInt)helper->mSize, False, helper->guard);
+    if (helper->mFx != Ifx_Read) mark(pass, helper->mAddr, (UInt)helper->mSize, True, helper->guard);
+}
+
+/* After the access: if it faults, the program must learn of its own fault. */
+static void after(Pass *pass, const IRStmt *statement, const VexGuestLayout *layout) {
+    const IRTypeEnv *types = pass->out->tyenv;
+    switch (statement->tag) {
+    case Ist_WrTmp:
+        after_value(pass, statement, layout);
+        break;
+    case Ist_Store:
+        mark(pass, statement->Ist.Store.addr, size_of(typeOfIRExpr(types, statement->Ist.Store.data)), True,
+             0);
+        break;
+    case Ist_LoadG:
+        after_guarded_load(pass, statement->Ist.LoadG.details);
+        break;
+    case Ist_StoreG: {
+        const IRStoreG *it = statement->Ist.StoreG.details;
+        mark(pass, it->addr, size_of(typeOfIRExpr(types, it->data)), True, it->guard);
+        break;
+    }
+    case Ist_CAS: {
+        const IRCAS *it = statement->Ist.CAS.details;
+        const UInt size = size_of(typeOfIRExpr(types, it->dataLo)) * (it->dataHi ? 2 : 1);
+        mark(pass, it->addr, size, False, 0);
+        mark(pass, it->addr, size, True, 0);
+        break;
+    }
+    case Ist_Dirty:
+        after_helper(pass, statement->Ist.Dirty.details);
+        break;
+    case Ist_Put:
+        /* Another stack, perhaps. */
+        if (statement->Ist.Put.offset == layout->offset_SP && !is_from_stack(pass, statement->Ist.Put.data))
+            pass->stack_marked = False;
+        break;
+    default:
+        break;
+    }
+}
+
+IRSB *drag_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
+                      const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word,
+                      IRType host_word) {
+    (void)closure;
+    (void)extents;
+    (void)host;
+    tl_assert(guest_word == host_word && guest_word == Ity_I64);
+    const UInt temporaries = (UInt)in->tyenv->types_used;
+    UChar from_stack[temporaries + 1];
+    for (UInt i = 0; i <= temporaries; ++i) from_stack[i] = 0;
+    Pass pass = {.out = deepCopyIRSBExceptStmts(in),
+                 .clock = IRTemp_INVALID,
+                 .pair = IRTemp_INVALID,
+                 .from_stack = from_stack,
+                 .temporaries = temporaries};
+    Int i = 0;
+    for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; ++i) add(&pass, in->stmts[i]);
+    for (; i < in->stmts_used; ++i) {
+        add(&pass, in->stmts[i]);
+        after(&pass, in->stmts[i], layout);
+    }
+    return pass.out;
+}

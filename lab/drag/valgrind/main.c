@@ -1,0 +1,127 @@
+/* Part of Reap's drag engine, a tool for Valgrind, with whose libraries it is linked.
+ *
+ * Copyright (c) 2026 The Reap authors
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+/* Drag, exactly: for every object of a process when it was allocated, last accessed, and freed. */
+#include "engine.h"
+#include "reap_drag.h"
+#include <pub_tool_aspacemgr.h>
+#include <pub_tool_libcassert.h>
+#include <pub_tool_libcbase.h>
+#include <pub_tool_libcprint.h>
+#include <pub_tool_libcproc.h>
+#include <pub_tool_options.h>
+#include <pub_tool_tooliface.h>
+#include <pub_tool_transtab.h>
+#include <pub_tool_vki.h>
+#include <pub_tool_vkiscnums.h>
+
+ULong drag_pair;
+Bool drag_stack_pools;
+
+Bool drag_tick(void) {
+    const UInt next = drag_now() + 1;
+    if (next == 0) return False;
+    drag_pair = next | (ULong)next << 32;
+    if (next == 0xFFFFFFFFu) drag_write_full();
+    return True;
+}
+
+/* The kernel's doing on the program's behalf. */
+static void kernel_reads(CorePart part, ThreadId thread, const HChar *what, Addr at, SizeT size) {
+    (void)thread;
+    (void)what;
+    if (part != Vg_CoreTranslate) drag_mark_read(at, size);
+}
+
+/* At most a page at a time is asked for: the string may end where the mapping does. */
+static void kernel_reads_text(CorePart part, ThreadId thread, const HChar *what, Addr at) {
+    (void)part;
+    (void)thread;
+    (void)what;
+    for (Addr page = at; VG_(am_is_valid_for_client)(page, 1, VKI_PROT_READ); page = VG_PGROUNDUP(page + 1)) {
+        const Addr end = VG_PGROUNDUP(page + 1);
+        const HChar *stop = (const HChar *)page;
+        while ((Addr)stop < end && *stop) ++stop;
+        drag_mark_read(page, (Addr)stop - page + ((Addr)stop < end ? 1 : 0));
+        if ((Addr)stop < end) return;
+    }
+}
+
+static void kernel_wrote(CorePart part, ThreadId thread, Addr at, SizeT size) {
+    (void)part;
+    (void)thread;
+    drag_mark_write(at, size);
+}
+
+static void end(UInt how) {
+    drag_blocks_write_live();
+    drag_pools_write_live();
+    drag_write_end(how);
+}
+
+static Bool executes(UInt number) { return number == __NR_execve || number == __NR_execveat; }
+
+static void before_call(ThreadId thread, UInt number, UWord *words, UInt count) {
+    (void)thread;
+    (void)words;
+    (void)count;
+    if (executes(number)) end(REAP_DRAG_EXEC);
+}
+
+static void after_call(ThreadId thread, UInt number, UWord *words, UInt count, SysRes answer) {
+    (void)thread;
+    (void)words;
+    (void)count;
+    (void)answer;
+    if (executes(number)) drag_write_resume(); /* it came back: it failed */
+}
+
+static void in_child(ThreadId thread) {
+    (void)thread;
+    drag_writer_start(drag_now(), REAP_DRAG_FORKED);
+}
+
+static Bool option(const HChar *word) {
+    if (VG_STR_CLO(word, "--drag-folder", drag_folder)) return True;
+    return False;
+}
+
+static void say_options(void) { VG_(printf)("    --drag-folder=DIR   where recordings go, one a process\n"); }
+static void say_more_options(void) { VG_(printf)("    (none)\n"); }
+
+static void start(void) {
+    if (!drag_folder || drag_folder[0] != '/') {
+        VG_(fmsg_bad_option)("--drag-folder", "it must name a folder, from the root on\n");
+    }
+    drag_shadow_start();
+    drag_writer_start(0, 0);
+    VG_(atfork)(0, 0, in_child);
+}
+
+static void finish(Int status) {
+    (void)status;
+    end(REAP_DRAG_EXITED);
+}
+
+static void describe(void) {
+    VG_(details_name)("drag");
+    VG_(details_version)("1");
+    VG_(details_description)("when objects are last accessed, and when they are freed");
+    VG_(details_copyright_author)("Copyright (c) 2026 The Reap authors, GNU GPL 2 or later");
+    VG_(details_bug_reports_to)("Reap");
+    VG_(details_avg_translation_sizeB)(400);
+    VG_(basic_tool_funcs)(start, drag_instrument, finish);
+    VG_(needs_command_line_options)(option, say_options, say_more_options);
+    VG_(needs_client_requests)(drag_pools_request);
+    VG_(needs_syscall_wrapper)(before_call, after_call);
+    VG_(track_pre_mem_read)(kernel_reads);
+    VG_(track_pre_mem_read_asciiz)(kernel_reads_text);
+    VG_(track_post_mem_write)(kernel_wrote);
+    VG_(track_die_mem_munmap)(drag_forget);
+    drag_blocks_start();
+    drag_pools_start();
+}
+
+VG_DETERMINE_INTERFACE_VERSION(describe)

@@ -1,0 +1,77 @@
+/* Part of Reap's drag engine, a tool for Valgrind, with whose libraries it is linked.
+ *
+ * Copyright (c) 2026 The Reap authors
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+/* When each eight bytes were last written and last read.
+ *
+ * The slot of an address lies at a fixed distance above it: no table has to be walked, and a mark is one
+ * store. The whole span is reserved and costs nothing where nothing is touched; slots of bytes that are used
+ * again need no clearing, since an older clock than an object's birth says nothing about it.
+ */
+#include "engine.h"
+#include "reap_drag.h"
+#include <pub_tool_libcassert.h>
+#include <pub_tool_libcbase.h>
+#include <pub_tool_libcprint.h>
+#include <pub_tool_vki.h>
+#include <pub_tool_vkiscnums.h>
+
+enum { NO_REPLACE = 0x100000, NO_RESERVE = 0x4000, NO_HUGE_PAGES = 15, NO_DUMP = 16, GIVE_BACK = 4 };
+
+typedef struct {
+    UInt written;
+    UInt read;
+} Slot;
+
+static inline Slot *slot_of(Addr at) { return (Slot *)((at & ~7ul) + DRAG_SHADOW); }
+
+void drag_shadow_start(void) {
+    const Word at = drag_system(__NR_mmap, DRAG_SHADOW, DRAG_SPAN, VKI_PROT_READ | VKI_PROT_WRITE,
+                                VKI_MAP_PRIVATE | VKI_MAP_ANONYMOUS | NO_RESERVE | NO_REPLACE, (UWord)-1, 0);
+    if (at != (Word)DRAG_SHADOW) {
+        VG_(umsg)("drag: no address space: 128 GiB cannot be reserved (error %ld)\n", -at);
+        VG_(exit)(1);
+    }
+    /* A huge page would make resident what lies around the few slots that are used. */
+    drag_system(__NR_madvise, DRAG_SHADOW, DRAG_SPAN, NO_HUGE_PAGES, 0, 0, 0);
+    drag_system(__NR_madvise, DRAG_SHADOW, DRAG_SPAN, NO_DUMP, 0, 0, 0);
+}
+
+static Bool spanned(Addr at, SizeT size) { return size > 0 && at < DRAG_SPAN && size <= DRAG_SPAN - at; }
+
+void drag_mark_read(Addr at, SizeT size) {
+    if (!spanned(at, size)) return;
+    for (Slot *slot = slot_of(at); slot <= slot_of(at + size - 1); ++slot) slot->read = drag_now();
+}
+
+void drag_mark_write(Addr at, SizeT size) {
+    if (!spanned(at, size)) return;
+    for (Slot *slot = slot_of(at); slot <= slot_of(at + size - 1); ++slot) slot->written = drag_now();
+}
+
+DragUse drag_use(Addr at, SizeT size, UInt birth) {
+    DragUse use = {birth, 0};
+    if (!spanned(at, size)) return use;
+    const Slot *end = slot_of(at + size - 1) + 1;
+    UInt written = 0, read = 0;
+    for (const Slot *slot = slot_of(at); slot < end;) {
+        const Slot *stop = end - slot > 64 ? slot + 64 : end;
+        for (; slot < stop; ++slot) {
+            written = slot->written > written ? slot->written : written;
+            read = slot->read > read ? slot->read : read;
+        }
+        if (written == drag_now() && read == drag_now()) break; /* it cannot be later */
+    }
+    if (written >= birth) use.flags |= REAP_DRAG_WRITTEN;
+    if (read >= birth) use.flags |= REAP_DRAG_READ;
+    const UInt last = written > read ? written : read;
+    if (last > birth) use.last = last;
+    return use;
+}
+
+void drag_forget(Addr at, SizeT size) {
+    if (spanned(at, size) && size >= 65536)
+        drag_system(__NR_madvise, VG_PGROUNDUP(at) + DRAG_SHADOW, VG_PGROUNDDN(at + size) - VG_PGROUNDUP(at),
+                    GIVE_BACK, 0, 0, 0);
+}

@@ -1,0 +1,58 @@
+/* A drag recording: what one process allocated, and when each object was accessed for the last time.
+ *
+ * The clock is one step an allocation. A file is a header, then events until a zero byte or the file's end;
+ * numbers are LEB128 (seven bits a byte, lowest first). The object of the n-th ALLOC or POOLED event of a
+ * file has the serial `base + n`, n from 1: the clock after it. A file may end anywhere: the process was
+ * killed, the disk was full.
+ */
+#ifndef REAP_DRAG_H
+#define REAP_DRAG_H
+
+#include <stdint.h>
+
+#define REAP_DRAG_MAGIC 0x3130474152444552ull /* "REDRAG01" read as bytes */
+
+/* The environment variable by which a recompiled program finds the folder for its recordings. */
+#define REAP_DRAG_FOLDER_ENV "REAP_DRAG_FOLDER"
+
+struct reap_drag_header {
+    uint64_t magic;
+    uint32_t pid;
+    uint32_t parent;
+    uint32_t base;  /* the clock where this file begins: not 0 after a fork */
+    uint32_t flags; /* enum reap_drag_flag */
+};
+
+enum reap_drag_flag {
+    REAP_DRAG_FORKED = 1 /* began with a fork: what was inherited is left out */
+};
+
+enum reap_drag_event {
+    REAP_DRAG_NOTHING = 0,
+    REAP_DRAG_ALLOC = 1,   /* stack, size: a block of the malloc family, or like one */
+    REAP_DRAG_POOLED = 2,  /* stack, size: an object that a pool or region carved out of a block */
+    REAP_DRAG_FREE = 3,    /* now - serial, now - last access; with object flags */
+    REAP_DRAG_LIVE = 4,    /* as FREE: an object that was never freed; all of them stand before END */
+    REAP_DRAG_STACK = 5,   /* number, depth, depth x (module, address in the file), innermost first */
+    REAP_DRAG_MODULE = 6,  /* number, length, path */
+    REAP_DRAG_COMMAND = 7, /* length, words each ended by a zero byte */
+    REAP_DRAG_END = 8,     /* enum reap_drag_end */
+    REAP_DRAG_RESUME = 9,  /* the exec before which LIVE and END were written failed: they do not hold */
+    REAP_DRAG_FULL = 10    /* the clock is at its end, or the disk is full: what came later is missing */
+};
+
+/* An event's first byte: its kind, and its flags from the fifth bit on. */
+#define REAP_DRAG_KIND_BITS 4
+
+enum reap_drag_object {
+    REAP_DRAG_READ = 1,    /* was read */
+    REAP_DRAG_WRITTEN = 2, /* was written to, by the program itself */
+    REAP_DRAG_CHUNK = 4    /* objects were carved out of it */
+};
+
+enum reap_drag_end {
+    REAP_DRAG_EXITED = 0,
+    REAP_DRAG_EXEC = 1 /* became another program, which has its own file */
+};
+
+#endif

@@ -1,0 +1,55 @@
+/* The samples of drag, version 1: what became of the objects that were drawn, and when each was last used.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ * Every process of the tree makes a file of its own, maps it shared and fills rows in place, so that what is
+ * known outlives whatever ends the process: the header, then the rows. A time is the number of bytes that
+ * the process had allocated by then. Little-endian; freestanding C11 / C++20.
+ */
+#ifndef REAP_DRAG_SAMPLES_H
+#define REAP_DRAG_SAMPLES_H
+
+#include <stdint.h>
+
+#define REAP_DRAG_SAMPLES_MAGIC UINT64_C(0x31534d4147415244) /* "DRAGAMS1" */
+
+/* The environment variable with the beginning of the files' names, an absolute path; ".PID" follows, and
+ * ".N" where one process executes several programs. */
+#define REAP_DRAG_SAMPLES_ENV "REAP_DRAG_SAMPLES"
+/* The mean of bytes between two samples, at first; 0 or none: the engine's own choice, which it widens where
+ * sampling costs more than it may. One that is given stays. */
+#define REAP_DRAG_PERIOD_ENV "REAP_DRAG_PERIOD"
+
+enum reap_drag_problem {
+    REAP_DRAG_NONE = 0,
+    REAP_DRAG_NO_MEMORY = 1,  /* the address space or the shared memory for samples was refused */
+    REAP_DRAG_NO_PAGEMAP = 2, /* /proc/self/pagemap cannot be read: no access can be seen */
+    REAP_DRAG_FULL = 3,       /* no more room for samples or for their windows */
+};
+
+struct reap_drag_samples {
+    uint64_t magic;
+    uint32_t pid;
+    uint32_t problem;  /* enum reap_drag_problem; what was sampled before it is good */
+    uint64_t rows;     /* rows in use */
+    uint64_t clock;    /* bytes allocated so far */
+    uint64_t earliest; /* looks at an object come with intensity 1 / (earliest + its age) */
+    uint64_t spent_ns; /* in the engine */
+    uint64_t ended;    /* 1: the process came to its own end, and every living object was looked at */
+    uint64_t reserved;
+    char program[256]; /* the executable */
+};
+
+struct reap_drag_sample {
+    uint64_t size;
+    uint64_t period; /* the mean gap in bytes when it was drawn: probability 1 - exp(-size / period) */
+    uint64_t birth;
+    uint64_t death; /* when it was freed, or the process ended; 0 while it lives */
+    double used;    /* estimate of last access - birth: the sum of (earliest + age) over the looks before the
+                       last access that was seen */
+    double used_2;  /* the same of squares: an estimate of the variance of `used` */
+    double unsure;  /* of the looks since that access, not in `used` */
+    double unsure_2;
+};
+
+#endif

@@ -1,0 +1,152 @@
+#include "drag_bindings.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "drag_file.h"
+#include "drag_level.h"
+#include "symbols.h"
+#include "text.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace reap::native {
+namespace {
+
+nb::object whole(Area area) {
+    const nb::object high = nb::int_(static_cast<uint64_t>(area >> 64)).attr("__lshift__")(64);
+    return high.attr("__or__")(static_cast<uint64_t>(area));
+}
+
+nb::tuple counted(const DragCount &count) { return nb::make_tuple(count.objects, count.bytes); }
+
+nb::dict totals_of(const DragTotals &totals) {
+    nb::dict out;
+    out["all"] = counted(totals.all);
+    out["never"] = counted(totals.never);
+    out["write_only"] = counted(totals.write_only);
+    out["live"] = whole(totals.live);
+    out["needed"] = whole(totals.needed);
+    return out;
+}
+
+const char *word(DragEnd end) {
+    switch (end) {
+    case DragEnd::Exited:
+        return "exited";
+    case DragEnd::Exec:
+        return "exec";
+    default:
+        return "killed";
+    }
+}
+
+// A process's drag at one level. It keeps its file alive.
+class Level {
+  public:
+    Level(const DragFile &file, bool chunks, size_t bins)
+        : summary_(file, chunks ? DragLevel::Chunks : DragLevel::Objects, bins) {}
+
+    [[nodiscard]] nb::dict totals() const {
+        nb::dict out = totals_of(summary_.totals());
+        out["peak_live"] = summary_.peak_live();
+        out["peak_needed"] = summary_.peak_needed();
+        out["peak_at"] = summary_.peak_at();
+        return out;
+    }
+
+    // (mean in use, mean needed, most in use, most needed) for each stretch.
+    [[nodiscard]] nb::list curve() const {
+        nb::list out;
+        for (const DragBin &bin : summary_.curve()) {
+            out.append(nb::make_tuple(bin.live, bin.needed, bin.most_live, bin.most_needed));
+        }
+        return out;
+    }
+
+    [[nodiscard]] nb::dict sites() const {
+        nb::dict out;
+        for (const auto &[stack, site] : summary_.sites()) {
+            nb::dict each = totals_of(site);
+            each["live_at_peak"] = site.live_at_peak;
+            each["dragged_at_peak"] = site.dragged_at_peak;
+            out[nb::int_(stack)] = each;
+        }
+        return out;
+    }
+
+    [[nodiscard]] nb::tuple freed_early(const std::vector<uint32_t> &stacks) const {
+        const DragSummary::Freed freed = summary_.freed_early(stacks);
+        return nb::make_tuple(freed.peak, freed.dragged);
+    }
+
+  private:
+    DragSummary summary_;
+};
+
+class Drag {
+  public:
+    explicit Drag(const std::string &path) : file_(path) {}
+
+    [[nodiscard]] nb::dict header() const {
+        nb::dict out;
+        out["pid"] = file_.header().pid;
+        out["parent"] = file_.header().parent;
+        out["forked"] = (file_.header().flags & REAP_DRAG_FORKED) != 0;
+        out["end"] = word(file_.end());
+        out["full"] = file_.full();
+        out["malformed"] = file_.malformed();
+        out["pooled"] = file_.pooled();
+        out["objects"] = file_.objects().size();
+        nb::list command;
+        for (const std::string &each : file_.command()) command.append(text(each));
+        out["command"] = command;
+        return out;
+    }
+
+    [[nodiscard]] Level level(bool chunks, size_t bins) const { return {file_, chunks, bins}; }
+
+    // As those of a Recording.
+    nb::list frames(uint32_t stack) {
+        nb::list out;
+        for (const DragFrame &frame : file_.frames(stack)) {
+            const std::string &path = file_.module(frame.module);
+            // Valgrind's own functions, which stand in for the malloc family.
+            if (path.find("/vgpreload_") != std::string::npos) continue;
+            if (path.empty()) {
+                out.append(nb::make_tuple("", frame.address, "", "", 0, false));
+                continue;
+            }
+            for (const SourceFrame &source : symbols_.resolve(path, frame.address)) {
+                out.append(nb::make_tuple(text(path), frame.address, text(source.function), text(source.file),
+                                          source.line, source.inlined));
+            }
+        }
+        return out;
+    }
+
+  private:
+    DragFile file_;
+    Symbolizer symbols_;
+};
+
+} // namespace
+
+void bind_drag(const nb::module_ &m) {
+    nb::class_<Level>(m, "DragLevel", "A process's drag at one level, summed up.")
+        .def("totals", &Level::totals)
+        .def("curve", &Level::curve)
+        .def("sites", &Level::sites, "By stack.")
+        .def("freed_early", &Level::freed_early, "stacks"_a,
+             "The peak that would be left if these stacks' objects had been freed at their last access, and "
+             "the "
+             "bytes that they drag in each stretch of the curve.");
+    nb::class_<Drag>(m, "Drag", "A drag recording of one process. Raises BadTraceError or OSError.")
+        .def(nb::init<const std::string &>(), "path"_a)
+        .def("header", &Drag::header)
+        .def("level", &Drag::level, "chunks"_a, "bins"_a, nb::keep_alive<0, 1>())
+        .def("frames", &Drag::frames, "stack"_a);
+}
+
+} // namespace reap::native

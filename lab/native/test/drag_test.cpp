@@ -1,0 +1,191 @@
+// Concern: areas, peaks and savings are those of the definition, counted step by step; and a recording that
+// ends anywhere, or lies, is read as far as it is sound.
+#include "drag_file.h"
+#include "drag_level.h"
+
+#include <gtest/gtest.h>
+#include <random>
+
+#include "block_file.h"
+#include "drag_builder.h"
+
+namespace {
+
+using namespace reap::native;
+using reap::test::DragBuilder;
+
+constexpr uint32_t kBase = 1000;
+
+struct Life {
+    uint64_t size;
+    uint32_t stack;
+    uint32_t birth;
+    uint32_t last;
+    uint32_t freed;
+    bool pooled;
+    bool chunk;
+};
+
+// Random lives, as the engine would have written them.
+std::vector<Life> random_lives(DragBuilder &file, unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<Life> lives;
+    std::vector<size_t> live;
+    const auto now = [&] { return kBase + static_cast<uint32_t>(lives.size()); };
+    const auto end = [&](size_t which, unsigned kind) {
+        Life &life = lives[which];
+        life.freed = now();
+        life.last = life.birth + static_cast<uint32_t>(random() % (life.freed - life.birth + 1));
+        life.chunk = !life.pooled && random() % 5 == 0;
+        file.event(kind, {now() - life.birth, now() - life.last},
+                   life.chunk ? REAP_DRAG_CHUNK : REAP_DRAG_READ);
+    };
+    while (lives.size() < 400) {
+        if (live.empty() || random() % 2 == 0) {
+            const bool pooled = random() % 3 == 0;
+            lives.push_back({random() % 5 == 0 ? 0 : random() % 1000, static_cast<uint32_t>(random() % 7), 0,
+                             0, 0, pooled, false});
+            lives.back().birth = now();
+            live.push_back(lives.size() - 1);
+            file.event(pooled ? REAP_DRAG_POOLED : REAP_DRAG_ALLOC, {lives.back().stack, lives.back().size});
+        } else {
+            const size_t which = random() % live.size();
+            end(live[which], REAP_DRAG_FREE);
+            live.erase(live.begin() + static_cast<long>(which));
+        }
+    }
+    for (const size_t which : live) end(which, REAP_DRAG_LIVE);
+    file.event(REAP_DRAG_END, {REAP_DRAG_EXITED});
+    return lives;
+}
+
+struct Truth {
+    Area live = 0;
+    Area needed = 0;
+    uint64_t peak_live = 0;
+    uint64_t peak_needed = 0;
+    uint64_t peak_without = 0; // if the objects of stacks 2 and 3 had been freed early
+};
+
+// By the definition: at each step, who takes part in it.
+Truth count(const std::vector<Life> &lives, DragLevel level) {
+    Truth truth;
+    const auto counts = [&](const Life &life) {
+        return level == DragLevel::Chunks ? !life.pooled : !life.chunk;
+    };
+    for (const Life &step : lives) {
+        uint64_t live = 0;
+        uint64_t needed = 0;
+        uint64_t without = 0;
+        for (const Life &life : lives) {
+            if (!counts(life) || life.birth > step.birth) continue;
+            const bool lives_on = life.freed >= step.birth;
+            const bool is_needed = life.last >= step.birth;
+            live += lives_on ? life.size : 0;
+            needed += is_needed ? life.size : 0;
+            without += (life.stack == 2 || life.stack == 3 ? is_needed : lives_on) ? life.size : 0;
+        }
+        const uint64_t width = counts(step) ? step.size : 0;
+        truth.live += static_cast<Area>(live) * width;
+        truth.needed += static_cast<Area>(needed) * width;
+        truth.peak_live = std::max(truth.peak_live, live);
+        truth.peak_needed = std::max(truth.peak_needed, needed);
+        truth.peak_without = std::max(truth.peak_without, without);
+    }
+    return truth;
+}
+
+TEST(Drag, AgreesWithTheDefinition) {
+    for (unsigned seed = 1; seed <= 10; ++seed) {
+        DragBuilder builder(kBase);
+        const std::vector<Life> lives = random_lives(builder, seed);
+        const DragFile file(builder.write());
+        EXPECT_EQ(file.end(), DragEnd::Exited);
+        EXPECT_FALSE(file.malformed());
+        for (const DragLevel level : {DragLevel::Objects, DragLevel::Chunks}) {
+            const Truth truth = count(lives, level);
+            const DragSummary summary(file, level, 37);
+            EXPECT_TRUE(summary.totals().live == truth.live);
+            EXPECT_TRUE(summary.totals().needed == truth.needed);
+            EXPECT_EQ(summary.peak_live(), truth.peak_live);
+            EXPECT_EQ(summary.peak_needed(), truth.peak_needed);
+            EXPECT_EQ(summary.freed_early({2, 3}).peak, truth.peak_without);
+
+            Area live = 0;
+            uint64_t at_peak = 0;
+            std::vector<uint32_t> all;
+            for (const auto &[stack, site] : summary.sites()) {
+                live += site.live;
+                at_peak += site.live_at_peak;
+                all.push_back(stack);
+            }
+            EXPECT_TRUE(live == truth.live);
+            EXPECT_EQ(at_peak, truth.peak_live);
+            EXPECT_EQ(summary.freed_early(all).peak, truth.peak_needed);
+            EXPECT_EQ(summary.freed_early({}).peak, truth.peak_live);
+
+            // The curve's stretches are equally long, so that their means are the areas again.
+            double mean = 0;
+            double dragged = 0;
+            for (const DragBin &bin : summary.curve()) mean += bin.live / 37;
+            for (const double each : summary.freed_early(all).dragged) dragged += each / 37;
+            const auto total = static_cast<double>(summary.totals().all.bytes);
+            EXPECT_NEAR(mean * total, static_cast<double>(truth.live),
+                        static_cast<double>(truth.live) * 1e-9);
+            EXPECT_NEAR(dragged * total, static_cast<double>(truth.live - truth.needed),
+                        static_cast<double>(truth.live) * 1e-9);
+        }
+    }
+}
+
+TEST(Drag, IsReadAsFarAsItGoes) {
+    DragBuilder builder(kBase);
+    random_lives(builder, 3);
+    const std::vector<unsigned char> whole = builder.bytes();
+    size_t before = 0;
+    for (size_t size = sizeof(reap_drag_header); size < whole.size(); size += 17) {
+        DragBuilder part(kBase);
+        part.bytes().assign(whole.begin(), whole.begin() + static_cast<long>(size));
+        const DragFile file(part.write());
+        EXPECT_EQ(file.end(), DragEnd::Killed);
+        EXPECT_GE(file.objects().size(), before);
+        before = file.objects().size();
+        const DragSummary summary(file, DragLevel::Objects, 5);
+        EXPECT_TRUE(summary.totals().live >= summary.totals().needed);
+    }
+    EXPECT_GT(before, 350u);
+}
+
+TEST(Drag, WhatMakesNoSenseIsDamage) {
+    const std::vector<std::pair<unsigned, std::vector<uint64_t>>> lies = {
+        {REAP_DRAG_FREE, {1, 0}},                  // born before the file
+        {REAP_DRAG_FREE, {0, 1}},                  // accessed before its birth
+        {REAP_DRAG_ALLOC, {1, UINT64_C(1) << 60}}, // larger than any address space
+        {REAP_DRAG_STACK, {1, 5000, 0}},           // deeper than any
+        {REAP_DRAG_MODULE, {1, 1000}},             // longer than the file
+        {15, {}},
+    };
+    for (const auto &[kind, numbers] : lies) {
+        DragBuilder builder;
+        builder.event(REAP_DRAG_ALLOC, {1, 100}).event(kind, numbers);
+        const DragFile file(builder.write());
+        EXPECT_TRUE(file.malformed()) << kind;
+        EXPECT_EQ(file.objects().size(), 1u) << kind;
+    }
+    DragBuilder other;
+    other.bytes()[0] = 'x';
+    EXPECT_THROW(DragFile(other.write()), BadTrace);
+}
+
+TEST(Drag, AnExecThatFailedEndsNothing) {
+    DragBuilder builder;
+    builder.event(REAP_DRAG_ALLOC, {1, 100});
+    builder.event(REAP_DRAG_LIVE, {0, 0}).event(REAP_DRAG_END, {REAP_DRAG_EXEC}).event(REAP_DRAG_RESUME, {});
+    builder.event(REAP_DRAG_ALLOC, {1, 50});
+    const DragFile file(builder.write());
+    EXPECT_EQ(file.end(), DragEnd::Killed);
+    EXPECT_EQ(file.objects()[0].freed, 2u);
+    EXPECT_EQ(DragSummary(file, DragLevel::Objects, 4).peak_live(), 150u);
+}
+
+} // namespace

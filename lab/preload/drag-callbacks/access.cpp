@@ -1,0 +1,85 @@
+// What compilers call before an access under -fsanitize=thread (LLVM's tsan_interface.h has the list).
+#include "platform.h"
+#include "reap_drag.h"
+#include "shadow.h"
+
+namespace reap::drag {
+
+uint32_t now_clock = 0;
+uintptr_t shadow_mask = kOnePage;
+
+bool map_shadow() noexcept {
+    void *memory = mmap(reinterpret_cast<void *>(kShadow), kShadowBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    madvise(memory, kShadowBytes, MADV_DONTDUMP);
+    madvise(memory, kShadowBytes, MADV_NOHUGEPAGE); // it is sparse
+    return true;
+}
+
+void open_shadow() noexcept { shadow_mask = kAllAddresses; }
+
+Use use_of(uintptr_t address, size_t size, uint32_t birth) noexcept {
+    uint32_t written = 0;
+    uint32_t read = 0;
+    for (uintptr_t at = address & ~uintptr_t{7}; at < address + size; at += 8) {
+        const uint32_t *slot = slot_of(at);
+        if (slot[0] > written) written = slot[0];
+        if (slot[1] > read) read = slot[1];
+    }
+    Use use{birth, 0};
+    if (written >= birth) use.flags |= REAP_DRAG_WRITTEN;
+    if (read >= birth) use.flags |= REAP_DRAG_READ;
+    if (written > use.last) use.last = written;
+    if (read > use.last) use.last = read;
+    return use;
+}
+
+} // namespace reap::drag
+
+using reap::drag::mark_range;
+using reap::drag::mark_read;
+using reap::drag::mark_written;
+
+// Eight aligned bytes and fewer have one slot.
+#define REAP_ACCESS(name, mark)                                                                              \
+    REAP_EXPORT void __tsan_##name##1(uintptr_t at) { mark(at); }                                            \
+    REAP_EXPORT void __tsan_##name##2(uintptr_t at) { mark(at); }                                            \
+    REAP_EXPORT void __tsan_##name##4(uintptr_t at) { mark(at); }                                            \
+    REAP_EXPORT void __tsan_##name##8(uintptr_t at) { mark(at); }                                            \
+    REAP_EXPORT void __tsan_##name##16(uintptr_t at) {                                                       \
+        mark(at);                                                                                            \
+        mark(at + 8);                                                                                        \
+    }
+#define REAP_UNALIGNED(name, mark)                                                                           \
+    REAP_EXPORT void __tsan_unaligned_##name##2(uintptr_t at) { mark_range<mark>((const void *)at, 2); }     \
+    REAP_EXPORT void __tsan_unaligned_##name##4(uintptr_t at) { mark_range<mark>((const void *)at, 4); }     \
+    REAP_EXPORT void __tsan_unaligned_##name##8(uintptr_t at) { mark_range<mark>((const void *)at, 8); }     \
+    REAP_EXPORT void __tsan_unaligned_##name##16(uintptr_t at) { mark_range<mark>((const void *)at, 16); }
+
+namespace {
+inline void mark_both(uintptr_t at) noexcept {
+    mark_read(at);
+    mark_written(at);
+}
+} // namespace
+
+REAP_ACCESS(read, mark_read)
+REAP_ACCESS(write, mark_written)
+REAP_ACCESS(read_write, mark_both)
+REAP_ACCESS(volatile_read, mark_read)
+REAP_ACCESS(volatile_write, mark_written)
+REAP_UNALIGNED(read, mark_read)
+REAP_UNALIGNED(write, mark_written)
+REAP_UNALIGNED(read_write, mark_both)
+REAP_UNALIGNED(volatile_read, mark_read)
+REAP_UNALIGNED(volatile_write, mark_written)
+REAP_EXPORT void __tsan_read_range(const void *at, size_t size) { mark_range<mark_read>(at, size); }
+REAP_EXPORT void __tsan_write_range(const void *at, size_t size) { mark_range<mark_written>(at, size); }
+REAP_EXPORT void __tsan_vptr_read(uintptr_t at) { mark_read(at); }
+REAP_EXPORT void __tsan_vptr_update(uintptr_t at, const void *) { mark_written(at); }
+REAP_EXPORT void __tsan_func_entry(const void *) {}
+REAP_EXPORT void __tsan_func_exit() {}
+REAP_EXPORT void __tsan_init() {}
+REAP_EXPORT void __tsan_ignore_thread_begin() {}
+REAP_EXPORT void __tsan_ignore_thread_end() {}

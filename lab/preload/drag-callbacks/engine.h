@@ -1,0 +1,38 @@
+// The clock, the blocks and the recording together, for the allocation functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform.h"
+#include "reap_drag.h"
+
+namespace reap::drag {
+
+// While it lives, what the thread allocates is not recorded: it is ours.
+class Busy {
+  public:
+    Busy() noexcept;
+    ~Busy();
+    Busy(const Busy &) = delete;
+    Busy &operator=(const Busy &) = delete;
+};
+
+// Starts the engine if REAP_DRAG_FOLDER asks for it; else accesses are marked in one page, and nothing is
+// recorded. Comes before the C library's own start, whose getenv has nothing yet.
+void start(char **environment) noexcept;
+// Writes what is still in use. Nothing in a child of vfork, whose memory is its parent's.
+void finish(reap_drag_end how) noexcept;
+// The program was not replaced after all.
+void resume() noexcept;
+
+// A block was allocated; `frame` and `caller` are those of the function that the program called. Takes a
+// lock.
+void born(const void *pointer, size_t size, const void *frame, const void *caller) noexcept;
+// A block is about to be freed; costs a look at each eight bytes of it.
+void died(const void *pointer) noexcept;
+// How many bytes were asked for; kUnknown of what is none of ours.
+size_t size_of(const void *pointer) noexcept;
+inline constexpr size_t kUnknown = SIZE_MAX;
+
+} // namespace reap::drag

@@ -1,0 +1,117 @@
+// The functions of the C library that move whole ranges: those that a program calls by name come here, and
+// what the library calls inside itself does not.
+#include <cstdio>
+#include <cstring>
+#include <sys/types.h>
+
+#include "platform.h"
+#include "real.h"
+#include "shadow.h"
+
+using reap::drag::mark_range;
+using reap::drag::mark_read;
+using reap::drag::mark_written;
+using reap::preload::next_symbol;
+
+namespace {
+
+// The next definition, found once. Not guarded: all threads find the same.
+template <class Function>
+Function *next(Function *&known, const char *name) noexcept {
+    Function *found = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (reap::preload::unlikely(found == nullptr)) {
+        found = reinterpret_cast<Function *>(next_symbol(name));
+        __atomic_store_n(&known, found, __ATOMIC_RELAXED);
+    }
+    return found;
+}
+
+using Copy = void *(void *, const void *, size_t);
+using Set = void *(void *, int, size_t);
+using Compare = int(const void *, const void *, size_t);
+using Length = size_t(const char *);
+
+Copy *real_memcpy;
+Copy *real_memmove;
+Set *real_memset;
+Compare *real_memcmp;
+Length *real_strlen;
+
+} // namespace
+
+REAP_EXPORT void *memcpy(void *to, const void *from, size_t size) {
+    mark_range<mark_read>(from, size);
+    mark_range<mark_written>(to, size);
+    return next(real_memcpy, "memcpy")(to, from, size);
+}
+REAP_EXPORT void *memmove(void *to, const void *from, size_t size) {
+    mark_range<mark_read>(from, size);
+    mark_range<mark_written>(to, size);
+    return next(real_memmove, "memmove")(to, from, size);
+}
+REAP_EXPORT void *memset(void *to, int value, size_t size) {
+    mark_range<mark_written>(to, size);
+    return next(real_memset, "memset")(to, value, size);
+}
+REAP_EXPORT int memcmp(const void *one, const void *other, size_t size) {
+    mark_range<mark_read>(one, size);
+    mark_range<mark_read>(other, size);
+    return next(real_memcmp, "memcmp")(one, other, size);
+}
+REAP_EXPORT size_t strlen(const char *text) {
+    const size_t length = next(real_strlen, "strlen")(text);
+    mark_range<mark_read>(text, length + 1);
+    return length;
+}
+
+// What the kernel reads and writes, as far as it is asked by these.
+REAP_EXPORT ssize_t read(int file, void *to, size_t size) {
+    static ssize_t (*real)(int, void *, size_t);
+    const ssize_t got = next(real, "read")(file, to, size);
+    if (got > 0) mark_range<mark_written>(to, static_cast<size_t>(got));
+    return got;
+}
+REAP_EXPORT ssize_t write(int file, const void *from, size_t size) {
+    static ssize_t (*real)(int, const void *, size_t);
+    mark_range<mark_read>(from, size);
+    return next(real, "write")(file, from, size);
+}
+REAP_EXPORT ssize_t pread(int file, void *to, size_t size, off_t at) {
+    static ssize_t (*real)(int, void *, size_t, off_t);
+    const ssize_t got = next(real, "pread")(file, to, size, at);
+    if (got > 0) mark_range<mark_written>(to, static_cast<size_t>(got));
+    return got;
+}
+REAP_EXPORT ssize_t pwrite(int file, const void *from, size_t size, off_t at) {
+    static ssize_t (*real)(int, const void *, size_t, off_t);
+    mark_range<mark_read>(from, size);
+    return next(real, "pwrite")(file, from, size, at);
+}
+REAP_EXPORT ssize_t recv(int socket, void *to, size_t size, int flags) {
+    static ssize_t (*real)(int, void *, size_t, int);
+    const ssize_t got = next(real, "recv")(socket, to, size, flags);
+    if (got > 0) mark_range<mark_written>(to, static_cast<size_t>(got));
+    return got;
+}
+REAP_EXPORT ssize_t send(int socket, const void *from, size_t size, int flags) {
+    static ssize_t (*real)(int, const void *, size_t, int);
+    mark_range<mark_read>(from, size);
+    return next(real, "send")(socket, from, size, flags);
+}
+REAP_EXPORT size_t fread(void *to, size_t size, size_t count, FILE *file) {
+    static size_t (*real)(void *, size_t, size_t, FILE *);
+    const size_t got = next(real, "fread")(to, size, count, file);
+    mark_range<mark_written>(to, got * size);
+    return got;
+}
+REAP_EXPORT size_t fwrite(const void *from, size_t size, size_t count, FILE *file) {
+    static size_t (*real)(const void *, size_t, size_t, FILE *);
+    const size_t put = next(real, "fwrite")(from, size, count, file);
+    mark_range<mark_read>(from, put * size);
+    return put;
+}
+
+// Clang's own names for the first three.
+REAP_EXPORT void *__tsan_memcpy(void *to, const void *from, size_t size) { return memcpy(to, from, size); }
+REAP_EXPORT void *__tsan_memmove(void *to, const void *from, size_t size) { return memmove(to, from, size); }
+REAP_EXPORT void *__tsan_memset(void *to, int value, size_t size) { return memset(to, value, size); }

@@ -1,0 +1,68 @@
+// The recording of one process; reap_drag.h has its format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform.h"
+#include "reap_drag.h"
+#include "stack.h"
+#include "stack_table.h"
+
+namespace reap::drag {
+
+// Events go straight into a window of the file that is mapped shared, so that a killed process loses nothing.
+// Not thread-safe. Costs some 10 ns an event.
+class Recording {
+  public:
+    // A file of this process in `folder`. False where it cannot be made.
+    bool open(const char *folder, uint32_t base, uint32_t flags) noexcept;
+    [[nodiscard]] bool is_of_this_process() const noexcept;
+    [[nodiscard]] bool is_open() const noexcept { return window_ != nullptr; }
+
+    void allocated(const Stack &stack, size_t size) noexcept;
+    // `kind` is REAP_DRAG_FREE or REAP_DRAG_LIVE; what this file does not know is left out.
+    void ended(uint32_t kind, uint32_t now, uint32_t birth, uint32_t last, uint32_t flags) noexcept;
+    void full() noexcept;
+    void finish(reap_drag_end how) noexcept;
+    void resume() noexcept; // an exec failed: what `finish` wrote does not hold
+    // In the child of a fork: the parent's file is not ours.
+    void forget() noexcept;
+
+  private:
+    static constexpr size_t kWindow = size_t{1} << 20;
+    static constexpr size_t kRoom = size_t{1} << 13; // of the largest event
+
+    bool map_window() noexcept;
+    bool reserve(size_t size) noexcept;
+    void byte(uint32_t value) noexcept { window_[used_++] = static_cast<uint8_t>(value); }
+    void number(uint64_t value) noexcept;
+    void text(const char *words, size_t size) noexcept;
+    void command() noexcept;
+    uint32_t number_of(const Stack &stack) noexcept;
+    uint32_t interned(const Stack &stack) noexcept;
+    uint32_t module_of(uint64_t address, uint64_t *inside) noexcept;
+
+    char name_[512] = {};
+    uint8_t *window_ = nullptr;
+    uint64_t offset_ = 0; // of the window in the file
+    size_t used_ = 0;     // of the window
+    int pid_ = 0;
+    uint32_t base_ = 0;
+    uint32_t written_ = 0; // allocations in this file
+    preload::StackTable stacks_;
+    // The numbers of stacks seen lately, by a hash of all their frames; a tree is walked for the others.
+    struct Seen {
+        uint64_t hash;
+        uint32_t number;
+    };
+    static constexpr size_t kSeen = 4096;
+    Seen seen_[kSeen] = {};
+    uint8_t *has_stack_ = nullptr; // by its number: whether the file has it
+    static constexpr uint32_t kMostStacks = uint32_t{1} << 28;
+    static constexpr uint32_t kMostModules = 1024;
+    const void *modules_[kMostModules] = {};
+    uint32_t module_count_ = 0;
+};
+
+} // namespace reap::drag

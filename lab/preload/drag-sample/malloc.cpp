@@ -1,0 +1,133 @@
+// The allocation functions of C. A fast path takes the size off the thread's budget and hands over to the
+// allocator; operators new of the C++ runtime come here, too, since they call malloc.
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+
+#include "real.h"
+#include "sampler.h"
+
+using namespace reap::preload;
+using reap::drag::sampler;
+using reap::drag::thread_state;
+using reap::drag::ThreadState;
+
+namespace {
+
+constexpr size_t kUsual = alignof(max_align_t);
+
+// Whether the allocator serves it, as nearly always. What no address space has room for is not counted.
+inline bool passes(size_t size) noexcept {
+    if (unlikely(size >> 47 != 0)) return true;
+    return likely((thread_state.budget -= static_cast<int64_t>(size)) >= 0);
+}
+
+// A block of a window if this one is drawn as a sample.
+REAP_COLD void *drawn(size_t size, size_t alignment) noexcept {
+    return sampler.allocate(thread_state, size, alignment);
+}
+
+template <class Invoke>
+inline void *serve(size_t size, size_t alignment, Invoke invoke) noexcept {
+    if (!passes(size)) {
+        if (void *block = drawn(size, alignment)) return block;
+    }
+    return invoke();
+}
+
+REAP_COLD void *move(void *pointer, size_t old, void *block, size_t size) noexcept {
+    memcpy(block, pointer, old < size ? old : size);
+    free(pointer);
+    return block;
+}
+
+// The block is a sample's, or becomes one.
+REAP_COLD void *reallocate(void *pointer, size_t size) noexcept {
+    if (sampler.owns(pointer)) {
+        const size_t old = sampler.size_of(pointer);
+        if (size == 0) {
+            free(pointer);
+            return nullptr;
+        }
+        void *block = malloc(size);
+        return block == nullptr ? nullptr : move(pointer, old, block, size);
+    }
+    void *block = is_bootstrap(pointer) ? nullptr : drawn(size, kUsual);
+    if (block == nullptr) return real.realloc(pointer, size);
+    if (pointer == nullptr) return block;
+    return move(pointer, real.malloc_usable_size(pointer), block, size);
+}
+
+} // namespace
+
+REAP_EXPORT void *malloc(size_t size) {
+    return serve(size, kUsual, [size] { return real.malloc(size); });
+}
+
+REAP_EXPORT void free(void *pointer) {
+    if (likely(!sampler.owns(pointer))) return is_bootstrap(pointer) ? void() : real.free(pointer);
+    sampler.free(pointer);
+}
+
+REAP_EXPORT void *calloc(size_t count, size_t size) {
+    size_t total;
+    if (unlikely(__builtin_mul_overflow(count, size, &total))) total = SIZE_MAX; // refused by the allocator
+    return serve(total, kUsual, [count, size] { return real.calloc(count, size); }); // windows are zero
+}
+
+REAP_EXPORT void *realloc(void *pointer, size_t size) {
+    // A size of zero frees, which costs nothing.
+    const bool passed = passes(size);
+    if (likely(!sampler.owns(pointer)) && (passed || size == 0)) return real.realloc(pointer, size);
+    return reallocate(pointer, size);
+}
+
+REAP_EXPORT void *reallocarray(void *pointer, size_t count, size_t size) {
+    size_t total;
+    if (__builtin_mul_overflow(count, size, &total)) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    return realloc(pointer, total);
+}
+
+REAP_EXPORT void *aligned_alloc(size_t alignment, size_t size) {
+    return serve(size, alignment, [alignment, size] { return real.aligned_alloc(alignment, size); });
+}
+
+REAP_EXPORT void *memalign(size_t alignment, size_t size) {
+    return serve(size, alignment, [alignment, size] { return real.memalign(alignment, size); });
+}
+
+REAP_EXPORT int posix_memalign(void **out, size_t alignment, size_t size) {
+    const bool sound = alignment >= sizeof(void *) && (alignment & (alignment - 1)) == 0;
+    if (!passes(size) && sound) {
+        if (void *block = drawn(size, alignment)) {
+            *out = block;
+            return 0;
+        }
+    }
+    return real.posix_memalign(out, alignment, size);
+}
+
+REAP_EXPORT void *valloc(size_t size) {
+    return serve(size, 4096, [size] { return real.valloc(size); });
+}
+
+REAP_EXPORT void *pvalloc(size_t size) {
+    return serve(size, 4096, [size] { return real.pvalloc(size); });
+}
+
+REAP_EXPORT size_t malloc_usable_size(void *pointer) {
+    if (pointer != nullptr && sampler.owns(pointer)) return sampler.size_of(pointer);
+    return is_bootstrap(pointer) ? 0 : real.malloc_usable_size(pointer);
+}
+
+[[gnu::constructor]] static void begin() {
+    sampler.start();
+    pthread_atfork([] { sampler.before_fork(); }, [] { sampler.after_fork_in_parent(); },
+                   [] { sampler.after_fork_in_child(); });
+}
+
+[[gnu::destructor]] static void end() { sampler.finish(); }

@@ -1,0 +1,38 @@
+"""What samples say of drag, as results. Time is bytes allocated so far."""
+
+from typing import Literal
+
+from reap.records import Estimate, Record
+
+
+class SampledProcess(Record):
+    """Drag of one process, as far as samples tell."""
+
+    pid: int
+    program: str
+    allocated: int
+    samples: int
+    drag: Estimate | None
+    """Total drag with its 95 % interval; None where the samples do not tell: nothing they drew was used, or
+    there are too few."""
+    few: bool
+    """A few objects rule the sum: neither the estimate nor its interval can be relied on."""
+    largest: float
+    """Share (0 to 1) that the weightiest sample has in the area of the bytes in use."""
+    peak: float
+    """Most bytes in use, an estimate."""
+    peak_ratio: float | None
+    """To the most bytes needed at once; noisy, without an interval."""
+    engine_seconds: float
+    notes: list[str] = []
+
+
+class SampledDrag(Record):
+    """Everything that `reap drag --engine sample` says of a run."""
+
+    command: list[str]
+    engine: Literal["sample"]
+    status: int
+    processes: list[SampledProcess]
+    """By the bytes that they allocated, most first."""
+    notes: list[str] = []

@@ -1,0 +1,156 @@
+"""`reap drag`: what it costs a program not to free at once."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+if TYPE_CHECKING:
+    from reap.launch.program import Program
+    from reap.launch.records import Launch, Outcome
+
+_PATH = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.option(
+    "--engine",
+    type=click.Choice(["exact", "recompiled", "sample"]),
+    default="exact",
+    show_default=True,
+    help="exact sees every access; recompiled those of code built with reap-drag-cc, five times faster; "
+    "sample costs some hundredths, and estimates.",
+)
+@click.option(
+    "--period",
+    type=click.IntRange(min=1),
+    help="Mean bytes between two samples (sample; as many as cost little if not given).",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(2, 64),
+    default=12,
+    show_default=True,
+    help="Frames of the stack that tell where an object comes from.",
+)
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds until it is ended, times 20."
+)
+@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
+@click.option("--html", "html_file", type=_PATH, help="Write a page as one HTML file.")
+@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
+def drag(
+    command: tuple[str, ...],
+    engine: Literal["exact", "recompiled", "sample"],
+    period: int | None,
+    depth: int,
+    timeout: float | None,
+    json_file: Path | None,
+    html_file: Path | None,
+    force: bool,
+) -> int:
+    """Show what it costs a program not to free at once.
+
+    For every object: when it was allocated, last accessed, and freed. Total drag is the memory in use over
+    time as a ratio to what it would be if each object were freed right after its last access; 1 is the
+    least. CMD runs some ten times slower, on this terminal, under a Valgrind tool that is compiled on first
+    use; its memory is served by Valgrind, and what it does stays the same. Exits with CMD's own status.
+
+    With --engine sample a preload draws objects and looks at them now and then: total drag with its interval,
+    at nearly the program's own speed, over whichever allocator it has. No curves and no sites.
+
+    \b
+        reap drag --html drag.html -- perl script.pl
+    """  # noqa: D301 - click wants the character itself
+    from reap.cli import reporting
+    from reap.errors import ExitCode
+    from reap.launch import program as programs
+    from reap.launch.records import Launch
+
+    if engine == "sample" and html_file is not None:
+        raise click.UsageError("the page shows curves and sites, which samples have not: use --engine exact")
+    if engine != "sample" and period is not None:
+        raise click.UsageError("--period is of --engine sample")
+    reporting.refuse_existing(json_file, html_file, force=force)
+    found = programs.resolve(list(command))
+    programs.require_preloadable(found)
+    launch = Launch(argv=found.command, program=found.path, capture=False, timeout=timeout)
+    asked = _Asked(found=found, launch=launch, json_file=json_file, html_file=html_file, force=force)
+    with tempfile.TemporaryDirectory(prefix="reap-drag-") as name:
+        if engine == "sample":
+            outcome = _sample(asked, Path(name), period)
+        else:
+            outcome = _record(asked, Path(name), engine, depth)
+    if outcome.timed_out:
+        click.echo(f"reap: {found.command[0]} was ended", err=True)
+        return ExitCode.TIMED_OUT
+    return outcome.status
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    found: Program
+    launch: Launch
+    json_file: Path | None
+    html_file: Path | None
+    force: bool
+
+
+def _record(asked: _Asked, folder: Path, engine: Literal["exact", "recompiled"], depth: int) -> Outcome:
+    from rich.console import Console
+
+    from reap.analysis.drag import profile
+    from reap.cli import reporting
+    from reap.launch import drag as launching
+    from reap.launch import drag_recompiled, drag_tool
+    from reap.report import terminal_drag
+    from reap.trace.drag import read_all
+
+    if engine == "recompiled":
+        outcome = drag_recompiled.run(asked.launch, folder)
+        complaints: list[str] = []
+        notes = asked.found.notes
+    else:
+        tool = drag_tool.ready(lambda words: click.echo(f"reap: {words}", err=True))
+        outcome = launching.run(asked.launch, tool, folder, depth=depth)
+        complaints = launching.complaints(folder)
+        notes = launching.notes(asked.found, outcome)
+    recordings = read_all(folder, launching.RECORDINGS, complaints)
+    result = profile(
+        recordings, asked.found.command, engine=engine, status=outcome.status, notes=[*notes, *complaints]
+    )
+    if asked.html_file is not None:
+        from reap.report.drag_page import write
+
+        write(result, asked.html_file, force=asked.force)
+    if asked.json_file is not None:
+        reporting.write_plain(asked.json_file, result, force=asked.force)
+    terminal_drag.render(Console(stderr=True), result)
+    if asked.html_file is not None:
+        reporting.say_written("the page", asked.html_file)
+    reporting.say_next(["reap", "record", "--depth", "full", "--", *asked.found.command])
+    return outcome
+
+
+def _sample(asked: _Asked, folder: Path, period: int | None) -> Outcome:
+    from rich.console import Console
+
+    from reap.analysis.drag_sample import profile
+    from reap.cli import reporting
+    from reap.launch import drag_sample as launching
+    from reap.report import terminal_drag_sample
+    from reap.trace.drag_samples import read
+
+    outcome = launching.run(asked.launch, folder, period=period)
+    files = [read(path) for path in sorted(folder.glob(launching.FILES))]
+    result = profile(files, asked.found.command, status=outcome.status, notes=asked.found.notes)
+    if asked.json_file is not None:
+        reporting.write_plain(asked.json_file, result, force=asked.force)
+    terminal_drag_sample.render(Console(stderr=True), result)
+    reporting.say_next(["reap", "drag", "--", *asked.found.command])
+    return outcome

@@ -1,0 +1,75 @@
+"""Runs a program under the exact drag engine, which leaves a recording of each of its processes."""
+
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import msgspec
+
+from reap.launch import spawn
+from reap.launch.program import Program
+from reap.launch.records import Launch, Outcome
+
+RECORDINGS = "*.drag"
+_LOGS = "log.*"
+_SLOWER = 20
+"""How much longer than usual a run may take; ten times is common."""
+
+
+def run(launch: Launch, engine: Path, folder: Path, *, depth: int) -> Outcome:
+    """Runs the program and what it executes; the recordings are in `folder`, which must exist and be empty.
+
+    `engine` is what `drag_tool.ready` gave; `depth` is how many frames an allocation's stack has. The
+    outcome is that of a program some ten times slower. Throws what `spawn.run` throws.
+    """
+    return spawn.run(
+        msgspec.structs.replace(
+            launch,
+            program=shutil.which("valgrind") or "valgrind",
+            argv=[
+                "valgrind",
+                "--command-line-only=yes",
+                "--tool=drag",
+                "--quiet",
+                "--vgdb=no",
+                "--trace-children=yes",
+                "--default-suppressions=no",
+                f"--num-callers={depth}",
+                f"--log-file={folder}/log.%p",
+                f"--drag-folder={folder}",
+                launch.program,
+                *launch.argv[1:],
+            ],
+            environment={**launch.environment, "VALGRIND_LIB": str(engine)},
+            timeout=launch.timeout and launch.timeout * _SLOWER,
+        )
+    )
+
+
+def notes(program: Program, outcome: Outcome) -> list[str]:
+    """What a reader must know of such a run."""
+    said = list(program.notes)
+    python = Path(program.image).name.startswith("python")
+    if python and os.environ.get("PYTHONMALLOC", "").partition("_")[0] != "malloc":
+        said.append(
+            "Python's own allocator hides its objects, so that its arenas are seen instead: "
+            "set PYTHONMALLOC=malloc to see them"
+        )
+    if outcome.signal == signal.SIGKILL and not outcome.timed_out:
+        said.append(
+            "it was ended by SIGKILL: if nobody sent that, there was not enough memory; "
+            "the engine needs up to three times what the program does"
+        )
+    return said
+
+
+def complaints(folder: Path) -> list[str]:
+    """What Valgrind and the engine had to say, a line each; most runs have none."""
+    said: list[str] = []
+    for path in sorted(folder.glob(_LOGS)):
+        for line in path.read_text(errors="replace").splitlines():
+            words = line.partition("== ")[2].strip() if line.startswith("==") else line.strip()
+            if words and words not in said:
+                said.append(words)
+    return said

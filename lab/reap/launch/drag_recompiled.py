@@ -1,0 +1,106 @@
+"""Programs that were compiled to tell the drag engine of each access, and how they are compiled."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from reap.errors import ExitCode, ReapError
+from reap.launch import native_files, spawn
+from reap.launch.drag import RECORDINGS
+from reap.launch.records import Launch, Outcome
+
+_FOLDER = "REAP_DRAG_FOLDER"
+_INSTRUMENT = ["-g", "-fno-omit-frame-pointer", "-fsanitize=thread"]
+_NO_ENTRIES = {
+    "gcc": ["--param", "tsan-instrument-func-entry-exit=0"],
+    "clang": ["-mllvm", "-tsan-instrument-func-entry-exit=0"],
+}
+_COMPILES_ONLY = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"}
+_SOURCES = {".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".i", ".ii"}
+
+
+def run(launch: Launch, folder: Path) -> Outcome:
+    """Runs a program that `reap-drag-cc` compiled; the recordings are in `folder`, which must exist.
+
+    Throws ReapError if it left none, since it was not compiled so, and what `spawn.run` throws.
+    """
+    environment = {**launch.environment, _FOLDER: str(folder.absolute())}
+    outcome = spawn.run(replace(launch, environment=environment))
+    if not any(folder.glob(RECORDINGS)):
+        raise ReapError(
+            f"{launch.argv[0]} did not record its accesses",
+            "build it with CC=reap-drag-cc and CXX=reap-drag-c++, or use --engine exact",
+            ExitCode.NOT_EXECUTABLE,
+        )
+    return outcome
+
+
+def compiler(language: str) -> str:
+    """What compiles: REAP_CC or REAP_CXX, gcc or g++ if they are not set."""
+    return os.environ.get("REAP_CC", "gcc") if language == "c" else os.environ.get("REAP_CXX", "g++")
+
+
+def instrumented(compiler: str) -> list[str]:
+    """The options under which a compiler calls the runtime at each access."""
+    kind = "clang" if "clang" in Path(compiler).name else "gcc"
+    return [*_INSTRUMENT, *_NO_ENTRIES[kind]]
+
+
+def linked() -> list[str]:
+    """The options that link the runtime; not the compiler's own switch, which means its race detector."""
+    folder = native_files.preload("drag-callbacks").parent
+    return [
+        f"-L{folder}",
+        "-Wl,--no-as-needed",
+        "-lreap-drag-callbacks",
+        "-Wl,--as-needed",
+        f"-Wl,-rpath,{folder}",
+    ]
+
+
+def commands(compiler: str, words: Sequence[str], place: Path) -> list[list[str]]:
+    """What to run in the compiler's stead, one after another; objects in between are made in `place`.
+
+    A command that compiles and links is taken apart: the options of the two exclude each other. Throws
+    ReapError for a command with `-x`, where which words are sources cannot be seen.
+    """
+    if not words or _COMPILES_ONLY & set(words):
+        return [[compiler, *words, *instrumented(compiler)]] if words else [[compiler]]
+    if all(word.startswith("-") for word in words):
+        return [[compiler, *words]]  # a question, like --version
+    taken_apart: list[list[str]] = []
+    link: list[str] = []
+    value_follows = False
+    for word in words:
+        if word == "-x" or (word.startswith("-x") and len(word) > 2):
+            raise ReapError(
+                "reap-drag-cc cannot tell which words are sources after -x", "compile with -c first"
+            )
+        source = not value_follows and not word.startswith("-") and Path(word).suffix in _SOURCES
+        value_follows = word in {"-o", "-include", "-MF", "-MT", "-MQ", "-I", "-D", "-U", "-isystem"}
+        if source:
+            made = str(place / f"{len(taken_apart)}.o")
+            others = _compiling(words)
+            taken_apart.append([compiler, *others, "-c", word, "-o", made, *instrumented(compiler)])
+            link.append(made)
+        else:
+            link.append(word)
+    return [*taken_apart, [compiler, *link, *linked()]]
+
+
+def _compiling(words: Sequence[str]) -> list[str]:
+    """The options of a command that bear on compiling: no sources, no output, nothing for the linker."""
+    kept: list[str] = []
+    takes: str | None = None
+    for word in words:
+        if takes is not None:
+            if takes != "-o":
+                kept += [takes, word]
+            takes = None
+        elif word in {"-o", "-include", "-MF", "-MT", "-MQ", "-I", "-D", "-U", "-isystem"}:
+            takes = word
+        elif word.startswith("-") and not word.startswith(("-l", "-L", "-Wl,")):
+            kept.append(word)
+    return kept

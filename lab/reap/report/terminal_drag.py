@@ -1,0 +1,96 @@
+"""Drag as a page of text."""
+
+import shlex
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from reap import units
+from reap.analysis.drag_records import DragLevel, DragProcess, DragProfile, DragSite
+from reap.report import text
+from reap.report.drag_words import (
+    level_words,
+    peak_rows,
+    process_title,
+    savings_rows,
+    site_rows,
+    unused_rows,
+)
+from reap.report.text import printable
+
+_WIDTH = 60
+_MOST_PROCESSES = 5
+_MOST_SITES = 10
+
+
+def render(console: Console, profile: DragProfile) -> None:
+    """Print for each process its drag, its peaks, its two curves and the sites behind the difference."""
+    console.print(Text("Drag: what it costs not to free at once", style="bold"))
+    console.print(Text(f"  {printable(shlex.join(profile.command))}", style="dim"), soft_wrap=True)
+    for process in profile.processes[:_MOST_PROCESSES]:
+        _process(console, process)
+    left = len(profile.processes) - _MOST_PROCESSES
+    if left > 0:
+        _line(console, f"{left} more processes, which allocated less, are in the JSON")
+    for note in profile.notes:
+        _note(console, note)
+
+
+def _process(console: Console, process: DragProcess) -> None:
+    console.print()
+    console.print(Text(process_title(process), style="bold"), soft_wrap=True)
+    _table(console, ["", "drag", "peak", "freed at once", "increase"], peak_rows(process.levels))
+    for level in process.levels:
+        if len(process.levels) > 1:
+            _line(console, level_words(level))
+        _curves(console, level)
+    level = process.levels[0]
+    _table(
+        console,
+        ["dragged", "site", "where", "bytes", "at the peak"],
+        [_site(site, row) for site, row in site_rows(level, _MOST_SITES)],
+    )
+    _table(console, ["peak falls by", "if freed early", "where"], savings_rows(level, _MOST_SITES))
+    for what, said in unused_rows(level):
+        _line(console, f"{what}: {said}")
+    for note in process.notes:
+        _note(console, note)
+
+
+def _site(site: DragSite, row: list[str]) -> list[str]:
+    return [f"{row[0]:>6} {text.bar(site.share, 8):8}", *row[1:]]
+
+
+def _curves(console: Console, level: DragLevel) -> None:
+    if not level.curve or not level.peak:
+        return
+    end = float(level.total.bytes)
+    for name, points in (
+        ("in use", [(point.at, point.most_live) for point in level.curve]),
+        ("needed", [(point.at, point.most_needed) for point in level.curve]),
+    ):
+        drawn = text.sparkline(text.resample(points, _WIDTH, end), float(level.peak))
+        _line(console, f"{name}  {drawn}  {units.size(max(value for _, value in points))}")
+    _line(console, f"        over {units.size(end)} allocated")
+
+
+def _table(console: Console, columns: list[str], rows: list[list[str]]) -> None:
+    if not rows:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    numbers = {"drag", "peak", "freed at once", "increase", "bytes", "at the peak", "peak falls by"}
+    for column in columns:
+        table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(Padding(table, (1, 0, 0, 2)))
+
+
+def _line(console: Console, words: str) -> None:
+    console.print(Padding(Text(words), (0, 0, 0, 2)))
+
+
+def _note(console: Console, words: str) -> None:
+    console.print(Padding(Text(f"! {printable(words)}", style="yellow"), (0, 0, 0, 2)))

@@ -1,0 +1,42 @@
+"""Opening what the drag engine recorded."""
+
+from pathlib import Path
+
+from reap import native
+from reap.errors import ExitCode, ReapError
+
+
+def read(path: Path) -> native.Drag:
+    """Reads the recording of one process. Throws ReapError if it cannot be read or is none.
+
+    A recording that was cut short is read as far as it is sound; its header says so. Costs 24 bytes of
+    memory for each allocation that the process made.
+    """
+    try:
+        return native.Drag(str(path))
+    except OSError as error:
+        raise ReapError(f"the drag recording {path} cannot be read: {error.strerror}") from error
+    except native.BadTraceError as error:
+        raise ReapError(f"{path} cannot be read as a drag recording: {error}") from error
+    except MemoryError as error:
+        raise ReapError(
+            f"{path} needs more memory than there is",
+            "it takes some 60 bytes for each allocation of the process: measure a shorter run",
+        ) from error
+
+
+def read_all(folder: Path, pattern: str, complaints: list[str]) -> list[native.Drag]:
+    """Reads what a run left. Throws ReapError as `read` does, and where there is nothing.
+
+    `complaints` are what the engine said, for the message.
+    """
+    recordings = [read(path) for path in sorted(folder.glob(pattern))]
+    if not recordings:
+        said = "; ".join(complaints[:3]) or "it says nothing"
+        raise ReapError(
+            f"the drag engine did not start: {said}",
+            "it reserves 128 GiB of address space (not of memory): `ulimit -v unlimited`, and "
+            "vm.overcommit_memory must not be 2",
+            ExitCode.NOT_EXECUTABLE,
+        )
+    return recordings

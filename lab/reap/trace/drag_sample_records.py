@@ -1,0 +1,34 @@
+"""The samples of drag, as a process left them. Time is bytes allocated so far."""
+
+from typing import Literal
+
+from reap.records import Record
+
+
+class DragSample(Record):
+    """One object that was drawn."""
+
+    size: int
+    period: int
+    """The mean of bytes between two samples when it was drawn."""
+    birth: int
+    death: int
+    """When it was freed, or the process ended; 0 if it was never seen to."""
+    used: float
+    """Estimate of last access minus birth, unbiased."""
+    used_variance: float
+
+
+class DragSamples(Record):
+    """The file of one process."""
+
+    pid: int
+    program: str
+    clock: int
+    """Bytes that it allocated."""
+    ended: bool
+    """It came to its own end, where every living object was looked at."""
+    problem: Literal["", "no memory", "no pagemap", "full"]
+    seconds: float
+    """Spent in the engine."""
+    samples: list[DragSample]

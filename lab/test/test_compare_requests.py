@@ -1,0 +1,82 @@
+"""Comparing by marked requests: found in the first run, timed in all others, and asked for in vain."""
+
+import msgspec
+import pytest
+from marked import marks
+from programs import library, program, reap
+
+from reap.allocators import catalog
+from reap.errors import ReapError
+from reap.experiment import compare as comparing
+from reap.experiment import statistics
+from reap.experiment.folder import Folder, read_runs
+from reap.experiment.metrics import METRICS
+from reap.experiment.spec import specify
+from reap.records import Estimate
+
+NAMES = ["request_p50", "request_p99", "request_p999", "request_rate"]
+
+
+def compare(where, *command: str, **options):
+    allocators = catalog.parse(f"glibc,good={library('good')}")
+    with Folder.create(where / "experiment", specify(list(command), allocators, runs=2, **options)) as folder:
+        return comparing.compare(folder)
+
+
+def test_a_program_that_marks_requests_is_compared_by_them_unasked(tmp_path):
+    comparison = compare(tmp_path, marks(), "plain", "2000")
+    (side,) = comparison.sides
+    assert [name for name in side.ratios if name in NAMES] == NAMES
+    assert [name for name in comparison.noise if name in NAMES] == NAMES
+    median, rate = side.ratios["request_p50"], side.ratios["request_rate"]
+    assert (median.unit, rate.unit) == ("s", "per_second")
+    assert 1e-9 < median.baseline < 1e-3
+    assert 0 < rate.baseline < 1e9
+    assert rate.more_is_better
+    assert not median.more_is_better
+    assert not any("requests" in note for note in comparison.notes)
+    runs, _ = read_runs(tmp_path / "experiment" / "runs.jsonl")
+    assert {run.outcome.requests.count for run in runs} == {2000}
+
+
+def test_percentiles_need_enough_requests(tmp_path):
+    comparison = compare(tmp_path, marks(), "plain", "50")
+    assert [name for name in comparison.sides[0].ratios if name in NAMES] == ["request_p50", "request_rate"]
+    assert any("only 50 requests" in note for note in comparison.notes)
+
+
+def test_a_program_that_marks_nothing_is_compared_without(tmp_path):
+    comparison = compare(tmp_path, program("spin"))
+    assert not set(NAMES) & comparison.sides[0].ratios.keys()
+    runs, _ = read_runs(tmp_path / "experiment" / "runs.jsonl")
+    assert {run.outcome.requests is None for run in runs if not run.warmup} == {True}
+
+
+@pytest.mark.parametrize(
+    ("mode", "what", "hint"),
+    [("pools", "marks no requests", "reap/mark.h"), ("never", "none that begins and ends", "docs/marks.md")],
+)
+def test_requests_that_are_asked_for_must_be_there(tmp_path, mode, what, hint):
+    with pytest.raises(ReapError, match=what) as caught:
+        compare(tmp_path, marks(), mode, requests=True)
+    assert hint in caught.value.hint
+
+
+def test_the_command_shows_them(tmp_path):
+    json_file = tmp_path / "results.json"
+    answer = reap(
+        *("compare", "--requests", "-n", "2", "-a", f"good={library('good')}", "-o", str(tmp_path / "runs")),
+        *("--json", str(json_file), "--", marks(), "plain", "1500"),
+        env={"PATH": "/usr/bin:/bin", "COLUMNS": "100"},
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert "requests a second" in " ".join(answer.stdout.split())
+    side = msgspec.json.decode(json_file.read_bytes())["answers"][0]["comparison"]["sides"][0]
+    assert set(NAMES) <= side["ratios"].keys()
+
+
+def test_more_requests_a_second_are_better():
+    rate = next(metric for metric in METRICS if metric.name == "request_rate")
+    assert statistics.compare(rate, [100, 101, 99], [200, 202, 198], 1).verdict == "better"
+    assert statistics.compare(rate, [100, 101, 99], [50, 51, 49], 1).verdict == "worse"
+    assert statistics.verdict(Estimate(value=1, low=0.9, high=1.1), more_is_better=True) == "cannot tell"

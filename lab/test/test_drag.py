@@ -1,0 +1,167 @@
+"""The exact drag engine agrees to the last digit with programs that compute their own drag."""
+
+import os
+import resource
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+from programs import compile_c, program, reap
+from recorded import target
+
+from reap.analysis.drag_records import DragLevel, DragProfile
+
+SEED = "7"
+
+
+def drag(
+    folder: Path, *command: str, words: list[str] | None = None, **options
+) -> tuple[DragProfile, subprocess.CompletedProcess]:
+    """Runs `reap drag`, and reads what it wrote."""
+    file = folder / "drag.json"
+    done = reap("drag", "--json", str(file), "--force", *(words or []), "--", *command, **options)
+    assert file.exists(), done.stderr
+    return msgspec.json.decode(file.read_bytes(), type=DragProfile), done
+
+
+def said(level: DragLevel) -> list[str]:
+    return [
+        level.live_area,
+        level.needed_area,
+        str(level.total.objects),
+        str(level.peak),
+        str(level.needed_peak),
+    ]
+
+
+@pytest.mark.parametrize("way", ["malloc", "realloc", "coroutine", "stack", "pool", "exec"])
+def test_a_program_that_computes_its_own_drag_agrees(way, tmp_path):
+    result, done = drag(tmp_path, target("drag"), way, SEED)
+    name, *truth = done.stdout.split()
+    assert name == way
+    assert said(result.processes[0].levels[0]) == truth
+    assert result.processes[0].end == "exited"
+    assert result.status == done.returncode == 0
+
+
+def test_each_process_of_a_fork_agrees(tmp_path):
+    result, done = drag(tmp_path, target("drag"), "fork", SEED)
+    truth = {name: rest for name, *rest in (line.split() for line in done.stdout.splitlines())}
+    found = {each.forked: said(each.levels[0]) for each in result.processes}
+    assert found == {True: truth["child"], False: truth["fork"]}
+
+
+def test_threads_agree(tmp_path):
+    """What the C library allocates for threads is there before the program's own objects and stays."""
+    result, done = drag(tmp_path, target("drag"), "threads", SEED)
+    live, needed = map(int, done.stdout.split()[1:3])
+    module = Path(target("drag")).name
+    own = [site for site in result.processes[0].levels[0].sites if site.module == module]
+    assert sum(int(site.live_area) for site in own) == live
+    assert sum(int(site.needed_area) for site in own) == needed
+
+
+def test_a_killed_process_loses_nothing_but_its_last_accesses(tmp_path):
+    result, done = drag(tmp_path, target("drag"), "killed", SEED)
+    killed = next(each for each in result.processes if each.forked)
+    assert killed.end == "killed"
+    assert said(killed.levels[0]) == done.stdout.split()[1:]
+    assert any("killed" in note for note in killed.notes)
+
+
+def test_a_program_that_dies_is_told_of(tmp_path):
+    result, done = drag(tmp_path, target("drag"), "dies", SEED)
+    assert result.status == done.returncode == 139
+    assert said(result.processes[0].levels[0]) == done.stdout.split()[1:]
+
+
+def test_programs_that_are_executed_have_their_own_result(tmp_path):
+    result, done = drag(tmp_path, "/bin/sh", "-c", f"true; {target('drag')} malloc {SEED}; exit 5")
+    own = next(each for each in result.processes if each.command[0] == target("drag"))
+    assert said(own.levels[0]) == done.stdout.split()[1:]
+    assert done.returncode == 5
+    assert len(result.processes) > 1
+
+
+def test_sites_are_named_and_their_saving_is_what_it_is(tmp_path):
+    source = r"""
+        #include <stdlib.h>
+        static char *volatile kept[3];
+        __attribute__((noinline)) static void needed(void) { kept[0] = malloc(5000); }
+        __attribute__((noinline)) static void dragged(void) { kept[1] = malloc(90000); kept[1][8] = 1; }
+        __attribute__((noinline)) static void unused(void) { kept[2] = malloc(3000); }
+        int main(void) {
+            needed(); dragged(); unused();
+            for (int i = 0; i < 50; ++i) { kept[0][i] = 1; free(malloc(100)); }
+            return kept[0][49] - 1;
+        }"""
+    page, markup = tmp_path / "drag.html", "<script>alert(1)</script>"
+    result, done = drag(
+        tmp_path,
+        compile_c("sites", source, ["-O1", "-g", "-fno-builtin"]),
+        markup,
+        words=["--html", str(page)],
+    )
+    level = result.processes[0].levels[0]
+    sites = {site.function: site for site in level.sites}
+    assert level.sites[0].function == "dragged"
+    assert level.peak == 98100
+    assert level.needed_peak == 95000
+    assert sites["dragged"].write_only.bytes == 90000
+    assert sites["dragged"].dragged_at_peak == 90000
+    # The peak without it is when it was needed last, beside what had come before.
+    assert sites["dragged"].saves == 98100 - 95000
+    assert sites["unused"].never.bytes == 3000
+    assert sites["needed"].never.bytes == 0
+    assert "dragged" in done.stderr
+    text = page.read_text()
+    assert "<svg" in text
+    assert "dragged: dragged (" in text
+    assert "<script" not in text
+    assert page.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_keeps_the_engine_out_is_said(tmp_path):
+    static = reap("drag", "--", program("peak_static"), "1")
+    assert static.returncode == 126
+    assert "static" in static.stderr
+    nothing = reap("drag", "--", "/bin/true", env={"PATH": str(tmp_path), "HOME": str(tmp_path)})
+    assert nothing.returncode == 1
+    assert "Valgrind" in nothing.stderr
+    assert "apt-get install" in nothing.stderr
+    narrow = reap(
+        "drag", "--", "/bin/true", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 36,) * 2)
+    )
+    assert narrow.returncode == 126
+    assert "address space" in narrow.stderr
+
+
+def test_the_engine_is_kept_where_the_user_may_write(tmp_path):
+    cache = tmp_path / "cache"
+    cache.write_text("a file, where the folder should be")
+    done = reap("drag", "--", "/bin/true", env={**os.environ, "XDG_CACHE_HOME": str(cache)})
+    assert done.returncode == 125
+    assert "XDG_CACHE_HOME" in done.stderr
+
+
+def test_a_full_disk_ends_the_recording_and_not_the_program(tmp_path):
+    """A limit of file sizes stands for it: the engine must ask for no more, lest the program get a signal."""
+    source = r"""
+        #include <stdlib.h>
+        int main(void) { for (int i = 0; i < 300000; ++i) free(malloc(10)); return 7; }"""
+    limit = 1 << 20
+    result, done = drag(
+        tmp_path,
+        compile_c("many", source, ["-O1", "-fno-builtin"]),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert done.returncode == 7
+    assert 50_000 < result.processes[0].levels[0].total.objects < 300_000
+    assert any("recording stopped" in note for note in result.processes[0].notes)
+
+
+def test_python_s_own_allocator_is_told_of(tmp_path):
+    likeness = compile_c("python-likeness", "int main(void) { return malloc(10) == 0; }", ["-fno-builtin"])
+    hidden, _ = drag(tmp_path, likeness)
+    assert any("PYTHONMALLOC" in note for note in hidden.notes)

@@ -1,0 +1,135 @@
+"""The recompiled drag engine: it agrees with programs that compute their own drag, and with the exact one."""
+
+import functools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from programs import _folder
+from recorded import TARGETS, target
+from test_drag import SEED, drag, said
+
+from reap.analysis.drag_records import DragProfile
+from reap.errors import ReapError
+from reap.launch import drag_recompiled
+
+BIN = Path(sys.executable).parent
+
+
+@functools.cache
+def built(name: str, compiler: str = "") -> str:
+    """One of the targets, by reap-drag-cc."""
+    source = next(TARGETS.glob(f"{name}.c*"))
+    place = _folder() / f"recompiled-{name}{compiler}"
+    wrapper = BIN / ("reap-drag-cc" if source.suffix == ".c" else "reap-drag-c++")
+    variables = {"REAP_CC": compiler, "REAP_CXX": compiler} if compiler else {}
+    subprocess.run(
+        [wrapper, "-O1", "-w", "-pthread", "-fno-builtin", source, "-o", place],
+        check=True,
+        env={**os.environ, **variables},
+    )
+    return str(place)
+
+
+def recompiled(folder: Path, *command: str) -> tuple[DragProfile, subprocess.CompletedProcess]:
+    file = folder / "recompiled.json"
+    options = ["--engine", "recompiled", "--json", str(file), "--force"]
+    done = subprocess.run(
+        [BIN / "reap", "drag", *options, "--", *command], capture_output=True, text=True, check=False
+    )
+    assert file.exists(), done.stderr
+    return msgspec.json.decode(file.read_bytes(), type=DragProfile), done
+
+
+@pytest.mark.parametrize("way", ["malloc", "realloc"])
+def test_a_program_that_computes_its_own_drag_agrees(way, tmp_path):
+    result, done = recompiled(tmp_path, built("drag"), way, SEED)
+    name, *truth = done.stdout.split()
+    assert name == way
+    assert said(result.processes[0].levels[0]) == truth
+    assert result.processes[0].end == "exited"
+    assert result.status == done.returncode == 0
+
+
+def test_the_engines_agree(tmp_path):
+    """The same program; the exact engine sees the C library's accesses, too, and its few blocks."""
+    ours, _ = recompiled(tmp_path, built("own_drag"), "30000", "plain")
+    theirs, _ = drag(tmp_path, target("own_drag"), "30000", "plain")
+    one, other = (each.processes[0].levels[0] for each in (ours, theirs))
+    assert one.drag == pytest.approx(other.drag, rel=0.001)
+    assert one.peak == pytest.approx(other.peak, rel=0.001)
+    assert one.sites[0].function == other.sites[0].function == "churn"
+
+
+def test_each_process_of_a_fork_agrees(tmp_path):
+    result, done = recompiled(tmp_path, built("drag"), "fork", SEED)
+    truth = {name: rest for name, *rest in (line.split() for line in done.stdout.splitlines())}
+    found = {each.forked: said(each.levels[0]) for each in result.processes}
+    assert found == {True: truth["child"], False: truth["fork"]}
+
+
+def test_threads_agree(tmp_path):
+    result, done = recompiled(tmp_path, built("drag"), "threads", SEED)
+    live, needed = map(int, done.stdout.split()[1:3])
+    module = Path(built("drag")).name
+    own = [site for site in result.processes[0].levels[0].sites if site.module == module]
+    assert sum(int(site.live_area) for site in own) == live
+    assert sum(int(site.needed_area) for site in own) == needed
+
+
+def test_what_it_built_runs_without_reap_and_does_the_same():
+    command = [built("drag"), "malloc", SEED]
+    first, second = (subprocess.run(command, capture_output=True, check=True).stdout for _ in range(2))
+    assert first == second
+    assert first.startswith(b"malloc ")
+
+
+def test_a_program_that_was_not_recompiled_is_told_how():
+    done = subprocess.run(
+        [BIN / "reap", "drag", "--engine", "recompiled", "--", "true"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 126
+    assert "CC=reap-drag-cc" in done.stderr
+
+
+def test_a_build_that_compiles_and_links_is_taken_apart(tmp_path):
+    words = ["-O2", "-I", "include", "a.c", "b.cpp", "c.o", "-lm", "-o", "out"]
+    one, other, link = drag_recompiled.commands("gcc", words, tmp_path)
+    assert one[:4] == ["gcc", "-O2", "-I", "include"]
+    assert "a.c" in one
+    assert "-fsanitize=thread" in one
+    assert "-lm" not in one
+    assert "b.cpp" in other
+    assert "-fsanitize=thread" not in link
+    assert link[1:7] == [
+        "-O2",
+        "-I",
+        "include",
+        one[one.index("-o") + 1],
+        other[other.index("-o") + 1],
+        "c.o",
+    ]
+    assert "-lreap-drag-callbacks" in link
+    (only,) = drag_recompiled.commands("clang-19", ["-c", "a.c"], tmp_path)
+    assert "-mllvm" in only
+    assert drag_recompiled.commands("gcc", ["--version"], tmp_path) == [["gcc", "--version"]]
+    with pytest.raises(ReapError, match="-x"):
+        drag_recompiled.commands("gcc", ["-x", "c", "a"], tmp_path)
+
+
+def test_a_compiler_that_fails_passes_its_status_on(tmp_path):
+    (tmp_path / "x.c").write_text("int main(void) { return }")
+    done = subprocess.run([BIN / "reap-drag-cc", tmp_path / "x.c"], capture_output=True, check=False)
+    assert done.returncode == 1
+    missing = {**os.environ, "REAP_CC": "no-such-compiler"}
+    done = subprocess.run(
+        [BIN / "reap-drag-cc", "--version"], capture_output=True, text=True, env=missing, check=False
+    )
+    assert done.returncode == 125
+    assert "REAP_CC" in done.stderr

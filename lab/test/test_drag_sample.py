@@ -1,0 +1,209 @@
+"""The sampling drag engine: against programs that know their own drag, and that they stay what they are."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from recorded import target
+
+from reap.analysis import drag_sample
+from reap.analysis.drag_sample_records import SampledProcess
+from reap.errors import ReapError
+from reap.launch import drag_sample as launching
+from reap.launch import native_files
+from reap.launch.records import Launch, Outcome
+from reap.trace import drag_samples
+from reap.trace.drag_sample_records import DragSample, DragSamples
+
+PERIOD = 40_000
+REAP = Path(sys.executable).parent / "reap"
+
+
+def run(folder: Path, *argv: str, period: int = PERIOD) -> tuple[Outcome, list[DragSamples]]:
+    folder.mkdir(exist_ok=True)
+    outcome = launching.run(Launch(argv=list(argv), program=argv[0]), folder, period=period)
+    return outcome, [drag_samples.read(path) for path in sorted(folder.glob(launching.FILES))]
+
+
+def truth(mode: str, objects: int = 400_000) -> float:
+    done = subprocess.run([target("own_drag"), str(objects), mode], capture_output=True, check=True)
+    live, needed, _ = done.stdout.split()
+    return float(live) / float(needed)
+
+
+def sampled(folder: Path, mode: str, objects: int = 400_000) -> SampledProcess:
+    outcome, files = run(folder, target("own_drag"), str(objects), mode)
+    assert outcome.status == 0, outcome.stderr_tail
+    return drag_sample.process(max(files, key=lambda file: file.clock))
+
+
+def errors_off(found: SampledProcess, true: float) -> float:
+    assert found.drag is not None
+    return math.log(found.drag.value / true) / (math.log(found.drag.high / found.drag.value) / 1.96)
+
+
+@pytest.mark.parametrize("mode", ["plain", "realloc", "threads"])
+def test_the_drag_that_a_program_computes_itself_is_found(mode: str, tmp_path: Path) -> None:
+    off = [errors_off(sampled(tmp_path / str(number), mode), truth(mode)) for number in range(3)]
+    assert abs(sum(off)) / math.sqrt(len(off)) < 4
+    assert max(map(abs, off)) < 5
+
+
+@pytest.mark.long
+def test_the_mean_of_forty_runs_is_within_two_standard_errors(tmp_path: Path) -> None:
+    true = truth("plain", 3_000_000)
+    found = [sampled(tmp_path / str(number), "plain", 3_000_000) for number in range(40)]
+    values = [each.drag.value for each in found if each.drag is not None]
+    mean = sum(values) / len(values)
+    error = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
+    assert len(values) == 40
+    assert abs(mean - true) < 2 * error
+    covered = sum(abs(errors_off(each, true)) < 1.96 for each in found)
+    assert covered >= 34  # of 38 expected
+
+
+def test_a_fork_in_the_middle_changes_nothing_and_the_child_has_its_own_file(tmp_path: Path) -> None:
+    outcome, files = run(tmp_path, target("own_drag"), "100000", "fork")
+    assert outcome.status == 0, outcome.stderr_tail
+    assert len(files) == 2
+    assert all(len(file.samples) > 100 for file in files)
+    assert len({file.pid for file in files}) == 2
+
+
+def test_programs_that_are_executed_leave_files_of_their_own(tmp_path: Path) -> None:
+    script = f"{target('own_drag')} 50000 plain; exec {target('own_drag')} 50000 plain"
+    outcome, files = run(tmp_path, "/bin/sh", "-c", script)
+    assert outcome.status == 0
+    programs = [Path(file.program).name for file in files if file.clock > 1_000_000]
+    assert len(programs) == 2
+    assert all(name.startswith("target-own_drag") for name in programs)
+
+
+def test_what_a_killed_process_sampled_is_kept(tmp_path: Path) -> None:
+    outcome, files = run(tmp_path, "/bin/sh", "-c", f"timeout -s KILL 1 {target('own_drag')} 100000000 plain")
+    assert outcome.status != 0
+    (file,) = [each for each in files if "own_drag" in each.program]
+    found = drag_sample.process(file)
+    assert not file.ended
+    assert found.samples > 30
+    assert any("own end" in note for note in found.notes)
+
+
+def test_real_programs_do_what_they_do_anyway(tmp_path: Path) -> None:
+    code = "import json, threading, subprocess; d = json.dumps({str(i): [i] * 9 for i in range(9999)}); "
+    code += "print(len(d), subprocess.run(['echo', 'x'], capture_output=True).stdout, len(json.loads(d)))"
+    environment = {**os.environ, "PYTHONMALLOC": "malloc"}
+    plain = subprocess.run(["/usr/bin/python3", "-c", code], capture_output=True, check=True, env=environment)
+    preload = str(native_files.preload("drag-sample"))
+    environment |= {
+        "LD_PRELOAD": preload,
+        "REAP_DRAG_SAMPLES": str(tmp_path / "s"),
+        "REAP_DRAG_PERIOD": "2000",
+    }
+    seen = subprocess.run(["/usr/bin/python3", "-c", code], capture_output=True, check=True, env=environment)
+    assert seen.stdout == plain.stdout
+    assert seen.stderr == plain.stderr
+    files = [drag_samples.read(path) for path in tmp_path.glob("s.*")]
+    assert max(len(file.samples) for file in files) > 500
+    assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.glob("s.*"))
+
+
+@pytest.mark.parametrize("limit", ["-f 100", "-v 4000000", "-n 4"])
+def test_a_machine_that_refuses_leaves_the_program_as_it_is(limit: str, tmp_path: Path) -> None:
+    command = f"ulimit {limit}; exec {target('own_drag')} 20000 plain"
+    outcome, files = run(tmp_path, "/bin/sh", "-c", command)
+    assert outcome.status == 0, outcome.stderr_tail
+    assert all(drag_sample.process(file).notes for file in files if not file.samples)
+
+
+def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"no")
+    with pytest.raises(ReapError, match="too short"):
+        drag_samples.read(tmp_path / "x")
+    (tmp_path / "x").write_bytes(b"x" * 1000)
+    with pytest.raises(ReapError, match="no file of drag samples"):
+        drag_samples.read(tmp_path / "x")
+    with pytest.raises(ReapError, match="cannot be read"):
+        drag_samples.read(tmp_path / "missing")
+
+
+def test_the_command_says_the_interval_and_passes_the_status_on(tmp_path: Path) -> None:
+    script = f"{target('own_drag')} 300000 plain; exit 3"
+    command = [
+        REAP,
+        "drag",
+        "--engine",
+        "sample",
+        "--json",
+        tmp_path / "x.json",
+        "--",
+        "/bin/sh",
+        "-c",
+        script,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert len(done.stdout.split()) == 3  # the program's own words, and no others
+    assert "own_drag" in done.stderr
+    process = json.loads((tmp_path / "x.json").read_text())["processes"][0]
+    assert process["drag"]["low"] < process["drag"]["value"] < process["drag"]["high"]
+
+
+def test_what_samples_do_not_have_is_refused(tmp_path: Path) -> None:
+    command = [REAP, "drag", "--engine", "sample", "--html", tmp_path / "x.html", "--", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--engine exact" in done.stderr
+
+
+def samples_of(*rows: tuple[int, int, int, float], clock: int = 1_000_000, period: int = 1) -> DragSamples:
+    return DragSamples(
+        pid=1,
+        program="p",
+        clock=clock,
+        ended=True,
+        problem="",
+        seconds=0,
+        samples=[
+            DragSample(size=size, period=period, birth=birth, death=death, used=used, used_variance=0)
+            for size, birth, death, used in rows
+        ],
+    )
+
+
+def test_where_everything_was_drawn_and_known_the_estimate_is_the_truth() -> None:
+    found = drag_sample.process(samples_of(*[(100, 10 * i, 10 * i + 50, 25.0) for i in range(100)]))
+    assert found.drag is not None
+    assert found.drag.value == pytest.approx(2)
+    assert found.drag.high == pytest.approx(2, rel=1e-6)
+    assert found.peak == pytest.approx(500, rel=0.2)
+    assert not found.few
+
+
+def test_one_object_that_rules_is_told() -> None:
+    rows = [(10, i, i + 50, 25.0) for i in range(100)]
+    assert drag_sample.process(samples_of((100_000, 0, 1_000_000, 1000.0), *rows)).few
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(1, 1 << 40), st.integers(0, 1 << 40), st.integers(0, 1 << 41), st.floats(0, 1e15)
+        ),
+        max_size=60,
+    ),
+    st.integers(1, 1 << 40),
+)
+def test_whatever_a_file_says_there_is_an_answer(
+    rows: list[tuple[int, int, int, float]], period: int
+) -> None:
+    found = drag_sample.process(samples_of(*rows, clock=1 << 41, period=period))
+    assert found.samples == len(rows)
+    if found.drag is not None:
+        assert found.drag.low <= found.drag.value <= found.drag.high

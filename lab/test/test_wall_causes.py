@@ -1,0 +1,41 @@
+"""The verdict on real programs whose cause is known by construction, measured as by `reap wall`."""
+
+import os
+from pathlib import Path
+
+import pytest
+from causes import Case, cause_program, suite
+
+from reap.diagnosis.wall import judge
+from reap.diagnosis.wall_records import WallVerdict
+from reap.experiment import wall
+from reap.launch import program as programs
+from reap.launch.records import Launch
+
+pytestmark = pytest.mark.long
+
+
+def said_of(folder: Path, command: list[str], **environment: str) -> WallVerdict:
+    found = programs.resolve(command, environment={**os.environ, **environment})
+    launch = Launch(argv=command, program=found.path, environment=environment)
+    return judge(wall.measure(launch, found, folder, lambda _: None).wall)
+
+
+NAMES = ("tcache", "arena", "brk", "mmap", "faults", "pin", "parse", "lock", "disk", "network", "nothing")
+
+
+@pytest.mark.parametrize("name", [*NAMES, "lazy", "cpython", "go", "java"])
+def test_the_cause_is_named(name: str, tmp_path: Path) -> None:
+    case: Case = next(each for each in suite() if each.name == name)
+    if case.missing:
+        pytest.skip(f"needs {case.missing}")
+    verdict = said_of(tmp_path, case.command, **case.environment)
+    assert verdict.cause == case.cause, verdict.paragraph
+
+
+def test_a_busy_allocator_on_its_fast_path_is_left_of_the_knee(tmp_path: Path) -> None:
+    verdict = said_of(tmp_path, [cause_program(), "many"])
+    assert verdict.regime == "left of the knee", verdict.paragraph
+    assert verdict.expect is not None
+    assert verdict.expect.low == 0
+    assert verdict.expect.high < 0.3

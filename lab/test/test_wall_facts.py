@@ -1,0 +1,343 @@
+"""What `reap wall` sees of programs that know the truth about themselves."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from causes import cause_program
+from marked import marks
+from programs import as_nobody, program, reap, reap_command
+from recorded import target
+
+from reap.analysis import wall_strace
+from reap.analysis.wall_owners import Sample, label, owner
+from reap.errors import ExitCode
+from reap.experiment import wall as experiment
+from reap.launch import program as programs
+from reap.launch import sampling
+from reap.launch.records import Launch
+from reap.report import flame_svg
+from reap.trace import record, watch
+
+PERF = sampling.check()
+needs_perf = pytest.mark.skipif(PERF.samples == 0, reason="perf events are not allowed here")
+TRACEPOINTS = os.access("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id", os.R_OK)
+
+
+def measured(folder, *command, **options):
+    """The facts of one program."""
+    found = programs.resolve(list(command))
+    launch = Launch(argv=list(command), program=found.path, **options)
+    return experiment.measure(launch, found, folder, lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def thrashing(tmp_path_factory):
+    """A program whose heap shrinks and grows again, through the command."""
+    folder = tmp_path_factory.mktemp("wall")
+    words = ["wall", "--no-try", "-o", "seen", "--json", "x.json", "--", cause_program(), "brk", "0.1"]
+    done = reap(*words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    (answer,) = json.loads((folder / "x.json").read_text())["answers"]
+    return folder, done, answer
+
+
+def test_the_command_names_its_files_and_they_are_private(thrashing):
+    folder, done, answer = thrashing
+    seen = folder / "seen"
+    assert stat.S_IMODE(seen.stat().st_mode) == 0o700
+    for path in seen.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    for name in ("wall.html", "stacks.folded"):
+        assert f"seen/{name}" in done.stderr
+    assert "next: reap wall -- " in done.stderr  # nothing was tried
+    for words in ("Processor time", "Page faults", "Verdict:"):
+        assert words in done.stdout
+    assert answer["wall_verdict"]["cause"]
+    # Nothing loaded in the sampled run, whatever was done to the heap in it.
+    assert b"libreap" not in (seen / "sampled.reap").read_bytes()
+
+
+def test_allocations_are_counted_exactly(thrashing):
+    _, _, answer = thrashing
+    # 2000 turns of 40 blocks, and the C library's buffer for what is printed.
+    assert answer["wall"]["counted"]["allocations"] == 2000 * 40 + 1
+
+
+@needs_perf
+def test_the_allocator_and_its_faults_are_seen(thrashing):
+    _, _, answer = thrashing
+    wall = answer["wall"]
+    assert wall["allocator"] == "glibc"
+    assert wall["share"]["share"]["value"] > 0.3
+    assert sum(wall["owners"].values()) == wall["share"]["samples"]
+    assert wall["owners"]["allocator"] == wall["share"]["inside"]
+    assert wall["faults"]["by"]["allocator"] > 0.8 * wall["faults"]["samples"] > 0
+
+
+@pytest.mark.skipif(not TRACEPOINTS, reason="system calls cannot be traced here")
+def test_system_calls_are_told_apart_by_who_makes_them(thrashing):
+    brk = thrashing[2]["wall"]["calls"]["brk"]
+    assert brk["by_allocator"] > 2000  # each turn grows the heap and shrinks it
+    assert brk["by_others"] < 10  # the loader's
+
+
+def test_an_existing_folder_is_not_overwritten(thrashing):
+    folder, _, _ = thrashing
+    done = reap("wall", "-o", "seen", "--", "true", cwd=folder)
+    assert done.returncode == ExitCode.INTERNAL
+    assert "seen exists already" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ([], ExitCode.USAGE, "name a command after --"),
+        (["--pid", "1", "--", "true"], ExitCode.USAGE, "name a command after --"),
+        (["--pid", "4194000"], ExitCode.NOT_FOUND, "there is no process 4194000"),
+        (["--", "no-such-program"], ExitCode.NOT_FOUND, "no such command"),
+        (["-o", "no/such", "--", "true"], ExitCode.INTERNAL, "cannot be made"),
+    ],
+)
+def test_what_cannot_be_watched_gets_one_message(tmp_path, words, code, message):
+    done = reap("wall", *words, cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_exit_code_is_the_programs(tmp_path):
+    done = reap("wall", "--no-try", "--", "sh", "-c", "exit 7", cwd=tmp_path)
+    assert done.returncode == 7, done.stderr
+
+
+@needs_perf
+def test_a_running_process_is_watched_and_nothing_enters_it(tmp_path):
+    with subprocess.Popen([cause_program(), "brk", "100"], stdout=subprocess.DEVNULL) as process:
+        try:
+            time.sleep(0.1)
+            words = ["--pid", str(process.pid), "--seconds", "0.5", "-o", "seen", "--json", "x.json"]
+            done = reap("wall", *words, cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+            assert "libreap" not in Path(f"/proc/{process.pid}/maps").read_text()
+        finally:
+            process.kill()
+    (answer,) = json.loads((tmp_path / "x.json").read_text())["answers"]
+    wall = answer["wall"]
+    assert wall["pid"] == process.pid
+    assert wall["command"] == [cause_program(), "brk", "100"]
+    assert wall["share"]["share"]["value"] > 0.3
+    assert wall["faults"]["minor"] > 1000
+    assert wall["resident"]["end"] > 0
+    assert wall["counted"] is None
+
+
+def test_a_process_that_ends_meanwhile_is_told_of(tmp_path):
+    with subprocess.Popen(["sleep", "2"]) as process:
+        done = reap("wall", "--pid", str(process.pid), "--seconds", "60", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "ended while it was watched" in " ".join(done.stdout.split())
+
+
+def test_interrupting_the_watching_leaves_the_process_alone(tmp_path):
+    with subprocess.Popen(["sleep", "100"]) as process:
+        try:
+            words = [*reap_command(), "wall", "--pid", str(process.pid), "--seconds", "60", "-o", "seen"]
+            with subprocess.Popen(
+                words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+            ) as ours:
+                assert ours.stderr is not None
+                ours.stderr.readline()
+                time.sleep(0.5)
+                ours.send_signal(signal.SIGINT)
+                assert ours.wait(30) == 0, ours.stderr.read()
+            assert process.poll() is None
+        finally:
+            process.kill()
+    assert (tmp_path / "seen" / "wall.json").exists()
+
+
+@needs_perf
+def test_a_static_program_is_sampled_and_not_counted(tmp_path):
+    share = target("share", "-static")
+    wall = measured(tmp_path, share, "with", "20", "10000").wall
+    assert wall.counted is None
+    assert "statically linked" in " ".join(wall.notes)
+    assert wall.share.inside > 0.2 * wall.share.samples
+    assert any(each.function.startswith("_int_") and each.owner == "allocator" for each in wall.hot)
+
+
+@needs_perf
+def test_a_child_s_time_is_its_own_too(tmp_path):
+    wall = measured(tmp_path, "/bin/sh", "-c", f"{target('share')} with 20 20000; exit 0").wall
+    assert wall.share.inside > 0.2 * wall.share.samples
+
+
+def test_without_perf_events_a_timer_samples_and_it_is_said(tmp_path, monkeypatch):
+    refused = sampling.Sampling(samples=0, kernel=False, errno=13)
+    monkeypatch.setattr(record.sampling, "check", lambda: refused)
+    monkeypatch.setattr(watch, "_WATCHED", ["waits"])
+    wall = measured(tmp_path, target("share"), "with", "20", "60000").wall
+    assert wall.share.method == "timer"
+    assert sum("perf events are refused" in note for note in wall.notes) == 1
+    assert wall.owners["allocator"] > 0
+    assert wall.waiting.looks > 0
+
+
+def test_waiting_is_told_by_what_for(tmp_path):
+    # The disk's is in no test that has to be quick: some file systems write at once.
+    waiting = measured(tmp_path, cause_program(), "network", "0.3").wall.waiting
+    assert waiting.network > 3 * max(waiting.disk, waiting.lock)
+
+
+def test_free_memory_below_a_pin_is_seen(tmp_path):
+    wall = measured(tmp_path, cause_program(), "pin", "0.4").wall
+    assert wall.resident.trimmable > 100 << 20
+    assert wall.resident.trimmable < wall.resident.peak
+
+
+COLLECTS = """
+import gc, sys, own
+for _ in range(25): gc.collect()
+print(own.WORD)
+"""
+
+
+def test_cpython_s_collections_are_counted_and_its_own_hook_stays(tmp_path, monkeypatch):
+    own = "import sys, types\nsys.modules['own'] = types.ModuleType('own')\nsys.modules['own'].WORD = 1\n"
+    (tmp_path / "sitecustomize.py").write_text(own)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    folder = tmp_path / "seen"
+    folder.mkdir()
+    seen = measured(folder, sys.executable, "-c", COLLECTS)
+    assert seen.status == 0  # `own` was there in every run
+    (collector,) = seen.wall.collections
+    assert collector.kind == "cpython"
+    assert 25 <= collector.count < 60
+    assert 0 < collector.pause_seconds < seen.wall.wall_seconds
+
+
+def test_what_strace_writes_is_told_apart_by_what_was_asked_for():
+    lines = """\
+10 execve("./x", ...) = 0
+10 brk(NULL)                          = 0x5000
+10 brk(0x26000)                       = 0x26000
+10 mmap(NULL, 8192, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7000000
+10 mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, 3, 0) = 0x8000000
+10 munmap(0x7000000, 8192)            = 0
+10 munmap(0x8000000, 8192)            = 0
+10 accept4(3, ...)                    = 4
+10 accept4(3, ...)                    = -1 EAGAIN (Resource temporarily unavailable)
+10 recvfrom(4, ...)                   = 12
+10 futex(0x1, FUTEX_WAIT_PRIVATE, 2, NULL <unfinished ...>
+10 <... futex resumed>)               = 0
+""".splitlines()
+    counted, connections, reads = wall_strace.calls(lines)
+    held = {name: (count.by_allocator, count.by_others) for name, count in counted.items() if count.total}
+    assert held == {"brk": (1, 1), "mmap": (1, 1), "munmap": (1, 1), "futex": (0, 1)}
+    assert (connections, reads) == (1, 1)
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_strace_counts_where_tracepoints_do_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(experiment.facts, "calls", lambda _: None)
+    found = programs.resolve([cause_program(), "brk", "0.02"])
+    launch = Launch(argv=found.command, program=found.path)
+    wall = experiment.measure(launch, found, tmp_path, lambda _: None, by_strace=True).wall
+    assert wall.calls["brk"].by_allocator > 400
+    assert any("by strace" in note for note in wall.notes)
+
+
+def test_marked_requests_are_counted_exactly(tmp_path):
+    # The request numbered i allocates i % 4 + 1 blocks.
+    asked = measured(tmp_path, marks(), "plain", "400").wall.requests
+    assert (asked.unit, asked.count, asked.per_request) == ("mark", 400, 2.5)
+
+
+SERVES = """
+import socket, threading
+server = socket.create_server(("127.0.0.1", 0))
+def ask():
+    for _ in range(30):
+        with socket.create_connection(server.getsockname()) as client: client.sendall(b"x"), client.recv(1)
+thread = threading.Thread(target=ask); thread.start()
+for _ in range(30):
+    connection, _ = server.accept()
+    with connection: connection.recv(1), connection.sendall(b"y")
+thread.join()
+"""
+
+
+@pytest.mark.skipif(not TRACEPOINTS, reason="system calls cannot be traced here")
+def test_without_marks_connections_are_the_requests(tmp_path):
+    asked = measured(tmp_path, sys.executable, "-c", SERVES).wall.requests
+    assert (asked.unit, asked.count) == ("connection", 30)
+    assert asked.per_request == asked.allocations / 30
+
+
+def sample(function="f", *, kernel=False, call=None, inside=False, path="/usr/bin/x"):
+    return Sample(path, function, "", kernel, call, inside, 1)
+
+
+@pytest.mark.parametrize(
+    ("seen", "whose"),
+    [
+        (sample(inside=True), "allocator"),
+        (sample(inside=True, kernel=True, call=202), "allocator"),
+        (sample(kernel=True, call=202), "lock"),
+        (sample(kernel=True, call=0), "kernel_io"),
+        (sample(kernel=True), "kernel_fault"),
+        (sample(kernel=True, call=35), "other"),
+        (sample("pthread_mutex_lock"), "lock"),
+        (sample("runtime.gcDrain"), "collector"),
+        (sample("gc_collect_main"), "collector"),
+        (sample("main.main"), "other"),
+        (sample("internal/runtime/syscall.Syscall6", kernel=True, call=-1), "kernel_io"),
+    ],
+)
+def test_whose_a_sample_is(seen, whose):
+    assert owner(seen) == whose
+
+
+def test_a_function_in_the_kernel_is_called_by_its_system_call():
+    assert label(sample("__read", kernel=True, call=0)) == "read [kernel]"
+    assert label(sample("grow", kernel=True, call=12)) == "grow [brk]"
+
+
+def test_a_flame_graph_is_as_wide_as_its_samples_and_holds_no_markup():
+    drawn = flame_svg.draw("<t>", ["main;a<b>;malloc_[a] 30", "main;c 70", "no number"])
+    widths = [float(each) for each in re.findall(r'<rect x="[\d.]+" y="\d+" width="([\d.]+)"', drawn)]
+    assert widths[0] == pytest.approx(899.5)
+    assert sorted(widths[1:4]) == pytest.approx([269.5, 269.5, 629.5])
+    assert "a<b>" not in drawn
+    assert "a&lt;b&gt;: 30 %" in drawn
+    assert flame_svg.draw("t", []) == ""
+
+
+def test_an_unprivileged_user_can_watch():
+    if as_nobody(lambda: str(os.access(sys.executable, os.X_OK))) != "True":
+        pytest.skip("an unprivileged user may not enter this checkout's folder")
+    busy = program("busy")
+    theirs = Path(busy).parent / "theirs"
+    theirs.mkdir()
+    theirs.chmod(0o777)
+
+    def action():
+        words = [*reap_command(), "wall", "--no-try", "-o", f"{theirs}/seen", "--", busy]
+        done = subprocess.run(
+            words, cwd="/", capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
+        return f"{done.stdout[-3000:]}{done.stderr[-3000:]}\n{done.returncode}"
+
+    said = as_nobody(action)
+    assert said.endswith("\n0"), said
+    assert "Traceback" not in said
