@@ -1,5 +1,6 @@
 """The evaluation of six allocators: its rules, its benchmark program, memory over time, and a small study."""
 
+import os
 import subprocess
 
 import msgspec
@@ -373,6 +374,11 @@ def test_what_is_named_beside_is_looked_at_first(tmp_path):
     assert list(tmp_path.iterdir()) == []
     done = reap("study", "allocators", "--resume", str(tmp_path), "--allocator", "jemalloc")
     assert "it takes neither --workloads, --allocator nor --output" in done.stderr
+
+
+def test_a_study_is_not_of_what_the_shell_sets(tmp_path):
+    done = reap("study", "allocators", "--resume", str(tmp_path), env={**os.environ, "MALLOC_ARENA_MAX": "1"})
+    assert "without MALLOC_ARENA_MAX=1, which sets allocators" in done.stderr
 
 
 def test_what_was_named_beside_is_in_the_command_that_makes_it_again():
