@@ -13,6 +13,7 @@ from reap.analysis.high_water import at_marks
 from reap.errors import ReapError
 from reap.experiment import card
 from reap.experiment.runner import Listener
+from reap.launch.records import Outcome
 from reap.report import study as reporter
 from reap.study import allocators, measuring
 from reap.study import allocators_claims as claims
@@ -233,6 +234,21 @@ def test_the_program_writes_down_what_lives(program, tmp_path):
     assert (phases[0], phases[-1], live[-1]) == (0, 5, 0)
     assert max(live) > 8000 * 40 / 2
     assert min(resident) > max(live) / 4
+
+
+def test_running_time_is_of_the_threads_and_not_of_the_process(program):
+    """Over every allocator a process takes as long to start, which in a quick run is most of it."""
+    done = subprocess.run([*program, "--threads", "2", "--times"], capture_output=True, text=True, check=True)
+    outcome = Outcome(exit_code=0, wall_ns=9_000_000_000, user_ns=8_000_000_000, stderr_tail=done.stderr)
+    times = timing._times(outcome)
+    assert len(times.phases) == 5
+    assert max(map(sum, times.phases)) / 2 < times.wall < 9
+    assert 0 < times.cpu < 8
+    warned = timing._times(msgspec.structs.replace(outcome, stderr_tail="a warning\n" + done.stderr))
+    assert warned == times
+    for other in ("", "sed: 1\n", "1 2 3\n"):
+        of_kernel = timing._times(msgspec.structs.replace(outcome, stderr_tail=other))
+        assert of_kernel == (9, 8, []), other
 
 
 def test_the_program_s_command_line_is_checked(program):
