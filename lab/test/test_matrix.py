@@ -26,7 +26,7 @@ from reap.experiment.runner import Listener
 from reap.experiment.schedule import sampled
 from reap.experiment.spec import COUNTERS, Fragmented, specify
 from reap.experiment.starter import Started, Starter
-from reap.launch import callgrind, counters, level, machine, sampling
+from reap.launch import callgrind, counters, level, machine, sampling, valgrind
 from reap.launch import litter as littering
 from reap.launch.level import LEVELS
 from reap.launch.litter import Event
@@ -439,7 +439,7 @@ def test_a_program_that_executes_another_has_no_misses():
 
 
 def test_without_callgrind_caches_are_refused(monkeypatch):
-    monkeypatch.setattr(callgrind, "_TOOL", "callgrind-none")
+    monkeypatch.setattr(valgrind, "tools", lambda: None)
     with pytest.raises(ReapError, match="is not installed"):
         spec_of(how=fragmented(caches="machine"))
 

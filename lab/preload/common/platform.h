@@ -40,8 +40,8 @@ size_t read_file(const char *path, char *buffer, size_t capacity) noexcept;
 
 void close_quietly(int descriptor) noexcept;
 
-// Whether a file may have so many bytes: growing it past the process's limit raises SIGXFSZ, which would kill a
-// program that did nothing wrong.
+// Whether a file may have so many bytes: growing it past the process's limit raises SIGXFSZ, which would kill
+// a program that did nothing wrong.
 bool may_grow_to(uint64_t bytes) noexcept;
 
 // Allocates file space for [offset, offset + length) without ever raising SIGXFSZ; 0 or an errno.

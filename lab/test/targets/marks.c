@@ -4,14 +4,12 @@
 //     bytes
 //                       is made between two requests
 //     marks nested N    the same, with requests inside each
-//     marks mixed N     N requests of five blocks and 101,050 bytes, by every kind of call, and of calls that fail
-//     marks sleep N     N requests of 2 ms
-//     marks phases N    N requests in none, then N in the phase "warm", N in "cold", N in "warm" again
-//     marks alone       an end without a begin, then a request
-//     marks never       a request that does not end
-//     marks across      a request begun in one thread and ended in another, which then has one of its own
-//     marks fork        a request in which a child is forked; the child ends it, and has one of its own
-//     marks raw         the same, forked past the handlers of fork
+//     marks mixed N     N requests of five blocks and 101,050 bytes, by every kind of call, and of calls that
+//     fail marks sleep N     N requests of 2 ms marks phases N    N requests in none, then N in the phase
+//     "warm", N in "cold", N in "warm" again marks alone       an end without a begin, then a request marks
+//     never       a request that does not end marks across      a request begun in one thread and ended in
+//     another, which then has one of its own marks fork        a request in which a child is forked; the
+//     child ends it, and has one of its own marks raw         the same, forked past the handlers of fork
 //     marks exit        a request, and one within which the program exits
 //     marks killed N    N requests, and one within which the program is killed
 //     marks threads N   N threads, eight at a time, of one request each
