@@ -76,3 +76,9 @@ def test_what_this_machine_lacks_is_left_out_and_told(monkeypatch):
         names = {each.name for each in spec.tune.options}
         assert len(spec.tune.notes) == lacking
         assert ({"huge pages", "large blocks in thread caches"} <= names) == (lacking == 0)
+
+
+def test_what_sets_allocators_in_an_environment_is_known():
+    ours = ["GLIBC_TUNABLES", "LD_PRELOAD", "MALLOC_ARENA_MAX", "MALLOC_CONF", "MIMALLOC_VERBOSE",
+            "PYTHONMALLOC", "SCUDO_OPTIONS", "TCMALLOC_SAMPLE_PARAMETER"]  # fmt: skip
+    assert knobs.variables([*ours, "HOME", "LD_LIBRARY_PATH", "PATH"]) == ours

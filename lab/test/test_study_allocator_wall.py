@@ -1,9 +1,15 @@
 """The study of the allocator wall: claims follow from figures, samples are kept."""
 
+import contextlib
 import dataclasses
 import io
 import math
+import os
+import shutil
 import struct
+import subprocess
+import sys
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -12,6 +18,7 @@ from samples import machine
 
 from reap.allocators.records import Allocator
 from reap.errors import ReapError
+from reap.experiment import card
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.launch.records import Launch
 from reap.records import Estimate
@@ -24,7 +31,7 @@ from reap.study import allocator_wall_latency as latency
 from reap.study import allocator_wall_python as python
 from reap.study import allocator_wall_running as running
 from reap.study.allocator_wall_answers import answers
-from reap.study.allocator_wall_asks import COUNTS, LOADS, POOL, SHARED, Ask, loaded, point
+from reap.study.allocator_wall_asks import COUNTS, LOADS, POOL, SHARED, Ask, loaded, loaded_point, point
 from reap.study.allocator_wall_claims import judge, judging
 from reap.study.allocator_wall_figures import At, Figures
 from reap.study.allocator_wall_judging import within
@@ -236,6 +243,20 @@ def test_ratios_are_of_one_round():
     assert (ratio.low, ratio.value, ratio.high) == (2, 2, 2)
 
 
+def test_growth_is_of_one_round_too():
+    """A round that one pair has and the other has not shifts nothing."""
+
+    def at(arm, values):
+        return [Sample(part="p", arm=arm, setting="s", round=n, values={"x": v}) for n, v in values.items()]
+
+    figures = Figures([*at("a", {0: 9.0, 1: 4.0, 2: 8.0}), *at("b", {0: 1.0, 1: 1.0, 2: 1.0}),
+                       *at("c", {1: 2.0, 2: 4.0})])  # fmt: skip
+    a, b, c = (At("p", arm, "s", "x") for arm in "abc")
+    grown = figures.grown((a, b), (c, b))
+    assert grown is not None
+    assert (grown.low, grown.value, grown.high) == (2, 2, 2)
+
+
 def written(tmp_path, values):
     path = tmp_path / "raw"
     path.write_bytes(struct.pack(f"<{len(values)}Q", *values))
@@ -396,6 +417,8 @@ def test_the_page_shows_all_of_it(tmp_path):
     samples = [*knee(KNEE, 1), *knee(KNEE, 2), *sampled("memory", "glibc", "pinned", kept_share=0.99)]
     for setting in ("closed", *(loaded(load) for load in LOADS)):
         samples += sampled("latency", "glibc", setting, p50_ns=2000, p99_ns=9000, p999_ns=50_000, rate=1e5)
+    for each in ALLOCATORS:
+        samples += sampled("knee", each.name, loaded_point(COUNTS[0]), own_ns=2000)
     samples.append(Sample(part="knee", arm="glibc", setting="N=9", round=0, problem="it <b>fell</b>"))
     measured = wall(samples)
     plan = Plan(study="allocator-wall", mode="quick", workloads=["knee"], allocators=["glibc", "jemalloc"])
@@ -404,6 +427,8 @@ def test_the_page_shows_all_of_it(tmp_path):
     files = {path.name for path in reporter.write(study, tmp_path)}
     assert {"study.html", "study.json", "figures.csv", "figure-1-1.svg", "figure-4-3.svg"} <= files
     assert not any(name.startswith("figure-5") for name in files)  # nothing was measured for it
+    drawn = (tmp_path / "figure-3-1.svg").read_text()
+    assert [each.name for each in ALLOCATORS if each.name not in drawn] == []
     page = (tmp_path / "study.html").read_text()
     assert "<b>fell</b>" not in page
     assert "fell" in page
@@ -437,3 +462,54 @@ def test_a_figure_across_a_bound_is_undecided():
     assert judged(Estimate(value=2.1, low=1.9, high=2.3)) == "cannot tell"
     assert judged(Estimate(value=3, low=2.5, high=4)) == "against"
     assert judged(Estimate(value=0.5, low=0.4, high=0.6)) == "against"
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
+@pytest.mark.long
+def test_go_knows_an_allocator_by_its_file_and_not_by_a_word_in_a_path(tmp_path):
+    """The program's own path, which has the word, is in its maps, too."""
+    folder = tmp_path / "malloc"
+    folder.mkdir()
+    launch = go.build(card.find(studying.WORKLOAD) / "requests.go", folder / "program")
+    sample = running.take(Ask(Place(part="go", arm="glibc", setting="s"), launch), 0)
+    assert (sample.problem, sample.values["preloaded"]) == ("", 0)
+
+
+@contextlib.contextmanager
+def crowded():
+    """Words that run a command on a processor that three others have, too."""
+    pinned = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+    busy = [subprocess.Popen([*pinned, sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+    try:
+        yield pinned
+    finally:
+        for each in busy:
+            each.kill()
+            each.wait()
+
+
+def test_a_collection_that_waits_for_a_processor_is_none_that_waits():
+    """Others that run on the same processor make a pause longer, and not off-processor."""
+    if not Path("/proc/thread-self/schedstat").exists():
+        pytest.skip("the kernel does not say how long a thread was queued")
+    script = card.find(studying.WORKLOAD) / "json_requests.py"
+    code = f"import runpy; print(runpy.run_path({str(script)!r})['collector']()['gc_on_cpu_share'])"
+    with crowded() as pinned:
+        command = [*pinned, sys.executable, "-c", code]
+        said = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert float(said.stdout) > 0.9
+
+
+def test_faults_are_by_time_on_a_processor():
+    (program, *_) = card.prepare(studying.WORKLOAD, "naive").argv
+    tuned = {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=131072"}
+    with crowded() as pinned:
+        launch = Launch(
+            argv=[*pinned, program, "ask", "threshold", "touch", "1", "turns", "1000"],
+            program=shutil.which("taskset"),
+            environment=tuned,
+        )
+        sample = running.take(Ask(Place(part="p", arm="a", setting="s"), launch), 0)
+    values = sample.values
+    of_all = values["minor_faults"] * 1e9 / values["cpu_ns"]
+    assert values["faults_per_second"] > 0.6 * of_all

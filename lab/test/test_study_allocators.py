@@ -1,5 +1,6 @@
 """The evaluation of six allocators: its rules, its benchmark program, memory over time, and a small study."""
 
+import os
 import subprocess
 
 import msgspec
@@ -12,6 +13,7 @@ from reap.analysis.high_water import at_marks
 from reap.errors import ReapError
 from reap.experiment import card
 from reap.experiment.runner import Listener
+from reap.launch.records import Outcome
 from reap.report import study as reporter
 from reap.study import allocators, measuring
 from reap.study import allocators_claims as claims
@@ -234,6 +236,21 @@ def test_the_program_writes_down_what_lives(program, tmp_path):
     assert min(resident) > max(live) / 4
 
 
+def test_running_time_is_of_the_threads_and_not_of_the_process(program):
+    """Over every allocator a process takes as long to start, which in a quick run is most of it."""
+    done = subprocess.run([*program, "--threads", "2", "--times"], capture_output=True, text=True, check=True)
+    outcome = Outcome(exit_code=0, wall_ns=9_000_000_000, user_ns=8_000_000_000, stderr_tail=done.stderr)
+    times = timing._times(outcome)
+    assert len(times.phases) == 5
+    assert max(map(sum, times.phases)) / 2 < times.wall < 9
+    assert 0 < times.cpu < 8
+    warned = timing._times(msgspec.structs.replace(outcome, stderr_tail="a warning\n" + done.stderr))
+    assert warned == times
+    for other in ("", "sed: 1\n", "1 2 3\n"):
+        of_kernel = timing._times(msgspec.structs.replace(outcome, stderr_tail=other))
+        assert of_kernel == (9, 8, []), other
+
+
 def test_the_program_s_command_line_is_checked(program):
     for words in (["--threads", "33"], ["--threads", "0"], ["--evaluations"], ["--fast"], ["--log"]):
         done = subprocess.run([*program, *words], capture_output=True, text=True, check=False)
@@ -373,6 +390,11 @@ def test_what_is_named_beside_is_looked_at_first(tmp_path):
     assert list(tmp_path.iterdir()) == []
     done = reap("study", "allocators", "--resume", str(tmp_path), "--allocator", "jemalloc")
     assert "it takes neither --workloads, --allocator nor --output" in done.stderr
+
+
+def test_a_study_is_not_of_what_the_shell_sets(tmp_path):
+    done = reap("study", "allocators", "--resume", str(tmp_path), env={**os.environ, "MALLOC_ARENA_MAX": "1"})
+    assert "without MALLOC_ARENA_MAX=1, which sets allocators" in done.stderr
 
 
 def test_what_was_named_beside_is_in_the_command_that_makes_it_again():

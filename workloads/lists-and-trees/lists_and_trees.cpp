@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <forward_list>
 #include <set>
 #include <string_view>
@@ -163,8 +164,21 @@ bool read_options(int count, char **words, Options &options) {
     return true;
 }
 
-/// A line a phase: seconds of making, evaluating and freeing, all threads together.
-void say_times(const std::vector<Worker> &workers) {
+/// From the first thread's start to the last's end.
+struct Whole {
+    Seconds wall{};
+    double cpu = 0; ///< seconds, of all threads
+};
+
+double cpu_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// A line a phase: seconds of making, evaluating and freeing, all threads together. And one of the whole: on
+/// the clock, and on processors.
+void say_times(const std::vector<Worker> &workers, const Whole &whole) {
     for (std::size_t phase = 0; phase < phases; ++phase) {
         Times all;
         for (const Worker &worker : workers) {
@@ -175,6 +189,7 @@ void say_times(const std::vector<Worker> &workers) {
         std::fprintf(stderr, "%.6f %.6f %.6f\n", all.making.count(), all.evaluating.count(),
                      all.freeing.count());
     }
+    std::fprintf(stderr, "%.6f %.6f\n", whole.wall.count(), whole.cpu);
 }
 
 } // namespace
@@ -189,9 +204,12 @@ int main(int count, char **words) {
     workers.reserve(options.threads);
     threads.reserve(options.threads);
     for (std::size_t n = 0; n < options.threads; ++n) workers.emplace_back(options, n, sums);
+    const auto began = Clock::now();
+    const double used = cpu_seconds();
     // A thread of its own even for one: C libraries have a shorter way where there was never a second.
     for (Worker &worker : workers) threads.emplace_back([&worker] { worker.run(); });
     for (std::thread &thread : threads) thread.join();
+    const Whole whole{.wall = Clock::now() - began, .cpu = cpu_seconds() - used};
     if (log_file.wanted()) log_file.last();
     workload::Checksum checksum;
     bool changed = false;
@@ -202,7 +220,7 @@ int main(int count, char **words) {
         std::fputs("lists-and-trees: an object is not what it was\n", stderr);
         return 1;
     }
-    if (options.times) say_times(workers);
+    if (options.times) say_times(workers, whole);
     std::printf("%zu phases of %zu000 objects\n", phases, options.scale);
     workload::print(checksum);
     return 0;

@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -34,9 +35,12 @@ func main() {
 	if err != nil || sum != 2000000 {
 		os.Exit(1)
 	}
+	// By its own name, as the kernel has it: "malloc" may stand in the name of the folder that this program is in.
 	entered := "0"
-	if strings.Contains(string(maps), "malloc") {
-		entered = "1"
+	for _, file := range strings.FieldsFunc(os.Getenv("LD_PRELOAD"), func(each rune) bool { return each == ':' || each == ' ' }) {
+		if real, err := filepath.EvalSymlinks(file); err == nil && strings.Contains(string(maps), real) {
+			entered = "1"
+		}
 	}
 	os.Stderr.WriteString("{\"preloaded\": " + entered + "}\n")
 }

@@ -3,7 +3,7 @@
 import re
 import subprocess
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -96,6 +96,14 @@ def bindings() -> list[Binding]:
 def family(allocator: Allocator) -> Family | None:
     """That of an allocator; None where it has no knobs that we know."""
     return families().get(allocator.name.partition("-")[0])
+
+
+def variables(environment: Iterable[str]) -> list[str]:
+    """Those names of `environment` that preload an allocator or set one, of whatever family."""
+    exact = {"LD_PRELOAD", "PYTHONMALLOC", "SCUDO_OPTIONS", *(each.variable for each in families().values())}
+    # glibc's older names begin with MALLOC_, as MALLOC_ARENA_MAX.
+    begins = ("MALLOC_", *(each.prefix for each in families().values() if not each.variable))
+    return sorted(name for name in environment if name in exact or name.startswith(begins))
 
 
 def known_form(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations  # what is imported late stands in annotations
 
+import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,6 +75,7 @@ def conduct(
     from reap.study import folder
 
     name = studying.NAME
+    _unset_allocators()
     if quick + full + (resume is not None) != 1:
         raise ReapError(
             "a study is begun, quickly or in full, or it is resumed",
@@ -107,6 +109,14 @@ def conduct(
     reporting.say_written(f"written, {len(drawings)} drawings beside them", place)
     reporting.say_next(["xdg-open", str(place / reporter.PAGE)])
     return ExitCode.OK
+
+
+def _unset_allocators() -> None:
+    """What is measured over an allocator is measured over no other, and over each as it comes."""
+    from reap.allocators import knobs
+
+    for each in knobs.variables(os.environ):
+        click.echo(f"without {each}={os.environ.pop(each)}, which sets allocators", err=True)
 
 
 def _resumed(studying: Studying, resume: Path) -> tuple[Path, Plan, list[Allocator]]:

@@ -77,7 +77,7 @@ def _page(study: Study, shown: StudyView) -> str:
 def render(console: Console, study: Study) -> None:
     """The conclusions."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("", "the paper's conclusion", "here it", "measured here"):
+    for heading in ("", "what is said", "here it", "measured here"):
         table.add_column(heading, overflow="fold")
     for each in study.conclusions:
         standing = Text(each.standing, style=_STYLES.get(each.standing, ""))

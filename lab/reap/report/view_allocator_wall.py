@@ -217,22 +217,22 @@ def _knee(figures: Figures, threads: int, title: str) -> FigureView:
 
 def _rates(figures: Figures) -> FigureView:
     every = _ordered(figures.arms("knee", loaded_point(COUNTS[0])))
-    kept = [arm for arm in every if arm != REGION][:3] + [arm for arm in every if arm == REGION]
-    named: dict[str, Sequence[float | None]] = {
-        arm: [_per_second(figures.median("knee", arm, loaded_point(each), "own_ns")) for each in COUNTS]
-        for arm in kept
-    }
-    made = _drawn(
-        "requests in a second of processor",
-        "allocations a request",
-        named,
-        [str(each) for each in COUNTS],
-        nano=False,
-    )
+    others = [arm for arm in every if arm != REGION][:4]
+    made = []
+    for title, arms in (
+        ("requests in a second of processor", others),
+        ("requests in a second of processor, and in a region", [DEFAULT, REGION]),
+    ):
+        named: dict[str, Sequence[float | None]] = {
+            arm: [_per_second(figures.median("knee", arm, loaded_point(each), "own_ns")) for each in COUNTS]
+            for arm in arms
+        }
+        ticks = [str(each) for each in COUNTS]
+        made.append(_drawn(title, "allocations a request", named, ticks, nano=False))
     return FigureView(
         "Figure 3. Throughput by allocations of a request",
         "Requests with some 2 µs of other work, on all processors. Medians of rounds.",
-        [made] if made is not None else [],
+        [each for each in made if each is not None],
         whiskers=False,
     )
 

@@ -145,9 +145,8 @@ def _threshold(judge: Judge) -> list[Conclusion]:
             ABOUT,
             "Mapped blocks make more than a million page faults a second.",
             "page-faults at 1.2M/sec",
-            "minor faults a second of one thread that maps, touches and unmaps 100 to 200 KB, times "
-            "processors: "
-            "above a million is for it",
+            "minor faults of a thread that maps, touches and unmaps 100 to 200 KB in a second of a "
+            "processor, times processors: above a million is for it",
             [
                 found(
                     pinned,

@@ -57,21 +57,20 @@ class Figures:
 
         None, too, where one is not above 0 in some round: how far it is from 0 is then not known.
         """
-        pairs = self.pairs(upper, lower)
-        return estimate(pairs) if pairs else None
+        return estimate(list(self.pairs(upper, lower).values()))
 
-    def pairs(self, upper: At, lower: At) -> list[float]:
-        """The ratio of each round that has both."""
+    def pairs(self, upper: At, lower: At) -> dict[int, float]:
+        """The ratio by round, of those that have both."""
         above, below = self.rounds(*upper), self.rounds(*lower)
         both = sorted(above.keys() & below.keys())
         if any(above[number] <= 0 or below[number] <= 0 for number in both):
-            return []
-        return [above[number] / below[number] for number in both]
+            return {}
+        return {number: above[number] / below[number] for number in both}
 
     def grown(self, one: tuple[At, At], other: tuple[At, At]) -> Estimate | None:
         """The ratio of two ratios, round by round."""
         above, below = self.pairs(*one), self.pairs(*other)
-        return estimate([a / b for a, b in zip(above, below, strict=False)]) if above and below else None
+        return estimate([above[number] / below[number] for number in above if number in below])
 
 
 def estimate(values: Sequence[float]) -> Estimate | None:

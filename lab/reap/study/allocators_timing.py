@@ -7,7 +7,7 @@ narrow.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -19,6 +19,7 @@ from reap.experiment.folder import Folder, read_runs
 from reap.experiment.records import Comparison, Run
 from reap.experiment.runner import MOST_ROUNDS, InterruptedRunError, Listener, Runner
 from reap.experiment.spec import Spec, specify
+from reap.launch.records import Outcome
 from reap.study import allocators_scales as scales
 from reap.study import measuring, pacing
 from reap.study.allocators_records import Series, Timed
@@ -28,6 +29,9 @@ from reap.study.records import Mode
 
 LIMIT = 60.0
 """Seconds that a run of a quick study may take; a full one's may take ten times as long."""
+
+_LINES = 6
+"""That the program says of its times: five phases and the whole."""
 
 
 def measure(
@@ -173,26 +177,39 @@ def _series(
             if not run.warmup and run.cell.allocator == name and run.cell.control == control
         ]
         outcomes = [run.outcome for run in sorted(own, key=lambda run: run.cell.repeat)]
+        times = [_times(each) for each in outcomes]
         found.append(
             Series(
                 allocator=name,
-                wall=[each.wall_ns / 1e9 for each in outcomes],
-                cpu=[each.cpu_ns / 1e9 for each in outcomes],
+                wall=[each.wall for each in times],
+                cpu=[each.cpu for each in times],
                 resident=[float(each.peak_resident) for each in outcomes],
-                phases=[phases for each in outcomes if (phases := _phases(each.stderr_tail))],
+                phases=[each.phases for each in times if each.phases],
                 problem=problems.get(name, ""),
             )
         )
     return found
 
 
-def _phases(said: str) -> list[tuple[float, float, float]]:
-    """What the program says of its phases; nothing of one that says something else."""
-    lines = [line.split() for line in said.splitlines()]
+class _Times(NamedTuple):
+    """Of one run, in seconds."""
+
+    wall: float
+    cpu: float
+    phases: list[tuple[float, float, float]]
+
+
+def _times(outcome: Outcome) -> _Times:
+    """What the program says of its threads and phases; of one that says something else, what the kernel says.
+
+    A quick run is of some milliseconds, and a process takes as long to start, over any allocator.
+    """
+    lines = outcome.stderr_tail.splitlines()[-_LINES:]  # allocators, too, may have said something
     try:
-        return [(float(making), float(evaluating), float(freeing)) for making, evaluating, freeing in lines]
+        *phases, (wall, cpu) = [[float(word) for word in line.split()] for line in lines]
+        return _Times(wall, cpu, [(making, evaluating, freeing) for making, evaluating, freeing in phases])
     except ValueError:
-        return []
+        return _Times(outcome.wall_ns / 1e9, outcome.cpu_ns / 1e9, [])
 
 
 def further(lines: Sequence[Paced], rounds: int, mode: Mode, listener: Listener) -> int:
