@@ -5,7 +5,8 @@
 The bars: at most 10 times on C++ programs and 20 times on interpreters; and beyond what Valgrind itself needs
 (its tool `none`), at most 3 times the program's live bytes of memory. Every round runs the program alone and
 under the engine, in turn. Under Valgrind's own tools, some of which take a hundred times as long, it runs
-once each, beside a run of the program alone.
+once each, beside a run of the program alone. Python's own allocator maps its arenas, whose bytes no malloc
+sees: that row has no bar of memory.
 """
 
 import subprocess
@@ -25,8 +26,8 @@ from reap.trace.drag import read_all
 PYTHON = r"""
 import json
 rows = [{"id": i, "name": "n%d" % i, "v": [i * 0.5, i, None, True], "sub": {"a": i, "b": "x" * (i % 20)}}
-        for i in range(4000)]
-for _ in range(12):
+        for i in range(12000)]
+for _ in range(2):
     json.loads(json.dumps(rows, indent=1)); json.loads(json.dumps(rows))
 """
 PERL = (
@@ -48,18 +49,18 @@ def main() -> int:
         )
         malloc = {"PYTHONMALLOC": "malloc"}
         held = [
-            row(title, Launch(argv=argv, program=argv[0], environment=more), engine, rounds, bar)
-            for title, bar, argv, more in (
-                ("C++ trees and strings", 10.0, [trees], {}),
-                ("perl", 20.0, ["/usr/bin/perl", "-e", PERL], {}),
-                ("python json", 20.0, ["/usr/bin/python3", "-c", PYTHON], {}),
-                ("python json, malloc", 20.0, ["/usr/bin/python3", "-c", PYTHON], malloc),
+            row(title, Launch(argv=argv, program=argv[0], environment=more), engine, rounds, bar, memory_bar)
+            for title, bar, memory_bar, argv, more in (
+                ("C++ trees and strings", 10.0, 3.0, [trees], {}),
+                ("perl", 20.0, 3.0, ["/usr/bin/perl", "-e", PERL], {}),
+                ("python json", 20.0, float("inf"), ["/usr/bin/python3", "-c", PYTHON], {}),
+                ("python json, malloc", 20.0, 3.0, ["/usr/bin/python3", "-c", PYTHON], malloc),
             )
         ]
     return 0 if all(held) else 1
 
 
-def row(title: str, launch: Launch, engine: Path, rounds: int, bar: float) -> bool:
+def row(title: str, launch: Launch, engine: Path, rounds: int, bar: float, memory_bar: float) -> bool:
     """Measures one program and prints its row."""
     live = 0
     engines: list[Outcome] = []
@@ -77,12 +78,12 @@ def row(title: str, launch: Launch, engine: Path, rounds: int, bar: float) -> bo
     memory = most / live
     alone = sorted(first for first, _ in pairs)[len(pairs) // 2]
     found = statistics.interval([b / a for a, b in pairs], seed=1)
-    good = found.value <= bar and memory <= 3
+    good = found.value <= bar and memory <= memory_bar
     print(
         f"{title:<24} {alone / 1e9:>7.2f}s "
         f"{found.value:>9.1f} [{found.low:.1f}, {found.high:.1f}]  "
         + "".join(f"{ratios[name]:>10.1f}" for name in OTHERS)
-        + f" {memory:>7.1f}x  {'held' if good else f'OVER {bar:g} or 3'}",
+        + f" {memory:>7.1f}x  {'held' if good else f'OVER {bar:g} or {memory_bar:g}'}",
         flush=True,
     )
     return good

@@ -35,7 +35,7 @@ def said(level: DragLevel) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("way", ["malloc", "realloc", "coroutine", "stack", "pool", "exec"])
+@pytest.mark.parametrize("way", ["malloc", "realloc", "coroutine", "stack", "pool", "requests", "exec"])
 def test_a_program_that_computes_its_own_drag_agrees(way, tmp_path):
     result, done = drag(tmp_path, target("drag"), way, SEED)
     name, *truth = done.stdout.split()
@@ -43,6 +43,15 @@ def test_a_program_that_computes_its_own_drag_agrees(way, tmp_path):
     assert said(result.processes[0].levels[0]) == truth
     assert result.processes[0].end == "exited"
     assert result.status == done.returncode == 0
+
+
+def test_chunks_are_counted_beside_the_objects_in_them(tmp_path):
+    result, _ = drag(tmp_path, target("drag"), "requests", SEED)
+    objects, chunks = result.processes[0].levels
+    assert (objects.name, chunks.name) == ("objects", "chunks")
+    assert objects.total.objects == 20
+    assert (chunks.total.objects, chunks.total.bytes) == (1, 65536)
+    assert chunks.live_area == chunks.needed_area == str(65536**2)
 
 
 def test_each_process_of_a_fork_agrees(tmp_path):

@@ -14,6 +14,7 @@
 #include <pub_tool_replacemalloc.h>
 #include <pub_tool_threadstate.h>
 #include <pub_tool_tooliface.h>
+#include <valgrind.h>
 
 static OSet *by_address; /* made by the first question of whose block an address is */
 
@@ -68,10 +69,10 @@ void drag_blocks_write_live(void) {
     for (DragBlock *block = 0; (block = drag_table_next(block)) != 0;) write_block(REAP_DRAG_LIVE, block);
 }
 
-/* Small blocks that were freed, by size in 16 bytes and at most 128 KiB of each, to be used again at once:
+/* Small blocks that were freed, by size in 16 bytes and at most 32 KiB of each, to be used again at once:
  * Valgrind's own allocator takes its time. They lie in tables of ours, where no write after free reaches
  * them. */
-enum { CLASSES = 65, KEPT_BYTES = 1 << 17 };
+enum { CLASSES = 65, KEPT_BYTES = 1 << 15 };
 static struct {
     Addr *blocks;
     UWord count;
@@ -106,12 +107,23 @@ static void *serve(ThreadId thread, SizeT size, SizeT alignment, Bool zero) {
 
 static void *of_size(ThreadId thread, SizeT size) { return serve(thread, size, VG_(clo_alignment), False); }
 
-static void *aligned(ThreadId thread, SizeT size, SizeT alignment) {
-    return serve(thread, size, alignment > VG_(clo_alignment) ? alignment : VG_(clo_alignment), False);
+/* From Valgrind 3.22 on the alignment comes a second time, as the program gave it. */
+#if __VALGRIND_MAJOR__ > 3 || __VALGRIND_MINOR__ >= 22
+#define AND_AS_GIVEN , SizeT as_given
+#else
+#define AND_AS_GIVEN
+#endif
+
+static SizeT at_least_usual(SizeT alignment) {
+    return alignment > VG_(clo_alignment) ? alignment : VG_(clo_alignment);
 }
 
-static void *of_alignment(ThreadId thread, SizeT alignment, SizeT size) {
-    return aligned(thread, size, alignment);
+static void *aligned(ThreadId thread, SizeT size, SizeT alignment AND_AS_GIVEN) {
+    return serve(thread, size, at_least_usual(alignment), False);
+}
+
+static void *of_alignment(ThreadId thread, SizeT alignment AND_AS_GIVEN, SizeT size) {
+    return serve(thread, size, at_least_usual(alignment), False);
 }
 
 static void *of_many(ThreadId thread, SizeT count, SizeT size) {

@@ -11,7 +11,7 @@ from reap.allocators import catalog, elf, verify
 from reap.allocators.records import Allocator, Missing
 from reap.errors import ReapError
 from reap.experiment import noise
-from reap.launch import machine, native_files, sampling, spawn
+from reap.launch import drag_tool, machine, native_files, sampling, spawn
 from reap.launch.records import Launch
 from reap.records import Record
 
@@ -206,6 +206,14 @@ def _symbols() -> Check:
     )
 
 
+def _drag() -> Check:
+    try:
+        drag_tool.require()
+    except ReapError as error:
+        return Check(name="drag", state="poor", says=f"{error.what}: no `reap drag`", mend=error.hint)
+    return Check(name="drag", state="good", says="Valgrind is there, and what its tools are made with")
+
+
 def _libc() -> str:
     """The C library that this process itself uses."""
     for line in _text("/proc/self/maps").splitlines():
@@ -233,4 +241,5 @@ _CHECKS: tuple[tuple[str, Callable[[], Check]], ...] = (
     ("clock", _clock),
     ("free space", _space),
     ("symbols", _symbols),
+    ("drag", _drag),
 )

@@ -78,6 +78,11 @@ def ready(tell: Callable[[str], None]) -> Path:
     return place
 
 
+def require() -> None:
+    """Throws ReapError where something is missing that the engine is made with."""
+    _parts()
+
+
 def _parts() -> tuple[Path, Path, list[Path], str]:
     """Valgrind's tools, headers and libraries, and the compiler."""
     tools = valgrind.tools()
@@ -152,7 +157,7 @@ def _run(command: list[str]) -> None:
     said = list(_errors(done.stderr))
     raise ReapError(
         f"the drag engine cannot be built with {command[0]}: {said[0] if said else 'it says nothing'}",
-        f"{_INSTALL}; the engine is written for Valgrind 3.19",
+        f"{_INSTALL}; the engine is made for Valgrind 3.19 to 3.22",
     )
 
 

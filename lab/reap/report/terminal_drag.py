@@ -31,6 +31,8 @@ def render(console: Console, profile: DragProfile) -> None:
     console.print(Text(f"  {printable(shlex.join(profile.command))}", style="dim"), soft_wrap=True)
     for process in profile.processes[:_MOST_PROCESSES]:
         _process(console, process)
+    if not profile.processes:
+        _line(console, "no process of it allocated anything")
     left = len(profile.processes) - _MOST_PROCESSES
     if left > 0:
         _line(console, f"{left} more processes, which allocated less, are in the JSON")

@@ -269,6 +269,46 @@ static void on_stack(void) {
     VALGRIND_DESTROY_MEMPOOL(memory);
 }
 
+// Every request that pools have, in one block of malloc's, which is no object then.
+static void requests(void) {
+    char *const chunk = malloc(65536), *const apart = chunk + 40960;
+    struct object *each[16];
+    VALGRIND_CREATE_MEMPOOL(chunk, 0, 0);
+    for (int i = 0; i < 16; ++i) {
+        VALGRIND_MEMPOOL_ALLOC(chunk, chunk + i * 1024, 1000);
+        each[i] = born(chunk + i * 1024, 1000);
+        if (i % 2) writes(each[i]);
+    }
+    VALGRIND_MOVE_MEMPOOL(chunk, objects);
+    VALGRIND_MEMPOOL_TRIM(objects, chunk + 4096, 8192);
+    for (int i = 0; i < 16; ++i)
+        if (i < 4 || i >= 12) died(each[i]);
+    for (int i = 4; i < 8; ++i) reads(each[i]);
+    VALGRIND_MEMPOOL_CHANGE(objects, each[4]->at, chunk + 32768, 3000);
+    died(each[4]);
+    each[4] = born(chunk + 32768, 3000);
+    writes(each[4]);
+    VALGRIND_MEMPOOL_FREE(objects, each[5]->at);
+    died(each[5]);
+    VALGRIND_MALLOCLIKE_BLOCK(apart, 500, 0, 0);
+    struct object *like = born(apart, 500);
+    writes(like);
+    VALGRIND_RESIZEINPLACE_BLOCK(apart, 500, 700, 0);
+    died(like);
+    like = born(apart, 700);
+    reads(like);
+    VALGRIND_FREELIKE_BLOCK(apart, 0);
+    died(like);
+    if (RUNNING_ON_VALGRIND && !VALGRIND_MEMPOOL_EXISTS(objects)) _exit(4);
+    VALGRIND_DESTROY_MEMPOOL(objects);
+    for (int i = 4; i < 12; ++i)
+        if (!each[i]->freed) died(each[i]);
+    if (RUNNING_ON_VALGRIND && VALGRIND_MEMPOOL_EXISTS(objects)) _exit(5);
+    VALGRIND_MEMPOOL_ALLOC(chunk, chunk, 64); // nobody frees it
+    born(chunk, 64);
+    free(chunk);
+}
+
 int main(int words, char **word) {
     static const struct way pooled = {make_pooled, drop_pooled};
     if (words < 3) return 2;
@@ -279,6 +319,7 @@ int main(int words, char **word) {
     if (!strcmp(mode, "threads")) threads();
     if (!strcmp(mode, "coroutine")) coroutines();
     if (!strcmp(mode, "stack")) on_stack();
+    if (!strcmp(mode, "requests")) requests();
     if (!strcmp(mode, "pool")) {
         VALGRIND_CREATE_MEMPOOL(pool_memory, 0, 0);
         run(&pooled, 12000, 0);
