@@ -123,6 +123,79 @@ def test_a_build_that_compiles_and_links_is_taken_apart(tmp_path):
         drag_recompiled.commands("gcc", ["-x", "c", "a"], tmp_path)
 
 
+def test_the_values_of_options_are_no_sources_and_stay_with_them(tmp_path):
+    words = ["--param", "inline-unit-growth=20", "-Xlinker", "-O1", "-u", "f.c", "a.c", "-o", "out"]
+    one, link = drag_recompiled.commands("gcc", words, tmp_path)
+    assert one[1:5] == ["--param", "inline-unit-growth=20", "-c", "a.c"]
+    assert link[1:7] == ["--param", "inline-unit-growth=20", "-Xlinker", "-O1", "-u", "f.c"]
+
+
+ODD = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+static void leave(int sent) { _exit(7); }
+int main(int count, char **words) {
+#ifdef __SANITIZE_THREAD__
+    puts("a race detector");
+#endif
+    if (count == 1) { /* the frame pointer of a caller that has none is any number */
+        char *text = 0;
+        for (long odd = -64; odd < 64; odd += 8) {
+            long keep;
+            __asm__ volatile("push %%rbp\n sub $8, %%rsp\n mov %2, %%rbp\n"
+                             "call malloc\n add $8, %%rsp\n pop %%rbp"
+                             : "=a"(text), "=&D"(keep) : "r"(odd), "1"(8L)
+                             : "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory");
+            free(text);
+        }
+        puts("done");
+        return 0;
+    }
+    struct itimerval soon = {{0, 0}, {0, 1000 + 100 * atoi(words[1])}};
+    signal(SIGALRM, leave);
+    setitimer(ITIMER_REAL, &soon, 0);
+    for (;;) free(malloc(8));
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("odd")
+    (folder / "odd.c").write_text(ODD)
+    wrapper, words = BIN / "reap-drag-cc", ["-O1", "-flto", "-w", "-fno-builtin", "-mno-red-zone"]
+    subprocess.run([wrapper, *words, folder / "odd.c", "-o", folder / "odd"], check=True)
+    return str(folder / "odd")
+
+
+def test_a_frame_pointer_that_is_none_is_not_followed(odd, tmp_path):
+    """And the macro of a race detector is not seen."""
+    _, done = recompiled(tmp_path, odd)
+    assert done.stdout == "done\n"
+    assert done.returncode == 0
+
+
+def test_a_handler_that_ends_the_process_waits_for_nothing(odd, tmp_path):
+    """It comes in the middle of an allocation, nearly always."""
+    for turn in range(20):
+        done = subprocess.run(
+            [odd, str(turn)],
+            env={**os.environ, "REAP_DRAG_FOLDER": str(tmp_path)},
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 7
+
+
+def test_without_reap_it_needs_no_address_space(odd):
+    words = ["sh", "-c", 'ulimit -v 500000 && exec "$0"', odd]
+    assert subprocess.run(words, capture_output=True, check=True).stdout == b"done\n"
+
+
 def test_a_compiler_that_fails_passes_its_status_on(tmp_path):
     (tmp_path / "x.c").write_text("int main(void) { return }")
     done = subprocess.run([BIN / "reap-drag-cc", tmp_path / "x.c"], capture_output=True, check=False)

@@ -8,16 +8,27 @@ namespace reap::drag {
 uint32_t now_clock = 0;
 uintptr_t shadow_mask = kOnePage;
 
-bool map_shadow() noexcept {
-    void *memory = mmap(reinterpret_cast<void *>(kShadow), kShadowBytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (memory == MAP_FAILED) return false;
-    madvise(memory, kShadowBytes, MADV_DONTDUMP);
-    madvise(memory, kShadowBytes, MADV_NOHUGEPAGE); // it is sparse
-    return true;
+namespace {
+
+bool map(uintptr_t begin, uintptr_t size) noexcept {
+    return mmap(reinterpret_cast<void *>(begin), size, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED;
 }
 
-void open_shadow() noexcept { shadow_mask = kAllAddresses; }
+constexpr uintptr_t kPage = 4096;
+
+} // namespace
+
+bool map_shadow() noexcept { return map(kShadow, kPage); }
+
+bool open_shadow() noexcept {
+    if (!map(kShadow + kPage, kShadowBytes - kPage)) return false;
+    auto *memory = reinterpret_cast<void *>(kShadow);
+    madvise(memory, kShadowBytes, MADV_DONTDUMP);
+    madvise(memory, kShadowBytes, MADV_NOHUGEPAGE); // it is sparse
+    shadow_mask = kAllAddresses;
+    return true;
+}
 
 Use use_of(uintptr_t address, size_t size, uint32_t birth) noexcept {
     uint32_t written = 0;

@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include <pthread.h>
+#include <sys/single_threaded.h>
 #include <unistd.h>
 
 #include "blocks.h"
@@ -17,6 +18,28 @@ Recording recording;
 const char *folder = nullptr; // stands in the process's first environment
 bool recorded = false;        // blocks are known, and looked at when they die
 constinit thread_local int busy __attribute__((tls_model("initial-exec"))) = 0;
+constinit thread_local bool holding __attribute__((tls_model("initial-exec"))) = false;
+
+// The recording is this thread's. A thread that is alone, and starts none meanwhile, needs no lock. A
+// signal's handler that ends the process must not wait for what it interrupted: it asks `holding`.
+class Mine {
+  public:
+    Mine() noexcept : locked_(__libc_single_threaded == 0) {
+        holding = true;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        if (locked_) lock.lock();
+    }
+    ~Mine() {
+        if (locked_) lock.unlock();
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        holding = false;
+    }
+    Mine(const Mine &) = delete;
+    Mine &operator=(const Mine &) = delete;
+
+  private:
+    bool locked_;
+};
 
 void child() noexcept {
     lock.reset();
@@ -42,15 +65,15 @@ void start(char **environment) noexcept {
     static bool started = false;
     if (started) return;
     started = true;
-    if (!map_shadow()) {
+    const bool mapped = map_shadow(); // before anything marks, be it in here
+    folder = preload::find_variable(environment, REAP_DRAG_FOLDER_ENV);
+    if (!mapped || (folder != nullptr && !open_shadow())) {
         static const char kSaid[] =
             "reap: the address space for drag is refused (ulimit -v?); the program ends\n";
         (void)!write(2, kSaid, sizeof kSaid - 1);
         _exit(125);
     }
-    folder = preload::find_variable(environment, REAP_DRAG_FOLDER_ENV);
     if (folder == nullptr || !map_blocks() || !recording.open(folder, 0, 0)) return;
-    open_shadow();
     recorded = true;
     pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, child);
 }
@@ -60,7 +83,7 @@ void born(const void *pointer, size_t size, const void *frame, const void *calle
     const preload::ErrnoGuard keep;
     Stack stack;
     walk(frame, caller, stack);
-    const preload::LockGuard guard(lock);
+    const Mine guard;
     if (now_clock == UINT32_MAX - 1) {
         recording.full();
         recording.forget();
@@ -77,7 +100,7 @@ void died(const void *pointer) noexcept {
     Block &block = *block_at(pointer);
     if (block.birth == 0) return;
     const preload::ErrnoGuard keep;
-    const preload::LockGuard guard(lock);
+    const Mine guard;
     write_end(REAP_DRAG_FREE, reinterpret_cast<uintptr_t>(pointer), block);
     block = {};
 }
@@ -88,7 +111,8 @@ size_t size_of(const void *pointer) noexcept {
 
 void finish(reap_drag_end how) noexcept {
     if (!recorded || !recording.is_of_this_process()) return;
-    const preload::LockGuard guard(lock);
+    if (holding) return; // in the middle of an event
+    const Mine guard;
     if (!recording.is_open()) return;
     each_block([](uintptr_t address, Block &block) { write_end(REAP_DRAG_LIVE, address, block); });
     recording.finish(how);
@@ -96,8 +120,9 @@ void finish(reap_drag_end how) noexcept {
 
 void resume() noexcept {
     if (!recorded || !recording.is_of_this_process()) return;
+    if (holding) return;
     const preload::ErrnoGuard keep;
-    const preload::LockGuard guard(lock);
+    const Mine guard;
     recording.resume();
 }
 

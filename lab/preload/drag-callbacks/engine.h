@@ -21,7 +21,8 @@ class Busy {
 // Starts the engine if REAP_DRAG_FOLDER asks for it; else accesses are marked in one page, and nothing is
 // recorded. Comes before the C library's own start, whose getenv has nothing yet.
 void start(char **environment) noexcept;
-// Writes what is still in use. Nothing in a child of vfork, whose memory is its parent's.
+// Writes what is still in use. Nothing in a child of vfork, whose memory is its parent's, and in a signal's
+// handler that interrupted the engine: the file then looks as if the process was killed.
 void finish(reap_drag_end how) noexcept;
 // The program was not replaced after all.
 void resume() noexcept;

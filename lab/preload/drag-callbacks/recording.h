@@ -56,7 +56,7 @@ class Recording {
         uint64_t hash;
         uint32_t number;
     };
-    static constexpr size_t kSeen = 4096;
+    static constexpr size_t kSeen = size_t{1} << 16;
     Seen seen_[kSeen] = {};
     uint8_t *has_stack_ = nullptr; // by its number: whether the file has it
     static constexpr uint32_t kMostStacks = uint32_t{1} << 28;

@@ -20,10 +20,10 @@ inline constexpr uintptr_t kShadowBytes = uintptr_t{1} << 44;
 inline constexpr uintptr_t kAllAddresses = (kShadowBytes - 1) & ~uintptr_t{7};
 inline constexpr uintptr_t kOnePage = 0xff8;
 
-// Maps the addresses; false where the machine refuses, and then nothing may be marked.
+// Maps the one page; false where the machine refuses, and then nothing may be marked.
 bool map_shadow() noexcept;
-// From here on each address has a slot of its own.
-void open_shadow() noexcept;
+// From here on each address has a slot of its own; false where there is no room for so many addresses.
+bool open_shadow() noexcept;
 
 inline uint32_t *slot_of(uintptr_t address) noexcept {
     return reinterpret_cast<uint32_t *>(kShadow + (address & shadow_mask));

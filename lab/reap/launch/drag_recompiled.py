@@ -12,12 +12,17 @@ from reap.launch.drag import RECORDINGS
 from reap.launch.records import Launch, Outcome
 
 _FOLDER = "REAP_DRAG_FOLDER"
-_INSTRUMENT = ["-g", "-fno-omit-frame-pointer", "-fsanitize=thread"]
+# Link-time optimisation would instrument when it links, where the switch cannot stand. Nobody is to be told
+# of a race detector that is none: programs choose other code for it.
+_INSTRUMENT = ["-g", "-fno-omit-frame-pointer", "-fno-lto", "-fsanitize=thread", "-U__SANITIZE_THREAD__"]
 _NO_ENTRIES = {
     "gcc": ["--param", "tsan-instrument-func-entry-exit=0"],
     "clang": ["-mllvm", "-tsan-instrument-func-entry-exit=0"],
 }
 _COMPILES_ONLY = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"}
+_VALUE_FOLLOWS = {"-o", "-include", "-imacros", "-MF", "-MT", "-MQ", "-I", "-D", "-U", "-isystem", "-iquote"}
+_VALUE_FOLLOWS |= {"-idirafter", "--param", "-Xpreprocessor", "-Xassembler", "-Xclang", "-mllvm"}
+_VALUE_FOR_LINKER = {"-Xlinker", "-L", "-l", "-T", "-u", "-z", "-e"}
 _SOURCES = {".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".i", ".ii"}
 
 
@@ -79,7 +84,7 @@ def commands(compiler: str, words: Sequence[str], place: Path) -> list[list[str]
                 "reap-drag-cc cannot tell which words are sources after -x", "compile with -c first"
             )
         source = not value_follows and not word.startswith("-") and Path(word).suffix in _SOURCES
-        value_follows = word in {"-o", "-include", "-MF", "-MT", "-MQ", "-I", "-D", "-U", "-isystem"}
+        value_follows = word in _VALUE_FOLLOWS | _VALUE_FOR_LINKER
         if source:
             made = str(place / f"{len(taken_apart)}.o")
             others = _compiling(words)
@@ -96,10 +101,10 @@ def _compiling(words: Sequence[str]) -> list[str]:
     takes: str | None = None
     for word in words:
         if takes is not None:
-            if takes != "-o":
+            if takes != "-o" and takes not in _VALUE_FOR_LINKER:
                 kept += [takes, word]
             takes = None
-        elif word in {"-o", "-include", "-MF", "-MT", "-MQ", "-I", "-D", "-U", "-isystem"}:
+        elif word in _VALUE_FOLLOWS | _VALUE_FOR_LINKER:
             takes = word
         elif word.startswith("-") and not word.startswith(("-l", "-L", "-Wl,")):
             kept.append(word)
