@@ -11,7 +11,6 @@
 using namespace reap::preload;
 using reap::drag::sampler;
 using reap::drag::thread_state;
-using reap::drag::ThreadState;
 
 namespace {
 
