@@ -90,6 +90,10 @@ microseconds each with what follows from them)."""
 FAULTS_A_CALL = 256
 """From a megabyte touched for every call on, the calls are under a tenth of the cost: it is the faults."""
 
+A_FAULT = 1e-6
+"""Seconds that a page fault takes in the kernel, with what comes with it (clearing the page, giving it back):
+about half of it on bare metal and twice as much on some virtual machines."""
+
 TURNOVER = 3.0
 """How often a program must have its peak memory from the kernel again before that is called thrash: once is
 growth, and a second time may be a phase that ends."""
