@@ -323,16 +323,16 @@ def test_a_flame_graph_is_as_wide_as_its_samples_and_holds_no_markup():
     assert flame_svg.draw("t", []) == ""
 
 
-def test_an_unprivileged_user_can_watch(tmp_path):
+def test_an_unprivileged_user_can_watch():
     if as_nobody(lambda: str(os.access(sys.executable, os.X_OK))) != "True":
         pytest.skip("an unprivileged user may not enter this checkout's folder")
     busy = program("busy")
-    tmp_path.chmod(0o777)
-    for folder in tmp_path.parents[:2]:
-        folder.chmod(folder.stat().st_mode | 0o055)
+    theirs = Path(busy).parent / "theirs"
+    theirs.mkdir()
+    theirs.chmod(0o777)
 
     def action():
-        words = [*reap_command(), "wall", "--no-try", "-o", f"{tmp_path}/seen", "--", busy]
+        words = [*reap_command(), "wall", "--no-try", "-o", f"{theirs}/seen", "--", busy]
         done = subprocess.run(
             words, cwd="/", capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
         )

@@ -85,7 +85,7 @@ def page_faults(facts: WallFacts) -> Suspicion | None:
         weight=weight,
         saves=saves,
         statements=said,
-        remedies=[*kept[::-1], *remedies.huge_pages(facts, saves), *remedies.reuse(saves)],
+        remedies=[*kept, *remedies.huge_pages(facts, saves), *remedies.reuse(saves)],
     )
 
 
