@@ -189,6 +189,14 @@ def test_parsing_is_told_by_names_and_says_so() -> None:
     assert judge(wall_of(0.01, hot=[hot("compute", 1500)])).cause == "nothing"
 
 
+def test_what_is_no_cause_is_told_if_it_is_some_part() -> None:
+    def said(kernel: float) -> str:
+        return " ".join(each.statement for each in judge(wall_of(0.001, kernel=kernel)).evidence)
+
+    assert "fresh from the kernel" in said(0.07)
+    assert "fresh from the kernel" not in said(0.01)
+
+
 def test_causes_of_memory_cost_no_time() -> None:
     for cause in OF_MEMORY:
         verdict = judge(WALLS[cause])

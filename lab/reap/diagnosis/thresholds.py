@@ -51,6 +51,9 @@ LOCK_WORTH = 0.05
 """The least part of its time that threads wait for the allocator's lock before the lock is to blame for what
 the others do on its slow path meanwhile."""
 
+WORTH_TELLING = 0.05
+"""What is no cause is told from here on: below it nobody would act on it."""
+
 WAITING_WORTH = 0.25
 """The least part of its time that a program waits for one thing before that is called the cause."""
 
