@@ -17,7 +17,7 @@ from reap.analysis.size_profile import SizeProfile
 from reap.cli.compare import compare
 from reap.diagnosis.resilience import judge
 from reap.errors import ExitCode, ReapError
-from reap.experiment import arms, matrix, runner
+from reap.experiment import arms, matrix, once, runner
 from reap.experiment import folder as folders
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.fragment import load_profile
@@ -870,7 +870,7 @@ class Hears(Listener):
 
 def budgeted(where, monkeypatch, budget, **options):
     """The runner, after it ran, and what it said, with one variant, one allocator, adv0 and adv3."""
-    monkeypatch.setattr(runner.time, "monotonic", lambda: Clockwork.clock)
+    monkeypatch.setattr(once.time, "monotonic", lambda: Clockwork.clock)
     spec = spec_of("glibc", fragmented(layouts=0), runs=0, budget=budget)
     spec = msgspec.structs.replace(spec, matrix=msgspec.structs.replace(spec.matrix, **options))
     heard = Hears()

@@ -121,6 +121,14 @@ def test_few_rounds_need_a_higher_level():
     assert statistics.expanded_level(5) > statistics.expanded_level(30) > 0.95
 
 
+@pytest.mark.parametrize("rounds", [4, 9])
+def test_a_higher_level_has_a_wider_interval(rounds):
+    pairs = [0.9 + 0.02 * number for number in range(rounds)]
+    usual, higher = statistics.interval(pairs, 1), statistics.interval(pairs, 1, 0.99)
+    assert usual == statistics.interval(pairs, 1, statistics.LEVEL)
+    assert higher.low < usual.low < usual.value == higher.value < usual.high < higher.high
+
+
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [

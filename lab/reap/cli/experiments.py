@@ -1,7 +1,7 @@
 """An experiment on a command line's program: what `reap compare` and `reap run` share."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -64,7 +64,8 @@ _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 def options(verb: _Verb) -> _Verb:
     """Gives a verb the options of an experiment, and its command; the verb hands them to `opened`."""
-    decorators: list[Callable[[Any], Any]] = [
+    return _decorated(
+        running(verb),
         click.option("-a", "--allocators", help="Names or NAME=/path/lib.so, separated by commas."),
         click.option(
             "--baseline", default="glibc", show_default=True, help="What the others are compared with."
@@ -76,17 +77,24 @@ def options(verb: _Verb) -> _Verb:
             help="Rounds; the usual is 5 to 30 in about a minute.",
         ),
         click.option("--budget", type=_SECONDS, help="Seconds for all runs together."),
+        click.option(
+            "--requests",
+            is_flag=True,
+            help="Ask for the times of its marked requests; they are compared whenever it marks any.",
+        ),
+    )
+
+
+def running(verb: _Verb) -> _Verb:
+    """Gives a verb the options of whatever is run again and again, and its command."""
+    return _decorated(
+        verb,
         click.option("--timeout", type=_SECONDS, help="Seconds for one run."),
         click.option(
             "--prepare", default="", metavar="CMD", help="Shell command before each run, not measured."
         ),
         click.option(
             "--cleanup", default="", metavar="CMD", help="Shell command after each run, not measured."
-        ),
-        click.option(
-            "--requests",
-            is_flag=True,
-            help="Ask for the times of its marked requests; they are compared whenever it marks any.",
         ),
         click.option(
             "-o",
@@ -102,7 +110,10 @@ def options(verb: _Verb) -> _Verb:
         click.option("-f", "--force", is_flag=True, help="Replace what exists."),
         click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD..."),
         click.pass_context,
-    ]
+    )
+
+
+def _decorated(verb: _Verb, *decorators: Callable[[Any], Any]) -> _Verb:
     decorated: Any = verb
     for decorate in reversed(decorators):
         decorated = decorate(decorated)
@@ -124,7 +135,7 @@ def opened(
     With `asked` a new one is on fragmented heaps.
     """
     if resume:
-        return _reopen(str(context.info_name), resume, list(command), _written(context))
+        return reopened(str(context.info_name), resume, list(command), _written(context))
     return _create(list(command), output, Options(**given), asked, force=force)
 
 
@@ -184,14 +195,19 @@ def _create(
         stdin=stdin is not None,
         requests=options.requests,
     )
-    path = output or Path(f"reap-{reporting.name_of(command)}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    path = output or new_folder(command)
     if missing:
         click.echo(missing, err=True)
     more = {PROFILE: encode(profile)} if profile is not None else {}
     return Folder.create(path, spec, stdin, more=more, force=force)
 
 
-def _reopen(verb: str, path: Path, command: list[str], given: set[str]) -> Folder:
+def new_folder(command: list[str]) -> Path:
+    """Where an experiment is kept for which no folder was named."""
+    return Path(f"reap-{reporting.name_of(command)}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+
+
+def reopened(verb: str, path: Path, command: list[str], given: set[str]) -> Folder:
     """A resumed experiment is what it was: options that would change it are refused, not passed over."""
     if given:
         raise ReapError(
@@ -201,6 +217,13 @@ def _reopen(verb: str, path: Path, command: list[str], given: set[str]) -> Folde
         )
     folder = Folder.resume(path)
     program = folder.spec.program.command
+    if (verb == "tune") != (folder.spec.verb == "tune"):
+        folder.close()
+        raise ReapError(
+            f"{path} is no experiment of `reap {verb}`",
+            f"go on with: {folder.resume_command}",
+            ExitCode.USAGE,
+        )
     if command and (command != program or str(Path.cwd()) != folder.spec.directory):
         folder.close()
         where = folder.spec.directory
@@ -212,9 +235,17 @@ def _reopen(verb: str, path: Path, command: list[str], given: set[str]) -> Folde
     return folder
 
 
+def written(context: click.Context, names: Iterable[str]) -> set[str]:
+    """Options of these parameters that were written on the command line."""
+    source = click.core.ParameterSource.COMMANDLINE
+    return {
+        max(each.opts, key=len)
+        for each in context.command.params
+        if each.name in names and context.get_parameter_source(each.name) is source
+    }
+
+
 def _written(context: click.Context) -> set[str]:
     """Options of the experiment that were written on the command line."""
-    fixed = [field.name for field in fields(Options)] + ["output"]
-    source = click.core.ParameterSource.COMMANDLINE
-    own = {f"--{name}" for name in fixed if context.get_parameter_source(name) is source}
-    return own.union(heaps.written(context))
+    names = [field.name for field in fields(Options)] + ["output"]
+    return written(context, names).union(heaps.written(context))

@@ -18,6 +18,7 @@ VERBS = {
     "show": "Show what a recording says.",
     "compare": "Compare allocators on a program.",
     "wall": "Where a program's time goes: is it at the allocator's wall?",
+    "tune": "Search an allocator's own settings for what suits a program.",
     "fragment": "Run a program on a heap fragmented like that of a long-running process.",
     "doctor": "What this machine can and cannot do, and how to mend it.",
     "allocators": "List the allocators that are found, and from where.",

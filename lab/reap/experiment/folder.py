@@ -10,6 +10,7 @@ passed over. The folder may hold a program's secrets (its arguments and environm
 
 import fcntl
 import os
+import shlex
 import shutil
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -137,6 +138,11 @@ class Folder:
         return self.experiment.spec
 
     @property
+    def resume_command(self) -> str:
+        """What goes on with it."""
+        return shlex.join(["reap", self.spec.verb, "--resume", str(self.path)])
+
+    @property
     def stdin(self) -> str:
         """The spooled standard input, or empty."""
         return str(self.path / "stdin") if self.spec.stdin else ""
@@ -150,7 +156,7 @@ class Folder:
                 line = line[self._log.write(line) :]
             os.fsync(self._log.fileno())
         except OSError as error:
-            raise _cannot_write(self.path, error) from error
+            raise _cannot_write(self, error) from error
         self.runs.append(run)
 
     def close(self) -> None:
@@ -254,8 +260,8 @@ def _cannot_make(path: Path, error: OSError) -> ReapError:
     )
 
 
-def _cannot_write(path: Path, error: OSError) -> ReapError:
+def _cannot_write(folder: Folder, error: OSError) -> ReapError:
     return ReapError(
-        f"{path} cannot be written: {error.strerror}",
-        f"make room; runs that ended are kept, and `reap compare --resume {path}` goes on with them",
+        f"{folder.path} cannot be written: {error.strerror}",
+        f"make room; runs that ended are kept, and `{folder.resume_command}` goes on with them",
     )

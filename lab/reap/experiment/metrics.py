@@ -65,6 +65,11 @@ ENOUGH_REQUESTS = max(metric.requests for metric in _REQUESTS)
 """For all of them."""
 
 
+def named(name: str) -> Metric:
+    """The metric of that name."""
+    return next(each for each in METRICS if each.name == name)
+
+
 def known(outcomes: Iterable[Outcome]) -> list[Metric]:
     """The metrics that all of these have."""
     every = list(outcomes)

@@ -1,7 +1,5 @@
 """Runs an experiment's cells, one after another, and keeps each as it ends."""
 
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,9 +9,10 @@ from reap.allocators import verify
 from reap.errors import ExitCode, ReapError
 from reap.experiment import arms, requests, schedule
 from reap.experiment.folder import Folder
-from reap.experiment.records import Cell, Run
+from reap.experiment.once import Once, failure
+from reap.experiment.records import Cell
 from reap.experiment.spec import COUNTERS
-from reap.experiment.starter import Started, Starter
+from reap.experiment.starter import Starter
 from reap.launch import counters
 from reap.launch.records import Outcome
 
@@ -50,6 +49,19 @@ class InterruptedRunError(ReapError):
     """The user stopped it; what was measured is kept."""
 
 
+@contextmanager
+def stoppable(folder: Folder) -> Iterator[None]:
+    """Makes a Ctrl-C inside it an `InterruptedRunError`, which says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise InterruptedRunError(
+            f"stopped; the {len(folder.runs)} runs that ended are kept in {folder.path}",
+            f"go on with: {folder.resume_command}",
+            ExitCode.SIGNALLED + 2,
+        ) from None
+
+
 @dataclass(frozen=True)
 class _More:
     """Runs after the rounds, one or some of every arm that is littered as the user asked."""
@@ -77,9 +89,8 @@ class Runner:
         self._asked = rounds
         self._spec = folder.spec
         self._listener = listener
-        self._starter = starter or Starter(folder)
+        self._once = Once(folder, starter)
         self._allocators = {allocator.name: allocator for allocator in self._spec.allocators}
-        self._done = {(run.warmup, run.cell.key()): run for run in folder.runs}
         self._arms = arms.arms(self._spec)
         self._baseline = self._arms[0].arm()
         self.dropped: dict[str, str] = {}
@@ -89,7 +100,7 @@ class Runner:
 
     def run(self) -> None:
         """Runs all that is left. Throws ReapError; `InterruptedRunError` on Ctrl-C."""
-        with self._stoppable():
+        with stoppable(self._folder):
             self._begin()
             self._rounds()
             for more in self._more:
@@ -97,23 +108,12 @@ class Runner:
 
     def cost(self) -> Cost:
         """Runs the warm-ups that are left, and no more. Throws what `run` throws."""
-        with self._stoppable():
+        with stoppable(self._folder):
             self._begin()
             return Cost(a_round=self._a_round(), later=self._later())
 
-    @contextmanager
-    def _stoppable(self) -> Iterator[None]:
-        try:
-            yield
-        except KeyboardInterrupt:
-            raise InterruptedRunError(
-                f"stopped; the {len(self._folder.runs)} runs that ended are kept in {self._folder.path}",
-                f"go on with: reap compare --resume {self._folder.path}",
-                ExitCode.SIGNALLED + 2,
-            ) from None
-
     def _begin(self) -> None:
-        begun = len(self._done) >= len(self._arms)
+        begun = len(self._once.done) >= len(self._arms)
         if not begun:
             self._announce()
         self._warm_up()
@@ -142,9 +142,9 @@ class Runner:
     def _warm_up(self) -> None:
         for number, cell in enumerate(self._arms):
             self._listener.progress(number, len(self._arms), f"warm-up, {self._label(cell)}")
-            run = self._once(cell, warmup=True)
+            run = self._once.run(cell, warmup=True)
             if cell.arm() == self._baseline:
-                self._require_sound(run.outcome)
+                self._once.require_sound(run.outcome)
                 requests.require(self._spec, run.outcome)
             self._judge(cell, run.outcome)
         rounds, _ = self._plan()
@@ -176,7 +176,7 @@ class Runner:
                 self._listener.progress(
                     done + place, rounds * self._runs_a_round(), f"round {number + 1}, {self._label(cell)}"
                 )
-                self._examine(cell, self._once(cell, warmup=False).outcome)
+                self._examine(cell, self._once.run(cell, warmup=False).outcome)
         self._listener.progress(rounds * self._runs_a_round(), rounds * self._runs_a_round(), "")
 
     @cached_property
@@ -202,7 +202,7 @@ class Runner:
         for number, cell in enumerate(cells):
             self._listener.progress(number, len(cells), f"{more.what}, {self._label(cell)}")
             if self._has_time(cell, more):
-                self._once(cell, warmup=False)
+                self._once.run(cell, warmup=False)
             else:
                 left_out += 1
         self._listener.progress(len(cells), len(cells), "")
@@ -212,7 +212,7 @@ class Runner:
 
     def _has_time(self, cell: Cell, more: _More) -> bool:
         """Whether the run has ended already, or the budget allows what it will probably take."""
-        if self._spec.budget is None or (False, cell.key()) in self._done:
+        if self._spec.budget is None or (False, cell.key()) in self._once.done:
             return True
         spent = sum(run.seconds for run in self._folder.runs)
         return spent + more.times * self._usual(cell) <= self._spec.budget
@@ -274,73 +274,6 @@ class Runner:
         rounds, seconds = self._plan()
         return spent + seconds / rounds > self._spec.budget
 
-    def _once(self, cell: Cell, *, warmup: bool) -> Run:
-        known = self._done.get((warmup, cell.key()))
-        if known is not None:
-            return known
-        started = time.time()
-        begun = time.monotonic()
-        self._shell("--prepare", self._spec.prepare)
-        ended = self._start(cell, probe=warmup)
-        self._shell("--cleanup", self._spec.cleanup)
-        run = Run(
-            cell=cell,
-            outcome=ended.outcome,
-            order=len(self._folder.runs),
-            started=started,
-            warmup=warmup,
-            seconds=time.monotonic() - begun,
-            laid=ended.laid,
-            samples=ended.samples,
-            misses=ended.misses,
-        )
-        self._folder.append(run)
-        return run
-
-    def _start(self, cell: Cell, *, probe: bool) -> Started:
-        """Starts it. What is wrong with the machine now (its memory, a full disk) need not be so for long."""
-        try:
-            return self._starter.start(cell, probe=probe)
-        except ReapError as error:
-            again = f"when that is mended, go on with: reap compare --resume {self._folder.path}"
-            hint = f"{error.hint}\n  {again}" if error.hint else again
-            raise ReapError(error.what, hint, error.code) from error
-
-    def _shell(self, option: str, command: str) -> None:
-        if not command:
-            return
-        done = subprocess.run(
-            ["/bin/sh", "-c", command],
-            cwd=self._spec.directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-        if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip()[-500:]
-            raise ReapError(
-                f"the {option} command failed with {done.returncode}: {command}",
-                f"it said: {said}" if said else "it said nothing on standard error",
-            )
-
-    def _require_sound(self, outcome: Outcome) -> None:
-        """There is nothing to compare with where the program itself does not end."""
-        name = self._spec.program.command[0]
-        if outcome.timed_out:
-            raise ReapError(
-                f"{name} did not end within {self._spec.timeout:g} s, without any change of allocator",
-                "give it more time with --timeout, or less to do",
-                ExitCode.TIMED_OUT,
-            )
-        if outcome.signal:
-            said = f"; it said: {outcome.stderr_tail.strip()[-500:]}" if outcome.stderr_tail.strip() else ""
-            raise ReapError(
-                f"{name} was ended by {signal_name(outcome.signal)}, without any change of allocator{said}",
-                "make it run by itself first",
-                outcome.status,
-            )
-
     def _judge(self, cell: Cell, outcome: Outcome) -> None:
         self._examine(cell, outcome, "in the warm-up")
         if cell.arm() in self.dropped:
@@ -357,28 +290,16 @@ class Runner:
     def _examine(self, cell: Cell, outcome: Outcome, when: str = "") -> None:
         """Drops an arm in which the program crashes or hangs; of the baseline it is only noted."""
         when = when or f"in round {cell.repeat + 1}"
-        if outcome.timed_out:
-            problem = f"the program did not end within {self._spec.timeout:g} s ({when})"
-        elif outcome.signal:
-            problem = f"the program was ended by {signal_name(outcome.signal)} ({when})"
-        else:
+        problem = failure(outcome, self._spec.timeout)
+        if not problem:
             return
+        problem += f" ({when})"
         if cell.arm() == self._baseline:
             note = f"under {self._label(cell)} {problem}"
             if note not in self.notes:
                 self.notes.append(note)
         else:
             self.dropped[cell.arm()] = problem
-
-
-def signal_name(number: int) -> str:
-    """As `SIGSEGV`; realtime signals have a number only."""
-    import signal
-
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _duration(seconds: float) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from reap.allocators.knobs import Objective
 from reap.allocators.records import DEFAULT, Allocator
 from reap.analysis.size_profile import SizeProfile
 from reap.errors import ExitCode, ReapError
@@ -80,6 +81,44 @@ class Matrix(Record):
         )
 
 
+class Option(Record):
+    """One way to set an allocator: a setting of `allocators.knobs` as the installed version knows it."""
+
+    name: str
+    about: str
+    words: dict[str, str] = {}
+    """What is set, without the family's prefix."""
+    variant: str = "default"
+    """How the program is started: as it is, or the name of a variant."""
+    may: list[Objective] = []
+    """What it may make less."""
+    sign: str = ""
+    """What of the first run speaks for trying it early."""
+    needs: str = ""
+    """What the machine must have for it to do anything; another may not have it."""
+    milder: list["Option"] = []
+    """What to try where this one wins."""
+
+
+class Tune(Record):
+    """What a search for settings has beside its one allocator."""
+
+    objectives: list[Objective]
+    """What is to be less."""
+    options: list[Option]
+    """What may be tried first."""
+    most: int
+    """How often the program may be run in all."""
+    usual: bool = False
+    """Whether no objectives were named: then the tail of marked requests is one, too, where there are any."""
+    held: dict[str, str] = {}
+    """What the environment held of the allocator's settings before; the baseline has it, too."""
+    variants: list[Variant] = []
+    """Other ways to start the program."""
+    notes: list[str] = []
+    """Settings that cannot be tried here, and why."""
+
+
 class Spec(Record):
     """One program under several allocators."""
 
@@ -110,6 +149,13 @@ class Spec(Record):
     """Whether its marked requests are what was asked for: it is an error if it marks none."""
     matrix: Matrix | None = None
     """For an experiment on fragmented heaps."""
+    tune: Tune | None = None
+    """For a search for an allocator's settings."""
+
+    @property
+    def verb(self) -> str:
+        """The verb that goes on with the experiment."""
+        return "tune" if self.tune else "compare"
 
     @property
     def baseline(self) -> Allocator:
@@ -168,21 +214,23 @@ def specify(
     seed: int = SEED,
     requests: bool = False,
     fragmented: Fragmented | None = None,
+    tune: Tune | None = None,
 ) -> Spec:
     """Finds the program, puts the baseline first (adding glibc if it is the baseline and was not named).
 
-    With `fragmented` it is an experiment on fragmented heaps, for which one allocator is enough. Throws
-    ReapError if a program cannot be found, executed or entered by a preload (unless all there is to compare
-    are variables), or if there is nothing to compare.
+    With `fragmented` it is an experiment on fragmented heaps, and with `tune` a search for settings; one
+    allocator is enough for these. Throws ReapError if a program cannot be found, executed or entered by a
+    preload (unless all there is to compare are variables), or if there is nothing to compare.
     """
     where = str(Path(directory or ".").absolute())
     found = programs.resolve(command, directory=where)
-    ordered = _baseline_first(allocators, baseline, alone=fragmented is not None)
+    ordered = _baseline_first(allocators, baseline, alone=fragmented is not None or tune is not None)
     libraries = [each.library for each in ordered if each.library]
     if libraries or fragmented or all(not each.environment for each in ordered):
         programs.require_preloadable(found)
     matrix = _matrix(found, where, fragmented) if fragmented else None
-    images = [path for each in (matrix.variants if matrix else []) for path in _files(each.program)]
+    variants = [*(matrix.variants if matrix else []), *(tune.variants if tune else [])]
+    images = [path for each in variants for path in _files(each.program)]
     return Spec(
         workload=workload,
         variant=variant,
@@ -200,6 +248,7 @@ def specify(
         seed=seed,
         requests=requests,
         matrix=matrix,
+        tune=tune,
     )
 
 

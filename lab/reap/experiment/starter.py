@@ -43,6 +43,8 @@ class Starter:
         self._allocators = {allocator.name: allocator for allocator in spec.allocators}
         self._variants = {spec.variant: Variant(name=spec.variant, program=spec.program)}
         self._litters: dict[str, Litter] = {}
+        if spec.tune is not None:
+            self._variants |= {each.name: each for each in spec.tune.variants}
         if (matrix := spec.matrix) is not None and profile is not None:
             self._variants = {each.name: each for each in matrix.variants}
             levels = arms.levels(matrix)
@@ -91,6 +93,8 @@ class Starter:
             launch = msgspec.structs.replace(launch, options=[*launch.options, "--no-huge-pages"])
         if cell.huge_pages == "on":
             launch = _switched(launch, self._allocators[cell.allocator])
+        if self._spec.tune is not None:
+            launch = _filled(launch)
         return _moved(launch, cell.layout) if cell.layout else launch
 
 
@@ -98,6 +102,17 @@ def _switched(launch: Launch, allocator: Allocator) -> Launch:
     """The same with its allocator asking for huge pages; it stays as it is where the kernel gives them."""
     words = huge_pages.switch(allocator, {**os.environ, **launch.environment})
     return msgspec.structs.replace(launch, environment={**launch.environment, **(words or {})})
+
+
+def _filled(launch: Launch) -> Launch:
+    """The same with as long an environment as all others have: its length moves the stack, which is luck.
+
+    See T. Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!" (ASPLOS 2009).
+    """
+    pointer = 8
+    used = sum(len(name) + len(value) + 2 + pointer for name, value in launch.environment.items())
+    filler = "x" * max(0, _LONGEST - used)
+    return msgspec.structs.replace(launch, environment={**launch.environment, _LAYOUT: filler})
 
 
 def _moved(launch: Launch, layout: int) -> Launch:

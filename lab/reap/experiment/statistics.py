@@ -26,10 +26,12 @@ _RESAMPLES = 9999
 _BOOTSTRAP_FROM = 5
 
 
-def compare(metric: Metric, baseline: Sequence[float], values: Sequence[float], seed: int) -> Ratio:
+def compare(
+    metric: Metric, baseline: Sequence[float], values: Sequence[float], seed: int, level: float = LEVEL
+) -> Ratio:
     """The ratio of `values` to `baseline`, paired by position. Throws ValueError below LEAST_ROUNDS."""
     pairs = paired_ratios(baseline, values, metric.quantum)
-    ratio = interval(pairs, seed)
+    ratio = interval(pairs, seed, level)
     return Ratio(
         metric=metric.name,
         unit=metric.unit,
@@ -52,8 +54,11 @@ def paired_ratios(baseline: Sequence[float], values: Sequence[float], quantum: f
     return [(value + shift) / (base + shift) for base, value in zip(baseline, values, strict=True)]
 
 
-def interval(pairs: Sequence[float], seed: int) -> Estimate:
-    """The geometric mean of the ratios with its 95 % interval. Throws ValueError below LEAST_ROUNDS."""
+def interval(pairs: Sequence[float], seed: int, level: float = LEVEL) -> Estimate:
+    """The geometric mean of the ratios with its interval, of 95 % if no other level is asked for.
+
+    Throws ValueError below LEAST_ROUNDS.
+    """
     if len(pairs) < LEAST_ROUNDS:
         raise ValueError(f"{len(pairs)} rounds have no interval")
     logs = [math.log(pair) for pair in pairs]
@@ -61,9 +66,9 @@ def interval(pairs: Sequence[float], seed: int) -> Estimate:
     if max(logs) - min(logs) < 1e-12:
         low = high = middle
     elif len(logs) < _BOOTSTRAP_FROM:
-        low, high = _student(logs)
+        low, high = _student(logs, level)
     else:
-        low, high = _bootstrap(logs, seed)
+        low, high = _bootstrap(logs, seed, level)
     # The mean is within its interval but for rounding; let no reader see it outside.
     return Estimate(value=math.exp(middle), low=math.exp(min(low, middle)), high=math.exp(max(high, middle)))
 
@@ -77,15 +82,15 @@ def verdict(ratio: Estimate, *, more_is_better: bool = False) -> Verdict:
     return "cannot tell"
 
 
-def expanded_level(rounds: int) -> float:
-    """The confidence level at which the percentile bootstrap of so few rounds covers about LEVEL."""
+def expanded_level(rounds: int, level: float = LEVEL) -> float:
+    """The confidence level at which the percentile bootstrap of so few rounds covers about `level`."""
     from scipy import stats
 
-    quantile = stats.t.ppf((1 + LEVEL) / 2, rounds - 1) * math.sqrt(rounds / (rounds - 1))
+    quantile = stats.t.ppf((1 + level) / 2, rounds - 1) * math.sqrt(rounds / (rounds - 1))
     return float(1 - 2 * stats.norm.sf(quantile))
 
 
-def _bootstrap(logs: list[float], seed: int) -> tuple[float, float]:
+def _bootstrap(logs: list[float], seed: int, level: float) -> tuple[float, float]:
     import numpy as np
     from scipy import stats
 
@@ -93,7 +98,7 @@ def _bootstrap(logs: list[float], seed: int) -> tuple[float, float]:
         (np.asarray(logs),),
         np.mean,
         n_resamples=_RESAMPLES,
-        confidence_level=expanded_level(len(logs)),
+        confidence_level=expanded_level(len(logs), level),
         method="percentile",
         vectorized=True,
         rng=np.random.default_rng(seed),
@@ -101,12 +106,12 @@ def _bootstrap(logs: list[float], seed: int) -> tuple[float, float]:
     return float(result.confidence_interval.low), float(result.confidence_interval.high)
 
 
-def _student(logs: list[float]) -> tuple[float, float]:
+def _student(logs: list[float], level: float) -> tuple[float, float]:
     from scipy import stats
 
     middle = statistics.fmean(logs)
     error = statistics.stdev(logs) / math.sqrt(len(logs))
-    reach = float(stats.t.ppf((1 + LEVEL) / 2, len(logs) - 1)) * error
+    reach = float(stats.t.ppf((1 + level) / 2, len(logs) - 1)) * error
     # Two rounds may reach so far that the exponential overflows; a million times says as much.
     reach = min(reach, math.log(1e6))
     return middle - reach, middle + reach

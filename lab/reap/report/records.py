@@ -7,6 +7,7 @@ from reap.diagnosis.resilience import Resilience
 from reap.diagnosis.wall_records import WallVerdict
 from reap.experiment.matrix_records import Fragmented
 from reap.experiment.records import Comparison
+from reap.experiment.tune_records import Tuned
 from reap.launch.records import Machine
 from reap.records import Record
 
@@ -28,6 +29,7 @@ class Answer(Record, frozen=True, kw_only=True):
     wall: Wall | None = None
     wall_verdict: WallVerdict | None = None
     """The verdict on `wall`; if its remedies were tried, `comparison` has their ratios."""
+    tuned: Tuned | None = None
 
 
 class Report(Record, frozen=True, kw_only=True):

@@ -10,12 +10,13 @@ from reap.diagnosis import candidates
 from reap.diagnosis.words import METRICS
 from reap.experiment.records import Comparison, Ratio, Side
 from reap.launch.records import Machine
-from reap.report import figures, labels, view_wall, wording
+from reap.report import figures, labels, view_tune, view_wall, wording
 from reap.report.figures import Figure
 from reap.report.labels import span, value
 from reap.report.records import Answer, Report
 from reap.report.text import printable
 from reap.report.view_matrix import MatrixView, view
+from reap.report.view_tune import TuneView
 from reap.report.view_wall import WallView
 
 
@@ -77,6 +78,7 @@ class AnswerView:
     notes: list[str] = field(default_factory=list)
     matrix: MatrixView | None = None
     wall: WallView | None = None
+    tuned: TuneView | None = None
 
 
 def answers(report: Report) -> list[AnswerView]:
@@ -109,6 +111,7 @@ def _answer(answer: Answer, number: int) -> AnswerView:
     notes = [*(profile.notes if profile else []), *(comparison.notes if comparison else [])]
     matrix = view(answer.fragmented, answer.resilience) if answer.fragmented and answer.resilience else None
     wall = view_wall.view(answer.wall, answer.wall_verdict) if answer.wall else None
+    tuned = view_tune.view(answer.tuned) if answer.tuned else None
     return AnswerView(
         anchor=f"answer-{number}",
         number=number,
@@ -131,9 +134,11 @@ def _answer(answer: Answer, number: int) -> AnswerView:
             *(printable(note) for note in notes),
             *(matrix.notes if matrix else []),
             *(wall.notes if wall else []),
+            *(tuned.notes if tuned else []),
         ],
         matrix=matrix,
         wall=wall,
+        tuned=tuned,
     )
 
 

@@ -1,0 +1,119 @@
+"""`reap tune`: an allocator's own settings, searched for what suits one program."""
+
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from reap.allocators import catalog
+from reap.allocators.knobs import Objective
+from reap.allocators.records import Allocator
+from reap.cli import experiments, reporting
+from reap.cli.progress import Bar
+from reap.cli.stdin import spooled
+from reap.errors import ExitCode, ReapError
+from reap.experiment import tune as tuning
+from reap.experiment.folder import Folder
+from reap.experiment.tune_plan import LEAST_RUNS
+from reap.experiment.tune_records import Tuned
+from reap.experiment.tune_spec import USUAL_RUNS, specify_search
+from reap.report.records import Answer
+
+_PATH = click.Path(path_type=Path, dir_okay=False)
+_OWN = ("allocator", "objectives", "runs", "timeout", "prepare", "cleanup", "output")
+
+
+@click.command()
+@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
+@click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@click.option(
+    "--for",
+    "objectives",
+    multiple=True,
+    type=click.Choice(get_args(Objective)),
+    help="What is to be less. [default: cpu and memory, and the tail of requests that it marks]",
+)
+@click.option(
+    "-a", "--allocator", default="glibc", show_default=True, help="Whose settings: a name, or NAME=/path."
+)
+@click.option(
+    "-n",
+    "--runs",
+    type=click.IntRange(min=LEAST_RUNS),
+    default=USUAL_RUNS,
+    show_default=True,
+    help="How often CMD may be run in all; more runs see smaller gains.",
+)
+@experiments.running
+def tune(
+    context: click.Context,
+    /,
+    json_file: Path | None,
+    html_file: Path | None,
+    force: bool,
+    **options: Any,  # noqa: ANN401 - click's; _opened says their types
+) -> int:
+    """Search an allocator's own settings for what suits a program.
+
+    Tries the settings that an allocator reads from the environment (see docs/tuning.md): all of them once,
+    the best again with milder forms of them, and what is left over in paired rounds of its own, whose
+    intervals say whether it wins. Prints the environment variables that win in CPU time, tail or memory, or
+    that none does. CMD should do the same each time.
+
+    Exits with CMD's own status as it is, or 1 if a setting changed its status or its output.
+
+    \b
+        reap tune -- ./server --selftest
+        reap tune --for memory --allocator jemalloc -- python3 script.py
+    """  # noqa: D301 - click wants the character itself
+    reporting.refuse_existing(json_file, html_file, force=force)
+    with _opened(context, force=force, **options) as folder, Bar() as bar:
+        tuned = tuning.tune(folder, experiments.Terminal(bar))
+    return finish(tuned, folder.path, json_file, html_file, force=force)
+
+
+def finish(tuned: Tuned, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool) -> int:
+    """Writes the files, prints what was found, names the files, and returns the exit code."""
+    from rich.console import Console
+
+    from reap.report.terminal_tune import render_tuned
+
+    title = reporting.name_of(tuned.command)
+    answer = Answer(title=title, command=tuned.command, tuned=tuned)
+    reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
+    render_tuned(Console(), tuned)
+    reporting.say_files(json=json_file, html=html_file)
+    reporting.say_written("the runs", folder)
+    reporting.say_next(["reap", "compare", "--", *tuned.command])
+    return ExitCode.FAILED if tuned.differs else tuned.exit_code
+
+
+def _opened(
+    context: click.Context,
+    command: tuple[str, ...],
+    output: Path | None,
+    resume: Path | None,
+    *,
+    force: bool,
+    allocator: str,
+    objectives: tuple[Objective, ...],
+    runs: int,
+    **given: Any,  # noqa: ANN401 - click's; `specify` says their types
+) -> Folder:
+    if resume:
+        return experiments.reopened("tune", resume, list(command), experiments.written(context, _OWN))
+    (chosen,) = _one(allocator)
+    stdin = spooled()
+    spec = specify_search(list(command), chosen, objectives, runs, stdin=stdin is not None, **given)
+    return Folder.create(output or experiments.new_folder(list(command)), spec, stdin, force=force)
+
+
+def _one(text: str) -> list[Allocator]:
+    chosen = catalog.parse(text)
+    if len(chosen) != 1:
+        raise ReapError(
+            f"'{text}' names {len(chosen)} allocators, and a search is through the settings of one",
+            "name one, as in --allocator jemalloc; `reap compare` says which allocator suits the program",
+            ExitCode.USAGE,
+        )
+    return chosen

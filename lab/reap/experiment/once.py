@@ -1,0 +1,108 @@
+"""One run of an experiment's cell: prepared, started, cleaned up after, and kept at once."""
+
+import subprocess
+import time
+
+from reap.errors import ExitCode, ReapError
+from reap.experiment.folder import Folder
+from reap.experiment.records import Cell, Run
+from reap.experiment.starter import Started, Starter
+from reap.launch.records import Outcome
+
+
+class Once:
+    """Runs cells of the experiment in a folder. What was run before a kill is not run again."""
+
+    def __init__(self, folder: Folder, starter: Starter | None = None) -> None:
+        self._folder = folder
+        self._spec = folder.spec
+        self._starter = starter or Starter(folder)
+        self.done = {(run.warmup, run.cell.key()): run for run in folder.runs}
+        """What had ended when the folder was opened."""
+
+    def run(self, cell: Cell, *, warmup: bool) -> Run:
+        """Runs the cell and keeps what came of it; in a warm-up also who serves malloc. Throws ReapError."""
+        known = self.done.get((warmup, cell.key()))
+        if known is not None:
+            return known
+        started = time.time()
+        begun = time.monotonic()
+        self._shell("--prepare", self._spec.prepare)
+        ended = self._start(cell, probe=warmup)
+        self._shell("--cleanup", self._spec.cleanup)
+        run = Run(
+            cell=cell,
+            outcome=ended.outcome,
+            order=len(self._folder.runs),
+            started=started,
+            warmup=warmup,
+            seconds=time.monotonic() - begun,
+            laid=ended.laid,
+            samples=ended.samples,
+            misses=ended.misses,
+        )
+        self._folder.append(run)
+        return run
+
+    def require_sound(self, outcome: Outcome) -> None:
+        """Throws ReapError where the program itself does not end: there is nothing to compare with."""
+        name = self._spec.program.command[0]
+        if outcome.timed_out:
+            raise ReapError(
+                f"{name} did not end within {self._spec.timeout:g} s, without any change of allocator",
+                "give it more time with --timeout, or less to do",
+                ExitCode.TIMED_OUT,
+            )
+        if outcome.signal:
+            said = f"; it said: {outcome.stderr_tail.strip()[-500:]}" if outcome.stderr_tail.strip() else ""
+            raise ReapError(
+                f"{name} was ended by {signal_name(outcome.signal)}, without any change of allocator{said}",
+                "make it run by itself first",
+                outcome.status,
+            )
+
+    def _start(self, cell: Cell, *, probe: bool) -> Started:
+        """Starts it. What is wrong with the machine now (its memory, a full disk) need not be so for long."""
+        try:
+            return self._starter.start(cell, probe=probe)
+        except ReapError as error:
+            again = f"when that is mended, go on with: {self._folder.resume_command}"
+            hint = f"{error.hint}\n  {again}" if error.hint else again
+            raise ReapError(error.what, hint, error.code) from error
+
+    def _shell(self, option: str, command: str) -> None:
+        if not command:
+            return
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd=self._spec.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        if done.returncode != 0:
+            said = done.stderr.decode(errors="replace").strip()[-500:]
+            raise ReapError(
+                f"the {option} command failed with {done.returncode}: {command}",
+                f"it said: {said}" if said else "it said nothing on standard error",
+            )
+
+
+def failure(outcome: Outcome, timeout: float | None) -> str:
+    """That the program crashed or hung, in words; empty if it ended by itself."""
+    if outcome.timed_out:
+        return f"the program did not end within {timeout:g} s"
+    if outcome.signal:
+        return f"the program was ended by {signal_name(outcome.signal)}"
+    return ""
+
+
+def signal_name(number: int) -> str:
+    """As `SIGSEGV`; realtime signals have a number only."""
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,60 @@
+"""What a search for an allocator's settings found, on a terminal."""
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from reap import units
+from reap.experiment.tune_records import Finding, Trial, Tuned
+from reap.report import tune_words, wording
+from reap.report.text import printable
+
+
+def render_tuned(console: Console, tuned: Tuned) -> None:
+    """Print what wins, what was tried, and what limits it."""
+    console.print(Text(tune_words.title(tuned), style="bold"))
+    console.print(Padding(Text(tune_words.look(tuned), style="dim"), (0, 0, 1, 2)))
+    for finding in tuned.findings:
+        _finding(console, tuned, finding)
+    console.print()
+    console.print(_trials(tuned))
+    for line in (tune_words.confirmation(tuned), tune_words.TRIED):
+        console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
+    if tuned.exit_code:
+        console.print(Text(f"  The program itself ended with status {tuned.exit_code}."))
+    for trial in tuned.trials:
+        if trial.problem:
+            given_up = f"! {trial.name} was given up: {trial.problem}"
+            console.print(Padding(Text(printable(given_up), style="yellow"), (0, 0, 0, 2)))
+    for note in tuned.notes:
+        console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+
+
+def _finding(console: Console, tuned: Tuned, finding: Finding) -> None:
+    style = "green" if finding.wins else "dim"
+    console.print(Padding(Text(printable(tune_words.verdict(finding)), style=style), (0, 0, 0, 2)))
+    if finding.wins:
+        # A command is never broken into lines: it is there to be pasted.
+        console.print(Text(f"      {printable(tune_words.command(tuned, finding))}"), soft_wrap=True)
+        for line in (tune_words.about(tuned, finding), tune_words.beside(finding)):
+            console.print(Padding(Text(printable(line), style="dim"), (0, 0, 0, 6)))
+
+
+def _trials(tuned: Tuned) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    metrics = tune_words.metrics(tuned)
+    table.add_column("tried", overflow="fold")
+    table.add_column("rounds", justify="right")
+    for metric in metrics:
+        table.add_column(wording.metric_name(metric), justify="right")
+    for trial in tuned.trials:
+        table.add_row(printable(trial.name), str(trial.rounds), *_scores(trial, metrics))
+    return table
+
+
+def _scores(trial: Trial, metrics: list[str]) -> list[str]:
+    return [
+        units.ratio(trial.scores[metric]) if metric in trial.scores else units.UNKNOWN for metric in metrics
+    ]

@@ -1,0 +1,68 @@
+"""A search for an allocator's settings as the page shows it: strings and lists."""
+
+from dataclasses import dataclass
+
+from reap import units
+from reap.experiment.tune_records import Tuned
+from reap.report import tune_words, wording
+from reap.report.text import printable
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """What is known of one objective."""
+
+    said: str
+    wins: bool
+    command: str
+    about: str
+    beside: str
+
+
+@dataclass(frozen=True)
+class TuneView:
+    """A program's section on settings."""
+
+    title: str
+    look: str
+    findings: list[FindingView]
+    confirmation: str
+    tried: str
+    columns: list[str]
+    rows: list[tuple[str, str, str, str, list[str], str]]
+    """Of each setting: its name, what it is, its words, its rounds, its ratios, and why it was given up."""
+    notes: list[str]
+
+
+def view(tuned: Tuned) -> TuneView:
+    """The section's words and figures."""
+    metrics = tune_words.metrics(tuned)
+    return TuneView(
+        title=printable(tune_words.title(tuned)),
+        look=tune_words.look(tuned),
+        findings=[
+            FindingView(
+                said=printable(tune_words.verdict(each)),
+                wins=each.wins,
+                command=printable(tune_words.command(tuned, each)),
+                about=printable(tune_words.about(tuned, each)),
+                beside=tune_words.beside(each),
+            )
+            for each in tuned.findings
+        ],
+        confirmation=tune_words.confirmation(tuned),
+        tried=tune_words.TRIED,
+        columns=[wording.metric_name(metric) for metric in metrics],
+        rows=[
+            (
+                printable(each.name),
+                printable(each.about),
+                printable(tune_words.setting(each)),
+                str(each.rounds),
+                [units.ratio(each.scores[m]) if m in each.scores else units.UNKNOWN for m in metrics],
+                printable(each.problem),
+            )
+            for each in tuned.trials
+        ],
+        notes=[printable(note) for note in tuned.notes],
+    )

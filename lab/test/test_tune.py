@@ -1,0 +1,400 @@
+"""Searching an allocator's settings: the decisions, the search itself, and real programs."""
+
+import json
+import math
+import random
+import re
+
+import msgspec
+import pytest
+from marked import INCLUDE
+from programs import program, reap
+from recorded import target
+
+from reap.allocators import catalog
+from reap.allocators.records import Allocator
+from reap.errors import ReapError
+from reap.experiment import tune as tuning
+from reap.experiment import tune_plan, tune_spec
+from reap.experiment.folder import Folder, read_runs
+from reap.experiment.runner import InterruptedRunError, Listener
+from reap.experiment.spec import Option
+from reap.experiment.starter import Started, Starter
+from reap.experiment.tune_records import Look
+from reap.launch import numa
+from reap.launch.records import Outcome
+
+GLIBC = Allocator(name="glibc")
+LOOK = Look(cpu=1, wall=1, system_share=0.2, parallel=1, minor_faults=9, peak_resident=1 << 20)
+
+
+# --- the decisions ----------------------------------------------------------------------------------------
+
+
+def option(name, *, words=1, may=("cpu",), sign="", milder=()):
+    said = {f"{name}{number}": "1" for number in range(words)}
+    return Option(name=name, about=name, words=said, may=list(may), sign=sign, milder=list(milder))
+
+
+def scores(**ratios):
+    return lambda name, what: math.log(ratios.get(name, 1.0)) if what == "cpu" else 0.0
+
+
+STILL = {"cpu": 0.0, "tail": 0.0, "memory": 0.0}
+
+
+def test_what_the_first_run_speaks_for_is_tried_first_and_the_rest_left_out():
+    every = [option("user", sign="user"), option("system", sign="system"), option("threads", sign="threads")]
+    busy = msgspec.structs.replace(LOOK, system_share=0.7, parallel=1.5)
+    assert [each.name for each in tune_plan.first(every, ["cpu"], busy, 99)] == ["system", "threads", "user"]
+    assert [each.name for each in tune_plan.first(every, ["cpu"], LOOK, 13)] == ["user", "system"]
+    assert tune_plan.first(every, ["memory"], LOOK, 99) == []
+
+
+def test_the_best_are_tried_again_with_milder_forms_and_together():
+    milder = option("mild")
+    every = [option("a", milder=[milder]), option("b"), option("c"), option("d")]
+    score = scores(a=0.5, b=0.7, c=0.97, d=1.1)
+    again = tune_plan.second(every, ["cpu"], score, STILL, 61)
+    assert [each.name for each in again] == ["a", "a and b", "mild", "b", "c"]
+    assert again[1].words == {"a0": "1", "b0": "1"}
+    still = tune_plan.second(every, ["cpu"], scores(), STILL, 61)
+    assert [each.name for each in still] == ["a", "b", "c"], "nothing is promising: no form of it either"
+
+
+def test_settings_that_contradict_each_other_are_not_put_together():
+    high, low = option("high"), option("low")
+    low = msgspec.structs.replace(low, words={"high0": "0"})
+    assert tune_plan.union([high, low]) is None
+
+
+def test_of_what_is_as_good_the_one_is_chosen_that_costs_and_sets_least():
+    every = [option("hungry"), option("long", words=3), option("short", words=2), option("poor")]
+    every.append(msgspec.structs.replace(option("choosy"), needs="huge pages"))
+    ratios = {"hungry": 0.50, "long": 0.49, "short": 0.51, "poor": 0.8, "choosy": 0.49}
+
+    def score(name, what):
+        return math.log(ratios[name]) if what == "cpu" else (0.6 if name == "hungry" else 0.0)
+
+    assert tune_plan.choice(every, "cpu", score, STILL).name == "short"
+    assert tune_plan.choice([], "cpu", score, STILL) is None
+
+
+def test_few_runs_confirm_few():
+    chosen = {"cpu": option("a"), "memory": option("b")}
+
+    def score(_name, what):
+        return math.log(0.9 if what == "cpu" else 0.5)
+
+    assert list(tune_plan.finalists(chosen, score, STILL, 12)) == ["memory", "cpu"]
+    assert list(tune_plan.finalists(chosen, score, STILL, 11)) == ["memory"]
+    restless = {"cpu": 0.7, "tail": 0.7, "memory": 0.7}
+    assert list(tune_plan.finalists(chosen, score, restless, 12)) == ["cpu"], "one is confirmed anyway"
+
+
+# --- the search, on a machine whose programs cost what we say ----------------------------------------------
+
+
+class Machine(Starter):
+    """Programs whose cost follows from their environment, with noise; CPU time only until some round."""
+
+    def __init__(self, folder, *, cpu=None, memory=None, noise=0.01, seed=1, odd=None, until=99):
+        super().__init__(folder)
+        self.cpu, self.memory, self.noise, self.odd = cpu or {}, memory or {}, noise, odd or {}
+        self.random, self.until = random.Random(seed), until
+        self.stop_at = None
+
+    def start(self, cell, *, probe):
+        if self.stop_at is not None:
+            self.stop_at -= 1
+            if self.stop_at < 0:
+                raise KeyboardInterrupt
+        said = cell.environment.get("GLIBC_TUNABLES", "")
+        cost = math.prod(
+            factor for word, factor in self.cpu.items() if word in said and cell.repeat < self.until
+        )
+        size = math.prod(factor for word, factor in self.memory.items() if word in said)
+        fields = {
+            "exit_code": 0,
+            "user_ns": round(1e8 * cost * math.exp(self.random.gauss(0, self.noise))),
+            "wall_ns": 10**8,
+            "peak_resident": round(1e8 * size),
+            "stdout_digest": "d",
+            "heap": {"x": {"malloc": "/lib/libc.so.6"}} if probe else {},
+        }
+        for word, other in self.odd.items():
+            fields |= other if word in said else {}
+        return Started(outcome=Outcome(**fields))
+
+
+def search(where, *, name="e", runs=29, objectives=("cpu", "memory"), stop_at=None, **machine):
+    spec = tune_spec.specify_search(["/bin/true"], GLIBC, objectives, runs)
+    with Folder.create(where / name, spec) as folder:
+        starter = Machine(folder, **machine)
+        starter.stop_at = stop_at
+        return tuning.tune(folder, Listener(), starter)
+
+
+def finding(tuned, objective):
+    return next(each for each in tuned.findings if each.objective == objective)
+
+
+@pytest.mark.parametrize("word", ["tcache_count=10", "mxfast=0", "trim_threshold=1073741824", "hugetlb=1"])
+def test_the_setting_that_helps_is_found(tmp_path, word):
+    tuned = search(tmp_path, cpu={word: 0.6}, noise=0.02)
+    assert finding(tuned, "cpu").wins
+    assert word in finding(tuned, "cpu").environment["GLIBC_TUNABLES"]
+    assert 0.5 < finding(tuned, "cpu").ratio.ratio.value < 0.7
+    assert not finding(tuned, "memory").wins
+    assert tuned.runs < 30
+    assert tuned.runs == len(read_runs(tmp_path / "e" / "runs.jsonl")[0])
+
+
+def test_two_that_help_are_found_together(tmp_path):
+    tuned = search(tmp_path, cpu={"mxfast=0": 0.7, "hugetlb=1": 0.7}, objectives=["cpu"])
+    words = finding(tuned, "cpu").environment["GLIBC_TUNABLES"].split(":")
+    assert sorted(words) == ["glibc.malloc.hugetlb=1", "glibc.malloc.mxfast=0"]
+
+
+def test_each_objective_has_its_own_winner(tmp_path):
+    tuned = search(tmp_path, cpu={"mxfast=0": 0.7, "arena_max": 1.3}, memory={"arena_max=1": 0.4})
+    assert finding(tuned, "cpu").name == "no fastbins"
+    assert finding(tuned, "memory").name == "one arena"
+    assert tuned.level == pytest.approx(0.975), "two are confirmed at once"
+    assert finding(tuned, "memory").beside["cpu"].verdict == "worse"
+
+
+def test_where_nothing_helps_nothing_wins(tmp_path):
+    """Half of the searches would have a best of many that is 2 % better by luck alone."""
+    won = 0
+    for seed in range(25):
+        tuned = search(tmp_path, name=f"e{seed}", noise=0.03, seed=seed)
+        won += any(each.wins for each in tuned.findings)
+    assert won <= 2
+
+
+def test_what_was_better_only_while_it_was_chosen_does_not_win(tmp_path):
+    tuned = search(tmp_path, objectives=["cpu"], cpu={"mxfast=0": 0.5}, until=2)
+    assert finding(tuned, "cpu").name == "no fastbins"
+    assert finding(tuned, "cpu").ratio.ratio.value > 0.95
+    assert not finding(tuned, "cpu").wins
+
+
+def test_little_memory_is_no_gain(tmp_path):
+    """Of 1.5 MB, 8 % is what the kernel's way of counting makes of nothing; of 15 MB it is a gain."""
+    small, large = {"arena_max=1": 0.92, "": 0.015}, {"arena_max=1": 0.92, "": 0.15}
+    none = search(tmp_path, objectives=["memory"], memory=small)
+    assert finding(none, "memory").better
+    assert not finding(none, "memory").wins
+    assert finding(search(tmp_path, name="f", objectives=["memory"], memory=large), "memory").wins
+
+
+def test_a_setting_that_breaks_the_program_is_given_up_and_told(tmp_path):
+    odd = {
+        "mxfast=0": {"signal": 11},
+        "hugetlb=1": {"stdout_digest": "other"},
+        "arena_max=1": {"exit_code": 3},
+    }
+    tuned = search(tmp_path, cpu={"mxfast=0": 0.1, "hugetlb=1": 0.1, "arena_max": 0.1}, odd=odd)
+    problems = {each.name: each.problem for each in tuned.trials if each.problem}
+    assert problems.keys() == {"no fastbins", "huge pages", "one arena"}
+    assert "SIGSEGV" in problems["no fastbins"]
+    assert tuned.differs
+    assert not any(each.wins for each in tuned.findings)
+    assert all(each.rounds == 1 for each in tuned.trials if each.problem), "it is not run again"
+
+
+def test_a_round_in_which_the_program_itself_fails_counts_for_nothing(tmp_path):
+    class Fragile(Machine):
+        def start(self, cell, *, probe):
+            started = super().start(cell, probe=probe)
+            if cell.environment or cell.repeat not in (0, 3) or not cell.control:
+                return started
+            crashed = msgspec.structs.replace(started.outcome, signal=11, user_ns=1)
+            return msgspec.structs.replace(started, outcome=crashed)
+
+    spec = tune_spec.specify_search(["/bin/true"], GLIBC, ["cpu"])
+    with Folder.create(tmp_path / "e", spec) as folder:
+        tuned = tuning.tune(folder, Listener(), Fragile(folder, cpu={"mxfast=0": 0.6}))
+    assert finding(tuned, "cpu").name == "no fastbins"
+    assert len(finding(tuned, "cpu").ratio.pairs) == tuned.rounds - 1
+    assert any("as it is, the program was ended by SIGSEGV" in note for note in tuned.notes)
+
+
+def test_a_word_that_the_allocator_complains_of_is_given_up(tmp_path):
+    told = {"stderr_tail": "WARNING: ld.so: invalid GLIBC_TUNABLES value `0'\n"}
+    tuned = search(tmp_path, cpu={"mxfast=0": 0.1}, odd={"mxfast=0": told})
+    trial = next(each for each in tuned.trials if each.name == "no fastbins")
+    assert "does not know it: WARNING" in trial.problem
+    assert not tuned.differs
+
+
+def test_a_search_that_was_stopped_goes_on_as_it_would_have(tmp_path):
+    helped = {"cpu": {"mxfast=0": 0.6}, "noise": 0.0}
+    whole = search(tmp_path, name="whole", **helped)
+    with pytest.raises(InterruptedRunError, match="14 runs that ended") as stopped:
+        search(tmp_path, name="cut", stop_at=14, **helped)
+    assert f"reap tune --resume {tmp_path}/cut" in stopped.value.hint
+    with Folder.resume(tmp_path / "cut") as folder:
+        assert tuning.tune(folder, Listener(), Machine(folder, **helped)) == whole
+    one, other = (read_runs(tmp_path / name / "runs.jsonl")[0] for name in ("whole", "cut"))
+    assert [run.cell for run in one] == [run.cell for run in other]
+
+
+def test_every_run_has_as_long_an_environment(tmp_path):
+    """Its length moves the stack: a setting must not win for the length of its name."""
+    words_and_pointers = "echo $(($(env -0 | wc -c) + 8 * $(env -0 | tr -cd '\\0' | wc -c)))"
+    command = ["/bin/sh", "-c", words_and_pointers]
+    spec = tune_spec.specify_search(command, GLIBC, ["cpu"], 22)
+    with Folder.create(tmp_path / "e", spec) as folder:
+        tuned = tuning.tune(folder)
+    assert not tuned.stdout_varies
+    assert not tuned.differs
+
+
+@pytest.mark.parametrize(
+    ("command", "allocator", "runs", "said"),
+    [
+        ([program("peak_static"), "1"], GLIBC, 29, "statically linked"),
+        (["/bin/true"], Allocator(name="snmalloc", library="/x.so"), 29, "no settings of snmalloc are known"),
+        (["/bin/true"], GLIBC, 21, "21 runs are too few"),
+        (["no-such-program"], GLIBC, 29, "no such command"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_before_anything_runs(command, allocator, runs, said):
+    with pytest.raises(ReapError, match=said) as error:
+        tune_spec.specify_search(command, allocator, ["cpu"], runs)
+    assert error.value.hint
+
+
+def test_a_program_with_a_malloc_of_its_own_is_refused(tmp_path):
+    spec = tune_spec.specify_search([program("own_malloc")], GLIBC)
+    with (
+        Folder.create(tmp_path / "e", spec) as folder,
+        pytest.raises(ReapError, match="brings its own malloc"),
+    ):
+        tuning.tune(folder)
+
+
+def test_a_program_is_placed_on_nodes_where_there_are_some(tmp_path, monkeypatch):
+    """By numactl, of which this one only says that it was there."""
+    monkeypatch.setattr(numa, "nodes", lambda: 2)
+    tool = tmp_path / "numactl"
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    spec = tune_spec.specify_search(["/bin/true"], GLIBC, ["cpu"], 29)
+    assert "numactl is not installed" in spec.tune.notes[-1]
+    tool.write_text('#!/bin/sh\nfor word; do case $word in --*) ;; *) exec "$@" ;; esac; shift; done\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    spec = tune_spec.specify_search(["/bin/echo", "it ran"], GLIBC, ["cpu"], 40)
+    with Folder.create(tmp_path / "e", spec) as folder:
+        tuned = tuning.tune(folder)
+    placed = {each.name: each for each in tuned.trials if each.command}
+    assert placed["interleave nodes"].command == ["numactl", "--interleave=all"]
+    assert placed["one node"].same_output
+    assert not tuned.differs
+
+
+@pytest.mark.parametrize(("said", "count"), [("0\n", 1), ("0-3\n", 4), ("0,2-3\n", 3), ("", 1)])
+def test_nodes_with_memory_are_counted(tmp_path, monkeypatch, said, count):
+    (tmp_path / "has_memory").write_text(said)
+    monkeypatch.setattr(numa, "_NODES", tmp_path / "has_memory")
+    assert numa.nodes() == count
+
+
+# --- real programs ----------------------------------------------------------------------------------------
+
+CASES = {
+    "decay": (["grows", "60", "64"], "memory", "dirty_decay_ms:0", "jemalloc"),
+    "thread caches": (["batches", "300", "40000"], "cpu", "tcache_count"),
+    "trimming": (["top", "600", "60"], "cpu", "trim_threshold|top_pad"),
+    "mapping": (
+        ["mapped", "1", "100"],
+        "cpu",
+        "mmap_threshold.*trim_threshold|trim_threshold.*mmap_threshold",
+    ),
+    "coalescing": (["small", "1000000", "6"], "cpu", "mxfast=0"),
+    "arenas": (["arenas", "12", "8000"], "memory", "arena_max=1"),
+}
+"""What is wrong: words of targets/tunable.c, what is to be less, what must win, and of which allocator."""
+
+
+def tunable():
+    return target("tunable", f"-I{INCLUDE}")
+
+
+def searched(where, words, objective, allocator="glibc"):
+    (chosen,) = catalog.parse(allocator)
+    spec = tune_spec.specify_search([tunable(), *words], chosen, [objective], timeout=60)
+    with Folder.create(where / "e", spec) as folder:
+        return tuning.tune(folder)
+
+
+def test_the_tail_is_that_of_marked_requests(tmp_path):
+    spec = tune_spec.specify_search([tunable(), "served", "60", "200"], GLIBC)
+    with Folder.create(tmp_path / "e", spec) as folder:
+        tuned = tuning.tune(folder)
+    tail = finding(tuned, "tail")
+    assert tail.metric == "request_p99"
+    assert tail.wins, "none of them waits for a thousand pages any more"
+    assert len(tuned.findings) == 3, "beside CPU time and memory, unasked"
+
+
+def test_without_marks_wall_time_stands_for_the_tail(tmp_path):
+    tuned = search(tmp_path, objectives=["tail"])
+    assert tuned.findings[0].metric == "wall"
+    assert any("too few requests for a tail" in note for note in tuned.notes)
+    assert [each.objective for each in search(tmp_path, name="f", objectives=()).findings] == [
+        "cpu",
+        "memory",
+    ]
+
+
+def test_what_there_are_no_runs_to_confirm_is_told(tmp_path):
+    tuned = search(tmp_path, runs=22, cpu={"mxfast=0": 0.5}, memory={"arena_max=1": 0.7})
+    assert finding(tuned, "cpu").wins
+    assert "not confirmed, for want of runs; the best seemed one arena" in finding(tuned, "memory").why_not
+
+
+def find(where, case, words):
+    _, objective, expected, *allocator = CASES[case]
+    tuned = searched(where, words, objective, *allocator)
+    (found,) = tuned.findings
+    assert found.wins, found
+    assert re.search(expected, " ".join(found.environment.values()))
+    assert tuned.runs < 30
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", CASES)
+def test_the_known_winner_is_found(tmp_path, case):
+    find(tmp_path, case, CASES[case][0])
+
+
+def test_a_winner_that_gains_much_is_found_in_short_runs(tmp_path):
+    """So much that no other load on the machine hides it."""
+    find(tmp_path, "trimming", ["top", "600", "12"])
+
+
+@pytest.mark.long
+def test_nothing_wins_for_a_program_that_does_not_allocate(tmp_path):
+    tuned = searched(tmp_path, ["nothing", "100000000"], "cpu")
+    assert not tuned.findings[0].wins, tuned.findings[0]
+
+
+def test_the_command(tmp_path):
+    files = ["--json", "t.json", "--html", "t.html", "-o", "x"]
+    done = reap("tune", "--for", "memory", *files, "--", tunable(), "arenas", "8", "1000", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "arena_max=1 " in done.stdout
+    assert "next: reap compare -- " in done.stderr
+    answer = json.loads((tmp_path / "t.json").read_text())["answers"][0]["tuned"]
+    assert answer["findings"][0]["environment"] == {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1"}
+    assert "arena_max=1" in (tmp_path / "t.html").read_text()
+    again = reap("tune", "--resume", "x", cwd=tmp_path)
+    assert again.stdout == done.stdout, "nothing is run again"
+    other = reap("compare", "--resume", "x", cwd=tmp_path)
+    assert other.returncode == 2
+    assert "go on with: reap tune --resume" in other.stderr
+    changed = reap("tune", "--resume", "x", "--for", "cpu", cwd=tmp_path)
+    assert "it takes no --for" in changed.stderr
