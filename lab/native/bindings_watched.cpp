@@ -161,7 +161,7 @@ class PyWatched {
 
 } // namespace
 
-void bind_watched(nb::module_ &m) {
+void bind_watched(const nb::module_ &m) {
     nb::class_<PyWatched>(m, "Watched",
                           "What was seen of a program from outside, boiled down. Raises BadTrace or OSError.")
         .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,

@@ -5,6 +5,6 @@
 
 namespace reap::native {
 
-void bind_watched(nanobind::module_ &m);
+void bind_watched(const nanobind::module_ &m);
 
 } // namespace reap::native

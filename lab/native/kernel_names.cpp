@@ -1,8 +1,9 @@
 #include "kernel_names.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 namespace reap::native {
 
@@ -13,10 +14,11 @@ void KernelNames::read() {
     if (file == nullptr) return;
     char line[1024];
     while (std::fgets(line, sizeof line, file) != nullptr) {
-        uint64_t address = 0;
-        char type = 0;
-        char name[512];
-        if (std::sscanf(line, "%" SCNx64 " %c %511s", &address, &type, name) != 3 || address == 0) continue;
+        char *at = line;
+        const uint64_t address = std::strtoull(line, &at, 16); // ADDRESS TYPE NAME [MODULE]
+        if (address == 0 || std::strlen(at) < 4) continue;
+        const char type = at[1];
+        const std::string name(at + 3, std::strcspn(at + 3, " \t\n"));
         if (type == 't' || type == 'T' || type == 'w' || type == 'W') functions_.emplace_back(address, name);
     }
     std::fclose(file);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "kernel_names.h"
 #include "record_reader.h"
@@ -24,9 +25,9 @@ std::vector<uint64_t> read_words(RecordReader &fields) {
 
 class Reader {
   public:
-    Reader(const Definitions &definitions, Symbolizer &symbols, const std::string &recorder,
+    Reader(const Definitions &definitions, Symbolizer &symbols, std::string recorder,
            const Allocators &allocators)
-        : places_(definitions, symbols, allocators), symbols_(symbols), recorder_(recorder) {}
+        : places_(definitions, symbols, allocators), symbols_(symbols), recorder_(std::move(recorder)) {}
 
     // What later records need wherever they stand: rings of several processors are read one after another.
     void first_pass(uint8_t tag, uint32_t pid, RecordReader fields) {

@@ -2,7 +2,6 @@
 #include "looker.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -194,8 +193,8 @@ void Looker::look_at_thread(pid_t process, pid_t thread) {
     std::uint64_t words[words_of_stack] = {};
     std::size_t words_count = 0;
     if (known && number == SYS_futex) { // whose lock? its caller knows
-        iovec here{words, sizeof words};
-        iovec there{reinterpret_cast<void *>(values[count - 2]), sizeof words};
+        const iovec here{words, sizeof words};
+        const iovec there{reinterpret_cast<void *>(values[count - 2]), sizeof words};
         const ssize_t got = process_vm_readv(process, &here, 1, &there, 1, 0);
         if (got > 0) words_count = static_cast<std::size_t>(got) / sizeof *words;
     }
@@ -254,14 +253,16 @@ void Looker::look_at_memory(pid_t process) {
 }
 
 void Looker::look_at_mapping(pid_t process, char *line) {
-    std::uint64_t start = 0;
-    std::uint64_t end = 0;
-    std::uint64_t offset = 0;
-    char flags[8] = "";
-    int name = 0;
-    const int read = std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %n", &start, &end,
-                                 flags, &offset, &name);
-    if (read < 4 || name == 0 || line[name] != '/') return;
+    // START-END FLAGS OFFSET DEVICE INODE PATH
+    char *at = line;
+    const std::uint64_t start = std::strtoull(at, &at, 16);
+    if (*at != '-') return;
+    const std::uint64_t end = std::strtoull(at + 1, &at, 16);
+    if (std::strlen(at) < 6) return;
+    const bool executable = at[3] == 'x';
+    const std::uint64_t offset = std::strtoull(at + 5, &at, 16);
+    char *path = std::strchr(at, '/');
+    if (path == nullptr) return;
     TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
         .number(static_cast<std::uint64_t>(process))
         .number(REAP_SEEN_FILE)
@@ -269,14 +270,14 @@ void Looker::look_at_mapping(pid_t process, char *line) {
         .number(end - start)
         .commit();
     // A process that ran before it was looked at has mappings that no event tells of.
-    if (flags[2] != 'x') return;
-    line[std::strcspn(line, "\n")] = '\0';
+    if (!executable) return;
+    if (char *newline = std::strchr(path, '\n')) *newline = '\0';
     TraceBlocks::Record(*trace_, REAP_TAG_MAPPING, now_)
         .number(static_cast<std::uint64_t>(process))
         .number(start)
         .number(end - start)
         .number(offset)
-        .text(line + name)
+        .text(path)
         .commit();
 }
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from rich.console import Console
 from samples import HOSTILE, comparison_of, report_of, side_of
 from test_wall_verdict import ANY, walls
@@ -99,7 +99,7 @@ def test_json_has_it_all(tmp_path: Any) -> None:
     assert read_json(path) == report
 
 
-@ANY
+@settings(ANY, max_examples=40)  # each draws a whole page
 @given(walls())
 def test_any_facts_are_drawn(wall: Wall) -> None:
     held = answer(wall)
