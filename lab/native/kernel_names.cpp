@@ -14,9 +14,8 @@ void KernelNames::read() {
     if (file == nullptr) return;
     char line[1024];
     while (std::fgets(line, sizeof line, file) != nullptr) {
-        // address type name, and the module in brackets
         char *at = line;
-        const uint64_t address = std::strtoull(line, &at, 16);
+        const uint64_t address = std::strtoull(line, &at, 16); // ADDRESS TYPE NAME [MODULE]
         if (address == 0 || std::strlen(at) < 4) continue;
         const char type = at[1];
         const std::string name(at + 3, std::strcspn(at + 3, " \t\n"));

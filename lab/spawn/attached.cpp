@@ -79,9 +79,9 @@ bool watch_running(pid_t process, std::int64_t duration_ns, Watcher &watcher, in
     const int alive = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
     const Usage before = usage_of(process);
     const std::int64_t start = now_ns();
-    if (alive < 0 || !before.known || !watcher.attach_running(process)) {
-        return dprintf(fd, "{\"errno\":%d}\n", !before.known || errno == 0 ? ESRCH : errno) > 0;
-    }
+    int error = alive < 0 || !before.known ? ESRCH : 0;
+    if (error == 0 && !watcher.attach_running(process)) error = errno != 0 ? errno : ESRCH;
+    if (error != 0) return dprintf(fd, "{\"errno\":%d}\n", error) > 0;
     Usage after = before;
     bool ended = false;
     for (std::int64_t now = start; !ended && now < start + duration_ns; now = now_ns()) {

@@ -253,15 +253,15 @@ void Looker::look_at_memory(pid_t process) {
 }
 
 void Looker::look_at_mapping(pid_t process, char *line) {
-    // start-end flags offset device inode path, the numbers but the inode's hexadecimal
+    // START-END FLAGS OFFSET DEVICE INODE PATH
     char *at = line;
     const std::uint64_t start = std::strtoull(at, &at, 16);
     if (*at != '-') return;
     const std::uint64_t end = std::strtoull(at + 1, &at, 16);
-    if (*at != ' ' || std::strlen(at) < 7) return;
+    if (std::strlen(at) < 6) return;
     const bool executable = at[3] == 'x';
-    const std::uint64_t offset = std::strtoull(at + 6, &at, 16);
-    const char *path = std::strchr(at, '/');
+    const std::uint64_t offset = std::strtoull(at + 5, &at, 16);
+    char *path = std::strchr(at, '/');
     if (path == nullptr) return;
     TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
         .number(static_cast<std::uint64_t>(process))
@@ -271,7 +271,7 @@ void Looker::look_at_mapping(pid_t process, char *line) {
         .commit();
     // A process that ran before it was looked at has mappings that no event tells of.
     if (!executable) return;
-    line[std::strcspn(line, "\n")] = '\0';
+    if (char *newline = std::strchr(path, '\n')) *newline = '\0';
     TraceBlocks::Record(*trace_, REAP_TAG_MAPPING, now_)
         .number(static_cast<std::uint64_t>(process))
         .number(start)

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from rich.console import Console
-from samples import HOSTILE, comparison_of, report_of, side_of
+from samples import HOSTILE, comparison_of, profile_of, report_of, side_of
 from test_wall_verdict import ANY, walls
 from walls import WALLS
 
@@ -74,6 +74,21 @@ def test_what_won_is_the_next_command() -> None:
     assert "72 collections" in page
 
 
+@pytest.mark.parametrize(
+    ("samples", "p99", "p999"), [(1, False, False), (100, True, False), (1000, True, True)]
+)
+def test_a_percentile_needs_its_samples(samples: int, p99: bool, p999: bool) -> None:
+    latency = Latency(call="malloc", samples=samples, p50=21, p90=61, p99=211, p999=1910)
+    wall = changed(WALLS["nothing"], latency=latency)
+    profile = profile_of(latencies=[latency])
+    shown = Answer(title="server", command=["x"], wall=wall, wall_verdict=judge(wall), profile=profile)
+    for text in (html.render(report_of(shown)), on_terminal(shown)):
+        assert "21.0 ns" in text
+        assert ("211 ns" in text) == p99
+        assert ("1.91 µs" in text) == p999
+        assert ("needs 1 000" in " ".join(text.split())) != p999
+
+
 def test_no_line_is_wider_than_the_terminal() -> None:
     for line in on_terminal(tried()).splitlines():
         assert len(line) <= 80
@@ -99,7 +114,7 @@ def test_json_has_it_all(tmp_path: Any) -> None:
     assert read_json(path) == report
 
 
-@ANY
+@settings(ANY, max_examples=40)  # each draws a whole page
 @given(walls())
 def test_any_facts_are_drawn(wall: Wall) -> None:
     held = answer(wall)

@@ -110,6 +110,25 @@ def test_without_calls_thrash_is_seen_by_its_faults() -> None:
     assert verdict.regime == "right of the knee"
 
 
+def test_without_permission_the_kernel_s_part_is_known_by_its_faults() -> None:
+    """Samples of the program alone say that its own part is the allocator's; it is a fifth of all."""
+    blind = changed(
+        wall_of(0.26),
+        user_seconds=0.4,
+        system_seconds=1.6,
+        share=share_of(0.26, kernel_inside=0, sees_kernel=False),
+        counted=counted(400_000, 8192),
+        faults=Faults(minor=800_000),
+        calls=None,
+        resident=Resident(peak=3 * MIB, end=3 * MIB),
+    )
+    verdict = judge(blind)
+    assert verdict.cause == "page faults"
+    said = " ".join(each.statement for each in verdict.evidence)
+    assert "About 40 % of processor time" in said
+    assert "--calls" in said
+
+
 def test_faults_on_files_are_not_the_allocators() -> None:
     mapped = wall_of(0.01, kernel=0.8, faults=Faults(minor=500_000, samples=100, by={"file": 98, "heap": 2}))
     assert judge(mapped).cause == "nothing"
@@ -168,6 +187,14 @@ def test_parsing_is_told_by_names_and_says_so() -> None:
     verdict = judge(WALLS["parsing"])
     assert "by their names" in " ".join(each.statement for each in verdict.evidence)
     assert judge(wall_of(0.01, hot=[hot("compute", 1500)])).cause == "nothing"
+
+
+def test_what_is_no_cause_is_told_if_it_is_some_part() -> None:
+    def said(kernel: float) -> str:
+        return " ".join(each.statement for each in judge(wall_of(0.001, kernel=kernel)).evidence)
+
+    assert "fresh from the kernel" in said(0.07)
+    assert "fresh from the kernel" not in said(0.01)
 
 
 def test_causes_of_memory_cost_no_time() -> None:

@@ -51,6 +51,9 @@ LOCK_WORTH = 0.05
 """The least part of its time that threads wait for the allocator's lock before the lock is to blame for what
 the others do on its slow path meanwhile."""
 
+WORTH_TELLING = 0.05
+"""What is no cause is told from here on: below it nobody would act on it."""
+
 WAITING_WORTH = 0.25
 """The least part of its time that a program waits for one thing before that is called the cause."""
 
@@ -89,6 +92,10 @@ microseconds each with what follows from them)."""
 
 FAULTS_A_CALL = 256
 """From a megabyte touched for every call on, the calls are under a tenth of the cost: it is the faults."""
+
+A_FAULT = 1e-6
+"""Seconds that a page fault takes in the kernel, with what comes with it (clearing the page, giving it back):
+about half of it on bare metal and twice as much on some virtual machines."""
 
 TURNOVER = 3.0
 """How often a program must have its peak memory from the kernel again before that is called thrash: once is

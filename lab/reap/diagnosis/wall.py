@@ -57,7 +57,7 @@ def _without_cause(facts: WallFacts, found: list[Suspicion]) -> WallVerdict:
         regime="not the wall",
         paragraph=wall_words.nothing(facts),
         evidence=[
-            *[statement for each in found for statement in each.statements],
+            *[said for each in found if each.weight >= at.WORTH_TELLING for said in each.statements],
             *wall_words.evidence(facts),
         ],
         remedies=[],

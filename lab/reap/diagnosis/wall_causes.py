@@ -66,12 +66,15 @@ def page_faults(facts: WallFacts) -> Suspicion | None:
     weight = facts.of_busy(facts.kernel_part)
     again = facts.turnover is None or facts.turnover >= at.TURNOVER
     saves = _saves(facts.kernel_part) if again else Estimate(value=0.0, low=0.0, high=facts.kernel_part)
-    said = [
-        _kernel(
-            f"{units.percent(facts.kernel_part)} of processor time went to pages fresh from the kernel "
-            f"({units.count(facts.wall.faults.minor)} minor page faults)."
+    faults = f"{units.count(facts.wall.faults.minor)} minor page faults"
+    part = f"{units.percent(facts.kernel_part)} of processor time went to pages fresh from the kernel"
+    said = [_kernel(f"{part} ({faults}).")]
+    if not facts.sees_kernel:
+        said = [_kernel(f"About {part}, by their number ({faults}): the kernel's time was not sampled.")]
+    if facts.wall.calls is None:
+        said.append(
+            _kernel("Thrash by brk or mmap is not told from that without system calls; --calls has them.")
         )
-    ]
     if facts.turnover is not None:
         how = "it gives memory back and takes it again" if again else "it grows, which no cache helps"
         times = units.ratio(facts.turnover)
@@ -82,7 +85,7 @@ def page_faults(facts: WallFacts) -> Suspicion | None:
         weight=weight,
         saves=saves,
         statements=said,
-        remedies=[*kept[::-1], *remedies.huge_pages(facts, saves), *remedies.reuse(saves)],
+        remedies=[*kept, *remedies.huge_pages(facts, saves), *remedies.reuse(saves)],
     )
 
 
@@ -210,12 +213,14 @@ def _saves(part: float) -> Estimate:
 
 
 def _low(facts: WallFacts) -> float:
-    return min(facts.share.low, facts.own_part) if facts.share else 0.0
+    return min(facts.share.low * facts.sampled, facts.own_part) if facts.share else 0.0
 
 
 def _high(facts: WallFacts) -> float:
-    high = facts.share.high if facts.share else facts.own_part
-    return min(1.0, max(facts.own_part, high - facts.kernel_part) + at.SHARE_BIAS)
+    high = facts.share.high * facts.sampled if facts.share else facts.own_part
+    return min(
+        1.0, max(facts.own_part, high - (facts.kernel_part if facts.sees_kernel else 0.0)) + at.SHARE_BIAS
+    )
 
 
 def _cost(facts: WallFacts) -> list[Evidence]:

@@ -75,7 +75,18 @@ class WallFacts:
 
     def owner(self, name: Owner) -> float:
         """The part of processor time in which this one was executing."""
-        return _part(self.wall.owners.get(name, 0), self.samples)
+        return _part(self.wall.owners.get(name, 0), self.samples) * self.sampled
+
+    @cached_property
+    def sees_kernel(self) -> bool:
+        """Whether time in the kernel is among the samples."""
+        return self.wall.share is None or self.wall.share.sees_kernel
+
+    @cached_property
+    def sampled(self) -> float:
+        """The part of processor time that was sampled: without the kernel's, where that is not seen."""
+        whole = _finite(self.wall.user_seconds) + _finite(self.wall.system_seconds)
+        return 1.0 if self.sees_kernel or whole <= 0 else _part(self.wall.user_seconds, whole)
 
     def of_busy(self, part_of_cpu: float) -> float:
         """A part of processor time as one of `busy`."""
@@ -93,9 +104,13 @@ class WallFacts:
     def kernel_part(self) -> float:
         """The part of processor time in the kernel for memory.
 
-        On the allocator's behalf, or because the program touched what the allocator had fresh from it.
+        On the allocator's behalf, or because the program touched what the allocator had fresh from it. Where
+        the kernel was not sampled, about what so many page faults take, and no more than it took in all.
         """
         share, faults = self.wall.share, self.wall.faults
+        if not self.sees_kernel:
+            seconds = min(_finite(self.wall.system_seconds), faults.minor * at.A_FAULT)
+            return _part(seconds, self.cpu)
         seen = sum(max(0, n) for n in faults.by.values())
         fresh = max(0, faults.by.get("heap", 0)) + max(0, faults.by.get("allocator", 0))
         own = self.owner("kernel_fault") * (_part(fresh, seen) if seen else 1.0)
@@ -105,7 +120,7 @@ class WallFacts:
     def own_part(self) -> float:
         """The part of processor time in the allocator's own code, not the kernel."""
         share = self.wall.share
-        return _part(share.inside - share.kernel_inside, share.samples) if share else 0.0
+        return self.sampled * _part(share.inside - share.kernel_inside, share.samples) if share else 0.0
 
     @cached_property
     def memory_part(self) -> float:

@@ -35,11 +35,13 @@ def of_sources(seen: native.Watched, calls: native.Watched | None, *, traced: bo
         notes.append("the launcher was ended early; what was seen until then is told")
     samples = sources["samples"]
     if samples["errno"]:
-        notes.append(
-            f"perf events are refused here ({os.strerror(samples['errno'])}): where time goes is sampled by "
-            "a timer in the counted run, more coarsely, and page faults are not looked at one by one; "
+        instead = (
+            "where its time goes is not known; watch it as its own user or as root"
+            if calls is seen
+            else "where time goes is sampled by a timer in the counted run, more coarsely; "
             "sudo sysctl kernel.perf_event_paranoid=1 allows them"
         )
+        notes.append(f"perf events are refused here ({os.strerror(samples['errno'])}): {instead}")
     elif not sources["sampler_kernel"]:
         notes.append(
             "time in the kernel was not sampled: sudo sysctl kernel.perf_event_paranoid=1, or run it as root"

@@ -58,12 +58,15 @@ def tiles(wall: Wall) -> list[tuple[str, str, str]]:
         how = f"{units.percent_span(share.share.low, share.share.high)}; {wording.share_method(share)}"
     made = units.count(requests.per_request) if requests.per_request is not None else units.UNKNOWN
     each = f"{requests.unit}s: {units.count(requests.count)}" if requests.unit else "no requests were seen"
-    slow = f"99.9 %: {units.duration(latency.p999 * 1e-9)}" if latency else "not sampled"
+    _, _, p99, p999 = wording.percentiles(latency) if latency else [units.UNKNOWN] * 4
+    slow = "not sampled"
+    if latency:
+        slow = f"99.9 %: {p999}" if p999 != units.UNKNOWN else wording.samples_of(latency)
     return [
         (wording.SHARE_NAME, sampled, how),
         ("Allocations a request", made, each),
         ("Minor page faults", units.count(wall.faults.minor), f"{units.count(wall.faults.major)} major"),
-        ("malloc, 99 %", units.duration(latency.p99 * 1e-9) if latency else units.UNKNOWN, slow),
+        ("malloc, 99 %", p99, slow),
         ("Processor time", units.duration(wall.cpu_seconds), f"of {units.duration(wall.wall_seconds)}"),
         ("Threads", units.count(wall.threads), wall.allocator and f"malloc from {wall.allocator}"),
         ("Resident, most", units.size(wall.resident.peak), f"at the end {units.size(wall.resident.end)}"),

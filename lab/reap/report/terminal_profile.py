@@ -213,8 +213,7 @@ def _calls(console: Console, profile: Profile) -> None:
     for name in ("p50", "p90", "p99", "p99.9", "samples"):
         table.add_column(name, justify="right", no_wrap=True)
     for held in profile.latencies:
-        marks = [units.duration(ns * 1e-9) for ns in (held.p50, held.p90, held.p99, held.p999)]
-        table.add_row(Text(printable(held.call)), *marks, units.whole(held.samples))
+        table.add_row(Text(printable(held.call)), *wording.percentiles(held), units.whole(held.samples))
     console.print(Padding(table, (0, 0, 0, 2)))
 
 

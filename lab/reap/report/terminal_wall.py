@@ -105,8 +105,9 @@ def _allocations(console: Console, wall: Wall) -> None:
     elif asked.unit:
         rows.append(("Requests", f"{units.whole(asked.count)} {_UNITS.get(asked.unit, asked.unit)}"))
     if took is not None:
-        marks = [units.duration(ns * 1e-9) for ns in (took.p50, took.p99, took.p999)]
-        said = f"P50 {marks[0]}, P99 {marks[1]}, P99.9 {marks[2]} ({units.whole(took.samples)} samples)"
+        marks = zip(("P50", "P90", "P99", "P99.9"), wording.percentiles(took), strict=True)
+        shown = ", ".join(f"{name} {value}" for name, value in marks if value != units.UNKNOWN)
+        said = f"{shown} ({wording.samples_of(took)})"
         rows.append(("One malloc takes", said))
     if rows:
         _heading(console, "Allocations", "counted in another run of the same command" if held else "")

@@ -248,7 +248,7 @@ def _latencies(profile: Profile) -> list[list[str]]:
     return [
         [
             printable(held.call),
-            *(units.duration(ns * 1e-9) for ns in (held.p50, held.p90, held.p99, held.p999)),
+            *wording.percentiles(held),
             units.whole(held.samples),
         ]
         for held in profile.latencies

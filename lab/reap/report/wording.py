@@ -1,7 +1,7 @@
 """What figures are called and how they are read: said once, for the terminal and for the page."""
 
 from reap import units
-from reap.analysis.records import Share
+from reap.analysis.records import Latency, Share
 from reap.analysis.size_profile import SizeProfile
 from reap.diagnosis.words import METRICS
 from reap.experiment.matrix_records import Fragmented
@@ -68,6 +68,29 @@ def given_back(litter: Litter | Fragmented) -> str:
     """The choices that make a heap: in which order, written to or not, and the seed."""
     touched = "written to" if litter.touch else "never written to"
     return f"{ORDERS[litter.order]}; {touched}; seed {litter.seed}"
+
+
+_SAMPLES_NEEDED = {"p50": 1, "p90": 10, "p99": 100, "p999": 1000}
+"""Of fewer samples a percentile is the slowest of them, and says nothing."""
+
+
+def percentiles(held: Latency) -> list[str]:
+    """The median, and the percentiles 90, 99 and 99.9 as far as there are samples enough; else a dash."""
+    return [
+        units.duration(getattr(held, name) * 1e-9) if held.samples >= needed else units.UNKNOWN
+        for name, needed in _SAMPLES_NEEDED.items()
+    ]
+
+
+def samples_of(held: Latency) -> str:
+    """How many samples there are, and what they are too few for."""
+    said = f"{units.whole(held.samples)} sample{'' if held.samples == 1 else 's'}"
+    few = [
+        f"{name} needs {units.whole(_SAMPLES_NEEDED[key])}"
+        for key, name in (("p99", "P99"), ("p999", "P99.9"))
+        if held.samples < _SAMPLES_NEEDED[key]
+    ]
+    return "; ".join([said, *few])
 
 
 def share_method(share: Share) -> str:
