@@ -35,7 +35,9 @@ class Recording {
 
     bool map_window() noexcept;
     bool reserve(size_t size) noexcept;
-    void byte(uint32_t value) noexcept { window_[used_++] = static_cast<uint8_t>(value); }
+    void byte(uint32_t value) noexcept {
+        if (used_ < kWindow) window_[used_++] = static_cast<uint8_t>(value);
+    }
     void number(uint64_t value) noexcept;
     void text(const char *words, size_t size) noexcept;
     void command() noexcept;
