@@ -101,7 +101,8 @@ uint32_t Recording::module_of(uint64_t address, uint64_t *inside) noexcept {
     if (length == 0) { // the loader leaves the main program without a name
         const long linked = readlink("/proc/self/exe", executable, sizeof executable);
         name = executable;
-        length = linked > 0 ? static_cast<size_t>(linked) : 0;
+        length =
+            linked > 0 && static_cast<size_t>(linked) < sizeof executable ? static_cast<size_t>(linked) : 0;
     }
     byte(REAP_DRAG_MODULE);
     number(module_count_);

@@ -137,8 +137,37 @@ void start_timer_sampler(TraceFile &trace, const Owner &process, uint32_t clock)
 
 using namespace reap::preload;
 
+namespace {
+
+// Handlers that run on a stack of their own, to whose masks our signal was added: such stacks are made as
+// small as a handler needs, and a tick that came while one runs would be a second frame on it.
+bool masked[NSIG];
+
+int with_our_signal_masked(int number, const struct sigaction &action, struct sigaction *old) noexcept {
+    struct sigaction widened = action;
+    const bool before = masked[number];
+    masked[number] =
+        (action.sa_flags & SA_ONSTACK) != 0 && sigismember(&action.sa_mask, sampling_signal()) == 0;
+    if (masked[number]) sigaddset(&widened.sa_mask, sampling_signal());
+    const int status = real_sigaction(number, &widened, old);
+    if (status != 0) {
+        masked[number] = before;
+    } else if (old != nullptr && before) {
+        sigdelset(&old->sa_mask, sampling_signal());
+    }
+    return status;
+}
+
+} // namespace
+
 REAP_EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old) noexcept {
-    if (number != sampling_signal() || !runs_here()) return real_sigaction(number, action, old);
+    if (!runs_here() || number < 1 || number >= NSIG) return real_sigaction(number, action, old);
+    if (number != sampling_signal()) {
+        if (action != nullptr) return with_our_signal_masked(number, *action, old);
+        const int status = real_sigaction(number, action, old);
+        if (status == 0 && old != nullptr && masked[number]) sigdelset(&old->sa_mask, sampling_signal());
+        return status;
+    }
     if (action != nullptr) {
         yield_signal();
         return real_sigaction(number, action, old);
@@ -150,5 +179,6 @@ REAP_EXPORT int sigaction(int number, const struct sigaction *action, struct sig
 REAP_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
     static sighandler_t (*known)(int, sighandler_t);
     if (number == sampling_signal() && runs_here()) yield_signal();
+    if (number > 0 && number < NSIG) masked[number] = false; // a handler of `signal` has the usual stack
     return next_function(known, "signal")(number, handler);
 }
