@@ -99,10 +99,10 @@ uint32_t Recording::module_of(uint64_t address, uint64_t *inside) noexcept {
     const char *name = map->l_name;
     size_t length = strnlen(name, sizeof executable);
     if (length == 0) { // the loader leaves the main program without a name
-        const long linked = readlink("/proc/self/exe", executable, sizeof executable);
+        const long linked = readlink("/proc/self/exe", executable, sizeof executable - 1);
+        executable[linked > 0 ? linked : 0] = '\0';
         name = executable;
-        length =
-            linked > 0 && static_cast<size_t>(linked) < sizeof executable ? static_cast<size_t>(linked) : 0;
+        length = strnlen(executable, sizeof executable);
     }
     byte(REAP_DRAG_MODULE);
     number(module_count_);
