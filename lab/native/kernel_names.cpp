@@ -7,9 +7,7 @@
 
 namespace reap::native {
 
-void KernelNames::read() {
-    if (read_) return;
-    read_ = true;
+KernelNames::KernelNames() {
     std::FILE *file = std::fopen("/proc/kallsyms", "re");
     if (file == nullptr) return;
     char line[1024];
@@ -25,18 +23,17 @@ void KernelNames::read() {
     std::sort(functions_.begin(), functions_.end());
 }
 
-const std::string &KernelNames::at(uint64_t address) {
+const KernelNames &KernelNames::here() {
+    static const KernelNames names;
+    return names;
+}
+
+const std::string &KernelNames::at(uint64_t address) const {
     static const std::string none;
-    read();
     const auto after =
         std::upper_bound(functions_.begin(), functions_.end(), address,
                          [](uint64_t value, const auto &entry) { return value < entry.first; });
     return address == 0 || after == functions_.begin() ? none : std::prev(after)->second;
-}
-
-bool KernelNames::known() {
-    read();
-    return !functions_.empty();
 }
 
 } // namespace reap::native

@@ -10,17 +10,18 @@ namespace reap::native {
 
 class KernelNames {
   public:
-    // The function at an address of the kernel; empty where /proc/kallsyms hides addresses. The first call
-    // reads that file, which takes some tens of milliseconds.
-    const std::string &at(uint64_t address);
+    // Those of this machine. The first call reads /proc/kallsyms, which takes some tens of milliseconds.
+    static const KernelNames &here();
 
-    // Whether the kernel tells them. Reads the file.
-    bool known();
+    // The function at an address of the kernel; empty where /proc/kallsyms hides addresses.
+    const std::string &at(uint64_t address) const;
+
+    // Whether the kernel tells them.
+    bool known() const { return !functions_.empty(); }
 
   private:
-    void read();
+    KernelNames();
 
-    bool read_ = false;
     std::vector<std::pair<uint64_t, std::string>> functions_; // by address
 };
 

@@ -77,7 +77,7 @@ class Reader {
 
     Watched finish() {
         out_.files = places_.files();
-        out_.kernel_names = kernel_.known();
+        out_.kernel_names = KernelNames::here().known();
         std::stable_sort(out_.resident.begin(), out_.resident.end(),
                          [](const ResidentPoint &a, const ResidentPoint &b) { return a.ticks < b.ticks; });
         return std::move(out_);
@@ -106,7 +106,7 @@ class Reader {
         if (!fields.good()) return;
         SampleKind kind;
         kind.kernel = kernel;
-        if (kernel) kind.kernel_function = kernel_.at(kernel_pointer);
+        if (kernel) kind.kernel_function = KernelNames::here().at(kernel_pointer);
         const std::optional<Place> place = places_.find(pid, pointer);
         if (place) {
             if (in_recorder(*place)) {
@@ -258,7 +258,6 @@ class Reader {
     Symbolizer &symbols_;
     std::string recorder_;
     Code code_;
-    KernelNames kernel_;
     std::map<std::pair<std::string, uint64_t>, std::string> functions_;
     std::map<StackFrame, uint32_t> frame_places_;
     std::map<uint32_t, std::map<uint64_t, uint64_t>> file_ranges_;

@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         for (uint32_t stack = 0; stack < image.sites.size(); ++stack) {
             const Frame *frame = definitions.frame(image.image, stack);
             for (int depth = 0; frame != nullptr && depth < 512; ++depth) {
-                definitions.module(image.image, frame->address);
+                (void)definitions.module(image.image, frame->address);
                 frame = definitions.frame(image.image, frame->parent);
             }
         }
