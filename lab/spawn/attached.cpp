@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -68,6 +69,14 @@ bool write_line(int fd, bool ended, std::int64_t wall, const Usage &before, cons
                    static_cast<unsigned long long>(after.major - before.major)) > 0;
 }
 
+/// Every thread takes an event on each processor. Nobody else is in this process whom the limit is for.
+void allow_descriptors() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 } // namespace
 
 bool watch_running(pid_t process, std::int64_t duration_ns, Watcher &watcher, int fd) {
@@ -77,6 +86,7 @@ bool watch_running(pid_t process, std::int64_t duration_ns, Watcher &watcher, in
     sigprocmask(SIG_BLOCK, &mask, nullptr);
     const int signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     const int alive = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+    allow_descriptors();
     const Usage before = usage_of(process);
     const std::int64_t start = now_ns();
     int error = alive < 0 || !before.known ? ESRCH : 0;

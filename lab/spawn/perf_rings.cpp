@@ -11,6 +11,8 @@ namespace reap::spawn {
 namespace {
 
 constexpr std::size_t largest_record = 8192;
+/// Of the descriptors that this process may have, so many are left to whoever reads /proc.
+constexpr long kept_descriptors = 16;
 
 std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
@@ -40,6 +42,10 @@ int PerfRings::open_on(pid_t thread, int processor, perf_event_attr &attributes,
     const int fd = static_cast<int>(
         syscall(SYS_perf_event_open, &attributes, thread, processor, -1, PERF_FLAG_FD_CLOEXEC));
     if (fd < 0) return errno;
+    if (fd >= sysconf(_SC_OPEN_MAX) - kept_descriptors) {
+        close(fd);
+        return EMFILE;
+    }
     Ring *ring = ring_of(processor);
     bool good = filter == nullptr || ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0;
     if (good && ring != nullptr) {

@@ -53,7 +53,10 @@ bool Watcher::attach_running(pid_t process) {
 
 void Watcher::say_sampler() {
     if (trace_.header().sampler != REAP_SAMPLER_PERF) return; // the recorder samples by itself
-    trace_.set_sampler(samples_error_ == 0 ? REAP_SAMPLER_PERF : REAP_SAMPLER_NONE, samples_.sees_kernel());
+    // Of more threads than there are descriptors for, the first were attached to.
+    trace_.set_sampler(samples_error_ == 0 || samples_error_ == EMFILE ? REAP_SAMPLER_PERF
+                                                                       : REAP_SAMPLER_NONE,
+                       samples_.sees_kernel());
 }
 
 void Watcher::attach_thread(pid_t thread, bool running) {

@@ -19,7 +19,7 @@ from recorded import target
 
 from reap.analysis import wall_strace
 from reap.analysis.wall_owners import Sample, label, owner
-from reap.errors import ExitCode
+from reap.errors import ExitCode, ReapError
 from reap.experiment import wall as experiment
 from reap.launch import program as programs
 from reap.launch import sampling
@@ -115,6 +115,16 @@ def test_what_cannot_be_watched_gets_one_message(tmp_path, words, code, message)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_force_takes_nothing_from_a_folder_but_its_own(tmp_path):
+    kept, old = tmp_path / "perl.reap", tmp_path / "stdin"
+    kept.write_text("a recording of somebody's")
+    old.write_text("the input of an earlier time")
+    done = reap("wall", "--no-try", "--force", "-o", str(tmp_path), "--", "true")
+    assert done.returncode == 0, done.stderr
+    assert kept.exists()
+    assert not old.exists()
+
+
 def test_the_exit_code_is_the_programs(tmp_path):
     done = reap("wall", "--no-try", "--", "sh", "-c", "exit 7", cwd=tmp_path)
     assert done.returncode == 7, done.stderr
@@ -141,11 +151,57 @@ def test_a_running_process_is_watched_and_nothing_enters_it(tmp_path):
     assert wall["counted"] is None
 
 
+_THREADS = (
+    "import threading as t, time\nfor _ in range(40): t.Thread(target=time.sleep, args=(60,)).start()\n"
+)
+
+
+@needs_perf
+@pytest.mark.parametrize(("most", "whole"), [(4096, True), (80, False)])
+def test_of_more_threads_than_descriptors_the_first_are_watched(tmp_path, most, whole):
+    with subprocess.Popen([sys.executable, "-c", f"{_THREADS}while True: pass"]) as process:
+        try:
+            while len(list(Path(f"/proc/{process.pid}/task").iterdir())) < 41:
+                time.sleep(0.02)
+            words = [*reap_command(), "wall", "--pid", str(process.pid), "--seconds", "0.5", "-o", "seen"]
+            limited = ["prlimit", f"--nofile=80:{most}", *words]
+            subprocess.run(limited, cwd=tmp_path, check=True, capture_output=True)
+        finally:
+            process.kill()
+    (answer,) = json.loads((tmp_path / "seen/wall.json").read_text())["answers"]
+    wall = answer["wall"]
+    assert wall["share"]["samples"] > 10
+    assert wall["waiting"]["other"] > 1  # there were descriptors left to look at threads with
+    assert any("more threads than could be watched" in note for note in wall["notes"]) is not whole
+
+
 def test_a_process_that_ends_meanwhile_is_told_of(tmp_path):
-    with subprocess.Popen(["sleep", "2"]) as process:
-        done = reap("wall", "--pid", str(process.pid), "--seconds", "60", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "ended while it was watched" in " ".join(done.stdout.split())
+    trace = tmp_path / "seen/sampled.reap"
+    with subprocess.Popen(["sleep", "100"]) as process:
+        words = [*reap_command(), "wall", "--pid", str(process.pid), "--seconds", "60", "-o", "seen"]
+        with subprocess.Popen(
+            words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as ours:
+            while ours.poll() is None and not trace.exists():
+                time.sleep(0.01)
+            created = trace.stat().st_size
+            while ours.poll() is None and trace.stat().st_size == created:  # the launcher is not at it yet
+                time.sleep(0.01)
+            process.kill()
+            said, wrong = ours.communicate(timeout=60)
+    assert ours.returncode == 0, wrong
+    assert "ended while it was watched" in " ".join(said.split())
+
+
+def test_a_process_that_has_ended_already_is_no_question_of_rights(tmp_path):
+    process = subprocess.Popen(["true"])
+    try:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # a zombie: /proc still shows it
+        with pytest.raises(ReapError) as caught:
+            watch.running(process.pid, 1.0, tmp_path / "x.reap")
+    finally:
+        process.wait()
+    assert "it has ended" in str(caught.value.hint)
 
 
 def test_interrupting_the_watching_leaves_the_process_alone(tmp_path):

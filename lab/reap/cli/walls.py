@@ -57,8 +57,12 @@ def folder(output: Path | None, command: tuple[str, ...], pid: int | None, *, fo
         raise ReapError(f"{path} exists already", "give another name with -o, or --force") from error
     except OSError as error:
         raise ReapError(f"{path} cannot be made: {error.strerror}", "name another folder with -o") from error
-    for file in path.glob("*.reap"):  # of an earlier time, to be replaced
-        file.unlink()
+    for name in (
+        *experiment.RECORDINGS,
+        FLAMES,
+        _INPUT,
+    ):  # of an earlier time, not to be taken for this one's
+        (path / name).unlink(missing_ok=True)
     try:
         yield path
     except ReapError:

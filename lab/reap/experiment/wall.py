@@ -30,6 +30,8 @@ from reap.trace import read as traces
 COUNTED = "counted.reap"
 """The recording of the counted run in the folder."""
 _SAMPLED = "sampled.reap"
+RECORDINGS = (COUNTED, _SAMPLED)
+"""What may be in the folder afterwards."""
 _PERIOD = 1e-3
 """Seconds of processor time a sample stands for, as `watch.run` samples."""
 

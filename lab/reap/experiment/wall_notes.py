@@ -26,6 +26,11 @@ STRACE = (
     "malloc's, are told as the allocator's, futex as others'"
 )
 
+_TOO_MANY_THREADS = (
+    "it has more threads than could be watched: the first of them were, and what the others do is not told; "
+    "allow this shell more descriptors (ulimit -n), an event takes one for each thread and processor"
+)
+
 
 def of_sources(seen: native.Watched, calls: native.Watched | None, *, traced: bool = False) -> list[str]:
     """What was not watched, or not wholly."""
@@ -34,7 +39,9 @@ def of_sources(seen: native.Watched, calls: native.Watched | None, *, traced: bo
     if not sources["ended"]:
         notes.append("the launcher was ended early; what was seen until then is told")
     samples = sources["samples"]
-    if samples["errno"]:
+    if samples["errno"] == errno.EMFILE:
+        notes.append(_TOO_MANY_THREADS)
+    elif samples["errno"]:
         instead = (
             "where its time goes is not known; watch it as its own user or as root"
             if calls is seen
@@ -55,10 +62,11 @@ def of_sources(seen: native.Watched, calls: native.Watched | None, *, traced: bo
     if calls is None:
         return notes
     called = calls.sources()["calls"]
-    if called["errno"] and called["errno"] != _NOT_ASKED and not traced:
+    if called["errno"] and called["errno"] not in {_NOT_ASKED, errno.EMFILE} and not traced:
+        instead = "" if calls is seen else "; --calls counts them by strace instead"
         notes.append(
             f"system calls were not traced ({os.strerror(called['errno'])}): it needs root and tracefs "
-            "(mount -t tracefs nodev /sys/kernel/tracing); --calls counts them by strace instead"
+            f"(mount -t tracefs nodev /sys/kernel/tracing){instead}"
         )
     if called["lost"]:
         notes.append(f"{called['lost']} system calls were lost: their counts are the least that were made")

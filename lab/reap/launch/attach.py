@@ -1,6 +1,7 @@
 """Watches a process that runs already, through the launcher: nothing enters it and it is not stopped."""
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -56,7 +57,7 @@ def watch(pid: int, seconds: float, options: list[str]) -> Attached:
     number = msgspec.json.decode(text, type=_Answer).errno
     if number:
         raise ReapError(
-            f"process {pid} cannot be watched: {os.strerror(number)}", _hint(pid), ExitCode.FAILED
+            f"process {pid} cannot be watched: {os.strerror(number)}", _hint(pid, number), ExitCode.FAILED
         )
     return msgspec.json.decode(text, type=Attached)
 
@@ -77,7 +78,7 @@ def command_of(pid: int) -> list[str]:
         ) from error
 
 
-def _hint(pid: int) -> str:
-    if not Path(f"/proc/{pid}").exists():
+def _hint(pid: int, number: int) -> str:
+    if number == errno.ESRCH or not Path(f"/proc/{pid}").exists():
         return "it has ended; where a supervisor starts it again, name the new one: pgrep NAME"
     return "watch it as its own user or as root"
