@@ -256,7 +256,8 @@ def test_waiting_is_told_by_what_for(tmp_path):
 
 
 def test_free_memory_below_a_pin_is_seen(tmp_path):
-    wall = measured(tmp_path, cause_program(), "pin", "0.4").wall
+    # Memory is looked at for a hundredth of the time at most, so that long after 160 MB were freed.
+    wall = measured(tmp_path, cause_program(), "pin", "1").wall
     assert wall.resident.trimmable > 100 << 20
     assert wall.resident.trimmable < wall.resident.peak
 
