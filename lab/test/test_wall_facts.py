@@ -256,10 +256,18 @@ def test_waiting_is_told_by_what_for(tmp_path):
 
 
 def test_free_memory_below_a_pin_is_seen(tmp_path):
-    # Memory is looked at for a hundredth of the time at most, so that long after 160 MB were freed.
-    wall = measured(tmp_path, cause_program(), "pin", "1").wall
-    assert wall.resident.trimmable > 100 << 20
-    assert wall.resident.trimmable < wall.resident.peak
+    # Memory is looked at for a hundredth of the time at most, and the last look may fall into the program's
+    # end, when its memory is gone already: then there is nothing to see, and another run is watched.
+    seen = []
+    for number in range(4):
+        place = tmp_path / str(number)
+        place.mkdir()
+        resident = measured(place, cause_program(), "pin", "1").wall.resident
+        assert resident.trimmable < resident.peak
+        seen.append(resident.trimmable)
+        if seen[-1] > 100 << 20:
+            break
+    assert seen[-1] > 100 << 20, seen
 
 
 COLLECTS = """
