@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "outside_records.h"
 #include "places.h"
-#include "record_reader.h"
 
 namespace reap::native {
 namespace {
@@ -53,40 +53,28 @@ Outside read_outside(BlockFile &file, const Definitions &definitions, Symbolizer
                      const Context &context) {
     Outside out;
     Judge judge(definitions, symbols, context);
-    std::vector<unsigned char> payload;
-    for (const BlockInfo &block : file.blocks()) {
-        if (block.head.kind != REAP_BLOCK_OUTSIDE || !file.payload(block, payload)) continue;
-        RecordReader in(payload.data(), payload.data() + payload.size());
-        while (!in.done()) {
-            auto [tag, fields] = next_long(in);
-            if (!in.good()) {
-                ++file.damage().malformed;
-                break;
-            }
-            const uint64_t ticks = block.head.base_ticks + fields.varint();
-            const auto pid = static_cast<uint32_t>(fields.varint());
-            if (tag == REAP_TAG_RESIDENT) {
-                const uint64_t bytes = fields.varint();
-                if (fields.good()) out.resident.push_back({ticks, bytes});
-            } else if (tag == REAP_TAG_MAPPING) {
-                const uint64_t start = fields.varint();
-                const uint64_t length = fields.varint();
-                const uint64_t offset = fields.varint();
-                const std::string_view path = fields.string();
-                if (fields.good()) judge.map(pid, {start, start + length, offset, std::string(path)});
-            } else if (tag == REAP_TAG_IP) {
-                fields.varint(); // thread
-                const uint64_t mode = fields.varint();
-                const uint64_t pointer = fields.varint();
-                const uint64_t count = fields.varint();
-                std::vector<uint64_t> stack;
-                for (uint64_t i = 0; i < count && fields.good(); ++i) stack.push_back(fields.varint());
-                if (fields.good() && !left_out(context.left_out, pid, ticks)) {
-                    judge.judge(pid, mode != 0, pointer, stack, out.samples);
-                }
+    each_record(file, [&](uint8_t tag, uint64_t ticks, uint32_t pid, RecordReader fields) {
+        if (tag == REAP_TAG_RESIDENT) {
+            const uint64_t bytes = fields.varint();
+            if (fields.good()) out.resident.push_back({ticks, bytes});
+        } else if (tag == REAP_TAG_MAPPING) {
+            const uint64_t start = fields.varint();
+            const uint64_t length = fields.varint();
+            const uint64_t offset = fields.varint();
+            const std::string_view path = fields.string();
+            if (fields.good()) judge.map(pid, {start, start + length, offset, std::string(path)});
+        } else if (tag == REAP_TAG_IP) {
+            fields.varint(); // thread
+            const uint64_t mode = fields.varint();
+            const uint64_t pointer = fields.varint();
+            const uint64_t count = fields.varint();
+            std::vector<uint64_t> stack;
+            for (uint64_t i = 0; i < count && fields.good(); ++i) stack.push_back(fields.varint());
+            if (fields.good() && !left_out(context.left_out, pid, ticks)) {
+                judge.judge(pid, mode != 0, pointer, stack, out.samples);
             }
         }
-    }
+    });
     std::stable_sort(out.resident.begin(), out.resident.end(),
                      [](const ResidentPoint &a, const ResidentPoint &b) { return a.ticks < b.ticks; });
     return out;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "kernel_names.h"
-#include "record_reader.h"
+#include "outside_records.h"
 
 namespace reap::native {
 namespace {
@@ -263,25 +263,6 @@ class Reader {
     std::map<uint32_t, std::map<uint64_t, uint64_t>> file_ranges_;
     Watched out_;
 };
-
-template <class Use>
-void each_record(BlockFile &file, Use use) {
-    std::vector<unsigned char> payload;
-    for (const BlockInfo &block : file.blocks()) {
-        if (block.head.kind != REAP_BLOCK_OUTSIDE || !file.payload(block, payload)) continue;
-        RecordReader in(payload.data(), payload.data() + payload.size());
-        while (!in.done()) {
-            auto [tag, fields] = next_long(in);
-            if (!in.good()) {
-                ++file.damage().malformed;
-                break;
-            }
-            const uint64_t ticks = block.head.base_ticks + fields.varint();
-            const auto pid = static_cast<uint32_t>(fields.varint());
-            use(tag, ticks, pid, fields);
-        }
-    }
-}
 
 } // namespace
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "descriptors.h"
+#include "text_file.h"
 
 namespace reap::spawn {
 namespace {
@@ -35,16 +36,6 @@ std::int64_t processor_ns() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
-
-std::size_t read_text(const char *path, char *text, std::size_t capacity) {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return 0;
-    const ssize_t got = read(file, text, capacity - 1);
-    close(file);
-    const std::size_t length = got > 0 ? static_cast<std::size_t>(got) : 0;
-    text[length] = '\0';
-    return length;
 }
 
 /// The value in bytes of a line `NAME:  123 kB`, and one more; 0 where there is no such line.

@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "text_file.h"
+
 namespace reap::spawn {
 namespace {
 
@@ -14,16 +16,6 @@ namespace {
 /// stay cheap beside what is looked at.
 constexpr int most_depth = 16;
 constexpr int most_threads = 16;
-
-std::size_t read_text(const char *path, char *text, std::size_t capacity) {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return 0;
-    const ssize_t got = read(file, text, capacity - 1);
-    close(file);
-    const std::size_t length = got > 0 ? static_cast<std::size_t>(got) : 0;
-    text[length] = '\0';
-    return length;
-}
 
 std::uint64_t below(pid_t pid, int depth);
 

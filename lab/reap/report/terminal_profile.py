@@ -2,7 +2,6 @@
 
 import math
 import shlex
-from collections.abc import Iterable
 
 from rich import box
 from rich.console import Console
@@ -22,6 +21,7 @@ from reap.report.labels import (
     size_label,
     totals_rows,
 )
+from reap.report.terminal_parts import heading, pairs
 from reap.report.text import bar, printable, resample, shortened, sparkline
 
 _SITES = 10
@@ -53,7 +53,7 @@ def _requests(console: Console, profile: Profile) -> None:
     rows = request_rows(profile)
     if not rows:
         return
-    _heading(console, "Per request", "as the program marks them; counted exactly")
+    heading(console, "Per request", "as the program marks them; counted exactly")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for name in ("", "requests", *REQUEST_COLUMNS):
         table.add_column(name, justify="right" if name else "left", overflow="fold")
@@ -62,24 +62,10 @@ def _requests(console: Console, profile: Profile) -> None:
     console.print(Padding(table, (0, 0, 0, 2)))
 
 
-def _heading(console: Console, text: str, remark: str = "") -> None:
-    console.print()
-    console.print(Text(text, style="bold") + Text(f"  {remark}" if remark else "", style="dim"))
-
-
-def _pairs(console: Console, rows: Iterable[tuple[str, str]]) -> None:
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(overflow="fold")
-    table.add_column(overflow="fold")
-    for name, value in rows:
-        table.add_row(Text(name), Text(value))
-    console.print(Padding(table, (0, 0, 0, 2)))
-
-
 def _totals(console: Console, profile: Profile) -> None:
     rate = profile.totals.total_objects / profile.seconds if profile.seconds > 0 else math.nan
-    _heading(console, "Totals")
-    _pairs(
+    heading(console, "Totals")
+    pairs(
         console,
         [
             *totals_rows(profile.totals),
@@ -109,7 +95,7 @@ def _sizes(console: Console, profile: Profile) -> None:
     if not bins:
         return
     most, every = max(held.objects for held in bins), sum(held.objects for held in bins)
-    _heading(console, "Sizes", "objects; the bars are on a log scale")
+    heading(console, "Sizes", "objects; the bars are on a log scale")
     _bars(
         console,
         [
@@ -129,9 +115,7 @@ def _lifetimes(console: Console, profile: Profile) -> None:
     if every <= 0:
         return
     most = max(held.objects for held in profile.lifetimes)
-    _heading(
-        console, "Lifetimes", "objects" if profile.depth == "full" else "objects, estimated from samples"
-    )
+    heading(console, "Lifetimes", "objects" if profile.depth == "full" else "objects, estimated from samples")
     mark = "" if profile.depth == "full" else "~"
     _bars(
         console,
@@ -153,7 +137,7 @@ def _memory(console: Console, profile: Profile) -> None:
     lines = [("resident", profile.resident, units.size), ("live", profile.live, units.size)]
     top = max([p.bytes for _, points, _ in lines for p in points], default=0.0)
     if top > 0:
-        _heading(console, "Memory over time", f"0 to {units.duration(end)}, both on one scale")
+        heading(console, "Memory over time", f"0 to {units.duration(end)}, both on one scale")
     for name, points, show in [*lines, ("allocs/s", profile.rates, units.count)]:
         if not points:
             continue
@@ -170,7 +154,7 @@ def _sites(console: Console, profile: Profile) -> None:
         return
     shown = profile.sites[:_SITES]
     estimated = "" if profile.depth == "full" else "~ "
-    _heading(
+    heading(
         console,
         "Top allocation sites",
         f"by bytes, {estimated}shares of all; {len(shown)} of {len(profile.sites)}",
@@ -199,7 +183,7 @@ def _part(value: float, whole: float) -> float:
 
 def _calls(console: Console, profile: Profile) -> None:
     if profile.calls:
-        _heading(console, "Calls")
+        heading(console, "Calls")
         text = ", ".join(
             f"{printable(name)} {units.whole(n)}"
             for name, n in sorted(profile.calls.items(), key=lambda c: -c[1])
@@ -207,7 +191,7 @@ def _calls(console: Console, profile: Profile) -> None:
         console.print(Padding(Text(text), (0, 0, 0, 2)))
     if not profile.latencies:
         return
-    _heading(console, "Latency", "sampled; percentiles of one call")
+    heading(console, "Latency", "sampled; percentiles of one call")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("call")
     for name in ("p50", "p90", "p99", "p99.9", "samples"):
@@ -220,7 +204,7 @@ def _calls(console: Console, profile: Profile) -> None:
 def _processes(console: Console, profile: Profile) -> None:
     if len(profile.processes) < 2:
         return
-    _heading(console, "Processes")
+    heading(console, "Processes")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("pid", justify="right")
     table.add_column("name", overflow="fold")

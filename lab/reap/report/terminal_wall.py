@@ -1,7 +1,6 @@
 """The facts of the wall as a page of text, one small function a part."""
 
 import shlex
-from collections.abc import Iterable
 
 from rich.console import Console
 from rich.padding import Padding
@@ -11,6 +10,7 @@ from rich.text import Text
 from reap import units
 from reap.analysis.wall_records import Wall
 from reap.report import labels_wall, wording
+from reap.report.terminal_parts import heading, pairs
 from reap.report.text import bar, printable, shortened
 
 _BAR = 28
@@ -33,24 +33,10 @@ def render(console: Console, wall: Wall) -> None:
     console.print()
 
 
-def _heading(console: Console, text: str, remark: str = "") -> None:
-    console.print()
-    console.print(Text(text, style="bold") + Text(f"  {remark}" if remark else "", style="dim"))
-
-
-def _pairs(console: Console, rows: Iterable[tuple[str, str]]) -> None:
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(overflow="fold")
-    table.add_column(overflow="fold")
-    for name, value in rows:
-        table.add_row(Text(name), Text(value))
-    console.print(Padding(table, (0, 0, 0, 2)))
-
-
 def _time(console: Console, wall: Wall) -> None:
     spent = [units.duration(each) for each in (wall.cpu_seconds, wall.user_seconds, wall.system_seconds)]
     threads = f"{wall.threads} thread{'' if wall.threads == 1 else 's'}"
-    _heading(console, "Processor time", f"{spent[0]} ({spent[1]} user, {spent[2]} system), {threads}")
+    heading(console, "Processor time", f"{spent[0]} ({spent[1]} user, {spent[2]} system), {threads}")
     share = wall.share
     if share is None:
         console.print(Padding(Text("not sampled"), (0, 0, 0, 2)))
@@ -65,7 +51,7 @@ def _time(console: Console, wall: Wall) -> None:
     console.print(Padding(table, (0, 0, 0, 2)))
     span = units.percent_span(share.share.low, share.share.high)
     said = f"{units.percent(share.share.value)} (95 % interval {span}; {wording.share_method(share)})"
-    _pairs(
+    pairs(
         console,
         [
             (wording.SHARE_NAME, said),
@@ -78,7 +64,7 @@ def _hot(console: Console, wall: Wall) -> None:
     every = sum(wall.owners.values())
     if not every or not wall.hot:
         return
-    _heading(console, "Functions", "by samples of processor time")
+    heading(console, "Functions", "by samples of processor time")
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
@@ -110,12 +96,12 @@ def _allocations(console: Console, wall: Wall) -> None:
         said = f"{shown} ({wording.samples_of(took)})"
         rows.append(("One malloc takes", said))
     if rows:
-        _heading(console, "Allocations", "counted in another run of the same command" if held else "")
-        _pairs(console, rows)
+        heading(console, "Allocations", "counted in another run of the same command" if held else "")
+        pairs(console, rows)
 
 
 def _memory(console: Console, wall: Wall) -> None:
-    _heading(console, "Memory")
+    heading(console, "Memory")
     held, faults = wall.resident, wall.faults
     rows = [("Resident", f"{units.size(held.peak)} at most, {units.size(held.end)} at the end")]
     if held.trimmable:
@@ -126,7 +112,7 @@ def _memory(console: Console, wall: Wall) -> None:
     rows += [(f"  {words}", part) for words, part in labels_wall.faults(wall)]
     if wall.slab is not None and wall.slab.growth:
         rows.append(("Kernel's slabs", f"grew by {units.size(wall.slab.growth)}, on the whole machine"))
-    _pairs(console, rows)
+    pairs(console, rows)
 
 
 def _calls(console: Console, wall: Wall) -> None:
@@ -134,16 +120,16 @@ def _calls(console: Console, wall: Wall) -> None:
         (name, f"{own} by the allocator, {others} by others") for name, own, others in labels_wall.calls(wall)
     ]
     if rows:
-        _heading(console, "System calls", "of the counted run" if wall.counted else "")
-        _pairs(console, rows)
+        heading(console, "System calls", "of the counted run" if wall.counted else "")
+        pairs(console, rows)
 
 
 def _waiting(console: Console, wall: Wall) -> None:
     held = wall.waiting
     if held is None:
         return
-    _heading(console, "Waiting", f"of all threads together, from {units.whole(held.looks)} looks")
+    heading(console, "Waiting", f"of all threads together, from {units.whole(held.looks)} looks")
     rows = labels_wall.waits(wall)
     if held.lock and held.allocator_lock is not None:
         rows.insert(1, ("  the allocator's", units.duration(held.allocator_lock)))
-    _pairs(console, rows)
+    pairs(console, rows)
