@@ -239,4 +239,4 @@ def test_a_server_is_told_apart(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["fpga-placer", "rapidjson"])
 def test_regions_whose_objects_are_read_when_they_are_freed_are_not_seen_by_malloc(name):
-    assert "objects are not seen" in dragging._unseen(card.load(name))
+    assert "hides its drag" in dragging._unseen(card.load(name))

@@ -7,7 +7,7 @@ from reap.analysis.drag_records import DragLevel
 from reap.records import exactly
 from reap.report import drag_svg
 from reap.report.bars_svg import Bar
-from reap.report.study_view import FigureView, TableView, drawn, scale
+from reap.report.study_view import FigureView, TableView, drawn
 from reap.study.oopsla2002_drag import LCC, group_of
 from reap.study.oopsla2002_drag_claims import average_drag
 from reap.study.oopsla2002_drag_records import Dragged, Group
@@ -23,7 +23,7 @@ _GROUPS: dict[Group, tuple[str, int]] = {
 _AVERAGE = 3
 _MOST_CURVES = 3
 _COLUMNS = [
-    "workload", "allocation", "input", "objects of", "total drag", "peak", "freed at once", "increase",
+    "workload", "allocation", "scale", "objects of", "total drag", "peak", "freed at once", "increase",
     "chunks: total drag", "peak", "increase", "to be known",
 ]  # fmt: skip
 
@@ -55,7 +55,7 @@ def _line(each: Drag) -> list[str]:
     return [
         each.card.name,
         _GROUPS[group_of(each.card)][0],
-        scale(each.card, each.scale),
+        units.whole(each.scale) if each.card.scale else "fixed",
         seen,
         *objects,
         chunks[0],

@@ -76,7 +76,7 @@ def _unseen(described: card.Card) -> str:
     """Why no variant shows its objects; empty if one does."""
     if group_of(described) != "region" or described.name == LCC or "individual" in described.frees:
         return ""
-    return "objects are not seen: without its own allocator each is read when it is freed"
+    return "objects: freed one by one, each is read as it is freed, which hides its drag"
 
 
 def _run(known: Drag, variant: str, patience: float, engine: Path, notes: list[str]) -> DragProcess:
