@@ -12,13 +12,13 @@ from reap.cli import studies
 def oopsla2002(
     *, quick: bool, full: bool, workloads: str | None, output: Path | None, resume: Path | None
 ) -> int:
-    """Make Tables 1 to 3, Figures 1, 5 and 6 and section 4.3 of OOPSLA 2002 again, and judge the paper.
+    """Make Tables 1 to 4, Figures 1 and 5 to 7 and section 4.3 of OOPSLA 2002 again, and judge the paper.
 
     Records every workload that is installed (`reap workloads prepare`) once without its own allocator, and
     runs it with and without over glibc, dlmalloc, a likeness of the Windows heap, this library's malloc,
     jemalloc and mimalloc; once each under strace, for what it asks of the system; one of them with the
-    regions of others in the place of its own, too. Drag (Table 4, Figure 7) is no part of it. A study that
-    was stopped goes on with --resume. Leave the machine alone meanwhile.
+    regions of others in the place of its own, too; and once under Valgrind, for drag. A study that was
+    stopped goes on with --resume. Leave the machine alone meanwhile.
 
     \b
         reap study oopsla2002 --quick

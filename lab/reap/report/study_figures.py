@@ -108,8 +108,15 @@ def _taken(taken: Statistics) -> Iterator[Row]:
 
 
 def _counted(study: Study) -> Iterator[Row]:
-    """High-water marks, and sections 4.3 and 7.5 of OOPSLA 2002."""
+    """High-water marks, drag, and sections 4.3 and 7.5 of OOPSLA 2002."""
     where: Row
+    for drag in study.drag:
+        for name, seen in (("objects", drag.objects), ("chunks", drag.chunks)):
+            if seen is not None:
+                where = ["drag", drag.card.name, drag.card.kind, seen.variant, "valgrind", "", 1]
+                yield [*where, f"total drag of {name}", "1", seen.level.drag, "", ""]
+                yield [*where, f"peak of {name}", "bytes", seen.level.peak, "", ""]
+                yield [*where, f"peak of {name}, freed at once", "bytes", seen.level.needed_peak, "", ""]
     for memory in study.memory:
         for mark in memory.marks:
             where = ["memory", memory.card.name, memory.card.kind, mark.variant, mark.allocator, "adv0", 1]

@@ -8,6 +8,7 @@ from reap import units
 from reap.experiment.matrix_records import Arm, Fragmented
 from reap.report import labels
 from reap.report import view_oopsla2002_apache as apache
+from reap.report import view_oopsla2002_drag as drag
 from reap.report import view_oopsla2002_regions as regions
 from reap.report.bars_svg import Bar
 from reap.report.study_view import (
@@ -27,7 +28,6 @@ from reap.study.oopsla2002_published import PROGRAMS
 from reap.study.records import Measured, Memory, Statistics, Study
 
 _QUICK = "A quick study: runs of a fraction of a second, few rounds."
-_DRAG = "Drag is no part of it: Table 4 and Figure 7 are missing."
 
 
 def view(study: Study) -> StudyView:
@@ -36,7 +36,7 @@ def view(study: Study) -> StudyView:
         title="Custom memory allocation, reconsidered once more",
         source="Berger, Zorn and McKinley, OOPSLA 2002",
         address="https://doi.org/10.1145/582419.582421",
-        first=[*first(study, _QUICK), _DRAG, *_unseen(study)],
+        first=[*first(study, _QUICK), *_unseen(study)],
         remarks=remarks(study),
         tables=[
             _inputs(study),
@@ -44,11 +44,19 @@ def view(study: Study) -> StudyView:
             _statistics(study),
             _published(),
             _memory(study),
+            *drag.tables(study),
             *regions.tables(study),
             *apache.tables(study),
             checks(study),
         ],
-        figures=[_time(study), _runtimes(study), _space(study), *regions.figures(study), _regions(study)],
+        figures=[
+            _time(study),
+            _runtimes(study),
+            _space(study),
+            *regions.figures(study),
+            _regions(study),
+            *drag.figures(study),
+        ],
     )
 
 

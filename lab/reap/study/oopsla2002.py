@@ -2,10 +2,10 @@
 
 Each workload is recorded once without its own allocator, run once in each arm under a tracer, for what it
 asks the system for, and run in every variant over every allocator on a clean heap: an experiment in a folder
-of its own below the study's. Figure 6 is one more; sections 4.3 and 7.5 are counted. Drag (Table 4, Figure 7)
-is no part of it.
+of its own below the study's. Figure 6 is one more; sections 4.3 and 7.5, and drag, are counted.
 """
 
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,10 +20,12 @@ from reap.study import measuring, memory, pacing, statistics
 from reap.study import oopsla2002_apache as apache
 from reap.study import oopsla2002_buffers as buffers
 from reap.study import oopsla2002_claims as claims
+from reap.study import oopsla2002_drag as dragging
+from reap.study import oopsla2002_drag_claims as drag_claims
 from reap.study import oopsla2002_peers as peers
 from reap.study.folder import make_plan
 from reap.study.measuring import Work
-from reap.study.records import Memory, Mode, Plan, Statistics, Study
+from reap.study.records import Drag, Memory, Mode, Plan, Statistics, Study
 
 NAME = "oopsla2002"
 CUSTOM = (
@@ -44,6 +46,9 @@ of today's."""
 RECORDED_SECONDS = 1.0
 """About how long a run of a quick study is that is recorded: long enough to be sampled."""
 
+DRAG_SECONDS = 150.0
+"""How long runs for drag may take together in a quick study; none is begun later."""
+
 
 def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:
     """A study of these workloads; all of them if none are named. Throws ReapError for one that it has not."""
@@ -60,6 +65,7 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     taken = [_statistics(place, name, plan.mode, listener) for name in programs]
     custom = [name for name in programs if name in CUSTOM]
     asked = [_memory(place, name, plan.mode, allocators, listener) for name in custom]
+    drags = _drags(place, programs, plan.mode, listener)
     works = [_work(place / name, name, plan.mode, allocators) for name in custom]
     if peers.WORKLOAD in plan.workloads:
         works.append(peers.work(place / f"{peers.WORKLOAD}-peers", plan.mode))
@@ -82,11 +88,13 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
         conclusions=[
             *buffers.judge(grown),
             *claims.judge(measured, taken, asked),
+            *drag_claims.judge(drags),
             *peers.judge(compared),
             *apache.judge(pooled),
         ],
         statistics=taken,
         memory=asked,
+        drag=drags,
         peers=compared,
         buffers=grown,
         apache=pooled,
@@ -105,6 +113,17 @@ def _memory(place: Path, name: str, mode: Mode, allocators: list[Allocator], lis
     described = card.load(name)
     scale = measuring.scale_of(described, mode)
     return memory.take(place / f"{name}.memory.json", described, scale, allocators)
+
+
+def _drags(place: Path, names: list[str], mode: Mode, listener: Listener) -> list[Drag]:
+    taken: list[Drag] = []
+    begun = time.monotonic()
+    for name in names:
+        listener.say(f"what {name} holds and needs no more")
+        late = mode == "quick" and time.monotonic() - begun > DRAG_SECONDS
+        file = place / f"{name}.drag.json"
+        taken.append(dragging.take(file, card.load(name), mode, listener.say, late=late))
+    return taken
 
 
 def _work(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Work:

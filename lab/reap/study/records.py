@@ -9,6 +9,7 @@ from reap.launch.records import Machine
 from reap.records import Estimate, Record
 from reap.study.allocator_wall_records import Wall
 from reap.study.allocators_records import Consumption, Summary, Timed
+from reap.study.oopsla2002_drag_records import Dragged
 
 Mode = Literal["quick", "full"]
 Standing = Literal["holds", "holds partly", "outdated", "does not hold", "cannot tell"]
@@ -153,6 +154,17 @@ class Apache(Counted):
     """In which files and exit are the module's."""
 
 
+class Drag(Counted):
+    """What a workload holds and needs no more: a line of Table 4, a bar of Figure 7 (OOPSLA 2002)."""
+
+    objects: Dragged | None = None
+    """Of what the program allocates, each by itself; None where that cannot be seen."""
+    chunks: Dragged | None = None
+    """Of malloc's blocks under its own allocator; None for ordinary programs, and where it was not seen."""
+    notes: list[str] = []
+    """What is to be known of these, and why one of them is missing."""
+
+
 class Consumed(Counted, kw_only=True):
     """The benchmark program once under each allocator: Figure 3 (the evaluation of six allocators)."""
 
@@ -257,6 +269,8 @@ class Study(Record):
     """Of Figures 1 and 5 (OOPSLA 2002)."""
     apache: Apache | None = None
     """Of section 7.5 (OOPSLA 2002); None where its workload was not asked for."""
+    drag: list[Drag] = []
+    """Of Table 4 and Figure 7 (OOPSLA 2002)."""
     wall: Wall | None = None
     """Of the allocator wall."""
     evaluated: Evaluated | None = None
