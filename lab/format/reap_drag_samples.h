@@ -1,4 +1,4 @@
-/* The samples of drag, version 1: what became of the objects that were drawn, and when each was last used.
+/* The samples of drag, version 2: what became of the objects that were drawn, and when each was last used.
  *
  * SPDX-License-Identifier: MIT
  *
@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define REAP_DRAG_SAMPLES_MAGIC UINT64_C(0x31534d4147415244) /* "DRAGAMS1" */
+#define REAP_DRAG_SAMPLES_MAGIC UINT64_C(0x32534d4147415244) /* "DRAGAMS2" */
 
 /* The environment variable with the beginning of the files' names, an absolute path; ".PID" follows, and
  * ".N" where one process executes several programs. */
@@ -30,13 +30,13 @@ enum reap_drag_problem {
 struct reap_drag_samples {
     uint64_t magic;
     uint32_t pid;
-    uint32_t problem;  /* enum reap_drag_problem; what was sampled before it is good */
-    uint64_t rows;     /* rows in use */
-    uint64_t clock;    /* bytes allocated so far */
-    uint64_t earliest; /* looks at an object come with intensity 1 / (earliest + its age) */
+    uint32_t problem; /* enum reap_drag_problem; what was sampled before it is good */
+    uint64_t rows;    /* rows in use */
+    uint64_t clock;   /* bytes allocated so far */
+    uint64_t reserved;
     uint64_t spent_ns; /* in the engine */
     uint64_t ended;    /* 1: the process came to its own end, and every living object was looked at */
-    uint64_t reserved;
+    uint64_t reserved_2;
     char program[256]; /* the executable */
 };
 
@@ -45,9 +45,9 @@ struct reap_drag_sample {
     uint64_t period; /* the mean gap in bytes when it was drawn: probability 1 - exp(-size / period) */
     uint64_t birth;
     uint64_t death; /* when it was freed, or the process ended; 0 while it lives */
-    double used;    /* estimate of last access - birth: the sum of (earliest + age) over the looks before the
-                       last access that was seen */
-    double used_2;  /* the same of squares: an estimate of the variance of `used` */
+    double used;    /* estimate of last access - birth: looks came at it every so many bytes; the sum of these
+                       intervals over the looks that came before the last access that was seen */
+    double used_2;  /* the sum of their squares */
     double unsure;  /* of the looks since that access, not in `used` */
     double unsure_2;
 };

@@ -41,21 +41,19 @@ REAP_COLD void *move(void *pointer, size_t old, void *block, size_t size) noexce
     return block;
 }
 
-// The block is a sample's, or becomes one.
-REAP_COLD void *reallocate(void *pointer, size_t size) noexcept {
-    if (sampler.owns(pointer)) {
-        const size_t old = sampler.size_of(pointer);
-        if (size == 0) {
-            free(pointer);
-            return nullptr;
-        }
-        void *block = malloc(size);
-        return block == nullptr ? nullptr : move(pointer, old, block, size);
+// The block is a sample's, or is to become one. The size has been taken off the budget.
+REAP_COLD void *reallocate(void *pointer, size_t size, bool passed) noexcept {
+    const bool owned = sampler.owns(pointer);
+    if (owned && size == 0) {
+        free(pointer);
+        return nullptr;
     }
-    void *block = is_bootstrap(pointer) ? nullptr : drawn(size, kUsual);
-    if (block == nullptr) return real.realloc(pointer, size);
+    void *block = passed || is_bootstrap(pointer) ? nullptr : drawn(size, kUsual);
+    if (!owned && block == nullptr) return real.realloc(pointer, size);
     if (pointer == nullptr) return block;
-    return move(pointer, real.malloc_usable_size(pointer), block, size);
+    const size_t old = owned ? sampler.size_of(pointer) : real.malloc_usable_size(pointer);
+    if (block == nullptr) block = real.malloc(size);
+    return block == nullptr ? nullptr : move(pointer, old, block, size);
 }
 
 } // namespace
@@ -79,7 +77,7 @@ REAP_EXPORT void *realloc(void *pointer, size_t size) {
     // A size of zero frees, which costs nothing.
     const bool passed = passes(size);
     if (likely(!sampler.owns(pointer)) && (passed || size == 0)) return real.realloc(pointer, size);
-    return reallocate(pointer, size);
+    return reallocate(pointer, size, passed);
 }
 
 REAP_EXPORT void *reallocarray(void *pointer, size_t count, size_t size) {
@@ -125,6 +123,7 @@ REAP_EXPORT size_t malloc_usable_size(void *pointer) {
 
 [[gnu::constructor]] static void begin() {
     sampler.start();
+    reap::drag::Sampler::follow_threads();
     pthread_atfork([] { sampler.before_fork(); }, [] { sampler.after_fork_in_parent(); },
                    [] { sampler.after_fork_in_child(); });
 }

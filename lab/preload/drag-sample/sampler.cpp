@@ -1,36 +1,27 @@
 #include "sampler.h"
 
 #include <cstdlib>
-#include <ctime>
+#include <pthread.h>
 
 #include "poisson.h"
 
 namespace reap::drag {
 namespace {
 
-constexpr uint64_t kEarliest = 4096;
-constexpr double kNarrowest = 4096;
-constexpr double kWidest = 0x1p40;
-// Bytes after which every thread says what it has allocated, so that the clock of all is never far off.
-constexpr int64_t kQuantum = 4096;
-// Of the time: more at first, since a short run is to have samples too.
-constexpr double kShareAtFirst = 0.064;
-constexpr double kShare = 0.016;
-constexpr uint64_t kFirstNs = 2'000'000'000;
-constexpr double kGuessedCostNs = 80'000; // of a sample, which ten of them are taken to have had already
-constexpr uint64_t kGuesses = 10;
-constexpr uint64_t kStartNs = 1'000'000; // so that the first microseconds do not decide the gap
+// Bytes after which every thread says what it has allocated: no less, because that takes a lock, and no more,
+// so that the clock of all is never far off.
+constexpr double kLeastQuantum = 4096;
+constexpr double kMostQuantum = 65536;
 
-uint64_t now_ns() noexcept {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+// How many rounds pass between two looks at an object: the pages that it needs anew after each are the cost.
+uint32_t rounds_between(size_t bytes) noexcept {
+    uint32_t every = 1;
+    while (size_t{every} * every * Windows::kSlot < bytes) every *= 2;
+    return every;
 }
 
-// (0, 1]
-double uniform(preload::Random &random) noexcept {
-    return (static_cast<double>(random.next() >> 11) + 1.0) * 0x1p-53;
-}
+pthread_key_t thread_end_key;
+bool has_key = false;
 
 } // namespace
 
@@ -42,24 +33,31 @@ void Sampler::start() noexcept {
     if (state_ == State::Fresh) begin();
 }
 
+void Sampler::follow_threads() noexcept {
+    constexpr pthread_key_t kWithoutMalloc = 32; // glibc allocates for the values of those above
+    const int failed = pthread_key_create(
+        &thread_end_key, [](void *thread) { sampler.leave(*static_cast<ThreadState *>(thread)); });
+    has_key = failed == 0 && thread_end_key < kWithoutMalloc;
+}
+
 void Sampler::begin() noexcept {
     state_ = open() ? State::Running : State::Off;
     if (state_ == State::Off) return;
     const char *asked = getenv(REAP_DRAG_PERIOD_ENV);
-    fixed_period_ = asked != nullptr ? strtoull(asked, nullptr, 10) : 0;
-    began_ns_ = now_ns();
-    spent_ns_ = 0;
-    random_ = preload::Random(began_ns_ ^ ledger_.header().pid * UINT64_C(0x9e3779b97f4a7c15));
+    pace_.begin(asked != nullptr ? strtoull(asked, nullptr, 10) : 0);
+    random_ = preload::Random(Pace::now_ns() ^ ledger_.header().pid * UINT64_C(0x9e3779b97f4a7c15));
+    rounds_.begin(static_cast<double>(random_.next() >> 11) * 0x1p-53);
+    drawn_ = static_cast<uint32_t>(random_.next());
 }
 
 bool Sampler::open() noexcept {
     const char *prefix = getenv(REAP_DRAG_SAMPLES_ENV);
     if (prefix == nullptr || !ledger_.open(prefix)) return false;
-    ledger_.header().earliest = kEarliest;
     clock_ = 0;
+    in_use_ = 0;
     if (objects_ != nullptr) return true; // the child of a fork has them
     objects_ = static_cast<Object *>(preload::map_private(Windows::kMostSlots * sizeof *objects_));
-    if (objects_ == nullptr || !schedule_.reserve() || !windows_.reserve()) {
+    if (objects_ == nullptr || !windows_.reserve()) {
         give_up(REAP_DRAG_NO_MEMORY);
         return false;
     }
@@ -72,20 +70,10 @@ void Sampler::give_up(reap_drag_problem problem) noexcept {
     if (ledger_.is_open()) ledger_.header().problem = problem;
 }
 
-uint64_t Sampler::period() noexcept {
-    if (fixed_period_ != 0) return fixed_period_;
-    const uint64_t elapsed = now_ns() - began_ns_ + kStartNs;
-    const double cost = (static_cast<double>(spent_ns_) + kGuesses * kGuessedCostNs) /
-                        static_cast<double>(ledger_.header().rows + kGuesses);
-    const double share = elapsed < kFirstNs ? kShareAtFirst : kShare;
-    const double wanted = static_cast<double>(clock_) / static_cast<double>(elapsed) * cost / share;
-    if (wanted < kNarrowest) return static_cast<uint64_t>(kNarrowest);
-    return static_cast<uint64_t>(wanted < kWidest ? wanted : kWidest);
-}
-
 void Sampler::draw(ThreadState &thread) noexcept {
-    thread.period = period();
+    thread.period = pace_.period(clock_, ledger_.header().rows);
     thread.to_sample = preload::gap(thread.random, thread.period);
+    least_in_use_ = static_cast<double>(thread.period);
 }
 
 void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noexcept {
@@ -96,115 +84,191 @@ void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noex
         thread.budget = thread.granted = INT64_MAX;
         return nullptr;
     }
-    const uint64_t entered = now_ns();
     if (!thread.begun) {
         thread.begun = true;
         thread.random = preload::Random(random_.next());
         draw(thread);
+        if (has_key) pthread_setspecific(thread_end_key, &thread);
     }
-    const int64_t spent = thread.granted - thread.budget;
-    clock_ += static_cast<uint64_t>(spent);
-    ledger_.header().clock = clock_;
-    while (schedule_.next() <= clock_ && state_ == State::Running) {
-        const Schedule::Look due = schedule_.take();
-        if (objects_[due.slot].taken && objects_[due.slot].turn == due.turn) look(due.slot, clock_);
-    }
-    thread.to_sample -= spent;
+    catch_up(thread);
     void *block = nullptr;
     if (thread.to_sample < 0) {
-        block = sample(thread, size, alignment, clock_);
+        const Pace::Work work(pace_);
+        block = sample(thread, size, alignment);
         draw(thread);
     }
-    const auto ahead = static_cast<int64_t>(schedule_.next() - clock_);
-    thread.budget = thread.to_sample < kQuantum ? thread.to_sample : kQuantum;
-    if (ahead >= 0 && ahead < thread.budget) thread.budget = ahead;
+    double quantum = rounds_.ahead(interval());
+    if (quantum < kLeastQuantum) quantum = kLeastQuantum;
+    if (quantum > kMostQuantum) quantum = kMostQuantum;
+    thread.budget = static_cast<int64_t>(quantum);
+    if (thread.to_sample < thread.budget) thread.budget = thread.to_sample;
     thread.granted = thread.budget;
-    spent_ns_ += now_ns() - entered;
-    if (ledger_.is_open()) ledger_.header().spent_ns = spent_ns_;
     return block;
 }
 
-void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment, uint64_t now) noexcept {
+// The clock goes on by what the thread has allocated, and what is due is looked at. Whatever changes the
+// interval comes after that: looks must not find it otherwise than the bytes that they stand for.
+void Sampler::catch_up(ThreadState &thread) noexcept {
+    const int64_t spent = thread.granted - thread.budget;
+    thread.granted = thread.budget;
+    thread.to_sample -= spent;
+    const auto bytes = static_cast<uint64_t>(spent);
+    clock_ += bytes;
+    ledger_.header().clock = clock_;
+    const double now = interval();
+    rounds_.pass(bytes, now, [this, now](uint32_t kind, uint64_t round, uint64_t times) {
+        look_at_class(kind, round, times, now);
+    });
+    ledger_.header().spent_ns = pace_.spent_ns();
+}
+
+void Sampler::look_at_class(uint32_t kind, uint64_t round, uint64_t times, double interval) noexcept {
+    if (state_ != State::Running || living_[kind] == 0) return;
+    const Pace::Work work(pace_);
+    const Pagemap map;
+    windows_.each_chunk(
+        kind, [&](uint32_t first) { look_at_chunk(map, first, interval * static_cast<double>(times)); });
+    for (uint32_t slot = runs_[kind]; slot != 0; slot = objects_[slot - 1].next) {
+        const Object &object = objects_[slot - 1];
+        // How many of the rounds [round, round + times) are this object's.
+        const uint64_t before = (round + object.every - 1 - object.of_every) / object.every;
+        const uint64_t after = (round + times + object.every - 1 - object.of_every) / object.every;
+        if (after == before) continue;
+        look_at_run(map, slot - 1, interval * static_cast<double>((after - before) * object.every));
+    }
+}
+
+// Those that lie together are read and armed together.
+void Sampler::look_at_chunk(const Pagemap &map, uint32_t first, double weight) noexcept {
+    const uint32_t watched = watched_[first / Windows::kChunk];
+    if (watched == 0 || state_ != State::Running) return;
+    const auto from = static_cast<uint32_t>(__builtin_ctz(watched));
+    const auto slots = static_cast<uint32_t>(32 - __builtin_clz(watched)) - from;
+    constexpr size_t kPages = Windows::kSlot / kPage;
+    bool used[Pagemap::kMost];
+    if (!map.read(windows_.address(first + from), slots * kPages, used)) {
+        return give_up(REAP_DRAG_NO_PAGEMAP);
+    }
+    for (uint32_t i = 0; i < slots; ++i) {
+        const uint32_t slot = first + from + i;
+        if ((watched >> (from + i) & 1) == 0) continue;
+        uint64_t pages = 0;
+        for (size_t page = 0; page < kPages; ++page) pages += used[i * kPages + page] ? 1 : 0;
+        pace_.faults(pages);
+        if (pages != 0) credit(slot);
+        weigh(slot, weight);
+    }
+    windows_.arm(first + from, slots * Windows::kSlot);
+}
+
+void Sampler::look_at_run(const Pagemap &map, uint32_t slot, double weight) noexcept {
+    if (!look_at(map, slot)) return;
+    weigh(slot, weight);
+    windows_.arm(slot, objects_[slot].bytes);
+}
+
+// False where it cannot be seen.
+bool Sampler::look_at(const Pagemap &map, uint32_t slot) noexcept {
+    const Object &object = objects_[slot];
+    switch (windows_.look(map, slot, object.bytes)) {
+    case Windows::Seen::Unused:
+        return true;
+    case Windows::Seen::Unknown:
+        give_up(REAP_DRAG_NO_PAGEMAP);
+        return false;
+    case Windows::Seen::Used:
+        break;
+    }
+    pace_.faults(object.bytes / kPage);
+    credit(slot);
+    return true;
+}
+
+// It has been used since the last look: all looks before came before its last access.
+void Sampler::credit(uint32_t slot) noexcept {
+    reap_drag_sample &row = ledger_.row(objects_[slot].row);
+    row.used += row.unsure;
+    row.used_2 += row.unsure_2;
+    row.unsure = row.unsure_2 = 0;
+}
+
+void Sampler::weigh(uint32_t slot, double weight) noexcept {
+    reap_drag_sample &row = ledger_.row(objects_[slot].row);
+    row.unsure += weight;
+    row.unsure_2 += weight * weight;
+}
+
+void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment) noexcept {
     // An alignment that is none is the allocator's to refuse.
     if (state_ != State::Running || alignment > Windows::kSlot || (alignment & (alignment - 1)) != 0)
         return nullptr;
     // Spread over the lines of a page: all windows begin alike, and a cache's sets would meet.
     const size_t offset = alignment <= 64 ? (thread.random.next() & 15) * 64 : 0;
-    const uint32_t slot = windows_.take(offset + size);
+    const uint32_t kind = drawn_ % Rounds::kClasses;
+    const uint32_t slot = windows_.take(offset + size, kind);
     const uint32_t number = slot == Windows::kNone ? Ledger::kNone : ledger_.add();
     if (number == Ledger::kNone) {
         if (slot != Windows::kNone) windows_.give(slot, offset + size);
         ledger_.header().problem = REAP_DRAG_FULL;
         return nullptr;
     }
-    Object &object = objects_[slot];
-    object = {offset + size, size, number, object.turn + 1, true};
+    ++drawn_;
     reap_drag_sample &row = ledger_.row(number);
     row = {};
     row.size = size;
     row.period = thread.period;
-    row.birth = now;
-    plan(slot, now);
+    row.birth = clock_;
+    pace_.faults((offset + size) / kPage);
+    objects_[slot] = {offset + size, size, static_cast<double>(size > thread.period ? size : thread.period),
+                      number,        kind, true};
+    watch(slot);
     return static_cast<char *>(windows_.address(slot)) + offset;
 }
 
-// The next look at it. With intensity 1 / (earliest + age) the age at the next one is, by inversion,
-// (earliest + age) / u - earliest for a uniform u.
-bool Sampler::plan(uint32_t slot, uint64_t now) noexcept {
-    const Object &object = objects_[slot];
-    const uint64_t birth = ledger_.row(object.row).birth;
-    const double age =
-        static_cast<double>(now - birth + kEarliest) / uniform(random_) - static_cast<double>(kEarliest);
-    constexpr double kNever = 0x1p62;
-    if (age > kNever) return true;
-    return schedule_.plan({birth + static_cast<uint64_t>(age) + 1, slot, object.turn});
-}
-
-// It has been used since the last look: all looks before came before its last access.
-void Sampler::credit(uint32_t slot, reap_drag_sample &row) noexcept {
-    switch (windows_.look(slot, objects_[slot].bytes)) {
-    case Windows::Seen::Unused:
+void Sampler::watch(uint32_t slot) noexcept {
+    Object &object = objects_[slot];
+    in_use_ += object.stands;
+    ++living_[object.kind];
+    if (slot < Windows::kRuns) {
+        watched_[slot / Windows::kChunk] |= uint32_t{1} << slot % Windows::kChunk;
         return;
-    case Windows::Seen::Unknown:
-        return give_up(REAP_DRAG_NO_PAGEMAP);
-    case Windows::Seen::Used:
-        break;
     }
-    row.used += row.unsure;
-    row.used_2 += row.unsure_2;
-    row.unsure = row.unsure_2 = 0;
+    object.every = rounds_between(object.bytes);
+    object.of_every = static_cast<uint32_t>(random_.below(object.every));
+    object.next = runs_[object.kind];
+    object.previous = 0;
+    if (object.next != 0) objects_[object.next - 1].previous = slot + 1;
+    runs_[object.kind] = slot + 1;
 }
 
-void Sampler::look(uint32_t slot, uint64_t now) noexcept {
+void Sampler::unwatch(uint32_t slot) noexcept {
     const Object &object = objects_[slot];
-    if (object.row == Ledger::kNone) return;
-    reap_drag_sample &row = ledger_.row(object.row);
-    credit(slot, row);
-    const auto weight = static_cast<double>(kEarliest + (now - row.birth));
-    row.unsure += weight;
-    row.unsure_2 += weight * weight;
-    windows_.arm(slot, object.bytes);
-    if (!plan(slot, now)) give_up(REAP_DRAG_FULL);
+    in_use_ -= object.stands;
+    --living_[object.kind];
+    if (slot < Windows::kRuns) {
+        watched_[slot / Windows::kChunk] &= ~(uint32_t{1} << slot % Windows::kChunk);
+        return;
+    }
+    if (object.next != 0) objects_[object.next - 1].previous = object.previous;
+    (object.previous != 0 ? objects_[object.previous - 1].next : runs_[object.kind]) = object.next;
 }
 
 void Sampler::free(void *pointer) noexcept {
     const preload::ErrnoGuard keep;
     const preload::LockGuard guard(lock_);
-    const uint64_t entered = now_ns();
     const uint32_t slot = windows_.slot_of(pointer);
     Object &object = objects_[slot];
     if (!object.taken) return; // freed twice: the allocator's guard is not ours to imitate
+    const Pace::Work work(pace_);
     if (object.row != Ledger::kNone && ledger_.is_open()) {
+        if (state_ == State::Running) catch_up(thread_state);
         reap_drag_sample &row = ledger_.row(object.row);
-        const ThreadState &thread = thread_state;
-        // Its own thread's part of the clock is known, too.
-        const int64_t own = state_ == State::Running ? thread.granted - thread.budget : 0;
-        if (state_ == State::Running) credit(slot, row);
-        row.death = clock_ + static_cast<uint64_t>(own);
+        if (state_ == State::Running && row.unsure > 0) look_at(Pagemap(), slot);
+        row.death = clock_;
+        unwatch(slot);
     }
     windows_.give(slot, object.bytes);
     object.taken = false;
-    spent_ns_ += now_ns() - entered;
 }
 
 size_t Sampler::size_of(const void *pointer) noexcept {
@@ -212,40 +276,64 @@ size_t Sampler::size_of(const void *pointer) noexcept {
     return objects_[windows_.slot_of(pointer)].size;
 }
 
+void Sampler::leave(ThreadState &thread) noexcept {
+    const preload::LockGuard guard(lock_);
+    if (state_ != State::Running) return;
+    catch_up(thread);
+    thread.granted = thread.budget = 0;
+}
+
 void Sampler::finish() noexcept {
     const preload::LockGuard guard(lock_);
     if (state_ != State::Running) return;
-    for (uint32_t slot = 0; slot < Windows::kMostSlots && state_ == State::Running; ++slot) {
+    catch_up(thread_state);
+    const Pagemap map;
+    windows_.each_slot([&](uint32_t slot) {
         const Object &object = objects_[slot];
-        if (!object.taken || object.row == Ledger::kNone) continue;
+        if (!object.taken || object.row == Ledger::kNone || state_ != State::Running) return;
         reap_drag_sample &row = ledger_.row(object.row);
-        credit(slot, row);
+        if (row.unsure > 0) look_at(map, slot);
         row.death = clock_;
-    }
+    });
     if (state_ == State::Running) ledger_.header().ended = 1;
     state_ = State::Off;
 }
 
-void Sampler::before_fork() noexcept { lock_.lock(); }
+// The windows are shared with the parent, so the child gets copies. They are made before the fork, since the
+// parent goes on writing after it.
+void Sampler::before_fork() noexcept {
+    lock_.lock();
+    if (objects_ == nullptr) return;
+    const Pace::Work work(pace_);
+    childs_ = windows_.copy([this](auto copy) {
+        windows_.each_slot([&](uint32_t slot) {
+            if (objects_[slot].taken) copy(slot, objects_[slot].bytes);
+        });
+    });
+}
 
-void Sampler::after_fork_in_parent() noexcept { lock_.unlock(); }
+void Sampler::after_fork_in_parent() noexcept {
+    if (childs_ != nullptr) windows_.drop(childs_);
+    childs_ = nullptr;
+    lock_.unlock();
+}
 
-// The windows are shared with the parent, so the child gets copies; its own samples go to a file of its own.
-// (Other threads of the parent may have written since the fork, which a child of a program with threads
-// cannot depend on.)
+// Its own samples go to a file of its own.
 void Sampler::after_fork_in_child() noexcept {
     lock_.reset();
     if (state_ == State::Fresh || objects_ == nullptr) return;
-    windows_.separate([this](auto copy) {
-        for (uint32_t slot = 0; slot < Windows::kMostSlots; ++slot) {
-            if (objects_[slot].taken) copy(slot, objects_[slot].bytes);
-            objects_[slot].row = Ledger::kNone;
-        }
+    const bool separate = childs_ != nullptr && windows_.move_here(childs_);
+    childs_ = nullptr;
+    windows_.each_slot([this](uint32_t slot) {
+        if (watched(slot)) unwatch(slot);
+        objects_[slot].row = Ledger::kNone;
     });
-    schedule_.clear();
     ledger_.forget();
-    if (state_ == State::Running) begin();
     thread_state = {};
+    if (state_ != State::Running) return;
+    begin();
+    // What it would draw its parent would write to.
+    if (!separate) give_up(REAP_DRAG_NO_MEMORY);
 }
 
 } // namespace reap::drag

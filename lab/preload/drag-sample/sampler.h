@@ -5,9 +5,10 @@
 #include <cstdint>
 
 #include "ledger.h"
+#include "pace.h"
 #include "platform.h"
 #include "random.h"
-#include "schedule.h"
+#include "rounds.h"
 #include "windows.h"
 
 namespace reap::drag {
@@ -22,18 +23,19 @@ struct ThreadState {
     bool begun = false;
 };
 
-// Draws objects by a Poisson process over the bytes allocated; each lives in a window of its own. Looks at it
-// form a Poisson process with intensity 1 / (earliest + age): few, and denser early, where most objects are
-// last used. A look that the object was used after came before its last access, and the sum of (earliest +
-// age) over these is an unbiased estimate of last access - birth (Campbell's theorem). Looks take place at
-// allocations alone, so that time can pass the planned one by a thread's budget.
+// Draws objects by a Poisson process over the bytes allocated; each lives in a window of its own. Every
+// object is looked at once in so many bytes, from a phase drawn at random; the sum of these intervals over
+// the looks that came before its last access is an unbiased estimate of last access - birth, wrong by an
+// interval at most. The interval is a quarter of the bytes in use, as the samples know them: objects live for
+// as many bytes on average (Little's law), so that a sample costs four looks whatever the program does, and
+// most samples, which live short, none.
 //
-// Thread-safe. Costs some 20 us a sample over its life, by its own account (`spent_ns`); where that is more
-// than two in a hundred of the time that has passed, the gaps widen, and the past alone decides that.
+// Thread-safe. Looks take place at allocations and frees, so that time can pass the planned one by a
+// thread's budget.
 class Sampler {
   public:
     // Takes off what the thread has allocated, looks at what is due, and returns a block of a window where
-    // `size` bytes were drawn as a sample; else null, and the allocator serves them.
+    // `size` bytes were drawn as a sample, zeroed; else null, and the allocator serves them.
     void *allocate(ThreadState &thread, size_t size, size_t alignment) noexcept;
 
     [[nodiscard]] bool owns(const void *pointer) const noexcept { return windows_.owns(pointer); }
@@ -41,7 +43,10 @@ class Sampler {
     [[nodiscard]] size_t size_of(const void *pointer) noexcept;
 
     void start() noexcept;
+    static void follow_threads() noexcept; // their ends
     void finish() noexcept;
+    // The thread ends: what it has allocated since it last came here counts.
+    void leave(ThreadState &thread) noexcept;
     void before_fork() noexcept;
     void after_fork_in_parent() noexcept;
     void after_fork_in_child() noexcept;
@@ -51,9 +56,15 @@ class Sampler {
     struct Object {
         size_t bytes;
         size_t size;
-        uint32_t row; // Ledger::kNone: lives on from before a fork
-        uint32_t turn;
+        double stands; // for so many bytes in use
+        uint32_t row;  // Ledger::kNone: lives on from before a fork
+        uint32_t kind; // its class
         bool taken;
+        // Of those that are larger than a slot, which cost more to look at:
+        uint32_t every = 1;    // of so many rounds only one comes at it,
+        uint32_t of_every = 0; // this one
+        uint32_t next = 0;     // of its class: slot + 1
+        uint32_t previous = 0;
     };
 
     enum class State : uint8_t { Fresh, Running, Off };
@@ -61,24 +72,44 @@ class Sampler {
     void begin() noexcept;
     bool open() noexcept;
     void give_up(reap_drag_problem problem) noexcept;
-    void look(uint32_t slot, uint64_t now) noexcept;
-    void credit(uint32_t slot, reap_drag_sample &row) noexcept;
-    bool plan(uint32_t slot, uint64_t now) noexcept;
-    void *sample(ThreadState &thread, size_t size, size_t alignment, uint64_t now) noexcept;
+    void catch_up(ThreadState &thread) noexcept;
+    void look_at_class(uint32_t kind, uint64_t round, uint64_t times, double interval) noexcept;
+    void look_at_chunk(const Pagemap &map, uint32_t first, double weight) noexcept;
+    void look_at_run(const Pagemap &map, uint32_t slot, double weight) noexcept;
+    bool look_at(const Pagemap &map, uint32_t slot) noexcept;
+    void credit(uint32_t slot) noexcept;
+    void weigh(uint32_t slot, double weight) noexcept;
+    void *sample(ThreadState &thread, size_t size, size_t alignment) noexcept;
+    void watch(uint32_t slot) noexcept;
+    void unwatch(uint32_t slot) noexcept;
     void draw(ThreadState &thread) noexcept;
-    [[nodiscard]] uint64_t period() noexcept;
+    [[nodiscard]] bool watched(uint32_t slot) const noexcept {
+        return objects_[slot].taken && objects_[slot].row != Ledger::kNone;
+    }
+    // Bytes between two looks at an object.
+    [[nodiscard]] double interval() const noexcept {
+        return (in_use_ > least_in_use_ ? in_use_ : least_in_use_) / kLooks;
+    }
+
+    // In the time that it lives, on average.
+    static constexpr double kLooks = 4;
 
     State state_ = State::Fresh;
     preload::FutexLock lock_;
     Windows windows_;
-    Schedule schedule_;
+    Rounds rounds_;
     Ledger ledger_;
+    Pace pace_;
     Object *objects_ = nullptr;
+    uint32_t living_[Rounds::kClasses] = {};                  // objects that are watched
+    uint32_t watched_[Windows::kRuns / Windows::kChunk] = {}; // a bit for each slot
+    uint32_t runs_[Rounds::kClasses] = {}; // those larger than a slot: the first one's slot + 1
+    uint32_t drawn_ = 0;
+    double in_use_ = 0; // bytes, as the living samples stand for them
+    double least_in_use_ = 1;
     preload::Random random_;
     uint64_t clock_ = 0;
-    uint64_t fixed_period_ = 0; // 0: steered
-    uint64_t began_ns_ = 0;
-    uint64_t spent_ns_ = 0;
+    char *childs_ = nullptr; // between the handlers of a fork
 };
 
 extern Sampler sampler;

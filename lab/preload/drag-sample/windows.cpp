@@ -1,5 +1,6 @@
 #include "windows.h"
 
+#include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -9,8 +10,6 @@
 
 namespace reap::drag {
 namespace {
-
-constexpr size_t kPage = 4096;
 
 size_t whole_pages(size_t bytes) noexcept { return (bytes + kPage - 1) & ~(kPage - 1); }
 
@@ -57,57 +56,81 @@ bool Windows::move_here(char *fresh) const noexcept {
            MAP_FAILED;
 }
 
-uint32_t Windows::take(size_t bytes) noexcept {
+void Windows::drop(char *copied) const noexcept { munmap(copied, size_); }
+
+uint32_t Windows::take(size_t bytes, uint32_t kind) noexcept {
     const unsigned length = length_of(bytes);
     if (length >= kLengths) return kNone;
-    if (const uint32_t kept = free_[length]; kept != 0) {
-        free_[length] = next_[kept - 1];
+    uint32_t &free = length == 0 ? free_[kind] : free_runs_[length];
+    if (const uint32_t kept = free; kept != 0) {
+        free = next_[kept - 1];
+        // give() has left a page, and that to us.
+        memset(address(kept - 1), 0, bytes < kPage ? bytes : kPage);
         return kept - 1;
     }
-    const size_t slots = size_t{1} << length;
-    if (fresh_ + slots > kMostSlots) return kNone;
-    const uint32_t slot = fresh_;
-    fresh_ += static_cast<uint32_t>(slots);
+    if (length == 0) {
+        const uint32_t slot = slot_at(kind, begun_[kind]);
+        if (slot >= kRuns) return kNone;
+        ++begun_[kind];
+        return slot;
+    }
+    const uint32_t slots = uint32_t{1} << length;
+    if (slots > kMostSlots - runs_end_) return kNone;
+    const uint32_t slot = runs_end_;
+    runs_end_ += slots;
     return slot;
 }
 
 void Windows::give(uint32_t slot, size_t bytes) noexcept {
-    // Punches a hole into the file: the next one finds zeros, and no memory stays behind.
-    madvise(address(slot), whole_pages(bytes), MADV_REMOVE);
-    const unsigned length = length_of(bytes);
-    next_[slot] = free_[length];
-    free_[length] = slot + 1;
+    // Punches a hole into the file: the next one finds zeros, and no memory stays behind. A page is kept,
+    // which is cheaper to clear than to fetch anew.
+    if (bytes > kPage) {
+        char *rest = static_cast<char *>(address(slot)) + kPage;
+        // Not in memory that the program has locked.
+        if (madvise(rest, whole_pages(bytes) - kPage, MADV_REMOVE) != 0) memset(rest, 0, bytes - kPage);
+    }
+    uint32_t &free = slot < kRuns ? free_[slot / kChunk % Rounds::kClasses] : free_runs_[length_of(bytes)];
+    next_[slot] = free;
+    free = slot + 1;
 }
 
 void Windows::arm(uint32_t slot, size_t bytes) const noexcept {
     madvise(address(slot), whole_pages(bytes), MADV_DONTNEED);
 }
 
-Windows::Seen Windows::look(uint32_t slot, size_t bytes) const noexcept {
-    const long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    if (file < 0) return Seen::Unknown;
-    constexpr size_t kAtOnce = 512;
-    uint64_t pages[kAtOnce];
-    auto seen = Seen::Unused;
-    const size_t first = reinterpret_cast<uintptr_t>(address(slot)) / kPage;
-    const size_t count = whole_pages(bytes) / kPage;
-    for (size_t done = 0; done < count && seen == Seen::Unused;) {
-        const size_t want = count - done < kAtOnce ? count - done : kAtOnce;
-        const long got =
-            syscall(SYS_pread64, file, pages, want * sizeof *pages, (first + done) * sizeof *pages);
-        if (got <= 0) {
-            seen = Seen::Unknown;
-            break;
+Windows::Seen Windows::look(const Pagemap &map, uint32_t slot, size_t bytes) const noexcept {
+    const char *begin = static_cast<const char *>(address(slot));
+    bool used[Pagemap::kMost];
+    for (size_t left = whole_pages(bytes) / kPage; left > 0;) {
+        const size_t count = left < Pagemap::kMost ? left : Pagemap::kMost;
+        if (!map.read(begin, count, used)) return Seen::Unknown;
+        for (size_t i = 0; i < count; ++i) {
+            if (used[i]) return Seen::Used;
         }
-        const size_t entries = static_cast<size_t>(got) / sizeof *pages;
-        for (size_t i = 0; i < entries; ++i) {
-            // Present, or swapped out after it was: either way somebody brought it.
-            if (pages[i] >> 62 != 0) seen = Seen::Used;
-        }
-        done += entries;
+        begin += count * kPage;
+        left -= count;
     }
-    preload::close_quietly(static_cast<int>(file));
-    return seen;
+    return Seen::Unused;
+}
+
+Pagemap::Pagemap() noexcept
+    : file_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC))) {}
+
+Pagemap::~Pagemap() {
+    if (file_ >= 0) preload::close_quietly(file_);
+}
+
+bool Pagemap::read(const void *begin, size_t pages, bool *used) const noexcept {
+    if (file_ < 0) return false;
+    uint64_t entries[kMost];
+    const uint64_t offset = reinterpret_cast<uintptr_t>(begin) / kPage * sizeof *entries;
+    const auto length = static_cast<long>(pages * sizeof *entries);
+    if (syscall(SYS_pread64, file_, entries, length, offset) != length) return false;
+    for (size_t i = 0; i < pages; ++i) {
+        // Present, or swapped out after it was: either way somebody brought it.
+        used[i] = entries[i] >> 62 != 0;
+    }
+    return true;
 }
 
 } // namespace reap::drag

@@ -4,20 +4,47 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "rounds.h"
+
 namespace reap::drag {
+
+inline constexpr size_t kPage = 4096;
+
+// /proc/self/pagemap, open for as long as this lives and no longer: a program that closes all of its files
+// must not make us read one of its own.
+class Pagemap {
+  public:
+    Pagemap() noexcept;
+    ~Pagemap();
+    Pagemap(const Pagemap &) = delete;
+    Pagemap &operator=(const Pagemap &) = delete;
+
+    static constexpr size_t kMost = 512; // pages at once
+
+    // Whether each of `pages` pages from `begin` on is in the page table; false where that cannot be known.
+    bool read(const void *begin, size_t pages, bool *used) const noexcept;
+
+  private:
+    int file_;
+};
 
 // One mapping of a memory file, cut into slots. Taking a page out of the page table (MADV_DONTNEED) loses
 // nothing, since what is in it stays in the file; whoever uses it next, the kernel included, brings it back,
-// and bit 63 of /proc/self/pagemap says so. A slot is 64 KB because a fault may bring the pages around it as
-// well (fault-around), and those must not be a neighbour's.
+// and /proc/self/pagemap says so. A slot is 64 KB because a fault may bring the pages around it as well
+// (fault-around), and those must not be a neighbour's.
 //
-// Not thread-safe; needs no privilege; allocates nothing with malloc. No file descriptor is kept: a program
-// that closes all of them must not make us work on a file of its own.
+// An object of a slot or less is in a chunk of slots that all have the same class, so that they are looked at
+// together; a larger one has a run of slots.
+//
+// Not thread-safe; needs no privilege; allocates nothing with malloc.
 class Windows {
   public:
     static constexpr size_t kSlot = size_t{64} << 10;
     static constexpr size_t kMostSlots = size_t{1}
-                                         << 20; // 64 GB of addresses, of which only objects take memory
+                                         << 20;       // 64 GB of addresses, of which only objects take memory
+    static constexpr uint32_t kChunk = 32;            // slots
+    static constexpr uint32_t kRuns = kMostSlots / 2; // from here on
+    static constexpr uint32_t kNone = UINT32_MAX;
 
     // Reserves the addresses; false where the machine refuses.
     bool reserve() noexcept;
@@ -32,42 +59,63 @@ class Windows {
         return reinterpret_cast<void *>(base_ + size_t{slot} * kSlot);
     }
 
-    // Slots for `bytes`, zeroed; the first one's number, or kNone.
-    uint32_t take(size_t bytes) noexcept;
-    // The memory goes back to the system, the addresses are used again.
+    // Slots for `bytes`, zeroed; the first one's number, or kNone. The class counts for one slot alone.
+    uint32_t take(size_t bytes, uint32_t kind) noexcept;
+    // Memory beyond a page goes back to the system, the addresses are used again.
     void give(uint32_t slot, size_t bytes) noexcept;
 
     // Takes the pages out of the page table.
     void arm(uint32_t slot, size_t bytes) const noexcept;
 
     enum class Seen : uint8_t { Unused, Used, Unknown };
-    // Whether any of them was used since.
-    [[nodiscard]] Seen look(uint32_t slot, size_t bytes) const noexcept;
+    // Whether any of the object's pages was used since.
+    [[nodiscard]] Seen look(const Pagemap &map, uint32_t slot, size_t bytes) const noexcept;
 
-    // In the child of a fork: the same contents in memory of its own. `each` calls back with (slot, bytes) of
-    // all that is taken. False where there is no memory: the child then shares with its parent.
+    // Calls back with the first slot of each chunk of this class.
     template <class Each>
-    bool separate(Each each) noexcept {
-        char *fresh = map_another();
-        if (fresh == nullptr) return false;
+    void each_chunk(uint32_t kind, Each each) const noexcept {
+        for (uint32_t done = 0; done < begun_[kind]; done += kChunk) each(slot_at(kind, done));
+    }
+
+    // The numbers of all slots that have been taken at some time.
+    template <class Each>
+    void each_slot(Each each) const noexcept {
+        for (uint32_t kind = 0; kind < Rounds::kClasses; ++kind) {
+            for (uint32_t number = 0; number < begun_[kind]; ++number) each(slot_at(kind, number));
+        }
+        for (uint32_t slot = kRuns; slot < runs_end_; ++slot) each(slot);
+    }
+
+    // For a fork: windows for the child, with the same in them. `each` calls back with (slot, bytes) of all
+    // that is taken. Null where there is no memory.
+    template <class Each>
+    char *copy(Each each) const noexcept {
+        char *fresh = size_ != 0 ? map_another() : nullptr;
+        if (fresh == nullptr) return nullptr;
         each([this, fresh](uint32_t slot, size_t bytes) {
             __builtin_memcpy(fresh + size_t{slot} * kSlot, address(slot), bytes);
         });
-        return move_here(fresh);
+        return fresh;
     }
-
-    static constexpr uint32_t kNone = UINT32_MAX;
+    // In the child: these are its windows now.
+    bool move_here(char *copied) const noexcept;
+    // In the parent: it does not need them.
+    void drop(char *copied) const noexcept;
 
   private:
     char *map_another() const noexcept;
-    bool move_here(char *fresh) const noexcept;
+    static uint32_t slot_at(uint32_t kind, uint32_t number) noexcept {
+        return (number / kChunk * Rounds::kClasses + kind) * kChunk + number % kChunk;
+    }
 
     uintptr_t base_ = 0;
     size_t size_ = 0;
-    uint32_t fresh_ = 0; // slots never taken begin here
-    // Free runs of slots by their length's logarithm: each a list through next_.
-    static constexpr unsigned kLengths = 21;
-    uint32_t free_[kLengths] = {};
+    uint32_t begun_[Rounds::kClasses] = {}; // slots of each class that have been taken at some time
+    uint32_t runs_end_ = kRuns;
+    // Free slots by class, and free runs by their length's logarithm: each a list through next_.
+    static constexpr unsigned kLengths = 20;
+    uint32_t free_[Rounds::kClasses] = {};
+    uint32_t free_runs_[kLengths] = {};
     uint32_t *next_ = nullptr; // slot + 1, 0 ends
 };
 

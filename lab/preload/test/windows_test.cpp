@@ -8,85 +8,114 @@
 
 namespace {
 
+using reap::drag::Pagemap;
 using reap::drag::Windows;
 
 class WindowsTest : public testing::Test {
   protected:
     void SetUp() override { ASSERT_TRUE(windows.reserve()); }
+    [[nodiscard]] Windows::Seen look(uint32_t slot, size_t bytes) const {
+        return windows.look(Pagemap(), slot, bytes);
+    }
     Windows windows;
 };
 
 TEST_F(WindowsTest, SeeWhoeverUsesAnObject) {
-    const uint32_t slot = windows.take(100);
+    const uint32_t slot = windows.take(100, 0);
     auto *object = static_cast<volatile char *>(windows.address(slot));
-    EXPECT_EQ(windows.look(slot, 100), Windows::Seen::Unused);
+    EXPECT_EQ(look(slot, 100), Windows::Seen::Unused);
     object[5] = 'a';
-    EXPECT_EQ(windows.look(slot, 100), Windows::Seen::Used);
+    EXPECT_EQ(look(slot, 100), Windows::Seen::Used);
     windows.arm(slot, 100);
-    EXPECT_EQ(windows.look(slot, 100), Windows::Seen::Unused);
+    EXPECT_EQ(look(slot, 100), Windows::Seen::Unused);
     EXPECT_EQ(object[5], 'a'); // nothing was lost, and reading counts
-    EXPECT_EQ(windows.look(slot, 100), Windows::Seen::Used);
+    EXPECT_EQ(look(slot, 100), Windows::Seen::Used);
 }
 
 TEST_F(WindowsTest, SeeTheKernelReadAndWrite) {
-    const uint32_t slot = windows.take(100);
+    const uint32_t slot = windows.take(100, 0);
     auto *object = static_cast<char *>(windows.address(slot));
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
     ASSERT_EQ(write(ends[1], "text", 4), 4);
     windows.arm(slot, 100);
     ASSERT_EQ(read(ends[0], object, 4), 4);
-    EXPECT_EQ(windows.look(slot, 100), Windows::Seen::Used);
+    EXPECT_EQ(look(slot, 100), Windows::Seen::Used);
     windows.arm(slot, 100);
     ASSERT_EQ(write(ends[1], object, 4), 4);
-    EXPECT_EQ(windows.look(slot, 100), Windows::Seen::Used);
+    EXPECT_EQ(look(slot, 100), Windows::Seen::Used);
     close(ends[0]);
     close(ends[1]);
 }
 
 TEST_F(WindowsTest, ANeighbourIsNotTakenForUsed) {
-    const uint32_t one = windows.take(100);
-    const uint32_t other = windows.take(100);
+    const uint32_t one = windows.take(100, 0);
+    const uint32_t other = windows.take(100, 0);
     memset(windows.address(one), 1, 100);
     memset(windows.address(other), 1, 100);
     windows.arm(one, 100);
     windows.arm(other, 100);
     EXPECT_EQ(*static_cast<volatile char *>(windows.address(one)), 1);
-    EXPECT_EQ(windows.look(other, 100), Windows::Seen::Unused);
+    EXPECT_EQ(look(other, 100), Windows::Seen::Unused);
 }
 
 TEST_F(WindowsTest, ALargeObjectIsUsedWhereverItIs) {
     constexpr size_t bytes = (size_t{5} << 20) + 1;
-    const uint32_t slot = windows.take(bytes);
+    const uint32_t slot = windows.take(bytes, 0);
     static_cast<volatile char *>(windows.address(slot))[bytes - 1] = 1;
-    EXPECT_EQ(windows.look(slot, bytes), Windows::Seen::Used);
-    const uint32_t next = windows.take(1);
+    EXPECT_EQ(look(slot, bytes), Windows::Seen::Used);
+    const uint32_t next = windows.take(bytes, 0);
     EXPECT_GE(next, slot + bytes / Windows::kSlot);
 }
 
 TEST_F(WindowsTest, WhatWasGivenBackIsUsedAgainAndZero) {
-    const uint32_t slot = windows.take(5000);
+    const uint32_t slot = windows.take(5000, 0);
     memset(windows.address(slot), 0xff, 5000);
     windows.give(slot, 5000);
-    ASSERT_EQ(windows.take(4000), slot);
+    ASSERT_EQ(windows.take(4000, 0), slot);
     const auto *bytes = static_cast<const char *>(windows.address(slot));
-    EXPECT_EQ(std::vector<char>(bytes, bytes + 5000), std::vector<char>(5000));
+    EXPECT_EQ(std::vector<char>(bytes, bytes + 4000), std::vector<char>(4000));
+    windows.give(slot, 4000);
+    ASSERT_EQ(windows.take(9000, 0), slot);
+    EXPECT_EQ(std::vector<char>(bytes, bytes + 9000), std::vector<char>(9000));
 }
 
-TEST_F(WindowsTest, AreSeparateAfterwards) {
-    const uint32_t slot = windows.take(10);
+TEST_F(WindowsTest, AClassHasChunksOfItsOwn) {
+    std::vector<uint32_t> chunks[2];
+    for (uint32_t i = 0; i < 70; ++i) {
+        for (const uint32_t kind : {5u, 6u}) {
+            const uint32_t chunk = windows.take(10, kind) / Windows::kChunk * Windows::kChunk;
+            if (chunks[kind - 5].empty() || chunks[kind - 5].back() != chunk)
+                chunks[kind - 5].push_back(chunk);
+        }
+    }
+    EXPECT_EQ(chunks[0].size(), 3u);
+    for (const uint32_t kind : {5u, 6u}) {
+        std::vector<uint32_t> found;
+        windows.each_chunk(kind, [&](uint32_t first) { found.push_back(first); });
+        EXPECT_EQ(found, chunks[kind - 5]);
+    }
+    unsigned taken = 0;
+    windows.each_slot([&taken](uint32_t) { ++taken; });
+    EXPECT_EQ(taken, 140u);
+}
+
+TEST_F(WindowsTest, ACopyIsSeparate) {
+    const uint32_t slot = windows.take(10, 0);
     auto *object = static_cast<char *>(windows.address(slot));
     strcpy(object, "before");
-    ASSERT_TRUE(windows.separate([slot](auto copy) { copy(slot, 10); }));
+    char *copied = windows.copy([slot](auto copy) { copy(slot, 10); });
+    ASSERT_NE(copied, nullptr);
+    strcpy(object, "the parent's");
+    ASSERT_TRUE(windows.move_here(copied));
     EXPECT_STREQ(object, "before");
-    strcpy(object, "after");
     EXPECT_TRUE(windows.owns(object));
     EXPECT_FALSE(windows.owns(&slot));
 }
 
 TEST_F(WindowsTest, RunOutWithoutHarm) {
-    EXPECT_EQ(windows.take(size_t{1} << 40), Windows::kNone);
-    EXPECT_NE(windows.take(size_t{1} << 30), Windows::kNone);
+    EXPECT_EQ(windows.take(size_t{1} << 40, 0), Windows::kNone);
+    EXPECT_NE(windows.take(size_t{1} << 30, 0), Windows::kNone);
 }
 
 } // namespace

@@ -16,7 +16,8 @@ class DragSample(Record):
     """When it was freed, or the process ended; 0 if it was never seen to."""
     used: float
     """Estimate of last access minus birth, unbiased."""
-    used_variance: float
+    used_squares: float
+    """The sum of the squares of the intervals whose sum `used` is."""
 
 
 class DragSamples(Record):

@@ -7,7 +7,7 @@ from typing import Literal
 from reap.errors import ReapError
 from reap.trace.drag_sample_records import DragSample, DragSamples
 
-_MAGIC = 0x31534D4147415244
+_MAGIC = 0x32534D4147415244
 _HEADER = struct.Struct("<QIIQQQQQQ256s")
 _ROW = struct.Struct("<QQQQdddd")
 _PROBLEMS: tuple[Literal["", "no memory", "no pagemap", "full"], ...] = (
@@ -26,7 +26,7 @@ def read(path: Path) -> DragSamples:
         raise ReapError(f"the drag samples {path} cannot be read: {error.strerror}") from error
     if len(content) < _HEADER.size:
         raise ReapError(f"{path} is no file of drag samples: it is too short")
-    magic, pid, problem, rows, clock, _earliest, spent, ended, _, program = _HEADER.unpack_from(content)
+    magic, pid, problem, rows, clock, _reserved, spent, ended, _, program = _HEADER.unpack_from(content)
     # A process that was killed while it made its file has left zeros.
     if (magic != _MAGIC and any(content[: _HEADER.size])) or problem >= len(_PROBLEMS):
         raise ReapError(f"{path} is no file of drag samples, or of another version")
@@ -40,8 +40,8 @@ def read(path: Path) -> DragSamples:
         problem=_PROBLEMS[problem],
         seconds=spent / 1e9,
         samples=[
-            DragSample(size=size, period=period, birth=birth, death=death, used=used, used_variance=square)
-            for size, period, birth, death, used, square, _unsure, _unsure_square in _ROW.iter_unpack(body)
+            DragSample(size=size, period=period, birth=birth, death=death, used=used, used_squares=squares)
+            for size, period, birth, death, used, squares, _unsure, _unsure_squares in _ROW.iter_unpack(body)
             if size > 0 and period > 0 and birth <= clock
         ],
     )

@@ -47,8 +47,9 @@ static void check(const struct object *object) {
 
 static void born(struct object *object, size_t size, uint64_t *state) {
     object->size = size;
+    object->birth = clock_bytes; /* the step of its own counts */
     clock_bytes += size;
-    object->birth = object->last = clock_bytes;
+    object->last = clock_bytes;
     object->used_until = clock_bytes + (next(state) % 3 ? next(state) % 2000000 : next(state) % 20000000);
 }
 

@@ -1,0 +1,77 @@
+// How densely samples are drawn: as many as cost a given share of the time.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+
+namespace reap::drag {
+
+// Knows what sampling has cost so far, by its own account, and steers the mean gap between samples by that.
+// The past alone decides, so that the weights of samples stay exact. Not thread-safe.
+class Pace {
+  public:
+    static uint64_t now_ns(clockid_t clock = CLOCK_MONOTONIC) noexcept {
+        timespec now{};
+        clock_gettime(clock, &now);
+        return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+    }
+
+    // Measures a stretch of work.
+    class Work {
+      public:
+        explicit Work(Pace &pace) noexcept : pace_(pace), entered_(now_ns()) {}
+        ~Work() { pace_.spent_ns_ += now_ns() - entered_; }
+        Work(const Work &) = delete;
+        Work &operator=(const Work &) = delete;
+
+      private:
+        Pace &pace_;
+        uint64_t entered_;
+    };
+
+    // `period` is the mean gap that never changes; 0 for one that is steered.
+    void begin(uint64_t period) noexcept {
+        fixed_ = period;
+        began_ns_ = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+        spent_ns_ = 0;
+    }
+
+    // The program will have to fetch so many pages more than without us.
+    void faults(uint64_t pages) noexcept { spent_ns_ += pages * kFaultNs; }
+
+    [[nodiscard]] uint64_t spent_ns() const noexcept { return spent_ns_; }
+
+    // The mean gap for the next sample, after so many.
+    [[nodiscard]] uint64_t period(uint64_t allocated, uint64_t samples) const noexcept {
+        if (fixed_ != 0) return fixed_;
+        const double elapsed = static_cast<double>(now_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns_ + kStartNs);
+        const double cost = (static_cast<double>(spent_ns_) + kGuesses * kGuessedCostNs) /
+                            (static_cast<double>(samples) + kGuesses);
+        double share = elapsed < kFirstNs ? kShareAtFirst : kShare;
+        // Months are to fit into a file, and the first ones tell most.
+        const double many = static_cast<double>(samples) / kMany;
+        if (many > 1) share /= many * many;
+        const double wanted = static_cast<double>(allocated) / elapsed * cost / share;
+        if (wanted < kNarrowest) return static_cast<uint64_t>(kNarrowest);
+        return static_cast<uint64_t>(wanted < kWidest ? wanted : kWidest);
+    }
+
+  private:
+    static constexpr double kNarrowest = 4096;
+    static constexpr double kWidest = 0x1p40;
+    // Of the time: more at first, since a short run is to have samples too.
+    static constexpr double kShareAtFirst = 0.04;
+    static constexpr double kShare = 0.015;
+    static constexpr double kFirstNs = 2e9;
+    static constexpr double kGuessedCostNs = 20'000; // of a sample, which ten are taken to have had already
+    static constexpr double kGuesses = 10;
+    static constexpr uint64_t kStartNs = 1'000'000; // so that the first microseconds do not decide the gap
+    static constexpr double kMany = 20'000;
+    static constexpr uint64_t kFaultNs = 700;
+
+    uint64_t fixed_ = 0;
+    uint64_t began_ns_ = 0;
+    uint64_t spent_ns_ = 0;
+};
+
+} // namespace reap::drag

@@ -1,0 +1,48 @@
+// When sampled objects are looked at: class by class, in turns.
+#pragma once
+
+#include <cstdint>
+
+namespace reap::drag {
+
+// Every object is looked at once in `interval` bytes allocated, whatever its phase. Objects are in classes,
+// whose phases are spread over the interval, so that what ends for all of them at once is seen too early as
+// often as too late. The interval may change from call to call, as long as what the looks say has no part in
+// it; the weight of a look is the interval that it came with. Not thread-safe.
+class Rounds {
+  public:
+    static constexpr uint32_t kClasses = 32;
+
+    // `phase` in [0, 1): where in the first interval this begins, drawn at random.
+    void begin(double phase) noexcept {
+        turn_ = 0;
+        part_ = phase * kClasses;
+    }
+
+    // So many bytes have been allocated. Calls back with (class, round, times): looks are due at that class,
+    // those of the rounds from `round` on, of which each counts. Several where the bytes were many.
+    template <class Look>
+    void pass(uint64_t bytes, double interval, Look look) noexcept {
+        part_ += static_cast<double>(bytes) * kClasses / interval;
+        if (part_ >= 2 * kClasses) {
+            const auto rounds = static_cast<uint64_t>(part_ / kClasses);
+            for (uint64_t turn = turn_; turn < turn_ + kClasses; ++turn)
+                look(class_of(turn), turn / kClasses, rounds);
+            turn_ += rounds * kClasses;
+            part_ -= static_cast<double>(rounds * kClasses);
+        }
+        for (; part_ >= 1; part_ -= 1, ++turn_) look(class_of(turn_), turn_ / kClasses, uint64_t{1});
+    }
+
+    // Bytes to the next look.
+    [[nodiscard]] double ahead(double interval) const noexcept { return (1 - part_) * interval / kClasses; }
+
+  private:
+    // Classes with numbers side by side, which objects drawn one after another have, are far apart in time.
+    static uint32_t class_of(uint64_t turn) noexcept { return static_cast<uint32_t>(turn * 13 % kClasses); }
+
+    uint64_t turn_ = 0;
+    double part_ = 0; // of the way to the next turn
+};
+
+} // namespace reap::drag
