@@ -2,7 +2,7 @@
 
 .venv/bin/python lab/bench/verdicts.py [--try] [NAME...]
 
-With `--try` also what the remedy that won takes of processor time, wall time or memory, with its 95 % interval.
+With `--try` also what the remedy that won takes of processor time, wall time or memory, with its interval.
 Each is run as `reap wall` runs it. The exit code says whether all were right; those that cannot be run here
 are named and not counted.
 """
