@@ -2,7 +2,7 @@
 
 .venv/bin/python lab/bench/verdicts.py [--try] [NAME...]
 
-With `--try` also what the remedy that won takes of processor time, or of wall time, with its 95 % interval.
+With `--try` also what the remedy that won takes of processor time, wall time or memory, with its interval.
 Each is run as `reap wall` runs it. The exit code says whether all were right; those that cannot be run here
 are named and not counted.
 """
@@ -50,7 +50,7 @@ def verdict(case: Case, *, tries: bool) -> tuple[WallVerdict, str]:
         for name in case.environment:
             os.environ.pop(name)
     won = next((each for each in comparison.sides if said.trial and each.allocator == said.trial.best), None)
-    gained = candidates.gain(won, comparison) if won else None
+    gained = (candidates.gain(won, comparison) or candidates.leaves_less(won, comparison)) if won else None
     if won is None or gained is None:
         return said, "none helped"
     return said, f"{won.allocator}: {gained.metric} {units.ratio_with_interval(gained.ratio)}"

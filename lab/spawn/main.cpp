@@ -18,6 +18,7 @@
 #include "check_sampling.h"
 #include "event_counter.h"
 #include "options.h"
+#include "resident_meter.h"
 #include "sampler.h"
 #include "supervisor.h"
 #include "watcher.h"
@@ -48,6 +49,11 @@ int main(int argc, char **argv) {
         EventCounter counter(options.event);
         supervise(options, counter, result);
         result.events = counter.events();
+    } else if (options.resident) {
+        static ResidentMeter meter;
+        supervise(options, meter, result);
+        result.mean_resident = meter.mean();
+        result.late_resident = meter.late();
     } else {
         class : public Observer {
         } nobody;

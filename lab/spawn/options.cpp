@@ -12,7 +12,7 @@ namespace {
 constexpr const char *usage =
     "usage: reap-spawn [--program FILE] [--preload LIST] [--set NAME=VALUE]... [--unset NAME]...\n"
     "                  [--stdin FILE] [--capture] [--timeout-ms N] [--grace-ms N] [--result-fd N]\n"
-    "                  [--trace FILE [--watch LIST] | --count TYPE:CONFIG] [--no-huge-pages]\n"
+    "                  [--trace FILE [--watch LIST] | --count TYPE:CONFIG | --resident] [--no-huge-pages]\n"
     "                  -- CMD [ARGUMENT]...\n"
     "       reap-spawn --attach PID --timeout-ms N --trace FILE --watch LIST [--result-fd N]\n"
     "       reap-spawn --check-sampling [--result-fd N]\n";
@@ -131,6 +131,10 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
         }
         if (std::strcmp(option, "--check-sampling") == 0) {
             options.check_sampling = true;
+            continue;
+        }
+        if (std::strcmp(option, "--resident") == 0) {
+            options.resident = true;
             continue;
         }
         if (std::strcmp(option, "--no-huge-pages") == 0) {

@@ -21,6 +21,7 @@ struct Options {
     bool capture = false;          ///< count, hash and discard its output; false: leave stdio alone
     bool check_sampling = false;   ///< run no program: try whether instruction pointers can be sampled
     bool huge_pages = true;        ///< false: the kernel gives the program no transparent huge pages
+    bool resident = false;         ///< look at its resident memory over its time
     bool count = false;            ///< count `event` while the program runs
     Event event;
     const char *trace = nullptr;           ///< trace to write samples and resident memory into; null: none

@@ -29,6 +29,15 @@ bool write_all(int fd, const char *data, std::size_t length) {
     return true;
 }
 
+/// A number that is not below nothing, or null.
+struct Number {
+    char text[32] = "null";
+
+    explicit Number(std::int64_t value) {
+        if (value >= 0) std::snprintf(text, sizeof text, "%lld", static_cast<long long>(value));
+    }
+};
+
 int format_failure(const Result &result) {
     return std::snprintf(text, sizeof text, "{\"failed_step\":\"%s\",\"errno\":%d}\n", result.failed_step,
                          result.failed_errno);
@@ -44,10 +53,6 @@ int format_outcome(const Result &result) {
         result.output.digest(output_digest);
         result.errors.digest(errors_digest);
     }
-    char events[32] = "null";
-    if (result.events >= 0) {
-        std::snprintf(events, sizeof events, "%lld", static_cast<long long>(result.events));
-    }
     const int status = result.wait_status;
     const rusage &usage = result.usage;
     return std::snprintf(
@@ -56,13 +61,15 @@ int format_outcome(const Result &result) {
         "lld,"
         "\"peak_resident\":%lld,\"minor_faults\":%ld,\"major_faults\":%ld,\"voluntary_switches\":%ld,"
         "\"involuntary_switches\":%ld,\"stdout_bytes\":%llu,\"stdout_digest\":\"%s\",\"stderr_bytes\":%llu,"
-        "\"stderr_digest\":\"%s\",\"stderr_tail\":\"%s\",\"events\":%s}\n",
+        "\"stderr_digest\":\"%s\",\"stderr_tail\":\"%s\",\"events\":%s,"
+        "\"mean_resident\":%s,\"late_resident\":%s}\n",
         WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0,
         result.timed_out ? "true" : "false", static_cast<long long>(result.wall_ns),
         nanoseconds(usage.ru_utime), nanoseconds(usage.ru_stime),
         static_cast<long long>(usage.ru_maxrss) * 1024, usage.ru_minflt, usage.ru_majflt, usage.ru_nvcsw,
         usage.ru_nivcsw, static_cast<unsigned long long>(result.output.bytes()), output_digest,
-        static_cast<unsigned long long>(result.errors.bytes()), errors_digest, escaped, events);
+        static_cast<unsigned long long>(result.errors.bytes()), errors_digest, escaped,
+        Number(result.events).text, Number(result.mean_resident).text, Number(result.late_resident).text);
 }
 
 } // namespace

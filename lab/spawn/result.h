@@ -21,7 +21,9 @@ struct Result {
     bool timed_out = false;
     std::int64_t wall_ns = 0;
     rusage usage{};
-    std::int64_t events = -1; ///< as EventCounter has them; -1: not counted
+    std::int64_t events = -1;        ///< as EventCounter has them; -1: not counted
+    std::int64_t mean_resident = -1; ///< as ResidentMeter has it; -1: not looked at
+    std::int64_t late_resident = -1;
     Capture output;
     Capture errors;
     bool captured = false;

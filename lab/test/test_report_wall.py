@@ -120,3 +120,13 @@ def test_any_facts_are_drawn(wall: Wall) -> None:
     held = answer(wall)
     assert "Traceback" not in on_terminal(held)
     assert html.render(report_of(held))
+
+
+def test_the_flame_graph_is_in_the_page_and_bounded() -> None:
+    stacks = [f"main;{HOSTILE};f{number};malloc_[a] {number + 1}" for number in range(5000)]
+    few = html.render(report_of(answer(WALLS["nothing"], stacks=["main;work 3", "main;malloc_[a] 1"])))
+    assert "malloc: 25 % (1 sample)" in few
+    many = html.render(report_of(answer(WALLS["nothing"], stacks=stacks)))
+    assert "4 200 other stacks" in many
+    assert HOSTILE not in many
+    assert "Flame graph" not in html.render(report_of(answer(WALLS["nothing"])))

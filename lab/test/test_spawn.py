@@ -369,3 +369,14 @@ def wait_for(path, seconds=10):
     while not path.exists():
         assert time.monotonic() < deadline, f"{path} never came"
         time.sleep(0.01)
+
+
+def test_resident_memory_is_looked_at_over_the_programs_time():
+    code = "import time; b = b'x' * 200_000_000; time.sleep(0.1); b = b[:20_000_000]; time.sleep(1)"
+    outcome = run(sys.executable, "-c", code, resident=True)
+    assert outcome.late_resident is not None
+    assert outcome.mean_resident is not None
+    assert 20e6 < outcome.late_resident < 60e6
+    assert outcome.late_resident < outcome.mean_resident < outcome.peak_resident
+    plain = run("/bin/true")
+    assert plain.late_resident is plain.mean_resident is None

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from causes import cause_program
@@ -17,7 +18,9 @@ from marked import marks
 from programs import as_nobody, program, reap, reap_command
 from recorded import target
 
+from reap.analysis import wall as facts
 from reap.analysis import wall_strace
+from reap.analysis.records import Point
 from reap.analysis.wall_owners import Sample, label, owner
 from reap.errors import ExitCode, ReapError
 from reap.experiment import wall as experiment
@@ -256,18 +259,8 @@ def test_waiting_is_told_by_what_for(tmp_path):
 
 
 def test_free_memory_below_a_pin_is_seen(tmp_path):
-    # Memory is looked at for a hundredth of the time at most, and the last look may fall into the program's
-    # end, when its memory is gone already: then there is nothing to see, and another run is watched.
-    seen = []
-    for number in range(4):
-        place = tmp_path / str(number)
-        place.mkdir()
-        resident = measured(place, cause_program(), "pin", "1").wall.resident
-        assert resident.trimmable < resident.peak
-        seen.append(resident.trimmable)
-        if seen[-1] > 100 << 20:
-            break
-    assert seen[-1] > 100 << 20, seen
+    resident = measured(tmp_path, cause_program(), "pin", "1").wall.resident
+    assert 100 << 20 < resident.trimmable < resident.peak
 
 
 COLLECTS = """
@@ -406,3 +399,17 @@ def test_an_unprivileged_user_can_watch():
     said = as_nobody(action)
     assert said.endswith("\n0"), said
     assert "Traceback" not in said
+
+
+def test_memory_is_judged_by_the_second_half_of_the_run():
+    """A program that frees all it has at its very end was no heap of free memory."""
+    looks = [(at, 1, 100, 80, 50) for at in (1.0, 2.0, 5.0, 6.0, 7.0, 8.0)]
+    looks.append((9.0, 1, 100, 80, 0))
+    watched = SimpleNamespace(memory=lambda: looks, resident=lambda: [(at, 90) for at, *_ in looks])
+    live = [Point(seconds=0.5, bytes=70.0), Point(seconds=8.5, bytes=0.0)]
+    assert facts.trimmable(watched, live) == 10
+    held = facts.resident(watched, peak=100)
+    assert (held.late, held.lazy_free) == (90, 50)
+    nothing = SimpleNamespace(memory=list, resident=list)
+    assert facts.trimmable(nothing, live) is None
+    assert facts.resident(nothing, peak=7).lazy_free is None

@@ -5,14 +5,15 @@ from pathlib import Path
 import msgspec
 import pytest
 from causes import cause_program
-from samples import comparison_of, side_of
+from samples import MIB, comparison_of, ratio_of, side_of
 from walls import WALLS, counted, wall_of
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator, Missing
 from reap.diagnosis import wall_trial
 from reap.diagnosis.wall import judge
-from reap.diagnosis.wall_records import Remedy
+from reap.diagnosis.wall_records import Remedy, WallVerdict
+from reap.experiment.records import Side
 from reap.launch import program as programs
 
 CACHE = "larger thread caches"
@@ -99,6 +100,54 @@ def test_no_gain_and_no_answer() -> None:
     assert "None of the remedies" in paragraph(0.01)
     assert "too noisy" in paragraph(0.3)
     assert "None of the remedies" in paragraph(0.01, problem="it crashed")
+
+
+@pytest.mark.usefixtures("installed")
+def test_remedies_of_memory_are_judged_by_memory() -> None:
+    """What a remedy costs in time is told beside it, and the least memory late in the run wins."""
+    verdict = judge(WALLS["pin at the top"])
+    planned = wall_trial.plan(verdict, {})
+    names = [each.name for each in planned.remedies]
+    assert names == ["give back the heap's top sooner", "jemalloc, giving back in the background"]
+
+    def side(name: str, late: float, cpu: float = 1.0, half: float = 0.01) -> Side:
+        held = side_of(name, cpu)
+        looked = {
+            metric: ratio_of(metric, late, half, baseline=180 * MIB)
+            for metric in ("late_resident", "mean_resident")
+        }
+        return msgspec.structs.replace(held, ratios={**held.ratios, **looked})
+
+    def said(*sides: Side) -> WallVerdict:
+        return wall_trial.with_trial(verdict, planned, comparison_of(sides))
+
+    won = said(side(names[0], 1.0), side(names[1], 0.4, cpu=1.2))
+    assert won.trial is not None
+    assert won.trial.best == names[1]
+    assert "60 % less memory late in the run" in won.trial.conclusion
+    assert "20 % more CPU time" in won.trial.sentences[1]
+    none = said(side(names[0], 1.0), side(names[1], 0.95, cpu=0.5))
+    assert none.trial is not None
+    assert none.trial.best == ""
+    assert "leaves less memory" in none.trial.conclusion
+    unsure = said(side(names[0], 1.0), side(names[1], 0.8, half=0.3))
+    assert "too noisy" in unsure.paragraph
+
+
+@pytest.mark.long
+def test_memory_below_a_pin_is_given_back_by_another_allocator(tmp_path: Path) -> None:
+    if not isinstance(catalog.find("jemalloc"), Allocator):
+        pytest.skip("needs libjemalloc2")
+    verdict = judge(WALLS["pin at the top"])
+    tried = [each for each in verdict.remedies if each.allocator == "jemalloc"]
+    verdict = msgspec.structs.replace(verdict, remedies=tried)
+    planned = wall_trial.plan(verdict)
+    command = [cause_program(), "pin", "1"]
+    with wall_trial.begin(tmp_path / "runs", command, planned, runs=5, budget=600) as folder:
+        said, comparison = wall_trial.tried(verdict, folder, planned)
+    assert said.trial is not None
+    assert said.trial.best == tried[0].name
+    assert comparison.sides[0].ratios["late_resident"].ratio.high < 0.6
 
 
 def test_a_remedy_in_real_runs(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
 
+import bisect
+import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -184,7 +186,7 @@ def _waited_for(state: str, call: int | None, what: str) -> str:
 
 
 def resident(watched: native.Watched, *, peak: int) -> Resident:
-    """Memory at its peak and at the end, of the run that nothing entered."""
+    """Memory at its peak, late and at the end, of the run that nothing entered."""
     points, looks = watched.resident(), watched.memory()
     lazy: Counter[float] = Counter()
     for at, _, _, _, held in looks:
@@ -193,12 +195,13 @@ def resident(watched: native.Watched, *, peak: int) -> Resident:
     return Resident(
         peak=max([peak, *(high for _, _, high, _, _ in looks)]),
         end=points[-1][1] if points else 0,
-        lazy_free=max(lazy.values(), default=None),
+        late=_late(dict(points)) or 0,
+        lazy_free=_late(lazy),
     )
 
 
 def trimmable(counted: native.Watched, live: Sequence[Point]) -> int | None:
-    """What the heap holds at the last look and no block does: what malloc_trim would give back, at most.
+    """What the heap holds late in the run and no block does: what malloc_trim would give back, at most.
 
     Of the counted run, whose live bytes are known over time; None where nobody looked. Only the heap that
     brk has grown: what a runtime maps for itself is not the allocator's.
@@ -207,11 +210,20 @@ def trimmable(counted: native.Watched, live: Sequence[Point]) -> int | None:
     for at, _, _, heap, _ in counted.memory():
         if heap is not None:
             held[at] += heap
-    if not held:
+    times = [point.seconds for point in live]
+    free = {}
+    for at, bytes_held in held.items():
+        before = bisect.bisect_right(times, at)
+        free[at] = max(0, round(bytes_held - (live[before - 1].bytes if before else 0.0)))
+    return _late(free)
+
+
+def _late(levels: Mapping[float, int]) -> int | None:
+    """The median of what was seen in the second half of the time; None where nothing was."""
+    if not levels:
         return None
-    last = max(held)
-    before = [point.bytes for point in live if point.seconds <= last]
-    return max(0, round(held[last] - (before[-1] if before else 0.0)))
+    end = max(levels)
+    return round(statistics.median_high(level for at, level in levels.items() if at >= end / 2))
 
 
 def collectors(rows: Iterable[Sample], period: float) -> list[Collector]:

@@ -78,10 +78,13 @@ class Resident(Record):
     """Of the largest process."""
     end: int = 0
     """The last that was seen before the end."""
+    late: int = 0
+    """The median of the run's second half, as the next two are: what a program has for some milliseconds
+    only, as when it frees all at its end, is no state of it."""
     trimmable: int | None = None
-    """What malloc_trim would give back; None where it was not asked for."""
+    """What malloc_trim would give back at most; None where nobody looked."""
     lazy_free: int | None = None
-    """Resident pages that the program has given back lazily (MADV_FREE), at most."""
+    """Resident pages that the program has given back lazily (MADV_FREE); None where that is not known."""
 
 
 class Collector(Record):

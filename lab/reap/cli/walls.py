@@ -22,11 +22,11 @@ from reap.experiment.wall import Measured
 from reap.files import write_safely
 from reap.launch import program as programs
 from reap.launch.records import Launch
-from reap.report import flame_svg, terminal_comparison, terminal_wall, terminal_wall_verdict
+from reap.report import terminal_comparison, terminal_wall, terminal_wall_verdict
 from reap.report.labels_wall import next_command
 from reap.report.records import Answer
 
-RESULTS, PAGE, STACKS, FLAMES, REMEDIES = "wall.json", "wall.html", "stacks.folded", "flames.svg", "remedies"
+RESULTS, PAGE, STACKS, REMEDIES = "wall.json", "wall.html", "stacks.folded", "remedies"
 _INPUT = "stdin"
 
 
@@ -58,7 +58,7 @@ def folder(output: Path | None, command: tuple[str, ...], pid: int | None, *, fo
     except OSError as error:
         raise ReapError(f"{path} cannot be made: {error.strerror}", "name another folder with -o") from error
     # Of an earlier time, not to be taken for this one's.
-    for name in (*experiment.RECORDINGS, FLAMES, _INPUT):
+    for name in (*experiment.RECORDINGS, _INPUT):
         (path / name).unlink(missing_ok=True)
     try:
         yield path
@@ -97,10 +97,8 @@ def judged(asked: Asked, seen: Measured) -> Answer:
     command = seen.wall.command
     title = reporting.name_of(command) if command else f"process {asked.pid}"
     write_safely(asked.path / STACKS, "".join(f"{line}\n" for line in seen.stacks).encode(), force=True)
-    drawn = flame_svg.draw(f"{title}: where processor time went", seen.stacks)
-    if drawn:
-        write_safely(asked.path / FLAMES, drawn.encode(), force=True)
-    return Answer(title=title, command=command, wall=seen.wall, wall_verdict=diagnosis.judge(seen.wall))
+    verdict = diagnosis.judge(seen.wall)
+    return Answer(title=title, command=command, wall=seen.wall, wall_verdict=verdict, stacks=seen.stacks)
 
 
 def write(path: Path, answer: Answer, json_file: Path | None, *, force: bool) -> None:
@@ -159,8 +157,6 @@ def say(path: Path, answer: Answer, json_file: Path | None) -> None:
     reporting.say_written("the report", path / PAGE)
     reporting.say_written("the results", json_file or path / RESULTS)
     reporting.say_written("stacks, folded", path / STACKS)
-    if (path / FLAMES).exists():
-        reporting.say_written("the flame graph", path / FLAMES)
     if answer.wall and answer.wall_verdict and (line := next_command(answer.wall_verdict, answer.wall)):
         click.echo(f"next: {line}", err=True)
     elif (path / experiment.COUNTED).exists():

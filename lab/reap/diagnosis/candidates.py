@@ -9,6 +9,9 @@ from reap.experiment.records import Comparison, Ratio, Side
 TIMES = ("cpu", "wall")
 """The metrics in which a gain counts, the more dependable first."""
 
+RESIDENT = ("late_resident", "mean_resident")
+"""Those of resident memory over a run's time; what stays until late counts first."""
+
 
 class Standing(enum.Enum):
     """What a comparison says of one allocator."""
@@ -85,15 +88,35 @@ def costs_heavy_memory(side: Side) -> bool:
 def saves_memory(side: Side, comparison: Comparison) -> bool:
     """Whether peak memory shrinks by so much that it is a reason by itself, at no cost in time."""
     memory = side.ratios.get("peak_resident")
-    if memory is None or not trusted(side) or not _sound(memory) or side.rounds < at.FEWEST_ROUNDS:
+    if memory is None or not trusted(side) or side.rounds < at.FEWEST_ROUNDS:
         return False
     return (
-        memory.ratio.high < noise_floor(comparison, "peak_resident")
-        and memory.ratio.value <= 1 - at.MEMORY_WORTH_IT
-        and memory.baseline - memory.value >= at.MEMORY_WORTH_BYTES
+        _shrinks(memory, comparison)
         and side.ratios["cpu"].ratio.high < 1 + at.WORTH_IT
         and not slower_elsewhere("cpu", side)
     )
+
+
+def leaves_less(side: Side, comparison: Comparison) -> Ratio | None:
+    """The ratio in which resident memory over the run's time shrinks: proven, beyond noise, worth it.
+
+    None where it does not, or where memory was not looked at. What it costs in time is not asked.
+    """
+    held = [side.ratios[metric] for metric in RESIDENT if metric in side.ratios]
+    return next((ratio for ratio in held if _shrinks(ratio, comparison)), None)
+
+
+def standing_in_memory(side: Side, comparison: Comparison) -> Standing:
+    """What the comparison says of this allocator's resident memory over the run's time."""
+    held = [side.ratios[metric] for metric in RESIDENT if metric in side.ratios]
+    if not trusted(side) or not held:
+        return Standing.UNTRUSTED
+    if side.rounds < at.FEWEST_ROUNDS:
+        return Standing.UNDECIDED
+    if leaves_less(side, comparison) is not None:
+        return Standing.GAIN
+    settled = all(ratio.ratio.low >= 1 - at.MEMORY_WORTH_IT or ratio.ratio.high < 1 for ratio in held)
+    return Standing.NONE if settled else Standing.UNDECIDED
 
 
 def pays(side: Side, comparison: Comparison) -> bool:
@@ -129,6 +152,15 @@ def rounds_needed(side: Side) -> int | None:
     wanted = max(abs(math.log(ratio.value)), at.WORTH_IT)
     needed = max(side.rounds * (half / wanted) ** 2 * 1.2, side.rounds + 5, 10)
     return math.ceil(needed / 5) * 5 if needed <= at.MOST_ROUNDS else None
+
+
+def _shrinks(memory: Ratio, comparison: Comparison) -> bool:
+    return (
+        _sound(memory)
+        and memory.ratio.high < noise_floor(comparison, memory.metric)
+        and memory.ratio.value <= 1 - at.MEMORY_WORTH_IT
+        and memory.baseline - memory.value >= at.MEMORY_WORTH_BYTES
+    )
 
 
 def _memory(side: Side) -> float:

@@ -148,7 +148,7 @@ def pin_at_the_top(facts: WallFacts) -> Suspicion | None:
     return _held(
         "pin at the top",
         held,
-        max(resident.end, held),
+        max(resident.late or resident.end, held),
         "is free, and glibc gives back only what is above the last block in use",
         remedies.trim,
     )
@@ -162,9 +162,9 @@ def lazy_free(facts: WallFacts) -> Suspicion | None:
     return _held(
         "lazy free",
         held,
-        max(resident.end, held),
+        max(resident.late or resident.end, held),
         "was given back lazily (MADV_FREE): it counts as resident, and the kernel takes it when it must",
-        remedies.not_lazily,
+        lambda saves: remedies.not_lazily(facts, saves),
     )
 
 

@@ -12,10 +12,10 @@ from reap.allocators import catalog
 from reap.allocators.records import DEFAULT, Allocator
 from reap.diagnosis import candidates, words
 from reap.diagnosis.candidates import Standing
-from reap.diagnosis.wall_records import Remedy, Trial, WallVerdict
+from reap.diagnosis.wall_records import OF_MEMORY, Remedy, Trial, WallVerdict
 from reap.experiment import compare
 from reap.experiment.folder import Folder
-from reap.experiment.records import Comparison, Side
+from reap.experiment.records import Comparison, Ratio, Side
 from reap.experiment.runner import LEAST_ROUNDS, Listener
 from reap.experiment.spec import specify
 from reap.records import Record
@@ -26,7 +26,7 @@ MOST = 4
 BUDGET = 60.0
 """Seconds for all runs together, where no one says otherwise."""
 
-_SEPARATORS = {"GLIBC_TUNABLES": ":", "MALLOC_CONF": ","}
+_SEPARATORS = {"GLIBC_TUNABLES": ":", "MALLOC_CONF": ",", "GODEBUG": ","}
 """Variables that hold several words, of which the last counts."""
 
 
@@ -62,7 +62,7 @@ def plan(
     arms: list[Allocator] = []
     missing: list[str] = []
     for remedy in verdict.remedies:
-        if not remedy.can_be_tried or remedy.metric not in candidates.TIMES:
+        if not remedy.can_be_tried:
             continue
         own = base or Allocator(name=DEFAULT)
         found = catalog.find(remedy.allocator) if remedy.allocator else own
@@ -97,6 +97,7 @@ def begin(
         budget=budget,
         timeout=timeout,
         stdin=stdin is not None,
+        resident=any(each.metric == "resident" for each in planned.remedies),
     )
     return Folder.create(path, spec, stdin, force=force)
 
@@ -116,33 +117,39 @@ def drawn(planned: Plan, comparison: Comparison) -> Trial:
     """What the comparison says of the remedies. Pure."""
     sides = {side.allocator: side for side in comparison.sides}
     pairs = [(each, sides[each.name]) for each in planned.remedies if each.name in sides]
-    winner = _best([side for _, side in pairs], comparison)
+    winner = _best(pairs, comparison)
     said = [_sentence(remedy, side, comparison) for remedy, side in pairs]
-    if noise := words.noise(comparison):
+    of_memory = any(remedy.metric == "resident" for remedy, _ in pairs)
+    if noise := words.noise(comparison, candidates.RESIDENT[0] if of_memory else "cpu"):
         said.append(f"{noise}.")
-    if comparison.stopped_early:
-        said.append(
-            f"The budget ended after {comparison.rounds} rounds, and {LEAST_ROUNDS} say something: --budget "
-            "allows more."
-        )
+    if comparison.stopped_early and comparison.rounds < LEAST_ROUNDS:
+        ran = f"{comparison.rounds} round{'' if comparison.rounds == 1 else 's'}"
+        said.append(f"The budget ended after {ran}, and {LEAST_ROUNDS} say something: --budget allows more.")
     return Trial(
         tried=[remedy for remedy, _ in pairs],
         sentences=[*said, *planned.missing],
-        best=winner.allocator if winner else "",
+        best=winner,
     )
 
 
 def with_trial(verdict: WallVerdict, planned: Plan, comparison: Comparison) -> WallVerdict:
     """The verdict with what came of its remedies. Pure."""
     trial = drawn(planned, comparison)
-    side = next((each for each in comparison.sides if each.allocator == trial.best), None)
-    won = candidates.gain(side, comparison) if side else None
-    if side is not None and won is not None:
+    remedies = {each.name: each for each in planned.remedies}
+    pairs = [(remedies[each.allocator], each) for each in comparison.sides if each.allocator in remedies]
+    won = next((_gain(*pair, comparison) for pair in pairs if pair[1].allocator == trial.best), None)
+    if won is not None:
         name = words.METRICS.get(won.metric, won.metric)
         amount = words.amount(won.ratio.value, name)
-        said = f"Tried at once, {side.allocator} takes {amount} (95 % interval {words.interval(won.ratio)})."
-    elif any(_undecided(each, comparison) for each in comparison.sides):
+        said = f"Tried at once, {trial.best} takes {amount} (95 % interval {words.interval(won.ratio)})."
+    elif comparison.rounds < LEAST_ROUNDS or any(
+        _standing(*pair, comparison) is Standing.UNDECIDED for pair in pairs
+    ):
         said = "The remedies were tried, and the runs are too few or too noisy to tell whether one helps."
+    elif verdict.cause in OF_MEMORY:
+        said = (
+            "None of the remedies that were tried leaves less memory: what is left is to change the program."
+        )
     else:
         said = (
             "None of the remedies that were tried helps, which speaks against that cause or for changing "
@@ -171,26 +178,37 @@ def _joined(name: str, word: str, held: Mapping[str, str]) -> str:
     return f"{before}{separator}{word}" if separator and before else word
 
 
-def _undecided(side: Side, comparison: Comparison) -> bool:
-    return candidates.standing(side, comparison) is Standing.UNDECIDED
+def _gain(remedy: Remedy, side: Side, comparison: Comparison) -> Ratio | None:
+    of_memory = remedy.metric == "resident"
+    return (candidates.leaves_less if of_memory else candidates.gain)(side, comparison)
 
 
-def _best(sides: list[Side], comparison: Comparison) -> Side | None:
-    """The one with the largest proven gain, or the first as good as that: the plainest stand first."""
+def _standing(remedy: Remedy, side: Side, comparison: Comparison) -> Standing:
+    of_memory = remedy.metric == "resident"
+    return (candidates.standing_in_memory if of_memory else candidates.standing)(side, comparison)
+
+
+def _best(pairs: list[tuple[Remedy, Side]], comparison: Comparison) -> str:
+    """The one with the largest proven gain, or the first as good as that: the plainest stand first.
+
+    Empty where none has any.
+    """
     won = [
-        (gain.ratio, side)
-        for side in sides
-        if candidates.standing(side, comparison) is Standing.GAIN
-        and (gain := candidates.gain(side, comparison)) is not None
+        (gain.ratio, remedy.name)
+        for remedy, side in pairs
+        if _standing(remedy, side, comparison) is Standing.GAIN
+        and (gain := _gain(remedy, side, comparison)) is not None
     ]
-    fastest = min((ratio for ratio, _ in won), key=lambda ratio: ratio.value, default=None)
-    return next((side for ratio, side in won if fastest and ratio.value <= fastest.high), None)
+    largest = min((ratio for ratio, _ in won), key=lambda ratio: ratio.value, default=None)
+    return next((name for ratio, name in won if largest and ratio.value <= largest.high), "")
 
 
 def _sentence(remedy: Remedy, side: Side, comparison: Comparison) -> str:
     """What one remedy did, held to what was expected of it."""
     if not candidates.trusted(side):
         return f"{remedy.name}: {side.problem or 'its figures cannot be trusted'}."
+    if remedy.metric == "resident":
+        return f"{words.resident(side)}. Expected: {remedy.expect}."
     ratio = candidates.gain(side, comparison) or side.ratios[remedy.metric]
     measured = words.effect(side, ratio)
     memory = side.ratios.get("peak_resident")

@@ -9,6 +9,8 @@ METRICS = {
     "cpu": "CPU time",
     "wall": "wall time",
     "peak_resident": "peak memory",
+    "late_resident": "memory late in the run",
+    "mean_resident": "memory in the mean",
     "minor_faults": "minor page faults",
     "request_p50": "median time of a request",
     "request_p99": "P99 of a request",
@@ -59,6 +61,18 @@ def memory(side: Side) -> str:
     return f"peak memory is {change_with_interval(ratio.ratio)}: {sizes}"
 
 
+def resident(side: Side) -> str:
+    """What this allocator does to resident memory: late in its run, in the mean, at its peak; and to time."""
+    shown = ("late_resident", "mean_resident", "peak_resident", "cpu")
+    held = [side.ratios[metric] for metric in shown if metric in side.ratios]
+    if not held or held[0].metric != shown[0]:
+        return f"{side.allocator}: the program ended before its memory could be looked at"
+    first, *others = held
+    beside = [amount(each.ratio.value, METRICS[each.metric]) for each in others]
+    sizes = f"{units.size(first.value)} instead of {units.size(first.baseline)}"
+    return f"{effect(side, first)}: {sizes}; beside it {listed(beside)}"
+
+
 def share(measured: Share, who: str = "it") -> str:
     """The sampled share of time, named for what it is; `who` is the subject of the sentence."""
     kernel = "" if measured.sees_kernel else "; time in the kernel could not be sampled"
@@ -104,13 +118,13 @@ def site_part(profile: Profile, site: Site) -> str:
     return f"{'about ' if profile.depth == 'triage' else ''}{units.percent(part)} of all"
 
 
-def noise(comparison: Comparison) -> str:
+def noise(comparison: Comparison, metric: str = "cpu") -> str:
     """How far the baseline strays from itself; empty where it was not measured."""
-    ratio = comparison.noise.get("cpu")
+    ratio = comparison.noise.get(metric)
     if ratio is None:
         return ""
     span = interval(ratio.ratio)
-    return f"{comparison.baseline} against itself differs by {span} in CPU time: that much is noise"
+    return f"{comparison.baseline} against itself differs by {span} in {METRICS[metric]}: that much is noise"
 
 
 def listed(names: list[str]) -> str:

@@ -98,7 +98,7 @@ def _side(allocator: Allocator, own: Mapping[int, Run], warmup: Run, expected: _
         problem = f"exit status {status} instead of {min(expected.exits)}"
     ratios = _ratios(expected.baseline, sound, expected.seed)
     if not problem and not ratios:
-        problem = f"only {len(sound)} rounds were run: too few for an interval"
+        problem = f"too few rounds were run for an interval ({len(sound)})"
     same_output = None
     if len(expected.outputs) == 1:
         same_output = all(run.outcome.stdout_digest in expected.outputs for run in every)

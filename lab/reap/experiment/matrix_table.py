@@ -115,7 +115,7 @@ class Table:
         if why := self.fault(cell):
             return why
         if len(self._sound(cell)) < statistics.LEAST_ROUNDS:
-            return f"only {len(self._sound(cell))} rounds were run: too few for an interval"
+            return f"too few rounds were run for an interval ({len(self._sound(cell))})"
         return ""
 
     def fault(self, cell: Cell) -> str:

@@ -17,13 +17,15 @@ class Metric(Record):
     of: Callable[[Outcome], float]
     """Takes it from an outcome, in the unit."""
     more_is_better: bool = False
+    resident: bool = False
+    """Whether resident memory must have been looked at over a run's time for it to be known."""
     requests: int = 0
     """How many requests a run must have marked for it to be known; 0: every run has it."""
 
     def known(self, outcome: Outcome) -> bool:
         """Whether the outcome has it."""
         marked = outcome.requests.count if outcome.requests else 0
-        return marked >= self.requests
+        return marked >= self.requests and not (self.resident and outcome.mean_resident is None)
 
 
 _USUAL = (
@@ -59,7 +61,24 @@ _REQUESTS = (
 )
 """Of the requests that a program marks."""
 
-METRICS = (*_USUAL, *_REQUESTS)
+_RESIDENT = (
+    Metric(
+        name="mean_resident",
+        unit="bytes",
+        quantum=4096,
+        of=lambda outcome: outcome.mean_resident or 0,
+        resident=True,
+    ),
+    Metric(
+        name="late_resident",
+        unit="bytes",
+        quantum=4096,
+        of=lambda outcome: outcome.late_resident or 0,
+        resident=True,
+    ),
+)
+
+METRICS = (*_USUAL, *_RESIDENT, *_REQUESTS)
 
 ENOUGH_REQUESTS = max(metric.requests for metric in _REQUESTS)
 """For all of them."""

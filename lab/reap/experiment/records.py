@@ -123,8 +123,9 @@ class Ratio(Record):
 
     metric: str
     """`cpu`, `wall`, `peak_resident`, `minor_faults`, `major_faults`, `voluntary_switches` or
-    `involuntary_switches`; of a program that marks its requests `request_p50`, `request_p99`, `request_p999`
-    and `request_rate`, too, as far as it marks enough of them."""
+    `involuntary_switches`; where memory was looked at over time `mean_resident` and `late_resident`; of a
+    program that marks its requests `request_p50`, `request_p99`, `request_p999` and `request_rate`, too, as
+    far as it marks enough of them."""
     unit: str
     """`s`, `bytes`, `count` or `per_second`."""
     baseline: float

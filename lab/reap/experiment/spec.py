@@ -147,6 +147,8 @@ class Spec(Record):
     seed: int = SEED
     requests: bool = False
     """Whether its marked requests are what was asked for: it is an error if it marks none."""
+    resident: bool = False
+    """Whether resident memory is looked at over each run's time."""
     matrix: Matrix | None = None
     """For an experiment on fragmented heaps."""
     tune: Tune | None = None
@@ -213,6 +215,7 @@ def specify(
     stdin: bool = False,
     seed: int = SEED,
     requests: bool = False,
+    resident: bool = False,
     fragmented: Fragmented | None = None,
     tune: Tune | None = None,
 ) -> Spec:
@@ -247,6 +250,7 @@ def specify(
         stdin=stdin,
         seed=seed,
         requests=requests,
+        resident=resident,
         matrix=matrix,
         tune=tune,
     )

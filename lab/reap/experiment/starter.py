@@ -88,6 +88,7 @@ class Starter:
             timeout=self._spec.timeout,
             probe=probe,
             requests=requests.timed(self._folder.runs, cell, warmup=probe),
+            resident=self._spec.resident,
         )
         if cell.huge_pages == "off":
             launch = msgspec.structs.replace(launch, options=[*launch.options, "--no-huge-pages"])

@@ -30,6 +30,8 @@ class Launch(Record):
     """See where its allocation functions come from. Not for a run that is measured."""
     requests: bool = False
     """Time the requests that it marks (reap/mark.h, `reap.mark`): about 100 ns of CPU time for each."""
+    resident: bool = False
+    """Look at its resident memory over its time, from outside. Not for a run that is sampled or counted."""
     options: list[str] = []
     """Further options of the launcher."""
 
@@ -76,6 +78,11 @@ class Outcome(Record):
     major_faults: int = 0
     voluntary_switches: int = 0
     involuntary_switches: int = 0
+    mean_resident: int | None = None
+    """When it was asked for: resident memory of the program and its children together in the mean over its
+    time. None where it was not asked for, or the program ended before it could be looked at."""
+    late_resident: int | None = None
+    """The median of the looks in the second half of its time: what it frees at its very end is not in it."""
     stdout_bytes: int = 0
     """Bytes that the program wrote, when its output was captured."""
     stdout_digest: str = ""

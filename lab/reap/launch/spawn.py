@@ -81,6 +81,8 @@ def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[st
     command = [str(native_files.spawner()), "--program", launch.program]
     if launch.capture:
         command.append("--capture")
+    if launch.resident:
+        command.append("--resident")
     if launch.stdin:
         command += ["--stdin", str(Path(launch.stdin).absolute())]
     if launch.timeout is not None:

@@ -8,7 +8,7 @@ from reap.experiment.records import Comparison
 from reap.report import wording
 from reap.report.text import printable
 
-FOREST = ("cpu", "wall", "peak_resident", "minor_faults", "request_p50", "request_p99")
+FOREST = ("cpu", "wall", "peak_resident", "late_resident", "minor_faults", "request_p50", "request_p99")
 """The metrics that get a figure; the table has them all."""
 
 

@@ -14,7 +14,7 @@ _WIDTH, _ROW, _TOP, _BOTTOM = 900, 17, 26, 24
 _NARROWEST = 0.6
 """Boxes narrower than so many units are left out."""
 _MOST_ROWS = 48
-_LETTER = 6.2
+_LETTER = 6.7
 _ALLOCATOR, _KERNEL = "_[a]", "_[k]"
 
 
@@ -82,7 +82,8 @@ def _boxes(box: _Box, every: int, left: float, row: int, floor: int) -> list[str
 def _one(name: str, box: _Box, every: int, left: float, width: float, y: int) -> list[str]:
     colour = svg.COLOURS[2 if name.endswith(_ALLOCATOR) else 3 if name.endswith(_KERNEL) else 0]
     plain = name.removesuffix(_ALLOCATOR).removesuffix(_KERNEL)
-    said = f"{plain}: {units.percent(box.samples / every)} ({units.whole(box.samples)} samples)"
+    counted = f"{units.whole(box.samples)} sample{'' if box.samples == 1 else 's'}"
+    said = f"{plain}: {units.percent(box.samples / every)} ({counted})"
     box_width = f"{max(width - 0.5, 0.1):.1f}"
     shape = f'x="{left:.1f}" y="{y}" width="{box_width}" height="{_ROW - 1}"'
     lines = [f'<g><title>{svg.text(said)}</title><rect {shape} fill="{colour}" opacity="0.7"/>']

@@ -5,7 +5,7 @@ import shlex
 from reap import units
 from reap.allocators.records import Allocator
 from reap.analysis.wall_records import Collector, Owner, Wall
-from reap.diagnosis.wall_records import OF_THE_ALLOCATOR, Remedy, WallVerdict
+from reap.diagnosis.wall_records import OF_MEMORY, OF_THE_ALLOCATOR, Remedy, WallVerdict
 from reap.report import wording
 
 OWNERS: dict[Owner, str] = {
@@ -32,10 +32,15 @@ def next_command(verdict: WallVerdict, wall: Wall) -> str:
     """The program with the remedy that won, or another look; empty where nothing is to be typed."""
     command, trial = wall.command, verdict.trial
     won = next((each for each in verdict.remedies if trial and each.name == trial.best), None)
+    if won is not None and won.metric == "resident":
+        under = ["--allocator", won.allocator] if won.allocator else []
+        return f"{variables(won)} {shlex.join(['reap', 'rss', *under, '--', *command])}"
     if won is not None and won.environment and not won.allocator:
         return f"{variables(won)} {shlex.join(command)}"
     if won is not None:
         return shlex.join(["reap", "compare", "--allocators", won.allocator, "--", *command])
+    if command and verdict.cause in OF_MEMORY:
+        return shlex.join(["reap", "rss", "--", *command])
     if not command or verdict.cause not in OF_THE_ALLOCATOR:
         return ""
     if trial is None:

@@ -30,6 +30,8 @@ class Answer(Record, frozen=True, kw_only=True):
     wall: Wall | None = None
     wall_verdict: WallVerdict | None = None
     """The verdict on `wall`; if its remedies were tried, `comparison` has their ratios."""
+    stacks: list[str] = []
+    """Where processor time went, folded as `analysis.wall.folded` has them: the flame graph."""
 
 
 class Report(Record, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from reap.report import wording
 from reap.report.text import printable
 
 _MAIN = ("cpu", "wall", "peak_resident", "minor_faults")
+_RESIDENT = ("mean_resident", "late_resident")
 _REQUESTS = ("request_p50", "request_p99", "request_p999", "request_rate")
 _STYLES = {"better": "green", "worse": "yellow", "cannot tell": "dim"}
 
@@ -26,11 +27,14 @@ def render(console: Console, comparison: Comparison) -> None:
     console.print(Text(title, style="bold"))
     console.print(_ratios(comparison, _MAIN))
     console.print(_values(comparison, _MAIN))
-    marked = tuple(metric for metric in _metrics(comparison) if metric in _REQUESTS)
-    if marked:
-        console.print(_ratios(comparison, marked))
-        console.print(_values(comparison, marked))
-    rest = [m for m in _metrics(comparison) if m not in (*_MAIN, *_REQUESTS)]
+    looked, marked = (
+        tuple(metric for metric in _metrics(comparison) if metric in group)
+        for group in (_RESIDENT, _REQUESTS)
+    )
+    for group in filter(None, (looked, marked)):
+        console.print(_ratios(comparison, group))
+        console.print(_values(comparison, group))
+    rest = [m for m in _metrics(comparison) if m not in (*_MAIN, *_RESIDENT, *_REQUESTS)]
     if rest:
         console.print(_ratios(comparison, tuple(rest)))
     for side in comparison.sides:

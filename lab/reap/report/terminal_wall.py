@@ -105,9 +105,9 @@ def _memory(console: Console, wall: Wall) -> None:
     held, faults = wall.resident, wall.faults
     rows = [("Resident", f"{units.size(held.peak)} at most, {units.size(held.end)} at the end")]
     if held.trimmable:
-        rows.append(("Free in the heap", f"{units.size(held.trimmable)} at the last look, at most"))
+        rows.append(("Free in the heap", f"{units.size(held.trimmable)} late in the run, at most"))
     if held.lazy_free:
-        rows.append(("Given back lazily", f"{units.size(held.lazy_free)} at most, still resident"))
+        rows.append(("Given back lazily", f"{units.size(held.lazy_free)} late in the run, still resident"))
     rows.append(("Page faults", f"{units.whole(faults.minor)} minor, {units.whole(faults.major)} major"))
     rows += [(f"  {words}", part) for words, part in labels_wall.faults(wall)]
     if wall.slab is not None and wall.slab.growth:

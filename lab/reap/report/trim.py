@@ -19,16 +19,18 @@ class Limits:
     frames: int
     points: int
     processes: int
+    stacks: int
+    """Of the flame graph: those with the most samples."""
     text: int
     """Characters of one string: an argument can be a whole program."""
 
 
 STEPS = (
-    Limits(sites=200, frames=64, points=800, processes=200, text=4000),
-    Limits(sites=100, frames=32, points=400, processes=100, text=1000),
-    Limits(sites=50, frames=24, points=200, processes=50, text=500),
-    Limits(sites=20, frames=12, points=100, processes=20, text=300),
-    Limits(sites=5, frames=4, points=40, processes=5, text=150),
+    Limits(sites=200, frames=64, points=800, processes=200, stacks=800, text=4000),
+    Limits(sites=100, frames=32, points=400, processes=100, stacks=400, text=1000),
+    Limits(sites=50, frames=24, points=200, processes=50, stacks=200, text=500),
+    Limits(sites=20, frames=12, points=100, processes=20, stacks=80, text=300),
+    Limits(sites=5, frames=4, points=40, processes=5, stacks=20, text=150),
 )
 """From what a page shows well to what a page of dozens of programs can hold."""
 
@@ -59,6 +61,8 @@ def _bytes(point: Point) -> float:
 def _answer(answer: Answer, limits: Limits) -> Answer:
     if answer.fragmented is not None:
         answer = msgspec.structs.replace(answer, fragmented=_without_pairs(answer.fragmented))
+    if len(answer.stacks) > limits.stacks:
+        answer = msgspec.structs.replace(answer, stacks=_heaviest(answer.stacks, limits.stacks))
     if answer.profile is None:
         return answer
     return msgspec.structs.replace(answer, profile=_profile(answer.profile, limits))
@@ -84,6 +88,15 @@ def _without_pairs(result: Fragmented) -> Fragmented:
         for arm in result.arms
     ]
     return msgspec.structs.replace(result, arms=arms)
+
+
+def _heaviest(stacks: list[str], most: int) -> list[str]:
+    """Those with the most samples; the samples of the others are one frame, so that parts stay parts."""
+    counted = [(int(count), line) for line in stacks if (count := line.rpartition(" ")[2]).isdigit()]
+    counted.sort(key=lambda each: -each[0])
+    left = sum(count for count, _ in counted[most:])
+    others = f"({units.whole(len(counted) - most)} other stacks) {left}"
+    return [*sorted(line for _, line in counted[:most]), others]
 
 
 def _profile(profile: Profile, limits: Limits) -> Profile:

@@ -111,7 +111,7 @@ def _answer(answer: Answer, number: int) -> AnswerView:
     notes = [*(profile.notes if profile else []), *(comparison.notes if comparison else [])]
     matrix = view(answer.fragmented, answer.resilience) if answer.fragmented and answer.resilience else None
     tuned = view_tune.view(answer.tuned) if answer.tuned else None
-    wall = view_wall.view(answer.wall, answer.wall_verdict) if answer.wall else None
+    wall = view_wall.view(answer.wall, answer.wall_verdict, answer.stacks) if answer.wall else None
     return AnswerView(
         anchor=f"answer-{number}",
         number=number,

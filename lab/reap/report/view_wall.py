@@ -1,5 +1,6 @@
 """What the page shows of the wall, as plain strings: figures are formatted here, the template places them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import markupsafe
@@ -8,7 +9,7 @@ from reap import units
 from reap.analysis.wall_records import Wall
 from reap.diagnosis.wall_records import WallVerdict
 from reap.records import exactly
-from reap.report import bars_svg, labels_wall
+from reap.report import bars_svg, flame_svg, labels_wall
 from reap.report.bars_svg import Bar
 from reap.report.text import printable
 
@@ -40,6 +41,8 @@ class WallView:
     tiles: list[tuple[str, str, str]]
     owners: markupsafe.Markup
     """An SVG of ours, in which all words are escaped; empty without samples."""
+    flames: markupsafe.Markup
+    """Another: the flame graph."""
     calls: list[tuple[str, str, str]]
     waits: list[tuple[str, str]]
     faults: list[tuple[str, str]]
@@ -52,13 +55,14 @@ class WallView:
     next_command: str = ""
 
 
-def view(wall: Wall, verdict: WallVerdict | None) -> WallView:
-    """What there is of it; without a verdict the facts alone."""
+def view(wall: Wall, verdict: WallVerdict | None, stacks: Sequence[str] = ()) -> WallView:
+    """What there is of it; without a verdict the facts alone. `stacks` are those of the flame graph."""
     facts = WallView(
         tiles=[
             (name, printable(value), printable(remark)) for name, value, remark in labels_wall.tiles(wall)
         ],
         owners=_owners(wall),
+        flames=markupsafe.Markup(flame_svg.draw("Processor time by stack", stacks)),  # noqa: S704 - as there
         calls=labels_wall.calls(wall),
         waits=labels_wall.waits(wall),
         faults=labels_wall.faults(wall),
