@@ -54,6 +54,16 @@ def test_chunks_are_counted_beside_the_objects_in_them(tmp_path):
     assert chunks.live_area == chunks.needed_area == str(65536**2)
 
 
+@pytest.mark.parametrize("seed", ["1", "7"])
+def test_mappings_that_objects_are_put_into_are_chunks(seed, tmp_path):
+    """Mapped, reserved and made accessible, grown, moved, unmapped in parts; and the heap's end."""
+    result, done = drag(tmp_path, target("drag_mapped"), seed)
+    objects, chunks = result.processes[0].levels
+    assert said(chunks) == done.stdout.split()
+    assert chunks.needed_peak < chunks.peak
+    assert objects.total.bytes == objects.total.objects * 64
+
+
 def test_each_process_of_a_fork_agrees(tmp_path):
     result, done = drag(tmp_path, target("drag"), "fork", SEED)
     truth = {name: rest for name, *rest in (line.split() for line in done.stdout.splitlines())}

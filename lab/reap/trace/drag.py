@@ -9,8 +9,8 @@ from reap.errors import ExitCode, ReapError
 def read(path: Path) -> native.Drag:
     """Reads the recording of one process. Throws ReapError if it cannot be read or is none.
 
-    A recording that was cut short is read as far as it is sound; its header says so. Costs 24 bytes of
-    memory for each allocation that the process made.
+    A recording that was cut short is read as far as it is sound; its header says so. Costs a walk through
+    the file, which must stay where it is.
     """
     try:
         return native.Drag(str(path))
@@ -21,7 +21,7 @@ def read(path: Path) -> native.Drag:
     except MemoryError as error:
         raise ReapError(
             f"{path} needs more memory than there is",
-            "it takes some 60 bytes for each allocation of the process: measure a shorter run",
+            "it takes some hundred bytes for each object that is in use at once: measure a smaller run",
         ) from error
 
 
