@@ -36,7 +36,9 @@ class Heap {
     }
     void finish() { add(left(), true); } // the top
 
-    [[nodiscard]] uint64_t &word(uint64_t offset) const { return *reinterpret_cast<uint64_t *>(begin() + offset); }
+    [[nodiscard]] uint64_t &word(uint64_t offset) const {
+        return *reinterpret_cast<uint64_t *>(begin() + offset);
+    }
 
     [[nodiscard]] uint64_t resident() const {
         std::vector<unsigned char> pages(bytes_ / page);
