@@ -45,8 +45,8 @@ bool Recording::map_window() noexcept {
     const int file = preload::open_shared(name_);
     void *memory = MAP_FAILED;
     if (file >= 0 && preload::allocate_space(file, offset_, kWindow) == 0) {
-        memory =
-            mmap(nullptr, kWindow, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(offset_));
+        memory = mmap(nullptr, kWindow, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file,
+                      static_cast<off_t>(offset_));
     }
     if (file >= 0) preload::close_quietly(file);
     if (window_ != nullptr) munmap(window_, kWindow);
@@ -65,6 +65,17 @@ bool Recording::reserve(size_t size) noexcept {
 }
 
 void Recording::number(uint64_t value) noexcept {
+    if (preload::likely(value < uint64_t{1} << 28)) { // without a branch for each length, which none foresees
+        const auto low = static_cast<uint32_t>(value);
+        const unsigned more =
+            (static_cast<unsigned>(31 - __builtin_clz(low | 1)) * 37) >> 8; // bits over seven
+        const uint32_t spread =
+            (low & 0x7f) | (low & 0x3f80) << 1 | (low & 0x1fc000) << 2 | (low & 0xfe00000) << 3;
+        const uint32_t word = spread | (0x808080 & ((uint32_t{1} << 8 * more) - 1));
+        memcpy(window_ + used_, &word, sizeof word);
+        used_ += more + 1;
+        return;
+    }
     for (; value >= 128; value >>= 7) byte(static_cast<uint32_t>(value & 127) | 128);
     byte(static_cast<uint32_t>(value));
 }
@@ -122,15 +133,10 @@ uint32_t Recording::interned(const Stack &stack) noexcept {
 }
 
 uint32_t Recording::number_of(const Stack &stack) noexcept {
-    uint64_t hash = stack.depth;
-    for (uint32_t i = 0; i < stack.depth; ++i) {
-        hash = (hash ^ stack.frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
-    }
-    Seen &seen = seen_[hash % kSeen];
-    if (seen.hash == hash && seen.number != 0) return seen.number;
+    const uint64_t hash = SeenStacks::hash_of(stack);
+    if (const uint32_t seen = seen_.find(hash); preload::likely(seen != 0)) return seen;
     const uint32_t id = interned(stack);
-    seen = {hash, id};
+    if (id != 0) seen_.add(hash, id);
     uint8_t &known = has_stack_[id / 8];
     const auto bit = static_cast<uint8_t>(1u << id % 8);
     if ((known & bit) != 0) return id;
@@ -196,7 +202,7 @@ bool Recording::is_of_this_process() const noexcept { return pid_ == syscall(SYS
 void Recording::forget() noexcept {
     if (window_ != nullptr) munmap(window_, kWindow);
     window_ = nullptr;
-    memset(seen_, 0, sizeof seen_);
+    seen_.clear();
     if (has_stack_ != nullptr) madvise(has_stack_, kMostStacks / 8, MADV_DONTNEED); // zeros again
 }
 
