@@ -30,6 +30,18 @@ using Copy = void *(void *, const void *, size_t);
 using Set = void *(void *, int, size_t);
 using Length = size_t(const char *);
 
+constexpr size_t kWord = sizeof(uint64_t);
+
+// The order of two words by their bytes.
+int compared(const unsigned char *left, const unsigned char *right) noexcept {
+    uint64_t mine;
+    uint64_t theirs;
+    __builtin_memcpy(&mine, left, kWord);
+    __builtin_memcpy(&theirs, right, kWord);
+    if (mine == theirs) return 0;
+    return __builtin_bswap64(mine) < __builtin_bswap64(theirs) ? -1 : 1;
+}
+
 Copy *real_memcpy;
 Copy *real_memmove;
 Set *real_memset;
@@ -51,22 +63,29 @@ REAP_EXPORT void *memset(void *to, int value, size_t size) {
     mark_range<mark_written>(to, size);
     return next(real_memset, "memset")(to, value, size);
 }
+// Done here, since how far it reads is then known: up to the word in which the two differ.
 REAP_EXPORT int memcmp(const void *one, const void *other, size_t size) {
+    if (size == 0) return 0;
     const auto *left = static_cast<const unsigned char *>(one);
     const auto *right = static_cast<const unsigned char *>(other);
-    size_t at = 0;
-    for (; at + 8 <= size; at += 8) {
-        uint64_t mine;
-        uint64_t theirs;
-        __builtin_memcpy(&mine, left + at, 8);
-        __builtin_memcpy(&theirs, right + at, 8);
-        mark_range<mark_read>(left + at, 8);
-        mark_range<mark_read>(right + at, 8);
-        if (mine != theirs) return __builtin_bswap64(mine) < __builtin_bswap64(theirs) ? -1 : 1;
+    for (; size >= kWord; size -= kWord, left += kWord, right += kWord) {
+        mark_read(reinterpret_cast<uintptr_t>(left));
+        mark_read(reinterpret_cast<uintptr_t>(right));
+        const int order = compared(left, right);
+        if (order == 0) continue;
+        mark_read(reinterpret_cast<uintptr_t>(left) + kWord - 1);
+        mark_read(reinterpret_cast<uintptr_t>(right) + kWord - 1);
+        return order;
     }
-    mark_range<mark_read>(left + at, size - at);
-    mark_range<mark_read>(right + at, size - at);
-    for (; at < size; ++at) {
+    if (size != 0) {
+        mark_read(reinterpret_cast<uintptr_t>(left));
+        mark_read(reinterpret_cast<uintptr_t>(right));
+    }
+    mark_read(reinterpret_cast<uintptr_t>(left) + size - 1);
+    mark_read(reinterpret_cast<uintptr_t>(right) + size - 1);
+    // The last word again, of which the first bytes are equal.
+    if (left != one) return compared(left + size - kWord, right + size - kWord);
+    for (size_t at = 0; at < size; ++at) {
         if (left[at] != right[at]) return left[at] < right[at] ? -1 : 1;
     }
     return 0;

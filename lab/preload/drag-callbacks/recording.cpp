@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "reap_encode.h"
+
 namespace reap::drag {
 
 bool Recording::open(const char *folder, uint32_t base, uint32_t flags) noexcept {
@@ -65,19 +67,7 @@ bool Recording::reserve(size_t size) noexcept {
 }
 
 void Recording::number(uint64_t value) noexcept {
-    if (preload::likely(value < uint64_t{1} << 28)) { // without a branch for each length, which none foresees
-        const auto low = static_cast<uint32_t>(value);
-        const unsigned more =
-            (static_cast<unsigned>(31 - __builtin_clz(low | 1)) * 37) >> 8; // bits over seven
-        const uint32_t spread =
-            (low & 0x7f) | (low & 0x3f80) << 1 | (low & 0x1fc000) << 2 | (low & 0xfe00000) << 3;
-        const uint32_t word = spread | (0x808080 & ((uint32_t{1} << 8 * more) - 1));
-        memcpy(window_ + used_, &word, sizeof word);
-        used_ += more + 1;
-        return;
-    }
-    for (; value >= 128; value >>= 7) byte(static_cast<uint32_t>(value & 127) | 128);
-    byte(static_cast<uint32_t>(value));
+    used_ = static_cast<size_t>(format::put_varint(window_ + used_, value) - window_);
 }
 
 void Recording::text(const char *words, size_t size) noexcept {
@@ -162,18 +152,20 @@ void Recording::allocated(const Stack &stack, size_t size) noexcept {
     if (window_ == nullptr) return;
     const uint32_t id = number_of(stack);
     if (!reserve(32)) return;
-    byte(REAP_DRAG_ALLOC);
-    number(id);
-    number(size);
+    uint8_t *at = window_ + used_;
+    *at++ = REAP_DRAG_ALLOC;
+    at = format::put_varint(format::put_varint(at, id), size);
+    used_ = static_cast<size_t>(at - window_);
     ++written_;
 }
 
 void Recording::ended(uint32_t kind, uint32_t now, uint32_t birth, uint32_t last, uint32_t flags) noexcept {
     // What was there before a fork, or came after the recording stopped, is not in this file.
     if (birth <= base_ || birth - base_ > written_ || !reserve(32)) return;
-    byte(kind | flags << REAP_DRAG_KIND_BITS);
-    number(now - birth);
-    number(now - last);
+    uint8_t *at = window_ + used_;
+    *at++ = static_cast<uint8_t>(kind | flags << REAP_DRAG_KIND_BITS);
+    at = format::put_varint(format::put_varint(at, now - birth), now - last);
+    used_ = static_cast<size_t>(at - window_);
 }
 
 void Recording::full() noexcept {
