@@ -45,7 +45,7 @@ void child() noexcept {
     lock.reset();
     recording.forget();
     if (!recorded) return;
-    recording.open(folder, now_clock, REAP_DRAG_FORKED);
+    recording.open(folder, state.clock, REAP_DRAG_FORKED);
 }
 
 // Sizes of 4 GB and more are rare enough to be cut.
@@ -53,7 +53,7 @@ uint32_t bounded(size_t size) noexcept { return size < kHuge ? static_cast<uint3
 
 void write_end(uint32_t kind, uintptr_t address, const Block &block) noexcept {
     const Use use = use_of(address, block.size, block.birth);
-    recording.ended(kind, now_clock, block.birth, use.last, use.flags);
+    recording.ended(kind, state.clock, block.birth, use.last, use.flags);
 }
 
 } // namespace
@@ -84,12 +84,13 @@ void born(const void *pointer, size_t size, const void *frame, const void *calle
     Stack stack;
     walk(frame, caller, stack);
     const Mine guard;
-    if (now_clock == UINT32_MAX - 1) {
+    if (state.clock == UINT32_MAX - 1) {
         recording.full();
         recording.forget();
         return;
     }
-    const uint32_t birth = __atomic_add_fetch(&now_clock, 1, __ATOMIC_RELAXED);
+    const uint32_t birth = state.clock + 1;
+    __atomic_store_n(&state.clock, birth, __ATOMIC_RELAXED); // others read it, none writes it beside us
     recording.allocated(stack, size);
     note_region(pointer);
     *block_at(pointer) = {birth, bounded(size)};
@@ -98,6 +99,7 @@ void born(const void *pointer, size_t size, const void *frame, const void *calle
 void died(const void *pointer) noexcept {
     if (!recorded || pointer == nullptr) return;
     Block &block = *block_at(pointer);
+    __builtin_prefetch(slot_of(reinterpret_cast<uintptr_t>(pointer)));
     if (block.birth == 0) return;
     const preload::ErrnoGuard keep;
     const Mine guard;
