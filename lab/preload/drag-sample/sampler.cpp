@@ -13,10 +13,15 @@ namespace {
 constexpr double kLeastQuantum = 4096;
 constexpr double kMostQuantum = 65536;
 
-// How many rounds pass between two looks at an object: the pages that it needs anew after each are the cost.
-uint32_t rounds_between(size_t bytes) noexcept {
+// How many rounds pass between two looks at an object of so many bytes that stands for `stands`. What an
+// error weighs goes by the square of the bytes and of the interval, what looks cost by the pages that are
+// needed anew after each; the least sum of both is where the interval's cube goes by cost over weight.
+uint32_t rounds_between(size_t bytes, uint64_t period, double stands) noexcept {
+    constexpr double kPagesOfALook = 4; // which cost as much as the look itself
+    const double lighter = static_cast<double>(period) / stands;
+    const double cube = (1 + static_cast<double>(bytes / kPage) / kPagesOfALook) * lighter * lighter;
     uint32_t every = 1;
-    while (size_t{every} * every * Windows::kSlot < bytes) every *= 2;
+    while (8.0 * every * every * every <= cube) every *= 2;
     return every;
 }
 
@@ -125,6 +130,7 @@ void Sampler::catch_up(ThreadState &thread) noexcept {
 void Sampler::look_at_class(uint32_t kind, uint64_t round, uint64_t times, double interval) noexcept {
     if (state_ != State::Running || living_[kind] == 0) return;
     const Pace::Work work(pace_);
+    pace_.objects(living_[kind]);
     const Pagemap map;
     windows_.each_chunk(
         kind, [&](uint32_t first) { look_at_chunk(map, first, interval * static_cast<double>(times)); });
@@ -233,7 +239,7 @@ void Sampler::watch(uint32_t slot) noexcept {
         watched_[slot / Windows::kChunk] |= uint32_t{1} << slot % Windows::kChunk;
         return;
     }
-    object.every = rounds_between(object.bytes);
+    object.every = rounds_between(object.bytes, ledger_.row(object.row).period, object.stands);
     object.of_every = static_cast<uint32_t>(random_.below(object.every));
     object.next = runs_[object.kind];
     object.previous = 0;
@@ -307,7 +313,10 @@ void Sampler::before_fork() noexcept {
     const Pace::Work work(pace_);
     childs_ = windows_.copy([this](auto copy) {
         windows_.each_slot([&](uint32_t slot) {
-            if (objects_[slot].taken) copy(slot, objects_[slot].bytes);
+            if (!objects_[slot].taken) return;
+            pace_.objects(1);
+            pace_.faults(objects_[slot].bytes / kPage);
+            copy(slot, objects_[slot].bytes);
         });
     });
 }

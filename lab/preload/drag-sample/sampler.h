@@ -26,8 +26,8 @@ struct ThreadState {
 // Draws objects by a Poisson process over the bytes allocated; each lives in a window of its own. Every
 // object is looked at once in so many bytes, from a phase drawn at random; the sum of these intervals over
 // the looks that came before its last access is an unbiased estimate of last access - birth, wrong by an
-// interval at most. The interval is a quarter of the bytes in use, as the samples know them: objects live for
-// as many bytes on average (Little's law), so that a sample costs four looks whatever the program does, and
+// interval at most. The interval is a third of the bytes in use, as the samples know them: objects live for
+// as many bytes on average (Little's law), so that a sample costs three looks whatever the program does, and
 // most samples, which live short, none.
 //
 // Thread-safe. Looks take place at allocations and frees, so that time can pass the planned one by a
@@ -92,7 +92,7 @@ class Sampler {
     }
 
     // In the time that it lives, on average.
-    static constexpr double kLooks = 4;
+    static constexpr double kLooks = 3;
 
     State state_ = State::Fresh;
     preload::FutexLock lock_;
