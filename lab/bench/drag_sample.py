@@ -106,8 +106,7 @@ def truth(launch: Launch, engine: Path) -> tuple[float, int]:
 
 
 def sampled(launch: Launch, period: int, exact: float) -> tuple[SampledProcess, float]:
-    """What a run's samples say, and what is true of it: a run of threads, which take turns as
-    it comes, says so itself."""
+    """What a run's samples say, and the truth: threads take turns as it comes, and say it themselves."""
     with tempfile.TemporaryDirectory(prefix="reap-bench-") as name:
         outcome = drag_sample.run(launch, Path(name), period=period)
         files = [read(path) for path in Path(name).glob(drag_sample.FILES)]

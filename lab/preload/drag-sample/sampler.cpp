@@ -33,8 +33,19 @@ bool has_key = false;
 Sampler sampler;
 constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
+class Sampler::Inside {
+  public:
+    explicit Inside(preload::FutexLock &lock) noexcept : guard_(lock) { thread_state.inside = true; }
+    ~Inside() { thread_state.inside = false; }
+    Inside(const Inside &) = delete;
+    Inside &operator=(const Inside &) = delete;
+
+  private:
+    preload::LockGuard guard_;
+};
+
 void Sampler::start() noexcept {
-    const preload::LockGuard guard(lock_);
+    const Inside guard(lock_);
     if (state_ == State::Fresh) begin();
 }
 
@@ -83,7 +94,7 @@ void Sampler::draw(ThreadState &thread) noexcept {
 
 void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noexcept {
     const preload::ErrnoGuard keep;
-    const preload::LockGuard guard(lock_);
+    const Inside guard(lock_);
     if (state_ == State::Fresh) begin();
     if (state_ == State::Off) {
         thread.budget = thread.granted = INT64_MAX;
@@ -261,7 +272,7 @@ void Sampler::unwatch(uint32_t slot) noexcept {
 
 void Sampler::free(void *pointer) noexcept {
     const preload::ErrnoGuard keep;
-    const preload::LockGuard guard(lock_);
+    const Inside guard(lock_);
     const uint32_t slot = windows_.slot_of(pointer);
     Object &object = objects_[slot];
     if (!object.taken) return; // freed twice: the allocator's guard is not ours to imitate
@@ -278,19 +289,29 @@ void Sampler::free(void *pointer) noexcept {
 }
 
 size_t Sampler::size_of(const void *pointer) noexcept {
-    const preload::LockGuard guard(lock_);
+    const Inside guard(lock_);
     return objects_[windows_.slot_of(pointer)].size;
 }
 
+size_t Sampler::room_below(const void *end) noexcept {
+    const Inside guard(lock_);
+    // A large object has slots without a number of their own: its first one is the last that is taken.
+    uint32_t slot = windows_.slot_of(static_cast<const char *>(end) - 1);
+    while (slot > 0 && !objects_[slot].taken) --slot;
+    const auto size = static_cast<size_t>(static_cast<const char *>(end) -
+                                          static_cast<const char *>(windows_.address(slot)));
+    return (size + kPage - 1) & ~(kPage - 1);
+}
+
 void Sampler::leave(ThreadState &thread) noexcept {
-    const preload::LockGuard guard(lock_);
+    const Inside guard(lock_);
     if (state_ != State::Running) return;
     catch_up(thread);
     thread.granted = thread.budget = 0;
 }
 
 void Sampler::finish() noexcept {
-    const preload::LockGuard guard(lock_);
+    const Inside guard(lock_);
     if (state_ != State::Running) return;
     catch_up(thread_state);
     const Pagemap map;
@@ -308,7 +329,9 @@ void Sampler::finish() noexcept {
 // The windows are shared with the parent, so the child gets copies. They are made before the fork, since the
 // parent goes on writing after it.
 void Sampler::before_fork() noexcept {
-    lock_.lock();
+    const bool nested = thread_state.inside;
+    if (!nested) lock_.lock();
+    nested_ = nested;
     if (objects_ == nullptr) return;
     const Pace::Work work(pace_);
     childs_ = windows_.copy([this](auto copy) {
@@ -324,7 +347,7 @@ void Sampler::before_fork() noexcept {
 void Sampler::after_fork_in_parent() noexcept {
     if (childs_ != nullptr) windows_.drop(childs_);
     childs_ = nullptr;
-    lock_.unlock();
+    if (!nested_) lock_.unlock();
 }
 
 // Its own samples go to a file of its own.

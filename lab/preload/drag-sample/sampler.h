@@ -21,6 +21,7 @@ struct ThreadState {
     uint64_t period = 0;   // the mean that this gap was drawn with
     preload::Random random;
     bool begun = false;
+    bool inside = false; // the sampler, whose lock it has: a signal's handler may fork there
 };
 
 // Draws objects by a Poisson process over the bytes allocated; each lives in a window of its own. Every
@@ -41,6 +42,9 @@ class Sampler {
     [[nodiscard]] bool owns(const void *pointer) const noexcept { return windows_.owns(pointer); }
     void free(void *pointer) noexcept;
     [[nodiscard]] size_t size_of(const void *pointer) noexcept;
+
+    // Bytes from the beginning of an object to `end`, in whole pages.
+    [[nodiscard]] size_t room_below(const void *end) noexcept;
 
     void start() noexcept;
     static void follow_threads() noexcept; // their ends
@@ -68,6 +72,9 @@ class Sampler {
     };
 
     enum class State : uint8_t { Fresh, Running, Off };
+
+    // Holds the lock.
+    class Inside;
 
     void begin() noexcept;
     bool open() noexcept;
@@ -110,6 +117,7 @@ class Sampler {
     preload::Random random_;
     uint64_t clock_ = 0;
     char *childs_ = nullptr; // between the handlers of a fork
+    bool nested_ = false;    // that fork: its thread was inside
 };
 
 extern Sampler sampler;
