@@ -81,6 +81,14 @@ def test_a_fork_in_the_middle_changes_nothing_and_the_child_has_its_own_file(tmp
     assert len({file.pid for file in files}) == 2
 
 
+@pytest.mark.parametrize("how", ["fork", "_Fork", "fork-call", "clone-call", "clone"])
+def test_a_child_has_objects_of_its_own_however_it_is_made(how: str, tmp_path: Path) -> None:
+    outcome, files = run(tmp_path, target("raw_fork"), how, period=100)
+    assert outcome.status == 0
+    assert len(files) == 2
+    assert max(len(file.samples) for file in files) > 100
+
+
 def test_programs_that_are_executed_leave_files_of_their_own(tmp_path: Path) -> None:
     script = f"{target('own_drag')} 50000 plain; exec {target('own_drag')} 50000 plain"
     outcome, files = run(tmp_path, "/bin/sh", "-c", script)

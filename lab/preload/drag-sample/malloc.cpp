@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <pthread.h>
 
 #include "real.h"
 #include "sampler.h"
@@ -124,8 +123,6 @@ REAP_EXPORT size_t malloc_usable_size(void *pointer) {
 [[gnu::constructor]] static void begin() {
     sampler.start();
     reap::drag::Sampler::follow_threads();
-    pthread_atfork([] { sampler.before_fork(); }, [] { sampler.after_fork_in_parent(); },
-                   [] { sampler.after_fork_in_child(); });
 }
 
 [[gnu::destructor]] static void end() { sampler.finish(); }

@@ -16,11 +16,12 @@ class Pace {
         return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
     }
 
-    // Measures a stretch of work.
+    // Measures a stretch of work. More than it can have taken is what others did meanwhile: the clock runs on
+    // where the thread does not, and one that stops for each thread costs more than most of the work.
     class Work {
       public:
         explicit Work(Pace &pace) noexcept : pace_(pace), entered_(now_ns()) {}
-        ~Work() { pace_.spent_ns_ += now_ns() - entered_; }
+        ~Work() { pace_.done(now_ns() - entered_); }
         Work(const Work &) = delete;
         Work &operator=(const Work &) = delete;
 
@@ -37,7 +38,12 @@ class Pace {
     }
 
     // The program will have to fetch so many pages more than without us.
-    void faults(uint64_t pages) noexcept { spent_ns_ += pages * kFaultNs; }
+    void faults(uint64_t pages) noexcept {
+        spent_ns_ += pages * kFaultNs;
+        most_ns_ += pages * kFaultNs;
+    }
+    // The work under way is with so many objects.
+    void objects(uint64_t count) noexcept { most_ns_ += count * kMostObjectNs; }
 
     [[nodiscard]] uint64_t spent_ns() const noexcept { return spent_ns_; }
 
@@ -47,7 +53,8 @@ class Pace {
         const double elapsed = static_cast<double>(now_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns_ + kStartNs);
         const double cost = (static_cast<double>(spent_ns_) + kGuesses * kGuessedCostNs) /
                             (static_cast<double>(samples) + kGuesses);
-        double share = elapsed < kFirstNs ? kShareAtFirst : kShare;
+        const double late = 1 + elapsed / kFirstNs;
+        double share = kShare + kShareAtFirst / (late * late);
         // Months are to fit into a file, and the first ones tell most.
         const double many = static_cast<double>(samples) / kMany;
         if (many > 1) share /= many * many;
@@ -57,21 +64,29 @@ class Pace {
     }
 
   private:
+    void done(uint64_t ns) noexcept {
+        spent_ns_ += ns < most_ns_ ? ns : most_ns_;
+        most_ns_ = kMostNs;
+    }
+
+    static constexpr uint64_t kMostNs = 20'000;
+    static constexpr uint64_t kMostObjectNs = 2'000;
     static constexpr double kNarrowest = 4096;
     static constexpr double kWidest = 0x1p40;
-    // Of the time: more at first, since a short run is to have samples too.
-    static constexpr double kShareAtFirst = 0.04;
+    // Of the time: more at first, since a short run is to have samples too; that adds 25 ms in the long run.
+    static constexpr double kShareAtFirst = 0.1;
     static constexpr double kShare = 0.015;
-    static constexpr double kFirstNs = 2e9;
+    static constexpr double kFirstNs = 250e6;
     static constexpr double kGuessedCostNs = 20'000; // of a sample, which ten are taken to have had already
     static constexpr double kGuesses = 10;
     static constexpr uint64_t kStartNs = 1'000'000; // so that the first microseconds do not decide the gap
     static constexpr double kMany = 20'000;
-    static constexpr uint64_t kFaultNs = 700;
+    static constexpr uint64_t kFaultNs = 1'500;
 
     uint64_t fixed_ = 0;
     uint64_t began_ns_ = 0;
     uint64_t spent_ns_ = 0;
+    uint64_t most_ns_ = kMostNs;
 };
 
 } // namespace reap::drag

@@ -11,7 +11,7 @@ namespace reap::drag {
 // it; the weight of a look is the interval that it came with. Not thread-safe.
 class Rounds {
   public:
-    static constexpr uint32_t kClasses = 32;
+    static constexpr uint32_t kClasses = 16;
 
     // `phase` in [0, 1): where in the first interval this begins, drawn at random.
     void begin(double phase) noexcept {

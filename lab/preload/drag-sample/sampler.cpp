@@ -13,10 +13,15 @@ namespace {
 constexpr double kLeastQuantum = 4096;
 constexpr double kMostQuantum = 65536;
 
-// How many rounds pass between two looks at an object: the pages that it needs anew after each are the cost.
-uint32_t rounds_between(size_t bytes) noexcept {
+// How many rounds pass between two looks at an object of so many bytes that stands for `stands`. What an
+// error weighs goes by the square of the bytes and of the interval, what looks cost by the pages that are
+// needed anew after each; the least sum of both is where the interval's cube goes by cost over weight.
+uint32_t rounds_between(size_t bytes, uint64_t period, double stands) noexcept {
+    constexpr double kPagesOfALook = 4; // which cost as much as the look itself
+    const double lighter = static_cast<double>(period) / stands;
+    const double cube = (1 + static_cast<double>(bytes / kPage) / kPagesOfALook) * lighter * lighter;
     uint32_t every = 1;
-    while (size_t{every} * every * Windows::kSlot < bytes) every *= 2;
+    while (8.0 * every * every * every <= cube) every *= 2;
     return every;
 }
 
@@ -28,8 +33,19 @@ bool has_key = false;
 Sampler sampler;
 constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
+class Sampler::Inside {
+  public:
+    explicit Inside(preload::FutexLock &lock) noexcept : guard_(lock) { thread_state.inside = true; }
+    ~Inside() { thread_state.inside = false; }
+    Inside(const Inside &) = delete;
+    Inside &operator=(const Inside &) = delete;
+
+  private:
+    preload::LockGuard guard_;
+};
+
 void Sampler::start() noexcept {
-    const preload::LockGuard guard(lock_);
+    const Inside guard(lock_);
     if (state_ == State::Fresh) begin();
 }
 
@@ -78,7 +94,7 @@ void Sampler::draw(ThreadState &thread) noexcept {
 
 void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noexcept {
     const preload::ErrnoGuard keep;
-    const preload::LockGuard guard(lock_);
+    const Inside guard(lock_);
     if (state_ == State::Fresh) begin();
     if (state_ == State::Off) {
         thread.budget = thread.granted = INT64_MAX;
@@ -125,6 +141,7 @@ void Sampler::catch_up(ThreadState &thread) noexcept {
 void Sampler::look_at_class(uint32_t kind, uint64_t round, uint64_t times, double interval) noexcept {
     if (state_ != State::Running || living_[kind] == 0) return;
     const Pace::Work work(pace_);
+    pace_.objects(living_[kind]);
     const Pagemap map;
     windows_.each_chunk(
         kind, [&](uint32_t first) { look_at_chunk(map, first, interval * static_cast<double>(times)); });
@@ -233,7 +250,7 @@ void Sampler::watch(uint32_t slot) noexcept {
         watched_[slot / Windows::kChunk] |= uint32_t{1} << slot % Windows::kChunk;
         return;
     }
-    object.every = rounds_between(object.bytes);
+    object.every = rounds_between(object.bytes, ledger_.row(object.row).period, object.stands);
     object.of_every = static_cast<uint32_t>(random_.below(object.every));
     object.next = runs_[object.kind];
     object.previous = 0;
@@ -255,7 +272,7 @@ void Sampler::unwatch(uint32_t slot) noexcept {
 
 void Sampler::free(void *pointer) noexcept {
     const preload::ErrnoGuard keep;
-    const preload::LockGuard guard(lock_);
+    const Inside guard(lock_);
     const uint32_t slot = windows_.slot_of(pointer);
     Object &object = objects_[slot];
     if (!object.taken) return; // freed twice: the allocator's guard is not ours to imitate
@@ -272,19 +289,29 @@ void Sampler::free(void *pointer) noexcept {
 }
 
 size_t Sampler::size_of(const void *pointer) noexcept {
-    const preload::LockGuard guard(lock_);
+    const Inside guard(lock_);
     return objects_[windows_.slot_of(pointer)].size;
 }
 
+size_t Sampler::room_below(const void *end) noexcept {
+    const Inside guard(lock_);
+    // A large object has slots without a number of their own: its first one is the last that is taken.
+    uint32_t slot = windows_.slot_of(static_cast<const char *>(end) - 1);
+    while (slot > 0 && !objects_[slot].taken) --slot;
+    const auto size = static_cast<size_t>(static_cast<const char *>(end) -
+                                          static_cast<const char *>(windows_.address(slot)));
+    return (size + kPage - 1) & ~(kPage - 1);
+}
+
 void Sampler::leave(ThreadState &thread) noexcept {
-    const preload::LockGuard guard(lock_);
+    const Inside guard(lock_);
     if (state_ != State::Running) return;
     catch_up(thread);
     thread.granted = thread.budget = 0;
 }
 
 void Sampler::finish() noexcept {
-    const preload::LockGuard guard(lock_);
+    const Inside guard(lock_);
     if (state_ != State::Running) return;
     catch_up(thread_state);
     const Pagemap map;
@@ -302,12 +329,17 @@ void Sampler::finish() noexcept {
 // The windows are shared with the parent, so the child gets copies. They are made before the fork, since the
 // parent goes on writing after it.
 void Sampler::before_fork() noexcept {
-    lock_.lock();
+    const bool nested = thread_state.inside;
+    if (!nested) lock_.lock();
+    nested_ = nested;
     if (objects_ == nullptr) return;
     const Pace::Work work(pace_);
     childs_ = windows_.copy([this](auto copy) {
         windows_.each_slot([&](uint32_t slot) {
-            if (objects_[slot].taken) copy(slot, objects_[slot].bytes);
+            if (!objects_[slot].taken) return;
+            pace_.objects(1);
+            pace_.faults(objects_[slot].bytes / kPage);
+            copy(slot, objects_[slot].bytes);
         });
     });
 }
@@ -315,7 +347,7 @@ void Sampler::before_fork() noexcept {
 void Sampler::after_fork_in_parent() noexcept {
     if (childs_ != nullptr) windows_.drop(childs_);
     childs_ = nullptr;
-    lock_.unlock();
+    if (!nested_) lock_.unlock();
 }
 
 // Its own samples go to a file of its own.

@@ -21,13 +21,14 @@ struct ThreadState {
     uint64_t period = 0;   // the mean that this gap was drawn with
     preload::Random random;
     bool begun = false;
+    bool inside = false; // the sampler, whose lock it has: a signal's handler may fork there
 };
 
 // Draws objects by a Poisson process over the bytes allocated; each lives in a window of its own. Every
 // object is looked at once in so many bytes, from a phase drawn at random; the sum of these intervals over
 // the looks that came before its last access is an unbiased estimate of last access - birth, wrong by an
-// interval at most. The interval is a quarter of the bytes in use, as the samples know them: objects live for
-// as many bytes on average (Little's law), so that a sample costs four looks whatever the program does, and
+// interval at most. The interval is a third of the bytes in use, as the samples know them: objects live for
+// as many bytes on average (Little's law), so that a sample costs three looks whatever the program does, and
 // most samples, which live short, none.
 //
 // Thread-safe. Looks take place at allocations and frees, so that time can pass the planned one by a
@@ -41,6 +42,9 @@ class Sampler {
     [[nodiscard]] bool owns(const void *pointer) const noexcept { return windows_.owns(pointer); }
     void free(void *pointer) noexcept;
     [[nodiscard]] size_t size_of(const void *pointer) noexcept;
+
+    // Bytes from the beginning of an object to `end`, in whole pages.
+    [[nodiscard]] size_t room_below(const void *end) noexcept;
 
     void start() noexcept;
     static void follow_threads() noexcept; // their ends
@@ -69,6 +73,9 @@ class Sampler {
 
     enum class State : uint8_t { Fresh, Running, Off };
 
+    // Holds the lock.
+    class Inside;
+
     void begin() noexcept;
     bool open() noexcept;
     void give_up(reap_drag_problem problem) noexcept;
@@ -92,7 +99,7 @@ class Sampler {
     }
 
     // In the time that it lives, on average.
-    static constexpr double kLooks = 4;
+    static constexpr double kLooks = 3;
 
     State state_ = State::Fresh;
     preload::FutexLock lock_;
@@ -110,6 +117,7 @@ class Sampler {
     preload::Random random_;
     uint64_t clock_ = 0;
     char *childs_ = nullptr; // between the handlers of a fork
+    bool nested_ = false;    // that fork: its thread was inside
 };
 
 extern Sampler sampler;
