@@ -4,10 +4,12 @@ import re
 
 import msgspec
 import pytest
-from samples import HOSTILE
+from samples import HOSTILE, report_of
 
 from reap.analysis.drag_records import DragLevel, DragPoint, DragProcess, DragProfile, DragSite, Tally
-from reap.report import drag_page, drag_svg, view_drag
+from reap.report import drag_page, drag_svg, html, view_drag
+from reap.report.records import Answer
+from reap.report.trim import STEPS, trim
 
 NONE = Tally(objects=0, bytes=0)
 changed = msgspec.structs.replace
@@ -120,3 +122,19 @@ def test_names_of_the_program_stay_text() -> None:
 
 def test_nothing_was_allocated() -> None:
     assert "No process of it allocated anything" in drag_page.render(profile_of(processes=0))
+
+
+def test_the_report_has_drag_and_is_cut_until_it_fits() -> None:
+    many = [site(f"f{number}", 0.001, stack=[HOSTILE * 40] * 40) for number in range(200)]
+    whole = profile_of(level(sites=[*level().sites, *many]), processes=50)
+    report = report_of(Answer(title="work", command=["work"], drag=whole))
+    page = html.render(report)
+    assert len(page.encode()) <= html.MOST_BYTES
+    assert "What it costs not to free at once" in page
+    assert HOSTILE not in page
+    cut = trim(report, STEPS[0]).answers[0].drag
+    assert cut is not None
+    assert len(cut.processes) == 50
+    shown = view_drag.view(cut)
+    assert all(each.levels[0].drawings for each in shown.processes)
+    assert len(shown.processes) < len(shown.overview)

@@ -80,7 +80,9 @@ def view(profile: DragProfile) -> DragView:
     return DragView(
         engine=_ENGINES[profile.engine],
         processes=[
-            _process(each, _LATER if number else _FIRST) for number, each in enumerate(held[:_MOST_PROCESSES])
+            _process(each, _LATER if number else _FIRST)
+            for number, each in enumerate(held[:_MOST_PROCESSES])
+            if any(level.curve for level in each.levels)
         ],
         overview=rows if len(rows) > 1 else [],
         left_out=max(0, len(held) - _MOST_ROWS),
