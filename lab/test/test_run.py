@@ -130,3 +130,23 @@ def test_a_reader_that_has_seen_enough_does_not_cost_the_report(tmp_path):
     assert said.returncode == -signal.SIGPIPE
     assert (tmp_path / "x" / "report.html").stat().st_size > 10000
     assert json.loads((tmp_path / "x.json").read_text())["answers"]
+
+
+def test_drag_is_in_the_answer_and_is_run_once(tmp_path):
+    """Under the exact engine, ten times slower: what is kept in the folder is not run again."""
+    script = f"echo run >> ran; exec {program('busy')}"
+    said = run(tmp_path, "--drag", "-o", "x", "--json", "x.json", "--", "sh", "-c", script)
+    assert said.returncode == 0, said.stderr
+    assert "under the drag engine" in said.stderr
+    (answer,) = json.loads((tmp_path / "x.json").read_text())["answers"]
+    busy = next(each for each in answer["drag"]["processes"] if each["command"][0] == program("busy"))
+    assert busy["levels"][0]["total"]["objects"] > 40000
+    page = (tmp_path / "x" / "report.html").read_text()
+    assert "What it costs not to free at once" in page
+    assert stat.S_IMODE((tmp_path / "x" / "drag.json").stat().st_mode) == 0o600
+    before = (tmp_path / "ran").read_text().count("run")
+    said = reap("run", "--resume", "x", "--drag", "--json", "y.json", cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    assert (tmp_path / "ran").read_text().count("run") == before
+    (again,) = json.loads((tmp_path / "y.json").read_text())["answers"]
+    assert again["drag"] == answer["drag"]

@@ -81,11 +81,7 @@ def drag(
     programs.require_preloadable(found)
     launch = Launch(argv=found.command, program=found.path, capture=False, timeout=timeout)
     asked = _Asked(found=found, launch=launch, json_file=json_file, html_file=html_file, force=force)
-    with tempfile.TemporaryDirectory(prefix="reap-drag-") as name:
-        if engine == "sample":
-            outcome = _sample(asked, Path(name), period)
-        else:
-            outcome = _record(asked, Path(name), engine, depth)
+    outcome = _sample(asked, period) if engine == "sample" else _record(asked, engine, depth)
     if outcome.timed_out:
         click.echo(f"reap: {found.command[0]} was ended", err=True)
         return ExitCode.TIMED_OUT
@@ -101,29 +97,14 @@ class _Asked:
     force: bool
 
 
-def _record(asked: _Asked, folder: Path, engine: Literal["exact", "recompiled"], depth: int) -> Outcome:
+def _record(asked: _Asked, engine: Literal["exact", "recompiled"], depth: int) -> Outcome:
     from rich.console import Console
 
-    from reap.analysis.drag import profile
     from reap.cli import reporting
-    from reap.launch import drag as launching
-    from reap.launch import drag_recompiled, drag_tool
+    from reap.experiment.drag import measure
     from reap.report import terminal_drag
-    from reap.trace.drag import read_all
 
-    if engine == "recompiled":
-        outcome = drag_recompiled.run(asked.launch, folder)
-        complaints: list[str] = []
-        notes = asked.found.notes
-    else:
-        tool = drag_tool.ready(lambda words: click.echo(f"reap: {words}", err=True))
-        outcome = launching.run(asked.launch, tool, folder, depth=depth)
-        complaints = launching.complaints(folder)
-        notes = launching.notes(asked.found, outcome)
-    recordings = read_all(folder, launching.RECORDINGS, complaints)
-    result = profile(
-        recordings, asked.found.command, engine=engine, status=outcome.status, notes=[*notes, *complaints]
-    )
+    result, outcome = measure(asked.launch, asked.found, _say, engine=engine, depth=depth)
     if asked.html_file is not None:
         from reap.report.drag_page import write
 
@@ -137,7 +118,7 @@ def _record(asked: _Asked, folder: Path, engine: Literal["exact", "recompiled"],
     return outcome
 
 
-def _sample(asked: _Asked, folder: Path, period: int | None) -> Outcome:
+def _sample(asked: _Asked, period: int | None) -> Outcome:
     from rich.console import Console
 
     from reap.analysis.drag_sample import profile
@@ -146,11 +127,16 @@ def _sample(asked: _Asked, folder: Path, period: int | None) -> Outcome:
     from reap.report import terminal_drag_sample
     from reap.trace.drag_samples import read
 
-    outcome = launching.run(asked.launch, folder, period=period)
-    files = [read(path) for path in sorted(folder.glob(launching.FILES))]
+    with tempfile.TemporaryDirectory(prefix="reap-drag-") as name:
+        outcome = launching.run(asked.launch, Path(name), period=period)
+        files = [read(path) for path in sorted(Path(name).glob(launching.FILES))]
     result = profile(files, asked.found.command, status=outcome.status, notes=asked.found.notes)
     if asked.json_file is not None:
         reporting.write_plain(asked.json_file, result, force=asked.force)
     terminal_drag_sample.render(Console(stderr=True), result)
     reporting.say_next(["reap", "drag", "--", *asked.found.command])
     return outcome
+
+
+def _say(words: str) -> None:
+    click.echo(f"reap: {words}", err=True)

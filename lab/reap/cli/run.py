@@ -21,11 +21,13 @@ REPORT = "report.html"
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the results as JSON, too.",
 )
+@click.option("--drag", is_flag=True, help="What it costs not to free at once, too: a run ten times slower.")
 @experiments.options
 def run(
     context: click.Context,
     /,
     json_file: Path | None,
+    drag: bool,
     force: bool,
     **options: Any,  # noqa: ANN401 - click's; experiments.opened says their types
 ) -> int:
@@ -44,13 +46,14 @@ def run(
     with experiments.opened(context, force=force, **options) as folder, Bar() as bar:
         experiments.refuse_matrix(folder)
         title = reporting.name_of(folder.spec.program.command)
-        findings = answering.answer(folder, experiments.Terminal(bar), title=title)
+        findings = answering.answer(folder, experiments.Terminal(bar), title=title, with_drag=drag)
     answer = Answer(
         title=title,
         command=folder.spec.program.command,
         profile=findings.profile,
         comparison=findings.comparison,
         diagnosis=findings.diagnosis,
+        drag=findings.drag,
     )
     from rich.console import Console
 

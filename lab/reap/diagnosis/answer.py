@@ -5,12 +5,13 @@ from pathlib import Path
 
 import msgspec
 
+from reap.analysis.drag_records import DragProfile
 from reap.analysis.profile import profile as analyse
 from reap.analysis.records import Profile
 from reap.diagnosis.records import Diagnosis
 from reap.diagnosis.verdict import diagnose
 from reap.errors import ExitCode, ReapError
-from reap.experiment import compare
+from reap.experiment import compare, drag
 from reap.experiment.folder import Folder
 from reap.experiment.records import Comparison
 from reap.experiment.runner import InterruptedRunError, Listener
@@ -30,14 +31,18 @@ class Findings(Record):
     profile: Profile
     comparison: Comparison
     diagnosis: Diagnosis
+    drag: DragProfile | None = None
+    """None where it was not asked for."""
 
 
-def answer(folder: Folder, listener: Listener, *, title: str) -> Findings:
+def answer(folder: Folder, listener: Listener, *, title: str, with_drag: bool = False) -> Findings:
     """Records in triage, compares, and judges; what a killed predecessor did in `folder` is not done again.
 
     Throws ReapError, and `InterruptedRunError` on Ctrl-C with the command to go on.
     """
     try:
+        # First, since what it needs may not be here, and nothing has been waited for yet.
+        seen = drag.once(folder, listener.say) if with_drag else None
         outcome = _record_once(folder, lambda: listener.say(f"recording one run of {title}"))
     except KeyboardInterrupt:
         raise InterruptedRunError(
@@ -61,6 +66,7 @@ def answer(folder: Folder, listener: Listener, *, title: str) -> Findings:
         profile=recorded,
         comparison=compared,
         diagnosis=diagnose(recorded, compared, command=folder.spec.program.command),
+        drag=seen,
     )
 
 

@@ -5,8 +5,10 @@ Or watches a process that runs already, by what the kernel says alone.
 
 from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -50,6 +52,20 @@ class Measured(Record):
     """Whether there is a recording of the counted run."""
 
 
+@dataclass(frozen=True)
+class _Counting:
+    """The run in which allocations were counted."""
+
+    outcome: Outcome
+    recording: native.Recording
+    profile: Profile
+
+    def files(self) -> list[str]:
+        """The files that served malloc, but for the C library."""
+        providers = [image["provider"] for image in self.recording.images()]
+        return sorted({path for path in providers if path and not Path(path).name.startswith("libc.so")})
+
+
 def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_strace: bool = False) -> Measured:
     """Runs the program twice and says what was seen. Its files are in `folder`.
 
@@ -57,40 +73,28 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_stra
     Throws ReapError where it cannot be run, or what was seen not be read.
     """
     say("watching one run: nothing is loaded into it")
-    before = memory.kernel_slabs()
-    countable = not program.obstacle and not program.brings_malloc
-    outcome = watch.run(launch, folder / _SAMPLED, faults=not countable)
-    after = memory.kernel_slabs()
-    notes = list(program.notes)
-    if outcome.timed_out:
-        notes.append(f"it was ended after {launch.timeout:g} s, so that what it does at its end was not seen")
-    recording, counting = None, outcome
+    why_not = _uncountable(program)
+    with _slab_growth() as growth:
+        outcome = watch.run(launch, folder / _SAMPLED, faults=bool(why_not))
     first = _read(folder / _SAMPLED, ALLOCATOR_FILES)
-    if program.obstacle:
-        notes.append(f"its allocations were not counted: {program.obstacle}")
-    elif program.brings_malloc:
-        notes.append("its allocations were not counted: it brings its own malloc")
+    notes = [*program.notes, *wall_notes.of_watching(launch, outcome)]
+    counting = None
+    if why_not:
+        notes.append(f"its allocations were not counted: {why_not}")
     else:
         say("counting its allocations in another run")
-        counting = watch.counted(launch, folder / COUNTED)
-        notes += wall_notes.of_counting(outcome, counting)
-        recording = traces.read(folder / COUNTED)
-    providers = [image["provider"] for image in recording.images()] if recording else []
-    files = [*ALLOCATOR_FILES, *([launch.allocator] if launch.allocator else []), *_not_libc(providers)]
+        counting = _counted(launch, folder)
+        notes += wall_notes.of_counting(outcome, counting.outcome)
+    files = [
+        *ALLOCATOR_FILES,
+        *([launch.allocator] if launch.allocator else []),
+        *(counting.files() if counting else []),
+    ]
     seen = first if files == ALLOCATOR_FILES else _read(folder / _SAMPLED, files)
-    calls = _read(folder / COUNTED, files) if recording else None
-    profile = analyse(recording, launch.argv) if recording else None
-    growth = max(0, after - before) if before is not None and after is not None else None
-    wall = _wall(seen, calls, profile, outcome, launch, growth)
-    if recording is not None and profile is not None and calls is not None:
-        held = facts.trimmable(calls, profile.live)
-        frees = recording.totals()["frees"]
-        wall = replace(
-            wall,
-            resident=replace(wall.resident, trimmable=held),
-            counted=facts.counted(profile, cpu_seconds=counting.cpu_ns * 1e-9, frees=frees),
-            latency=facts.latency(profile, native.clock_cost(clock.choose())),
-        )
+    calls = _read(folder / COUNTED, files) if counting else None
+    wall = _wall(seen, calls, counting.profile if counting else None, outcome, launch, growth())
+    if counting is not None and calls is not None:
+        wall = _with_counted(wall, counting, calls)
     sampled = [row.function for row in facts.samples(first)]
     heard = collectors.hear(launch, [program.image, *first.files()], sampled, say)
     wall = replace(wall, collections=facts.with_heard(wall.collections, heard))
@@ -103,7 +107,7 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_stra
         wall=replace(wall, notes=notes),
         stacks=facts.folded(seen),
         status=ExitCode.TIMED_OUT if outcome.timed_out else outcome.status,
-        recorded=recording is not None,
+        recorded=counting is not None,
     )
 
 
@@ -113,9 +117,8 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
     if pid == os.getpid():
         raise ReapError(f"{pid} is this very process", "name another", ExitCode.USAGE)
     say(f"watching process {pid} for {seconds:g} s (Ctrl-C ends it earlier)")
-    before = memory.kernel_slabs()
-    cost = watch.running(pid, seconds, folder / _SAMPLED)
-    after = memory.kernel_slabs()
+    with _slab_growth() as growth:
+        cost = watch.running(pid, seconds, folder / _SAMPLED)
     seen = _read(folder / _SAMPLED, ALLOCATOR_FILES)
     outcome = Outcome(
         exit_code=0,
@@ -125,13 +128,45 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
         minor_faults=cost.minor_faults,
         major_faults=cost.major_faults,
     )
-    growth = max(0, after - before) if before is not None and after is not None else None
-    wall = _wall(seen, seen, None, outcome, Launch(argv=command, program=""), growth)
+    wall = _wall(seen, seen, None, outcome, Launch(argv=command, program=""), growth())
     notes = [f"process {pid} ended while it was watched"] if cost.ended else []
     if cost.wall_ns and not cost.user_ns + cost.system_ns:
         notes.append("it used no processor time while it was watched; give it work, or watch it for longer")
     notes += wall_notes.of_sources(seen, seen)
     return Measured(wall=replace(wall, pid=pid, notes=notes), stacks=facts.folded(seen))
+
+
+def _uncountable(program: Program) -> str:
+    """Why the recorder would see nothing of it; empty where it does."""
+    return program.obstacle or ("it brings its own malloc" if program.brings_malloc else "")
+
+
+@contextlib.contextmanager
+def _slab_growth() -> Iterator[Callable[[], int | None]]:
+    """By how much the kernel's slabs grew inside it, told afterwards; None where that is not known."""
+    before = memory.kernel_slabs()
+    grown: list[int] = []
+    yield lambda: grown[0] if grown else None
+    after = memory.kernel_slabs()
+    if before is not None and after is not None:
+        grown.append(max(0, after - before))
+
+
+def _counted(launch: Launch, folder: Path) -> _Counting:
+    outcome = watch.counted(launch, folder / COUNTED)
+    recording = traces.read(folder / COUNTED)
+    return _Counting(outcome, recording, analyse(recording, launch.argv))
+
+
+def _with_counted(wall: Wall, counting: _Counting, calls: native.Watched) -> Wall:
+    """The facts with what the recorder counted and timed."""
+    frees = counting.recording.totals()["frees"]
+    return replace(
+        wall,
+        resident=replace(wall.resident, trimmable=facts.trimmable(calls, counting.profile.live)),
+        counted=facts.counted(counting.profile, cpu_seconds=counting.outcome.cpu_ns * 1e-9, frees=frees),
+        latency=facts.latency(counting.profile, native.clock_cost(clock.choose())),
+    )
 
 
 def _with_strace(wall: Wall, launch: Launch) -> Wall:
@@ -187,7 +222,3 @@ def _samples(
     if rows or calls is None or profile is None or profile.share is None:
         return rows, facts.share(rows, sees_kernel=sees_kernel), sees_kernel and bool(rows)
     return facts.samples(calls), profile.share, profile.share.sees_kernel
-
-
-def _not_libc(providers: list[str]) -> list[str]:
-    return sorted({path for path in providers if path and not path.rpartition("/")[2].startswith("libc.so")})

@@ -6,9 +6,16 @@ import errno
 import os
 
 from reap import native
-from reap.launch.records import Outcome
+from reap.launch.records import Launch, Outcome
 
 _NOT_ASKED = errno.ECANCELED
+
+
+def of_watching(launch: Launch, outcome: Outcome) -> list[str]:
+    """Of the run that nothing entered."""
+    if not outcome.timed_out:
+        return []
+    return [f"it was ended after {launch.timeout:g} s, so that what it does at its end was not seen"]
 
 
 def of_counting(outcome: Outcome, counting: Outcome) -> list[str]:

@@ -10,6 +10,8 @@ _LEVELS = {
     "objects": "objects: what the program asked for last, from malloc or from a pool",
     "chunks": "chunks: blocks of malloc and mappings, with whatever pools put into them",
 }
+_WIDTH = 40
+"""Characters of a name on a terminal."""
 _ENDS = {"exited": "", "exec": ", until it became another program", "killed": ", killed"}
 
 
@@ -43,19 +45,19 @@ def peak_rows(levels: list[DragLevel]) -> list[list[str]]:
     ]
 
 
-def place(site: DragSite) -> list[str]:
+def place(site: DragSite, width: int) -> list[str]:
     """Function and location, cut to a table's width."""
-    return [printable(shortened(site.function, 44)), printable(shortened(site.location, 36))]
+    return [printable(shortened(site.function, width)), printable(shortened(site.location, width))]
 
 
-def site_rows(level: DragLevel, most: int) -> list[tuple[DragSite, list[str]]]:
+def site_rows(level: DragLevel, most: int, width: int = _WIDTH) -> list[tuple[DragSite, list[str]]]:
     """The sites that drag most: share of all drag, function, location, bytes, bytes dragged at the peak."""
     return [
         (
             site,
             [
                 units.percent(site.share),
-                *place(site),
+                *place(site, width),
                 units.size(site.bytes),
                 units.size(site.dragged_at_peak),
             ],
@@ -65,31 +67,32 @@ def site_rows(level: DragLevel, most: int) -> list[tuple[DragSite, list[str]]]:
     ]
 
 
-def savings_rows(level: DragLevel, most: int) -> list[list[str]]:
+def savings_rows(level: DragLevel, most: int, width: int = _WIDTH) -> list[list[str]]:
     """The sites whose early free would lower the peak most: bytes saved, function, location."""
     worth = sorted((site for site in level.sites if site.saves), key=lambda site: -(site.saves or 0))
-    return [[units.size(site.saves or 0), *place(site)] for site in worth[:most]]
+    return [[units.size(site.saves or 0), *place(site, width)] for site in worth[:most]]
 
 
-def unused_rows(level: DragLevel) -> list[tuple[str, str]]:
+def unused_rows(level: DragLevel, width: int = _WIDTH) -> list[tuple[str, str]]:
     """Objects that were never accessed, and those that were written and never read."""
     never = max(level.sites, key=lambda site: site.never.bytes, default=None)
     unread = max(level.sites, key=lambda site: site.write_only.bytes, default=None)
     return [
-        ("never accessed", _tally(level.never) + (_most(never) if level.never.bytes else "")),
+        ("never accessed", tally_words(level.never) + (_most(never, width) if level.never.bytes else "")),
         (
             "written and never read",
-            _tally(level.write_only) + (_most(unread) if level.write_only.bytes else ""),
+            tally_words(level.write_only) + (_most(unread, width) if level.write_only.bytes else ""),
         ),
     ]
 
 
-def _tally(tally: Tally) -> str:
+def tally_words(tally: Tally) -> str:
+    """How many objects, and their bytes."""
     if not tally.objects:
         return "none"
     many = "object" if tally.objects == 1 else "objects"
     return f"{units.whole(tally.objects)} {many}, {units.size(tally.bytes)}"
 
 
-def _most(site: DragSite | None) -> str:
-    return "; most at {} ({})".format(*place(site)) if site else ""
+def _most(site: DragSite | None, width: int) -> str:
+    return "; most at {} ({})".format(*place(site, width)) if site else ""

@@ -1,5 +1,6 @@
 """What a report draws: results, and nothing that it would have to measure."""
 
+from reap.analysis.drag_records import DragProfile
 from reap.analysis.records import Profile
 from reap.analysis.wall_records import Wall
 from reap.diagnosis.records import Diagnosis
@@ -27,6 +28,7 @@ class Answer(Record, frozen=True, kw_only=True):
     resilience: Resilience | None = None
     """The verdict on `fragmented`."""
     tuned: Tuned | None = None
+    drag: DragProfile | None = None
     wall: Wall | None = None
     wall_verdict: WallVerdict | None = None
     """The verdict on `wall`; if its remedies were tried, `comparison` has their ratios."""

@@ -13,7 +13,14 @@ from reap import units
 from reap.analysis.records import Profile
 from reap.diagnosis.records import Diagnosis
 from reap.experiment.records import Comparison
-from reap.report import labels, terminal_comparison, terminal_profile, terminal_wall, terminal_wall_verdict
+from reap.report import (
+    labels,
+    terminal_comparison,
+    terminal_drag,
+    terminal_profile,
+    terminal_wall,
+    terminal_wall_verdict,
+)
 from reap.report.records import Answer, Report
 from reap.report.text import printable
 
@@ -83,3 +90,6 @@ def render_answer(console: Console, answer: Answer) -> None:
     if answer.profile:
         console.print()
         render_profile(console, answer.profile)
+    if answer.drag:
+        console.print()
+        terminal_drag.render(console, answer.drag)

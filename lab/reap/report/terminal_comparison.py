@@ -11,6 +11,7 @@ from reap.diagnosis import candidates
 from reap.diagnosis.words import METRICS
 from reap.experiment.records import Comparison, Ratio, Side
 from reap.report import wording
+from reap.report.terminal_parts import notes
 from reap.report.text import printable
 
 _MAIN = ("cpu", "wall", "peak_resident", "minor_faults")
@@ -49,8 +50,7 @@ def render(console: Console, comparison: Comparison) -> None:
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
     if comparison.exit_code:
         console.print(Text(f"  The program itself ended with status {comparison.exit_code}."))
-    for note in comparison.notes:
-        console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+    notes(console, comparison.notes)
 
 
 def _name(side: Side) -> Text:

@@ -18,6 +18,7 @@ from reap.report.drag_words import (
     site_rows,
     unused_rows,
 )
+from reap.report.terminal_parts import line, notes
 from reap.report.text import printable
 
 _WIDTH = 60
@@ -32,12 +33,11 @@ def render(console: Console, profile: DragProfile) -> None:
     for process in profile.processes[:_MOST_PROCESSES]:
         _process(console, process)
     if not profile.processes:
-        _line(console, "no process of it allocated anything")
+        line(console, "no process of it allocated anything")
     left = len(profile.processes) - _MOST_PROCESSES
     if left > 0:
-        _line(console, f"{left} more processes, which allocated less, are in the JSON")
-    for note in profile.notes:
-        _note(console, note)
+        line(console, f"{left} more processes, which allocated less, are in the JSON")
+    notes(console, profile.notes)
 
 
 def _process(console: Console, process: DragProcess) -> None:
@@ -46,7 +46,7 @@ def _process(console: Console, process: DragProcess) -> None:
     _table(console, ["", "drag", "peak", "freed at once", "increase"], peak_rows(process.levels))
     for level in process.levels:
         if len(process.levels) > 1:
-            _line(console, level_words(level))
+            line(console, level_words(level))
         _curves(console, level)
     level = process.levels[0]
     _table(
@@ -56,9 +56,8 @@ def _process(console: Console, process: DragProcess) -> None:
     )
     _table(console, ["peak falls by", "if freed early", "where"], savings_rows(level, _MOST_SITES))
     for what, said in unused_rows(level):
-        _line(console, f"{what}: {said}")
-    for note in process.notes:
-        _note(console, note)
+        line(console, f"{what}: {said}")
+    notes(console, process.notes)
 
 
 def _site(site: DragSite, row: list[str]) -> list[str]:
@@ -74,8 +73,8 @@ def _curves(console: Console, level: DragLevel) -> None:
         ("needed", [(point.at, point.most_needed) for point in level.curve]),
     ):
         drawn = text.sparkline(text.resample(points, _WIDTH, end), float(level.peak))
-        _line(console, f"{name}  {drawn}  {units.size(max(value for _, value in points))}")
-    _line(console, f"        over {units.size(end)} allocated")
+        line(console, f"{name}  {drawn}  {units.size(max(value for _, value in points))}")
+    line(console, f"        over {units.size(end)} allocated")
 
 
 def _table(console: Console, columns: list[str], rows: list[list[str]]) -> None:
@@ -88,11 +87,3 @@ def _table(console: Console, columns: list[str], rows: list[list[str]]) -> None:
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console.print(Padding(table, (1, 0, 0, 2)))
-
-
-def _line(console: Console, words: str) -> None:
-    console.print(Padding(Text(words), (0, 0, 0, 2)))
-
-
-def _note(console: Console, words: str) -> None:
-    console.print(Padding(Text(f"! {printable(words)}", style="yellow"), (0, 0, 0, 2)))

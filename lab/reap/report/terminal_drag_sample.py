@@ -10,6 +10,7 @@ from rich.text import Text
 
 from reap import units
 from reap.analysis.drag_sample_records import SampledDrag, SampledProcess
+from reap.report.terminal_parts import notes
 from reap.report.text import printable
 
 _MOST_PROCESSES = 10
@@ -28,12 +29,11 @@ def render(console: Console, sampled: SampledDrag) -> None:
     console.print(Padding(table, (1, 0, 0, 2)))
     left = len(sampled.processes) - _MOST_PROCESSES
     if left > 0:
-        _note(console, f"{left} more processes, which allocated less, are in the JSON")
+        notes(console, [f"{left} more processes, which allocated less, are in the JSON"])
     for process in sampled.processes[:_MOST_PROCESSES]:
         for note in _notes(process):
-            _note(console, f"{process.pid}: {note}")
-    for note in sampled.notes:
-        _note(console, note)
+            notes(console, [f"{process.pid}: {note}"])
+    notes(console, sampled.notes)
 
 
 def _row(process: SampledProcess) -> list[str]:
@@ -51,7 +51,3 @@ def _notes(process: SampledProcess) -> list[str]:
             "time): the interval is too narrow; use --engine exact"
         )
     return said
-
-
-def _note(console: Console, words: str) -> None:
-    console.print(Padding(Text(f"! {printable(words)}", style="yellow"), (0, 0, 0, 2)))

@@ -11,6 +11,7 @@ from reap import units
 from reap.experiment.fragment import FragmentRun
 from reap.launch.litter import resident_added
 from reap.report import heap_svg, wording
+from reap.report.terminal_parts import line, notes
 from reap.report.text import printable
 
 
@@ -23,41 +24,36 @@ def render(console: Console, result: FragmentRun) -> None:
     )
     console.print(Text(f"  {printable(shlex.join(result.command))}", style="dim"), soft_wrap=True)
     peak = units.whole(litter.peak)
-    _line(
+    line(
         console,
         f"{units.whole(litter.objects)} objects ({level.multiplier:g} x the {peak} that it has in use at "
         f"most), of {units.size(profile.mean_size)} on average, drawn from {wording.drawn_from(profile)}; "
         f"{units.percent(level.occupancy)} stay, the others were given back {wording.given_back(litter)}",
     )
     if profile.left_out:
-        _line(
+        line(
             console,
             f"left out: blocks of {units.whole(profile.cut_off)} bytes and more, "
             f"{units.percent(profile.left_out_share)} of its bytes",
         )
     if litter.threads > 1:
-        _line(console, f"shared evenly by the first {litter.threads} threads")
+        line(console, f"shared evenly by the first {litter.threads} threads")
     _costs(console, result)
     done = [each for each in run.litterings if not each.failure]
-    _line(
+    line(
         console,
         f"stays in use: {units.size(sum(each.kept_bytes for each in done))} in "
         f"{units.whole(sum(each.kept for each in done))} objects; littered: "
         f"{_many(len({each.pid for each in done}), 'process', 'es')}, {_many(len(done), 'thread', 's')}",
     )
     if result.heap is not None:
-        _line(console, heap_svg.index(result.heap))
-    _line(console, f"malloc from {printable(result.provider) or units.UNKNOWN}")
-    for note in result.notes:
-        console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+        line(console, heap_svg.index(result.heap))
+    line(console, f"malloc from {printable(result.provider) or units.UNKNOWN}")
+    notes(console, result.notes)
 
 
 def _many(number: int, one: str, ending: str) -> str:
     return f"{units.whole(number)} {one}{'' if number == 1 else ending}"
-
-
-def _line(console: Console, text: str) -> None:
-    console.print(Padding(Text(text), (0, 0, 0, 2)))
 
 
 def _costs(console: Console, result: FragmentRun) -> None:

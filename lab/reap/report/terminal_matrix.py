@@ -13,6 +13,7 @@ from reap.diagnosis.resilience import Resilience
 from reap.experiment.matrix_records import Fragmented
 from reap.experiment.records import Ratio
 from reap.report import matrix_words, wording
+from reap.report.terminal_parts import notes
 from reap.report.text import printable
 
 _STYLES = {"better": "green", "worse": "yellow", "cannot tell": "dim"}
@@ -48,8 +49,7 @@ def render(console: Console, result: Fragmented, verdict: Resilience) -> None:
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
     if result.exit_code:
         console.print(Text(f"  The program itself ended with status {result.exit_code}."))
-    for note in result.notes:
-        console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+    notes(console, result.notes)
 
 
 def _ratios(result: Fragmented, levels: Sequence[str], kind: matrix_words.Kind) -> Table:

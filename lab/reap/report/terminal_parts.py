@@ -1,4 +1,4 @@
-"""Pieces of the terminal's pages: a heading, and a list of names with their values."""
+"""Pieces of the terminal's pages: headings, lines, notes, and names with their values."""
 
 from collections.abc import Iterable
 
@@ -7,11 +7,24 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from reap.report.text import printable
+
 
 def heading(console: Console, text: str, remark: str = "") -> None:
     """A line in bold below an empty one, with a remark behind it."""
     console.print()
     console.print(Text(text, style="bold") + Text(f"  {remark}" if remark else "", style="dim"))
+
+
+def line(console: Console, text: str, style: str = "") -> None:
+    """Text, indented. Characters that would steer the terminal are shown instead."""
+    console.print(Padding(Text(printable(text), style=style), (0, 0, 0, 2)))
+
+
+def notes(console: Console, said: Iterable[str]) -> None:
+    """What a reader must know, each in yellow behind an exclamation mark."""
+    for each in said:
+        line(console, f"! {each}", "yellow")
 
 
 def pairs(console: Console, rows: Iterable[tuple[str, str]]) -> None:

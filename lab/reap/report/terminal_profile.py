@@ -21,7 +21,7 @@ from reap.report.labels import (
     size_label,
     totals_rows,
 )
-from reap.report.terminal_parts import heading, pairs
+from reap.report.terminal_parts import heading, notes, pairs
 from reap.report.text import bar, printable, resample, shortened, sparkline
 
 _SITES = 10
@@ -45,8 +45,7 @@ def render(console: Console, profile: Profile) -> None:
     _calls(console, profile)
     _requests(console, profile)
     _processes(console, profile)
-    for note in profile.notes:
-        console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+    notes(console, profile.notes)
 
 
 def _requests(console: Console, profile: Profile) -> None:

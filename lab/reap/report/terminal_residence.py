@@ -11,6 +11,7 @@ from rich.text import Text
 from reap import units
 from reap.analysis.residence_records import NAMES, Residence
 from reap.diagnosis.residence import ResidenceVerdict
+from reap.report.terminal_parts import line, notes
 from reap.report.text import printable, resample, shortened, sparkline
 
 _CURVE, _REST = 32, 81
@@ -24,17 +25,16 @@ def render(console: Console, residence: Residence, verdict: ResidenceVerdict) ->
     name = shortened(printable(shlex.join(residence.command)), _LONGEST)
     console.print(Text(f"Resident memory of {name}", style="bold"))
     for sentence in verdict.sentences:
-        _line(console, sentence)
+        line(console, sentence)
     for remedy in verdict.remedies:
-        _line(console, f"- {remedy_words(remedy.what, remedy.environment, remedy.allocator)}")
+        line(console, f"- {remedy_words(remedy.what, remedy.environment, remedy.allocator)}")
     _table(console, residence)
     who = f"asked of {residence.allocator}" if residence.allocator else "by the kernel's word alone"
     looks = "1 look" if residence.taken == 1 else f"{units.whole(residence.taken)} looks"
-    _line(console, f"{looks}, every {residence.interval:g} s or less often; {who}")
+    line(console, f"{looks}, every {residence.interval:g} s or less often; {who}")
     if residence.recorded is not None:
-        _line(console, f"live at the end by the recording: {units.size(residence.recorded)}")
-    for note in [*([residence.ended] if residence.ended else []), *residence.notes]:
-        console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+        line(console, f"live at the end by the recording: {units.size(residence.recorded)}")
+    notes(console, [*([residence.ended] if residence.ended else []), *residence.notes])
 
 
 def render_others(console: Console, others: Sequence[Residence]) -> None:
@@ -42,9 +42,9 @@ def render_others(console: Console, others: Sequence[Residence]) -> None:
     for each in others[:_OTHERS]:
         size = units.size(each.largest.resident)
         name = shortened(printable(shlex.join(each.command)), 60)
-        _line(console, f"beside it: process {each.pid}, at most {size}: {name}")
+        line(console, f"beside it: process {each.pid}, at most {size}: {name}")
     if len(others) > _OTHERS:
-        _line(console, f"and {len(others) - _OTHERS} smaller ones, in the file of every look")
+        line(console, f"and {len(others) - _OTHERS} smaller ones, in the file of every look")
 
 
 def remedy_words(what: str, environment: dict[str, str], allocator: str) -> str:
@@ -86,7 +86,3 @@ def _table(console: Console, residence: Residence) -> None:
         style="bold",
     )
     console.print(Padding(table, (1, 0, 1, 2)))
-
-
-def _line(console: Console, text: str) -> None:
-    console.print(Padding(Text(printable(text)), (0, 0, 0, 2)))

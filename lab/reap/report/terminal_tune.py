@@ -9,6 +9,7 @@ from rich.text import Text
 from reap import units
 from reap.experiment.tune_records import Finding, Trial, Tuned
 from reap.report import tune_words, wording
+from reap.report.terminal_parts import notes
 from reap.report.text import printable
 
 
@@ -28,8 +29,7 @@ def render_tuned(console: Console, tuned: Tuned) -> None:
         if trial.problem:
             given_up = f"! {trial.name} was given up: {trial.problem}"
             console.print(Padding(Text(printable(given_up), style="yellow"), (0, 0, 0, 2)))
-    for note in tuned.notes:
-        console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+    notes(console, tuned.notes)
 
 
 def _finding(console: Console, tuned: Tuned, finding: Finding) -> None:

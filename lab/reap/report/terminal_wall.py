@@ -10,7 +10,7 @@ from rich.text import Text
 from reap import units
 from reap.analysis.wall_records import Wall
 from reap.report import labels_wall, wording
-from reap.report.terminal_parts import heading, pairs
+from reap.report.terminal_parts import heading, notes, pairs
 from reap.report.text import bar, printable, shortened
 
 _BAR = 28
@@ -28,8 +28,7 @@ def render(console: Console, wall: Wall) -> None:
     _memory(console, wall)
     _calls(console, wall)
     _waiting(console, wall)
-    for note in wall.notes:
-        console.print(Padding(Text(f"! {printable(note)}", style="yellow"), (0, 0, 0, 2)))
+    notes(console, wall.notes)
     console.print()
 
 

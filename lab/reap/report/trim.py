@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import msgspec
 
 from reap import units
+from reap.analysis.drag_records import DragLevel, DragProfile
 from reap.analysis.records import Point, Profile, Site
 from reap.experiment.matrix_records import Fragmented
 from reap.experiment.records import Ratio
@@ -24,6 +25,9 @@ class Limits:
     text: int
     """Characters of one string: an argument can be a whole program."""
 
+
+_DRAWN = 3
+"""Processes whose drag is drawn."""
 
 STEPS = (
     Limits(sites=200, frames=64, points=800, processes=200, stacks=800, text=4000),
@@ -63,6 +67,8 @@ def _answer(answer: Answer, limits: Limits) -> Answer:
         answer = msgspec.structs.replace(answer, fragmented=_without_pairs(answer.fragmented))
     if len(answer.stacks) > limits.stacks:
         answer = msgspec.structs.replace(answer, stacks=_heaviest(answer.stacks, limits.stacks))
+    if answer.drag is not None:
+        answer = msgspec.structs.replace(answer, drag=_drag(answer.drag, limits))
     if answer.profile is None:
         return answer
     return msgspec.structs.replace(answer, profile=_profile(answer.profile, limits))
@@ -88,6 +94,30 @@ def _without_pairs(result: Fragmented) -> Fragmented:
         for arm in result.arms
     ]
     return msgspec.structs.replace(result, arms=arms)
+
+
+def _drag(profile: DragProfile, limits: Limits) -> DragProfile:
+    """The first processes with fewer sites; of those after them the figures alone."""
+    return msgspec.structs.replace(
+        profile,
+        processes=[
+            msgspec.structs.replace(
+                process,
+                levels=[_level(level, limits if number < _DRAWN else None) for level in process.levels],
+            )
+            for number, process in enumerate(profile.processes[: limits.processes])
+        ],
+    )
+
+
+def _level(level: DragLevel, limits: Limits | None) -> DragLevel:
+    if limits is None:
+        return msgspec.structs.replace(level, curve=[], sites=[])
+    sites = [
+        msgspec.structs.replace(site, stack=site.stack[: limits.frames])
+        for site in level.sites[: limits.sites]
+    ]
+    return msgspec.structs.replace(level, sites=sites)
 
 
 def _heaviest(stacks: list[str], most: int) -> list[str]:

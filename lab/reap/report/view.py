@@ -10,11 +10,12 @@ from reap.diagnosis import candidates
 from reap.diagnosis.words import METRICS
 from reap.experiment.records import Comparison, Ratio, Side
 from reap.launch.records import Machine
-from reap.report import figures, labels, view_tune, view_wall, wording
+from reap.report import figures, labels, view_drag, view_tune, view_wall, wording
 from reap.report.figures import Figure
 from reap.report.labels import span, value
 from reap.report.records import Answer, Report
 from reap.report.text import printable
+from reap.report.view_drag import DragView
 from reap.report.view_matrix import MatrixView, view
 from reap.report.view_tune import TuneView
 from reap.report.view_wall import WallView
@@ -79,6 +80,7 @@ class AnswerView:
     matrix: MatrixView | None = None
     tuned: TuneView | None = None
     wall: WallView | None = None
+    drag: DragView | None = None
 
 
 def answers(report: Report) -> list[AnswerView]:
@@ -139,6 +141,7 @@ def _answer(answer: Answer, number: int) -> AnswerView:
         matrix=matrix,
         tuned=tuned,
         wall=wall,
+        drag=view_drag.view(answer.drag) if answer.drag else None,
     )
 
 

@@ -1,0 +1,84 @@
+"""One run of a program under an engine that sees its accesses, and what that says of drag."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from reap.analysis.drag import profile
+from reap.analysis.drag_records import DragProfile
+from reap.errors import ExitCode, ReapError
+from reap.experiment.folder import Folder
+from reap.files import write_safely
+from reap.launch import drag, drag_recompiled, drag_tool
+from reap.launch.program import Program, require_preloadable
+from reap.launch.records import Launch, Outcome
+from reap.trace.drag import read_all
+
+DEPTH = 12
+"""Frames of the stack that tell where an object comes from."""
+KEPT = "drag.json"
+"""What was seen, in the folder of an experiment."""
+
+Say = Callable[[str], None]
+
+
+def measure(
+    launch: Launch,
+    program: Program,
+    say: Say,
+    *,
+    engine: Literal["exact", "recompiled"] = "exact",
+    depth: int = DEPTH,
+) -> tuple[DragProfile, Outcome]:
+    """Runs the program once, some ten times slower (`exact`) or twice (`recompiled`). Throws ReapError."""
+    require_preloadable(program)
+    with tempfile.TemporaryDirectory(prefix="reap-drag-") as name:
+        folder = Path(name)
+        if engine == "recompiled":
+            outcome = drag_recompiled.run(launch, folder)
+            complaints: list[str] = []
+            notes = program.notes
+        else:
+            outcome = drag.run(launch, drag_tool.ready(say), folder, depth=depth)
+            complaints = drag.complaints(folder)
+            notes = drag.notes(program, outcome)
+        seen = profile(
+            read_all(folder, drag.RECORDINGS, complaints),
+            program.command,
+            engine=engine,
+            status=outcome.status,
+            notes=[*notes, *complaints],
+        )
+    return seen, outcome
+
+
+def once(folder: Folder, say: Say) -> DragProfile:
+    """That of an experiment's program, as its baseline is run; what is kept in `folder` is not run again.
+
+    Throws ReapError, too, where the program does not end in twenty times its time.
+    """
+    kept = folder.path / KEPT
+    if kept.exists():
+        return msgspec.json.decode(kept.read_bytes(), type=DragProfile)
+    spec = folder.spec
+    say("one run under the drag engine, some ten times slower than usual")
+    launch = Launch(
+        argv=spec.program.command,
+        program=spec.program.path,
+        directory=spec.directory,
+        environment=spec.environment,
+        stdin=folder.stdin,
+        timeout=spec.timeout,
+    )
+    seen, outcome = measure(launch, spec.program, say)
+    if outcome.timed_out:
+        raise ReapError(
+            f"{spec.program.command[0]} did not end within 20 times {spec.timeout:g} s under the drag engine",
+            "give it more with --timeout, or leave --drag out",
+            ExitCode.TIMED_OUT,
+        )
+    write_safely(kept, msgspec.json.encode(seen) + b"\n")
+    return seen
