@@ -49,7 +49,7 @@ def compiler(language: str) -> str:
 
 
 def instrumented(compiler: str) -> list[str]:
-    """The options under which a compiler calls the runtime at each access, and our assembler makes it a store."""
+    """The options under which a compiler calls the runtime at each access; our assembler makes them stores."""
     kind = "clang" if "clang" in Path(compiler).name else "gcc"
     return [*_INSTRUMENT, *_KINDS[kind], f"-B{native_files.assembler().parent}"]
 
