@@ -70,21 +70,14 @@ using reap::drag::mark_written;
     REAP_EXPORT void __tsan_unaligned_##name##8(uintptr_t at) { mark_range<mark>((const void *)at, 8); }     \
     REAP_EXPORT void __tsan_unaligned_##name##16(uintptr_t at) { mark_range<mark>((const void *)at, 16); }
 
-namespace {
-inline void mark_both(uintptr_t at) noexcept {
-    mark_read(at);
-    mark_written(at);
-}
-} // namespace
-
 REAP_ACCESS(read, mark_read)
 REAP_ACCESS(write, mark_written)
-REAP_ACCESS(read_write, mark_both)
+REAP_ACCESS(read_write, mark_read)
 REAP_ACCESS(volatile_read, mark_read)
 REAP_ACCESS(volatile_write, mark_written)
 REAP_UNALIGNED(read, mark_read)
 REAP_UNALIGNED(write, mark_written)
-REAP_UNALIGNED(read_write, mark_both)
+REAP_UNALIGNED(read_write, mark_read)
 REAP_UNALIGNED(volatile_read, mark_read)
 REAP_UNALIGNED(volatile_write, mark_written)
 REAP_EXPORT void __tsan_read_range(const void *at, size_t size) { mark_range<mark_read>(at, size); }
