@@ -45,7 +45,7 @@ void child() noexcept {
     lock.reset();
     recording.forget();
     if (!recorded) return;
-    recording.open(folder, state.clock, REAP_DRAG_FORKED);
+    recording.open(folder, state.clock(), REAP_DRAG_FORKED);
 }
 
 // Sizes of 4 GB and more are rare enough to be cut.
@@ -53,7 +53,7 @@ uint32_t bounded(size_t size) noexcept { return size < kHuge ? static_cast<uint3
 
 void write_end(uint32_t kind, uintptr_t address, const Block &block) noexcept {
     const Use use = use_of(address, block.size, block.birth);
-    recording.ended(kind, state.clock, block.birth, use.last, use.flags);
+    recording.ended(kind, state.clock(), block.birth, use.last, use.flags);
 }
 
 } // namespace
@@ -73,7 +73,7 @@ void start(char **environment) noexcept {
         (void)!write(2, kSaid, sizeof kSaid - 1);
         _exit(125);
     }
-    if (folder == nullptr || !map_blocks() || !recording.open(folder, 0, 0)) return;
+    if (folder == nullptr || !recording.open(folder, 0, 0)) return;
     recorded = true;
     pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, child);
 }
@@ -84,27 +84,29 @@ void born(const void *pointer, size_t size, const void *frame, const void *calle
     Stack stack;
     walk(frame, caller, stack);
     const Mine guard;
-    if (state.clock == UINT32_MAX - 1) {
+    if (state.clock() == kLastClock) {
         recording.full();
         recording.forget();
         return;
     }
-    const uint32_t birth = state.clock + 1;
-    __atomic_store_n(&state.clock, birth, __ATOMIC_RELAXED); // others read it, none writes it beside us
+    const uint32_t birth = state.clock() + 1;
+    state.set_clock(birth);
     recording.allocated(stack, size);
     note_region(pointer);
-    *block_at(pointer) = {birth, bounded(size)};
+    Block &block = *block_at(pointer);
+    block.birth = birth;
+    block.size = bounded(size);
 }
 
 void died(const void *pointer) noexcept {
     if (!recorded || pointer == nullptr) return;
     Block &block = *block_at(pointer);
-    __builtin_prefetch(slot_of(reinterpret_cast<uintptr_t>(pointer)));
     if (block.birth == 0) return;
     const preload::ErrnoGuard keep;
     const Mine guard;
     write_end(REAP_DRAG_FREE, reinterpret_cast<uintptr_t>(pointer), block);
-    block = {};
+    forget_reads(reinterpret_cast<uintptr_t>(pointer), block.size);
+    block.birth = 0;
 }
 
 size_t size_of(const void *pointer) noexcept {
