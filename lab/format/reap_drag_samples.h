@@ -42,7 +42,8 @@ struct reap_drag_samples {
 
 struct reap_drag_sample {
     uint64_t size;
-    uint64_t period; /* the mean gap in bytes when it was drawn: probability 1 - exp(-size / period) */
+    uint64_t period; /* the mean gap in bytes when it was drawn: probability 1 - exp(-size / period); 1 for an
+                        object larger than the gap, which is drawn always */
     uint64_t birth;
     uint64_t death; /* when it was freed, or the process ended; 0 while it lives */
     double used;    /* estimate of last access - birth: looks came at it every so many bytes; the sum of these

@@ -19,19 +19,26 @@ class Rounds {
         part_ = phase * kClasses;
     }
 
-    // So many bytes have been allocated. Calls back with (class, round, times): looks are due at that class,
-    // those of the rounds from `round` on, of which each counts. Several where the bytes were many.
+    // A turn is a class's: those that were passed, by number.
+    struct Turns {
+        uint64_t first;
+        uint64_t count;
+    };
+
+    // So many bytes have been allocated. Calls back with (class, times) where looks are due at that class, of
+    // which each counts: several where the bytes were many.
     template <class Look>
-    void pass(uint64_t bytes, double interval, Look look) noexcept {
+    Turns pass(uint64_t bytes, double interval, Look look) noexcept {
+        const uint64_t first = turn_;
         part_ += static_cast<double>(bytes) * kClasses / interval;
         if (part_ >= 2 * kClasses) {
             const auto rounds = static_cast<uint64_t>(part_ / kClasses);
-            for (uint64_t turn = turn_; turn < turn_ + kClasses; ++turn)
-                look(class_of(turn), turn / kClasses, rounds);
+            for (uint32_t kind = 0; kind < kClasses; ++kind) look(kind, rounds);
             turn_ += rounds * kClasses;
             part_ -= static_cast<double>(rounds * kClasses);
         }
-        for (; part_ >= 1; part_ -= 1, ++turn_) look(class_of(turn_), turn_ / kClasses, uint64_t{1});
+        for (; part_ >= 1; part_ -= 1, ++turn_) look(class_of(turn_), uint64_t{1});
+        return {first, turn_ - first};
     }
 
     // Bytes to the next look.

@@ -13,16 +13,17 @@ namespace {
 constexpr double kLeastQuantum = 4096;
 constexpr double kMostQuantum = 65536;
 
-// How many rounds pass between two looks at an object of so many bytes that stands for `stands`. What an
-// error weighs goes by the square of the bytes and of the interval, what looks cost by the pages that are
-// needed anew after each; the least sum of both is where the interval's cube goes by cost over weight.
-uint32_t rounds_between(size_t bytes, uint64_t period, double stands) noexcept {
+// How many turns pass between two looks at an object of so many bytes that stands for `stands`. What an error
+// weighs goes by the square of the bytes and of the interval, what looks cost by the pages that are needed
+// anew after each; the least sum of both is where the interval's cube goes by cost over weight.
+uint32_t turns_between(size_t bytes, double period, double stands) noexcept {
     constexpr double kPagesOfALook = 4; // which cost as much as the look itself
-    const double lighter = static_cast<double>(period) / stands;
+    const double lighter = period / stands;
     const double cube = (1 + static_cast<double>(bytes / kPage) / kPagesOfALook) * lighter * lighter;
-    uint32_t every = 1;
-    while (8.0 * every * every * every <= cube) every *= 2;
-    return every;
+    double rounds = 2.0 / Rounds::kClasses;
+    uint32_t turns = 1;
+    for (; rounds * rounds * rounds <= cube; rounds *= 2) turns *= 2;
+    return turns;
 }
 
 pthread_key_t thread_end_key;
@@ -108,14 +109,18 @@ void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noex
     }
     catch_up(thread);
     void *block = nullptr;
-    if (thread.to_sample < 0) {
+    // What is larger than the gap is drawn always: a single one could rule the sum, and nobody would know.
+    const bool certain = size > thread.period;
+    if (certain || thread.to_sample < 0) {
         const Pace::Work work(pace_);
-        block = sample(thread, size, alignment);
-        draw(thread);
+        block = sample(thread, size, alignment, certain);
+        if (thread.to_sample < 0) draw(thread);
     }
     double quantum = rounds_.ahead(interval());
     if (quantum < kLeastQuantum) quantum = kLeastQuantum;
     if (quantum > kMostQuantum) quantum = kMostQuantum;
+    // So that what is drawn always comes here.
+    if (quantum > static_cast<double>(thread.period)) quantum = static_cast<double>(thread.period);
     thread.budget = static_cast<int64_t>(quantum);
     if (thread.to_sample < thread.budget) thread.budget = thread.to_sample;
     thread.granted = thread.budget;
@@ -132,26 +137,34 @@ void Sampler::catch_up(ThreadState &thread) noexcept {
     clock_ += bytes;
     ledger_.header().clock = clock_;
     const double now = interval();
-    rounds_.pass(bytes, now, [this, now](uint32_t kind, uint64_t round, uint64_t times) {
-        look_at_class(kind, round, times, now);
+    const Rounds::Turns turns = rounds_.pass(bytes, now, [this, now](uint32_t kind, uint64_t times) {
+        look_at_class(kind, now * static_cast<double>(times));
     });
+    if (turns.count != 0 && runs_ != 0) look_at_runs(turns, now);
     ledger_.header().spent_ns = pace_.spent_ns();
 }
 
-void Sampler::look_at_class(uint32_t kind, uint64_t round, uint64_t times, double interval) noexcept {
+void Sampler::look_at_class(uint32_t kind, double weight) noexcept {
     if (state_ != State::Running || living_[kind] == 0) return;
     const Pace::Work work(pace_);
     pace_.objects(living_[kind]);
     const Pagemap map;
-    windows_.each_chunk(
-        kind, [&](uint32_t first) { look_at_chunk(map, first, interval * static_cast<double>(times)); });
-    for (uint32_t slot = runs_[kind]; slot != 0; slot = objects_[slot - 1].next) {
+    windows_.each_chunk(kind, [&](uint32_t first) { look_at_chunk(map, first, weight); });
+}
+
+void Sampler::look_at_runs(Rounds::Turns turns, double interval) noexcept {
+    const Pace::Work work(pace_);
+    const Pagemap map;
+    for (uint32_t slot = runs_; slot != 0 && state_ == State::Running; slot = objects_[slot - 1].next) {
         const Object &object = objects_[slot - 1];
-        // How many of the rounds [round, round + times) are this object's.
-        const uint64_t before = (round + object.every - 1 - object.of_every) / object.every;
-        const uint64_t after = (round + times + object.every - 1 - object.of_every) / object.every;
-        if (after == before) continue;
-        look_at_run(map, slot - 1, interval * static_cast<double>((after - before) * object.every));
+        // How many of these turns are this object's.
+        const uint64_t to_own = (object.turn + object.turns - turns.first % object.turns) % object.turns;
+        if (turns.count <= to_own) continue;
+        const uint64_t own = 1 + (turns.count - to_own - 1) / object.turns;
+        pace_.objects(object.bytes / kPage);
+        if (!look_at(map, slot - 1)) return;
+        weigh(slot - 1, interval * static_cast<double>(own * object.turns) / Rounds::kClasses);
+        windows_.arm(slot - 1, object.bytes);
     }
 }
 
@@ -176,12 +189,6 @@ void Sampler::look_at_chunk(const Pagemap &map, uint32_t first, double weight) n
         weigh(slot, weight);
     }
     windows_.arm(first + from, slots * Windows::kSlot);
-}
-
-void Sampler::look_at_run(const Pagemap &map, uint32_t slot, double weight) noexcept {
-    if (!look_at(map, slot)) return;
-    weigh(slot, weight);
-    windows_.arm(slot, objects_[slot].bytes);
 }
 
 // False where it cannot be seen.
@@ -215,7 +222,7 @@ void Sampler::weigh(uint32_t slot, double weight) noexcept {
     row.unsure_2 += weight * weight;
 }
 
-void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment) noexcept {
+void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment, bool certain) noexcept {
     // An alignment that is none is the allocator's to refuse.
     if (state_ != State::Running || alignment > Windows::kSlot || (alignment & (alignment - 1)) != 0)
         return nullptr;
@@ -233,41 +240,41 @@ void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment) noexce
     reap_drag_sample &row = ledger_.row(number);
     row = {};
     row.size = size;
-    row.period = thread.period;
+    row.period = certain ? 1 : thread.period;
     row.birth = clock_;
     pace_.faults((offset + size) / kPage);
     objects_[slot] = {offset + size, size, static_cast<double>(size > thread.period ? size : thread.period),
                       number,        kind, true};
-    watch(slot);
+    watch(slot, static_cast<double>(thread.period));
     return static_cast<char *>(windows_.address(slot)) + offset;
 }
 
-void Sampler::watch(uint32_t slot) noexcept {
+void Sampler::watch(uint32_t slot, double period) noexcept {
     Object &object = objects_[slot];
     in_use_ += object.stands;
-    ++living_[object.kind];
     if (slot < Windows::kRuns) {
+        ++living_[object.kind];
         watched_[slot / Windows::kChunk] |= uint32_t{1} << slot % Windows::kChunk;
         return;
     }
-    object.every = rounds_between(object.bytes, ledger_.row(object.row).period, object.stands);
-    object.of_every = static_cast<uint32_t>(random_.below(object.every));
-    object.next = runs_[object.kind];
+    object.turns = turns_between(object.bytes, period, object.stands);
+    object.turn = static_cast<uint32_t>(random_.below(object.turns));
+    object.next = runs_;
     object.previous = 0;
     if (object.next != 0) objects_[object.next - 1].previous = slot + 1;
-    runs_[object.kind] = slot + 1;
+    runs_ = slot + 1;
 }
 
 void Sampler::unwatch(uint32_t slot) noexcept {
     const Object &object = objects_[slot];
     in_use_ -= object.stands;
-    --living_[object.kind];
     if (slot < Windows::kRuns) {
+        --living_[object.kind];
         watched_[slot / Windows::kChunk] &= ~(uint32_t{1} << slot % Windows::kChunk);
         return;
     }
     if (object.next != 0) objects_[object.next - 1].previous = object.previous;
-    (object.previous != 0 ? objects_[object.previous - 1].next : runs_[object.kind]) = object.next;
+    (object.previous != 0 ? objects_[object.previous - 1].next : runs_) = object.next;
 }
 
 void Sampler::free(void *pointer) noexcept {

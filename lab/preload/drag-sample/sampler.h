@@ -24,7 +24,8 @@ struct ThreadState {
     bool inside = false; // the sampler, whose lock it has: a signal's handler may fork there
 };
 
-// Draws objects by a Poisson process over the bytes allocated; each lives in a window of its own. Every
+// Draws objects by a Poisson process over the bytes allocated, and those that are larger than its mean gap
+// always; each lives in a window of its own. Every
 // object is looked at once in so many bytes, from a phase drawn at random; the sum of these intervals over
 // the looks that came before its last access is an unbiased estimate of last access - birth, wrong by an
 // interval at most. The interval is a third of the bytes in use, as the samples know them: objects live for
@@ -65,9 +66,9 @@ class Sampler {
         uint32_t kind; // its class
         bool taken;
         // Of those that are larger than a slot, which cost more to look at:
-        uint32_t every = 1;    // of so many rounds only one comes at it,
-        uint32_t of_every = 0; // this one
-        uint32_t next = 0;     // of its class: slot + 1
+        uint32_t turns = 1; // between two looks,
+        uint32_t turn = 0;  // of which this one is its own
+        uint32_t next = 0;  // slot + 1
         uint32_t previous = 0;
     };
 
@@ -80,14 +81,14 @@ class Sampler {
     bool open() noexcept;
     void give_up(reap_drag_problem problem) noexcept;
     void catch_up(ThreadState &thread) noexcept;
-    void look_at_class(uint32_t kind, uint64_t round, uint64_t times, double interval) noexcept;
+    void look_at_class(uint32_t kind, double weight) noexcept;
+    void look_at_runs(Rounds::Turns turns, double interval) noexcept;
     void look_at_chunk(const Pagemap &map, uint32_t first, double weight) noexcept;
-    void look_at_run(const Pagemap &map, uint32_t slot, double weight) noexcept;
     bool look_at(const Pagemap &map, uint32_t slot) noexcept;
     void credit(uint32_t slot) noexcept;
     void weigh(uint32_t slot, double weight) noexcept;
-    void *sample(ThreadState &thread, size_t size, size_t alignment) noexcept;
-    void watch(uint32_t slot) noexcept;
+    void *sample(ThreadState &thread, size_t size, size_t alignment, bool certain) noexcept;
+    void watch(uint32_t slot, double period) noexcept;
     void unwatch(uint32_t slot) noexcept;
     void draw(ThreadState &thread) noexcept;
     [[nodiscard]] bool watched(uint32_t slot) const noexcept {
@@ -110,7 +111,7 @@ class Sampler {
     Object *objects_ = nullptr;
     uint32_t living_[Rounds::kClasses] = {};                  // objects that are watched
     uint32_t watched_[Windows::kRuns / Windows::kChunk] = {}; // a bit for each slot
-    uint32_t runs_[Rounds::kClasses] = {}; // those larger than a slot: the first one's slot + 1
+    uint32_t runs_ = 0; // objects larger than a slot: the first one's slot + 1
     uint32_t drawn_ = 0;
     double in_use_ = 0; // bytes, as the living samples stand for them
     double least_in_use_ = 1;
