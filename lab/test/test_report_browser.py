@@ -8,10 +8,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+import test_report_drag as drags
 from samples import HOSTILE, fragmented_answer, hostile_report, report_of, three_answers
+from test_report_wall import tried
 
 from reap.report.html import write_html
+from reap.report.records import Answer
 
 pytestmark = [
     pytest.mark.browser,
@@ -38,12 +42,23 @@ ITS_OWN = ("chrome://", "chrome-untrusted://")
 """Pages that are parts of the browser."""
 
 
+def walled() -> Answer:
+    """A program at the wall, with a flame graph and with drag, whose names are long."""
+    long = "a_namespace::" * 20
+    stacks = [f"main;{long}parse;malloc_[a] 30", "main;read;vfs_read_[k] 10"]
+    dragged = drags.profile_of(
+        drags.level(sites=[drags.site(f"{long}make", 1.0, [600.0, 600.0])]), processes=3
+    )
+    return msgspec.structs.replace(tried(), stacks=stacks, drag=dragged)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("pages")
     write_html(three_answers(), made / "three.html")
     write_html(hostile_report(), made / "hostile.html")
     write_html(report_of(fragmented_answer()), made / "heaps.html")
+    write_html(report_of(walled()), made / "wall.html")
     return made
 
 
@@ -272,13 +287,28 @@ def test_the_systems_theme_is_followed(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 390, 768])
-@pytest.mark.parametrize("name", ["three", "hostile", "heaps"])
+@pytest.mark.parametrize("name", ["three", "hostile", "heaps", "wall"])
 def test_a_phone_needs_no_sideways_scrolling(opened: Opened, width: int, name: str) -> None:
     page = opened(name, width, 800)
     assert page.js("document.documentElement.scrollWidth") <= width
     assert page.js("innerWidth") == width
     widths = page.js("[...document.querySelectorAll('.chart svg')].map(s => s.getBoundingClientRect().right)")
     assert max(widths) <= width
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_drawings_stay_legible_on_a_phone(opened: Opened, dark: bool) -> None:
+    """They keep a width at which their words can be read, and scroll by themselves."""
+    page = opened("wall", 390, 800, dark=dark)
+    held = page.js(
+        "[...document.querySelectorAll('.panned')].map(p => [p.scrollWidth, p.clientWidth, p.tabIndex])"
+    )
+    assert len(held) == 5  # who was executing, the flame graph, and drag of three processes
+    assert all(drawn > shown and reached == 0 for drawn, shown, reached in held)
+    titles = page.js("[...document.querySelectorAll('.panned g title')].map(t => t.textContent)")
+    assert "malloc: 75 % (30 samples)" in titles
+    closed = "[...document.querySelectorAll('details.process')].map(d => d.open)"
+    assert page.js(closed) == [False, False]
 
 
 def test_charts_follow_the_window(opened: Opened) -> None:

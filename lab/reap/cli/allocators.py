@@ -7,10 +7,11 @@ import click
 from reap.cli.allocators_check import check
 from reap.cli.allocators_install import install
 from reap.cli.allocators_path import path
+from reap.cli.groups import Group
 from reap.errors import ExitCode
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @click.option(
     "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the list as JSON."
 )

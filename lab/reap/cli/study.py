@@ -2,13 +2,14 @@
 
 import click
 
+from reap.cli.groups import Group
 from reap.cli.study_allocator_wall import allocator_wall
 from reap.cli.study_allocators import allocators
 from reap.cli.study_ismm2026 import ismm2026
 from reap.cli.study_oopsla2002 import oopsla2002
 
 
-@click.group()
+@click.group(cls=Group)
 def study() -> None:
     """What Reap grew out of, made again on programs that anybody can install, and judged."""
 

@@ -2,12 +2,13 @@
 
 import click
 
+from reap.cli.groups import Group
 from reap.cli.workloads_list import list_cards
 from reap.cli.workloads_prepare import prepare
 from reap.cli.workloads_run import run
 
 
-@click.group()
+@click.group(cls=Group)
 def workloads() -> None:
     """The programs that we measure, each with and without its own allocator where it has one."""
 

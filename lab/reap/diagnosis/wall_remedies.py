@@ -85,17 +85,11 @@ def reuse(saves: Estimate) -> list[Remedy]:
 
 
 def trim(saves: Estimate) -> list[Remedy]:
-    """For memory that is free below a block that is not."""
+    """For memory that is free below a block that is not, the likeliest to help first."""
     return [
         Remedy(
             name="call malloc_trim(0) when work has ended",
             expect=less(saves, "resident"),
-            metric="resident",
-        ),
-        Remedy(
-            name="give back the heap's top sooner",
-            environment={_TUNABLES: "glibc.malloc.trim_threshold=131072"},
-            expect=f"up to {units.percent(saves.high)} less memory, if no block in use lies above it",
             metric="resident",
         ),
         Remedy(
@@ -113,6 +107,12 @@ def trim(saves: Estimate) -> list[Remedy]:
                 "MIMALLOC_SEGMENT_DECOMMIT_DELAY": "0",
             },  # versions differ
             expect=f"{less(saves, 'resident')}, and more page faults",
+            metric="resident",
+        ),
+        Remedy(
+            name="give back the heap's top sooner",
+            environment={_TUNABLES: "glibc.malloc.trim_threshold=131072"},
+            expect=f"up to {units.percent(saves.high)} less memory, if no block in use lies above it",
             metric="resident",
         ),
     ]

@@ -68,7 +68,11 @@ def plan(
         found = catalog.find(remedy.allocator) if remedy.allocator else own
         if not isinstance(found, Allocator):
             missing.append(f"{remedy.name} is not installed: {found.install}")
-        elif len(arms) < most and not (base and remedy.allocator == base.name):
+        elif base and remedy.allocator == base.name:
+            continue
+        elif len(arms) >= most:
+            missing += [f"{remedy.name} was not tried: --budget allows more"] if most < MOST else []
+        else:
             remedies.append(remedy)
             variables = {name: _joined(name, word, held) for name, word in remedy.environment.items()}
             arms.append(
@@ -147,9 +151,8 @@ def with_trial(verdict: WallVerdict, planned: Plan, comparison: Comparison) -> W
     ):
         said = "The remedies were tried, and the runs are too few or too noisy to tell whether one helps."
     elif verdict.cause in OF_MEMORY:
-        said = (
-            "None of the remedies that were tried leaves less memory: what is left is to change the program."
-        )
+        said = "None of the remedies that were tried leaves less memory"
+        said += "." if planned.missing else ": what is left is to change the program."
     else:
         said = (
             "None of the remedies that were tried helps, which speaks against that cause or for changing "

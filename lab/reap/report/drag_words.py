@@ -10,7 +10,7 @@ _LEVELS = {
     "objects": "objects: what the program asked for last, from malloc or from a pool",
     "chunks": "chunks: blocks of malloc and mappings, with whatever pools put into them",
 }
-_WIDTH = 40
+_WIDTH = 36
 """Characters of a name on a terminal."""
 _ENDS = {"exited": "", "exec": ", until it became another program", "killed": ", killed"}
 

@@ -21,7 +21,8 @@ from reap.report.drag_words import (
 from reap.report.terminal_parts import line, notes
 from reap.report.text import printable
 
-_WIDTH = 60
+_WIDTH, _BESIDE = 60, 20
+"""Of a curve, and of what stands before and behind it."""
 _MOST_PROCESSES = 5
 _MOST_SITES = 10
 
@@ -51,28 +52,36 @@ def _process(console: Console, process: DragProcess) -> None:
     level = process.levels[0]
     _table(
         console,
-        ["dragged", "site", "where", "bytes", "at the peak"],
+        ["dragged", "site", "bytes", "at the peak"],
         [_site(site, row) for site, row in site_rows(level, _MOST_SITES)],
     )
-    _table(console, ["peak falls by", "if freed early", "where"], savings_rows(level, _MOST_SITES))
+    savings = [[saved, _place(*where)] for saved, *where in savings_rows(level, _MOST_SITES)]
+    _table(console, ["peak falls by", "if freed early"], savings)
     for what, said in unused_rows(level):
         line(console, f"{what}: {said}")
     notes(console, process.notes)
 
 
 def _site(site: DragSite, row: list[str]) -> list[str]:
-    return [f"{row[0]:>6} {text.bar(site.share, 8):8}", *row[1:]]
+    share, function, location, *figures = row
+    return [f"{share:>6} {text.bar(site.share, 8):8}", _place(function, location), *figures]
+
+
+def _place(function: str, location: str) -> str:
+    """Both in a cell of two lines: a column for each is too narrow for either."""
+    return function if function == location else f"{function}\n  {location}"
 
 
 def _curves(console: Console, level: DragLevel) -> None:
     if not level.curve or not level.peak:
         return
     end = float(level.total.bytes)
+    width = max(8, min(_WIDTH, console.width - _BESIDE))
     for name, points in (
         ("in use", [(point.at, point.most_live) for point in level.curve]),
         ("needed", [(point.at, point.most_needed) for point in level.curve]),
     ):
-        drawn = text.sparkline(text.resample(points, _WIDTH, end), float(level.peak))
+        drawn = text.sparkline(text.resample(points, width, end), float(level.peak))
         line(console, f"{name}  {drawn}  {units.size(max(value for _, value in points))}")
     line(console, f"        over {units.size(end)} allocated")
 
