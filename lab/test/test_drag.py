@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -154,6 +155,34 @@ def test_what_keeps_the_engine_out_is_said(tmp_path):
     )
     assert narrow.returncode == 126
     assert "address space" in narrow.stderr
+
+
+def test_what_valgrind_refuses_is_told_before_it_does(tmp_path):
+    privileged = tmp_path / "privileged"
+    shutil.copy("/bin/true", privileged)
+    privileged.chmod(0o4755)
+    done = reap("drag", "--", str(privileged))
+    assert done.returncode == 126
+    assert "set-user-ID" in done.stderr
+
+
+def test_a_result_that_could_not_be_written_is_told_before_the_run(tmp_path):
+    done = reap("drag", "--json", str(tmp_path / "none" / "x.json"), "--", "/bin/echo", "ran")
+    assert done.returncode == 125
+    assert "does not exist" in done.stderr
+    assert "ran" not in done.stdout
+
+
+def test_no_room_for_a_recording_is_said():
+    """A limit of file sizes stands for a full disk."""
+    done = reap(
+        "drag",
+        *("--", "/bin/echo", "ran"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16,) * 2),
+    )
+    assert done.returncode == 125
+    assert "TMPDIR" in done.stderr
+    assert done.stdout == "ran\n"
 
 
 def test_the_engine_is_kept_where_the_user_may_write(tmp_path):

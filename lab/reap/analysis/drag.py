@@ -52,7 +52,7 @@ def process(drag: native.Drag) -> DragProcess:
         parent=header["parent"],
         command=header["command"],
         forked=header["forked"],
-        end=_ENDS.get(header["end"], "killed"),
+        end="exited" if header["full"] else _ENDS.get(header["end"], "killed"),
         levels=levels,
         notes=_notes(header),
     )
@@ -60,10 +60,14 @@ def process(drag: native.Drag) -> DragProcess:
 
 def _notes(header: native.DragHeader) -> list[str]:
     notes = []
-    if header["end"] == "killed":
-        notes.append("it was killed: what it had in use counts as needed to the end, so drag is understated")
     if header["full"]:
-        notes.append("recording stopped before the process ended: later allocations are missing")
+        notes.append(
+            "recording stopped before the process ended: later allocations are missing, and what was in use "
+            "counts as needed; the disk was full (set TMPDIR to a folder with more room), or it made four "
+            "billion allocations"
+        )
+    elif header["end"] == "killed":
+        notes.append("it was killed: what it had in use counts as needed to the end, so drag is understated")
     if header["malformed"]:
         notes.append("its recording is damaged: what comes after the damage is missing")
     return notes

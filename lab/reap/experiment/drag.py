@@ -42,6 +42,7 @@ def measure(
             complaints: list[str] = []
             notes = program.notes
         else:
+            drag.require(program)
             outcome = drag.run(launch, drag_tool.ready(say), folder, depth=depth)
             complaints = drag.complaints(folder)
             notes = drag.notes(program, outcome)

@@ -30,7 +30,15 @@ def read_all(folder: Path, pattern: str, complaints: list[str]) -> list[native.D
 
     `complaints` are what the engine said, for the message.
     """
-    recordings = [read(path) for path in sorted(folder.glob(pattern))]
+    # A process that had no room for its header, or was killed before it, left a file of no size.
+    paths = sorted(folder.glob(pattern))
+    recordings = [read(path) for path in paths if path.stat().st_size > 0]
+    if paths and not recordings:
+        raise ReapError(
+            f"there was no room for a recording in {folder.parent}",
+            "free some space there, or set TMPDIR to a folder with more: "
+            "it takes about ten bytes for each allocation, and a megabyte at least",
+        )
     if not recordings:
         said = "; ".join(complaints[:3]) or "it says nothing"
         raise ReapError(
