@@ -82,6 +82,8 @@ def test_a_layer_s_objects_are_seen_with_their_drag(engine, layer, request):
         sum(site.bytes for site in own),
     ]
     assert [str(each) for each in found] == seen.told[layer][1:]
+    # It is who asks the layer that is named, and not the layer.
+    assert {site.location.partition(":")[0] for site in own} == {"targets/layers.cpp"}
 
 
 @pytest.mark.parametrize("layer", ["per-class", "region-of-malloc"])
