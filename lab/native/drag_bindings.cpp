@@ -76,9 +76,11 @@ class Level {
         return out;
     }
 
-    [[nodiscard]] nb::tuple freed_early(const std::vector<uint32_t> &stacks) const {
-        const DragSummary::Freed freed = summary_.freed_early(stacks);
-        return nb::make_tuple(freed.peak, freed.dragged);
+    [[nodiscard]] nb::list freed_early(const std::vector<std::vector<uint32_t>> &groups, size_t drawn) const {
+        nb::list out;
+        for (const DragFreed &freed : summary_.freed_early(groups, drawn))
+            out.append(nb::make_tuple(freed.peak, freed.dragged));
+        return out;
     }
 
   private:
@@ -98,7 +100,7 @@ class Drag {
         out["full"] = file_.full();
         out["malformed"] = file_.malformed();
         out["pooled"] = file_.pooled();
-        out["objects"] = file_.objects().size();
+        out["objects"] = file_.objects();
         nb::list command;
         for (const std::string &each : file_.command()) command.append(text(each));
         out["command"] = command;
@@ -138,10 +140,9 @@ void bind_drag(const nb::module_ &m) {
         .def("totals", &Level::totals)
         .def("curve", &Level::curve)
         .def("sites", &Level::sites, "By stack.")
-        .def("freed_early", &Level::freed_early, "stacks"_a,
-             "The peak that would be left if these stacks' objects had been freed at their last access, and "
-             "the "
-             "bytes that they drag in each stretch of the curve.");
+        .def("freed_early", &Level::freed_early, "groups"_a, "drawn"_a,
+             "For each group of stacks the peak that would be left if its objects had been freed at their "
+             "last access, and for the first `drawn` the bytes that it drags in each stretch of the curve.");
     nb::class_<Drag>(m, "Drag", "A drag recording of one process. Raises BadTraceError or OSError.")
         .def(nb::init<const std::string &>(), "path"_a)
         .def("header", &Drag::header)

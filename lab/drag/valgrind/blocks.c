@@ -60,9 +60,7 @@ static void add(ThreadId thread, Addr at, SizeT size) {
 }
 
 static void write_block(UInt kind, const DragBlock *block) {
-    DragUse use = drag_use(block->at, block->size, block->birth);
-    use.flags |= block->flags;
-    drag_write_free(kind, block->birth, use);
+    drag_write_free(kind, block->birth, drag_use(block->at, block->size, block->birth));
 }
 
 void drag_blocks_write_live(void) {

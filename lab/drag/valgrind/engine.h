@@ -34,6 +34,7 @@ void drag_mark_read(Addr at, SizeT size);
 void drag_mark_write(Addr at, SizeT size);
 /* What was done with these bytes since `birth`. Costs a read of one slot each eight bytes. */
 DragUse drag_use(Addr at, SizeT size, UInt birth);
+void drag_move(Addr from, Addr to, SizeT size); /* a range's slots, to whole granules */
 void drag_forget(Addr at, SizeT size); /* gives a range's slots back to the system: it was unmapped */
 
 /* instrument.c */
@@ -46,13 +47,19 @@ typedef struct DragBlock {
     Addr at;
     SizeT size;
     UInt birth;
-    UInt flags; /* DRAG_CHUNK, or 0 */
+    UInt carved; /* whether objects were put into it */
 } DragBlock;
 void drag_blocks_start(void);
 void drag_blocks_write_live(void);
 /* The live block that this address lies in, or 0; the first call makes an index, which then costs each
  * malloc. */
 DragBlock *drag_block_around(Addr at);
+
+/* mappings.c: memory that the program has from the system itself. */
+void drag_mappings_start(void);
+void drag_mappings_write_live(void);
+/* An object is put there: whether that is in a mapping, which is a chunk from now on. */
+Bool drag_mapping_carve(Addr at, SizeT size);
 
 /* table.c: the blocks in use. A pointer holds until the next change. */
 void drag_table_start(void);
@@ -74,6 +81,8 @@ extern const HChar *drag_folder; /* --drag-folder: where recordings go */
 void drag_writer_start(UInt base, UInt flags);
 void drag_write_alloc(UInt kind, ThreadId thread, SizeT size);
 void drag_write_free(UInt kind, UInt birth, DragUse use);
+void drag_write_unmapped(UInt kind, UInt birth, DragUse use, SizeT bytes);
+void drag_write_carved(UInt birth);
 void drag_write_end(UInt how);
 void drag_write_resume(void);
 void drag_write_full(void);
