@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -206,3 +207,25 @@ def test_a_compiler_that_fails_passes_its_status_on(tmp_path):
     )
     assert done.returncode == 125
     assert "REAP_CC" in done.stderr
+
+
+ACCESSES = r"""
+typedef __int128 wide;
+void all(char *a, short *b, int *c, long *d, wide *e) { *a = 1, *b = 2, *c = 3, *d = 4, *e = 5; }
+long sum(char *a, short *b, int *c, long *d, wide *e) { return *a + *b + *c + *d + (long)*e; }
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+@pytest.mark.parametrize("inlined", [True, False], ids=["stores", "calls"])
+def test_accesses_are_stores_where_the_assembly_is_understood(compiler, inlined, tmp_path):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    (tmp_path / "x.c").write_text(ACCESSES)
+    more = ["-pipe"] if inlined else ["-masm=intel"]
+    words = [BIN / "reap-drag-cc", "-O2", *more, "-c", tmp_path / "x.c", "-o", tmp_path / "x.o"]
+    subprocess.run(words, env={**os.environ, "REAP_CC": compiler}, check=True)
+    shown = subprocess.run(["nm", "-u", tmp_path / "x.o"], capture_output=True, text=True, check=True)
+    wanted = set(shown.stdout.split()) - {"U"}
+    assert ("reap_drag_state_1" in wanted) == inlined
+    assert any(name.startswith(("__tsan_read", "__tsan_write")) for name in wanted) != inlined

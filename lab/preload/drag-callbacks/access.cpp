@@ -5,8 +5,7 @@
 
 namespace reap::drag {
 
-uint32_t now_clock = 0;
-uintptr_t shadow_mask = kOnePage;
+constinit State reap_drag_state_1 = {kOnePage, 0};
 
 namespace {
 
@@ -15,18 +14,18 @@ bool map(uintptr_t begin, uintptr_t size) noexcept {
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED;
 }
 
-constexpr uintptr_t kPage = 4096;
+constexpr uintptr_t kPages = 2 * 4096; // an access of 16 bytes may reach into the second
 
 } // namespace
 
-bool map_shadow() noexcept { return map(kShadow, kPage); }
+bool map_shadow() noexcept { return map(kShadow, kPages); }
 
 bool open_shadow() noexcept {
-    if (!map(kShadow + kPage, kShadowBytes - kPage)) return false;
+    if (!map(kShadow + kPages, kShadowBytes - kPages)) return false;
     auto *memory = reinterpret_cast<void *>(kShadow);
     madvise(memory, kShadowBytes, MADV_DONTDUMP);
     madvise(memory, kShadowBytes, MADV_NOHUGEPAGE); // it is sparse
-    shadow_mask = kAllAddresses;
+    state.mask = kAllAddresses;
     return true;
 }
 

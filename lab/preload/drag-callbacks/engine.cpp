@@ -26,7 +26,7 @@ void child() noexcept {
     lock.reset();
     recording.forget();
     if (!recorded) return;
-    recording.open(folder, now_clock, REAP_DRAG_FORKED);
+    recording.open(folder, state.clock, REAP_DRAG_FORKED);
 }
 
 // Sizes of 4 GB and more are rare enough to be cut.
@@ -53,19 +53,20 @@ Turn::~Turn() {
 bool records() noexcept { return recorded && busy == 0; }
 
 uint32_t step(uint32_t kind, const Stack &stack, size_t size) noexcept {
-    if (now_clock == UINT32_MAX - 1) {
+    if (state.clock == UINT32_MAX - 1) {
         recording.full();
         recording.forget();
         return 0;
     }
-    const uint32_t birth = __atomic_add_fetch(&now_clock, 1, __ATOMIC_RELAXED);
+    const uint32_t birth = state.clock + 1;
+    __atomic_store_n(&state.clock, birth, __ATOMIC_RELAXED); // others read it, none writes it beside us
     recording.allocated(kind, stack, size);
     return birth;
 }
 
 void write_end(uint32_t kind, uintptr_t address, size_t size, uint32_t birth, uint32_t flags) noexcept {
     const Use use = use_of(address, size, birth);
-    recording.ended(kind, now_clock, birth, use.last, use.flags | flags);
+    recording.ended(kind, state.clock, birth, use.last, use.flags | flags);
 }
 
 void start(char **environment) noexcept {
@@ -101,6 +102,7 @@ void born(const void *pointer, size_t size, const void *frame, const void *calle
 void died(const void *pointer) noexcept {
     if (!recorded || pointer == nullptr) return;
     Block &block = *block_at(pointer);
+    __builtin_prefetch(slot_of(reinterpret_cast<uintptr_t>(pointer)));
     if (block.birth == 0) return;
     const Turn turn;
     const auto address = reinterpret_cast<uintptr_t>(pointer);

@@ -7,11 +7,16 @@
 
 namespace reap::drag {
 
-// One step an allocation.
-extern uint32_t now_clock __attribute__((visibility("hidden")));
-// Of an address, what says which slot it has. Until the engine is started, and where it is off, all addresses
-// share the slots of one page, so that an access never asks.
-extern uintptr_t shadow_mask __attribute__((visibility("hidden")));
+// What an access needs to know. The code that `as/as` writes into programs has this layout, and the mapping
+// of slot_of(): with a change of either comes another number in the name.
+struct State {
+    // Of an address, what says which slot it has. Until the engine is started, and where it is off, all
+    // addresses share the slots of one page, so that an access never asks.
+    uintptr_t mask;
+    uint32_t clock; // one step an allocation
+};
+extern "C" __attribute__((visibility("protected"))) State reap_drag_state_1;
+inline constexpr State &state = reap_drag_state_1;
 
 // The last 44 bits of an address: what is high in the address space (libraries, stacks, large blocks) and
 // what is low (the program and its heap) differ in these, too.
@@ -26,15 +31,15 @@ bool map_shadow() noexcept;
 bool open_shadow() noexcept;
 
 inline uint32_t *slot_of(uintptr_t address) noexcept {
-    return reinterpret_cast<uint32_t *>(kShadow + (address & shadow_mask));
+    return reinterpret_cast<uint32_t *>(kShadow + (address & state.mask));
 }
 
 // Threads may mark the same slot: the last of them is as good as any.
 inline void mark_written(uintptr_t address) noexcept {
-    __atomic_store_n(slot_of(address), __atomic_load_n(&now_clock, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    __atomic_store_n(slot_of(address), __atomic_load_n(&state.clock, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 inline void mark_read(uintptr_t address) noexcept {
-    __atomic_store_n(slot_of(address) + 1, __atomic_load_n(&now_clock, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    __atomic_store_n(slot_of(address) + 1, __atomic_load_n(&state.clock, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
 // A range; costs a store for each eight bytes.
