@@ -18,7 +18,7 @@ _FOLDER = "REAP_DRAG_FOLDER"
 _INSTRUMENT = ["-g", "-fno-omit-frame-pointer", "-fno-lto", "-fsanitize=thread", "-U__SANITIZE_THREAD__"]
 _KINDS = {
     "gcc": ["--param", "tsan-instrument-func-entry-exit=0"],
-    "clang": ["-mllvm", "-tsan-instrument-func-entry-exit=0", "-fno-integrated-as"],
+    "clang": ["-mllvm", "-tsan-instrument-func-entry-exit=0", "-fno-integrated-as", "-DREAP_TSAN=0"],
 }
 _COMPILES_ONLY = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"}
 _VALUE_FOLLOWS = {"-o", "-include", "-imacros", "-MF", "-MT", "-MQ", "-I", "-D", "-U", "-isystem", "-iquote"}
