@@ -1,5 +1,8 @@
 #include "drag_bindings.h"
 
+#include <map>
+#include <utility>
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -87,6 +90,16 @@ class Level {
     DragSummary summary_;
 };
 
+// The names of places, looked up once for all processes of a run: they share their programs and libraries,
+// whose debug information is costly to open.
+const std::vector<SourceFrame> &names_of(const std::string &path, uint64_t address) {
+    static Symbolizer symbols;
+    static std::map<std::pair<std::string, uint64_t>, std::vector<SourceFrame>> known;
+    const auto [entry, fresh] = known.try_emplace({path, address});
+    if (fresh) entry->second = symbols.resolve(path, address);
+    return entry->second;
+}
+
 class Drag {
   public:
     explicit Drag(const std::string &path) : file_(path) {}
@@ -110,7 +123,7 @@ class Drag {
     [[nodiscard]] Level level(bool chunks, size_t bins) const { return {file_, chunks, bins}; }
 
     // As those of a Recording.
-    nb::list frames(uint32_t stack) {
+    [[nodiscard]] nb::list frames(uint32_t stack) const {
         nb::list out;
         for (const DragFrame &frame : file_.frames(stack)) {
             const std::string &path = file_.module(frame.module);
@@ -120,7 +133,7 @@ class Drag {
                 out.append(nb::make_tuple("", frame.address, "", "", 0, false));
                 continue;
             }
-            for (const SourceFrame &source : symbols_.resolve(path, frame.address)) {
+            for (const SourceFrame &source : names_of(path, frame.address)) {
                 out.append(nb::make_tuple(text(path), frame.address, text(source.function), text(source.file),
                                           source.line, source.inlined));
             }
@@ -130,7 +143,6 @@ class Drag {
 
   private:
     DragFile file_;
-    Symbolizer symbols_;
 };
 
 } // namespace

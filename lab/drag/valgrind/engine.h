@@ -51,9 +51,9 @@ typedef struct DragBlock {
 } DragBlock;
 void drag_blocks_start(void);
 void drag_blocks_write_live(void);
-/* The live block that this address lies in, or 0; the first call makes an index, which then costs each
- * malloc. */
-DragBlock *drag_block_around(Addr at);
+/* Whether this address lies in a block, which it tells of; the first call makes an index, which then costs
+ * each malloc. */
+Bool drag_block_around(Addr at, DragBlock *block);
 
 /* mappings.c: memory that the program has from the system itself. */
 void drag_mappings_start(void);
@@ -61,12 +61,13 @@ void drag_mappings_write_live(void);
 /* An object is put there: whether that is in a mapping, which is a chunk from now on. */
 Bool drag_mapping_carve(Addr at, SizeT size);
 
-/* table.c: the blocks in use. A pointer holds until the next change. */
+/* table.c: the blocks in use. They begin at multiples of 16. */
 void drag_table_start(void);
-DragBlock *drag_table_find(Addr at); /* 0 where there is none */
-void drag_table_add(DragBlock block);
-void drag_table_remove(DragBlock *block);
-DragBlock *drag_table_next(DragBlock *block); /* 0 begins and ends */
+Bool drag_table_find(Addr at, DragBlock *block);
+void drag_table_add(Addr at, SizeT size, UInt birth); /* the address must be new */
+void drag_table_carve(Addr at);                       /* of a block that is there, as is the next */
+void drag_table_remove(Addr at);
+void drag_table_each(void (*action)(const DragBlock *));
 
 /* pools.c: objects in pools and regions, by the client requests of valgrind.h. */
 void drag_pools_start(void);

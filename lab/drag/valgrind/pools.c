@@ -52,10 +52,11 @@ static Bool on_own_stack(ThreadId thread, Addr at) {
 
 /* Whether these bytes are a chunk's: of malloc, or of the system. A thread's own stack is none. */
 static Bool carve(ThreadId thread, Addr at, SizeT size) {
-    DragBlock *block = drag_block_around(at);
-    if (block) {
-        if (!block->carved) drag_write_carved(block->birth);
-        block->carved = 1;
+    DragBlock block;
+    if (drag_block_around(at, &block)) {
+        if (block.carved) return True;
+        drag_write_carved(block.birth);
+        drag_table_carve(block.at);
         return True;
     }
     return !on_own_stack(thread, at) && drag_mapping_carve(at, size);
