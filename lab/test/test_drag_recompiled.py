@@ -229,3 +229,50 @@ def test_accesses_are_stores_where_the_assembly_is_understood(compiler, inlined,
     wanted = set(shown.stdout.split()) - {"U"}
     assert ("reap_drag_state_1" in wanted) == inlined
     assert any(name.startswith(("__tsan_read", "__tsan_write")) for name in wanted) != inlined
+
+
+READS = r"""
+#include <stdlib.h>
+volatile long got;
+int main(void) {
+    for (int turn = 0; turn < 10; ++turn) {
+        volatile long *read = malloc(1000); /* written, read, and written again */
+        read[3] = turn;
+        got = read[3];
+        read[3] = 0;
+        free((void *)read);
+        long *written = malloc(1000); /* at the same place */
+        written[3] = turn;
+        free(written);
+        long *moved = malloc(2000); /* the copy reads it */
+        moved[3] = turn;
+        moved = realloc(moved, 3000);
+        free(moved);
+        long *again = malloc(2000);
+        again[3] = turn;
+        free(again);
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+def test_what_is_written_and_never_read_is_told_from_what_is_read(compiler, tmp_path):
+    """A write leaves it known that there was a read; a new block begins without."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    (tmp_path / "reads.c").write_text(READS)
+    words = [
+        BIN / "reap-drag-cc",
+        "-O1",
+        "-w",
+        "-fno-builtin",
+        tmp_path / "reads.c",
+        "-o",
+        tmp_path / "reads",
+    ]
+    subprocess.run(words, env={**os.environ, "REAP_CC": compiler}, check=True)
+    result, _ = recompiled(tmp_path, str(tmp_path / "reads"))
+    level = result.processes[0].levels[0]
+    assert (level.write_only.objects, level.write_only.bytes) == (30, 60000)

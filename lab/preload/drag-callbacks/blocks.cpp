@@ -1,7 +1,5 @@
 #include "blocks.h"
 
-#include <sys/mman.h>
-
 namespace reap::drag {
 namespace {
 
@@ -11,15 +9,6 @@ uint64_t regions[(kShadowBytes >> kRegion) / 64];
 uint8_t high_bits[kShadowBytes >> kRegion];
 
 } // namespace
-
-bool map_blocks() noexcept {
-    void *memory = mmap(reinterpret_cast<void *>(kBlocks), kBlocksBytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (memory == MAP_FAILED) return false;
-    madvise(memory, kBlocksBytes, MADV_DONTDUMP);
-    madvise(memory, kBlocksBytes, MADV_NOHUGEPAGE);
-    return true;
-}
 
 void note_region(const void *pointer) noexcept {
     const auto address = reinterpret_cast<uintptr_t>(pointer);

@@ -16,9 +16,13 @@ _FOLDER = "REAP_DRAG_FOLDER"
 # Link-time optimisation would instrument when it links, where the switch cannot stand. Nobody is to be told
 # of a race detector that is none: programs choose other code for it.
 _INSTRUMENT = ["-g", "-fno-omit-frame-pointer", "-fno-lto", "-fsanitize=thread", "-U__SANITIZE_THREAD__"]
+# Clang would leave out a read that a write follows: to a race detector the write says it all.
 _KINDS = {
     "gcc": ["--param", "tsan-instrument-func-entry-exit=0"],
-    "clang": ["-mllvm", "-tsan-instrument-func-entry-exit=0", "-fno-integrated-as", "-DREAP_TSAN=0"],
+    "clang": [
+        *("-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-compound-read-before-write"),
+        *("-fno-integrated-as", "-DREAP_TSAN=0"),
+    ],
 }
 _COMPILES_ONLY = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"}
 _VALUE_FOLLOWS = {"-o", "-include", "-imacros", "-MF", "-MT", "-MQ", "-I", "-D", "-U", "-isystem", "-iquote"}
@@ -49,7 +53,7 @@ def compiler(language: str) -> str:
 
 
 def instrumented(compiler: str) -> list[str]:
-    """The options under which a compiler calls the runtime at each access, and our assembler makes it a store."""
+    """The options under which a compiler calls the runtime at each access, for our assembler to inline."""
     kind = "clang" if "clang" in Path(compiler).name else "gcc"
     return [*_INSTRUMENT, *_KINDS[kind], f"-B{native_files.assembler().parent}"]
 
