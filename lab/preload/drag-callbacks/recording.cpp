@@ -148,12 +148,12 @@ uint32_t Recording::number_of(const Stack &stack) noexcept {
     return id;
 }
 
-void Recording::allocated(const Stack &stack, size_t size) noexcept {
+void Recording::allocated(uint32_t kind, const Stack &stack, size_t size) noexcept {
     if (window_ == nullptr) return;
     const uint32_t id = number_of(stack);
     if (!reserve(32)) return;
     uint8_t *at = window_ + used_;
-    *at++ = REAP_DRAG_ALLOC;
+    *at++ = static_cast<uint8_t>(kind);
     at = format::put_varint(format::put_varint(at, id), size);
     used_ = static_cast<size_t>(at - window_);
     ++written_;

@@ -21,7 +21,7 @@ _KINDS = {
     "gcc": ["--param", "tsan-instrument-func-entry-exit=0"],
     "clang": [
         *("-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-compound-read-before-write"),
-        "-fno-integrated-as",
+        *("-fno-integrated-as", "-DREAP_TSAN=0"),
     ],
 }
 _COMPILES_ONLY = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"}
