@@ -28,6 +28,9 @@ typedef struct Pool {
     Object *first;
 } Pool;
 
+/* As mark.h has them. */
+enum { REWIND = VG_USERREQ_TOOL_BASE('R', 'D'), MERGE };
+
 static VgHashTable *objects;
 static VgHashTable *pools;
 static PoolAlloc *records;
@@ -83,7 +86,9 @@ static void drop_at(Addr at) {
 static Pool *pool_of(Addr name) { return VG_(HT_lookup)(pools, name); }
 
 static Pool *make_pool(Addr name) {
-    Pool *pool = VG_(malloc)("drag.pool", sizeof(Pool));
+    Pool *pool = pool_of(name);
+    if (pool) return pool; /* the one before was never said to end */
+    pool = VG_(malloc)("drag.pool", sizeof(Pool));
     pool->name = name;
     pool->first = 0;
     VG_(HT_add_node)(pools, pool);
@@ -95,6 +100,31 @@ static void destroy_pool(Addr name) {
     if (!pool) return;
     while (pool->first) drop(pool->first);
     VG_(free)(pool);
+}
+
+/* An object that this pool does not have cuts nothing. */
+static void rewind_pool(Pool *pool, Addr at) {
+    const Object *last = VG_(HT_lookup)(objects, at);
+    if (!last || last->pool != pool) return;
+    Bool over = False;
+    while (!over) {
+        over = pool->first == last;
+        drop(pool->first);
+    }
+}
+
+/* What the one has is newer than what the other had. */
+static void merge_pools(Pool *into, Pool *from) {
+    if (into == from || !from->first) return;
+    Object *oldest = from->first;
+    for (Object *object = from->first; object; object = object->after) {
+        object->pool = into;
+        oldest = object;
+    }
+    oldest->after = into->first;
+    if (into->first) into->first->before = oldest;
+    into->first = from->first;
+    from->first = 0;
 }
 
 /* Everything outside of these bytes is freed; what lies across their ends stays whole. */
@@ -151,6 +181,14 @@ Bool drag_pools_request(ThreadId thread, UWord *words, UWord *answer) {
         drop_at(words[2]);
         pool = pool_of(words[1]);
         if (pool) add(thread, pool, words[3], words[4]);
+        return True;
+    case REWIND:
+        pool = pool_of(words[1]);
+        if (pool) rewind_pool(pool, words[2]);
+        return True;
+    case MERGE:
+        pool = pool_of(words[2]);
+        if (pool) merge_pools(make_pool(words[1]), pool);
         return True;
     case VG_USERREQ__MEMPOOL_EXISTS:
         *answer = pool_of(words[1]) != 0;

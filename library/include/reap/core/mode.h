@@ -10,6 +10,7 @@
 //   REAP_CHECKED   1: layers keep guard zones and report misuse (core/guard.h). Default: 1 under
 //   AddressSanitizer, else 0. REAP_MEMCHECK  1: checked layers tell Valgrind's memcheck what may be touched.
 //   Default: 1 where its header is found.
+//   REAP_MARK_POOLS  1: layers say what they hand out (reap/mark.h), for who measures drag. Default: 0.
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -43,7 +44,20 @@
 #endif
 #endif
 
-#if REAP_CHECKED && REAP_ASAN
+#if !defined(REAP_MARK_POOLS)
+#define REAP_MARK_POOLS 0
+#endif
+#if REAP_MARK_POOLS && (REAP_CHECKED || REAP_TSAN)
+#error                                                                                                       \
+    "REAP_MARK_POOLS is for layers as they are used: guard zones and race detection touch freed objects. \
+Build without REAP_CHECKED and without sanitizers."
+#endif
+
+#if REAP_MARK_POOLS && defined(REAP_MARK_VALGRIND) && REAP_MARK_VALGRIND
+#define REAP_MODE v0_marked_valgrind
+#elif REAP_MARK_POOLS
+#define REAP_MODE v0_marked
+#elif REAP_CHECKED && REAP_ASAN
 #define REAP_MODE v0_checked_asan
 #elif REAP_CHECKED && REAP_TSAN
 #define REAP_MODE v0_checked_tsan
