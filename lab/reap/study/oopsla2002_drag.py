@@ -1,8 +1,8 @@
 """Table 4 and Figure 7 of OOPSLA 2002 as an experiment: each workload once under the exact drag engine.
 
-Two things are looked at. Objects: what the program allocates, each by itself, until it is freed, alone or with
-its region. Chunks: malloc's blocks under the program's own allocator, whatever is in them. What is counted is
-always the same, so that there is one run of each, some ten times slower than usual, of little work.
+Two things are looked at. Objects: what the program allocates, until it is freed, alone or with its region.
+Chunks: malloc's blocks under the program's own allocator, whatever is in them. What is counted is always the
+same: there is one run of each, some ten times slower than usual, of little work.
 """
 
 import tempfile
@@ -58,8 +58,8 @@ def take(
 def shows_objects(described: card.Card) -> tuple[str, bool] | None:
     """Which variant shows each object, and whether it must be built so that it says what it hands out.
 
-    What we compile says so. In others, that variant shows them to malloc which frees each by itself, where the
-    program frees objects so, too; where it does not, they are read on that occasion, and None is like that.
+    What we compile says so. Of the others, the variant without its allocator shows them to malloc, if the
+    program frees objects one by one. None where it does not: that variant reads each as it frees it.
     """
     if card.can_be_marked(described):
         return next(iter(described.variants)), True
@@ -101,7 +101,9 @@ class _Runs:
         known = self._known
         ready = card.prepare(known.card.name, variant, scale=known.scale, marked=marked)
         process = self._process(ready)
-        levels = {each.name: _drawn(without_reserve(each), known.card) for each in process.levels}
+        levels: dict[str, DragLevel] = {
+            each.name: _drawn(without_reserve(each), known.card) for each in process.levels
+        }
         if marked and "chunks" not in levels:
             raise ReapError(f"{known.card.name}, {variant}, did not say what its allocators hand out")
         return levels
