@@ -22,7 +22,7 @@ from reap.study.oopsla2002_drag_records import Dragged, Group
 from reap.study.records import Drag, Mode
 from reap.trace.drag import read_all
 
-SECONDS: dict[Mode, float] = {"quick": 0.1, "full": 1.0}
+SECONDS: dict[Mode, float] = {"quick": 0.1, "full": 0.5}
 """About how long the same run would take by itself."""
 LCC = "region-compiler"
 """In the place of lcc, whose curves are Figure 7(b)."""
@@ -83,6 +83,8 @@ def _taken(known: Drag, mode: Mode, tell: Callable[[str], None]) -> Drag:
         run.notes.append("objects: freed one by one, each is read as it is freed, which hides its drag")
     if chunks is None and described.kind != "ordinary":
         chunks = Dragged(variant=own, marked=False, level=run.levels(own)["objects"])
+        if described.chunks_from == "system":
+            run.notes.append("chunks: without those that its own allocator maps")
     return msgspec.structs.replace(known, objects=objects, chunks=chunks, notes=run.notes)
 
 
