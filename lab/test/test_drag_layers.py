@@ -1,12 +1,15 @@
 """The library's layers, built with REAP_MARK_POOLS=1, tell the exact engine of the objects they hand out."""
 
+import subprocess
+import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-from recorded import target
+from recorded import TARGETS, target
 from test_drag import SEED, drag, said
 
-from reap.analysis.drag_records import DragProcess
+from reap.analysis.drag_records import DragLevel, DragProcess
 from reap.errors import ReapError
 from reap.experiment import card
 
@@ -20,6 +23,7 @@ LAYERS = [
     "best-fit",
     "quicklists",
     "region",
+    "region-of-malloc",
     "region-in-a-reap",
     "obstack",
     "reap",
@@ -31,31 +35,63 @@ LAYERS = [
     "buffer",
 ]
 MARKED = ["-std=c++20", f"-I{HEADERS}", "-DREAP_MARK_POOLS=1"]
+BIN = Path(sys.executable).parent
+
+
+class Ran(NamedTuple):
+    """What each layer's process says itself, and what the engine says of it."""
+
+    told: dict[str, list[str]]
+    processes: dict[int, DragProcess]
+
+    def levels(self, layer: str) -> list[DragLevel]:
+        return self.processes[int(self.told[layer][0])].levels
+
+
+def ran(folder: Path, program: str, *words: str) -> Ran:
+    result, done = drag(folder, program, SEED, words=list(words))
+    told = {name: rest for name, *rest in (line.split() for line in done.stdout.splitlines())}
+    assert sorted(told) == sorted(LAYERS)
+    return Ran(told, {each.pid: each for each in result.processes})
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory) -> tuple[dict[str, list[str]], dict[int, DragProcess]]:
-    """What each layer's process says itself, and what the engine says of each process."""
-    program = target("layers", *MARKED, "-DREAP_MARK_VALGRIND=1")
-    result, done = drag(tmp_path_factory.mktemp("layers"), program, SEED)
-    told = {name: words for name, *words in (line.split() for line in done.stdout.splitlines())}
-    assert sorted(told) == sorted(LAYERS)
-    return told, {each.pid: each for each in result.processes}
+def exact(tmp_path_factory) -> Ran:
+    return ran(tmp_path_factory.mktemp("exact"), target("layers", *MARKED, "-DREAP_MARK_VALGRIND=1"))
 
 
+@pytest.fixture(scope="module")
+def recompiled(tmp_path_factory) -> Ran:
+    folder = tmp_path_factory.mktemp("recompiled")
+    options = [*MARKED, "-O1", "-w", "-pthread", "-fno-builtin"]
+    source = TARGETS / "layers.cpp"
+    subprocess.run([BIN / "reap-drag-c++", *options, source, "-o", folder / "layers"], check=True)
+    return ran(folder, str(folder / "layers"), "--engine", "recompiled")
+
+
+@pytest.mark.parametrize("engine", ["exact", "recompiled"])
 @pytest.mark.parametrize("layer", LAYERS)
-def test_a_layer_s_objects_are_seen_with_their_drag(layer, ran):
+def test_a_layer_s_objects_are_seen_with_their_drag(engine, layer, request):
     """Each object once, with the size that was asked for: not what a layer within it hands out, no chunk."""
-    pid, *truth = ran[0][layer]
-    objects = ran[1][int(pid)].levels[0]
-    own = [site for site in objects.sites if "layers" in site.module]
+    seen: Ran = request.getfixturevalue(engine)
+    own = [site for site in seen.levels(layer)[0].sites if "layers" in site.module]
     found = [
         sum(int(site.live_area) for site in own),
         sum(int(site.needed_area) for site in own),
         sum(site.objects for site in own),
         sum(site.bytes for site in own),
     ]
-    assert [str(each) for each in found] == truth
+    assert [str(each) for each in found] == seen.told[layer][1:]
+    # It is who asks the layer that is named, and not the layer.
+    assert {site.location.partition(":")[0] for site in own} == {"targets/layers.cpp"}
+
+
+@pytest.mark.parametrize("layer", ["per-class", "region-of-malloc"])
+def test_the_blocks_that_objects_are_in_are_chunks(layer, exact, recompiled):
+    objects, chunks = exact.levels(layer)
+    assert (objects.name, chunks.name) == ("objects", "chunks")
+    assert chunks.total.objects < objects.total.objects
+    assert recompiled.levels(layer)[1].total == chunks.total
 
 
 def test_a_workload_s_objects_drag_the_same_whichever_way_they_are_allocated(tmp_path):

@@ -28,6 +28,24 @@ void note_region(const void *pointer) noexcept {
     high_bits[region] = static_cast<uint8_t>(address >> 44);
 }
 
+Neighbour block_below(uintptr_t address) noexcept {
+    constexpr uintptr_t kSpan = uintptr_t{1} << kRegion;
+    uintptr_t at = address & kAllAddresses & ~uintptr_t{15};
+    for (uintptr_t region = at >> kRegion;; --region) {
+        if (regions[region / 8] == 0) {
+            region &= ~uintptr_t{7};
+        } else if ((regions[region / 8] >> region % 8 & 1) != 0) {
+            if (at >> kRegion != region) at = (region << kRegion) + kSpan - 16;
+            for (;; at -= 16) {
+                const Block *block = block_at(reinterpret_cast<const void *>(at));
+                if (block->birth != 0) return {uintptr_t{high_bits[region]} << 44 | at, block};
+                if (at % kSpan == 0) break;
+            }
+        }
+        if (region == 0) return {0, nullptr};
+    }
+}
+
 void each_block(void (*each)(uintptr_t, Block &)) noexcept {
     for (uintptr_t region = 0; region < kShadowBytes >> kRegion; ++region) {
         if ((regions[region / 8] >> region % 8 & 1) == 0) continue;

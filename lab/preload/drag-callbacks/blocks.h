@@ -31,4 +31,11 @@ void note_region(const void *pointer) noexcept;
 // Calls back with (address, block) for each that is in use. Costs a look at all memory that ever had a block.
 void each_block(void (*each)(uintptr_t, Block &)) noexcept;
 
+// The nearest block in use that begins there or below; null: there is none. Costs a look at what is between.
+struct Neighbour {
+    uintptr_t address;
+    const Block *block;
+};
+Neighbour block_below(uintptr_t address) noexcept;
+
 } // namespace reap::drag

@@ -152,11 +152,11 @@ uint32_t Recording::number_of(const Stack &stack) noexcept {
     return id;
 }
 
-void Recording::allocated(const Stack &stack, size_t size) noexcept {
+void Recording::allocated(uint32_t kind, const Stack &stack, size_t size) noexcept {
     if (window_ == nullptr) return;
     const uint32_t id = number_of(stack);
     if (!reserve(32)) return;
-    byte(REAP_DRAG_ALLOC);
+    byte(kind);
     number(id);
     number(size);
     ++written_;

@@ -20,7 +20,8 @@ class Recording {
     [[nodiscard]] bool is_of_this_process() const noexcept;
     [[nodiscard]] bool is_open() const noexcept { return window_ != nullptr; }
 
-    void allocated(const Stack &stack, size_t size) noexcept;
+    // `kind` is REAP_DRAG_ALLOC or REAP_DRAG_POOLED.
+    void allocated(uint32_t kind, const Stack &stack, size_t size) noexcept;
     // `kind` is REAP_DRAG_FREE or REAP_DRAG_LIVE; what this file does not know is left out.
     void ended(uint32_t kind, uint32_t now, uint32_t birth, uint32_t last, uint32_t flags) noexcept;
     void full() noexcept;

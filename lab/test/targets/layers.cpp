@@ -20,6 +20,7 @@
 #include "reap/layer/size_class_allocator.h"
 #include "reap/layer/stack_like.h"
 #include "reap/source/buffer.h"
+#include "reap/source/malloc.h"
 
 #include <array>
 #include <cstdint>
@@ -281,8 +282,10 @@ struct ElsewhereToo : Told<Layer, small_size> {
 
 // What a region takes its chunks from: they are no objects.
 using Inner = reap::Locked<reap::Reap<>>;
-struct InInner {
-    reap::Region<reap::Ref<Inner>> &layer;
+
+template <class Layer>
+struct OnlyTogether {
+    Layer &layer;
     void make() {
         const unsigned bytes = any_size();
         born(layer.allocate(bytes), bytes);
@@ -369,10 +372,14 @@ int main(int, char **words) {
         reap::Region<> layer;
         live(InRegion{{{layer}}});
     });
+    in_a_process_of_its_own("region-of-malloc", [] {
+        reap::Region<reap::Malloc> layer;
+        live(OnlyTogether<decltype(layer)>{layer});
+    });
     in_a_process_of_its_own("region-in-a-reap", [] {
         Inner inner;
         reap::Region<reap::Ref<Inner>> layer{inner};
-        live(InInner{layer});
+        live(OnlyTogether<decltype(layer)>{layer});
     });
     in_a_process_of_its_own("obstack", [] {
         reap::Obstack<> layer;
