@@ -132,12 +132,12 @@ def test_drag_is_judged_by_group():
     assert standing("very high", drag_of("region-compiler", 3.34)) == "holds"
     assert standing("very high", drag_of("region-compiler", 1.5)) == "does not hold"
     assert standing("very high", drag_of("fpga-placer", 3.34)) == "cannot tell"
-    assert standing("raise the peak", high) == "holds"
-    assert standing("raise the peak", low) == "does not hold"
-    assert standing("On average", *[high] * 4) == "holds"
-    assert standing("On average", *[low] * 4) == "does not hold"
+    assert standing("Regions raise the peak", high) == "holds"
+    assert standing("Regions raise the peak", low) == "does not hold"
+    assert standing("On average regions", *[high] * 4) == "holds"
+    assert standing("On average regions", *[low] * 4) == "does not hold"
     apart = [drag_of("fpga-placer", 1.0, peak) for peak in (1.0, 1.01, 1.2)]
-    assert standing("On average", *apart) == "cannot tell"
+    assert standing("On average regions", *apart) == "cannot tell"
 
 
 def test_what_is_partial_or_not_seen_decides_nothing():
@@ -170,7 +170,7 @@ def study_of(*drags):
 
 def test_the_page_has_table_4_and_figure_7_beside_the_paper_s(tmp_path):
     chunks = level_of((5 << 20, 1, 1), (1, 1, 1))
-    absent = drag_of("subversion", objects=None, excluded=f"not here {HOSTILE}")
+    absent = drag_of("subversion", objects=None, excluded=f"no Valgrind {HOSTILE}")
     lcc = drag_of("region-compiler", 1.234, 1.5, chunks=chunks, notes=[f"noted {HOSTILE}"])
     study = study_of(drag_of("perl", 1.111), lcc, absent)
     page = reporter.page(study)
@@ -180,7 +180,8 @@ def test_the_page_has_table_4_and_figure_7_beside_the_paper_s(tmp_path):
     assert cells[3:7] == ["1.234", "1.46 KiB", "0.98 KiB", "50 %"]
     assert cells[7:10] == ["1.000", "5.00 MiB", "0 %"]
     assert table.index("region-compiler") < table.index("perl")
-    assert "not measured: not here" in page
+    assert "not measured: no Valgrind" in page
+    assert "No drag of subversion: no Valgrind" in page
     assert HOSTILE not in page
     for words in ("4 717 603", "2 886 903", "3.34", "Figure 7(a).", "average, region: here", ">1.6</text>"):
         assert words in page

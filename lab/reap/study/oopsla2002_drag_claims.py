@@ -68,7 +68,7 @@ def judge(drags: Sequence[Drag]) -> list[Conclusion]:
         ),
         conclusion(
             "7.3",
-            "On average they raise it much.",
+            "On average regions raise the peak of memory much.",
             "23 % on average",
             "the geometric mean of these ratios: above 1.05 is for it; its interval is that of other such "
             "workloads",
