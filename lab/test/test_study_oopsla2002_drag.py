@@ -172,7 +172,7 @@ def test_the_page_has_table_4_and_figure_7_beside_the_paper_s(tmp_path):
     chunks = level_of((5 << 20, 1, 1), (1, 1, 1))
     absent = drag_of("subversion", objects=None, excluded=f"no Valgrind {HOSTILE}")
     lcc = drag_of("region-compiler", 1.234, 1.5, chunks=chunks, notes=[f"noted {HOSTILE}"])
-    study = study_of(drag_of("perl", 1.111), lcc, absent)
+    study = study_of(drag_of("perl", 1.111), lcc, drag_of("fpga-placer", 1.017), absent)
     page = reporter.page(study)
     table = page[page.index("Table 4. Total drag") :]
     row = table[table.index("region-compiler") : table.index("</tr>", table.index("region-compiler"))]
@@ -183,6 +183,8 @@ def test_the_page_has_table_4_and_figure_7_beside_the_paper_s(tmp_path):
     assert "not measured: no Valgrind" in page
     assert "No drag of subversion: no Valgrind" in page
     assert HOSTILE not in page
+    assert ">here, without region-compiler</text>" in page
+    assert page.count(">1.017</text>") == 2
     for words in ("4 717 603", "2 886 903", "3.34", "Figure 7(a).", "average, region: here", ">1.6</text>"):
         assert words in page
     curves = page[page.index("Figure 7(b).") :]
@@ -190,7 +192,7 @@ def test_the_page_has_table_4_and_figure_7_beside_the_paper_s(tmp_path):
     assert "needed: at most" in curves
     reporter.write(study, tmp_path)
     assert (tmp_path / "figure-7-a.svg").exists()
-    assert (tmp_path / "figure-7-b.svg").exists()
+    assert (tmp_path / "figure-7-b-1.svg").exists()
     assert msgspec.json.decode((tmp_path / "study.json").read_bytes(), type=Study) == study
     lines = study_figures.table(study)
     assert "drag,region-compiler,region,naive,valgrind,,1,total drag of objects,1,1.234,," in lines

@@ -9,9 +9,9 @@ from reap.report import drag_svg
 from reap.report.bars_svg import Bar
 from reap.report.study_view import FigureView, TableView, drawn
 from reap.study.oopsla2002_drag import LCC, group_of
-from reap.study.oopsla2002_drag_claims import average_drag
+from reap.study.oopsla2002_drag_claims import average_drag, most_drag
 from reap.study.oopsla2002_drag_records import Dragged, Group
-from reap.study.oopsla2002_published import AVERAGE_DRAG, FOOTPRINTS
+from reap.study.oopsla2002_published import AVERAGE_DRAG, AVERAGE_WITHOUT_LCC, FOOTPRINTS
 from reap.study.records import Drag, Study
 
 _GROUPS: dict[Group, tuple[str, int]] = {
@@ -141,8 +141,16 @@ def _bars(study: Study, group: Group) -> list[tuple[str, list[Bar]]]:
     average = average_drag(study.drag, group)
     if average is None:
         return bars
-    published = Bar("in the paper", exactly(AVERAGE_DRAG[group]), _AVERAGE, f"{AVERAGE_DRAG[group]:.1f}")
-    return [*bars, (f"average, {name}:", [_bar(average, _AVERAGE, "here"), published])]
+    averages = [_bar(average, _AVERAGE, "here"), _published_bar("", AVERAGE_DRAG[group])]
+    most = most_drag(study.drag, group)
+    if group == "region" and (rest := average_drag(study.drag, group, without=most)) is not None:
+        averages.append(_bar(rest, _AVERAGE, f"here, without {most}"))
+        averages.append(_published_bar(", without lcc", AVERAGE_WITHOUT_LCC))
+    return [*bars, (f"average, {name}:", averages)]
+
+
+def _published_bar(words: str, average: float) -> Bar:
+    return Bar(f"in the paper{words}", exactly(average), _AVERAGE, f"{average:.1f}")
 
 
 def _bar(drag: float, shade: int, label: str = "") -> Bar:
