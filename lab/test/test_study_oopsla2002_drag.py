@@ -6,10 +6,12 @@ from samples import HOSTILE, machine
 
 from reap.analysis.drag_records import DragLevel, DragPoint, DragSite, Tally
 from reap.analysis.drag_reserve import without_reserve
+from reap.errors import ReapError
 from reap.experiment import card
 from reap.launch import valgrind
 from reap.report import study as reporter
 from reap.report import study_figures
+from reap.study import measuring
 from reap.study import oopsla2002_drag as dragging
 from reap.study.oopsla2002_drag_claims import average_drag, judge
 from reap.study.oopsla2002_drag_records import Dragged
@@ -265,6 +267,23 @@ def test_of_others_regions_chunks_alone_are_taken(tmp_path, monkeypatch):
     assert taken.objects is None
     assert taken.chunks is not None
     assert (taken.chunks.variant, taken.chunks.marked) == ("custom", False)
-    assert taken.chunks.level.curve
+    assert taken.chunks.level.total.objects > 0
     (said,) = taken.notes
     assert "hides its drag" in said
+
+
+def test_what_was_seen_of_objects_is_not_lost_with_the_chunks(tmp_path, monkeypatch):
+    ready = card.prepare("sed", scale=1)
+
+    def prepared(_name, variant, *, marked=False, **_):
+        assert not marked
+        if variant == "custom":
+            raise ReapError("there is <no> program")
+        return ready
+
+    monkeypatch.setattr(card, "prepare", prepared)
+    monkeypatch.setattr(measuring, "lacking", lambda _: "")
+    taken = dragging.take(tmp_path / "drag.json", card.load("cpython"), "quick", str)
+    assert taken.objects is not None
+    assert taken.chunks is None
+    assert taken.notes[0] == "chunks: there is <no> program"

@@ -76,13 +76,18 @@ def _taken(known: Drag, mode: Mode, tell: Callable[[str], None]) -> Drag:
     if shown := shows_objects(described):
         variant, marked = shown
         levels = run.levels(variant, marked=marked)
-        objects = Dragged(variant=variant, marked=marked, level=levels["objects"])
+        objects = Dragged(variant=variant, marked=marked, level=_drawn(levels["objects"], described))
         if variant == own and "chunks" in levels:
-            chunks = Dragged(variant=variant, marked=marked, level=levels["chunks"])
+            chunks = Dragged(variant=variant, marked=marked, level=_bare(levels["chunks"]))
     else:
         run.notes.append("objects: freed one by one, each is read as it is freed, which hides its drag")
     if chunks is None and described.kind != "ordinary":
-        chunks = Dragged(variant=own, marked=False, level=run.levels(own)["objects"])
+        try:
+            chunks = Dragged(variant=own, marked=False, level=_bare(run.levels(own)["objects"]))
+        except ReapError as error:
+            if objects is None:
+                raise
+            run.notes.append(f"chunks: {error.what}")
         if described.chunks_from == "system":
             run.notes.append("chunks: without those that its own allocator maps")
     return msgspec.structs.replace(known, objects=objects, chunks=chunks, notes=run.notes)
@@ -103,9 +108,7 @@ class _Runs:
         known = self._known
         ready = card.prepare(known.card.name, variant, scale=known.scale, marked=marked)
         process = self._process(ready)
-        levels: dict[str, DragLevel] = {
-            each.name: _drawn(without_reserve(each), known.card) for each in process.levels
-        }
+        levels: dict[str, DragLevel] = {each.name: without_reserve(each) for each in process.levels}
         if marked and "chunks" not in levels:
             raise ReapError(f"{known.card.name}, {variant}, did not say what its allocators hand out")
         return levels
@@ -137,6 +140,10 @@ class _Runs:
 def _drawn(level: DragLevel, described: card.Card) -> DragLevel:
     """With what is drawn of it: curve and sites of the programs with regions."""
     if group_of(described) != "region":
-        return msgspec.structs.replace(level, curve=[], sites=[])
+        return _bare(level)
     sites = [site for site in level.sites if site.dragged is not None]
     return msgspec.structs.replace(level, sites=sites)
+
+
+def _bare(level: DragLevel) -> DragLevel:
+    return msgspec.structs.replace(level, curve=[], sites=[])
