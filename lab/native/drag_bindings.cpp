@@ -1,5 +1,8 @@
 #include "drag_bindings.h"
 
+#include <map>
+#include <utility>
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -76,14 +79,26 @@ class Level {
         return out;
     }
 
-    [[nodiscard]] nb::tuple freed_early(const std::vector<uint32_t> &stacks) const {
-        const DragSummary::Freed freed = summary_.freed_early(stacks);
-        return nb::make_tuple(freed.peak, freed.dragged);
+    [[nodiscard]] nb::list freed_early(const std::vector<std::vector<uint32_t>> &groups, size_t drawn) const {
+        nb::list out;
+        for (const DragFreed &freed : summary_.freed_early(groups, drawn))
+            out.append(nb::make_tuple(freed.peak, freed.dragged));
+        return out;
     }
 
   private:
     DragSummary summary_;
 };
+
+// The names of places, looked up once for all processes of a run: they share their programs and libraries,
+// whose debug information is costly to open.
+const std::vector<SourceFrame> &names_of(const std::string &path, uint64_t address) {
+    static Symbolizer symbols;
+    static std::map<std::pair<std::string, uint64_t>, std::vector<SourceFrame>> known;
+    const auto [entry, fresh] = known.try_emplace({path, address});
+    if (fresh) entry->second = symbols.resolve(path, address);
+    return entry->second;
+}
 
 class Drag {
   public:
@@ -98,7 +113,7 @@ class Drag {
         out["full"] = file_.full();
         out["malformed"] = file_.malformed();
         out["pooled"] = file_.pooled();
-        out["objects"] = file_.objects().size();
+        out["objects"] = file_.objects();
         nb::list command;
         for (const std::string &each : file_.command()) command.append(text(each));
         out["command"] = command;
@@ -108,7 +123,7 @@ class Drag {
     [[nodiscard]] Level level(bool chunks, size_t bins) const { return {file_, chunks, bins}; }
 
     // As those of a Recording.
-    nb::list frames(uint32_t stack) {
+    [[nodiscard]] nb::list frames(uint32_t stack) const {
         nb::list out;
         for (const DragFrame &frame : file_.frames(stack)) {
             const std::string &path = file_.module(frame.module);
@@ -118,7 +133,7 @@ class Drag {
                 out.append(nb::make_tuple("", frame.address, "", "", 0, false));
                 continue;
             }
-            for (const SourceFrame &source : symbols_.resolve(path, frame.address)) {
+            for (const SourceFrame &source : names_of(path, frame.address)) {
                 out.append(nb::make_tuple(text(path), frame.address, text(source.function), text(source.file),
                                           source.line, source.inlined));
             }
@@ -128,7 +143,6 @@ class Drag {
 
   private:
     DragFile file_;
-    Symbolizer symbols_;
 };
 
 } // namespace
@@ -138,10 +152,9 @@ void bind_drag(const nb::module_ &m) {
         .def("totals", &Level::totals)
         .def("curve", &Level::curve)
         .def("sites", &Level::sites, "By stack.")
-        .def("freed_early", &Level::freed_early, "stacks"_a,
-             "The peak that would be left if these stacks' objects had been freed at their last access, and "
-             "the "
-             "bytes that they drag in each stretch of the curve.");
+        .def("freed_early", &Level::freed_early, "groups"_a, "drawn"_a,
+             "For each group of stacks the peak that would be left if its objects had been freed at their "
+             "last access, and for the first `drawn` the bytes that it drags in each stretch of the curve.");
     nb::class_<Drag>(m, "Drag", "A drag recording of one process. Raises BadTraceError or OSError.")
         .def(nb::init<const std::string &>(), "path"_a)
         .def("header", &Drag::header)

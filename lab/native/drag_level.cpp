@@ -1,125 +1,157 @@
 #include "drag_level.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace reap::native {
 namespace {
 
-void count(DragCount &into, uint64_t size) {
-    ++into.objects;
-    into.bytes += size;
+void count(DragCount &into, const DragLife &life) {
+    into.objects += life.whole ? 1 : 0;
+    into.bytes += life.size;
 }
 
 } // namespace
 
+void DragStretches::enter(size_t bin) {
+    bin_ = std::min(bin, count_ - 1);
+    const Area border = static_cast<Area>(time_) * (bin_ + 1);
+    within_ = static_cast<uint64_t>(border / count_);
+    next_ = bin_ + 1 == count_ ? UINT64_MAX : static_cast<uint64_t>((border + count_ - 1) / count_);
+}
+
+void DragStretches::lay_over(std::vector<double> &areas, double from, double to, double height) const {
+    size_t bin = bin_;
+    for (; bin + 1 < count_ && static_cast<double>(bin + 1) * width() < to; ++bin) {
+        const double border = static_cast<double>(bin + 1) * width();
+        areas[bin] += std::max(0.0, border - from) * height;
+        from = std::max(from, border);
+    }
+    areas[bin] += (to - from) * height;
+}
+
+// Areas are sums of size times the time of the end, less size times the time of the birth. Unsigned, so that
+// they may be below 0 for a while. What is needed at a step is known once its window is over.
+class DragSummary::Sums final : public DragVisitor {
+  public:
+    explicit Sums(DragSummary &summary)
+        : to_(summary), stretches_(summary.file_.bytes(summary.level_), summary.bins_),
+          live_areas_(to_.bins_), needed_areas_(to_.bins_), time_{0} {}
+
+    void step(const DragStep &step) override {
+        const std::vector<DragWindow> &windows = to_.file_.windows();
+        if (window_ + 1 < windows.size() && step.place == windows[window_ + 1].begin) close_window();
+        const uint64_t size = to_.file_.bytes(step, to_.level_);
+        if (to_.file_.counts(step, to_.level_)) {
+            DragSite &site = to_.sites_[step.stack];
+            for (DragTotals *totals : {&to_.totals_, static_cast<DragTotals *>(&site)}) {
+                ++totals->all.objects;
+                totals->all.bytes += size;
+                totals->live -= static_cast<Area>(size) * now();
+                totals->needed -= static_cast<Area>(size) * now();
+            }
+        }
+        live_now_ += size;
+        if (live_now_ > to_.peak_live_) {
+            to_.peak_live_ = live_now_;
+            to_.peak_at_ = now();
+            to_.peak_step_ = step.place;
+        }
+        live_.push_back(live_now_);
+        unneeded_.push_back(0);
+        time_.push_back(now() + size);
+    }
+
+    void ended(const DragLife &life) override {
+        if (!to_.file_.counts(life, to_.level_)) return;
+        live_now_ -= life.size;
+        const uint8_t touched = life.flags & (REAP_DRAG_READ | REAP_DRAG_WRITTEN);
+        DragSite &site = to_.sites_[life.stack];
+        for (DragTotals *totals : {&to_.totals_, static_cast<DragTotals *>(&site)}) {
+            if (touched == 0) count(totals->never, life);
+            if (touched == REAP_DRAG_WRITTEN) count(totals->write_only, life);
+            totals->live += static_cast<Area>(life.size) * now();
+        }
+        if (life.last >= begin()) needed_until(life, site);
+    }
+
+    void finish() {
+        close_window();
+        for (size_t bin = 0; bin < to_.bins_; ++bin) {
+            to_.curve_[bin].live = stretches_.mean(live_areas_[bin]);
+            to_.curve_[bin].needed = stretches_.mean(needed_areas_[bin]);
+        }
+    }
+
+  private:
+    [[nodiscard]] uint64_t now() const { return time_.back(); }
+    [[nodiscard]] size_t begin() const { return to_.file_.windows()[window_].begin; }
+
+    void needed_until(const DragLife &life, DragSite &site) {
+        const size_t place = life.last - begin();
+        unneeded_[place] += life.size;
+        to_.totals_.needed += static_cast<Area>(life.size) * time_[place + 1];
+        site.needed += static_cast<Area>(life.size) * time_[place + 1];
+    }
+
+    void close_window() {
+        for (const DragLife &life : to_.file_.windows()[window_].late)
+            if (to_.file_.counts(life, to_.level_)) needed_until(life, to_.sites_[life.stack]);
+        for (size_t i = 0; i < live_.size(); ++i) {
+            const uint64_t width = time_[i + 1] - time_[i];
+            needed_now_ += width;
+            to_.peak_needed_ = std::max(to_.peak_needed_, needed_now_);
+            if (width > 0) {
+                stretches_.lay(live_areas_, time_[i], time_[i + 1], live_[i]);
+                stretches_.lay(needed_areas_, time_[i], time_[i + 1], needed_now_);
+                DragBin &bin = to_.curve_[stretches_.bin()];
+                bin.most_live = std::max(bin.most_live, live_[i]);
+                bin.most_needed = std::max(bin.most_needed, needed_now_);
+            }
+            needed_now_ -= unneeded_[i];
+        }
+        time_ = {now()};
+        live_.clear();
+        unneeded_.clear();
+        ++window_;
+    }
+
+    DragSummary &to_;
+    DragStretches stretches_;
+    std::vector<double> live_areas_;
+    std::vector<double> needed_areas_;
+    size_t window_ = 0;
+    uint64_t live_now_ = 0;
+    uint64_t needed_now_ = 0;
+    // Of the window, by step: bytes allocated before it (one more at the end), in use, needed in it last.
+    std::vector<uint64_t> time_;
+    std::vector<uint64_t> live_;
+    std::vector<uint64_t> unneeded_;
+};
+
+class DragSummary::AtPeak final : public DragVisitor {
+  public:
+    explicit AtPeak(DragSummary &summary) : to_(summary) {}
+    void step(const DragStep &) override {}
+    void ended(const DragLife &life) override {
+        if (life.birth > to_.peak_step_ || life.freed < to_.peak_step_) return;
+        if (!to_.file_.counts(life, to_.level_)) return;
+        DragSite &site = to_.sites_[life.stack];
+        site.live_at_peak += life.size;
+        if (life.last < to_.peak_step_) site.dragged_at_peak += life.size;
+    }
+
+  private:
+    DragSummary &to_;
+};
+
 DragSummary::DragSummary(const DragFile &file, DragLevel level, size_t bins)
     : file_(file), level_(level), bins_(std::max<size_t>(bins, 1)) {
-    const std::vector<DragObject> &objects = file.objects();
-    const size_t steps = objects.size();
-    time_.resize(steps + 1);
-    for (size_t i = 0; i < steps; ++i) {
-        time_[i + 1] = time_[i] + (counts(objects[i]) ? objects[i].size : 0);
-    }
-    // Differences first: unsigned, so that they may be below 0 for a while.
-    live_.resize(steps + 1);
-    std::vector<uint64_t> needed(steps + 1);
-    for (size_t i = 0; i < steps; ++i) {
-        const DragObject &object = objects[i];
-        if (!counts(object)) continue;
-        live_[i] += object.size;
-        live_[step(object.freed) + 1] -= object.size;
-        needed[i] += object.size;
-        needed[step(object.last) + 1] -= object.size;
-    }
-    std::vector<double> live_areas(bins_);
-    std::vector<double> needed_areas(bins_);
     curve_.resize(bins_);
-    size_t peak_step = 0;
-    for (size_t i = 0; i < steps; ++i) {
-        if (i > 0) {
-            live_[i] += live_[i - 1];
-            needed[i] += needed[i - 1];
-        }
-        if (live_[i] > peak_live_) {
-            peak_live_ = live_[i];
-            peak_at_ = time_[i];
-            peak_step = i;
-        }
-        peak_needed_ = std::max(peak_needed_, needed[i]);
-        if (time_[i] == time_[i + 1]) continue;
-        spread(live_areas, i, live_[i]);
-        spread(needed_areas, i, needed[i]);
-        const auto bin = static_cast<size_t>(static_cast<Area>(time_[i]) * bins_ / time_.back());
-        curve_[bin].most_live = std::max(curve_[bin].most_live, live_[i]);
-        curve_[bin].most_needed = std::max(curve_[bin].most_needed, needed[i]);
-    }
-    const double width = static_cast<double>(time_.back()) / static_cast<double>(bins_);
-    for (size_t bin = 0; bin < bins_ && width > 0; ++bin) {
-        curve_[bin].live = live_areas[bin] / width;
-        curve_[bin].needed = needed_areas[bin] / width;
-    }
-    for (size_t i = 0; i < steps; ++i) {
-        const DragObject &object = objects[i];
-        if (!counts(object)) continue;
-        DragSite &site = sites_[object.stack];
-        add(totals_, i, object);
-        add(site, i, object);
-        if (i > peak_step || step(object.freed) < peak_step) continue;
-        site.live_at_peak += object.size;
-        if (step(object.last) < peak_step) site.dragged_at_peak += object.size;
-    }
-}
-
-bool DragSummary::counts(const DragObject &object) const noexcept {
-    return level_ == DragLevel::Chunks ? !object.pooled : (object.flags & REAP_DRAG_CHUNK) == 0;
-}
-
-size_t DragSummary::step(uint32_t clock) const noexcept { return clock - file_.header().base - 1; }
-
-void DragSummary::add(DragTotals &totals, size_t birth, const DragObject &object) const {
-    count(totals.all, object.size);
-    if ((object.flags & (REAP_DRAG_READ | REAP_DRAG_WRITTEN)) == 0) count(totals.never, object.size);
-    if ((object.flags & (REAP_DRAG_READ | REAP_DRAG_WRITTEN)) == REAP_DRAG_WRITTEN)
-        count(totals.write_only, object.size);
-    totals.live += static_cast<Area>(object.size) * (time_[step(object.freed) + 1] - time_[birth]);
-    totals.needed += static_cast<Area>(object.size) * (time_[step(object.last) + 1] - time_[birth]);
-}
-
-// A step's area, over the bins that it lies in.
-void DragSummary::spread(std::vector<double> &areas, size_t place, uint64_t height) const {
-    const double width = static_cast<double>(time_.back()) / static_cast<double>(bins_);
-    const auto end = static_cast<double>(time_[place + 1]);
-    auto at = static_cast<double>(time_[place]);
-    auto bin = std::min(static_cast<size_t>(at / width), bins_ - 1);
-    for (; bin + 1 < bins_ && static_cast<double>(bin + 1) * width < end; ++bin) {
-        const double border = static_cast<double>(bin + 1) * width;
-        areas[bin] += std::max(0.0, border - at) * static_cast<double>(height);
-        at = std::max(at, border);
-    }
-    areas[bin] += (end - at) * static_cast<double>(height);
-}
-
-DragSummary::Freed DragSummary::freed_early(const std::vector<uint32_t> &stacks) const {
-    const std::unordered_set<uint32_t> wanted(stacks.begin(), stacks.end());
-    const std::vector<DragObject> &objects = file_.objects();
-    std::vector<uint64_t> dragged(objects.size() + 1);
-    for (const DragObject &object : objects) {
-        if (!counts(object) || !wanted.contains(object.stack)) continue;
-        dragged[step(object.last) + 1] += object.size;
-        dragged[step(object.freed) + 1] -= object.size;
-    }
-    Freed out;
-    out.dragged.resize(bins_);
-    uint64_t held = 0;
-    for (size_t i = 0; i < objects.size(); ++i) {
-        held += dragged[i];
-        out.peak = std::max(out.peak, live_[i] - held);
-        if (held > 0 && time_[i] != time_[i + 1]) spread(out.dragged, i, held);
-    }
-    const double width = static_cast<double>(time_.back()) / static_cast<double>(bins_);
-    for (double &area : out.dragged) area = width > 0 ? area / width : 0;
-    return out;
+    Sums sums(*this);
+    file.walk(sums);
+    sums.finish();
+    AtPeak at_peak(*this);
+    file.walk(at_peak);
 }
 
 } // namespace reap::native

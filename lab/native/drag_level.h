@@ -9,10 +9,6 @@
 
 namespace reap::native {
 
-// Objects are what the program asked for last: blocks, and what pools carved out of them instead of those
-// blocks. Chunks are blocks of the malloc family, whatever is in them.
-enum class DragLevel : uint8_t { Objects, Chunks };
-
 struct DragCount {
     uint64_t objects = 0;
     uint64_t bytes = 0;
@@ -41,9 +37,61 @@ struct DragBin {
     uint64_t most_needed = 0;
 };
 
+// What would be if the objects of some stacks, and no others, had been freed at their last access.
+struct DragFreed {
+    uint64_t peak = 0;
+    std::vector<double> dragged; // by them in each stretch, on average
+};
+
+// Equally long stretches of time, over which areas are laid. Time does not go back.
+class DragStretches {
+  public:
+    DragStretches(uint64_t time, size_t count) : time_(time), count_(count) { enter(0); }
+
+    // So much height from a time to another. Later calls may begin at the same time again, and not earlier.
+    void lay(std::vector<double> &areas, uint64_t from, uint64_t to, uint64_t height) {
+        if (from >= next_) enter(static_cast<size_t>(static_cast<Area>(from) * count_ / time_));
+        if (to <= within_) [[likely]]
+            areas[bin_] += static_cast<double>(to - from) * static_cast<double>(height);
+        else
+            lay_over(areas, static_cast<double>(from), static_cast<double>(to), static_cast<double>(height));
+    }
+    // That in which the last area began.
+    [[nodiscard]] size_t bin() const noexcept { return bin_; }
+    [[nodiscard]] double mean(double area) const { return time_ > 0 ? area / width() : 0; }
+
+  private:
+    [[nodiscard]] double width() const { return static_cast<double>(time_) / static_cast<double>(count_); }
+    void enter(size_t bin);
+    void lay_over(std::vector<double> &areas, double from, double to, double height) const;
+
+    uint64_t time_;
+    size_t count_;
+    size_t bin_ = 0;
+    uint64_t within_ = 0; // where its last whole byte ends
+    uint64_t next_ = 0;   // the first that begins in a later one
+};
+
+// The sums of each stack: most have small numbers, which need no search.
+class DragSites {
+  public:
+    DragSite &operator[](uint32_t stack) {
+        if (stack >= kDirect) return sites_[stack];
+        if (stack >= direct_.size()) direct_.resize(stack + size_t{1});
+        if (direct_[stack] == nullptr) direct_[stack] = &sites_[stack];
+        return *direct_[stack];
+    }
+    [[nodiscard]] const std::map<uint32_t, DragSite> &all() const noexcept { return sites_; }
+
+  private:
+    static constexpr uint32_t kDirect = 1 << 20;
+    std::map<uint32_t, DragSite> sites_;
+    std::vector<DragSite *> direct_;
+};
+
 class DragSummary {
   public:
-    // Costs a few passes over the objects, and 16 bytes of memory for each.
+    // Walks twice through the file; in memory are a window's steps, at 24 bytes each, and the sites.
     DragSummary(const DragFile &file, DragLevel level, size_t bins);
 
     [[nodiscard]] const DragTotals &totals() const noexcept { return totals_; }
@@ -52,33 +100,26 @@ class DragSummary {
     // When most was in use first, in bytes allocated before the step.
     [[nodiscard]] uint64_t peak_at() const noexcept { return peak_at_; }
     [[nodiscard]] const std::vector<DragBin> &curve() const noexcept { return curve_; }
-    [[nodiscard]] const std::map<uint32_t, DragSite> &sites() const noexcept { return sites_; }
+    [[nodiscard]] const std::map<uint32_t, DragSite> &sites() const noexcept { return sites_.all(); }
 
-    // The peak that would be left if the objects of these stacks had been freed at their last access, and
-    // what they drag in each bin of the curve on average. A pass over the objects.
-    struct Freed {
-        uint64_t peak = 0;
-        std::vector<double> dragged;
-    };
-    [[nodiscard]] Freed freed_early(const std::vector<uint32_t> &stacks) const;
+    // For groups of stacks, each for itself; the curves of the first `drawn`. One walk for all of them.
+    [[nodiscard]] std::vector<DragFreed> freed_early(const std::vector<std::vector<uint32_t>> &groups,
+                                                     size_t drawn) const;
 
   private:
-    [[nodiscard]] bool counts(const DragObject &object) const noexcept;
-    [[nodiscard]] size_t step(uint32_t clock) const noexcept; // the place of the step that led to this clock
-    void add(DragTotals &totals, size_t birth, const DragObject &object) const;
-    void spread(std::vector<double> &areas, size_t place, uint64_t height) const;
+    class Sums;
+    class AtPeak;
 
     const DragFile &file_;
     DragLevel level_;
     size_t bins_;
-    std::vector<uint64_t> time_; // by step: bytes allocated before it; one more at the end
-    std::vector<uint64_t> live_; // by step: bytes in use
     DragTotals totals_;
     uint64_t peak_live_ = 0;
     uint64_t peak_needed_ = 0;
     uint64_t peak_at_ = 0;
+    size_t peak_step_ = 0;
     std::vector<DragBin> curve_;
-    std::map<uint32_t, DragSite> sites_;
+    DragSites sites_;
 };
 
 } // namespace reap::native

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -52,6 +53,16 @@ def test_chunks_are_counted_beside_the_objects_in_them(tmp_path):
     assert objects.total.objects == 20
     assert (chunks.total.objects, chunks.total.bytes) == (1, 65536)
     assert chunks.live_area == chunks.needed_area == str(65536**2)
+
+
+@pytest.mark.parametrize("seed", ["1", "7"])
+def test_mappings_that_objects_are_put_into_are_chunks(seed, tmp_path):
+    """Mapped, reserved and made accessible, grown, moved, unmapped in parts; and the heap's end."""
+    result, done = drag(tmp_path, target("drag_mapped"), seed)
+    objects, chunks = result.processes[0].levels
+    assert said(chunks) == done.stdout.split()
+    assert chunks.needed_peak < chunks.peak
+    assert objects.total.bytes == objects.total.objects * 64
 
 
 def test_each_process_of_a_fork_agrees(tmp_path):
@@ -144,6 +155,34 @@ def test_what_keeps_the_engine_out_is_said(tmp_path):
     )
     assert narrow.returncode == 126
     assert "address space" in narrow.stderr
+
+
+def test_what_valgrind_refuses_is_told_before_it_does(tmp_path):
+    privileged = tmp_path / "privileged"
+    shutil.copy("/bin/true", privileged)
+    privileged.chmod(0o4755)
+    done = reap("drag", "--", str(privileged))
+    assert done.returncode == 126
+    assert "set-user-ID" in done.stderr
+
+
+def test_a_result_that_could_not_be_written_is_told_before_the_run(tmp_path):
+    done = reap("drag", "--json", str(tmp_path / "none" / "x.json"), "--", "/bin/echo", "ran")
+    assert done.returncode == 125
+    assert "does not exist" in done.stderr
+    assert "ran" not in done.stdout
+
+
+def test_no_room_for_a_recording_is_said():
+    """A limit of file sizes stands for a full disk."""
+    done = reap(
+        "drag",
+        *("--", "/bin/echo", "ran"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16,) * 2),
+    )
+    assert done.returncode == 125
+    assert "TMPDIR" in done.stderr
+    assert done.stdout == "ran\n"
 
 
 def test_the_engine_is_kept_where_the_user_may_write(tmp_path):

@@ -42,32 +42,30 @@ static void remove_place(const DragBlock *block) {
     if (place) VG_(OSetGen_FreeNode)(by_address, place);
 }
 
-DragBlock *drag_block_around(Addr at) {
+Bool drag_block_around(Addr at, DragBlock *block) {
     if (!by_address) {
         by_address = VG_(OSetGen_Create)(0, compare_places, VG_(malloc), "drag.places", VG_(free));
-        for (DragBlock *block = 0; (block = drag_table_next(block)) != 0;) add_place(block);
+        drag_table_each(add_place);
     }
-    Place *place = VG_(OSetGen_LookupWithCmp)(by_address, &at, compare_places);
-    return place ? drag_table_find(place->at) : 0;
+    const Place *place = VG_(OSetGen_LookupWithCmp)(by_address, &at, compare_places);
+    return place && drag_table_find(place->at, block);
 }
 
 static void add(ThreadId thread, Addr at, SizeT size) {
     if (!drag_tick()) return;
     drag_write_alloc(REAP_DRAG_ALLOC, thread, size);
     const DragBlock block = {.at = at, .size = size, .birth = drag_now()};
-    drag_table_add(block);
+    drag_table_add(at, size, block.birth);
     if (by_address) add_place(&block);
 }
 
 static void write_block(UInt kind, const DragBlock *block) {
-    DragUse use = drag_use(block->at, block->size, block->birth);
-    use.flags |= block->flags;
-    drag_write_free(kind, block->birth, use);
+    drag_write_free(kind, block->birth, drag_use(block->at, block->size, block->birth));
 }
 
-void drag_blocks_write_live(void) {
-    for (DragBlock *block = 0; (block = drag_table_next(block)) != 0;) write_block(REAP_DRAG_LIVE, block);
-}
+static void write_live(const DragBlock *block) { write_block(REAP_DRAG_LIVE, block); }
+
+void drag_blocks_write_live(void) { drag_table_each(write_live); }
 
 /* Small blocks that were freed, by size in 16 bytes and at most 32 KiB of each, to be used again at once:
  * Valgrind's own allocator takes its time. They lie in tables of ours, where no write after free reaches
@@ -135,12 +133,12 @@ static void *of_many(ThreadId thread, SizeT count, SizeT size) {
 /* What is no block of ours is left alone: the program frees something twice, or from before. */
 static void release(ThreadId thread, void *at) {
     (void)thread;
-    DragBlock *block = drag_table_find((Addr)at);
-    if (!block) return;
-    write_block(REAP_DRAG_FREE, block);
-    if (by_address) remove_place(block);
-    give_back(block->at, block->size);
-    drag_table_remove(block);
+    DragBlock block;
+    if (!drag_table_find((Addr)at, &block)) return;
+    write_block(REAP_DRAG_FREE, &block);
+    if (by_address) remove_place(&block);
+    give_back(block.at, block.size);
+    drag_table_remove(block.at);
 }
 
 static void release_aligned(ThreadId thread, void *at, SizeT alignment) {
@@ -156,11 +154,11 @@ static void *resize(ThreadId thread, void *at, SizeT size) {
         release(thread, at);
         return 0;
     }
-    const DragBlock *old = drag_table_find((Addr)at);
-    if (!old || (SSizeT)size < 0) return 0;
+    DragBlock old;
+    if (!drag_table_find((Addr)at, &old) || (SSizeT)size < 0) return 0;
     void *fresh = take(size, VG_(clo_alignment));
     if (!fresh) return 0;
-    const SizeT kept = old->size < size ? old->size : size;
+    const SizeT kept = old.size < size ? old.size : size;
     VG_(memcpy)(fresh, at, kept);
     drag_mark_read((Addr)at, kept);
     release(thread, at);
@@ -171,8 +169,8 @@ static void *resize(ThreadId thread, void *at, SizeT size) {
 
 static SizeT usable(ThreadId thread, void *at) {
     (void)thread;
-    const DragBlock *block = drag_table_find((Addr)at);
-    return block ? block->size : 0;
+    DragBlock block;
+    return drag_table_find((Addr)at, &block) ? block.size : 0;
 }
 
 void drag_blocks_start(void) {

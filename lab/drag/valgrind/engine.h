@@ -34,6 +34,7 @@ void drag_mark_read(Addr at, SizeT size);
 void drag_mark_write(Addr at, SizeT size);
 /* What was done with these bytes since `birth`. Costs a read of one slot each eight bytes. */
 DragUse drag_use(Addr at, SizeT size, UInt birth);
+void drag_move(Addr from, Addr to, SizeT size); /* a range's slots, to whole granules */
 void drag_forget(Addr at, SizeT size); /* gives a range's slots back to the system: it was unmapped */
 
 /* instrument.c */
@@ -46,20 +47,27 @@ typedef struct DragBlock {
     Addr at;
     SizeT size;
     UInt birth;
-    UInt flags; /* DRAG_CHUNK, or 0 */
+    UInt carved; /* whether objects were put into it */
 } DragBlock;
 void drag_blocks_start(void);
 void drag_blocks_write_live(void);
-/* The live block that this address lies in, or 0; the first call makes an index, which then costs each
- * malloc. */
-DragBlock *drag_block_around(Addr at);
+/* Whether this address lies in a block, which it tells of; the first call makes an index, which then costs
+ * each malloc. */
+Bool drag_block_around(Addr at, DragBlock *block);
 
-/* table.c: the blocks in use. A pointer holds until the next change. */
+/* mappings.c: memory that the program has from the system itself. */
+void drag_mappings_start(void);
+void drag_mappings_write_live(void);
+/* An object is put there: whether that is in a mapping, which is a chunk from now on. */
+Bool drag_mapping_carve(Addr at, SizeT size);
+
+/* table.c: the blocks in use. They begin at multiples of 16. */
 void drag_table_start(void);
-DragBlock *drag_table_find(Addr at); /* 0 where there is none */
-void drag_table_add(DragBlock block);
-void drag_table_remove(DragBlock *block);
-DragBlock *drag_table_next(DragBlock *block); /* 0 begins and ends */
+Bool drag_table_find(Addr at, DragBlock *block);
+void drag_table_add(Addr at, SizeT size, UInt birth); /* the address must be new */
+void drag_table_carve(Addr at);                       /* of a block that is there, as is the next */
+void drag_table_remove(Addr at);
+void drag_table_each(void (*action)(const DragBlock *));
 
 /* pools.c: objects in pools and regions, by the client requests of valgrind.h. */
 void drag_pools_start(void);
@@ -74,6 +82,8 @@ extern const HChar *drag_folder; /* --drag-folder: where recordings go */
 void drag_writer_start(UInt base, UInt flags);
 void drag_write_alloc(UInt kind, ThreadId thread, SizeT size);
 void drag_write_free(UInt kind, UInt birth, DragUse use);
+void drag_write_unmapped(UInt kind, UInt birth, DragUse use, SizeT bytes);
+void drag_write_carved(UInt birth);
 void drag_write_end(UInt how);
 void drag_write_resume(void);
 void drag_write_full(void);

@@ -58,6 +58,7 @@ static void kernel_wrote(CorePart part, ThreadId thread, Addr at, SizeT size) {
 static void end(UInt how) {
     drag_blocks_write_live();
     drag_pools_write_live();
+    drag_mappings_write_live();
     drag_write_end(how);
 }
 
@@ -119,9 +120,9 @@ static void describe(void) {
     VG_(track_pre_mem_read)(kernel_reads);
     VG_(track_pre_mem_read_asciiz)(kernel_reads_text);
     VG_(track_post_mem_write)(kernel_wrote);
-    VG_(track_die_mem_munmap)(drag_forget);
     drag_blocks_start();
     drag_pools_start();
+    drag_mappings_start();
 }
 
 VG_DETERMINE_INTERFACE_VERSION(describe)

@@ -45,12 +45,28 @@ static void see_stack(ThreadId thread, Addr at) {
     VG_(discard_translations_safely)(0, DRAG_SPAN, "drag: a pool on a stack");
 }
 
+static Bool on_own_stack(ThreadId thread, Addr at) {
+    const Addr top = VG_(thread_get_stack_max)(thread);
+    return at <= top && top - at < VG_(thread_get_stack_size)(thread);
+}
+
+/* Whether these bytes are a chunk's: of malloc, or of the system. A thread's own stack is none. */
+static Bool carve(ThreadId thread, Addr at, SizeT size) {
+    DragBlock block;
+    if (drag_block_around(at, &block)) {
+        if (block.carved) return True;
+        drag_write_carved(block.birth);
+        drag_table_carve(block.at);
+        return True;
+    }
+    return !on_own_stack(thread, at) && drag_mapping_carve(at, size);
+}
+
 static void add(ThreadId thread, Pool *pool, Addr at, SizeT size) {
     see_stack(thread, at);
-    DragBlock *chunk = drag_block_around(at);
-    if (chunk) chunk->flags |= REAP_DRAG_CHUNK;
+    const Bool within = carve(thread, at, size);
     if (!drag_tick()) return;
-    drag_write_alloc(chunk || pool ? REAP_DRAG_POOLED : REAP_DRAG_ALLOC, thread, size);
+    drag_write_alloc(within || pool ? REAP_DRAG_POOLED : REAP_DRAG_ALLOC, thread, size);
     Object *object = VG_(allocEltPA)(records);
     object->at = at;
     object->size = size;

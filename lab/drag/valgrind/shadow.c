@@ -70,6 +70,10 @@ DragUse drag_use(Addr at, SizeT size, UInt birth) {
     return use;
 }
 
+void drag_move(Addr from, Addr to, SizeT size) {
+    if (spanned(from, size) && spanned(to, size)) VG_(memmove)(slot_of(to), slot_of(from), size);
+}
+
 void drag_forget(Addr at, SizeT size) {
     if (spanned(at, size) && size >= 65536)
         drag_system(__NR_madvise, VG_PGROUNDUP(at) + DRAG_SHADOW, VG_PGROUNDDN(at + size) - VG_PGROUNDUP(at),

@@ -231,14 +231,31 @@ void drag_write_alloc(UInt kind, ThreadId thread, SizeT size) {
     ++written;
 }
 
-void drag_write_free(UInt kind, UInt birth, DragUse use) {
-    /* What was there before a fork, or came after the recording stopped, is not in this file. */
-    if (stopped || birth <= base_clock || birth - base_clock > written) return;
+/* Makes room for an event of an object. What was there before a fork, or came after the recording stopped, is
+ * not in this file. */
+static Bool room_for(UInt birth) {
+    if (stopped || birth <= base_clock || birth - base_clock > written) return False;
     reserve(32);
-    if (stopped) return;
+    return !stopped;
+}
+
+void drag_write_free(UInt kind, UInt birth, DragUse use) {
+    if (!room_for(birth)) return;
     byte(kind | use.flags << REAP_DRAG_KIND_BITS);
     number(drag_now() - birth);
     number(drag_now() - use.last);
+}
+
+void drag_write_unmapped(UInt kind, UInt birth, DragUse use, SizeT bytes) {
+    if (!room_for(birth)) return;
+    drag_write_free(kind, birth, use);
+    number(bytes);
+}
+
+void drag_write_carved(UInt birth) {
+    if (!room_for(birth)) return;
+    byte(REAP_DRAG_CARVED);
+    number(drag_now() - birth);
 }
 
 void drag_write_end(UInt how) {

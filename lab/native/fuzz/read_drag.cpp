@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     using namespace reap::native;
     reap::test::DragBuilder builder(size > 0 ? UINT32_MAX - data[0] * 8u : 0);
     builder.bytes().insert(builder.bytes().end(), data, data + size);
-    const DragFile file(builder.write());
+    const DragFile file(builder.write(), 5);
     for (const DragLevel level : {DragLevel::Objects, DragLevel::Chunks}) {
         const DragSummary summary(file, level, 7);
         std::vector<uint32_t> stacks;
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             stacks.push_back(stack);
             for (const DragFrame &frame : file.frames(stack)) (void)file.module(frame.module);
         }
-        (void)summary.freed_early(stacks);
+        (void)summary.freed_early({stacks, {}}, 1);
     }
     return 0;
 }

@@ -26,7 +26,7 @@ void child() noexcept {
     lock.reset();
     recording.forget();
     if (!recorded) return;
-    recording.open(folder, now_clock, REAP_DRAG_FORKED);
+    recording.open(folder, state.clock(), REAP_DRAG_FORKED);
 }
 
 // Sizes of 4 GB and more are rare enough to be cut.
@@ -53,19 +53,20 @@ Turn::~Turn() {
 bool records() noexcept { return recorded && busy == 0; }
 
 uint32_t step(uint32_t kind, const Stack &stack, size_t size) noexcept {
-    if (now_clock == UINT32_MAX - 1) {
+    if (state.clock() == kLastClock) {
         recording.full();
         recording.forget();
         return 0;
     }
-    const uint32_t birth = __atomic_add_fetch(&now_clock, 1, __ATOMIC_RELAXED);
+    const uint32_t birth = state.clock() + 1;
+    state.set_clock(birth);
     recording.allocated(kind, stack, size);
     return birth;
 }
 
 void write_end(uint32_t kind, uintptr_t address, size_t size, uint32_t birth, uint32_t flags) noexcept {
     const Use use = use_of(address, size, birth);
-    recording.ended(kind, now_clock, birth, use.last, use.flags | flags);
+    recording.ended(kind, state.clock(), birth, use.last, use.flags | flags);
 }
 
 void start(char **environment) noexcept {
@@ -80,13 +81,14 @@ void start(char **environment) noexcept {
         (void)!write(2, kSaid, sizeof kSaid - 1);
         _exit(125);
     }
-    if (folder == nullptr || !map_blocks() || !recording.open(folder, 0, 0)) return;
+    if (folder == nullptr || !recording.open(folder, 0, 0)) return;
     recorded = true;
     pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, child);
 }
 
 void born(const void *pointer, size_t size, const void *frame, const void *caller) noexcept {
     if (!records() || pointer == nullptr) return;
+    __builtin_prefetch(block_at(pointer), 1); // comes while the stack is walked
     const preload::ErrnoGuard keep;
     Stack stack;
     walk(frame, caller, stack);
@@ -94,19 +96,23 @@ void born(const void *pointer, size_t size, const void *frame, const void *calle
     const uint32_t birth = step(REAP_DRAG_ALLOC, stack, size);
     if (birth == 0) return;
     note_region(pointer);
-    *block_at(pointer) = {birth, bounded(size)};
+    Block &block = *block_at(pointer);
+    block.birth = birth;
+    block.size = bounded(size);
     if (any_objects) block_born(reinterpret_cast<uintptr_t>(pointer), size);
 }
 
 void died(const void *pointer) noexcept {
     if (!recorded || pointer == nullptr) return;
     Block &block = *block_at(pointer);
+    __builtin_prefetch(static_cast<const char *>(pointer) - 16, 1); // where most allocators look next
     if (block.birth == 0) return;
     const Turn turn;
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     const uint32_t flags = any_objects && block_died(address, block.size) ? REAP_DRAG_CHUNK : 0;
     write_end(REAP_DRAG_FREE, address, block.size, block.birth, flags);
-    block = {};
+    forget_reads(address, block.size);
+    block.birth = 0;
 }
 
 size_t size_of(const void *pointer) noexcept {

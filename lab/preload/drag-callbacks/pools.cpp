@@ -7,6 +7,7 @@
 #include "engine.h"
 #include "platform.h"
 #include "reap/mark.h"
+#include "shadow.h"
 
 namespace reap::drag {
 namespace {
@@ -126,6 +127,7 @@ __attribute__((noinline)) void alloc(const void *name, const void *pointer, size
     object->size = size;
     object->birth = birth;
     put_into(*pool, *object);
+    forget_reads(object->at, size); // those of what was there before, and of the pool itself
 }
 
 void free_object(const void * /*name*/, const void *pointer) {

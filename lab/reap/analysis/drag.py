@@ -14,7 +14,7 @@ _MOST_STACKS = 2000
 """Whose names are looked up: those that drag most, and as many of those with the most bytes."""
 _MOST_SITES = 200
 _MOST_FREED = 24
-"""Sites for which the peak without their drag is worked out; each takes a pass over all objects."""
+"""Sites for which the peak without their drag is worked out."""
 _MOST_DRAWN = 3
 
 _ENDS: dict[str, Literal["exited", "exec", "killed"]] = {"exited": "exited", "exec": "exec"}
@@ -52,7 +52,7 @@ def process(drag: native.Drag) -> DragProcess:
         parent=header["parent"],
         command=header["command"],
         forked=header["forked"],
-        end=_ENDS.get(header["end"], "killed"),
+        end="exited" if header["full"] else _ENDS.get(header["end"], "killed"),
         levels=levels,
         notes=_notes(header),
     )
@@ -60,10 +60,14 @@ def process(drag: native.Drag) -> DragProcess:
 
 def _notes(header: native.DragHeader) -> list[str]:
     notes = []
-    if header["end"] == "killed":
-        notes.append("it was killed: what it had in use counts as needed to the end, so drag is understated")
     if header["full"]:
-        notes.append("recording stopped before the process ended: later allocations are missing")
+        notes.append(
+            "recording stopped before the process ended: later allocations are missing, and what was in use "
+            "counts as needed; the disk was full (set TMPDIR to a folder with more room), or it made four "
+            "billion allocations"
+        )
+    elif header["end"] == "killed":
+        notes.append("it was killed: what it had in use counts as needed to the end, so drag is understated")
     if header["malformed"]:
         notes.append("its recording is damaged: what comes after the damage is missing")
     return notes
@@ -137,10 +141,15 @@ def _sites(
     at_peak = sorted(groups, key=lambda group: -group.sum("dragged_at_peak"))
     worth = {id(group) for group in at_peak[:_MOST_FREED] if group.sum("dragged_at_peak")}
     drawn = {id(group) for group in groups[:_MOST_DRAWN] if group.dragged}
+    first = sorted(
+        (group for group in groups if id(group) in worth | drawn), key=lambda g: id(g) not in drawn
+    )
+    freed = level.freed_early([group.stacks for group in first], len(drawn)) if first else []
+    early = {id(group): each for group, each in zip(first, freed, strict=True)}
     whole = totals["live"] - totals["needed"]
     sites = []
     for group in groups[:_MOST_SITES] + [each for each in groups[_MOST_SITES:] if id(each) in worth]:
-        peak, curve = level.freed_early(group.stacks) if id(group) in worth | drawn else (None, None)
+        peak, curve = early.get(id(group), (None, None))
         function, location, module = names(telling(group.chain))
         every = group.tally("all")
         sites.append(

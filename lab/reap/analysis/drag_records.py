@@ -63,7 +63,8 @@ class DragLevel(Record):
 
     name: Literal["objects", "chunks"]
     """`objects`: what the program asked for last, so that a block is left out from which a pool carved
-    objects, and they count. `chunks`: the blocks of the malloc family, whatever is in them."""
+    objects, and they count. `chunks`: the blocks of the malloc family, whatever is in them, and mappings that
+    objects are put into."""
     total: Tally
     drag: float
     """Area under the bytes in use over the area under those needed; 1 is the least."""

@@ -116,6 +116,7 @@ def _record(asked: _Asked, folder: Path, engine: Literal["exact", "recompiled"],
         complaints: list[str] = []
         notes = asked.found.notes
     else:
+        launching.require(asked.found)
         tool = drag_tool.ready(lambda words: click.echo(f"reap: {words}", err=True))
         outcome = launching.run(asked.launch, tool, folder, depth=depth)
         complaints = launching.complaints(folder)

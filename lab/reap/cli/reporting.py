@@ -1,5 +1,6 @@
 """What the verbs share: making a report of an answer, writing its files, saying so."""
 
+import os
 import shlex
 import sys
 from datetime import UTC, datetime
@@ -25,10 +26,22 @@ def report_of(*answers: Answer) -> Report:
 
 
 def refuse_existing(*paths: Path | None, force: bool) -> None:
-    """Throws ReapError for a file that would be overwritten: before the measuring, not after it."""
+    """Throws ReapError for a file that could not be written: before the measuring, not after it."""
     for path in paths:
-        if path is not None and path.exists() and not force:
+        if path is None:
+            continue
+        if not force and os.path.lexists(path):
             raise ReapError(f"{path} exists already", "give another name, or --force", ExitCode.INTERNAL)
+        if not path.parent.is_dir():
+            raise ReapError(
+                f"{path} could not be written: the folder {path.parent} does not exist",
+                "Make the folder first, or name another file.",
+            )
+        if not os.access(path.parent, os.W_OK | os.X_OK) and not os.access(path, os.W_OK):
+            raise ReapError(
+                f"{path} could not be written: {path.parent} is not yours to write to",
+                "Name a file in another folder.",
+            )
 
 
 def write_files(report: Report, *, json: Path | None, html: Path | None, force: bool) -> None:

@@ -3,16 +3,20 @@
 import os
 import shutil
 import signal
+import stat
 from pathlib import Path
 
 import msgspec
 
+from reap.errors import ExitCode, ReapError
 from reap.launch import spawn
 from reap.launch.program import Program
 from reap.launch.records import Launch, Outcome
 
 RECORDINGS = "*.drag"
 _LOGS = "log.*"
+_GENERAL = ("If you believe this happened", "host stacktrace", "Note: see also the FAQ")
+"""Where Valgrind goes on to what is the same for all programs, or is about itself."""
 _SLOWER = 20
 """How much longer than usual a run may take; ten times is common."""
 
@@ -64,12 +68,29 @@ def notes(program: Program, outcome: Outcome) -> list[str]:
     return said
 
 
+def require(program: Program) -> None:
+    """Throws ReapError (126) for what Valgrind refuses to run, whoever asks."""
+    mode = Path(program.image).stat().st_mode
+    if mode & (stat.S_ISUID | stat.S_ISGID):
+        raise ReapError(
+            f"{program.image} is set-user-ID or set-group-ID: Valgrind does not run such programs",
+            f"measure a copy without the privilege: cp {program.image} /tmp/",
+            ExitCode.NOT_EXECUTABLE,
+        )
+
+
 def complaints(folder: Path) -> list[str]:
     """What Valgrind and the engine had to say, a line each; most runs have none."""
     said: list[str] = []
     for path in sorted(folder.glob(_LOGS)):
         for line in path.read_text(errors="replace").splitlines():
             words = line.partition("== ")[2].strip() if line.startswith("==") else line.strip()
+            if words.startswith(_GENERAL):
+                break
             if words and words not in said:
                 said.append(words)
+    if any(path.stat().st_size == 0 for path in folder.glob(RECORDINGS)):
+        said.append(
+            f"a process had no room for its recording in {folder.parent}: set TMPDIR to a folder with more"
+        )
     return said

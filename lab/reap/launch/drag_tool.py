@@ -58,7 +58,7 @@ def ready(tell: Callable[[str], None]) -> Path:
     sources = Path(str(resources.files("reap"))) / "drag" / "valgrind"
     key = _key(sources, [*libraries, tools / f"callgrind-{PLATFORM}"], compiler)
     place = _cache() / key
-    if (place / f"drag-{PLATFORM}").is_file():
+    if os.access(place / f"drag-{PLATFORM}", os.X_OK):
         return place
     tell("building the drag engine for the Valgrind that is installed (once)")
     try:

@@ -8,7 +8,7 @@ from reap.report.text import printable, shortened
 
 _LEVELS = {
     "objects": "objects: what the program asked for last, from malloc or from a pool",
-    "chunks": "chunks: blocks of the malloc family, with whatever pools carved out of them",
+    "chunks": "chunks: blocks of malloc and mappings, with whatever pools put into them",
 }
 _ENDS = {"exited": "", "exec": ", until it became another program", "killed": ", killed"}
 

@@ -9,8 +9,8 @@ from reap.errors import ExitCode, ReapError
 def read(path: Path) -> native.Drag:
     """Reads the recording of one process. Throws ReapError if it cannot be read or is none.
 
-    A recording that was cut short is read as far as it is sound; its header says so. Costs 24 bytes of
-    memory for each allocation that the process made.
+    A recording that was cut short is read as far as it is sound; its header says so. Costs a walk through
+    the file, which must stay where it is.
     """
     try:
         return native.Drag(str(path))
@@ -21,7 +21,7 @@ def read(path: Path) -> native.Drag:
     except MemoryError as error:
         raise ReapError(
             f"{path} needs more memory than there is",
-            "it takes some 60 bytes for each allocation of the process: measure a shorter run",
+            "it takes some hundred bytes for each object that is in use at once: measure a smaller run",
         ) from error
 
 
@@ -30,7 +30,15 @@ def read_all(folder: Path, pattern: str, complaints: list[str]) -> list[native.D
 
     `complaints` are what the engine said, for the message.
     """
-    recordings = [read(path) for path in sorted(folder.glob(pattern))]
+    # A process that had no room for its header, or was killed before it, left a file of no size.
+    paths = sorted(folder.glob(pattern))
+    recordings = [read(path) for path in paths if path.stat().st_size > 0]
+    if paths and not recordings:
+        raise ReapError(
+            f"there was no room for a recording in {folder.parent}",
+            "free some space there, or set TMPDIR to a folder with more: "
+            "it takes about ten bytes for each allocation, and a megabyte at least",
+        )
     if not recordings:
         said = "; ".join(complaints[:3]) or "it says nothing"
         raise ReapError(
