@@ -1,5 +1,6 @@
 """What the page of the OOPSLA 2002 study shows, as plain strings, lists and drawings."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import markupsafe
@@ -25,7 +26,7 @@ from reap.study.judging import best_ratio
 from reap.study.oopsla2002_claims import OURS, asked_ratio
 from reap.study.oopsla2002_peers import WORKLOAD as PEERS
 from reap.study.oopsla2002_published import PROGRAMS
-from reap.study.records import Measured, Memory, Statistics, Study
+from reap.study.records import Counted, Measured, Memory, Statistics, Study
 
 _QUICK = "A quick study: runs of a fraction of a second, few rounds."
 
@@ -61,15 +62,21 @@ def view(study: Study) -> StudyView:
 
 
 def _unseen(study: Study) -> list[str]:
-    """Whose high-water marks are missing, and why."""
-    reasons: dict[str, list[str]] = {}
+    """What is missing of those that were measured, and why."""
     absent = {each.card.name for each in study.measured if each.result is None}
-    for each in study.memory:
+    absent |= {each.card.name for each in study.statistics if each.excluded}
+    return [
+        *_because("high-water mark, or not all,", study.memory, absent),
+        *_because("drag", study.drag, absent),
+    ]
+
+
+def _because(what: str, counted: Sequence[Counted], absent: set[str]) -> list[str]:
+    reasons: dict[str, list[str]] = {}
+    for each in counted:
         if each.excluded and each.card.name not in absent:
             reasons.setdefault(each.excluded, []).append(each.card.name)
-    return [
-        f"No high-water mark, or not all, of {', '.join(names)}: {why}." for why, names in reasons.items()
-    ]
+    return [f"No {what} of {', '.join(names)}: {why}." for why, names in reasons.items()]
 
 
 def _inputs(study: Study) -> TableView:

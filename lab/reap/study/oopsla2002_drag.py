@@ -1,8 +1,8 @@
 """Table 4 and Figure 7 of OOPSLA 2002 as an experiment: each workload once under the exact drag engine.
 
-Two things are looked at. Objects: what the program allocates, each by itself, freed where its own allocator
-frees it. Chunks: malloc's blocks under the program's own allocator, whatever is in them. What is counted is
-always the same, so that there is one run of each, some ten times slower than usual, of little work.
+Two things are looked at. Objects: what the program allocates, until it is freed, alone or with its region.
+Chunks: malloc's blocks under the program's own allocator, whatever is in them. What is counted is always the
+same: there is one run of each, some ten times slower than usual, of little work.
 """
 
 import tempfile
@@ -22,7 +22,7 @@ from reap.study.oopsla2002_drag_records import Dragged, Group
 from reap.study.records import Drag, Mode
 from reap.trace.drag import read_all
 
-SECONDS: dict[Mode, float] = {"quick": 0.1, "full": 1.0}
+SECONDS: dict[Mode, float] = {"quick": 0.1, "full": 0.5}
 """About how long the same run would take by itself."""
 LCC = "region-compiler"
 """In the place of lcc, whose curves are Figure 7(b)."""
@@ -55,62 +55,95 @@ def take(
     return kept.once(place, known, lambda wanted: _taken(wanted, mode, tell))
 
 
+def shows_objects(described: card.Card) -> tuple[str, bool] | None:
+    """Which variant shows each object, and whether it must be built so that it says what it hands out.
+
+    What we compile says so. Of the others, the variant without its allocator shows them to malloc, if the
+    program frees objects one by one. None where it does not: that variant reads each as it frees it.
+    """
+    if card.can_be_marked(described):
+        return next(iter(described.variants)), True
+    if described.kind != "ordinary" and "individual" not in described.frees:
+        return None
+    return measuring.without_own(described), False
+
+
 def _taken(known: Drag, mode: Mode, tell: Callable[[str], None]) -> Drag:
     described = known.card
-    engine = drag_tool.ready(tell)
-    plain = measuring.without_own(described)
-    notes: list[str] = []
-    objects = None
-    if why := _unseen(described):
-        notes.append(why)
+    run = _Runs(known, _PATIENCE[mode], drag_tool.ready(tell))
+    own = next(iter(described.variants))
+    objects = chunks = None
+    if shown := shows_objects(described):
+        variant, marked = shown
+        levels = run.levels(variant, marked=marked)
+        objects = Dragged(variant=variant, marked=marked, level=_drawn(levels["objects"], described))
+        if variant == own and "chunks" in levels:
+            chunks = Dragged(variant=variant, marked=marked, level=_bare(levels["chunks"]))
     else:
-        objects = _dragged(_run(known, plain, _PATIENCE[mode], engine, notes), described, plain)
-    chunks = None
-    if described.kind != "ordinary":
-        own = next(iter(described.variants))
-        chunks = _dragged(_run(known, own, _PATIENCE[mode], engine, notes), described, own)
-    return msgspec.structs.replace(known, objects=objects, chunks=chunks, notes=notes)
+        run.notes.append("objects: freed one by one, each is read as it is freed, which hides its drag")
+    if chunks is None and described.kind != "ordinary":
+        try:
+            chunks = Dragged(variant=own, marked=False, level=_bare(run.levels(own)["objects"]))
+        except ReapError as error:
+            if objects is None:
+                raise
+            run.notes.append(f"chunks: {error.what}")
+        if described.chunks_from == "system":
+            run.notes.append("chunks: without those that its own allocator maps")
+    return msgspec.structs.replace(known, objects=objects, chunks=chunks, notes=run.notes)
 
 
-def _unseen(described: card.Card) -> str:
-    """Why no variant shows its objects; empty if one does."""
-    if group_of(described) != "region" or described.name == LCC or "individual" in described.frees:
-        return ""
-    return "objects: freed one by one, each is read as it is freed, which hides its drag"
+class _Runs:
+    """Runs of one workload."""
 
+    def __init__(self, known: Drag, patience: float, engine: Path) -> None:
+        self._known = known
+        self._patience = patience
+        self._engine = engine
+        self.notes: list[str] = []
+        """What is to be known of them."""
 
-def _run(known: Drag, variant: str, patience: float, engine: Path, notes: list[str]) -> DragProcess:
-    """Of the run's processes the one that allocates most; `notes` get what is to be known of it."""
-    named = f"{known.card.name}, {variant},"
-    ready = card.prepare(known.card.name, variant, scale=known.scale)
-    launch = msgspec.structs.replace(workload.launch_of(ready), timeout=patience)
-    if ready.argv[0] == "sh":
-        raise ReapError(f"{named} is a server and what asks it: drag is of one program")
-    with tempfile.TemporaryDirectory(prefix="reap-drag-") as name:
-        folder = Path(name)
-        outcome = drag.run(launch, engine, folder, depth=_DEPTH)
-        if outcome.timed_out:
-            raise ReapError(f"{named} did not end in time under the drag engine")
-        if outcome.status != 0:
-            raise ReapError(f"{named} ended with {outcome.status} under the drag engine")
-        recordings = read_all(folder, drag.RECORDINGS, drag.complaints(folder))
-        seen = profile(recordings, ready.argv, status=outcome.status, notes=[])
-    if not seen.processes:
-        raise ReapError(f"{named} allocates nothing")
-    first, *others = seen.processes
-    notes += [f"{variant}: {said}" for said in first.notes]
-    if others:
-        notes.append(f"{variant}: of {len(seen.processes)} processes, the one that allocates most")
-    return first
+    def levels(self, variant: str, *, marked: bool = False) -> dict[str, DragLevel]:
+        """What the engine saw of the process that allocates most, by level. Throws ReapError."""
+        known = self._known
+        ready = card.prepare(known.card.name, variant, scale=known.scale, marked=marked)
+        process = self._process(ready)
+        levels: dict[str, DragLevel] = {each.name: without_reserve(each) for each in process.levels}
+        if marked and "chunks" not in levels:
+            raise ReapError(f"{known.card.name}, {variant}, did not say what its allocators hand out")
+        return levels
 
-
-def _dragged(process: DragProcess, described: card.Card, variant: str) -> Dragged:
-    return Dragged(variant=variant, marked=False, level=_drawn(without_reserve(process.levels[0]), described))
+    def _process(self, ready: card.Ready) -> DragProcess:
+        named = f"{ready.card.name}, {ready.variant},"
+        if ready.argv[0] == "sh":
+            raise ReapError(f"{named} is a server and what asks it: drag is of one program")
+        launch = msgspec.structs.replace(workload.launch_of(ready), timeout=self._patience)
+        with tempfile.TemporaryDirectory(prefix="reap-drag-") as name:
+            folder = Path(name)
+            outcome = drag.run(launch, self._engine, folder, depth=_DEPTH)
+            if outcome.timed_out:
+                raise ReapError(f"{named} did not end in time under the drag engine")
+            if outcome.status != 0:
+                raise ReapError(f"{named} ended with {outcome.status} under the drag engine")
+            recordings = read_all(folder, drag.RECORDINGS, drag.complaints(folder))
+            seen = profile(recordings, ready.argv, status=outcome.status, notes=[])
+        if not seen.processes:
+            raise ReapError(f"{named} allocates nothing")
+        first, *others = seen.processes
+        self.notes += [f"{ready.variant}: {said}" for said in first.notes]
+        if others:
+            count = len(seen.processes)
+            self.notes.append(f"{ready.variant}: of {count} processes, the one that allocates most")
+        return first
 
 
 def _drawn(level: DragLevel, described: card.Card) -> DragLevel:
     """With what is drawn of it: curve and sites of the programs with regions."""
     if group_of(described) != "region":
-        return msgspec.structs.replace(level, curve=[], sites=[])
+        return _bare(level)
     sites = [site for site in level.sites if site.dragged is not None]
     return msgspec.structs.replace(level, sites=sites)
+
+
+def _bare(level: DragLevel) -> DragLevel:
+    return msgspec.structs.replace(level, curve=[], sites=[])

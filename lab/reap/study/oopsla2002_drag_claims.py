@@ -68,7 +68,7 @@ def judge(drags: Sequence[Drag]) -> list[Conclusion]:
         ),
         conclusion(
             "7.3",
-            "On average they raise it much.",
+            "On average regions raise the peak of memory much.",
             "23 % on average",
             "the geometric mean of these ratios: above 1.05 is for it; its interval is that of other such "
             "workloads",
@@ -78,10 +78,20 @@ def judge(drags: Sequence[Drag]) -> list[Conclusion]:
     ]
 
 
-def average_drag(drags: Iterable[Drag], group: Group) -> float | None:
-    """The arithmetic mean, as Figure 7(a) has it, of the workloads that count; None without any."""
-    values = [level.drag for _, level in _levels(_of(drags, group))]
+def average_drag(drags: Iterable[Drag], group: Group, *, without: str = "") -> float | None:
+    """The arithmetic mean, as Figure 7(a) has it, of the workloads that count; None without any.
+
+    `without` leaves that workload out.
+    """
+    shown = _levels(_of(drags, group))
+    values = [level.drag for each, level in shown if each.card.name != without]
     return sum(values) / len(values) if values else None
+
+
+def most_drag(drags: Iterable[Drag], group: Group) -> str:
+    """Which of the workloads that count drags most; empty without any."""
+    shown = _levels(_of(drags, group))
+    return max(shown, key=lambda pair: pair[1].drag)[0].card.name if shown else ""
 
 
 def _of(drags: Iterable[Drag], group: Group) -> list[Drag]:
