@@ -12,18 +12,21 @@ namespace {
 // so that the clock of all is never far off.
 constexpr double kLeastQuantum = 4096;
 constexpr double kMostQuantum = 65536;
+constexpr uint64_t kCertain = 2; // an object of more than this part of a gap is drawn always
 
-// How many turns pass between two looks at an object of so many bytes that stands for `stands`. What an error
-// weighs goes by the square of the bytes and of the interval, what looks cost by the pages that are needed
-// anew after each; the least sum of both is where the interval's cube goes by cost over weight.
-uint32_t turns_between(size_t bytes, double period, double stands) noexcept {
+// How far apart the looks at an object of so many bytes are, a power of two, at least 1 for `least` rounds.
+// What an error weighs goes by the square of the bytes that the object stands for and of the interval, what
+// looks cost by the pages that are needed anew after each; the least sum of both is where the interval's cube
+// goes by cost over weight. What was drawn when gaps were narrow is thereby looked at seldom when they are
+// wide.
+uint32_t apart(size_t bytes, double period, double stands, double least) noexcept {
     constexpr double kPagesOfALook = 4; // which cost as much as the look itself
+    constexpr uint32_t kMost = 1u << 20;
     const double lighter = period / stands;
     const double cube = (1 + static_cast<double>(bytes / kPage) / kPagesOfALook) * lighter * lighter;
-    double rounds = 2.0 / Rounds::kClasses;
-    uint32_t turns = 1;
-    for (; rounds * rounds * rounds <= cube; rounds *= 2) turns *= 2;
-    return turns;
+    uint32_t step = 1;
+    for (double rounds = 2 * least; rounds * rounds * rounds <= cube && step < kMost; rounds *= 2) step *= 2;
+    return step;
 }
 
 pthread_key_t thread_end_key;
@@ -109,8 +112,8 @@ void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noex
     }
     catch_up(thread);
     void *block = nullptr;
-    // What is larger than the gap is drawn always: a single one could rule the sum, and nobody would know.
-    const bool certain = size > thread.period;
+    // What is large for the gap is drawn always: a single one could rule the sum, and nobody would know.
+    const bool certain = size > thread.period / kCertain;
     if (certain || thread.to_sample < 0) {
         const Pace::Work work(pace_);
         block = sample(thread, size, alignment, certain);
@@ -120,7 +123,8 @@ void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noex
     if (quantum < kLeastQuantum) quantum = kLeastQuantum;
     if (quantum > kMostQuantum) quantum = kMostQuantum;
     // So that what is drawn always comes here.
-    if (quantum > static_cast<double>(thread.period)) quantum = static_cast<double>(thread.period);
+    const auto least_certain = static_cast<double>(thread.period / kCertain);
+    if (quantum > least_certain) quantum = least_certain;
     thread.budget = static_cast<int64_t>(quantum);
     if (thread.to_sample < thread.budget) thread.budget = thread.to_sample;
     thread.granted = thread.budget;
@@ -137,62 +141,74 @@ void Sampler::catch_up(ThreadState &thread) noexcept {
     clock_ += bytes;
     ledger_.header().clock = clock_;
     const double now = interval();
-    const Rounds::Turns turns = rounds_.pass(bytes, now, [this, now](uint32_t kind, uint64_t times) {
-        look_at_class(kind, now * static_cast<double>(times));
-    });
+    const Rounds::Turns turns =
+        rounds_.pass(bytes, now, [this, now](uint32_t kind, uint64_t round, uint64_t times) {
+            look_at_class(kind, {round, times}, now);
+        });
     if (turns.count != 0 && runs_ != 0) look_at_runs(turns, now);
     ledger_.header().spent_ns = pace_.spent_ns();
 }
 
-void Sampler::look_at_class(uint32_t kind, double weight) noexcept {
+void Sampler::look_at_class(uint32_t kind, Rounds::Turns rounds, double interval) noexcept {
     if (state_ != State::Running || living_[kind] == 0) return;
     const Pace::Work work(pace_);
     pace_.objects(living_[kind]);
-    const Pagemap map;
-    windows_.each_chunk(kind, [&](uint32_t first) { look_at_chunk(map, first, weight); });
+    Pagemap map;
+    windows_.each_chunk(kind, [&](uint32_t first) { look_at_chunk(map, first, rounds, interval); });
 }
 
 void Sampler::look_at_runs(Rounds::Turns turns, double interval) noexcept {
     const Pace::Work work(pace_);
-    const Pagemap map;
+    Pagemap map;
     for (uint32_t slot = runs_; slot != 0 && state_ == State::Running; slot = objects_[slot - 1].next) {
         const Object &object = objects_[slot - 1];
-        // How many of these turns are this object's.
-        const uint64_t to_own = (object.turn + object.turns - turns.first % object.turns) % object.turns;
-        if (turns.count <= to_own) continue;
-        const uint64_t own = 1 + (turns.count - to_own - 1) / object.turns;
+        constexpr double kTurn = 1.0 / Rounds::kClasses;
+        const uint32_t step = apart(object.bytes, least_in_use_, object.stands, kTurn);
+        const uint64_t own = Rounds::own(turns, step, object.phase);
+        if (own == 0) continue;
         pace_.objects(object.bytes / kPage);
         if (!look_at(map, slot - 1)) return;
-        weigh(slot - 1, interval * static_cast<double>(own * object.turns) / Rounds::kClasses);
+        weigh(slot - 1, interval * static_cast<double>(own * step) * kTurn);
         windows_.arm(slot - 1, object.bytes);
     }
 }
 
-// Those that lie together are read and armed together.
-void Sampler::look_at_chunk(const Pagemap &map, uint32_t first, double weight) noexcept {
-    const uint32_t watched = watched_[first / Windows::kChunk];
-    if (watched == 0 || state_ != State::Running) return;
-    const auto from = static_cast<uint32_t>(__builtin_ctz(watched));
-    const auto slots = static_cast<uint32_t>(32 - __builtin_clz(watched)) - from;
+// Those that lie together are read together, and armed together if a look is due at all of them.
+void Sampler::look_at_chunk(Pagemap &map, uint32_t first, Rounds::Turns rounds, double interval) noexcept {
+    if (state_ != State::Running) return;
+    uint32_t due = 0;
+    double weights[Windows::kChunk];
+    for (uint32_t left = watched_[first / Windows::kChunk]; left != 0; left &= left - 1) {
+        const auto at = static_cast<uint32_t>(__builtin_ctz(left));
+        const Object &object = objects_[first + at];
+        const uint32_t step = apart(0, least_in_use_, object.stands, 1);
+        const uint64_t own = Rounds::own(rounds, step, object.phase);
+        if (own != 0) due |= uint32_t{1} << at;
+        weights[at] = interval * static_cast<double>(own * step);
+    }
+    if (due == 0) return;
+    const auto from = static_cast<uint32_t>(__builtin_ctz(due));
+    const auto slots = static_cast<uint32_t>(32 - __builtin_clz(due)) - from;
     constexpr size_t kPages = Windows::kSlot / kPage;
     bool used[Pagemap::kMost];
     if (!map.read(windows_.address(first + from), slots * kPages, used)) {
         return give_up(REAP_DRAG_NO_PAGEMAP);
     }
-    for (uint32_t i = 0; i < slots; ++i) {
-        const uint32_t slot = first + from + i;
-        if ((watched >> (from + i) & 1) == 0) continue;
+    const bool all = due == watched_[first / Windows::kChunk];
+    for (uint32_t left = due; left != 0; left &= left - 1) {
+        const auto at = static_cast<uint32_t>(__builtin_ctz(left));
         uint64_t pages = 0;
-        for (size_t page = 0; page < kPages; ++page) pages += used[i * kPages + page] ? 1 : 0;
+        for (size_t page = 0; page < kPages; ++page) pages += used[(at - from) * kPages + page] ? 1 : 0;
         pace_.faults(pages);
-        if (pages != 0) credit(slot);
-        weigh(slot, weight);
+        if (pages != 0) credit(first + at);
+        weigh(first + at, weights[at]);
+        if (!all) windows_.arm(first + at, objects_[first + at].bytes);
     }
-    windows_.arm(first + from, slots * Windows::kSlot);
+    if (all) windows_.arm(first + from, slots * Windows::kSlot);
 }
 
 // False where it cannot be seen.
-bool Sampler::look_at(const Pagemap &map, uint32_t slot) noexcept {
+bool Sampler::look_at(Pagemap &map, uint32_t slot) noexcept {
     const Object &object = objects_[slot];
     switch (windows_.look(map, slot, object.bytes)) {
     case Windows::Seen::Unused:
@@ -245,20 +261,19 @@ void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment, bool c
     pace_.faults((offset + size) / kPage);
     objects_[slot] = {offset + size, size, static_cast<double>(size > thread.period ? size : thread.period),
                       number,        kind, true};
-    watch(slot, static_cast<double>(thread.period));
+    watch(slot);
     return static_cast<char *>(windows_.address(slot)) + offset;
 }
 
-void Sampler::watch(uint32_t slot, double period) noexcept {
+void Sampler::watch(uint32_t slot) noexcept {
     Object &object = objects_[slot];
     in_use_ += object.stands;
+    object.phase = static_cast<uint32_t>(random_.next() >> 32);
     if (slot < Windows::kRuns) {
         ++living_[object.kind];
         watched_[slot / Windows::kChunk] |= uint32_t{1} << slot % Windows::kChunk;
         return;
     }
-    object.turns = turns_between(object.bytes, period, object.stands);
-    object.turn = static_cast<uint32_t>(random_.below(object.turns));
     object.next = runs_;
     object.previous = 0;
     if (object.next != 0) objects_[object.next - 1].previous = slot + 1;
@@ -287,7 +302,8 @@ void Sampler::free(void *pointer) noexcept {
     if (object.row != Ledger::kNone && ledger_.is_open()) {
         if (state_ == State::Running) catch_up(thread_state);
         reap_drag_sample &row = ledger_.row(object.row);
-        if (state_ == State::Running && row.unsure > 0) look_at(Pagemap(), slot);
+        Pagemap map;
+        if (state_ == State::Running && row.unsure > 0) look_at(map, slot);
         row.death = clock_;
         unwatch(slot);
     }
@@ -321,7 +337,7 @@ void Sampler::finish() noexcept {
     const Inside guard(lock_);
     if (state_ != State::Running) return;
     catch_up(thread_state);
-    const Pagemap map;
+    Pagemap map;
     windows_.each_slot([&](uint32_t slot) {
         const Object &object = objects_[slot];
         if (!object.taken || object.row == Ledger::kNone || state_ != State::Running) return;
