@@ -13,9 +13,14 @@ uint32_t apart(size_t bytes, double period, double stands, double least) noexcep
     constexpr double kPagesOfALook = 4; // which cost as much as the look itself
     constexpr uint32_t kMost = 1u << 20;
     const double lighter = period / stands;
-    const double cube = (1 + static_cast<double>(bytes / kPage) / kPagesOfALook) * lighter * lighter;
+    const size_t pages = bytes / kPage;
+    const double cube = (1 + static_cast<double>(pages) / kPagesOfALook) * lighter * lighter;
     uint32_t step = 1;
-    for (double rounds = 2 * least; rounds * rounds * rounds <= cube && step < kMost; rounds *= 2) step *= 2;
+    while (step < kMost) {
+        const double rounds = 2 * least * step;
+        if (rounds * rounds * rounds > cube) break;
+        step *= 2;
+    }
     return step;
 }
 

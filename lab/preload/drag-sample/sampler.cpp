@@ -108,8 +108,8 @@ void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noex
     if (quantum < kLeastQuantum) quantum = kLeastQuantum;
     if (quantum > kMostQuantum) quantum = kMostQuantum;
     // So that what is drawn always comes here.
-    const auto least_certain = static_cast<double>(thread.period / kCertain);
-    if (quantum > least_certain) quantum = least_certain;
+    const uint64_t certain_from = thread.period / kCertain;
+    if (quantum > static_cast<double>(certain_from)) quantum = static_cast<double>(certain_from);
     thread.budget = static_cast<int64_t>(quantum);
     if (thread.to_sample < thread.budget) thread.budget = thread.to_sample;
     thread.granted = thread.budget;
