@@ -104,9 +104,9 @@ REAP_EXPORT long syscall(long number, ...) {
     va_end(rest);
     const auto call = [&each, number] {
         long result;
-        register long fourth asm("r10") = each[3];
-        register long fifth asm("r8") = each[4];
-        register long sixth asm("r9") = each[5];
+        register const long fourth asm("r10") = each[3];
+        register const long fifth asm("r8") = each[4];
+        register const long sixth asm("r9") = each[5];
         asm volatile("syscall"
                      : "=a"(result)
                      : "a"(number), "D"(each[0]), "S"(each[1]), "d"(each[2]), "r"(fourth), "r"(fifth),

@@ -25,19 +25,26 @@ class Rounds {
         uint64_t count;
     };
 
-    // So many bytes have been allocated. Calls back with (class, times) where looks are due at that class, of
-    // which each counts: several where the bytes were many.
+    // How many of `turns`, or rounds, are those of somebody who has one in every `step`.
+    static uint64_t own(Turns turns, uint32_t step, uint32_t phase) noexcept {
+        const uint64_t ahead = (phase % step + step - turns.first % step) % step;
+        return turns.count <= ahead ? 0 : 1 + (turns.count - ahead - 1) / step;
+    }
+
+    // So many bytes have been allocated. Calls back with (class, round, times) where looks are due at that
+    // class: those of the rounds from `round` on, several where the bytes were many.
     template <class Look>
     Turns pass(uint64_t bytes, double interval, Look look) noexcept {
         const uint64_t first = turn_;
         part_ += static_cast<double>(bytes) * kClasses / interval;
         if (part_ >= 2 * kClasses) {
             const auto rounds = static_cast<uint64_t>(part_ / kClasses);
-            for (uint32_t kind = 0; kind < kClasses; ++kind) look(kind, rounds);
+            for (uint64_t turn = turn_; turn < turn_ + kClasses; ++turn)
+                look(class_of(turn), turn / kClasses, rounds);
             turn_ += rounds * kClasses;
             part_ -= static_cast<double>(rounds * kClasses);
         }
-        for (; part_ >= 1; part_ -= 1, ++turn_) look(class_of(turn_), uint64_t{1});
+        for (; part_ >= 1; part_ -= 1, ++turn_) look(class_of(turn_), turn_ / kClasses, uint64_t{1});
         return {first, turn_ - first};
     }
 

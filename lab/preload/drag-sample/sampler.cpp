@@ -12,19 +12,7 @@ namespace {
 // so that the clock of all is never far off.
 constexpr double kLeastQuantum = 4096;
 constexpr double kMostQuantum = 65536;
-
-// How many turns pass between two looks at an object of so many bytes that stands for `stands`. What an error
-// weighs goes by the square of the bytes and of the interval, what looks cost by the pages that are needed
-// anew after each; the least sum of both is where the interval's cube goes by cost over weight.
-uint32_t turns_between(size_t bytes, double period, double stands) noexcept {
-    constexpr double kPagesOfALook = 4; // which cost as much as the look itself
-    const double lighter = period / stands;
-    const double cube = (1 + static_cast<double>(bytes / kPage) / kPagesOfALook) * lighter * lighter;
-    double rounds = 2.0 / Rounds::kClasses;
-    uint32_t turns = 1;
-    for (; rounds * rounds * rounds <= cube; rounds *= 2) turns *= 2;
-    return turns;
-}
+constexpr uint64_t kCertain = 2; // an object of more than this part of a gap is drawn always
 
 pthread_key_t thread_end_key;
 bool has_key = false;
@@ -109,8 +97,8 @@ void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noex
     }
     catch_up(thread);
     void *block = nullptr;
-    // What is larger than the gap is drawn always: a single one could rule the sum, and nobody would know.
-    const bool certain = size > thread.period;
+    // What is large for the gap is drawn always: a single one could rule the sum, and nobody would know.
+    const bool certain = size > thread.period / kCertain;
     if (certain || thread.to_sample < 0) {
         const Pace::Work work(pace_);
         block = sample(thread, size, alignment, certain);
@@ -120,106 +108,12 @@ void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noex
     if (quantum < kLeastQuantum) quantum = kLeastQuantum;
     if (quantum > kMostQuantum) quantum = kMostQuantum;
     // So that what is drawn always comes here.
-    if (quantum > static_cast<double>(thread.period)) quantum = static_cast<double>(thread.period);
+    const uint64_t certain_from = thread.period / kCertain;
+    if (quantum > static_cast<double>(certain_from)) quantum = static_cast<double>(certain_from);
     thread.budget = static_cast<int64_t>(quantum);
     if (thread.to_sample < thread.budget) thread.budget = thread.to_sample;
     thread.granted = thread.budget;
     return block;
-}
-
-// The clock goes on by what the thread has allocated, and what is due is looked at. Whatever changes the
-// interval comes after that: looks must not find it otherwise than the bytes that they stand for.
-void Sampler::catch_up(ThreadState &thread) noexcept {
-    const int64_t spent = thread.granted - thread.budget;
-    thread.granted = thread.budget;
-    thread.to_sample -= spent;
-    const auto bytes = static_cast<uint64_t>(spent);
-    clock_ += bytes;
-    ledger_.header().clock = clock_;
-    const double now = interval();
-    const Rounds::Turns turns = rounds_.pass(bytes, now, [this, now](uint32_t kind, uint64_t times) {
-        look_at_class(kind, now * static_cast<double>(times));
-    });
-    if (turns.count != 0 && runs_ != 0) look_at_runs(turns, now);
-    ledger_.header().spent_ns = pace_.spent_ns();
-}
-
-void Sampler::look_at_class(uint32_t kind, double weight) noexcept {
-    if (state_ != State::Running || living_[kind] == 0) return;
-    const Pace::Work work(pace_);
-    pace_.objects(living_[kind]);
-    const Pagemap map;
-    windows_.each_chunk(kind, [&](uint32_t first) { look_at_chunk(map, first, weight); });
-}
-
-void Sampler::look_at_runs(Rounds::Turns turns, double interval) noexcept {
-    const Pace::Work work(pace_);
-    const Pagemap map;
-    for (uint32_t slot = runs_; slot != 0 && state_ == State::Running; slot = objects_[slot - 1].next) {
-        const Object &object = objects_[slot - 1];
-        // How many of these turns are this object's.
-        const uint64_t to_own = (object.turn + object.turns - turns.first % object.turns) % object.turns;
-        if (turns.count <= to_own) continue;
-        const uint64_t own = 1 + (turns.count - to_own - 1) / object.turns;
-        pace_.objects(object.bytes / kPage);
-        if (!look_at(map, slot - 1)) return;
-        weigh(slot - 1, interval * static_cast<double>(own * object.turns) / Rounds::kClasses);
-        windows_.arm(slot - 1, object.bytes);
-    }
-}
-
-// Those that lie together are read and armed together.
-void Sampler::look_at_chunk(const Pagemap &map, uint32_t first, double weight) noexcept {
-    const uint32_t watched = watched_[first / Windows::kChunk];
-    if (watched == 0 || state_ != State::Running) return;
-    const auto from = static_cast<uint32_t>(__builtin_ctz(watched));
-    const auto slots = static_cast<uint32_t>(32 - __builtin_clz(watched)) - from;
-    constexpr size_t kPages = Windows::kSlot / kPage;
-    bool used[Pagemap::kMost];
-    if (!map.read(windows_.address(first + from), slots * kPages, used)) {
-        return give_up(REAP_DRAG_NO_PAGEMAP);
-    }
-    for (uint32_t i = 0; i < slots; ++i) {
-        const uint32_t slot = first + from + i;
-        if ((watched >> (from + i) & 1) == 0) continue;
-        uint64_t pages = 0;
-        for (size_t page = 0; page < kPages; ++page) pages += used[i * kPages + page] ? 1 : 0;
-        pace_.faults(pages);
-        if (pages != 0) credit(slot);
-        weigh(slot, weight);
-    }
-    windows_.arm(first + from, slots * Windows::kSlot);
-}
-
-// False where it cannot be seen.
-bool Sampler::look_at(const Pagemap &map, uint32_t slot) noexcept {
-    const Object &object = objects_[slot];
-    switch (windows_.look(map, slot, object.bytes)) {
-    case Windows::Seen::Unused:
-        return true;
-    case Windows::Seen::Unknown:
-        give_up(REAP_DRAG_NO_PAGEMAP);
-        return false;
-    case Windows::Seen::Used:
-        break;
-    }
-    pace_.faults(object.bytes / kPage);
-    credit(slot);
-    return true;
-}
-
-// It has been used since the last look: all looks before came before its last access.
-void Sampler::credit(uint32_t slot) noexcept {
-    reap_drag_sample &row = ledger_.row(objects_[slot].row);
-    row.used += row.unsure;
-    row.used_2 += row.unsure_2;
-    row.unsure = row.unsure_2 = 0;
-}
-
-void Sampler::weigh(uint32_t slot, double weight) noexcept {
-    reap_drag_sample &row = ledger_.row(objects_[slot].row);
-    row.unsure += weight;
-    row.unsure_2 += weight * weight;
 }
 
 void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment, bool certain) noexcept {
@@ -245,36 +139,8 @@ void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment, bool c
     pace_.faults((offset + size) / kPage);
     objects_[slot] = {offset + size, size, static_cast<double>(size > thread.period ? size : thread.period),
                       number,        kind, true};
-    watch(slot, static_cast<double>(thread.period));
+    watch(slot);
     return static_cast<char *>(windows_.address(slot)) + offset;
-}
-
-void Sampler::watch(uint32_t slot, double period) noexcept {
-    Object &object = objects_[slot];
-    in_use_ += object.stands;
-    if (slot < Windows::kRuns) {
-        ++living_[object.kind];
-        watched_[slot / Windows::kChunk] |= uint32_t{1} << slot % Windows::kChunk;
-        return;
-    }
-    object.turns = turns_between(object.bytes, period, object.stands);
-    object.turn = static_cast<uint32_t>(random_.below(object.turns));
-    object.next = runs_;
-    object.previous = 0;
-    if (object.next != 0) objects_[object.next - 1].previous = slot + 1;
-    runs_ = slot + 1;
-}
-
-void Sampler::unwatch(uint32_t slot) noexcept {
-    const Object &object = objects_[slot];
-    in_use_ -= object.stands;
-    if (slot < Windows::kRuns) {
-        --living_[object.kind];
-        watched_[slot / Windows::kChunk] &= ~(uint32_t{1} << slot % Windows::kChunk);
-        return;
-    }
-    if (object.next != 0) objects_[object.next - 1].previous = object.previous;
-    (object.previous != 0 ? objects_[object.previous - 1].next : runs_) = object.next;
 }
 
 void Sampler::free(void *pointer) noexcept {
@@ -287,7 +153,8 @@ void Sampler::free(void *pointer) noexcept {
     if (object.row != Ledger::kNone && ledger_.is_open()) {
         if (state_ == State::Running) catch_up(thread_state);
         reap_drag_sample &row = ledger_.row(object.row);
-        if (state_ == State::Running && row.unsure > 0) look_at(Pagemap(), slot);
+        Pagemap map;
+        if (state_ == State::Running && row.unsure > 0) look_at(map, slot);
         row.death = clock_;
         unwatch(slot);
     }
@@ -321,7 +188,7 @@ void Sampler::finish() noexcept {
     const Inside guard(lock_);
     if (state_ != State::Running) return;
     catch_up(thread_state);
-    const Pagemap map;
+    Pagemap map;
     windows_.each_slot([&](uint32_t slot) {
         const Object &object = objects_[slot];
         if (!object.taken || object.row == Ledger::kNone || state_ != State::Running) return;

@@ -24,13 +24,12 @@ struct ThreadState {
     bool inside = false; // the sampler, whose lock it has: a signal's handler may fork there
 };
 
-// Draws objects by a Poisson process over the bytes allocated, and those that are larger than its mean gap
-// always; each lives in a window of its own. Every
-// object is looked at once in so many bytes, from a phase drawn at random; the sum of these intervals over
-// the looks that came before its last access is an unbiased estimate of last access - birth, wrong by an
-// interval at most. The interval is a third of the bytes in use, as the samples know them: objects live for
-// as many bytes on average (Little's law), so that a sample costs three looks whatever the program does, and
-// most samples, which live short, none.
+// Draws objects by a Poisson process over the bytes allocated, and those that are larger than a quarter of
+// its mean gap always; each lives in a window of its own. Every object is looked at once in so many bytes,
+// from a phase drawn at random; the sum of these intervals over the looks that came before its last access is
+// an unbiased estimate of last access - birth, wrong by an interval at most. The interval is a third of the
+// bytes in use, as the samples know them: objects live for as many bytes on average (Little's law), so that a
+// sample costs three looks whatever the program does, and most samples, which live short, none.
 //
 // Thread-safe. Looks take place at allocations and frees, so that time can pass the planned one by a
 // thread's budget.
@@ -65,10 +64,9 @@ class Sampler {
         uint32_t row;  // Ledger::kNone: lives on from before a fork
         uint32_t kind; // its class
         bool taken;
-        // Of those that are larger than a slot, which cost more to look at:
-        uint32_t turns = 1; // between two looks,
-        uint32_t turn = 0;  // of which this one is its own
-        uint32_t next = 0;  // slot + 1
+        uint32_t phase = 0; // which turns are its own, where not all are
+        // In the list of those that are larger than a slot: slot + 1.
+        uint32_t next = 0;
         uint32_t previous = 0;
     };
 
@@ -81,14 +79,14 @@ class Sampler {
     bool open() noexcept;
     void give_up(reap_drag_problem problem) noexcept;
     void catch_up(ThreadState &thread) noexcept;
-    void look_at_class(uint32_t kind, double weight) noexcept;
+    void look_at_class(uint32_t kind, Rounds::Turns rounds, double interval) noexcept;
     void look_at_runs(Rounds::Turns turns, double interval) noexcept;
-    void look_at_chunk(const Pagemap &map, uint32_t first, double weight) noexcept;
-    bool look_at(const Pagemap &map, uint32_t slot) noexcept;
+    void look_at_chunk(Pagemap &map, uint32_t first, Rounds::Turns rounds, double interval) noexcept;
+    bool look_at(Pagemap &map, uint32_t slot) noexcept;
     void credit(uint32_t slot) noexcept;
     void weigh(uint32_t slot, double weight) noexcept;
     void *sample(ThreadState &thread, size_t size, size_t alignment, bool certain) noexcept;
-    void watch(uint32_t slot, double period) noexcept;
+    void watch(uint32_t slot) noexcept;
     void unwatch(uint32_t slot) noexcept;
     void draw(ThreadState &thread) noexcept;
     [[nodiscard]] bool watched(uint32_t slot) const noexcept {

@@ -98,7 +98,7 @@ void Windows::arm(uint32_t slot, size_t bytes) const noexcept {
     madvise(address(slot), whole_pages(bytes), MADV_DONTNEED);
 }
 
-Windows::Seen Windows::look(const Pagemap &map, uint32_t slot, size_t bytes) const noexcept {
+Windows::Seen Windows::look(Pagemap &map, uint32_t slot, size_t bytes) const noexcept {
     const char *begin = static_cast<const char *>(address(slot));
     bool used[Pagemap::kMost];
     for (size_t left = whole_pages(bytes) / kPage; left > 0;) {
@@ -113,14 +113,14 @@ Windows::Seen Windows::look(const Pagemap &map, uint32_t slot, size_t bytes) con
     return Seen::Unused;
 }
 
-Pagemap::Pagemap() noexcept
-    : file_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC))) {}
-
 Pagemap::~Pagemap() {
     if (file_ >= 0) preload::close_quietly(file_);
 }
 
-bool Pagemap::read(const void *begin, size_t pages, bool *used) const noexcept {
+bool Pagemap::read(const void *begin, size_t pages, bool *used) noexcept {
+    if (file_ < 0) {
+        file_ = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    }
     if (file_ < 0) return false;
     uint64_t entries[kMost];
     const uint64_t offset = reinterpret_cast<uintptr_t>(begin) / kPage * sizeof *entries;

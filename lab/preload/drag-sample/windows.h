@@ -10,11 +10,11 @@ namespace reap::drag {
 
 inline constexpr size_t kPage = 4096;
 
-// /proc/self/pagemap, open for as long as this lives and no longer: a program that closes all of its files
-// must not make us read one of its own.
+// /proc/self/pagemap, open from its first use for as long as this lives: a program that closes all of its
+// files must not make us read one of its own.
 class Pagemap {
   public:
-    Pagemap() noexcept;
+    Pagemap() noexcept = default;
     ~Pagemap();
     Pagemap(const Pagemap &) = delete;
     Pagemap &operator=(const Pagemap &) = delete;
@@ -22,10 +22,10 @@ class Pagemap {
     static constexpr size_t kMost = 512; // pages at once
 
     // Whether each of `pages` pages from `begin` on is in the page table; false where that cannot be known.
-    bool read(const void *begin, size_t pages, bool *used) const noexcept;
+    bool read(const void *begin, size_t pages, bool *used) noexcept;
 
   private:
-    int file_;
+    int file_ = -1; // until the first is asked for
 };
 
 // One mapping of a memory file, cut into slots. Taking a page out of the page table (MADV_DONTNEED) loses
@@ -69,7 +69,7 @@ class Windows {
 
     enum class Seen : uint8_t { Unused, Used, Unknown };
     // Whether any of the object's pages was used since.
-    [[nodiscard]] Seen look(const Pagemap &map, uint32_t slot, size_t bytes) const noexcept;
+    [[nodiscard]] Seen look(Pagemap &map, uint32_t slot, size_t bytes) const noexcept;
 
     // Calls back with the first slot of each chunk of this class.
     template <class Each>

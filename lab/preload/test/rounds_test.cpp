@@ -16,11 +16,12 @@ constexpr uint32_t kClasses = Rounds::kClasses;
 TEST(Rounds, ComeAtEveryClassOnceInAnInterval) {
     Rounds rounds;
     rounds.begin(0.3);
-    rounds.pass(0, 1000, [](uint32_t, uint64_t) {});
+    rounds.pass(0, 1000, [](uint32_t, uint64_t, uint64_t) {});
     std::vector<int> looks(kClasses);
     for (int i = 0; i < 1000; ++i) {
-        rounds.pass(7, 1000,
-                    [&looks](uint32_t kind, uint64_t times) { looks[kind] += static_cast<int>(times); });
+        rounds.pass(7, 1000, [&looks](uint32_t kind, uint64_t, uint64_t times) {
+            looks[kind] += static_cast<int>(times);
+        });
     }
     for (const int each : looks) EXPECT_EQ(each, 7);
 }
@@ -29,7 +30,7 @@ TEST(Rounds, SayHowFarTheNextLookIs) {
     Rounds rounds;
     rounds.begin(0);
     int looks = 0;
-    const auto count = [&looks](uint32_t, uint64_t) { ++looks; };
+    const auto count = [&looks](uint32_t, uint64_t, uint64_t) { ++looks; };
     rounds.pass(100, 16000, count);
     EXPECT_EQ(rounds.ahead(16000), 900);
     EXPECT_EQ(rounds.ahead(32000), 1800); // the part of the way that is left, and not the bytes
@@ -42,14 +43,14 @@ TEST(Rounds, SayHowFarTheNextLookIs) {
 TEST(Rounds, AnAllocationOverManyIsOneLookThatCountsAsMany) {
     Rounds rounds;
     rounds.begin(0.5);
-    rounds.pass(0, 100, [](uint32_t, uint64_t) {});
+    rounds.pass(0, 100, [](uint32_t, uint64_t, uint64_t) {});
     std::vector<uint64_t> looks(kClasses);
     std::vector<int> calls(kClasses);
     uint64_t turns = 0;
     for (const uint64_t bytes : {uint64_t{1000}, uint64_t{1'000'000'000'000}, uint64_t{130}}) {
         turns += rounds
                      .pass(bytes, 100,
-                           [&](uint32_t kind, uint64_t times) {
+                           [&](uint32_t kind, uint64_t, uint64_t times) {
                                looks[kind] += times;
                                ++calls[kind];
                            })
@@ -60,6 +61,14 @@ TEST(Rounds, AnAllocationOverManyIsOneLookThatCountsAsMany) {
     EXPECT_LE(*most - *least, 1u);
     EXPECT_NEAR(static_cast<double>(*least), 1e10, 20);
     EXPECT_EQ(turns, std::accumulate(looks.begin(), looks.end(), uint64_t{0}));
+}
+
+TEST(Rounds, SomebodyWithOneInEveryStepHasThemAll) {
+    EXPECT_EQ(Rounds::own({10, 1}, 4, 2), 1u);
+    EXPECT_EQ(Rounds::own({10, 1}, 4, 7), 0u);
+    EXPECT_EQ(Rounds::own({10, 2}, 4, 7), 1u);
+    EXPECT_EQ(Rounds::own({0, 100}, 8, 3), 13u);
+    EXPECT_EQ(Rounds::own({0, 100}, 8, 4), 12u);
 }
 
 TEST(Rounds, CountWhatLivedWithoutBiasHoweverTheIntervalChanges) {
@@ -73,7 +82,7 @@ TEST(Rounds, CountWhatLivedWithoutBiasHoweverTheIntervalChanges) {
         rounds.begin(static_cast<double>(random.next() >> 11) * 0x1p-53);
         for (uint64_t clock = 0; clock < kDied; clock += 50) {
             const double interval = clock < 9000 ? 9000 : 4000 + static_cast<double>(clock % 3000);
-            rounds.pass(50, interval, [&](uint32_t kind, uint64_t times) {
+            rounds.pass(50, interval, [&](uint32_t kind, uint64_t, uint64_t times) {
                 if (kind == 3 && clock + 50 > kBorn) sum += interval * static_cast<double>(times);
             });
         }

@@ -15,7 +15,8 @@ class WindowsTest : public testing::Test {
   protected:
     void SetUp() override { ASSERT_TRUE(windows.reserve()); }
     [[nodiscard]] Windows::Seen look(uint32_t slot, size_t bytes) const {
-        return windows.look(Pagemap(), slot, bytes);
+        Pagemap map;
+        return windows.look(map, slot, bytes);
     }
     Windows windows;
 };

@@ -21,7 +21,7 @@ from reap.trace.drag_sample_records import DragSample, DragSamples
 
 _FEWEST = 30
 """Samples below which no interval is given."""
-_FEW = 20.0
+_FEW = 6.0
 """Degrees of freedom of the interval below which a few objects rule."""
 _RULES = 0.1
 """Share of an area above which one sample rules it."""

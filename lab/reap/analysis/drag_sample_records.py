@@ -16,7 +16,7 @@ class SampledProcess(Record):
     """Total drag with its 95 % interval; None where the samples do not tell: nothing they drew was used, or
     there are too few."""
     few: bool
-    """A few objects rule the sum: neither the estimate nor its interval can be relied on."""
+    """A few objects rule the sum, or its variance: another run, which draws others, may say otherwise."""
     largest: float
     """Share (0 to 1) that the weightiest sample has in the area of the bytes in use."""
     peak: float

@@ -48,6 +48,6 @@ def _notes(process: SampledProcess) -> list[str]:
     if process.few and process.drag is not None:
         said.append(
             f"a few objects rule it (one alone is {units.percent(process.largest)} of the bytes in use over "
-            "time): the interval is too narrow; use --engine exact"
+            "time): those that were not drawn are not in the interval; use --engine exact"
         )
     return said
