@@ -35,6 +35,21 @@ def said(level: DragLevel) -> list[str]:
     ]
 
 
+def forks_agree(result, done):
+    """With what parent and child say of themselves; either engine."""
+    truth = {name: rest for name, *rest in (line.split() for line in done.stdout.splitlines())}
+    found = {each.forked: said(each.levels[0]) for each in result.processes}
+    assert found == {True: truth["child"], False: truth["fork"]}
+
+
+def threads_agree(module, result, done):
+    """What the C library allocates for threads is there before the program's own objects and stays."""
+    live, needed = map(int, done.stdout.split()[1:3])
+    own = [site for site in result.processes[0].levels[0].sites if site.module == module]
+    assert sum(int(site.live_area) for site in own) == live
+    assert sum(int(site.needed_area) for site in own) == needed
+
+
 @pytest.mark.parametrize("way", ["malloc", "realloc", "coroutine", "stack", "pool", "requests", "exec"])
 def test_a_program_that_computes_its_own_drag_agrees(way, tmp_path):
     result, done = drag(tmp_path, target("drag"), way, SEED)
@@ -54,23 +69,8 @@ def test_chunks_are_counted_beside_the_objects_in_them(tmp_path):
     assert chunks.live_area == chunks.needed_area == str(65536**2)
 
 
-def forks_agree(result, done):
-    """With what parent and child say of themselves; either engine."""
-    truth = {name: rest for name, *rest in (line.split() for line in done.stdout.splitlines())}
-    found = {each.forked: said(each.levels[0]) for each in result.processes}
-    assert found == {True: truth["child"], False: truth["fork"]}
-
-
 def test_each_process_of_a_fork_agrees(tmp_path):
     forks_agree(*drag(tmp_path, target("drag"), "fork", SEED))
-
-
-def threads_agree(module, result, done):
-    """What the C library allocates for threads is there before the program's own objects and stays."""
-    live, needed = map(int, done.stdout.split()[1:3])
-    own = [site for site in result.processes[0].levels[0].sites if site.module == module]
-    assert sum(int(site.live_area) for site in own) == live
-    assert sum(int(site.needed_area) for site in own) == needed
 
 
 def test_threads_agree(tmp_path):
