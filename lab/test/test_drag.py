@@ -36,6 +36,21 @@ def said(level: DragLevel) -> list[str]:
     ]
 
 
+def forks_agree(result, done):
+    """With what parent and child say of themselves; either engine."""
+    truth = {name: rest for name, *rest in (line.split() for line in done.stdout.splitlines())}
+    found = {each.forked: said(each.levels[0]) for each in result.processes}
+    assert found == {True: truth["child"], False: truth["fork"]}
+
+
+def threads_agree(module, result, done):
+    """What the C library allocates for threads is there before the program's own objects and stays."""
+    live, needed = map(int, done.stdout.split()[1:3])
+    own = [site for site in result.processes[0].levels[0].sites if site.module == module]
+    assert sum(int(site.live_area) for site in own) == live
+    assert sum(int(site.needed_area) for site in own) == needed
+
+
 @pytest.mark.parametrize("way", ["malloc", "realloc", "coroutine", "stack", "pool", "requests", "exec"])
 def test_a_program_that_computes_its_own_drag_agrees(way, tmp_path):
     result, done = drag(tmp_path, target("drag"), way, SEED)
@@ -66,20 +81,11 @@ def test_mappings_that_objects_are_put_into_are_chunks(seed, tmp_path):
 
 
 def test_each_process_of_a_fork_agrees(tmp_path):
-    result, done = drag(tmp_path, target("drag"), "fork", SEED)
-    truth = {name: rest for name, *rest in (line.split() for line in done.stdout.splitlines())}
-    found = {each.forked: said(each.levels[0]) for each in result.processes}
-    assert found == {True: truth["child"], False: truth["fork"]}
+    forks_agree(*drag(tmp_path, target("drag"), "fork", SEED))
 
 
 def test_threads_agree(tmp_path):
-    """What the C library allocates for threads is there before the program's own objects and stays."""
-    result, done = drag(tmp_path, target("drag"), "threads", SEED)
-    live, needed = map(int, done.stdout.split()[1:3])
-    module = Path(target("drag")).name
-    own = [site for site in result.processes[0].levels[0].sites if site.module == module]
-    assert sum(int(site.live_area) for site in own) == live
-    assert sum(int(site.needed_area) for site in own) == needed
+    threads_agree(Path(target("drag")).name, *drag(tmp_path, target("drag"), "threads", SEED))
 
 
 def test_a_killed_process_loses_nothing_but_its_last_accesses(tmp_path):

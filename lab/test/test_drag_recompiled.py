@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from programs import _folder
 from recorded import TARGETS, target
-from test_drag import SEED, drag, said
+from test_drag import SEED, drag, forks_agree, said, threads_agree
 
 from reap.analysis.drag_records import DragProfile
 from reap.errors import ReapError
@@ -66,19 +66,11 @@ def test_the_engines_agree(tmp_path):
 
 
 def test_each_process_of_a_fork_agrees(tmp_path):
-    result, done = recompiled(tmp_path, built("drag"), "fork", SEED)
-    truth = {name: rest for name, *rest in (line.split() for line in done.stdout.splitlines())}
-    found = {each.forked: said(each.levels[0]) for each in result.processes}
-    assert found == {True: truth["child"], False: truth["fork"]}
+    forks_agree(*recompiled(tmp_path, built("drag"), "fork", SEED))
 
 
 def test_threads_agree(tmp_path):
-    result, done = recompiled(tmp_path, built("drag"), "threads", SEED)
-    live, needed = map(int, done.stdout.split()[1:3])
-    module = Path(built("drag")).name
-    own = [site for site in result.processes[0].levels[0].sites if site.module == module]
-    assert sum(int(site.live_area) for site in own) == live
-    assert sum(int(site.needed_area) for site in own) == needed
+    threads_agree(Path(built("drag")).name, *recompiled(tmp_path, built("drag"), "threads", SEED))
 
 
 def test_what_it_built_runs_without_reap_and_does_the_same():
