@@ -268,3 +268,44 @@ def test_what_is_written_and_never_read_is_told_from_what_is_read(compiler, tmp_
     result, _ = recompiled(tmp_path, str(tmp_path / "reads"))
     level = result.processes[0].levels[0]
     assert (level.write_only.objects, level.write_only.bytes) == (30, 60000)
+
+
+WIDE = r"""
+#include <pthread.h>
+#include <stdio.h>
+#define ALL __ATOMIC_SEQ_CST
+typedef unsigned __int128 wide;
+static wide sum, swapped;
+static const wide step = ((wide)1 << 64) + 1;
+static void *work(void *unused) {
+    for (int turn = 0; turn < 20000; ++turn) {
+        __atomic_fetch_add(&sum, step, ALL);
+        wide seen = __atomic_load_n(&swapped, ALL);
+        while (!__atomic_compare_exchange_n(&swapped, &seen, seen + step, 0, ALL, ALL)) {}
+    }
+    return unused;
+}
+int main(void) {
+    pthread_t one, other;
+    pthread_create(&one, 0, work, 0);
+    pthread_create(&other, 0, work, 0);
+    pthread_join(one, 0);
+    pthread_join(other, 0);
+    wide before = __atomic_exchange_n(&sum, 5, ALL);
+    wide low = __atomic_fetch_nand(&sum, 4, ALL);
+    __atomic_fetch_xor(&sum, 0xff, ALL);
+    printf("%d %d %d %d\n", before == 40000 * step, swapped == 40000 * step, (int)low, (int)sum);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+def test_atomic_operations_on_sixteen_bytes_are_atomic(compiler, tmp_path):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    (tmp_path / "wide.c").write_text(WIDE)
+    words = [BIN / "reap-drag-cc", "-O1", "-mcx16", "-pthread", tmp_path / "wide.c", "-o", tmp_path / "wide"]
+    subprocess.run(words, env={**os.environ, "REAP_CC": compiler}, check=True)
+    done = subprocess.run([tmp_path / "wide"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"1 1 5 {~(5 & 4) ^ 0xFF}\n"
