@@ -124,6 +124,15 @@ def test_a_build_that_compiles_and_links_is_taken_apart(tmp_path):
         drag_recompiled.commands("gcc", ["-x", "c", "a"], tmp_path)
 
 
+def test_options_may_come_from_a_file(tmp_path):
+    (tmp_path / "more").write_text('-c "a b.c"\n-DWORD=\\"x\\"')
+    (only,) = drag_recompiled.commands("gcc", ["-O2", f"@{tmp_path}/more", "@none"], tmp_path)
+    assert only[1:6] == ["-O2", "-c", "a b.c", '-DWORD="x"', "@none"]
+    (tmp_path / "more").write_text('"')
+    with pytest.raises(ReapError, match="more"):
+        drag_recompiled.commands("gcc", [f"@{tmp_path}/more"], tmp_path)
+
+
 def test_the_values_of_options_are_no_sources_and_stay_with_them(tmp_path):
     words = ["--param", "inline-unit-growth=20", "-Xlinker", "-O1", "-u", "f.c", "a.c", "-o", "out"]
     one, link = drag_recompiled.commands("gcc", words, tmp_path)
