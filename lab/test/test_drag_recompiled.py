@@ -124,6 +124,15 @@ def test_a_build_that_compiles_and_links_is_taken_apart(tmp_path):
         drag_recompiled.commands("gcc", ["-x", "c", "a"], tmp_path)
 
 
+def test_options_may_come_from_a_file(tmp_path):
+    (tmp_path / "more").write_text('-c "a b.c"\n-DWORD=\\"x\\"')
+    (only,) = drag_recompiled.commands("gcc", ["-O2", f"@{tmp_path}/more", "@none"], tmp_path)
+    assert only[1:6] == ["-O2", "-c", "a b.c", '-DWORD="x"', "@none"]
+    (tmp_path / "more").write_text('"')
+    with pytest.raises(ReapError, match="more"):
+        drag_recompiled.commands("gcc", [f"@{tmp_path}/more"], tmp_path)
+
+
 def test_the_values_of_options_are_no_sources_and_stay_with_them(tmp_path):
     words = ["--param", "inline-unit-growth=20", "-Xlinker", "-O1", "-u", "f.c", "a.c", "-o", "out"]
     one, link = drag_recompiled.commands("gcc", words, tmp_path)
@@ -276,3 +285,73 @@ def test_what_is_written_and_never_read_is_told_from_what_is_read(compiler, tmp_
     result, _ = recompiled(tmp_path, str(tmp_path / "reads"))
     level = result.processes[0].levels[0]
     assert (level.write_only.objects, level.write_only.bytes) == (30, 60000)
+
+
+WIDE = r"""
+#include <pthread.h>
+#include <stdio.h>
+#define ALL __ATOMIC_SEQ_CST
+typedef unsigned __int128 wide;
+static wide sum, swapped;
+static const wide step = ((wide)1 << 64) + 1;
+static void *work(void *unused) {
+    for (int turn = 0; turn < 20000; ++turn) {
+        __atomic_fetch_add(&sum, step, ALL);
+        wide seen = __atomic_load_n(&swapped, ALL);
+        while (!__atomic_compare_exchange_n(&swapped, &seen, seen + step, 0, ALL, ALL)) {}
+    }
+    return unused;
+}
+int main(void) {
+    pthread_t one, other;
+    pthread_create(&one, 0, work, 0);
+    pthread_create(&other, 0, work, 0);
+    pthread_join(one, 0);
+    pthread_join(other, 0);
+    wide before = __atomic_exchange_n(&sum, 5, ALL);
+    wide low = __atomic_fetch_nand(&sum, 4, ALL);
+    __atomic_fetch_xor(&sum, 0xff, ALL);
+    printf("%d %d %d %d\n", before == 40000 * step, swapped == 40000 * step, (int)low, (int)sum);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+def test_atomic_operations_on_sixteen_bytes_are_atomic(compiler, tmp_path):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    (tmp_path / "wide.c").write_text(WIDE)
+    words = [BIN / "reap-drag-cc", "-O1", "-mcx16", "-pthread", tmp_path / "wide.c", "-o", tmp_path / "wide"]
+    subprocess.run(words, env={**os.environ, "REAP_CC": compiler}, check=True)
+    done = subprocess.run([tmp_path / "wide"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"1 1 5 {~(5 & 4) ^ 0xFF}\n"
+
+
+BARE_FORK = r"""
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+volatile char *kept;
+static void allocate(int count) {
+    for (; count > 0; --count) { kept = malloc(50); kept[0] = 1; free((void *)kept); }
+}
+int main(void) {
+    allocate(10);
+    pid_t child = _Fork();
+    allocate(child == 0 ? 100 : 20);
+    if (child == 0) _exit(0);
+    waitpid(child, 0, 0);
+    return 0;
+}
+"""
+
+
+def test_a_fork_without_handlers_has_a_recording_of_its_own(tmp_path):
+    (tmp_path / "bare.c").write_text(BARE_FORK)
+    words = [BIN / "reap-drag-cc", "-O1", "-fno-builtin", tmp_path / "bare.c", "-o", tmp_path / "bare"]
+    subprocess.run(words, check=True)
+    result, _ = recompiled(tmp_path, str(tmp_path / "bare"))
+    objects = {each.forked: each.levels[0].total.objects for each in result.processes}
+    assert objects == {True: 100, False: 30}

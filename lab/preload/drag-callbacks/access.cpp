@@ -14,7 +14,7 @@ bool map(uintptr_t begin, uintptr_t size) noexcept {
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED;
 }
 
-constexpr uintptr_t kPages = 2 * 4096; // with the skew, and an access of 16 bytes at the end
+constexpr uintptr_t kPages = 0x2000; // with the skew, and an access of 16 bytes at the end
 
 } // namespace
 

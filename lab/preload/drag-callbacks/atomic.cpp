@@ -54,7 +54,7 @@ void touched(const volatile T *at) noexcept {
     REAP_FETCH(bits, T, xor)                                                                                 \
     REAP_FETCH(bits, T, nand)
 
-// Those of 16 bytes need libatomic, and are refused when the program is linked.
+// Those of sixteen bytes are in atomic16.cpp.
 REAP_ATOMIC(8, uint8_t)
 REAP_ATOMIC(16, uint16_t)
 REAP_ATOMIC(32, uint32_t)

@@ -134,6 +134,12 @@ void finish(reap_drag_end how) noexcept {
     recording.finish(how);
 }
 
+void forked() noexcept {
+    if (!recorded) return;
+    const preload::ErrnoGuard keep;
+    child();
+}
+
 void resume() noexcept {
     if (!recorded || !recording.is_of_this_process()) return;
     if (holding) return;

@@ -25,6 +25,8 @@ void start(char **environment) noexcept;
 // Writes what is still in use. Nothing in a child of vfork, whose memory is its parent's, and in a signal's
 // handler that interrupted the engine: the file then looks as if the process was killed.
 void finish(reap_drag_end how) noexcept;
+// This is the child of a fork that ran no handlers: it has a recording of its own from here on.
+void forked() noexcept;
 // The program was not replaced after all.
 void resume() noexcept;
 

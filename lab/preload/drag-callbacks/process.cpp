@@ -1,4 +1,4 @@
-// The ends of a process that run no destructors.
+// The ends of a process that run no destructors, and the fork that runs no handlers.
 #include <cstdlib>
 #include <unistd.h>
 
@@ -41,4 +41,10 @@ REAP_EXPORT int execvp(const char *file, char *const *words) {
 }
 REAP_EXPORT int execvpe(const char *file, char *const *words, char *const *environment) {
     return replace_program("execvpe", file, words, environment);
+}
+
+REAP_EXPORT pid_t _Fork() {
+    const pid_t child = reinterpret_cast<pid_t (*)()>(next_symbol("_Fork"))();
+    if (child == 0) reap::drag::forked();
+    return child;
 }

@@ -1,6 +1,7 @@
 """Programs that were compiled to tell the drag engine of each access, and how they are compiled."""
 
 import os
+import shlex
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -86,7 +87,7 @@ def commands(compiler: str, words: Sequence[str], place: Path) -> list[list[str]
     A command that compiles and links is taken apart: the options of the two exclude each other. Throws
     ReapError for a command with `-x`, where which words are sources cannot be seen.
     """
-    words = [word for word in words if word != "-pipe"]  # our assembler reads a file
+    words = [word for word in _expanded(words) if word != "-pipe"]  # our assembler reads a file
     if not words or _COMPILES_ONLY & set(words):
         return [[compiler, *words, *instrumented(compiler)]] if words else [[compiler]]
     if all(word.startswith("-") for word in words):
@@ -109,6 +110,22 @@ def commands(compiler: str, words: Sequence[str], place: Path) -> list[list[str]
         else:
             link.append(word)
     return [*taken_apart, [compiler, *link, *linked()]]
+
+
+def _expanded(words: Sequence[str]) -> list[str]:
+    """The words, those of `@file` in its place, as compilers have it: what is no file is a word."""
+    result: list[str] = []
+    for word in words:
+        if not word.startswith("@") or not Path(word[1:]).is_file():
+            result.append(word)
+            continue
+        try:
+            result += _expanded(shlex.split(Path(word[1:]).read_text()))
+        except (OSError, ValueError, RecursionError) as error:
+            raise ReapError(
+                f"the options in {word[1:]} cannot be read: {error}", "give them in the command"
+            ) from error
+    return result
 
 
 def _compiling(words: Sequence[str]) -> list[str]:
