@@ -9,7 +9,7 @@ import pytest
 from recorded import TARGETS, target
 from test_drag import SEED, drag, said
 
-from reap.analysis.drag_records import DragLevel, DragProcess
+from reap.analysis.drag_records import DragLevel, DragProcess, DragSite
 from reap.errors import ReapError
 from reap.experiment import card
 
@@ -69,12 +69,16 @@ def recompiled(tmp_path_factory) -> Ran:
     return ran(folder, str(folder / "layers"), "--engine", "recompiled")
 
 
+def sites(levels: list[DragLevel]) -> list[DragSite]:
+    return [site for site in levels[0].sites if "layers" in site.module]
+
+
 @pytest.mark.parametrize("engine", ["exact", "recompiled"])
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_layer_s_objects_are_seen_with_their_drag(engine, layer, request):
     """Each object once, with the size that was asked for: not what a layer within it hands out, no chunk."""
     seen: Ran = request.getfixturevalue(engine)
-    own = [site for site in seen.levels(layer)[0].sites if "layers" in site.module]
+    own = sites(seen.levels(layer))
     found = [
         sum(int(site.live_area) for site in own),
         sum(int(site.needed_area) for site in own),
@@ -84,6 +88,14 @@ def test_a_layer_s_objects_are_seen_with_their_drag(engine, layer, request):
     assert [str(each) for each in found] == seen.told[layer][1:]
     # It is who asks the layer that is named, and not the layer.
     assert {site.location.partition(":")[0] for site in own} == {"targets/layers.cpp"}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_the_engines_agree_on_what_is_never_read(layer, exact, recompiled):
+    one, other = (sites(each.levels(layer)) for each in (exact, recompiled))
+    for unread in ("never", "write_only"):
+        counts = [sum(getattr(site, unread).objects for site in own) for own in (one, other)]
+        assert counts[0] == counts[1] > 0
 
 
 @pytest.mark.parametrize("layer", ["per-class", "region-of-malloc"])
