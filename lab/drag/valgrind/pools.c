@@ -5,32 +5,21 @@
  */
 /* Objects that programs carve out of blocks themselves, as they tell by the requests of valgrind.h. */
 #include "engine.h"
+#include "objects.h"
 #include "reap_drag.h"
 #include <pub_tool_hashtable.h>
 #include <pub_tool_machine.h>
 #include <pub_tool_mallocfree.h>
-#include <pub_tool_poolalloc.h>
 #include <pub_tool_transtab.h>
 #include <valgrind.h>
-
-typedef struct Object {
-    struct Object *next; /* VgHashNode */
-    Addr at;
-    SizeT size;
-    UInt birth;
-    struct Object *before, *after; /* in its pool */
-    struct Pool *pool;             /* 0: a block like one of malloc's */
-} Object;
 
 typedef struct Pool {
     struct Pool *next; /* VgHashNode */
     Addr name;
-    Object *first;
+    DragNumber ring;
 } Pool;
 
-static VgHashTable *objects;
 static VgHashTable *pools;
-static PoolAlloc *records;
 
 /* Objects on a thread's own stack: from now on every access through the stack pointer counts as what it is.
  */
@@ -64,44 +53,28 @@ static void add(ThreadId thread, Pool *pool, Addr at, SizeT size) {
     const Bool within = carve(thread, at, size);
     if (!drag_tick()) return;
     drag_write_alloc(within || pool ? REAP_DRAG_POOLED : REAP_DRAG_ALLOC, thread, size);
-    Object *object = VG_(allocEltPA)(records);
-    object->at = at;
-    object->size = size;
-    object->birth = drag_now();
-    object->pool = pool;
-    object->before = 0;
-    object->after = pool ? pool->first : 0;
-    if (object->after) object->after->before = object;
-    if (pool) pool->first = object;
-    VG_(HT_add_node)(objects, object);
+    drag_object_add(at, size, drag_now(), pool ? pool->ring : 0);
 }
 
-static void write_object(UInt kind, const Object *object) {
-    drag_write_free(kind, object->birth, drag_use(object->at, object->size, object->birth));
+static void write_object(UInt kind, const DragObject *object) {
+    drag_write_free(kind, object->birth,
+                    drag_use(drag_object_at(object), drag_object_size(object), object->birth));
 }
 
-static void drop(Object *object) {
-    VG_(HT_remove)(objects, object->at);
-    write_object(REAP_DRAG_FREE, object);
-    if (object->before)
-        object->before->after = object->after;
-    else if (object->pool)
-        object->pool->first = object->after;
-    if (object->after) object->after->before = object->before;
-    VG_(freeEltPA)(records, object);
+static void drop(DragNumber number) {
+    if (!number) return;
+    write_object(REAP_DRAG_FREE, drag_object(number));
+    drag_object_remove(number);
 }
 
-static void drop_at(Addr at) {
-    Object *object = VG_(HT_lookup)(objects, at);
-    if (object) drop(object);
-}
+static void drop_at(Addr at) { drop(drag_object_find(at)); }
 
 static Pool *pool_of(Addr name) { return VG_(HT_lookup)(pools, name); }
 
 static Pool *make_pool(Addr name) {
     Pool *pool = VG_(malloc)("drag.pool", sizeof(Pool));
     pool->name = name;
-    pool->first = 0;
+    pool->ring = drag_ring_make();
     VG_(HT_add_node)(pools, pool);
     return pool;
 }
@@ -109,15 +82,18 @@ static Pool *make_pool(Addr name) {
 static void destroy_pool(Addr name) {
     Pool *pool = VG_(HT_remove)(pools, name);
     if (!pool) return;
-    while (pool->first) drop(pool->first);
+    while (drag_object(pool->ring)->after != pool->ring) drop(drag_object(pool->ring)->after);
+    drag_ring_free(pool->ring);
     VG_(free)(pool);
 }
 
 /* Everything outside of these bytes is freed; what lies across their ends stays whole. */
 static void trim(Pool *pool, Addr at, SizeT size) {
-    for (Object *object = pool->first, *after; object; object = after) {
+    for (DragNumber number = drag_object(pool->ring)->after, after; number != pool->ring; number = after) {
+        const DragObject *object = drag_object(number);
         after = object->after;
-        if (object->at >= at + size || object->at + object->size <= at) drop(object);
+        const Addr begin = drag_object_at(object);
+        if (begin >= at + size || begin + drag_object_size(object) <= at) drop(number);
     }
 }
 
@@ -176,13 +152,11 @@ Bool drag_pools_request(ThreadId thread, UWord *words, UWord *answer) {
     }
 }
 
-void drag_pools_write_live(void) {
-    VG_(HT_ResetIter)(objects);
-    for (Object *object; (object = VG_(HT_Next)(objects)) != 0;) write_object(REAP_DRAG_LIVE, object);
-}
+static void write_live(const DragObject *object) { write_object(REAP_DRAG_LIVE, object); }
+
+void drag_pools_write_live(void) { drag_object_each(write_live); }
 
 void drag_pools_start(void) {
-    objects = VG_(HT_construct)("drag.objects");
+    drag_objects_start();
     pools = VG_(HT_construct)("drag.pools");
-    records = VG_(newPA)(sizeof(Object), 1000, VG_(malloc), "drag.objects", VG_(free));
 }
