@@ -12,6 +12,8 @@ Below stand the other engines: the recompiled one, at most 2.5 times; and sampli
 run of over 8 s, and drag within 10 % of the exact engine's at 2,000 samples.
 """
 
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,6 +40,7 @@ for _ in range(2):
 PERL = (
     r'for my $n (1..4) { my %h; $h{$_ % 9973} .= "$_," for 1..300000; my @s = sort map { length } values %h }'
 )
+COMPILERS = ("g++", "clang++-19")
 OTHERS = ("none", "memcheck", "dhat")
 
 
@@ -63,7 +66,7 @@ def main() -> int:
             )
         ]
         held += [
-            recompiled(trees, Path(folder), rounds),
+            *(recompiled(each, Path(folder), rounds) for each in COMPILERS if shutil.which(each)),
             sampling_cost(rounds),
             sampling_result(trees, engine),
         ]
@@ -80,20 +83,24 @@ def ratio(title: str, pairs: list[tuple[float, float]], bar: float) -> bool:
     return found.value <= bar
 
 
-def recompiled(trees: str, folder: Path, rounds: int) -> bool:
-    """The C++ program as reap-drag-c++ builds it."""
-    built = str(folder / "recompiled")
-    wrapper = Path(sys.executable).parent / "reap-drag-c++"
-    subprocess.run(
-        [wrapper, "-std=c++20", "-O2", "-o", built, Path(__file__).with_suffix(".cpp")], check=True
-    )
-    alone = Launch(argv=[trees], program=trees)
+def recompiled(compiler: str, folder: Path, rounds: int) -> bool:
+    """The C++ program as reap-drag-c++ builds it, beside what its compiler makes of it alone."""
+    plain, built = str(folder / "plain"), str(folder / "recompiled")
+    wrapper = str(Path(sys.executable).parent / "reap-drag-c++")
+    for words in ([compiler, "-o", plain], [wrapper, "-o", built]):
+        subprocess.run(
+            [*words, "-std=c++20", "-O2", Path(__file__).with_suffix(".cpp")],
+            check=True,
+            env={**os.environ, "REAP_CXX": compiler},
+        )
+    alone = Launch(argv=[plain], program=plain)
 
     def dragged() -> float:
         with tempfile.TemporaryDirectory(prefix="reap-bench-") as name:
             return drag_recompiled.run(Launch(argv=[built], program=built), Path(name)).cpu_ns
 
-    return ratio("recompiled, C++", interleaved(lambda: spawn.run(alone).cpu_ns, dragged, rounds), 2.5)
+    pairs = interleaved(lambda: spawn.run(alone).cpu_ns, dragged, rounds)
+    return ratio(f"recompiled, {compiler}", pairs, 2.5)
 
 
 def sampling_cost(rounds: int) -> bool:

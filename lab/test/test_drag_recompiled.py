@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -206,3 +207,72 @@ def test_a_compiler_that_fails_passes_its_status_on(tmp_path):
     )
     assert done.returncode == 125
     assert "REAP_CC" in done.stderr
+
+
+ACCESSES = r"""
+typedef __int128 wide;
+void all(char *a, short *b, int *c, long *d, wide *e) { *a = 1, *b = 2, *c = 3, *d = 4, *e = 5; }
+long sum(char *a, short *b, int *c, long *d, wide *e) { return *a + *b + *c + *d + (long)*e; }
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+@pytest.mark.parametrize("inlined", [True, False], ids=["stores", "calls"])
+def test_accesses_are_stores_where_the_assembly_is_understood(compiler, inlined, tmp_path):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    (tmp_path / "x.c").write_text(ACCESSES)
+    more = ["-pipe"] if inlined else ["-masm=intel"]
+    words = [BIN / "reap-drag-cc", "-O2", *more, "-c", tmp_path / "x.c", "-o", tmp_path / "x.o"]
+    subprocess.run(words, env={**os.environ, "REAP_CC": compiler}, check=True)
+    shown = subprocess.run(["nm", "-u", tmp_path / "x.o"], capture_output=True, text=True, check=True)
+    wanted = set(shown.stdout.split()) - {"U"}
+    assert ("reap_drag_state_1" in wanted) == inlined
+    assert any(name.startswith(("__tsan_read", "__tsan_write")) for name in wanted) != inlined
+
+
+READS = r"""
+#include <stdlib.h>
+volatile long got;
+int main(void) {
+    for (int turn = 0; turn < 10; ++turn) {
+        volatile long *read = malloc(1000); /* written, read, and written again */
+        read[3] = turn;
+        got = read[3];
+        read[3] = 0;
+        free((void *)read);
+        long *written = malloc(1000); /* at the same place */
+        written[3] = turn;
+        free(written);
+        long *moved = malloc(2000); /* the copy reads it */
+        moved[3] = turn;
+        moved = realloc(moved, 3000);
+        free(moved);
+        long *again = malloc(2000);
+        again[3] = turn;
+        free(again);
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+def test_what_is_written_and_never_read_is_told_from_what_is_read(compiler, tmp_path):
+    """A write leaves it known that there was a read; a new block begins without."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    (tmp_path / "reads.c").write_text(READS)
+    words = [
+        BIN / "reap-drag-cc",
+        "-O1",
+        "-w",
+        "-fno-builtin",
+        tmp_path / "reads.c",
+        "-o",
+        tmp_path / "reads",
+    ]
+    subprocess.run(words, env={**os.environ, "REAP_CC": compiler}, check=True)
+    result, _ = recompiled(tmp_path, str(tmp_path / "reads"))
+    level = result.processes[0].levels[0]
+    assert (level.write_only.objects, level.write_only.bytes) == (30, 60000)

@@ -31,13 +31,21 @@ void free_object(const void *pool, const void *object) {
 }
 void clear(const void *) { heard += "clear\n"; }
 void destroy(const void *) { heard += "destroy\n"; }
+void rewind_pool(const void *pool, const void *object) {
+    heard += "rewind " + std::to_string(static_cast<const char *>(object) - static_cast<const char *>(pool)) +
+             '\n';
+}
+void merge(const void *into, const void *from) {
+    heard +=
+        "merge " + std::to_string(static_cast<const char *>(from) - static_cast<const char *>(into)) + '\n';
+}
 
 } // namespace
 
 extern "C" {
 extern __attribute__((visibility("default"))) const reap_mark_listener reap_mark_listener_1;
-const reap_mark_listener reap_mark_listener_1 = {begin, end,         phase, create,
-                                                 alloc, free_object, clear, destroy};
+const reap_mark_listener reap_mark_listener_1 = {begin,       end,   phase,   create,      alloc,
+                                                 free_object, clear, destroy, rewind_pool, merge};
 }
 
 namespace {
@@ -52,7 +60,7 @@ class Mark : public testing::Test {
 
 TEST_F(Mark, SaysToTheListenerWhatTheProgramSays) {
     mark_everything_from_c();
-    EXPECT_EQ(heard, "phase from C\ncreate pool\nalloc 8 8\nfree 8\nclear\ndestroy\n");
+    EXPECT_EQ(heard, "phase from C\ncreate pool\nalloc 8 8\nfree 8\nrewind 8\nmerge 4\nclear\ndestroy\n");
     EXPECT_EQ(requests, 1'000'001);
 }
 

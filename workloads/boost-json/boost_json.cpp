@@ -9,12 +9,14 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 // The library's sources, so that it is compiled as the program is.
 #include <boost/json/src.hpp>
 
 #include <reap/layer/region.h>
+#include <reap/mark.h>
 #include <reap/source/malloc.h>
 
 #include "common/json_text.h"
@@ -45,10 +47,37 @@ class RegionResource final : public json::memory_resource {
     reap::Region<reap::Malloc, 8> region_;
 };
 
+/// The program's own, which says what it hands out.
+class MarkedResource final : public json::memory_resource {
+  public:
+    MarkedResource() { reap_mark_pool_create(this, "monotonic_resource"); }
+    MarkedResource(const MarkedResource &) = delete;
+    MarkedResource &operator=(const MarkedResource &) = delete;
+    ~MarkedResource() final { reap_mark_pool_destroy(this); }
+
+  private:
+    void *do_allocate(std::size_t size, std::size_t alignment) override {
+        void *const object = resource_.allocate(size, alignment);
+        reap_mark_pool_alloc(this, object, size);
+        return object;
+    }
+    void do_deallocate(void * /*object*/, std::size_t /*size*/, std::size_t /*alignment*/) override {}
+    [[nodiscard]] bool do_is_equal(const json::memory_resource &other) const noexcept override {
+        return this == &other;
+    }
+
+    json::monotonic_resource resource_;
+};
+using Own = std::conditional_t<REAP_MARK_POOLS, MarkedResource, json::monotonic_resource>;
+
 } // namespace
 
 template <>
 struct boost::json::is_deallocate_trivial<RegionResource> {
+    static constexpr bool value = true;
+};
+template <>
+struct boost::json::is_deallocate_trivial<MarkedResource> {
     static constexpr bool value = true;
 };
 
@@ -118,7 +147,7 @@ int main(int count, char **words) {
             pass(text, json::storage_ptr(&ours), checksum);
             ours.reset();
         } else {
-            pass(text, json::make_shared_resource<json::monotonic_resource>(), checksum);
+            pass(text, json::make_shared_resource<Own>(), checksum);
         }
     }
     std::printf("%zu passes over %zu bytes\n", options.scale, text.size());

@@ -10,12 +10,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include <rapidjson/document.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
 #include <reap/layer/region.h>
+#include <reap/mark.h>
 #include <reap/source/malloc.h>
 
 #include "common/json_text.h"
@@ -47,6 +49,30 @@ class RegionAllocator {
     // the size that it was given.
     static inline reap::Region<reap::Malloc, 8> region_;
 };
+
+/// The program's own, which says what it hands out.
+class MarkedAllocator : public rapidjson::MemoryPoolAllocator<> {
+  public:
+    MarkedAllocator() { reap_mark_pool_create(this, "MemoryPoolAllocator"); }
+    MarkedAllocator(const MarkedAllocator &) = delete;
+    MarkedAllocator &operator=(const MarkedAllocator &) = delete;
+    ~MarkedAllocator() { reap_mark_pool_destroy(this); }
+
+    void *Malloc(std::size_t size) {
+        void *const object = MemoryPoolAllocator::Malloc(size);
+        if (object != nullptr) reap_mark_pool_alloc(this, object, size);
+        return object;
+    }
+    void *Realloc(void *old, std::size_t old_size, std::size_t size) {
+        void *const object = MemoryPoolAllocator::Realloc(old, old_size, size);
+        if (object == old && size <= old_size) return object;
+        // What moved is left behind, until the document ends.
+        if (object == old && old != nullptr) reap_mark_pool_free(this, old);
+        if (object != nullptr) reap_mark_pool_alloc(this, object, size);
+        return object;
+    }
+};
+using Own = std::conditional_t<REAP_MARK_POOLS, MarkedAllocator, rapidjson::MemoryPoolAllocator<>>;
 
 /// What is in a value: every number and every string.
 template <class Value>
@@ -111,7 +137,7 @@ int main(int count, char **words) {
             pass<RegionAllocator>(text, checksum);
             RegionAllocator::reset();
         } else
-            pass<rapidjson::MemoryPoolAllocator<>>(text, checksum);
+            pass<Own>(text, checksum);
     }
     std::printf("%zu passes over %zu bytes\n", options.scale, text.size());
     workload::print(checksum);

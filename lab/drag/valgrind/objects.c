@@ -72,6 +72,16 @@ DragNumber drag_ring_make(void) {
 
 void drag_ring_free(DragNumber ring) { give_back(ring); }
 
+void drag_ring_prepend(DragNumber ring, DragNumber from) {
+    const DragNumber first = drag_object(from)->after, last = drag_object(from)->before;
+    if (first == from) return;
+    drag_object(from)->before = drag_object(from)->after = from;
+    drag_object(last)->after = drag_object(ring)->after;
+    drag_object(drag_object(ring)->after)->before = last;
+    drag_object(first)->before = ring;
+    drag_object(ring)->after = first;
+}
+
 void drag_object_add(Addr at, SizeT size, UInt birth, DragNumber ring) {
     if (filled > mask) grow();
     ++filled;

@@ -36,6 +36,7 @@ void drag_object_each(void (*action)(const DragObject *));
 
 /* A ring's own number stands between its last and its first object. */
 DragNumber drag_ring_make(void);
-void drag_ring_free(DragNumber ring); /* an empty one */
+void drag_ring_free(DragNumber ring);                     /* an empty one */
+void drag_ring_prepend(DragNumber ring, DragNumber from); /* all of another's objects, before its own */
 
 #endif

@@ -19,6 +19,9 @@ typedef struct Pool {
     DragNumber ring;
 } Pool;
 
+/* As mark.h has them. */
+enum { REWIND = VG_USERREQ_TOOL_BASE('R', 'D'), MERGE };
+
 static VgHashTable *pools;
 
 /* Objects on a thread's own stack: from now on every access through the stack pointer counts as what it is.
@@ -72,7 +75,9 @@ static void drop_at(Addr at) { drop(drag_object_find(at)); }
 static Pool *pool_of(Addr name) { return VG_(HT_lookup)(pools, name); }
 
 static Pool *make_pool(Addr name) {
-    Pool *pool = VG_(malloc)("drag.pool", sizeof(Pool));
+    Pool *pool = pool_of(name);
+    if (pool) return pool; /* the one before was never said to end */
+    pool = VG_(malloc)("drag.pool", sizeof(Pool));
     pool->name = name;
     pool->ring = drag_ring_make();
     VG_(HT_add_node)(pools, pool);
@@ -85,6 +90,24 @@ static void destroy_pool(Addr name) {
     while (drag_object(pool->ring)->after != pool->ring) drop(drag_object(pool->ring)->after);
     drag_ring_free(pool->ring);
     VG_(free)(pool);
+}
+
+/* An object that this pool does not have cuts nothing. */
+static void rewind_pool(const Pool *pool, Addr at) {
+    const DragNumber last = drag_object_find(at);
+    DragNumber number = drag_object(pool->ring)->after;
+    while (number != pool->ring && number != last) number = drag_object(number)->after;
+    if (number == pool->ring) return;
+    for (Bool over = False; !over;) {
+        const DragNumber first = drag_object(pool->ring)->after;
+        over = first == last;
+        drop(first);
+    }
+}
+
+/* What the one has is newer than what the other had. */
+static void merge_pools(const Pool *into, const Pool *from) {
+    if (into != from) drag_ring_prepend(into->ring, from->ring);
 }
 
 /* Everything outside of these bytes is freed; what lies across their ends stays whole. */
@@ -143,6 +166,14 @@ Bool drag_pools_request(ThreadId thread, UWord *words, UWord *answer) {
         drop_at(words[2]);
         pool = pool_of(words[1]);
         if (pool) add(thread, pool, words[3], words[4]);
+        return True;
+    case REWIND:
+        pool = pool_of(words[1]);
+        if (pool) rewind_pool(pool, words[2]);
+        return True;
+    case MERGE:
+        pool = pool_of(words[2]);
+        if (pool) merge_pools(make_pool(words[1]), pool);
         return True;
     case VG_USERREQ__MEMPOOL_EXISTS:
         *answer = pool_of(words[1]) != 0;

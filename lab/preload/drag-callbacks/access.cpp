@@ -5,8 +5,7 @@
 
 namespace reap::drag {
 
-uint32_t now_clock = 0;
-uintptr_t shadow_mask = kOnePage;
+constinit State reap_drag_state_1 = {kOnePage, 0, 1};
 
 namespace {
 
@@ -15,35 +14,38 @@ bool map(uintptr_t begin, uintptr_t size) noexcept {
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED;
 }
 
-constexpr uintptr_t kPage = 4096;
+constexpr uintptr_t kPages = 2 * 4096; // with the skew, and an access of 16 bytes at the end
 
 } // namespace
 
-bool map_shadow() noexcept { return map(kShadow, kPage); }
+bool map_shadow() noexcept { return map(kShadow, kPages); }
 
 bool open_shadow() noexcept {
-    if (!map(kShadow + kPage, kShadowBytes - kPage)) return false;
+    if (!map(kShadow + kPages, kShadowBytes)) return false;
     auto *memory = reinterpret_cast<void *>(kShadow);
     madvise(memory, kShadowBytes, MADV_DONTDUMP);
     madvise(memory, kShadowBytes, MADV_NOHUGEPAGE); // it is sparse
-    shadow_mask = kAllAddresses;
+    state.mask = kAllAddresses;
     return true;
 }
 
 Use use_of(uintptr_t address, size_t size, uint32_t birth) noexcept {
-    uint32_t written = 0;
-    uint32_t read = 0;
-    for (uintptr_t at = address & ~uintptr_t{7}; at < address + size; at += 8) {
-        const uint32_t *slot = slot_of(at);
-        if (slot[0] > written) written = slot[0];
-        if (slot[1] > read) read = slot[1];
-    }
     Use use{birth, 0};
-    if (written >= birth) use.flags |= REAP_DRAG_WRITTEN;
-    if (read >= birth) use.flags |= REAP_DRAG_READ;
-    if (written > use.last) use.last = written;
-    if (read > use.last) use.last = read;
+    for (uintptr_t at = address & ~uintptr_t{7}; at < address + size; at += 8) {
+        const uint32_t last = __atomic_load_n(&slot_of(at)->last, __ATOMIC_RELAXED);
+        if (last / 2 < birth) continue; // of what was there before
+        use.flags |= (last & 1) != 0 ? REAP_DRAG_READ : REAP_DRAG_WRITTEN;
+        if (last / 2 > use.last) use.last = last / 2;
+    }
     return use;
+}
+
+void forget_reads(uintptr_t address, size_t size) noexcept {
+    for (uintptr_t at = address & ~uintptr_t{7}; at < address + size; at += 8) {
+        uint32_t *last = &slot_of(at)->last;
+        const uint32_t seen = __atomic_load_n(last, __ATOMIC_RELAXED);
+        if ((seen & 1) != 0) __atomic_store_n(last, seen & ~uint32_t{1}, __ATOMIC_RELAXED);
+    }
 }
 
 } // namespace reap::drag
@@ -68,21 +70,14 @@ using reap::drag::mark_written;
     REAP_EXPORT void __tsan_unaligned_##name##8(uintptr_t at) { mark_range<mark>((const void *)at, 8); }     \
     REAP_EXPORT void __tsan_unaligned_##name##16(uintptr_t at) { mark_range<mark>((const void *)at, 16); }
 
-namespace {
-inline void mark_both(uintptr_t at) noexcept {
-    mark_read(at);
-    mark_written(at);
-}
-} // namespace
-
 REAP_ACCESS(read, mark_read)
 REAP_ACCESS(write, mark_written)
-REAP_ACCESS(read_write, mark_both)
+REAP_ACCESS(read_write, mark_read)
 REAP_ACCESS(volatile_read, mark_read)
 REAP_ACCESS(volatile_write, mark_written)
 REAP_UNALIGNED(read, mark_read)
 REAP_UNALIGNED(write, mark_written)
-REAP_UNALIGNED(read_write, mark_both)
+REAP_UNALIGNED(read_write, mark_read)
 REAP_UNALIGNED(volatile_read, mark_read)
 REAP_UNALIGNED(volatile_write, mark_written)
 REAP_EXPORT void __tsan_read_range(const void *at, size_t size) { mark_range<mark_read>(at, size); }

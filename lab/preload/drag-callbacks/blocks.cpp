@@ -1,36 +1,47 @@
 #include "blocks.h"
 
-#include <sys/mman.h>
-
 namespace reap::drag {
 namespace {
 
 constexpr unsigned kRegion = 21; // 2 MB of the program's memory
-uint8_t regions[(kShadowBytes >> kRegion) / 8];
+uint64_t regions[(kShadowBytes >> kRegion) / 64];
 // The bits of an address that the shadow leaves out, by region: blocks are to be found again.
 uint8_t high_bits[kShadowBytes >> kRegion];
 
 } // namespace
 
-bool map_blocks() noexcept {
-    void *memory = mmap(reinterpret_cast<void *>(kBlocks), kBlocksBytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (memory == MAP_FAILED) return false;
-    madvise(memory, kBlocksBytes, MADV_DONTDUMP);
-    madvise(memory, kBlocksBytes, MADV_NOHUGEPAGE);
-    return true;
-}
-
 void note_region(const void *pointer) noexcept {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     const uintptr_t region = (address & kAllAddresses) >> kRegion;
-    regions[region / 8] |= static_cast<uint8_t>(1u << region % 8);
+    regions[region / 64] |= uint64_t{1} << region % 64;
     high_bits[region] = static_cast<uint8_t>(address >> 44);
+}
+
+Neighbour block_below(uintptr_t address) noexcept {
+    constexpr uintptr_t kSpan = uintptr_t{1} << kRegion;
+    uintptr_t at = address & kAllAddresses & ~uintptr_t{15};
+    for (uintptr_t region = at >> kRegion;; --region) {
+        if (regions[region / 64] == 0) {
+            region &= ~uintptr_t{63}; // most are empty
+        } else if ((regions[region / 64] >> region % 64 & 1) != 0) {
+            if (at >> kRegion != region) at = (region << kRegion) + kSpan - 16;
+            for (;; at -= 16) {
+                const Block *block = block_at(reinterpret_cast<const void *>(at));
+                if (block->birth != 0) return {uintptr_t{high_bits[region]} << 44 | at, block};
+                if (at % kSpan == 0) break;
+            }
+        }
+        if (region == 0) return {0, nullptr};
+    }
 }
 
 void each_block(void (*each)(uintptr_t, Block &)) noexcept {
     for (uintptr_t region = 0; region < kShadowBytes >> kRegion; ++region) {
-        if ((regions[region / 8] >> region % 8 & 1) == 0) continue;
+        if (region % 64 == 0 && regions[region / 64] == 0) {
+            region += 63; // most are empty
+            continue;
+        }
+        if ((regions[region / 64] >> region % 64 & 1) == 0) continue;
         const uintptr_t begin = uintptr_t{high_bits[region]} << 44 | region << kRegion;
         for (uintptr_t at = begin; at < begin + (uintptr_t{1} << kRegion); at += 16) {
             Block *block = block_at(reinterpret_cast<const void *>(at));

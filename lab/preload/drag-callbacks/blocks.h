@@ -1,4 +1,5 @@
-// Of each block in use: when it was born, and how large it is; found by its address.
+// Of each block in use: when it was born, and how large it is; found by its address, in the slots of its
+// first sixteen bytes, which are always its own.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +10,17 @@
 namespace reap::drag {
 
 struct Block {
+    uint32_t first; // of the block's last accesses
     uint32_t birth; // 0: none of ours
-    uint32_t size;  // kHuge and more: kHuge
+    uint32_t second;
+    uint32_t size; // kHuge and more: kHuge
 };
+static_assert(sizeof(Block) == 2 * sizeof(Slot));
 
 inline constexpr uint32_t kHuge = UINT32_MAX;
-inline constexpr uintptr_t kBlocks = kShadow + kShadowBytes;
-inline constexpr uintptr_t kBlocksBytes = kShadowBytes / 2;
 
-bool map_blocks() noexcept;
-
-// A slot for each sixteen bytes, of which those where a block begins are used.
 inline Block *block_at(const void *pointer) noexcept {
-    return reinterpret_cast<Block *>(kBlocks +
-                                     ((reinterpret_cast<uintptr_t>(pointer) & kAllAddresses) >> 4) * 8);
+    return reinterpret_cast<Block *>(slot_of(reinterpret_cast<uintptr_t>(pointer) & ~uintptr_t{15}));
 }
 
 // Notes that blocks begin near here, for `each_block`.
@@ -30,5 +28,12 @@ void note_region(const void *pointer) noexcept;
 
 // Calls back with (address, block) for each that is in use. Costs a look at all memory that ever had a block.
 void each_block(void (*each)(uintptr_t, Block &)) noexcept;
+
+// The nearest block in use that begins there or below; null: there is none. Costs a look at what is between.
+struct Neighbour {
+    uintptr_t address;
+    const Block *block;
+};
+Neighbour block_below(uintptr_t address) noexcept;
 
 } // namespace reap::drag

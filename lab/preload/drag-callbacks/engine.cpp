@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "blocks.h"
+#include "chunks.h"
 #include "environment.h"
+#include "pools.h"
 #include "reap_drag.h"
 #include "recording.h"
 #include "stack.h"
@@ -20,46 +22,52 @@ bool recorded = false;        // blocks are known, and looked at when they die
 constinit thread_local int busy __attribute__((tls_model("initial-exec"))) = 0;
 constinit thread_local bool holding __attribute__((tls_model("initial-exec"))) = false;
 
-// The recording is this thread's. A thread that is alone, and starts none meanwhile, needs no lock. A
-// signal's handler that ends the process must not wait for what it interrupted: it asks `holding`.
-class Mine {
-  public:
-    Mine() noexcept : locked_(__libc_single_threaded == 0) {
-        holding = true;
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        if (locked_) lock.lock();
-    }
-    ~Mine() {
-        if (locked_) lock.unlock();
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        holding = false;
-    }
-    Mine(const Mine &) = delete;
-    Mine &operator=(const Mine &) = delete;
-
-  private:
-    bool locked_;
-};
-
 void child() noexcept {
     lock.reset();
     recording.forget();
     if (!recorded) return;
-    recording.open(folder, now_clock, REAP_DRAG_FORKED);
+    recording.open(folder, state.clock(), REAP_DRAG_FORKED);
 }
 
 // Sizes of 4 GB and more are rare enough to be cut.
 uint32_t bounded(size_t size) noexcept { return size < kHuge ? static_cast<uint32_t>(size) : kHuge; }
 
-void write_end(uint32_t kind, uintptr_t address, const Block &block) noexcept {
-    const Use use = use_of(address, block.size, block.birth);
-    recording.ended(kind, now_clock, block.birth, use.last, use.flags);
-}
-
 } // namespace
 
 Busy::Busy() noexcept { ++busy; }
 Busy::~Busy() { --busy; }
+
+// A thread that is alone, and starts none meanwhile, needs no lock. A signal's handler that ends the process
+// must not wait for what it interrupted: it asks `holding`.
+Turn::Turn() noexcept : locked_(__libc_single_threaded == 0) {
+    holding = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (locked_) lock.lock();
+}
+Turn::~Turn() {
+    if (locked_) lock.unlock();
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    holding = false;
+}
+
+bool records() noexcept { return recorded && busy == 0; }
+
+uint32_t step(uint32_t kind, const Stack &stack, size_t size) noexcept {
+    if (state.clock() == kLastClock) {
+        recording.full();
+        recording.forget();
+        return 0;
+    }
+    const uint32_t birth = state.clock() + 1;
+    state.set_clock(birth);
+    recording.allocated(kind, stack, size);
+    return birth;
+}
+
+void write_end(uint32_t kind, uintptr_t address, size_t size, uint32_t birth, uint32_t flags) noexcept {
+    const Use use = use_of(address, size, birth);
+    recording.ended(kind, state.clock(), birth, use.last, use.flags | flags);
+}
 
 void start(char **environment) noexcept {
     static bool started = false;
@@ -73,36 +81,38 @@ void start(char **environment) noexcept {
         (void)!write(2, kSaid, sizeof kSaid - 1);
         _exit(125);
     }
-    if (folder == nullptr || !map_blocks() || !recording.open(folder, 0, 0)) return;
+    if (folder == nullptr || !recording.open(folder, 0, 0)) return;
     recorded = true;
     pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, child);
 }
 
 void born(const void *pointer, size_t size, const void *frame, const void *caller) noexcept {
-    if (!recorded || busy != 0 || pointer == nullptr) return;
+    if (!records() || pointer == nullptr) return;
+    __builtin_prefetch(block_at(pointer), 1); // comes while the stack is walked
     const preload::ErrnoGuard keep;
     Stack stack;
     walk(frame, caller, stack);
-    const Mine guard;
-    if (now_clock == UINT32_MAX - 1) {
-        recording.full();
-        recording.forget();
-        return;
-    }
-    const uint32_t birth = __atomic_add_fetch(&now_clock, 1, __ATOMIC_RELAXED);
-    recording.allocated(stack, size);
+    const Turn turn;
+    const uint32_t birth = step(REAP_DRAG_ALLOC, stack, size);
+    if (birth == 0) return;
     note_region(pointer);
-    *block_at(pointer) = {birth, bounded(size)};
+    Block &block = *block_at(pointer);
+    block.birth = birth;
+    block.size = bounded(size);
+    if (any_objects) block_born(reinterpret_cast<uintptr_t>(pointer), size);
 }
 
 void died(const void *pointer) noexcept {
     if (!recorded || pointer == nullptr) return;
     Block &block = *block_at(pointer);
+    __builtin_prefetch(static_cast<const char *>(pointer) - 16, 1); // where most allocators look next
     if (block.birth == 0) return;
-    const preload::ErrnoGuard keep;
-    const Mine guard;
-    write_end(REAP_DRAG_FREE, reinterpret_cast<uintptr_t>(pointer), block);
-    block = {};
+    const Turn turn;
+    const auto address = reinterpret_cast<uintptr_t>(pointer);
+    const uint32_t flags = any_objects && block_died(address, block.size) ? REAP_DRAG_CHUNK : 0;
+    write_end(REAP_DRAG_FREE, address, block.size, block.birth, flags);
+    forget_reads(address, block.size);
+    block.birth = 0;
 }
 
 size_t size_of(const void *pointer) noexcept {
@@ -112,17 +122,22 @@ size_t size_of(const void *pointer) noexcept {
 void finish(reap_drag_end how) noexcept {
     if (!recorded || !recording.is_of_this_process()) return;
     if (holding) return; // in the middle of an event
-    const Mine guard;
+    const Turn turn;
     if (!recording.is_open()) return;
-    each_block([](uintptr_t address, Block &block) { write_end(REAP_DRAG_LIVE, address, block); });
+    each_block([](uintptr_t address, Block &block) {
+        const uint32_t flags = any_objects && is_chunk(address) ? REAP_DRAG_CHUNK : 0;
+        write_end(REAP_DRAG_LIVE, address, block.size, block.birth, flags);
+    });
+    each_object([](uintptr_t address, size_t size, uint32_t birth) {
+        write_end(REAP_DRAG_LIVE, address, size, birth, 0);
+    });
     recording.finish(how);
 }
 
 void resume() noexcept {
     if (!recorded || !recording.is_of_this_process()) return;
     if (holding) return;
-    const preload::ErrnoGuard keep;
-    const Mine guard;
+    const Turn turn;
     recording.resume();
 }
 

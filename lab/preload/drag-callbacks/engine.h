@@ -6,6 +6,7 @@
 
 #include "platform.h"
 #include "reap_drag.h"
+#include "stack.h"
 
 namespace reap::drag {
 
@@ -35,5 +36,27 @@ void died(const void *pointer) noexcept;
 // How many bytes were asked for; kUnknown of what is none of ours.
 size_t size_of(const void *pointer) noexcept;
 inline constexpr size_t kUnknown = SIZE_MAX;
+
+// For pools.cpp, whose objects are beside the blocks.
+
+// Whether what this thread does is recorded.
+bool records() noexcept;
+// While one lives the recording is this thread's, and so is what is known of pools and chunks. Takes a lock
+// unless the thread is alone.
+class Turn {
+  public:
+    Turn() noexcept;
+    ~Turn();
+    Turn(const Turn &) = delete;
+    Turn &operator=(const Turn &) = delete;
+
+  private:
+    preload::ErrnoGuard keep_;
+    bool locked_;
+};
+// A step of the clock, which is recorded; 0 once the clock has come to its end. In one's turn.
+uint32_t step(uint32_t kind, const Stack &stack, size_t size) noexcept;
+// The end of what was born at that step; `flags` beside those of its use. In one's turn.
+void write_end(uint32_t kind, uintptr_t address, size_t size, uint32_t birth, uint32_t flags) noexcept;
 
 } // namespace reap::drag

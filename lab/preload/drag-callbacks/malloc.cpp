@@ -57,6 +57,7 @@ void *reallocate(void *pointer, size_t size, const void *frame, const void *call
     died(pointer);
     born(fresh, size, frame, caller);
     memcpy(fresh, pointer, kept);
+    forget_reads(reinterpret_cast<uintptr_t>(pointer), kept); // by the copy: nothing is there any more
     real.free(pointer);
     return fresh;
 }

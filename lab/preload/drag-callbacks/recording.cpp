@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "reap_encode.h"
+
 namespace reap::drag {
 
 bool Recording::open(const char *folder, uint32_t base, uint32_t flags) noexcept {
@@ -45,8 +47,8 @@ bool Recording::map_window() noexcept {
     const int file = preload::open_shared(name_);
     void *memory = MAP_FAILED;
     if (file >= 0 && preload::allocate_space(file, offset_, kWindow) == 0) {
-        memory =
-            mmap(nullptr, kWindow, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(offset_));
+        memory = mmap(nullptr, kWindow, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file,
+                      static_cast<off_t>(offset_));
     }
     if (file >= 0) preload::close_quietly(file);
     if (window_ != nullptr) munmap(window_, kWindow);
@@ -65,8 +67,7 @@ bool Recording::reserve(size_t size) noexcept {
 }
 
 void Recording::number(uint64_t value) noexcept {
-    for (; value >= 128; value >>= 7) byte(static_cast<uint32_t>(value & 127) | 128);
-    byte(static_cast<uint32_t>(value));
+    used_ = static_cast<size_t>(format::put_varint(window_ + used_, value) - window_);
 }
 
 void Recording::text(const char *words, size_t size) noexcept {
@@ -122,15 +123,10 @@ uint32_t Recording::interned(const Stack &stack) noexcept {
 }
 
 uint32_t Recording::number_of(const Stack &stack) noexcept {
-    uint64_t hash = stack.depth;
-    for (uint32_t i = 0; i < stack.depth; ++i) {
-        hash = (hash ^ stack.frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
-    }
-    Seen &seen = seen_[hash % kSeen];
-    if (seen.hash == hash && seen.number != 0) return seen.number;
+    const uint64_t hash = SeenStacks::hash_of(stack);
+    if (const uint32_t seen = seen_.find(hash); preload::likely(seen != 0)) return seen;
     const uint32_t id = interned(stack);
-    seen = {hash, id};
+    if (id != 0) seen_.add(hash, id);
     uint8_t &known = has_stack_[id / 8];
     const auto bit = static_cast<uint8_t>(1u << id % 8);
     if ((known & bit) != 0) return id;
@@ -152,22 +148,24 @@ uint32_t Recording::number_of(const Stack &stack) noexcept {
     return id;
 }
 
-void Recording::allocated(const Stack &stack, size_t size) noexcept {
+void Recording::allocated(uint32_t kind, const Stack &stack, size_t size) noexcept {
     if (window_ == nullptr) return;
     const uint32_t id = number_of(stack);
     if (!reserve(32)) return;
-    byte(REAP_DRAG_ALLOC);
-    number(id);
-    number(size);
+    uint8_t *at = window_ + used_;
+    *at++ = static_cast<uint8_t>(kind);
+    at = format::put_varint(format::put_varint(at, id), size);
+    used_ = static_cast<size_t>(at - window_);
     ++written_;
 }
 
 void Recording::ended(uint32_t kind, uint32_t now, uint32_t birth, uint32_t last, uint32_t flags) noexcept {
     // What was there before a fork, or came after the recording stopped, is not in this file.
     if (birth <= base_ || birth - base_ > written_ || !reserve(32)) return;
-    byte(kind | flags << REAP_DRAG_KIND_BITS);
-    number(now - birth);
-    number(now - last);
+    uint8_t *at = window_ + used_;
+    *at++ = static_cast<uint8_t>(kind | flags << REAP_DRAG_KIND_BITS);
+    at = format::put_varint(format::put_varint(at, now - birth), now - last);
+    used_ = static_cast<size_t>(at - window_);
 }
 
 void Recording::full() noexcept {
@@ -196,7 +194,7 @@ bool Recording::is_of_this_process() const noexcept { return pid_ == syscall(SYS
 void Recording::forget() noexcept {
     if (window_ != nullptr) munmap(window_, kWindow);
     window_ = nullptr;
-    memset(seen_, 0, sizeof seen_);
+    seen_.clear();
     if (has_stack_ != nullptr) madvise(has_stack_, kMostStacks / 8, MADV_DONTNEED); // zeros again
 }
 

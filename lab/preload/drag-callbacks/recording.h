@@ -6,6 +6,7 @@
 
 #include "platform.h"
 #include "reap_drag.h"
+#include "seen_stacks.h"
 #include "stack.h"
 #include "stack_table.h"
 
@@ -20,7 +21,8 @@ class Recording {
     [[nodiscard]] bool is_of_this_process() const noexcept;
     [[nodiscard]] bool is_open() const noexcept { return window_ != nullptr; }
 
-    void allocated(const Stack &stack, size_t size) noexcept;
+    // `kind` is REAP_DRAG_ALLOC or REAP_DRAG_POOLED.
+    void allocated(uint32_t kind, const Stack &stack, size_t size) noexcept;
     // `kind` is REAP_DRAG_FREE or REAP_DRAG_LIVE; what this file does not know is left out.
     void ended(uint32_t kind, uint32_t now, uint32_t birth, uint32_t last, uint32_t flags) noexcept;
     void full() noexcept;
@@ -35,9 +37,8 @@ class Recording {
 
     bool map_window() noexcept;
     bool reserve(size_t size) noexcept;
-    void byte(uint32_t value) noexcept {
-        if (used_ < kWindow) window_[used_++] = static_cast<uint8_t>(value);
-    }
+    // Room must be reserved for these.
+    void byte(uint32_t value) noexcept { window_[used_++] = static_cast<uint8_t>(value); }
     void number(uint64_t value) noexcept;
     void text(const char *words, size_t size) noexcept;
     void command() noexcept;
@@ -53,13 +54,7 @@ class Recording {
     uint32_t base_ = 0;
     uint32_t written_ = 0; // allocations in this file
     preload::StackTable stacks_;
-    // The numbers of stacks seen lately, by a hash of all their frames; a tree is walked for the others.
-    struct Seen {
-        uint64_t hash;
-        uint32_t number;
-    };
-    static constexpr size_t kSeen = size_t{1} << 16;
-    Seen seen_[kSeen] = {};
+    SeenStacks seen_;
     uint8_t *has_stack_ = nullptr; // by its number: whether the file has it
     static constexpr uint32_t kMostStacks = uint32_t{1} << 28;
     static constexpr uint32_t kMostModules = 1024;

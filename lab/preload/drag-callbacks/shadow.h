@@ -1,5 +1,6 @@
-// When each eight bytes of the program were last written and last read: two clocks beside each other, at an
-// address that follows from the program's own.
+// When each eight bytes of the program were last accessed, and whether a read was among the accesses: at an
+// address that follows from the program's own. What is known of a block lies between, in the same line of the
+// processor's cache: a program with much memory waits for these lines more than for all else.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +8,26 @@
 
 namespace reap::drag {
 
-// One step an allocation.
-extern uint32_t now_clock __attribute__((visibility("hidden")));
-// Of an address, what says which slot it has. Until the engine is started, and where it is off, all addresses
-// share the slots of one page, so that an access never asks.
-extern uintptr_t shadow_mask __attribute__((visibility("hidden")));
+// What an access needs to know. The code that `as/as` writes into programs has this layout, and the mapping
+// of slot_of(): with a change of either comes another number in the name.
+struct State {
+    // Of an address, what says which slot it has. Until the engine is started, and where it is off, all
+    // addresses share the slots of one page, so that an access never asks.
+    uintptr_t mask;
+    // One step an allocation; what a write puts into a slot, and what a read does.
+    uint32_t written;
+    uint32_t read;
+
+    [[nodiscard]] uint32_t clock() const noexcept { return written / 2; }
+    // Other threads read it; one at a time may set it.
+    void set_clock(uint32_t clock) noexcept {
+        __atomic_store_n(&written, clock * 2, __ATOMIC_RELAXED);
+        __atomic_store_n(&read, clock * 2 + 1, __ATOMIC_RELAXED);
+    }
+};
+inline constexpr uint32_t kLastClock = UINT32_MAX / 2 - 1;
+extern "C" __attribute__((visibility("protected"))) State reap_drag_state_1;
+inline constexpr State &state = reap_drag_state_1;
 
 // The last 44 bits of an address: what is high in the address space (libraries, stacks, large blocks) and
 // what is low (the program and its heap) differ in these, too.
@@ -19,22 +35,35 @@ inline constexpr uintptr_t kShadow = 0x1000'0000'0000;
 inline constexpr uintptr_t kShadowBytes = uintptr_t{1} << 44;
 inline constexpr uintptr_t kAllAddresses = (kShadowBytes - 1) & ~uintptr_t{7};
 inline constexpr uintptr_t kOnePage = 0xff8;
+// The last bits of an address and of its slot's differ: loads and stores of addresses that agree in these
+// take each other for the same, and contend for the same few places of the cache.
+inline constexpr uintptr_t kSkew = 0x840;
 
 // Maps the one page; false where the machine refuses, and then nothing may be marked.
 bool map_shadow() noexcept;
 // From here on each address has a slot of its own; false where there is no room for so many addresses.
 bool open_shadow() noexcept;
 
-inline uint32_t *slot_of(uintptr_t address) noexcept {
-    return reinterpret_cast<uint32_t *>(kShadow + (address & shadow_mask));
+// Clock and, in the last bit, whether there was a read.
+struct Slot {
+    uint32_t last;
+    uint32_t block; // see blocks.h
+};
+
+inline Slot *slot_of(uintptr_t address) noexcept {
+    return reinterpret_cast<Slot *>(kShadow + kSkew + (address & state.mask));
 }
 
-// Threads may mark the same slot: the last of them is as good as any.
+// Threads may mark the same slot: the last of them is as good as any. A read at the very moment of another
+// thread's write may be lost.
 inline void mark_written(uintptr_t address) noexcept {
-    __atomic_store_n(slot_of(address), __atomic_load_n(&now_clock, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    uint32_t *last = &slot_of(address)->last;
+    const uint32_t read = __atomic_load_n(last, __ATOMIC_RELAXED) & 1;
+    __atomic_store_n(last, __atomic_load_n(&state.written, __ATOMIC_RELAXED) | read, __ATOMIC_RELAXED);
 }
 inline void mark_read(uintptr_t address) noexcept {
-    __atomic_store_n(slot_of(address) + 1, __atomic_load_n(&now_clock, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    __atomic_store_n(&slot_of(address)->last, __atomic_load_n(&state.read, __ATOMIC_RELAXED),
+                     __ATOMIC_RELAXED);
 }
 
 // A range; costs a store for each eight bytes.
@@ -47,9 +76,11 @@ inline void mark_range(const void *from, size_t size) noexcept {
 
 struct Use {
     uint32_t last;  // clock of the last access, or the birth if there was none
-    uint32_t flags; // of enum reap_drag_object
+    uint32_t flags; // of enum reap_drag_object; of what was read and written, REAP_DRAG_READ at least
 };
 // What was done with these bytes since `birth`.
 Use use_of(uintptr_t address, size_t size, uint32_t birth) noexcept;
+// What comes to be in these bytes was not read yet.
+void forget_reads(uintptr_t address, size_t size) noexcept;
 
 } // namespace reap::drag

@@ -50,10 +50,13 @@ void pool_alloc(const void * /*pool*/, const void * /*object*/, size_t /*size*/)
 void pool_free(const void * /*pool*/, const void * /*object*/) {}
 void pool_clear(const void * /*pool*/) {}
 void pool_destroy(const void * /*pool*/) {}
+void pool_rewind(const void * /*pool*/, const void * /*object*/) {}
+void pool_merge(const void * /*into*/, const void * /*from*/) {}
 
 } // namespace
 
 // What mark.h looks for.
 extern "C" __attribute__((visibility("default"))) const reap_mark_listener reap_mark_listener_1;
 const reap_mark_listener reap_mark_listener_1 = {request_begin, request_end, phase,      pool_create,
-                                                 pool_alloc,    pool_free,   pool_clear, pool_destroy};
+                                                 pool_alloc,    pool_free,   pool_clear, pool_destroy,
+                                                 pool_rewind,   pool_merge};

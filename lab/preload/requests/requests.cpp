@@ -228,6 +228,14 @@ void pool_destroy(const void *pool) {
     if (const reap_mark_listener *const next = process.next()) next->pool_destroy(pool);
 }
 
+void pool_rewind(const void *pool, const void *object) {
+    if (const reap_mark_listener *const next = process.next()) next->pool_rewind(pool, object);
+}
+
+void pool_merge(const void *into, const void *from) {
+    if (const reap_mark_listener *const next = process.next()) next->pool_merge(into, from);
+}
+
 [[gnu::constructor]] void start() { process.start(); }
 
 } // namespace
@@ -235,4 +243,5 @@ void pool_destroy(const void *pool) {
 // What mark.h looks for.
 extern "C" __attribute__((visibility("default"))) const reap_mark_listener reap_mark_listener_1;
 const reap_mark_listener reap_mark_listener_1 = {request_begin, request_end, phase,      pool_create,
-                                                 pool_alloc,    pool_free,   pool_clear, pool_destroy};
+                                                 pool_alloc,    pool_free,   pool_clear, pool_destroy,
+                                                 pool_rewind,   pool_merge};

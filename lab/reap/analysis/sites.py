@@ -24,8 +24,10 @@ _WRAPPER = re.compile(
 _LIBRARY = re.compile(r"^(std|__gnu_cxx|__gnu_debug|boost::container)::|^(void|.*\W)?(std|__gnu_cxx)::\w+<")
 
 
-_HEADERS = "/include/c++/"
-"""Where the C++ library's templates are: without linkage names their functions have no namespace."""
+_HEADERS = re.compile(r"/include/c\+\+/|/reap/(core|source|layer|face)/|/reap/mark\.h$")
+"""Where the C++ library's templates are, and this library's: without linkage names their functions have no
+namespace."""
+_LAYERS = re.compile(r"^(void\*? |bool )?reap::v\d\w*::|^reap_mark_\w+$")
 
 
 def sites(stacks: Iterable[Stack], frames: Callable[[int, int], list[Frame]]) -> list[Site]:
@@ -68,15 +70,20 @@ def sites(stacks: Iterable[Stack], frames: Callable[[int, int], list[Frame]]) ->
 
 
 def telling(chain: list[Frame]) -> Frame:
-    """The innermost frame that says something: no wrapper of malloc, no part of the C++ library."""
+    """The innermost frame that says something: no wrapper of malloc, no part of C++'s library or of ours."""
     if not chain:
         return ("", 0, "", "", 0, False)
     for frame in chain:
         function = frame[2].partition("(")[0]
-        if function and (_WRAPPER.search(function) or _LIBRARY.search(function) or _HEADERS in frame[3]):
+        if function and _passes_on(function, frame[3]):
             continue
         return frame
     return chain[0]
+
+
+def _passes_on(function: str, file: str) -> bool:
+    known = (_WRAPPER, _LIBRARY, _LAYERS)
+    return any(each.search(function) for each in known) or _HEADERS.search(file) is not None
 
 
 def names(frame: Frame) -> tuple[str, str, str]:

@@ -4,6 +4,7 @@ They stand where a build asks for CC and CXX, and take every option of gcc, or o
 name. What they build runs without Reap, too: about half as fast, and records nothing.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -28,9 +29,10 @@ def cxx() -> NoReturn:
 def _compile(language: str) -> NoReturn:
     compiler = drag_recompiled.compiler(language)
     try:
+        assembler = drag_recompiled.assembler(compiler)
         with tempfile.TemporaryDirectory(prefix="reap-drag-cc-") as name:
             for command in drag_recompiled.commands(compiler, sys.argv[1:], Path(name)):
-                status = _run(command)
+                status = _run(command, assembler)
                 if status != 0:
                     sys.exit(status)
     except ReapError as error:
@@ -39,9 +41,9 @@ def _compile(language: str) -> NoReturn:
     sys.exit(0)
 
 
-def _run(command: list[str]) -> int:
+def _run(command: list[str], environment: dict[str, str]) -> int:
     try:
-        return subprocess.run(command, check=False).returncode
+        return subprocess.run(command, env={**os.environ, **environment}, check=False).returncode
     except OSError as error:
         raise ReapError(
             f"the compiler {command[0]} cannot be run: {error.strerror}",

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from reap.allocators import packages
 from reap.errors import ExitCode, ReapError
@@ -179,13 +180,27 @@ class Places(Record):
     inputs: str
 
 
-def places(name: str, *, scale: int | None = None, cache: Path | None = None) -> Places:
+MARKED = ("-DREAP_MARK_POOLS=1", "-DREAP_MARK_VALGRIND=1")
+"""What a program of ours is compiled with so that its pools tell the drag engines of their objects."""
+_VALGRIND_HEADERS = ("/usr/include", "/usr/local/include")
+
+
+def can_be_marked(card: Card) -> bool:
+    """Whether its pools can tell of their objects: those of the programs that c++ makes at once.
+
+    What is built by a script, or comes from Debian, has pools that are seen as chunks alone.
+    """
+    return card.build is not None and card.build.argv[0] == "c++"
+
+
+def places(name: str, *, scale: int | None = None, cache: Path | None = None, marked: bool = False) -> Places:
     """The folders of a card at a scale; their names depend on everything that they are made from."""
     card, folder, home = load(name), find(name), cache or cache_folder()
     amount = card.default_scale if scale is None else scale
     own = _fingerprint([card.prepare], folder)
     program = _fingerprint([card.build, card.source], folder, folder.parent / "common", *_library_files())
-    built = f"{name}-built-{program}" if card.build else ""
+    how = "marked" if marked and can_be_marked(card) else "built"
+    built = f"{name}-{how}-{program}" if card.build else ""
     return Places(
         source=str(source.place(card.source, home)) if card.source else "",
         built=str(home / built) if built else "",
@@ -194,12 +209,19 @@ def places(name: str, *, scale: int | None = None, cache: Path | None = None) ->
 
 
 def prepare(
-    name: str, variant: str = "default", *, scale: int | None = None, cache: Path | None = None
+    name: str,
+    variant: str = "default",
+    *,
+    scale: int | None = None,
+    cache: Path | None = None,
+    marked: bool = False,
 ) -> Ready:
     """Makes the card's program and inputs unless they are there already, and returns what to run.
 
-    They are kept in the user's cache, in folders that depend on everything they are made from. Throws
-    ReapError if a program or the source is not there, or the build or prepare command fails.
+    They are kept in the user's cache, in folders that depend on everything they are made from. With `marked`
+    the program's pools tell the drag engines of their objects, if they can; a program for which
+    `can_be_marked` is false is the usual one. Throws ReapError if a program or the source is not there, or
+    the build or prepare command fails.
     """
     card = load(name)
     folder = find(name)
@@ -211,7 +233,7 @@ def prepare(
             ExitCode.USAGE,
         )
     amount = card.default_scale if scale is None else scale
-    at = places(name, scale=amount, cache=cache)
+    at = places(name, scale=amount, cache=cache, marked=marked)
     words = {"card": str(folder), "scale": str(amount), "python": sys.executable}
     words |= {"source": at.source, "built": at.built, "inputs": at.inputs}
     if card.build is not None:
@@ -222,7 +244,7 @@ def prepare(
                 f"reap workloads prepare --yes {name}",
                 ExitCode.NOT_FOUND,
             )
-        _make(card, card.build, "built", words)
+        _make(card, _marked(card, card.build) if marked else card.build, "built", words)
     chosen = ways[variant]
     argv = [_fill(word, words) for word in chosen.argv]
     _require(card, argv[0])
@@ -236,6 +258,18 @@ def prepare(
         environment=environment,
         directory=at.inputs or str(folder),
     )
+
+
+def _marked(card: Card, build: Prepare) -> Prepare:
+    if not can_be_marked(card):
+        return build
+    if not any((Path(folder) / "valgrind/valgrind.h").is_file() for folder in _VALGRIND_HEADERS):
+        raise ReapError(
+            f"{card.name} cannot be built with its pools marked: valgrind/valgrind.h is not there",
+            "apt-get install valgrind",
+            ExitCode.NOT_FOUND,
+        )
+    return replace(build, argv=[*build.argv, *MARKED])
 
 
 def _require(card: Card, program: str) -> None:

@@ -1,6 +1,7 @@
 """Programs that were compiled to tell the drag engine of each access, and how they are compiled."""
 
 import os
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,9 +16,13 @@ _FOLDER = "REAP_DRAG_FOLDER"
 # Link-time optimisation would instrument when it links, where the switch cannot stand. Nobody is to be told
 # of a race detector that is none: programs choose other code for it.
 _INSTRUMENT = ["-g", "-fno-omit-frame-pointer", "-fno-lto", "-fsanitize=thread", "-U__SANITIZE_THREAD__"]
-_NO_ENTRIES = {
+# Clang would leave out a read that a write follows: to a race detector the write says it all.
+_KINDS = {
     "gcc": ["--param", "tsan-instrument-func-entry-exit=0"],
-    "clang": ["-mllvm", "-tsan-instrument-func-entry-exit=0"],
+    "clang": [
+        *("-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-compound-read-before-write"),
+        *("-fno-integrated-as", "-DREAP_TSAN=0"),
+    ],
 }
 _COMPILES_ONLY = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"}
 _VALUE_FOLLOWS = {"-o", "-include", "-imacros", "-MF", "-MT", "-MQ", "-I", "-D", "-U", "-isystem", "-iquote"}
@@ -48,9 +53,19 @@ def compiler(language: str) -> str:
 
 
 def instrumented(compiler: str) -> list[str]:
-    """The options under which a compiler calls the runtime at each access."""
+    """The options under which a compiler calls the runtime at each access, for our assembler to inline."""
     kind = "clang" if "clang" in Path(compiler).name else "gcc"
-    return [*_INSTRUMENT, *_NO_ENTRIES[kind]]
+    return [*_INSTRUMENT, *_KINDS[kind], f"-B{native_files.assembler().parent}"]
+
+
+def assembler(compiler: str) -> dict[str, str]:
+    """The variable by which our assembler finds the compiler's own."""
+    question = [compiler, "-print-prog-name=as"]
+    try:
+        answer = subprocess.run(question, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        answer = ""  # who runs the compiler says so
+    return {"REAP_DRAG_AS": answer or "as"}
 
 
 def linked() -> list[str]:
@@ -71,6 +86,7 @@ def commands(compiler: str, words: Sequence[str], place: Path) -> list[list[str]
     A command that compiles and links is taken apart: the options of the two exclude each other. Throws
     ReapError for a command with `-x`, where which words are sources cannot be seen.
     """
+    words = [word for word in words if word != "-pipe"]  # our assembler reads a file
     if not words or _COMPILES_ONLY & set(words):
         return [[compiler, *words, *instrumented(compiler)]] if words else [[compiler]]
     if all(word.startswith("-") for word in words):

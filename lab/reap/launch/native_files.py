@@ -17,6 +17,11 @@ def preload(name: str) -> Path:
     return _find(f"lib/libreap-{name}.so", executable=False)
 
 
+def assembler() -> Path:
+    """What `reap-drag-cc` has compilers call as their assembler; the folder is for `-B`."""
+    return _find("lib/drag-cc/as", executable=True)
+
+
 def _find(relative: str, *, executable: bool) -> Path:
     path = Path(str(resources.files("reap"))) / relative
     if not path.is_file() or (executable and not os.access(path, os.X_OK)):

@@ -26,6 +26,9 @@
 
 #if defined(REAP_MARK_VALGRIND) && REAP_MARK_VALGRIND
 #include <valgrind/valgrind.h>
+/* The requests of Reap's own tool. Every other tool passes them over. */
+#define REAP_MARK_REWIND (VG_USERREQ_TOOL_BASE('R', 'D') + 0) /* pool, object */
+#define REAP_MARK_MERGE (VG_USERREQ_TOOL_BASE('R', 'D') + 1)  /* into, from */
 #endif
 
 /* NOLINTBEGIN(modernize-redundant-void-arg,modernize-use-nullptr): C has no other words. */
@@ -44,6 +47,8 @@ struct reap_mark_listener {
     void (*pool_free)(const void *pool, const void *object);
     void (*pool_clear)(const void *pool);
     void (*pool_destroy)(const void *pool);
+    void (*pool_rewind)(const void *pool, const void *object);
+    void (*pool_merge)(const void *into, const void *from);
 };
 
 #if defined(__GNUC__) && defined(__ELF__)
@@ -106,7 +111,8 @@ static inline void reap_mark_phase(const char *name) {
 
 /* Pools and regions: whoever takes memory in bulk and hands out objects of it says so, to be seen object by
  * object. `pool` is any address that stands for it while it lives. Where REAP_MARK_VALGRIND is 1, valgrind is
- * told, too, as its VALGRIND_MEMPOOL_ requests have it; a pool that tells valgrind itself leaves it 0. */
+ * told, too, as its VALGRIND_MEMPOOL_ requests have it; a pool that tells valgrind itself leaves it 0. The
+ * two that it has no request for, only Reap's own tool hears. */
 
 /* A pool begins. `name` says which kind of pool it is, such as "per request"; it is copied. */
 static inline void reap_mark_pool_create(const void *pool, const char *name) {
@@ -150,6 +156,24 @@ static inline void reap_mark_pool_destroy(const void *pool) {
     if (listener) listener->pool_destroy(pool);
 #if defined(REAP_MARK_VALGRIND) && REAP_MARK_VALGRIND
     VALGRIND_DESTROY_MEMPOOL(pool);
+#endif
+}
+
+/* `object` comes back, and all that this pool handed out after it: a stack is cut, a savepoint restored. */
+static inline void reap_mark_pool_rewind(const void *pool, const void *object) {
+    const struct reap_mark_listener *const listener = reap_mark_listening();
+    if (listener) listener->pool_rewind(pool, object);
+#if defined(REAP_MARK_VALGRIND) && REAP_MARK_VALGRIND
+    VALGRIND_DO_CLIENT_REQUEST_STMT(REAP_MARK_REWIND, pool, object, 0, 0, 0);
+#endif
+}
+
+/* What `from` has handed out is `into`'s from here on, and goes with that. Both live on. */
+static inline void reap_mark_pool_merge(const void *into, const void *from) {
+    const struct reap_mark_listener *const listener = reap_mark_listening();
+    if (listener) listener->pool_merge(into, from);
+#if defined(REAP_MARK_VALGRIND) && REAP_MARK_VALGRIND
+    VALGRIND_DO_CLIENT_REQUEST_STMT(REAP_MARK_MERGE, into, from, 0, 0, 0);
 #endif
 }
 

@@ -13,7 +13,7 @@ namespace {
 using Kinds = std::vector<reap::Misuse>;
 
 const Setting *const settings[] = {
-    &plain,     &optimized, &debug, &checked, &without_exceptions, &checked_without_exceptions,
+    &plain,     &optimized, &debug, &checked, &without_exceptions, &checked_without_exceptions, &marked,
 #if defined(WITH_MEMCHECK)
     &memcheck,
 #endif
@@ -47,7 +47,8 @@ TEST(Modes, WorkInsideEachOther) {
 }
 
 TEST(Modes, AreWhatTheyWereBuiltAs) {
-    EXPECT_FALSE(plain.checked || optimized.checked || debug.checked || without_exceptions.checked);
+    EXPECT_FALSE(plain.checked || optimized.checked || debug.checked || without_exceptions.checked ||
+                 marked.checked);
     EXPECT_TRUE(checked.checked && checked_without_exceptions.checked);
 #if defined(WITH_SANITIZERS)
     EXPECT_TRUE(address.checked);

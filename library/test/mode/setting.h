@@ -15,4 +15,4 @@ struct Setting {
 
 /// Given to no translation unit twice.
 extern const Setting plain, optimized, debug, checked, memcheck, without_exceptions,
-    checked_without_exceptions, undefined, address;
+    checked_without_exceptions, marked, undefined, address;

@@ -10,19 +10,21 @@
 //   REAP_CHECKED   1: layers keep guard zones and report misuse (core/guard.h). Default: 1 under
 //   AddressSanitizer, else 0. REAP_MEMCHECK  1: checked layers tell Valgrind's memcheck what may be touched.
 //   Default: 1 where its header is found.
+//   REAP_TSAN  0: -fsanitize=thread is there for something else than ThreadSanitizer.
+//   REAP_MARK_POOLS  1: layers say what they hand out (reap/mark.h), for who measures drag. Default: 0.
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define REAP_ASAN 1
 #endif
-#if __has_feature(thread_sanitizer)
+#if __has_feature(thread_sanitizer) && !defined(REAP_TSAN)
 #define REAP_TSAN 1
 #endif
 #endif
 #if defined(__SANITIZE_ADDRESS__)
 #define REAP_ASAN 1
 #endif
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__) && !defined(REAP_TSAN)
 #define REAP_TSAN 1
 #endif
 #if !defined(REAP_ASAN)
@@ -43,7 +45,20 @@
 #endif
 #endif
 
-#if REAP_CHECKED && REAP_ASAN
+#if !defined(REAP_MARK_POOLS)
+#define REAP_MARK_POOLS 0
+#endif
+#if REAP_MARK_POOLS && (REAP_CHECKED || REAP_TSAN)
+#error                                                                                                       \
+    "REAP_MARK_POOLS is for layers as they are used: guard zones and race detection touch freed objects. \
+Build without REAP_CHECKED and without sanitizers."
+#endif
+
+#if REAP_MARK_POOLS && defined(REAP_MARK_VALGRIND) && REAP_MARK_VALGRIND
+#define REAP_MODE v0_marked_valgrind
+#elif REAP_MARK_POOLS
+#define REAP_MODE v0_marked
+#elif REAP_CHECKED && REAP_ASAN
 #define REAP_MODE v0_checked_asan
 #elif REAP_CHECKED && REAP_TSAN
 #define REAP_MODE v0_checked_tsan

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "reap/core/annotate.h"
 #include "reap/core/failure.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
@@ -59,29 +60,31 @@ class BestFit {
     BestFit(const BestFit &) = delete;
     BestFit &operator=(const BestFit &) = delete;
     ~BestFit() {
+        pool_.emptied();
         while (chunks_ != nullptr) release(chunks_);
         while (large_ != nullptr) free_large(large_);
     }
 
     /// Memory of `size` bytes, 0 counting as 1; throws what the source throws, else std::bad_alloc.
     [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment) {
-        return take<Failure::throws>(size, alignment);
+        return pool_.handed_out(take<Failure::throws>(size, alignment), size);
     }
     /// The same, or null.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
-        return take<Failure::returns_null>(size, alignment);
+        return pool_.handed_out(take<Failure::returns_null>(size, alignment), size);
     }
     /// The same without asking the source.
     [[nodiscard]] void *try_allocate_held(std::size_t size, std::size_t alignment) noexcept {
         if (!is_possible(size, alignment, overhead) || is_large(size, alignment)) return nullptr;
         const std::size_t whole = block_for(size);
         Block *const found = free_.best(alignment <= granule ? whole : whole + alignment + least);
-        return found == nullptr ? nullptr : carve(found, whole, alignment);
+        return found == nullptr ? nullptr : pool_.handed_out(carve(found, whole, alignment), size);
     }
 
     /// Takes such memory back. Null is nothing.
     void deallocate(void *object) noexcept {
         if (object == nullptr) return;
+        pool_.came_back(object);
         std::byte *start = static_cast<std::byte *>(object) - tag_size;
         const std::size_t tag = load(start);
         if ((tag & large) != 0) return free_large(large_of(object));
@@ -117,6 +120,7 @@ class BestFit {
             room += after & ~Block::flags;
         }
         put_used(start, whole, room, tag & previous_used);
+        pool_.resized(object, new_size);
         return object;
     }
 
@@ -256,6 +260,7 @@ class BestFit {
     [[nodiscard]] void *take(std::size_t size, std::size_t alignment) noexcept(F == Failure::returns_null) {
         if (!is_possible(size, alignment, overhead)) return fail<F>();
         if (is_large(size, alignment)) return take_large<F>(size, alignment);
+        const annotate::Quiet quiet;
         void *const object = try_allocate_held(size, alignment);
         if (object != nullptr) return object;
         return add_chunk<F>() ? try_allocate_held(size, alignment) : nullptr;
@@ -368,7 +373,7 @@ class BestFit {
         source_.deallocate(disown(own), size, alignment);
     }
     [[nodiscard]] void *resize_large(void *object, std::size_t size, std::size_t wanted) noexcept {
-        if constexpr (ResizingSource<Upstream>) {
+        if constexpr (ResizingSource<Upstream> && !REAP_MARK_POOLS) { // else the caller copies
             Large *const own = large_of(object);
             const std::size_t alignment = own->alignment;
             const std::size_t before = own->size;
@@ -395,6 +400,7 @@ class BestFit {
     std::size_t held_ = 0;
     std::size_t free_bytes_ = 0;
     std::size_t large_bytes_ = 0;
+    [[no_unique_address]] annotate::Pool<BestFit> pool_{"BestFit"};
 };
 
 } // namespace reap::inline REAP_MODE

@@ -91,13 +91,13 @@ class FixedBlock {
     /// A block; throws what the source throws, else std::bad_alloc.
     [[nodiscard, gnu::returns_nonnull]] void *allocate() {
         if constexpr (checked) return guarded<Failure::throws>(block_size_);
-        return take([this] { return refill<Failure::throws>(); });
+        return pool_.handed_out(take([this] { return refill<Failure::throws>(); }), block_size_);
     }
 
     /// The same, or null.
     [[nodiscard]] void *try_allocate() noexcept {
         if constexpr (checked) return guarded<Failure::returns_null>(block_size_);
-        return take([this] { return refill<Failure::returns_null>(); });
+        return pool_.handed_out(take([this] { return refill<Failure::returns_null>(); }), block_size_);
     }
 
     /// Takes a block back.
@@ -105,6 +105,7 @@ class FixedBlock {
         if constexpr (checked) return guarded_deallocate(block, guard::any_size);
         if (block == nullptr) return;
         annotate::ended(block, block_size_);
+        pool_.came_back(block);
         put(block);
     }
 
@@ -114,13 +115,13 @@ class FixedBlock {
         if (!fits(size, alignment)) [[unlikely]]
             throw_bad_alloc();
         if constexpr (checked) return guarded<Failure::throws>(size);
-        return allocate();
+        return pool_.handed_out(annotate::quietly([this] { return allocate(); }), size);
     }
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         if (!fits(size, alignment)) [[unlikely]]
             return nullptr;
         if constexpr (checked) return guarded<Failure::returns_null>(size);
-        return try_allocate();
+        return pool_.handed_out(annotate::quietly([this] { return try_allocate(); }), size);
     }
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
         return {fits(size, alignment) ? try_allocate() : nullptr, block_size_};
@@ -235,6 +236,7 @@ class FixedBlock {
     [[no_unique_address]] Upstream source_;
     FixedBlockOptions options_;
     [[no_unique_address]] Ledger ledger_;
+    [[no_unique_address]] annotate::Pool<FixedBlock> pool_{name};
     void *magazine_[magazine_size];
 };
 
@@ -355,6 +357,7 @@ void FixedBlock<Upstream>::carve() noexcept {
 template <Source Upstream>
 template <Failure F>
 bool FixedBlock<Upstream>::take_chunk() {
+    const annotate::Quiet quiet;
     if (spare_ != nullptr) {
         enter(std::exchange(spare_, spare_->older));
         return true;
@@ -410,6 +413,7 @@ void FixedBlock<Upstream>::leave(Slab *chunk) noexcept {
 template <Source Upstream>
 void FixedBlock<Upstream>::reset(std::size_t keep) noexcept {
     if constexpr (checked) open_free_blocks();
+    pool_.emptied();
     ledger_.end_newer_than(nullptr, name);
     top_ = magazine_;
     run_ = run_end_ = nullptr;

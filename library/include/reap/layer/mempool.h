@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "reap/core/annotate.h"
 #include "reap/core/failure.h"
 #include "reap/core/guard.h"
 #include "reap/core/keep.h"
@@ -78,14 +79,15 @@ class Mempool {
     /// nothing is left behind.
     template <class... Arguments>
     [[nodiscard, gnu::returns_nonnull]] T *create(Arguments &&...arguments) {
-        return construct(take<Failure::throws>(), std::forward<Arguments>(arguments)...);
+        void *const place = pool_.handed_out(take<Failure::throws>(), sizeof(T));
+        return construct(place, std::forward<Arguments>(arguments)...);
     }
 
     /// The same, but null where the memory is exhausted.
     template <class... Arguments>
     [[nodiscard]] T *
     try_create(Arguments &&...arguments) noexcept(std::is_nothrow_constructible_v<T, Arguments...>) {
-        void *const place = take<Failure::returns_null>();
+        void *const place = pool_.handed_out(take<Failure::returns_null>(), sizeof(T));
         return place == nullptr ? nullptr : construct(place, std::forward<Arguments>(arguments)...);
     }
 
@@ -93,14 +95,14 @@ class Mempool {
     [[nodiscard, gnu::returns_nonnull]] T *allocate()
         requires std::is_trivially_default_constructible_v<T> && std::is_trivially_destructible_v<T>
     {
-        return live(::new (take<Failure::throws>()) T);
+        return live(::new (pool_.handed_out(take<Failure::throws>(), sizeof(T))) T);
     }
 
     /// The same, or null.
     [[nodiscard]] T *try_allocate() noexcept
         requires std::is_trivially_default_constructible_v<T> && std::is_trivially_destructible_v<T>
     {
-        void *const place = take<Failure::returns_null>();
+        void *const place = pool_.handed_out(take<Failure::returns_null>(), sizeof(T));
         return place == nullptr ? nullptr : live(::new (place) T);
     }
 
@@ -251,6 +253,7 @@ class Mempool {
     }
     [[gnu::always_inline]] void give_back(void *object) noexcept {
         if constexpr (checked) return guarded_give_back(object);
+        pool_.came_back(object);
         free_ = ::new (object) Place{free_};
     }
 
@@ -278,6 +281,7 @@ class Mempool {
     std::size_t objects_per_chunk_;
     [[no_unique_address]] Upstream source_;
     [[no_unique_address]] Ledger ledger_;
+    [[no_unique_address]] annotate::Pool<Mempool> pool_{name};
 };
 
 /// Where an iteration is. Only the place is remembered, and the bitmap read at each step, so that whatever
@@ -418,6 +422,7 @@ typename Mempool<T, Upstream>::Block *Mempool<T, Upstream>::take_chunk() noexcep
         chunk->older_chunk = chunk_;
         return chunk_ = chunk;
     }
+    const annotate::Quiet quiet;
     const std::size_t last = objects_per_chunk_ - 1;
     const std::size_t bytes = last / layout_.capacity * layout_.block() + layout_.first +
                               (last % layout_.capacity + 1) * place_size;
@@ -442,6 +447,7 @@ void Mempool<T, Upstream>::clear(std::size_t keep) noexcept {
     if constexpr (!std::is_trivially_destructible_v<T>) {
         for (T &object : *this) object.~T();
     }
+    pool_.emptied();
     ledger_.end_newer_than(nullptr, name);
     if constexpr (checked) {
         look_at_free_places();

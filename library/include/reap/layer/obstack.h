@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "reap/core/annotate.h"
 #include "reap/core/failure.h"
 #include "reap/core/guard.h"
 #include "reap/core/keep.h"
@@ -80,13 +81,13 @@ class Obstack {
     // Not declared with gnu::alloc_size: where an object grows, its size is not what it was begun with.
     [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = Granule) {
         if constexpr (checked) return guarded<Failure::throws>(size, alignment);
-        return take<Failure::throws>(size, alignment);
+        return pool_.handed_out(take<Failure::throws>(size, alignment), size);
     }
 
     /// The same, or null.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded<Failure::returns_null>(size, alignment);
-        return take<Failure::returns_null>(size, alignment);
+        return pool_.handed_out(take<Failure::returns_null>(size, alignment), size);
     }
 
     /// Takes back the object that was allocated last; any other stays until it is freed by free_from() or
@@ -102,7 +103,8 @@ class Obstack {
     template <class T, class... Arguments>
     [[nodiscard]] T *create(Arguments &&...arguments) {
         using Node = std::conditional_t<std::is_trivially_destructible_v<T>, Plain<T>, WithCleanup<T>>;
-        Unfinished memory{*this, allocate(sizeof(Node), alignof(Node)), sizeof(Node), alignof(Node)};
+        void *const data = annotate::quietly([this] { return allocate(sizeof(Node), alignof(Node)); });
+        Unfinished memory{*this, pool_.handed_out(data, sizeof(T)), sizeof(Node), alignof(Node)};
         auto *const node = ::new (memory.data) Node;
         T *const object = ::new (node->storage) T(std::forward<Arguments>(arguments)...);
         memory.data = nullptr;
@@ -122,6 +124,7 @@ class Obstack {
         if constexpr (!checked) {
             const std::size_t offset = distance(floor_, object);
             if (offset < distance(floor_, current_)) [[likely]] {
+                pool_.came_back_from(object);
                 current_ = floor_ + round_up(offset, Granule);
                 return true;
             }
@@ -159,7 +162,7 @@ class Obstack {
         const std::size_t size = growing();
         if (size == 0) [[unlikely]]
             return allocate(0);
-        std::byte *const object = current_ + front;
+        std::byte *const object = pool_.handed_out(current_ + front, size);
         current_ += round_up(front + size + back, Granule);
         if constexpr (checked) {
             end_growth();
@@ -347,6 +350,7 @@ class Obstack {
     ObstackOptions options_;
     std::size_t next_chunk_;
     [[no_unique_address]] Ledger ledger_;
+    [[no_unique_address]] annotate::Pool<Obstack> pool_{name};
 };
 
 Obstack() -> Obstack<>;
@@ -437,6 +441,7 @@ template <Failure F>
 bool Obstack<Upstream, Granule>::take_chunk(std::size_t need,
                                             std::size_t wanted) noexcept(F == Failure::returns_null) {
     if (reuse(wanted)) return true;
+    const annotate::Quiet quiet;
     const std::size_t least = chunk_lead + need;
     const std::size_t allowed = options_.limit - std::min(options_.limit, held_);
     const std::size_t usual = std::min(std::max(chunk_lead + wanted, next_chunk_), allowed);
@@ -527,6 +532,7 @@ void Obstack<Upstream, Granule>::give_back(void *object, std::size_t size) noexc
     drop();
     auto *const at = static_cast<std::byte *>(object);
     if (at + round_up(size + (size == 0), Granule) == current_) {
+        pool_.came_back(object);
         current_ = at;
         floor_ = std::min(floor_, at);
     }
@@ -554,6 +560,7 @@ bool Obstack<Upstream, Granule>::free_from_any(void *object) noexcept {
         while (cleanups_ != newer->cleanups) run_cleanup();
     }
     while (cleanups_ != chunk->cleanups && distance(object, cleanups_) < room_of(chunk)) run_cleanup();
+    pool_.came_back_from(object);
 
     if constexpr (checked) {
         ledger_.end_newer_than(object, name);
@@ -582,6 +589,7 @@ template <Source Upstream, std::size_t Granule>
 void Obstack<Upstream, Granule>::reset(std::size_t keep) noexcept {
     drop();
     while (cleanups_ != nullptr) run_cleanup();
+    pool_.emptied();
     ledger_.end_newer_than(nullptr, name);
     if constexpr (checked) {
         if (chunk_ != nullptr) guard::open(current_, distance(current_, end_), name);

@@ -17,6 +17,7 @@
 #include "reap/core/guard.h"
 #include "reap/core/keep.h"
 #include "reap/core/misuse.h"
+#include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/layer/reap.h"
 #include "reap/layer/return_stack.h"
@@ -187,6 +188,7 @@ class OwnedReap : private detail::ReapOwner<
     OwnedReap(const OwnedReap &) = delete;
     OwnedReap &operator=(const OwnedReap &) = delete;
     ~OwnedReap() {
+        pool_.emptied();
         if constexpr (checked) leave();
     }
 
@@ -229,16 +231,28 @@ class OwnedReap : private detail::ReapOwner<
     /// As Reap's.
     [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = Granule) {
         const Lock lock(mutex_);
-        return reap_.allocate(size, alignment);
+        void *object = nullptr;
+        {
+            const annotate::Quiet quiet;
+            object = reap_.allocate(size, alignment);
+        }
+        return pool_.handed_out(object, size);
     }
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = Granule) noexcept {
         const Lock lock(mutex_);
-        return reap_.try_allocate(size, alignment);
+        void *object = nullptr;
+        {
+            const annotate::Quiet quiet;
+            object = reap_.try_allocate(size, alignment);
+        }
+        return pool_.handed_out(object, size);
     }
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size,
                                                    std::size_t alignment = Granule) noexcept {
         const Lock lock(mutex_);
-        return reap_.try_allocate_at_least(size, alignment);
+        const Allocation got =
+            annotate::quietly([=, this] { return reap_.try_allocate_at_least(size, alignment); });
+        return {pool_.handed_out(got.data, size), got.size};
     }
 
     /// Frees an object of any OwnedReap of this type, in any thread; null is none.
@@ -246,6 +260,8 @@ class OwnedReap : private detail::ReapOwner<
         if constexpr (checked) return guarded_deallocate(object, guard::any_size);
         if (object == nullptr) return;
         OwnedReap &reap = of(object);
+        reap.pool_.came_back(object);
+        const annotate::Quiet quiet;
         if (reap.is_mine()) [[likely]]
             return reap.free_here([object](Inner &inner) { inner.deallocate(object); }, object);
         reap.free_there(object);
@@ -255,6 +271,8 @@ class OwnedReap : private detail::ReapOwner<
         if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
         if (object == nullptr) return;
         OwnedReap &reap = of(object);
+        reap.pool_.came_back(object);
+        const annotate::Quiet quiet;
         if (reap.is_mine()) [[likely]]
             return reap.free_here([=](Inner &inner) { inner.deallocate(object, size, alignment); }, object);
         reap.free_there(object);
@@ -277,6 +295,7 @@ class OwnedReap : private detail::ReapOwner<
     /// As Reap's.
     void reset(std::size_t keep = keep_all) noexcept {
         const Lock lock(mutex_);
+        pool_.emptied();
         this->returned.take_all([](void * /*object*/) {}); // they end with all others
         reap_.reset(keep);
     }
@@ -334,18 +353,22 @@ class OwnedReap : private detail::ReapOwner<
         if (this->returned.count(usable_size(object))) end(this);
     }
     void collect() noexcept {
+        const annotate::Quiet quiet; // their ends were told when they came
         this->returned.take_all([this](void *object) { reap_.deallocate(object); });
     }
 
     template <Failure F>
     void *reallocate_as(void *object, std::size_t size, std::size_t alignment) {
-        if (object == nullptr || is_in_here(object)) {
+        if constexpr (REAP_MARK_POOLS) {
+            if (object != nullptr && is_in_here(object) && resize_marked(object, size, alignment))
+                return object;
+        } else if (object == nullptr || is_in_here(object)) {
             const Lock lock(mutex_);
             if constexpr (F == Failure::throws) return reap_.reallocate(object, size, alignment);
             return reap_.try_reallocate(object, size, alignment);
         }
         void *const moved = F == Failure::throws ? allocate(size, alignment) : try_allocate(size, alignment);
-        if (moved == nullptr) return moved;
+        if (moved == nullptr || (REAP_MARK_POOLS && object == nullptr)) return moved;
         if constexpr (checked) {
             const Lock lock(mutex_);
             if (holder_of(object) == nullptr) {
@@ -356,6 +379,13 @@ class OwnedReap : private detail::ReapOwner<
         std::memcpy(moved, object, std::min(usable_size(object), size));
         deallocate(object);
         return moved;
+    }
+    /// Where pools are marked, what moves is a new object, and told as one: allocated, copied, freed.
+    bool resize_marked(void *object, std::size_t size, std::size_t alignment) noexcept {
+        if (padding_at(object, alignment) != 0) return false;
+        if (!annotate::quietly([=, this] { return reap_.resize(object, size); })) return false;
+        pool_.resized(object, size);
+        return true;
     }
     [[nodiscard]] bool is_in_here(const void *object) const noexcept {
         if constexpr (checked) return owns(object);
@@ -369,6 +399,7 @@ class OwnedReap : private detail::ReapOwner<
             reap->abandoned_ = true;
             if (reap->reap_.statistics().live > 0) return;
         } else {
+            const annotate::Quiet quiet;
             reap->returned.close([reap](void *object) { reap->reap_.deallocate(object); });
             if (!reap->returned.leave(reap->reap_.statistics().live)) return;
         }
@@ -421,6 +452,7 @@ class OwnedReap : private detail::ReapOwner<
     static inline constinit OwnedReap *newest_ = nullptr;
     OwnedReap *older_ = nullptr;
     bool abandoned_ = false;
+    [[no_unique_address]] annotate::Pool<OwnedReap> pool_{name};
     alignas(64) Inner reap_; // others read what is before it
 };
 

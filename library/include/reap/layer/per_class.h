@@ -52,15 +52,20 @@ class PerClass {
     ~PerClass() { release(); }
 
     /// Memory for a T; throws what the source throws, else std::bad_alloc.
-    [[nodiscard, gnu::returns_nonnull]] void *allocate() { return take<Failure::throws>(); }
+    [[nodiscard, gnu::returns_nonnull]] void *allocate() {
+        return pool_.handed_out(take<Failure::throws>(), sizeof(T));
+    }
     /// The same, or null.
-    [[nodiscard]] void *try_allocate() noexcept { return take<Failure::returns_null>(); }
+    [[nodiscard]] void *try_allocate() noexcept {
+        return pool_.handed_out(take<Failure::returns_null>(), sizeof(T));
+    }
 
     /// Takes such memory back.
     void deallocate(void *object) noexcept {
         if constexpr (checked) return guarded_deallocate(object);
         if (object == nullptr) return;
         annotate::ended(object, sizeof(T));
+        pool_.came_back(object);
         put(object);
     }
 
@@ -143,6 +148,7 @@ class PerClass {
 
     template <Failure F>
     [[gnu::noinline]] void *ask() noexcept(F == Failure::returns_null) {
+        const annotate::Quiet quiet;
         void *const raw = obtain<F>(source_, size, alignment);
         if constexpr (checked) {
             if (raw == nullptr) return nullptr;
@@ -200,6 +206,7 @@ class PerClass {
     Freelist freelist_;
     [[no_unique_address]] Ledger ledger_;
     [[no_unique_address]] KnownAddresses<SystemPages> known_;
+    [[no_unique_address]] annotate::Pool<PerClass> pool_{name};
 };
 
 } // namespace reap::inline REAP_MODE

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "reap/core/annotate.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
 
@@ -42,23 +43,34 @@ class Quicklists {
     constexpr explicit Quicklists(Arguments &&...arguments) : heap_(std::forward<Arguments>(arguments)...) {}
     Quicklists(const Quicklists &) = delete;
     Quicklists &operator=(const Quicklists &) = delete;
-    ~Quicklists() { flush(); }
+    ~Quicklists() {
+        pool_.emptied();
+        flush();
+    }
 
     /// Throws what the heap throws.
     [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment)
         requires ThrowingSource<Heap>
     {
-        void *const object = take_held(size, alignment);
-        return object != nullptr ? object : heap_.allocate(size, alignment);
+        return pool_.handed_out(annotate::quietly([=, this]() -> void * {
+                                    void *const object = take_held(size, alignment);
+                                    return object != nullptr ? object : heap_.allocate(size, alignment);
+                                }),
+                                size);
     }
     /// Null where the heap has none.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
-        void *const object = take_held(size, alignment);
-        return object != nullptr ? object : heap_.try_allocate(size, alignment);
+        return pool_.handed_out(annotate::quietly([=, this]() -> void * {
+                                    void *const object = take_held(size, alignment);
+                                    return object != nullptr ? object : heap_.try_allocate(size, alignment);
+                                }),
+                                size);
     }
     /// Takes such memory back. Null is nothing.
     void deallocate(void *object) noexcept {
         if (object == nullptr) return;
+        pool_.came_back(object);
+        const annotate::Quiet quiet;
         const std::size_t usable = Heap::usable_size(object);
         if (usable > largest) return heap_.deallocate(object);
         Free *&list = list_of(usable);
@@ -72,11 +84,15 @@ class Quicklists {
                                    std::size_t alignment) noexcept
         requires ResizingSource<Heap>
     {
-        return heap_.try_resize(object, size, new_size, alignment);
+        void *const resized =
+            annotate::quietly([=, this] { return heap_.try_resize(object, size, new_size, alignment); });
+        if (resized != nullptr) pool_.resized(resized, new_size);
+        return resized;
     }
 
     /// Gives all that is on lists to the heap.
     void flush() noexcept {
+        const annotate::Quiet quiet;
         for (Free *&list : lists_)
             while (list != nullptr) heap_.deallocate(std::exchange(list, list->next));
         kept_ = 0;
@@ -117,6 +133,7 @@ class Quicklists {
     Heap heap_;
     std::array<Free *, Lists> lists_{};
     std::size_t kept_ = 0;
+    [[no_unique_address]] annotate::Pool<Quicklists> pool_{"Quicklists"};
 };
 
 } // namespace reap::inline REAP_MODE

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "reap/core/annotate.h"
 #include "reap/core/failure.h"
 #include "reap/core/guard.h"
 #include "reap/core/keep.h"
@@ -230,9 +231,11 @@ class Reap : private detail::ReapState {
     [[gnu::always_inline]] ~Reap() {
         constexpr std::size_t usual = ReapOptions{}.first_chunk;
         if (alone_ != nullptr && spare_ == nullptr && chunk_->size == usual) [[likely]] {
+            pool_.emptied();
             chunks_.deallocate(chunk_, usual, chunk_alignment);
         } else {
             run_cleanups(nullptr);
+            all_came_back();
             out_of_line([](Reap &reap) { return reap.reset_anyhow(keep_none), true; });
         }
     }
@@ -240,13 +243,13 @@ class Reap : private detail::ReapState {
     /// Memory for an object; throws what the source throws, else std::bad_alloc. A size of 0 counts as 1.
     [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = Granule) {
         if constexpr (checked) return guarded<Failure::throws>(size, alignment);
-        return take<Failure::throws>(size, alignment);
+        return handed_out(take<Failure::throws>(size, alignment), size);
     }
 
     /// The same, or null.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded<Failure::returns_null>(size, alignment);
-        return take<Failure::returns_null>(size, alignment);
+        return handed_out(take<Failure::returns_null>(size, alignment), size);
     }
 
     /// The same at the usual alignment, if there is a free object of this very size; else null, which says
@@ -257,7 +260,7 @@ class Reap : private detail::ReapState {
         if (checked || over > Shadow::largest_small - Shadow::first_of_second || reuse_ == nullptr)
             return nullptr;
         const std::size_t code = over / unit;
-        return reuse_->bins[code] != nullptr ? take_free(code) : nullptr;
+        return reuse_->bins[code] != nullptr ? handed_out(take_free(code), size) : nullptr;
     }
 
     /// The same, or null, with all the bytes that the object takes anyway. Checked mode hands out what was
@@ -278,6 +281,7 @@ class Reap : private detail::ReapState {
         requires(S == Sizes::kept)
     {
         if constexpr (checked) return guarded_deallocate(object, guard::any_size);
+        pool_.came_back(object);
         if (Shadow::offset_of(object) == 0) [[unlikely]] // null, and large ones that are aligned to as much
             return free_slowly(object, 0);
         give(object, *Shadow::byte_of(object));
@@ -286,16 +290,19 @@ class Reap : private detail::ReapState {
     /// The same, told that it is no large object: not null, and allocated with a size and an alignment that
     /// together are no more than largest_small.
     void deallocate_small(void *object) noexcept {
-        if constexpr (checked || told)
+        if constexpr (checked || told) {
             deallocate(object);
-        else
+        } else {
+            pool_.came_back(object);
             give(object, *Shadow::byte_of(object));
+        }
     }
 
     /// The same, told the size: what was asked for, or what is usable. It saves a look into memory. A wrong
     /// size is undefined; checked mode reports it.
     void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
+        pool_.came_back(object);
         const std::size_t code = Shadow::code_for(size);
         if (object == nullptr || code > Shadow::last_small || alignment > unit) [[unlikely]] {
             if constexpr (told)
@@ -331,9 +338,9 @@ class Reap : private detail::ReapState {
         requires(S == Sizes::kept)
     {
         if constexpr (checked) return guarded_resize(object, size);
-        if (resize_last(object, size)) return true;
+        if (resize_last(object, size)) return resized(object, size);
         const bool large = Shadow::offset_of(object) == 0 || Shadow::size_of(object) == 0;
-        return resize_raw(object, size_of_block(object), large, size);
+        return resize_raw(object, size_of_block(object), large, size) && resized(object, size);
     }
     /// The same where sizes are told; the alignment is the one that was asked for.
     [[nodiscard]] bool resize(void *object, std::size_t old_size, std::size_t new_size,
@@ -346,12 +353,12 @@ class Reap : private detail::ReapState {
         const std::size_t new_last = (new_size - 1) & ~(unit - 1);
         if (at + Shadow::block_for(old_size) == current_ && new_last < distance(at, limit_)) [[likely]] {
             current_ = at + new_last + unit;
-            return true;
+            return resized(object, new_size);
         }
         const std::size_t whole = Shadow::block_for(old_size + (old_size == 0));
         const bool large = whole + std::max(alignment, unit) - unit > largest_in_chunk() &&
                            chunk_of(object, chunk_) == nullptr;
-        return resize_raw(object, whole, large, new_size);
+        return resize_raw(object, whole, large, new_size) && resized(object, new_size);
     }
 
     /// How many bytes of the object may be used: at least what was asked for.
@@ -368,7 +375,8 @@ class Reap : private detail::ReapState {
     template <class T, class... Arguments>
     [[nodiscard]] T *create(Arguments &&...arguments) {
         using Node = NodeOf<T>;
-        Unfinished<Node> memory{*this, allocate(sizeof(Node), alignof(Node))};
+        void *const data = annotate::quietly([this] { return allocate(sizeof(Node), alignof(Node)); });
+        Unfinished<Node> memory{*this, handed_out(data, sizeof(T))};
         auto *const node = ::new (memory.data) Node;
         T *const object = ::new (node->storage) T(std::forward<Arguments>(arguments)...);
         memory.data = nullptr;
@@ -415,9 +423,11 @@ class Reap : private detail::ReapState {
     /// Marks are stale.
     void reset(std::size_t keep = keep_all) noexcept {
         if (alone_ != nullptr && keep == keep_all) [[likely]] {
+            pool_.emptied();
             current_ = alone_;
         } else {
             run_cleanups(nullptr);
+            all_came_back();
             out_of_line([keep](Reap &reap) { return reap.reset_anyhow(keep), true; });
         }
     }
@@ -460,6 +470,8 @@ class Reap : private detail::ReapState {
 
   private:
     static constexpr const char *name = "Reap";
+    using Pool = annotate::Pool<Reap>;
+    using Silent = typename Pool::Silent;
 
     // Objects of the current chunk before bins are looked at: a test that the processor cannot foresee, made
     // once for many objects.
@@ -662,7 +674,7 @@ class Reap : private detail::ReapState {
     }
     struct Copy {};
     Reap(const Reap &other, Copy /*tag*/) noexcept
-        : ReapState(other), options_(other.options_), chunks_(other.chunks_) {}
+        : ReapState(other), options_(other.options_), chunks_(other.chunks_), pool_(Silent()) {}
     union Detached {
         explicit Detached(const Reap &other) noexcept : reap(other, Copy{}) {}
         Detached(const Detached &) = delete;
@@ -670,6 +682,29 @@ class Reap : private detail::ReapState {
         ~Detached() {}
         Reap reap;
     };
+
+    // What was handed out after a mark is a part of its own, by the mark's record.
+    template <class Object>
+    [[gnu::always_inline]] Object *handed_out(Object *object, std::size_t size) const noexcept {
+        const void *part = &pool_;
+        if (REAP_MARK_POOLS && known().marks != nullptr) part = known().marks;
+        return Pool::handed_out_of(part, object, size);
+    }
+    [[gnu::always_inline]] bool resized(const void *object, std::size_t size) const noexcept {
+        pool_.came_back(object);
+        handed_out(object, size);
+        return true;
+    }
+    void all_came_back() const noexcept {
+        if constexpr (REAP_MARK_POOLS) came_back_since(nullptr);
+        pool_.emptied();
+    }
+    void came_back_since(const MarkRecord *mark) const noexcept {
+        for (const MarkRecord *record = known().marks; REAP_MARK_POOLS && record != mark;
+             record = record->older)
+            Pool::end_part(record);
+        if (mark != nullptr) Pool::emptied(mark);
+    }
 
     /// Takes the first chunk if the source has one in a cache.
     [[gnu::always_inline]] void begin() noexcept {
@@ -737,7 +772,7 @@ class Reap : private detail::ReapState {
     template <Failure F>
     [[gnu::always_inline]] void *reallocate_as(void *object, std::size_t size, std::size_t alignment) {
         if constexpr (!checked) {
-            if (alignment == Granule && resize_last(object, size)) return object;
+            if (alignment == Granule && resize_last(object, size)) return resized(object, size), object;
         }
         return reallocate_anyhow<F>(object, size, alignment);
     }
@@ -813,6 +848,7 @@ class Reap : private detail::ReapState {
     [[no_unique_address]] Ledger ledger_;
     struct Nothing {};
     [[no_unique_address]] std::conditional_t<checked, Reserve, Nothing> checked_reserve_;
+    [[no_unique_address]] Pool pool_{name};
 };
 
 Reap() -> Reap<>;

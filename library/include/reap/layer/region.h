@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "reap/core/annotate.h"
 #include "reap/core/failure.h"
 #include "reap/core/guard.h"
 #include "reap/core/keep.h"
@@ -139,9 +140,11 @@ class Region : private detail::RegionState {
     [[gnu::always_inline]] ~Region() {
         constexpr std::size_t usual = RegionOptions{}.first_chunk;
         if (alone_ != nullptr && spare_ == nullptr && chunk_->size == usual) [[likely]] {
+            pool_.emptied();
             source_.deallocate(chunk_, usual, chunk_alignment);
         } else {
             run_cleanups(nullptr);
+            all_came_back();
             out_of_line([](Region &region) { return region.reset_anyhow(keep_none), true; });
         }
     }
@@ -151,13 +154,13 @@ class Region : private detail::RegionState {
     // believe.
     [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = Granule) {
         if constexpr (checked) return guarded<Failure::throws>(size, alignment);
-        return take<Failure::throws>(size, alignment);
+        return handed_out(take<Failure::throws>(size, alignment), size);
     }
 
     /// The same, or null.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded<Failure::returns_null>(size, alignment);
-        return take<Failure::returns_null>(size, alignment);
+        return handed_out(take<Failure::returns_null>(size, alignment), size);
     }
 
     /// The same, or null, with all the bytes that the object takes anyway: the size, rounded up to Granule.
@@ -195,9 +198,11 @@ class Region : private detail::RegionState {
             return object;
         } else {
             using Node = WithCleanup<T>;
-            Unfinished memory{*this, allocate(sizeof(Node), alignof(Node)), sizeof(Node), alignof(Node)};
+            void *const data = annotate::quietly([this] { return allocate(sizeof(Node), alignof(Node)); });
+            Unfinished memory{*this, data, sizeof(Node), alignof(Node)};
             auto *const node = ::new (memory.data) Node;
-            T *const object = ::new (node->storage) T(std::forward<Arguments>(arguments)...);
+            T *const object =
+                ::new (handed_out(node->storage, sizeof(T))) T(std::forward<Arguments>(arguments)...);
             memory.data = nullptr;
             node->run = [](Cleanup *self) {
                 std::launder(reinterpret_cast<T *>(static_cast<Node *>(self)->storage))->~T();
@@ -228,9 +233,11 @@ class Region : private detail::RegionState {
     /// the largest first to go. The statistics begin anew; marks are stale.
     void reset(std::size_t keep = keep_all) noexcept {
         if (alone_ != nullptr && keep == keep_all) [[likely]] {
+            pool_.emptied();
             current_ = alone_;
         } else {
             run_cleanups(nullptr);
+            all_came_back();
             out_of_line([keep](Region &region) { return region.reset_anyhow(keep), true; });
         }
     }
@@ -250,6 +257,8 @@ class Region : private detail::RegionState {
 
   private:
     static constexpr const char *name = "Region";
+    using Pool = annotate::Pool<Region>;
+    using Silent = typename Pool::Silent;
 
     template <class T>
     struct WithCleanup : Cleanup {
@@ -336,7 +345,7 @@ class Region : private detail::RegionState {
     }
     struct Copy {};
     Region(const Region &other, Copy /*tag*/) noexcept
-        : RegionState(other), options_(other.options_), source_(other.source_) {}
+        : RegionState(other), options_(other.options_), source_(other.source_), pool_(Silent()) {}
     /// A region whose end is not the end of what it knows.
     union Detached {
         explicit Detached(const Region &other) noexcept : region(other, Copy{}) {}
@@ -353,6 +362,33 @@ class Region : private detail::RegionState {
             if (got.data != nullptr) [[likely]]
                 adopt(got);
         }
+    }
+
+    // What was handed out after a mark is a part of its own, by the mark's record.
+    template <class Object>
+    [[gnu::always_inline]] Object *handed_out(Object *object, std::size_t size) const noexcept {
+        return Pool::handed_out_of(part(), object, size);
+    }
+    [[nodiscard]] const void *part() const noexcept {
+        return REAP_MARK_POOLS && marks_ != nullptr ? static_cast<const void *>(marks_) : &pool_;
+    }
+    void all_came_back() const noexcept {
+        for (const MarkRecord *record = marks_; REAP_MARK_POOLS && record != nullptr; record = record->older)
+            Pool::end_part(record);
+        pool_.emptied();
+    }
+    void came_back_since(const MarkRecord *mark) const noexcept {
+        for (const MarkRecord *record = marks_; REAP_MARK_POOLS && record != mark; record = record->older)
+            Pool::end_part(record);
+        Pool::emptied(mark);
+    }
+    void take_over_objects(const Region &other) const noexcept {
+        for (const MarkRecord *record = other.marks_; REAP_MARK_POOLS && record != nullptr;
+             record = record->older) {
+            Pool::merge(part(), record);
+            Pool::end_part(record);
+        }
+        Pool::merge(part(), &other.pool_);
     }
 
     [[gnu::noinline]] void reset_anyhow(std::size_t keep) noexcept;
@@ -394,6 +430,7 @@ class Region : private detail::RegionState {
     const RegionOptions *options_ = nullptr;
     [[no_unique_address]] Upstream source_;
     [[no_unique_address]] Ledger ledger_;
+    [[no_unique_address]] Pool pool_{name};
 };
 
 Region() -> Region<>;
@@ -434,6 +471,7 @@ bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
         return true;
     }
 
+    const annotate::Quiet quiet;
     const std::size_t allowed = options_->limit - std::min(options_->limit, held_);
     if (least > allowed) return fail<F>() != nullptr;
     // The row goes on from the latest chunk; that one may be larger for the sake of one object.
@@ -481,6 +519,7 @@ void Region<Upstream, Granule>::adopt(Allocation got) noexcept {
 template <Source Upstream, std::size_t Granule>
 template <Failure F>
 void *Region<Upstream, Granule>::take_large(std::size_t size, std::size_t alignment) {
+    const annotate::Quiet quiet;
     alignment = std::max(alignment, chunk_alignment);
     const std::size_t lead = large_lead(alignment);
     const std::size_t allowed = options_->limit - std::min(options_->limit, held_);
@@ -535,9 +574,11 @@ void Region<Upstream, Granule>::give_back(void *object, std::size_t size) noexce
     if (object == nullptr) return;
     auto *const at = static_cast<std::byte *>(object);
     if (at + round_up(size + (size == 0), Granule) == current_) {
+        pool_.came_back(object);
         current_ = at;
     } else if (large_ != nullptr && object == object_of(large_) &&
                (marks_ == nullptr || marks_->large != large_)) {
+        pool_.came_back(object);
         out_of_line([](Region &region) { return region.free_large(region.large_->older), true; });
     }
 }
@@ -551,6 +592,8 @@ bool Region<Upstream, Granule>::resize_raw(void *object, std::size_t old_size,
     const std::size_t new_last = (new_size - 1) & ~(Granule - 1);
     if (at + old_last + Granule == current_ && new_last < static_cast<std::size_t>(end_ - at)) [[likely]] {
         current_ = at + new_last + Granule;
+        pool_.came_back(object);
+        handed_out(object, new_size);
         return true;
     }
     if (old_size == 0 || new_size == 0)
@@ -563,6 +606,7 @@ typename Region<Upstream, Granule>::Mark Region<Upstream, Granule>::mark() {
     void *const data = take_open<Failure::throws>(sizeof(MarkRecord), std::max(Granule, alignof(MarkRecord)));
     marks_ =
         ::new (data) MarkRecord{marks_, ++serial_, chunk_, current_, large_, cleanups_, ledger_.newest()};
+    Pool::begin_part(marks_);
     alone_ = nullptr; // a reset makes marks stale
     Mark mark;
     mark.record_ = marks_;
@@ -581,6 +625,7 @@ bool Region<Upstream, Granule>::rewind(const Mark &mark) noexcept {
         return false;
     }
     run_cleanups(record->cleanups);
+    came_back_since(record);
     ledger_.end_newer_than(record->newest, name);
     if constexpr (checked) {
         if (chunk_ != nullptr) guard::open(current_, static_cast<std::size_t>(end_ - current_), name);
@@ -676,6 +721,7 @@ void Region<Upstream, Granule>::splice(Region &other) noexcept {
     put_behind(other.large_, large_);
     put_behind(other.cleanups_, cleanups_);
     ledger_.splice(other.ledger_);
+    take_over_objects(other);
     other.marks_ = nullptr;
     held_ += std::exchange(other.held_, 0);
 }

@@ -116,6 +116,7 @@ class PerThreadPools : private ThreadHome {
 
     /// Frees all blocks. No thread may use the pools meanwhile.
     void reset(std::size_t keep = keep_all) noexcept {
+        pool_.emptied();
         each([keep](OwnedBlock<Upstream> &pool) {
             pool.forget_waiting();
             pool.reset(keep);
@@ -153,6 +154,7 @@ class PerThreadPools : private ThreadHome {
     }
     ~PerThreadPools() {
         leave();
+        pool_.emptied();
         for (ThreadSlot *slot = slots(); slot != nullptr;) {
             auto *const mine = static_cast<Slot *>(slot);
             slot = slot->next;
@@ -176,7 +178,7 @@ class PerThreadPools : private ThreadHome {
             if constexpr (F == Failure::throws) return pool.allocate(size, 1);
             return pool.try_allocate(size, 1);
         }
-        return pool.template allocate_here<F>();
+        return pool_.handed_out(pool.template allocate_here<F>(), size);
     }
 
     [[gnu::always_inline]] void deallocate(std::size_t number, void *block, std::size_t size) noexcept {
@@ -184,6 +186,7 @@ class PerThreadPools : private ThreadHome {
         if (block == nullptr) return;
         if (number >= count) __builtin_unreachable();
         annotate::ended(block, shapes_[number].size);
+        pool_.came_back(block);
         auto &pool = OwnedBlock<Upstream>::of(block, slab_sizes_[number]);
         if (!pool.is_mine()) [[unlikely]]
             return pool.push(block);
@@ -241,6 +244,7 @@ class PerThreadPools : private ThreadHome {
     std::array<BlockShape, count> shapes_;
     std::array<std::size_t, count> slab_sizes_{};
     FixedBlockOptions options_;
+    [[no_unique_address]] annotate::Pool<PerThreadPools> pool_{name};
 };
 
 } // namespace detail

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "reap/core/annotate.h"
 #include "reap/core/failure.h"
 #include "reap/core/guard.h"
 #include "reap/core/keep.h"
@@ -113,7 +114,7 @@ class SizeClassAllocator {
         : SizeClassAllocator(source, options, std::make_index_sequence<Classes::count>()) {}
     SizeClassAllocator(const SizeClassAllocator &) = delete;
     SizeClassAllocator &operator=(const SizeClassAllocator &) = delete;
-    ~SizeClassAllocator() = default;
+    ~SizeClassAllocator() { pool_.emptied(); }
 
     /// Memory for an object; throws std::bad_alloc for what is larger than the largest class, else what the
     /// source throws. A size of 0 counts as 1.
@@ -122,7 +123,7 @@ class SizeClassAllocator {
         if (number == Classes::count) [[unlikely]]
             throw_bad_alloc();
         if constexpr (checked) return pools_[number].allocate(size, 1);
-        return pools_[number].allocate();
+        return pool_.handed_out(annotate::quietly([&] { return pools_[number].allocate(); }), size);
     }
 
     /// The same, or null.
@@ -131,7 +132,7 @@ class SizeClassAllocator {
         if (number == Classes::count) [[unlikely]]
             return nullptr;
         if constexpr (checked) return pools_[number].try_allocate(size, 1);
-        return pools_[number].try_allocate();
+        return pool_.handed_out(annotate::quietly([&] { return pools_[number].try_allocate(); }), size);
     }
 
     /// The same, with the size of the class, all of which may be used.
@@ -139,13 +140,15 @@ class SizeClassAllocator {
         const std::size_t number = Classes::find(size, alignment);
         if (number == Classes::count) [[unlikely]]
             throw_bad_alloc();
-        return {pools_[number].allocate(), Classes::sizes[number]};
+        void *const object = annotate::quietly([&] { return pools_[number].allocate(); });
+        return {pool_.handed_out(object, Classes::sizes[number]), Classes::sizes[number]};
     }
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size, std::size_t alignment = 8) noexcept {
         const std::size_t number = Classes::find(size, alignment);
         if (number == Classes::count) [[unlikely]]
             return {};
-        return {pools_[number].try_allocate(), Classes::sizes[number]};
+        void *const object = annotate::quietly([&] { return pools_[number].try_allocate(); });
+        return {pool_.handed_out(object, Classes::sizes[number]), Classes::sizes[number]};
     }
 
     /// Takes an object back, told the size that was asked for, that of the class, or any between, and the
@@ -155,11 +158,14 @@ class SizeClassAllocator {
         if constexpr (checked) return guarded_deallocate(object, size, number);
         if (object == nullptr) return;
         if (number == Classes::count) __builtin_unreachable();
+        pool_.came_back(object);
+        const annotate::Quiet quiet;
         pools_[number].deallocate(object);
     }
 
     /// Frees all objects; each class keeps chunks of up to `keep` bytes together.
     void reset(std::size_t keep = keep_all) noexcept {
+        pool_.emptied();
         for (Pool &pool : pools_) pool.reset(keep);
     }
 
@@ -207,6 +213,7 @@ class SizeClassAllocator {
 
     [[no_unique_address]] Upstream source_;
     Pool pools_[Classes::count];
+    [[no_unique_address]] annotate::Pool<SizeClassAllocator> pool_{name};
 };
 
 SizeClassAllocator(FixedBlockOptions) -> SizeClassAllocator<>;

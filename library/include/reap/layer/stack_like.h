@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "reap/core/annotate.h"
 #include "reap/core/failure.h"
 #include "reap/core/guard.h"
 #include "reap/core/size.h"
@@ -73,23 +74,25 @@ class StackLike {
     [[nodiscard, gnu::returns_nonnull, gnu::alloc_size(2)]] void *allocate(std::size_t size,
                                                                            std::size_t alignment = minimum) {
         if constexpr (checked) return guarded<Failure::throws>(size, alignment);
-        return take<Failure::throws>(size, alignment);
+        return pool_.handed_out(take<Failure::throws>(size, alignment), size);
     }
 
     /// The same, or null.
     [[nodiscard, gnu::alloc_size(2)]] void *try_allocate(std::size_t size,
                                                          std::size_t alignment = minimum) noexcept {
         if constexpr (checked) return guarded<Failure::returns_null>(size, alignment);
-        return take<Failure::returns_null>(size, alignment);
+        return pool_.handed_out(take<Failure::returns_null>(size, alignment), size);
     }
 
     /// Takes back an object, in any order.
     void deallocate(void *object) noexcept {
         if constexpr (checked) return guarded_deallocate(object, guard::any_size);
+        pool_.came_back(object);
         if (object != nullptr) release(header_of(object));
     }
     void deallocate(void *object, std::size_t size, std::size_t /*alignment*/ = minimum) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
+        pool_.came_back(object);
         if (object != nullptr) release(header_of(object));
     }
 
@@ -224,6 +227,7 @@ class StackLike {
     [[no_unique_address]] Upstream source_;
     StackLikeOptions options_;
     [[no_unique_address]] Ledger ledger_;
+    [[no_unique_address]] annotate::Pool<StackLike> pool_{name};
 };
 
 StackLike() -> StackLike<>;
@@ -267,6 +271,7 @@ template <Source Upstream>
 template <Failure F>
 typename StackLike<Upstream>::Piece *
 StackLike<Upstream>::take_piece(std::size_t size) noexcept(F == Failure::returns_null) {
+    const annotate::Quiet quiet;
     // No more than that, even if the source has it: where the end is, is the user's choice.
     const std::size_t whole = piece_lead + round_up(size, minimum);
     void *const data = obtain<F>(source_, whole, minimum);
@@ -310,6 +315,7 @@ void StackLike<Upstream>::shrink() noexcept {
 
 template <Source Upstream>
 void StackLike<Upstream>::reset() noexcept {
+    pool_.emptied();
     ledger_.end_newer_than(nullptr, name);
     for (;;) {
         std::byte *const start = start_of(piece_);

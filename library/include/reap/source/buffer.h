@@ -48,7 +48,7 @@ class Buffer {
     [[nodiscard]] void *try_allocate(std::size_t size,
                                      std::size_t alignment = alignof(std::max_align_t)) noexcept {
         if constexpr (checked) return guarded(size, alignment);
-        return bump(size, alignment);
+        return pool_.handed_out(bump(size, alignment), size);
     }
 
     /// Takes back the object that was allocated last; any other stays until reset().
@@ -67,6 +67,7 @@ class Buffer {
             guard::open(top_, available(), name);
             close(guard::Fill::reset);
         }
+        pool_.emptied();
         top_ = start_;
     }
 
@@ -98,7 +99,9 @@ class Buffer {
     }
     void give_back(void *raw, std::size_t size) noexcept {
         auto *const at = static_cast<std::byte *>(raw);
-        if (at + size == top_) top_ = at;
+        if (at + size != top_) return;
+        pool_.came_back(raw);
+        top_ = at;
     }
 
     // Checked mode: all of it closed, and the same on objects that have guards around them.
@@ -128,6 +131,7 @@ class Buffer {
     std::byte *end_;
     std::byte *top_;
     [[no_unique_address]] Ledger ledger_;
+    [[no_unique_address]] annotate::Pool<Buffer> pool_{name};
 };
 
 } // namespace reap::inline REAP_MODE

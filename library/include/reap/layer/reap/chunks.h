@@ -23,6 +23,7 @@ bool Reap<Upstream, Granule, Window, S>::take_chunk(std::size_t need) {
         enter(chunk);
         return true;
     }
+    const annotate::Quiet quiet;
     const std::size_t allowed = options_->limit - std::min(options_->limit, held_);
     if (least > allowed) return fail<F>() != nullptr;
     // The row goes on from the latest chunk; that one may be larger for the sake of one object.
@@ -107,6 +108,7 @@ void Reap<Upstream, Granule, Window, S>::keep_spare(std::size_t most) noexcept {
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 template <Failure F>
 void *Reap<Upstream, Granule, Window, S>::take_large(std::size_t size, std::size_t alignment) {
+    const annotate::Quiet quiet;
     const std::size_t lead = std::max(large_lead, alignment);
     const std::size_t whole = round_up(size, unit);
     alignment = std::max(alignment, Window);

@@ -38,6 +38,7 @@ typename Reap<Upstream, Granule, Window, S>::Mark Reap<Upstream, Granule, Window
     rare().marks = ::new (data) MarkRecord{known().marks,    ++marks_taken_,     current_,        end_,
                                            known().cleanups, known().free_bytes, ledger_.newest()};
     CheckedSeal::set(*rare_->marks);
+    Pool::begin_part(rare_->marks);
     Mark mark;
     mark.record_ = rare_->marks;
     mark.serial_ = rare_->marks->serial;
@@ -55,6 +56,7 @@ bool Reap<Upstream, Granule, Window, S>::rewind(const Mark &mark) noexcept {
         return false;
     }
     run_cleanups(record->cleanups);
+    came_back_since(record);
     out_of_line([record](Reap &reap) { return reap.rewind_anyhow(record), true; });
     return true;
 }

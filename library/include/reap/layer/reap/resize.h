@@ -54,7 +54,8 @@ void *Reap<Upstream, Granule, Window, S>::reallocate_anyhow(void *object, std::s
     if (lives && object != nullptr && is_alignment(alignment) && padding_at(object, alignment) == 0 &&
         resize(object, size))
         return object;
-    if constexpr (!checked && !told && ResizingSource<Chunks>) {
+    // Where pools are marked, a copy is: the old object's end must be told before it moves.
+    if constexpr (!checked && !told && !REAP_MARK_POOLS && ResizingSource<Chunks>) {
         if (object != nullptr)
             if (void *const moved = resize_large(object, size, alignment); moved != nullptr) return moved;
     }
