@@ -5,35 +5,24 @@
  */
 /* Objects that programs carve out of blocks themselves, as they tell by the requests of valgrind.h. */
 #include "engine.h"
+#include "objects.h"
 #include "reap_drag.h"
 #include <pub_tool_hashtable.h>
 #include <pub_tool_machine.h>
 #include <pub_tool_mallocfree.h>
-#include <pub_tool_poolalloc.h>
 #include <pub_tool_transtab.h>
 #include <valgrind.h>
-
-typedef struct Object {
-    struct Object *next; /* VgHashNode */
-    Addr at;
-    SizeT size;
-    UInt birth;
-    struct Object *before, *after; /* in its pool */
-    struct Pool *pool;             /* 0: a block like one of malloc's */
-} Object;
 
 typedef struct Pool {
     struct Pool *next; /* VgHashNode */
     Addr name;
-    Object *first;
+    DragNumber ring;
 } Pool;
 
 /* As mark.h has them. */
 enum { REWIND = VG_USERREQ_TOOL_BASE('R', 'D'), MERGE };
 
-static VgHashTable *objects;
 static VgHashTable *pools;
-static PoolAlloc *records;
 
 /* Objects on a thread's own stack: from now on every access through the stack pointer counts as what it is.
  */
@@ -67,37 +56,21 @@ static void add(ThreadId thread, Pool *pool, Addr at, SizeT size) {
     const Bool within = carve(thread, at, size);
     if (!drag_tick()) return;
     drag_write_alloc(within || pool ? REAP_DRAG_POOLED : REAP_DRAG_ALLOC, thread, size);
-    Object *object = VG_(allocEltPA)(records);
-    object->at = at;
-    object->size = size;
-    object->birth = drag_now();
-    object->pool = pool;
-    object->before = 0;
-    object->after = pool ? pool->first : 0;
-    if (object->after) object->after->before = object;
-    if (pool) pool->first = object;
-    VG_(HT_add_node)(objects, object);
+    drag_object_add(at, size, drag_now(), pool ? pool->ring : 0);
 }
 
-static void write_object(UInt kind, const Object *object) {
-    drag_write_free(kind, object->birth, drag_use(object->at, object->size, object->birth));
+static void write_object(UInt kind, const DragObject *object) {
+    drag_write_free(kind, object->birth,
+                    drag_use(drag_object_at(object), drag_object_size(object), object->birth));
 }
 
-static void drop(Object *object) {
-    VG_(HT_remove)(objects, object->at);
-    write_object(REAP_DRAG_FREE, object);
-    if (object->before)
-        object->before->after = object->after;
-    else if (object->pool)
-        object->pool->first = object->after;
-    if (object->after) object->after->before = object->before;
-    VG_(freeEltPA)(records, object);
+static void drop(DragNumber number) {
+    if (!number) return;
+    write_object(REAP_DRAG_FREE, drag_object(number));
+    drag_object_remove(number);
 }
 
-static void drop_at(Addr at) {
-    Object *object = VG_(HT_lookup)(objects, at);
-    if (object) drop(object);
-}
+static void drop_at(Addr at) { drop(drag_object_find(at)); }
 
 static Pool *pool_of(Addr name) { return VG_(HT_lookup)(pools, name); }
 
@@ -106,7 +79,7 @@ static Pool *make_pool(Addr name) {
     if (pool) return pool; /* the one before was never said to end */
     pool = VG_(malloc)("drag.pool", sizeof(Pool));
     pool->name = name;
-    pool->first = 0;
+    pool->ring = drag_ring_make();
     VG_(HT_add_node)(pools, pool);
     return pool;
 }
@@ -114,40 +87,36 @@ static Pool *make_pool(Addr name) {
 static void destroy_pool(Addr name) {
     Pool *pool = VG_(HT_remove)(pools, name);
     if (!pool) return;
-    while (pool->first) drop(pool->first);
+    while (drag_object(pool->ring)->after != pool->ring) drop(drag_object(pool->ring)->after);
+    drag_ring_free(pool->ring);
     VG_(free)(pool);
 }
 
 /* An object that this pool does not have cuts nothing. */
-static void rewind_pool(Pool *pool, Addr at) {
-    const Object *last = VG_(HT_lookup)(objects, at);
-    if (!last || last->pool != pool) return;
-    Bool over = False;
-    while (!over) {
-        over = pool->first == last;
-        drop(pool->first);
+static void rewind_pool(const Pool *pool, Addr at) {
+    const DragNumber last = drag_object_find(at);
+    DragNumber number = drag_object(pool->ring)->after;
+    while (number != pool->ring && number != last) number = drag_object(number)->after;
+    if (number == pool->ring) return;
+    for (Bool over = False; !over;) {
+        const DragNumber first = drag_object(pool->ring)->after;
+        over = first == last;
+        drop(first);
     }
 }
 
 /* What the one has is newer than what the other had. */
-static void merge_pools(Pool *into, Pool *from) {
-    if (into == from || !from->first) return;
-    Object *oldest = from->first;
-    for (Object *object = from->first; object; object = object->after) {
-        object->pool = into;
-        oldest = object;
-    }
-    oldest->after = into->first;
-    if (into->first) into->first->before = oldest;
-    into->first = from->first;
-    from->first = 0;
+static void merge_pools(const Pool *into, const Pool *from) {
+    if (into != from) drag_ring_prepend(into->ring, from->ring);
 }
 
 /* Everything outside of these bytes is freed; what lies across their ends stays whole. */
 static void trim(Pool *pool, Addr at, SizeT size) {
-    for (Object *object = pool->first, *after; object; object = after) {
+    for (DragNumber number = drag_object(pool->ring)->after, after; number != pool->ring; number = after) {
+        const DragObject *object = drag_object(number);
         after = object->after;
-        if (object->at >= at + size || object->at + object->size <= at) drop(object);
+        const Addr begin = drag_object_at(object);
+        if (begin >= at + size || begin + drag_object_size(object) <= at) drop(number);
     }
 }
 
@@ -214,13 +183,11 @@ Bool drag_pools_request(ThreadId thread, UWord *words, UWord *answer) {
     }
 }
 
-void drag_pools_write_live(void) {
-    VG_(HT_ResetIter)(objects);
-    for (Object *object; (object = VG_(HT_Next)(objects)) != 0;) write_object(REAP_DRAG_LIVE, object);
-}
+static void write_live(const DragObject *object) { write_object(REAP_DRAG_LIVE, object); }
+
+void drag_pools_write_live(void) { drag_object_each(write_live); }
 
 void drag_pools_start(void) {
-    objects = VG_(HT_construct)("drag.objects");
+    drag_objects_start();
     pools = VG_(HT_construct)("drag.pools");
-    records = VG_(newPA)(sizeof(Object), 1000, VG_(malloc), "drag.objects", VG_(free));
 }
