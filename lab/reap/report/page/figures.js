@@ -138,7 +138,7 @@ const figures = (() => {
         grid: { left: 8, right: 18, top: 8, bottom: 26, containLabel: true },
         xAxis: axis(colours, {
           type: "value",
-          min: Math.floor((low - room) / step) * step,
+          min: Math.max(0, Math.floor((low - room) / step) * step), // no ratio is below nothing
           max: Math.ceil((high + room) / step) * step,
           interval: step,
           name: `ratio to ${format.shorten(comparison.baseline, 14)}; below 1 is less`,
