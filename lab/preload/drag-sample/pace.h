@@ -55,6 +55,11 @@ class Pace {
                             (static_cast<double>(samples) + kGuesses);
         const double late = 1 + elapsed / kFirstNs;
         double share = kShare + kShareAtFirst / (late * late);
+        // Where it has cost more than that, as with large objects after small ones, it makes up for it.
+        const double allowed =
+            elapsed * kShare + kShareAtFirst * kFirstNs * (1 - 1 / late) + kGuesses * kGuessedCostNs;
+        const double over = static_cast<double>(spent_ns_) / allowed;
+        if (over > 1) share /= over * over;
         // Months are to fit into a file, and the first ones tell most.
         const double many = static_cast<double>(samples) / kMany;
         if (many > 1) share /= many * many;
