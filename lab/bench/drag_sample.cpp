@@ -49,9 +49,11 @@ long batches() {
     long total = 0;
     for (int round = 0; round < 30; ++round) {
         std::vector<std::unique_ptr<std::string>> all;
+        all.reserve(20'000);
         for (int i = 0; i < 20'000; ++i) all.push_back(std::make_unique<std::string>(40 + below(60), 'b'));
         for (const auto &each : all) total += (*each)[1];
         std::vector<std::unique_ptr<std::string>> later;
+        later.reserve(20'000);
         for (int i = 0; i < 20'000; ++i) later.push_back(std::make_unique<std::string>(60, 'l'));
         total += static_cast<long>(later.size());
     }

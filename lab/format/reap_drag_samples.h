@@ -22,7 +22,8 @@
 
 enum reap_drag_problem {
     REAP_DRAG_NONE = 0,
-    REAP_DRAG_NO_MEMORY = 1,  /* the address space or the shared memory for samples was refused */
+    REAP_DRAG_NO_MEMORY = 1,  /* the address space or the shared memory for samples was refused, or is limited
+                                 or locked by the program since */
     REAP_DRAG_NO_PAGEMAP = 2, /* /proc/self/pagemap cannot be read: no access can be seen */
     REAP_DRAG_FULL = 3,       /* no more room for samples or for their windows */
 };

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,19 @@ def test_a_child_has_objects_of_its_own_however_it_is_made(how: str, tmp_path: P
     assert max(len(file.samples) for file in files) > 100
 
 
+@pytest.mark.parametrize(
+    "what",
+    ["handlers", "unneeded", "protected", "executable", "locked", "addresses", "no-file", "no-file-size"],
+)
+def test_memory_and_forks_are_what_they_are_without(what: str, tmp_path: Path) -> None:
+    if what == "executable" and platform.machine() != "x86_64":
+        pytest.skip("its code is for x86-64")
+    plain = subprocess.run([target("own_memory"), what], check=False, timeout=60).returncode
+    outcome, files = run(tmp_path, "/usr/bin/timeout", "20", target("own_memory"), what, period=1000)
+    assert outcome.status == plain, outcome.stderr_tail
+    assert max(len(each.samples) for each in files) > 15
+
+
 def test_programs_that_are_executed_leave_files_of_their_own(tmp_path: Path) -> None:
     script = f"{target('own_drag')} 50000 plain; exec {target('own_drag')} 50000 plain"
     outcome, files = run(tmp_path, "/bin/sh", "-c", script)
@@ -144,6 +158,11 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
         drag_samples.read(tmp_path / "x")
     with pytest.raises(ReapError, match="cannot be read"):
         drag_samples.read(tmp_path / "missing")
+
+
+def test_a_process_that_was_killed_before_its_file_had_a_length_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "x").touch()
+    assert drag_samples.read(tmp_path / "x").clock == 0
 
 
 def test_the_command_says_the_interval_and_passes_the_status_on(tmp_path: Path) -> None:

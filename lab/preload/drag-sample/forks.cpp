@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstdarg>
 #include <linux/sched.h>
-#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -124,8 +123,30 @@ REAP_EXPORT long syscall(long number, ...) {
 }
 #endif
 
-[[gnu::constructor]] static void follow() {
+namespace {
+
+using Handler = void (*)();
+using Register = int (*)(Handler, Handler, Handler, void *);
+
+// As the first of all, so that our copies are made when all other handlers have done what they do, and are
+// the child's before its handlers begin.
+Register follow() noexcept {
+    static Register real_register;
+    if (real_register != nullptr) return real_register;
+    next(&real_register, "__register_atfork");
+    real_register([] { sampler.before_fork(); }, [] { sampler.after_fork_in_parent(); },
+                  [] { sampler.after_fork_in_child(); }, nullptr);
+    return real_register;
+}
+
+} // namespace
+
+// What pthread_atfork is in the C library.
+REAP_EXPORT int __register_atfork(Handler prepare, Handler parent, Handler child, void *file) {
+    return follow()(prepare, parent, child, file);
+}
+
+[[gnu::constructor]] static void begin_to_follow() {
     next(&real_fork, "_Fork"); // while it is safe: the program may fork in a signal's handler
-    pthread_atfork([] { sampler.before_fork(); }, [] { sampler.after_fork_in_parent(); },
-                   [] { sampler.after_fork_in_child(); });
+    follow();
 }

@@ -34,7 +34,10 @@ bool Ledger::open(const char *prefix) noexcept {
         memory = mmap(nullptr, kLength, PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(file), 0);
     }
     preload::close_quietly(static_cast<int>(file));
-    if (memory == MAP_FAILED) return false;
+    if (memory == MAP_FAILED) {
+        syscall(SYS_unlinkat, AT_FDCWD, name_, 0); // it has nothing to say
+        return false;
+    }
     header_ = static_cast<reap_drag_samples *>(memory);
     rows_ = reinterpret_cast<reap_drag_sample *>(header_ + 1);
     room_ = 0;

@@ -24,13 +24,22 @@ constinit thread_local ThreadState thread_state __attribute__((tls_model("initia
 
 class Sampler::Inside {
   public:
-    explicit Inside(preload::FutexLock &lock) noexcept : guard_(lock) { thread_state.inside = true; }
-    ~Inside() { thread_state.inside = false; }
+    // A thread that is inside already has the lock, or it forks, and others' handlers of the fork run in it.
+    explicit Inside(preload::FutexLock &lock) noexcept : lock_(thread_state.inside ? nullptr : &lock) {
+        if (lock_ == nullptr) return;
+        thread_state.inside = true; // first: a signal's handler that forks must not wait for its own thread
+        lock_->lock();
+    }
+    ~Inside() {
+        if (lock_ == nullptr) return;
+        lock_->unlock();
+        thread_state.inside = false;
+    }
     Inside(const Inside &) = delete;
     Inside &operator=(const Inside &) = delete;
 
   private:
-    preload::LockGuard guard_;
+    preload::FutexLock *lock_;
 };
 
 void Sampler::start() noexcept {
@@ -82,6 +91,7 @@ void Sampler::draw(ThreadState &thread) noexcept {
 }
 
 void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noexcept {
+    if (thread.inside) return nullptr; // between the copies for a fork and the fork
     const preload::ErrnoGuard keep;
     const Inside guard(lock_);
     if (state_ == State::Fresh) begin();
@@ -200,36 +210,72 @@ void Sampler::finish() noexcept {
     state_ = State::Off;
 }
 
+// The program says that there shall be little memory, or all of it at once.
+void Sampler::retreat() noexcept {
+    const preload::ErrnoGuard keep;
+    const Inside guard(lock_);
+    if (objects_ == nullptr) return;
+    if (state_ == State::Running) give_up(REAP_DRAG_NO_MEMORY);
+    state_ = State::Off;
+    ledger_.forget();
+    windows_.shrink();
+}
+
+void Sampler::protect(const void *begin, size_t bytes, int protection) noexcept {
+    const Inside guard(lock_);
+    windows_.protect(begin, bytes, protection);
+}
+
 // The windows are shared with the parent, so the child gets copies. They are made before the fork, since the
 // parent goes on writing after it.
 void Sampler::before_fork() noexcept {
+    const preload::ErrnoGuard keep;
     const bool nested = thread_state.inside;
-    if (!nested) lock_.lock();
+    if (!nested) {
+        thread_state.inside = true;
+        lock_.lock();
+    }
     nested_ = nested;
     if (objects_ == nullptr) return;
     const Pace::Work work(pace_);
-    childs_ = windows_.copy([this](auto copy) {
+    const auto all = [this](auto visit) {
         windows_.each_slot([&](uint32_t slot) {
-            if (!objects_[slot].taken) return;
-            pace_.objects(1);
-            pace_.faults(objects_[slot].bytes / kPage);
-            copy(slot, objects_[slot].bytes);
+            if (objects_[slot].taken) visit(slot, objects_[slot].bytes);
         });
+    };
+    all([this](uint32_t, size_t bytes) {
+        pace_.objects(1);
+        pace_.faults(bytes / kPage);
     });
+    childs_ = windows_.copy(all);
+    if (childs_ == nullptr) packed_ = windows_.pack(all);
 }
 
 void Sampler::after_fork_in_parent() noexcept {
+    const preload::ErrnoGuard keep;
     if (childs_ != nullptr) windows_.drop(childs_);
+    Windows::drop(packed_);
     childs_ = nullptr;
-    if (!nested_) lock_.unlock();
+    packed_ = {};
+    if (nested_) return;
+    lock_.unlock();
+    thread_state.inside = false;
 }
 
 // Its own samples go to a file of its own.
 void Sampler::after_fork_in_child() noexcept {
+    const preload::ErrnoGuard keep;
     lock_.reset();
+    thread_state.inside = false;
     if (state_ == State::Fresh || objects_ == nullptr) return;
     const bool separate = childs_ != nullptr && windows_.move_here(childs_);
+    if (packed_.begin != nullptr) {
+        windows_.each_slot([this, at = size_t{0}](uint32_t slot) mutable {
+            if (objects_[slot].taken) at += windows_.unpack(packed_, at, slot, objects_[slot].bytes);
+        });
+    }
     childs_ = nullptr;
+    packed_ = {};
     windows_.each_slot([this](uint32_t slot) {
         if (watched(slot)) unwatch(slot);
         objects_[slot].row = Ledger::kNone;

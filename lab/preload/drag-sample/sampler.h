@@ -51,6 +51,10 @@ class Sampler {
     void finish() noexcept;
     // The thread ends: what it has allocated since it last came here counts.
     void leave(ThreadState &thread) noexcept;
+    // The program has protected pages of a sample.
+    void protect(const void *begin, size_t bytes, int protection) noexcept;
+    // What is sampled stays where it is, and no more comes; addresses that were never used are given back.
+    void retreat() noexcept;
     void before_fork() noexcept;
     void after_fork_in_parent() noexcept;
     void after_fork_in_child() noexcept;
@@ -116,6 +120,7 @@ class Sampler {
     preload::Random random_;
     uint64_t clock_ = 0;
     char *childs_ = nullptr; // between the handlers of a fork
+    Windows::Packed packed_; // where there is no room for these
     bool nested_ = false;    // that fork: its thread was inside
 };
 

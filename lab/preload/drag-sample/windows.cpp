@@ -11,7 +11,14 @@
 namespace reap::drag {
 namespace {
 
-size_t whole_pages(size_t bytes) noexcept { return (bytes + kPage - 1) & ~(kPage - 1); }
+// Both past the functions that see what the program asks for.
+long advise(void *begin, size_t bytes, int advice) noexcept {
+    return syscall(SYS_madvise, begin, bytes, advice);
+}
+
+void mprotect_quietly(void *begin, size_t bytes, int protection) noexcept {
+    syscall(SYS_mprotect, begin, bytes, protection);
+}
 
 // How many slots a run has, as a power of two.
 unsigned length_of(size_t bytes) noexcept {
@@ -33,8 +40,8 @@ char *Windows::map_another() const noexcept {
     preload::close_quietly(static_cast<int>(file));
     if (memory == MAP_FAILED) return nullptr;
     // A huge page would hold more than one object; a core file would hold gigabytes of nothing.
-    madvise(memory, size_, MADV_NOHUGEPAGE);
-    madvise(memory, size_, MADV_DONTDUMP);
+    advise(memory, size_, MADV_NOHUGEPAGE);
+    advise(memory, size_, MADV_DONTDUMP);
     return static_cast<char *>(memory);
 }
 
@@ -52,11 +59,81 @@ bool Windows::reserve() noexcept {
 }
 
 bool Windows::move_here(char *fresh) const noexcept {
-    return mremap(fresh, size_, size_, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void *>(base_)) !=
-           MAP_FAILED;
+    if (mremap(fresh, size_, size_, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void *>(base_)) ==
+        MAP_FAILED)
+        return false;
+    for (uint32_t i = 0; i < protections_; ++i)
+        mprotect_quietly(protected_[i].begin, protected_[i].bytes, protected_[i].protection);
+    return true;
+}
+
+void Windows::protect(const void *begin, size_t bytes, int protection) noexcept {
+    char *first = const_cast<char *>(static_cast<const char *>(begin));
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < protections_; ++i) {
+        const bool replaced = protected_[i].begin >= first &&
+                              protected_[i].begin + protected_[i].bytes <= first + whole_pages(bytes);
+        if (!replaced) protected_[left++] = protected_[i];
+    }
+    protections_ = left;
+    ever_protected_ = true;
+    if (left != kMostProtected) protected_[protections_++] = {first, whole_pages(bytes), protection};
+}
+
+// For others, and so that the program's own calls stay what they are.
+void Windows::unprotect(uint32_t slot, size_t bytes) noexcept {
+    if (!ever_protected_ || bytes < kPage) return;
+    const size_t size = whole_pages(bytes);
+    protect(address(slot), size, PROT_READ | PROT_WRITE);
+    if (protections_ != 0 && protected_[protections_ - 1].begin == address(slot)) --protections_;
+    mprotect_quietly(address(slot), size, PROT_READ | PROT_WRITE);
+}
+
+void Windows::copy_out(char *to, uint32_t slot, size_t bytes) const noexcept {
+    const void *from = address(slot);
+    void *other = MAP_FAILED;
+    // Protected, perhaps, against us, too: the same pages are read at addresses of our own.
+    if (ever_protected_ && bytes >= kPage) {
+        other = mremap(address(slot), 0, whole_pages(bytes), MREMAP_MAYMOVE);
+        if (other != MAP_FAILED) mprotect_quietly(other, whole_pages(bytes), PROT_READ | PROT_WRITE);
+        if (other != MAP_FAILED) from = other;
+    }
+    memcpy(to, from, bytes);
+    if (other != MAP_FAILED) munmap(other, whole_pages(bytes));
 }
 
 void Windows::drop(char *copied) const noexcept { munmap(copied, size_); }
+
+char *Windows::map_packed(size_t bytes) noexcept { return static_cast<char *>(preload::map_private(bytes)); }
+
+size_t Windows::unpack(Packed packed, size_t at, uint32_t slot, size_t bytes) noexcept {
+    ever_protected_ = false;
+    protections_ = 0;
+    const size_t size = whole_pages(bytes);
+    if (size != 0) {
+        mremap(packed.begin + at, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, address(slot));
+    }
+    return size;
+}
+
+void Windows::drop(Packed packed) noexcept {
+    if (packed.begin != nullptr) munmap(packed.begin, packed.size);
+}
+
+void Windows::shrink() noexcept {
+    if (shrunk_ || size_ == 0) return;
+    shrunk_ = true;
+    uint32_t most = 0;
+    for (const uint32_t begun : begun_) most = begun > most ? begun : most;
+    const uint32_t chunks = (most + kChunk - 1) / kChunk * Rounds::kClasses;
+    slots_size_ = size_t{chunks} * kChunk * kSlot;
+    const size_t end = size_t{runs_end_} * kSlot;
+    // Owned no more before others can have them.
+    const size_t whole = size_;
+    size_ = end;
+    munmap(static_cast<char *>(address(0)) + slots_size_, kRuns * kSlot - slots_size_);
+    munmap(static_cast<char *>(address(0)) + end, whole - end);
+}
 
 uint32_t Windows::take(size_t bytes, uint32_t kind) noexcept {
     const unsigned length = length_of(bytes);
@@ -68,6 +145,7 @@ uint32_t Windows::take(size_t bytes, uint32_t kind) noexcept {
         memset(address(kept - 1), 0, bytes < kPage ? bytes : kPage);
         return kept - 1;
     }
+    if (shrunk_) return kNone;
     if (length == 0) {
         const uint32_t slot = slot_at(kind, begun_[kind]);
         if (slot >= kRuns) return kNone;
@@ -82,12 +160,13 @@ uint32_t Windows::take(size_t bytes, uint32_t kind) noexcept {
 }
 
 void Windows::give(uint32_t slot, size_t bytes) noexcept {
+    unprotect(slot, bytes);
     // Punches a hole into the file: the next one finds zeros, and no memory stays behind. A page is kept,
     // which is cheaper to clear than to fetch anew.
     if (bytes > kPage) {
         char *rest = static_cast<char *>(address(slot)) + kPage;
         // Not in memory that the program has locked.
-        if (madvise(rest, whole_pages(bytes) - kPage, MADV_REMOVE) != 0) memset(rest, 0, bytes - kPage);
+        if (advise(rest, whole_pages(bytes) - kPage, MADV_REMOVE) != 0) memset(rest, 0, bytes - kPage);
     }
     uint32_t &free = slot < kRuns ? free_[slot / kChunk % Rounds::kClasses] : free_runs_[length_of(bytes)];
     next_[slot] = free;
@@ -95,7 +174,7 @@ void Windows::give(uint32_t slot, size_t bytes) noexcept {
 }
 
 void Windows::arm(uint32_t slot, size_t bytes) const noexcept {
-    madvise(address(slot), whole_pages(bytes), MADV_DONTNEED);
+    advise(address(slot), whole_pages(bytes), MADV_DONTNEED);
 }
 
 Windows::Seen Windows::look(Pagemap &map, uint32_t slot, size_t bytes) const noexcept {

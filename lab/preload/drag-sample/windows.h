@@ -50,7 +50,8 @@ class Windows {
     bool reserve() noexcept;
 
     [[nodiscard]] bool owns(const void *pointer) const noexcept {
-        return reinterpret_cast<uintptr_t>(pointer) - base_ < size_;
+        const uintptr_t at = reinterpret_cast<uintptr_t>(pointer) - base_;
+        return at < size_ && (at < slots_size_ || at >= kRuns * kSlot);
     }
     [[nodiscard]] uint32_t slot_of(const void *pointer) const noexcept {
         return static_cast<uint32_t>((reinterpret_cast<uintptr_t>(pointer) - base_) / kSlot);
@@ -66,6 +67,12 @@ class Windows {
 
     // Takes the pages out of the page table.
     void arm(uint32_t slot, size_t bytes) const noexcept;
+
+    // The program has protected these pages of an object: until it is given back, also in a child's windows.
+    void protect(const void *begin, size_t bytes, int protection) noexcept;
+
+    // Gives the addresses back that were never used; there are no more then.
+    void shrink() noexcept;
 
     enum class Seen : uint8_t { Unused, Used, Unknown };
     // Whether any of the object's pages was used since.
@@ -90,10 +97,10 @@ class Windows {
     // that is taken. Null where there is no memory.
     template <class Each>
     char *copy(Each each) const noexcept {
-        char *fresh = size_ != 0 ? map_another() : nullptr;
+        char *fresh = size_ != 0 && !shrunk_ ? map_another() : nullptr;
         if (fresh == nullptr) return nullptr;
         each([this, fresh](uint32_t slot, size_t bytes) {
-            __builtin_memcpy(fresh + size_t{slot} * kSlot, address(slot), bytes);
+            copy_out(fresh + size_t{slot} * kSlot, slot, bytes);
         });
         return fresh;
     }
@@ -102,7 +109,32 @@ class Windows {
     // In the parent: it does not need them.
     void drop(char *copied) const noexcept;
 
+    // The same where windows are not to be had, as by a limit of files: what is taken, in private memory.
+    struct Packed {
+        char *begin = nullptr;
+        size_t size = 0;
+    };
+    template <class Each>
+    Packed pack(Each each) const noexcept {
+        Packed packed;
+        each([&packed](uint32_t, size_t bytes) { packed.size += whole_pages(bytes); });
+        packed.begin = packed.size != 0 ? map_packed(packed.size) : nullptr;
+        if (packed.begin == nullptr) return {};
+        each([this, at = packed.begin](uint32_t slot, size_t bytes) mutable {
+            copy_out(at, slot, bytes);
+            at += whole_pages(bytes);
+        });
+        return packed;
+    }
+    // In the child: puts what begins at `at` to its slot; returns by how much `at` goes on.
+    [[nodiscard]] size_t unpack(Packed packed, size_t at, uint32_t slot, size_t bytes) noexcept;
+    static void drop(Packed packed) noexcept;
+
   private:
+    static size_t whole_pages(size_t bytes) noexcept { return (bytes + kPage - 1) & ~(kPage - 1); }
+    static char *map_packed(size_t bytes) noexcept;
+    void copy_out(char *to, uint32_t slot, size_t bytes) const noexcept;
+    void unprotect(uint32_t slot, size_t bytes) noexcept;
     char *map_another() const noexcept;
     static uint32_t slot_at(uint32_t kind, uint32_t number) noexcept {
         return (number / kChunk * Rounds::kClasses + kind) * kChunk + number % kChunk;
@@ -110,6 +142,8 @@ class Windows {
 
     uintptr_t base_ = 0;
     size_t size_ = 0;
+    size_t slots_size_ = kRuns * kSlot; // of the part that runs are not in
+    bool shrunk_ = false;
     uint32_t begun_[Rounds::kClasses] = {}; // slots of each class that have been taken at some time
     uint32_t runs_end_ = kRuns;
     // Free slots by class, and free runs by their length's logarithm: each a list through next_.
@@ -117,6 +151,16 @@ class Windows {
     uint32_t free_[Rounds::kClasses] = {};
     uint32_t free_runs_[kLengths] = {};
     uint32_t *next_ = nullptr; // slot + 1, 0 ends
+    // Pages that the program has protected. Of more than these a child's copy is not protected.
+    struct Protected {
+        char *begin;
+        size_t bytes;
+        int protection;
+    };
+    static constexpr uint32_t kMostProtected = 512;
+    Protected protected_[kMostProtected] = {};
+    uint32_t protections_ = 0;
+    bool ever_protected_ = false;
 };
 
 } // namespace reap::drag

@@ -24,6 +24,8 @@ def read(path: Path) -> DragSamples:
         content = path.read_bytes()
     except OSError as error:
         raise ReapError(f"the drag samples {path} cannot be read: {error.strerror}") from error
+    if not content:
+        content = bytes(_HEADER.size)  # killed before its file had a length
     if len(content) < _HEADER.size:
         raise ReapError(f"{path} is no file of drag samples: it is too short")
     magic, pid, problem, rows, clock, _reserved, spent, ended, _, program = _HEADER.unpack_from(content)
