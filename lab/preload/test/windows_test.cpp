@@ -1,6 +1,7 @@
 #include "windows.h"
 
 #include <cstring>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
@@ -112,6 +113,68 @@ TEST_F(WindowsTest, ACopyIsSeparate) {
     EXPECT_STREQ(object, "before");
     EXPECT_TRUE(windows.owns(object));
     EXPECT_FALSE(windows.owns(&slot));
+}
+
+TEST_F(WindowsTest, WhereThereIsNoRoomForWindowsACopyIsSeparateToo) {
+    const uint32_t slots[] = {windows.take(10, 0), windows.take(70'000, 0)};
+    const size_t sizes[] = {10, 70'000};
+    for (const int i : {0, 1}) memset(windows.address(slots[i]), 'b', sizes[i]);
+    const auto all = [&](auto visit) {
+        for (const int i : {0, 1}) visit(slots[i], sizes[i]);
+    };
+    const Windows::Packed packed = windows.pack(all);
+    ASSERT_NE(packed.begin, nullptr);
+    for (const int i : {0, 1}) memset(windows.address(slots[i]), 'p', sizes[i]);
+    size_t at = 0;
+    for (const int i : {0, 1}) at += windows.unpack(packed, at, slots[i], sizes[i]);
+    EXPECT_EQ(at, packed.size);
+    for (const int i : {0, 1}) {
+        const auto *bytes = static_cast<const char *>(windows.address(slots[i]));
+        EXPECT_EQ(std::vector<char>(bytes, bytes + sizes[i]), std::vector<char>(sizes[i], 'b'));
+        windows.give(slots[i], sizes[i]); // private now, but good for all that
+    }
+    ASSERT_EQ(windows.take(70'000, 0), slots[1]);
+    EXPECT_EQ(static_cast<const char *>(windows.address(slots[1]))[69'999], 0);
+}
+
+TEST_F(WindowsTest, WhatIsProtectedIsCopiedAndUsableAgainOnceGivenBack) {
+    constexpr size_t bytes = 8192;
+    const uint32_t slot = windows.take(bytes, 0);
+    auto *object = static_cast<char *>(windows.address(slot));
+    strcpy(object, "before");
+    ASSERT_EQ(mprotect(object, bytes, PROT_NONE), 0);
+    windows.protect(object, bytes, PROT_NONE);
+    char *copied = windows.copy([slot](auto copy) { copy(slot, bytes); });
+    ASSERT_NE(copied, nullptr);
+    ASSERT_TRUE(windows.move_here(copied));
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    EXPECT_EQ(write(ends[1], object, 1), -1); // protected there, too
+    close(ends[0]);
+    close(ends[1]);
+    ASSERT_EQ(mprotect(object, bytes, PROT_READ), 0);
+    EXPECT_STREQ(object, "before");
+    windows.give(slot, bytes);
+    ASSERT_EQ(windows.take(100, 0), slot);
+    object[0] = 'a';
+}
+
+TEST_F(WindowsTest, NoMoreAddressesThanWereUsedAreKept) {
+    const uint32_t slot = windows.take(10, 3);
+    const uint32_t run = windows.take(size_t{1} << 20, 0);
+    auto *object = static_cast<char *>(windows.address(slot));
+    auto *large = static_cast<char *>(windows.address(run));
+    windows.shrink();
+    object[0] = large[0] = 'a';
+    EXPECT_TRUE(windows.owns(object));
+    EXPECT_TRUE(windows.owns(large));
+    EXPECT_FALSE(windows.owns(large - 1));
+    EXPECT_FALSE(windows.owns(large + (1 << 20)));
+    windows.give(slot, 10);
+    EXPECT_EQ(windows.take(10, 3), slot);
+    EXPECT_EQ(windows.take(10, 3), Windows::kNone);
+    EXPECT_EQ(windows.take(size_t{1} << 20, 0), Windows::kNone);
+    EXPECT_EQ(windows.copy([](auto) {}), nullptr); // which would go over what others have there
 }
 
 TEST_F(WindowsTest, RunOutWithoutHarm) {

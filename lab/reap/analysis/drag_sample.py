@@ -26,8 +26,8 @@ _FEW = 6.0
 _RULES = 0.1
 """Share of an area above which one sample rules it."""
 _PROBLEMS = {
-    "no memory": "no memory or addresses for samples were to be had, or the program limited (RLIMIT_AS) or "
-    "locked (mlockall) all of its memory: nothing was sampled from then on",
+    "no memory": "no memory or address space for samples was to be had, or the program limited (RLIMIT_AS) "
+    "or locked (mlockall) what it has: nothing was sampled from then on",
     "no pagemap": "/proc/self/pagemap could not be read, so that no access was seen from then on",
     "full": "there was no room for more samples: what was allocated later is missing",
 }
