@@ -103,6 +103,12 @@ def test_memory_and_forks_are_what_they_are_without(what: str, tmp_path: Path) -
     assert max(len(each.samples) for each in files) > 15
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="its stack is for x86-64")
+def test_a_thread_made_by_a_call_of_its_own_begins_where_its_stack_says(tmp_path: Path) -> None:
+    outcome, _ = run(tmp_path, target("raw_fork"), "thread-call", period=100)
+    assert outcome.status == 0
+
+
 def test_programs_that_are_executed_leave_files_of_their_own(tmp_path: Path) -> None:
     script = f"{target('own_drag')} 50000 plain; exec {target('own_drag')} 50000 plain"
     outcome, files = run(tmp_path, "/bin/sh", "-c", script)

@@ -2,7 +2,6 @@
 // own. What a program does by an instruction of its own is beyond us.
 #include <cerrno>
 #include <cstdarg>
-#include <linux/sched.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -49,22 +48,6 @@ int begin(void *start) {
     return own.function(own.argument);
 }
 
-// A child with memory of its own that goes on where its parent is, on a copy of its stack.
-bool forks(long number, const long (&arguments)[6]) noexcept {
-    switch (number) {
-    case SYS_fork:
-        return true;
-    case SYS_clone:
-        return (arguments[0] & CLONE_VM) == 0 && arguments[1] == 0;
-    case SYS_clone3: {
-        const auto *asked = reinterpret_cast<const clone_args *>(arguments[0]);
-        return asked != nullptr && (asked->flags & CLONE_VM) == 0 && asked->stack == 0;
-    }
-    default:
-        return false;
-    }
-}
-
 } // namespace
 
 REAP_EXPORT pid_t _Fork() { return fork_by(next(&real_fork, "_Fork")); }
@@ -93,34 +76,73 @@ REAP_EXPORT int clone(int (*function)(void *), void *stack, int flags, void *arg
 }
 
 #ifdef __x86_64__
-// As the C library's, which cannot be asked: our own lock and files need this function to be there before any
-// other can be looked up.
-REAP_EXPORT long syscall(long number, ...) {
-    long each[6];
-    va_list rest;
-    va_start(rest, number);
-    for (long &argument : each) argument = va_arg(rest, long);
-    va_end(rest);
-    const auto call = [&each, number] {
-        long result;
-        register const long fourth asm("r10") = each[3];
-        register const long fifth asm("r8") = each[4];
-        register const long sixth asm("r9") = each[5];
+// A call that forks: a child with memory of its own that goes on where its parent is, on a copy of its stack.
+extern "C" [[gnu::used]] REAP_HIDDEN long reap_forking_call(long number, long first, long second, long third,
+                                                            long fourth, long fifth, long sixth) {
+    const long result = fork_by([=] {
+        long answer;
+        register const long r10 asm("r10") = fourth;
+        register const long r8 asm("r8") = fifth;
+        register const long r9 asm("r9") = sixth;
         asm volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(each[0]), "S"(each[1]), "d"(each[2]), "r"(fourth), "r"(fifth),
-                       "r"(sixth)
+                     : "=a"(answer)
+                     : "a"(number), "D"(first), "S"(second), "d"(third), "r"(r10), "r"(r8), "r"(r9)
                      : "rcx", "r11", "memory");
-        return result;
-    };
-    const long result = forks(number, each) ? fork_by(call) : call();
-    constexpr long kLeastError = -4095;
-    if (result < 0 && result >= kLeastError) {
-        errno = static_cast<int>(-result);
-        return -1;
-    }
-    return result;
+        return answer;
+    });
+    if (result >= 0) return result;
+    errno = static_cast<int>(-result);
+    return -1;
 }
+
+extern "C" [[gnu::used]] REAP_HIDDEN long reap_failed_call(long result) {
+    errno = static_cast<int>(-result);
+    return -1;
+}
+
+// As the C library's, which cannot be asked: our own lock and files need this function to be there before any
+// other can be looked up. In assembly, since a child may begin behind the instruction, on a stack of its own.
+asm(R"(
+    .text
+    .globl syscall
+    .type syscall, @function
+syscall:
+    .cfi_startproc
+    endbr64
+    cmpq $57, %rdi          # fork
+    je reap_forking_call
+    cmpq $56, %rdi          # clone
+    je 2f
+    cmpq $435, %rdi         # clone3
+    je 3f
+1:  movq %rdi, %rax
+    movq %rsi, %rdi
+    movq %rdx, %rsi
+    movq %rcx, %rdx
+    movq %r8, %r10
+    movq %r9, %r8
+    movq 8(%rsp), %r9
+    syscall
+    cmpq $-4095, %rax
+    jae 4f
+    ret
+2:  testl $0x100, %esi      # CLONE_VM
+    jnz 1b
+    testq %rdx, %rdx        # a stack
+    jnz 1b
+    jmp reap_forking_call
+3:  testq %rsi, %rsi
+    jz 1b
+    testl $0x100, (%rsi)
+    jnz 1b
+    cmpq $0, 40(%rsi)
+    jne 1b
+    jmp reap_forking_call
+4:  movq %rax, %rdi
+    jmp reap_failed_call
+    .cfi_endproc
+    .size syscall, . - syscall
+)");
 #endif
 
 namespace {

@@ -1,6 +1,6 @@
 /* A child that is made past the C library's fork has memory of its own, as ever.
  *
- *     raw-fork _Fork | fork-call | clone-call | clone | fork        exits with 0 if so
+ *     raw-fork _Fork | fork-call | clone-call | clone | fork | thread-call        exits with 0 if so
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -42,8 +42,29 @@ static int child(void *nothing) {
     return all_are('c') ? 0 : 5;
 }
 
+/* A thread that begins behind the instruction, and returns into this from the stack that it was given. */
+static volatile int begun;
+#ifdef __x86_64__
+static void thread(void) {
+    begun = 1;
+    for (;;) __asm__ volatile("syscall" ::"a"(SYS_exit), "D"(0));
+}
+
+static int begins(void) {
+    void **stack = (void **)malloc(1 << 16) + (1 << 16) / sizeof(void *) - 4;
+    stack[0] = (void *)thread;
+    const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+    if (syscall(SYS_clone, flags, stack, 0, 0, 0) < 0) return 18;
+    for (int i = 0; i < 10000 && !begun; ++i) usleep(1000);
+    return begun ? 0 : 19;
+}
+#endif
+
 int main(int argc, char **argv) {
     const char *how = argc == 2 ? argv[1] : "";
+#ifdef __x86_64__
+    if (!strcmp(how, "thread-call")) return begins();
+#endif
     for (int i = 0; i < OBJECTS; ++i) objects[i] = malloc(size_of(i));
     if (pipe(to_child) != 0 || pipe(to_parent) != 0) return 10;
     fill('b');
