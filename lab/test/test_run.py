@@ -10,7 +10,13 @@ import time
 import pytest
 from programs import library, program, reap, reap_command
 
+from reap.allocators.records import Allocator
+from reap.analysis.drag_records import DragProfile
 from reap.errors import ExitCode
+from reap.experiment import drag
+from reap.experiment.folder import Folder
+from reap.experiment.spec import specify
+from reap.launch.records import Outcome
 
 QUICK = ("--budget", "3", "--runs", "2")
 
@@ -134,19 +140,44 @@ def test_a_reader_that_has_seen_enough_does_not_cost_the_report(tmp_path):
 
 def test_drag_is_in_the_answer_and_is_run_once(tmp_path):
     """Under the exact engine, ten times slower: what is kept in the folder is not run again."""
-    script = f"echo run >> ran; exec {program('busy')}"
-    said = run(tmp_path, "--drag", "-o", "x", "--json", "x.json", "--", "sh", "-c", script)
+    script = f"test -e made || exit 9; echo run >> ran; exec {program('busy')}"
+    hooks = ("--prepare", "touch made", "--cleanup", "rm made")
+    said = run(tmp_path, "--drag", *hooks, "-o", "x", "--json", "x.json", "--", "sh", "-c", script)
     assert said.returncode == 0, said.stderr
     assert "under the drag engine" in said.stderr
     (answer,) = json.loads((tmp_path / "x.json").read_text())["answers"]
+    assert answer["profile"]["totals"]["total_objects"] > 40000
     busy = next(each for each in answer["drag"]["processes"] if each["command"][0] == program("busy"))
     assert busy["levels"][0]["total"]["objects"] > 40000
     page = (tmp_path / "x" / "report.html").read_text()
     assert "What it costs not to free at once" in page
     assert stat.S_IMODE((tmp_path / "x" / "drag.json").stat().st_mode) == 0o600
     before = (tmp_path / "ran").read_text().count("run")
-    said = reap("run", "--resume", "x", "--drag", "--json", "y.json", cwd=tmp_path)
+    said = reap("run", "--resume", "x", "--json", "y.json", cwd=tmp_path)  # it was asked for before
     assert said.returncode == 0, said.stderr
     assert (tmp_path / "ran").read_text().count("run") == before
     (again,) = json.loads((tmp_path / "y.json").read_text())["answers"]
     assert again["drag"] == answer["drag"]
+
+
+def test_without_the_drag_engine_nothing_is_begun(tmp_path):
+    bare = tmp_path / "bin"
+    bare.mkdir()
+    said = run(tmp_path, "--drag", "-o", "x", "--", program("busy"), env={**os.environ, "PATH": str(bare)})
+    assert said.returncode == ExitCode.FAILED
+    assert "apt-get install" in said.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_drag_that_was_seen_is_kept_and_what_is_damaged_is_seen_again(tmp_path, monkeypatch):
+    seen = DragProfile(command=["true"], engine="exact", status=0, processes=[])
+    runs = []
+    monkeypatch.setattr(drag, "measure", lambda *words: runs.append(words) or (seen, Outcome(exit_code=0)))
+    spec = specify(["true"], [Allocator(name="good", library=library("good"))], runs=2)
+    with Folder.create(tmp_path / "x", spec) as folder:
+        assert drag.kept(folder) is None
+        assert drag.once(folder, print) == drag.once(folder, print) == drag.kept(folder) == seen
+        assert len(runs) == 1
+        (folder.path / drag.KEPT).write_text('{"command": [')
+        assert drag.once(folder, print) == drag.kept(folder) == seen
+        assert len(runs) == 2

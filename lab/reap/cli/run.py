@@ -8,6 +8,7 @@ import click
 from reap.cli import experiments, reporting
 from reap.cli.progress import Bar
 from reap.diagnosis import answer as answering
+from reap.launch import drag_tool
 from reap.report.records import Answer
 
 REPORT = "report.html"
@@ -43,6 +44,8 @@ def run(
         reap run -- perl script.pl
     """  # noqa: D301 - click wants the character itself
     reporting.refuse_existing(json_file, force=force)
+    if drag and not options["resume"]:
+        drag_tool.require()  # before there is a folder for it
     with experiments.opened(context, force=force, **options) as folder, Bar() as bar:
         experiments.refuse_matrix(folder)
         title = reporting.name_of(folder.spec.program.command)
