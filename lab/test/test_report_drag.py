@@ -138,3 +138,11 @@ def test_the_report_has_drag_and_is_cut_until_it_fits() -> None:
     shown = view_drag.view(cut)
     assert all(each.levels[0].drawings for each in shown.processes)
     assert len(shown.processes) < len(shown.overview)
+
+
+def test_processes_that_the_page_leaves_out_are_counted() -> None:
+    most = STEPS[0].processes
+    whole = Answer(title="make", command=["make"], drag=profile_of(level(), processes=most + 50))
+    cut = trim(report_of(whole), STEPS[0])
+    assert cut.answers[0].drag is not None
+    assert f"the first {most} of {most + 50} processes" in cut.answers[0].drag.notes[0]
