@@ -142,6 +142,7 @@ def test_a_stack_too_long_for_a_page_keeps_its_samples() -> None:
         assert [line.rpartition(" ")[2] for line in cut] == ["75", "25"]
         assert all(len(line) <= limits.text for line in cut)
         assert "main: 100 % (100 samples)" in flame_svg.draw("t", cut)
-    long = f"main;{'x' * 5000}_[a] 3"
-    (cut_line,) = trim(report_of(answer(WALLS["nothing"], stacks=[long])), STEPS[0]).answers[0].stacks
-    assert cut_line.endswith("…_[a] 3")
+    long = [f"main;x<{'y' * 5000}>::{end} 3" for end in ("begin", "end_[a]")]
+    one, other = trim(report_of(answer(WALLS["nothing"], stacks=long)), STEPS[0]).answers[0].stacks
+    assert one.endswith("y>::begin 3")
+    assert other.endswith("y>::end_[a] 3")

@@ -10,6 +10,7 @@ from reap.analysis.records import Point, Profile, Site
 from reap.experiment.matrix_records import Fragmented
 from reap.experiment.records import Ratio
 from reap.report.records import Answer, Report
+from reap.report.text import shortened
 
 
 @dataclass(frozen=True)
@@ -144,8 +145,7 @@ def _narrow(line: str, most: int) -> str:
     longest, room = max(12, most // _DEEP), most - len(count) - 1
     kept: list[str] = []
     for frame in frames.split(";"):
-        mark = frame[-4:] if frame.endswith(("_[a]", "_[k]")) else ""
-        kept.append(frame if len(frame) <= longest else f"{frame[: longest - 1 - len(mark)]}…{mark}")
+        kept.append(shortened(frame, longest))  # both ends stay, so that methods of a class differ
         room -= len(kept[-1]) + 1
         if room < 0:
             kept.pop()
