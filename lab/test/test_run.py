@@ -5,14 +5,17 @@ import os
 import signal
 import stat
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
-from programs import library, program, reap, reap_command
+from programs import as_nobody, library, program, reap, reap_command
 
 from reap.allocators.records import Allocator
 from reap.analysis.drag_records import DragProfile
-from reap.errors import ExitCode
+from reap.cli import reporting
+from reap.errors import ExitCode, ReapError
 from reap.experiment import drag
 from reap.experiment.folder import Folder
 from reap.experiment.spec import specify
@@ -79,6 +82,33 @@ def test_what_exists_is_refused_before_anything_runs(tmp_path):
     assert said.returncode == ExitCode.INTERNAL
     assert not (tmp_path / "ran").exists()
     assert (tmp_path / "x.json").read_text() == "precious"
+
+
+def test_a_file_may_be_named_in_the_folder_that_is_made_and_not_where_it_cannot_be_written(tmp_path):
+    reporting.refuse_existing(tmp_path / "x" / "y.json", force=False, made=tmp_path / "x")
+    reporting.refuse_existing(Path("/dev/null"), force=True)
+    with pytest.raises(ReapError, match="does not exist"):
+        reporting.refuse_existing(tmp_path / "z" / "y.json", force=False, made=tmp_path / "x")
+    with tempfile.TemporaryDirectory() as name:
+        there = Path(name) / "there.json"
+        there.touch()
+        there.chmod(0o666)  # his to write, and not to replace
+        Path(name).chmod(0o555)
+        (tmp_path / "hidden" / "deep").mkdir(parents=True)
+        (tmp_path / "hidden").chmod(0)
+
+        def action():
+            said = []
+            for path in (there, tmp_path / "hidden" / "deep" / "x.json"):
+                try:
+                    reporting.refuse_existing(path, force=True)
+                except ReapError as error:
+                    said.append(error.what)
+            return "; ".join(said)
+
+        said = as_nobody(action)
+        (tmp_path / "hidden").chmod(0o700)
+        assert said.count("could not be written") == 2
 
 
 def killed_when(folder, command, ready):

@@ -43,7 +43,7 @@ def run(
     \b
         reap run -- perl script.pl
     """  # noqa: D301 - click wants the character itself
-    reporting.refuse_existing(json_file, force=force)
+    reporting.refuse_existing(json_file, force=force, made=options["output"])
     if drag and not options["resume"]:
         drag_tool.require()  # before there is a folder for it
     with experiments.opened(context, force=force, **options) as folder, Bar() as bar:
