@@ -146,3 +146,9 @@ def test_processes_that_the_page_leaves_out_are_counted() -> None:
     cut = trim(report_of(whole), STEPS[0])
     assert cut.answers[0].drag is not None
     assert f"the first {most} of {most + 50} processes" in cut.answers[0].drag.notes[0]
+
+
+def test_a_page_of_drag_alone_is_bounded() -> None:
+    sites = [site(f"f{number}", 0.02, [9.0, 9.0], stack=["f<" * 800] * 12) for number in range(40)]
+    whole = changed(profile_of(level(sites=sites), processes=8), command=["perl", "-e", "x" * 100_000])
+    assert len(drag_page.render(whole).encode()) <= html.MOST_BYTES
