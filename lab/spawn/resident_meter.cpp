@@ -12,6 +12,8 @@ namespace {
 /// At no regular beat, so that a program's own beat is not hidden by it.
 constexpr std::int64_t shortest_gap_ns = 5'000'000;
 constexpr std::uint32_t gap_spread_ns = 4'000'000;
+/// Looking takes one part in so many of the time at most: a tree of hundreds of processes takes milliseconds.
+constexpr std::int64_t looking_share = 20;
 
 } // namespace
 
@@ -24,8 +26,9 @@ bool ResidentMeter::attach(pid_t child) {
 
 void ResidentMeter::tick(std::int64_t now) {
     random_ = random_ * 1664525u + 1013904223u;
-    next_ = now + shortest_gap_ns + (random_ >> 8) % gap_spread_ns;
+    const std::int64_t gap = shortest_gap_ns + (random_ >> 8) % gap_spread_ns;
     const std::uint64_t bytes = resident_bytes(getpid());
+    next_ = now + std::max(gap, looking_share * (now_ns() - now));
     if (bytes == 0) return; // it has ended, and nobody has waited for it yet
     // A look stands for the time since the one before it.
     byte_seconds_ += static_cast<double>(bytes) * static_cast<double>(now - seen_until_) * 1e-9;

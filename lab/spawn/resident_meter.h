@@ -12,8 +12,9 @@
 
 namespace reap::spawn {
 
-/// Looks about 150 times a second at what a program and its descendants have resident together. A look
-/// costs some microseconds a process, of the launcher's time and not of the program's.
+/// Looks about 150 times a second at what a program and its descendants have resident together, less often
+/// where there are many. A look costs some microseconds a process, of the launcher's time and not of the
+/// program's, and looking a twentieth of the time at most.
 class ResidentMeter final : public Observer {
   public:
     static constexpr std::int64_t unseen = -1;

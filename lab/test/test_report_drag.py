@@ -138,3 +138,17 @@ def test_the_report_has_drag_and_is_cut_until_it_fits() -> None:
     shown = view_drag.view(cut)
     assert all(each.levels[0].drawings for each in shown.processes)
     assert len(shown.processes) < len(shown.overview)
+
+
+def test_processes_that_the_page_leaves_out_are_counted() -> None:
+    most = STEPS[0].processes
+    whole = Answer(title="make", command=["make"], drag=profile_of(level(), processes=most + 50))
+    cut = trim(report_of(whole), STEPS[0])
+    assert cut.answers[0].drag is not None
+    assert f"the first {most} of {most + 50} processes" in cut.answers[0].drag.notes[0]
+
+
+def test_a_page_of_drag_alone_is_bounded() -> None:
+    sites = [site(f"f{number}", 0.02, [9.0, 9.0], stack=["f<" * 800] * 12) for number in range(40)]
+    whole = changed(profile_of(level(sites=sites), processes=8), command=["perl", "-e", "x" * 100_000])
+    assert len(drag_page.render(whole).encode()) <= html.MOST_BYTES

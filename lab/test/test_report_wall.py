@@ -15,10 +15,11 @@ from reap.analysis.records import Latency
 from reap.analysis.wall_records import Collector, Faults, Hot, Wall
 from reap.diagnosis import wall_trial
 from reap.diagnosis.wall import judge
-from reap.report import html, labels_wall
+from reap.report import flame_svg, html, labels_wall
 from reap.report.json import encode, read_json
 from reap.report.records import Answer
 from reap.report.terminal import render_answer
+from reap.report.trim import STEPS, trim
 
 changed = msgspec.structs.replace
 
@@ -130,3 +131,18 @@ def test_the_flame_graph_is_in_the_page_and_bounded() -> None:
     assert "4 200 other stacks" in many
     assert HOSTILE not in many
     assert "Flame graph" not in html.render(report_of(answer(WALLS["nothing"])))
+
+
+def test_a_stack_too_long_for_a_page_keeps_its_samples() -> None:
+    """Names of templates are long: what is cut is cut from them, and parts stay parts."""
+    deep = ";".join(["main", *(f"f{number}<{'long::name, ' * 40}>" for number in range(60))])
+    held = answer(WALLS["nothing"], stacks=[f"{deep};malloc_[a] 75", "main;work 25"])
+    for limits in STEPS:
+        cut = trim(report_of(held), limits).answers[0].stacks
+        assert [line.rpartition(" ")[2] for line in cut] == ["75", "25"]
+        assert all(len(line) <= limits.text for line in cut)
+        assert "main: 100 % (100 samples)" in flame_svg.draw("t", cut)
+    long = [f"main;x<{'y' * 5000}>::{end} 3" for end in ("begin", "end_[a]")]
+    one, other = trim(report_of(answer(WALLS["nothing"], stacks=long)), STEPS[0]).answers[0].stacks
+    assert one.endswith("y>::begin 3")
+    assert other.endswith("y>::end_[a] 3")

@@ -5,12 +5,21 @@ import os
 import signal
 import stat
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
-from programs import library, program, reap, reap_command
+from programs import as_nobody, library, program, reap, reap_command
 
-from reap.errors import ExitCode
+from reap.allocators.records import Allocator
+from reap.analysis.drag_records import DragProfile
+from reap.cli import reporting
+from reap.errors import ExitCode, ReapError
+from reap.experiment import drag
+from reap.experiment.folder import Folder
+from reap.experiment.spec import specify
+from reap.launch.records import Outcome
 
 QUICK = ("--budget", "3", "--runs", "2")
 
@@ -75,6 +84,33 @@ def test_what_exists_is_refused_before_anything_runs(tmp_path):
     assert (tmp_path / "x.json").read_text() == "precious"
 
 
+def test_a_file_may_be_named_in_the_folder_that_is_made_and_not_where_it_cannot_be_written(tmp_path):
+    reporting.refuse_existing(tmp_path / "x" / "y.json", force=False, made=tmp_path / "x")
+    reporting.refuse_existing(Path("/dev/null"), force=True)
+    with pytest.raises(ReapError, match="does not exist"):
+        reporting.refuse_existing(tmp_path / "z" / "y.json", force=False, made=tmp_path / "x")
+    with tempfile.TemporaryDirectory() as name:
+        there = Path(name) / "there.json"
+        there.touch()
+        there.chmod(0o666)  # his to write, and not to replace
+        Path(name).chmod(0o555)
+        (tmp_path / "hidden" / "deep").mkdir(parents=True)
+        (tmp_path / "hidden").chmod(0)
+
+        def action():
+            said = []
+            for path in (there, tmp_path / "hidden" / "deep" / "x.json"):
+                try:
+                    reporting.refuse_existing(path, force=True)
+                except ReapError as error:
+                    said.append(error.what)
+            return "; ".join(said)
+
+        said = as_nobody(action)
+        (tmp_path / "hidden").chmod(0o700)
+        assert said.count("could not be written") == 2
+
+
 def killed_when(folder, command, ready):
     """Starts `reap run` and kills it outright as soon as `ready()`."""
     good = f"glibc,good={library('good')}"
@@ -134,19 +170,44 @@ def test_a_reader_that_has_seen_enough_does_not_cost_the_report(tmp_path):
 
 def test_drag_is_in_the_answer_and_is_run_once(tmp_path):
     """Under the exact engine, ten times slower: what is kept in the folder is not run again."""
-    script = f"echo run >> ran; exec {program('busy')}"
-    said = run(tmp_path, "--drag", "-o", "x", "--json", "x.json", "--", "sh", "-c", script)
+    script = f"test -e made || exit 9; echo run >> ran; exec {program('busy')}"
+    hooks = ("--prepare", "touch made", "--cleanup", "rm made")
+    said = run(tmp_path, "--drag", *hooks, "-o", "x", "--json", "x.json", "--", "sh", "-c", script)
     assert said.returncode == 0, said.stderr
     assert "under the drag engine" in said.stderr
     (answer,) = json.loads((tmp_path / "x.json").read_text())["answers"]
+    assert answer["profile"]["totals"]["total_objects"] > 40000
     busy = next(each for each in answer["drag"]["processes"] if each["command"][0] == program("busy"))
     assert busy["levels"][0]["total"]["objects"] > 40000
     page = (tmp_path / "x" / "report.html").read_text()
     assert "What it costs not to free at once" in page
     assert stat.S_IMODE((tmp_path / "x" / "drag.json").stat().st_mode) == 0o600
     before = (tmp_path / "ran").read_text().count("run")
-    said = reap("run", "--resume", "x", "--drag", "--json", "y.json", cwd=tmp_path)
+    said = reap("run", "--resume", "x", "--json", "y.json", cwd=tmp_path)  # it was asked for before
     assert said.returncode == 0, said.stderr
     assert (tmp_path / "ran").read_text().count("run") == before
     (again,) = json.loads((tmp_path / "y.json").read_text())["answers"]
     assert again["drag"] == answer["drag"]
+
+
+def test_without_the_drag_engine_nothing_is_begun(tmp_path):
+    bare = tmp_path / "bin"
+    bare.mkdir()
+    said = run(tmp_path, "--drag", "-o", "x", "--", program("busy"), env={**os.environ, "PATH": str(bare)})
+    assert said.returncode == ExitCode.FAILED
+    assert "apt-get install" in said.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_drag_that_was_seen_is_kept_and_what_is_damaged_is_seen_again(tmp_path, monkeypatch):
+    seen = DragProfile(command=["true"], engine="exact", status=0, processes=[])
+    runs = []
+    monkeypatch.setattr(drag, "measure", lambda *words: runs.append(words) or (seen, Outcome(exit_code=0)))
+    spec = specify(["true"], [Allocator(name="good", library=library("good"))], runs=2)
+    with Folder.create(tmp_path / "x", spec) as folder:
+        assert drag.kept(folder) is None
+        assert drag.once(folder, print) == drag.once(folder, print) == drag.kept(folder) == seen
+        assert len(runs) == 1
+        (folder.path / drag.KEPT).write_text('{"command": [')
+        assert drag.once(folder, print) == drag.kept(folder) == seen
+        assert len(runs) == 2

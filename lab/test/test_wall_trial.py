@@ -10,7 +10,7 @@ from walls import WALLS, counted, wall_of
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator, Missing
-from reap.diagnosis import wall_trial
+from reap.diagnosis import candidates, wall_trial
 from reap.diagnosis.wall import judge
 from reap.diagnosis.wall_records import Remedy, WallVerdict
 from reap.experiment.records import Side
@@ -134,6 +134,10 @@ def test_remedies_of_memory_are_judged_by_memory() -> None:
     assert "leaves less memory" in none.trial.conclusion
     unsure = said(side(names[0], 1.0), side(names[1], 0.8, half=0.3))
     assert "too noisy" in unsure.paragraph
+    strays = {metric: ratio_of(metric, 1.0, 0.9, baseline=180 * MIB) for metric in candidates.RESIDENT}
+    comparison = comparison_of([side(names[0], 1.0), side(names[1], 0.7)])
+    noisy = wall_trial.with_trial(verdict, planned, msgspec.structs.replace(comparison, noise=strays))
+    assert "too noisy" in noisy.paragraph  # it is less, and no less than the program by itself at times
 
 
 @pytest.mark.long

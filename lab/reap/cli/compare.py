@@ -45,7 +45,7 @@ def compare(
         reap compare --allocators glibc,jemalloc,mine=/path/libmine.so -- ./server --selftest
         reap compare --levels adv0,adv3 --naive-env PYTHONMALLOC=malloc -- python3 script.py
     """  # noqa: D301 - click wants the character itself
-    reporting.refuse_existing(json_file, html_file, force=force)
+    reporting.refuse_existing(json_file, html_file, force=force, made=options["output"])
     asked = heaps.asked(context, options)
     with experiments.opened(context, force=force, asked=asked, **options) as folder, Bar() as bar:
         listener = experiments.Terminal(bar)

@@ -25,21 +25,28 @@ def report_of(*answers: Answer) -> Report:
     )
 
 
-def refuse_existing(*paths: Path | None, force: bool) -> None:
-    """Throws ReapError for a file that could not be written: before the measuring, not after it."""
+def refuse_existing(*paths: Path | None, force: bool, made: Path | None = None) -> None:
+    """Throws ReapError for a file that could not be written: before the measuring, not after it.
+
+    `made` is the folder that the verb makes meanwhile.
+    """
     for path in paths:
         if path is None:
             continue
         if not force and os.path.lexists(path):
             raise ReapError(f"{path} exists already", "give another name, or --force", ExitCode.INTERNAL)
-        if not path.parent.is_dir():
+        if made is not None and path.absolute().parent == made.absolute():
+            continue
+        if not os.path.isdir(path.parent):  # noqa: PTH112 - Path's throws where it may not look
             raise ReapError(
                 f"{path} could not be written: the folder {path.parent} does not exist",
                 "Make the folder first, or name another file.",
             )
-        if not os.access(path.parent, os.W_OK | os.X_OK) and not os.access(path, os.W_OK):
+        # A file is replaced, and not written over; a device or a pipe is written to.
+        into = path if os.path.exists(path) and not os.path.isfile(path) else path.parent  # noqa: PTH110, PTH113
+        if not os.access(into, os.W_OK):
             raise ReapError(
-                f"{path} could not be written: {path.parent} is not yours to write to",
+                f"{path} could not be written: {into} is not yours to write to",
                 "Name a file in another folder.",
             )
 

@@ -8,6 +8,7 @@ import click
 from reap.cli import experiments, reporting
 from reap.cli.progress import Bar
 from reap.diagnosis import answer as answering
+from reap.launch import drag_tool
 from reap.report.records import Answer
 
 REPORT = "report.html"
@@ -42,7 +43,9 @@ def run(
     \b
         reap run -- perl script.pl
     """  # noqa: D301 - click wants the character itself
-    reporting.refuse_existing(json_file, force=force)
+    reporting.refuse_existing(json_file, force=force, made=options["output"])
+    if drag and not options["resume"]:
+        drag_tool.require()  # before there is a folder for it
     with experiments.opened(context, force=force, **options) as folder, Bar() as bar:
         experiments.refuse_matrix(folder)
         title = reporting.name_of(folder.spec.program.command)

@@ -66,7 +66,7 @@ def tune(
         reap tune -- ./server --selftest
         reap tune --for memory --allocator jemalloc -- python3 script.py
     """  # noqa: D301 - click wants the character itself
-    reporting.refuse_existing(json_file, html_file, force=force)
+    reporting.refuse_existing(json_file, html_file, force=force, made=options["output"])
     with _opened(context, force=force, **options) as folder, Bar() as bar:
         tuned = tuning.tune(folder, experiments.Terminal(bar))
     return finish(tuned, folder.path, json_file, html_file, force=force)

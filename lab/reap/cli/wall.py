@@ -55,7 +55,7 @@ def wall(
 
     from reap.cli import reporting, walls
 
-    reporting.refuse_existing(json_file, force=force)
+    reporting.refuse_existing(json_file, force=force, made=output)
     console = Console()
     with walls.folder(output, command, pid, force=force) as path:
         asked = walls.Asked(command, pid, seconds, allocator, timeout, budget, calls, path)

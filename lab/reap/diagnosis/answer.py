@@ -13,6 +13,7 @@ from reap.diagnosis.verdict import diagnose
 from reap.errors import ExitCode, ReapError
 from reap.experiment import compare, drag
 from reap.experiment.folder import Folder
+from reap.experiment.once import prepared
 from reap.experiment.records import Comparison
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.launch.records import Launch, Outcome
@@ -32,7 +33,7 @@ class Findings(Record):
     comparison: Comparison
     diagnosis: Diagnosis
     drag: DragProfile | None = None
-    """None where it was not asked for."""
+    """None where it was not asked for, now or before."""
 
 
 def answer(folder: Folder, listener: Listener, *, title: str, with_drag: bool = False) -> Findings:
@@ -40,14 +41,15 @@ def answer(folder: Folder, listener: Listener, *, title: str, with_drag: bool = 
 
     Throws ReapError, and `InterruptedRunError` on Ctrl-C with the command to go on.
     """
+    hint = f"go on with: reap run --resume {folder.path}{' --drag' if with_drag else ''}"
     try:
         # First, since what it needs may not be here, and nothing has been waited for yet.
-        seen = drag.once(folder, listener.say) if with_drag else None
+        seen = drag.once(folder, listener.say) if with_drag else drag.kept(folder)
         outcome = _record_once(folder, lambda: listener.say(f"recording one run of {title}"))
     except KeyboardInterrupt:
         raise InterruptedRunError(
             f"stopped while recording; nothing was lost but that run ({folder.path})",
-            f"go on with: reap run --resume {folder.path}",
+            hint,
             ExitCode.SIGNALLED + 2,
         ) from None
     if outcome.timed_out:
@@ -60,7 +62,6 @@ def answer(folder: Folder, listener: Listener, *, title: str, with_drag: bool = 
     try:
         compared = compare.compare(folder, listener)
     except InterruptedRunError as error:
-        hint = f"go on with: reap run --resume {folder.path}"
         raise InterruptedRunError(error.what, hint, error.code) from None
     return Findings(
         profile=recorded,
@@ -84,7 +85,8 @@ def _record_once(folder: Folder, announce: Callable[[], None]) -> Outcome:
         stdin=folder.stdin,
         timeout=spec.timeout,
     )
-    outcome = record.record(launch, folder.path / RECORDING, "triage", force=True)
+    with prepared(spec):
+        outcome = record.record(launch, folder.path / RECORDING, "triage", force=True)
     _mark(done, msgspec.json.encode(outcome) + b"\n")
     return outcome
 

@@ -115,8 +115,7 @@ def standing_in_memory(side: Side, comparison: Comparison) -> Standing:
         return Standing.UNDECIDED
     if leaves_less(side, comparison) is not None:
         return Standing.GAIN
-    settled = all(ratio.ratio.low >= 1 - at.MEMORY_WORTH_IT or ratio.ratio.high < 1 for ratio in held)
-    return Standing.NONE if settled else Standing.UNDECIDED
+    return Standing.NONE if all(map(_cannot_matter, held)) else Standing.UNDECIDED
 
 
 def pays(side: Side, comparison: Comparison) -> bool:
@@ -161,6 +160,14 @@ def _shrinks(memory: Ratio, comparison: Comparison) -> bool:
         and memory.ratio.value <= 1 - at.MEMORY_WORTH_IT
         and memory.baseline - memory.value >= at.MEMORY_WORTH_BYTES
     )
+
+
+def _cannot_matter(memory: Ratio) -> bool:
+    """Whether it is known that memory does not shrink by as much as would be worth it."""
+    least = 1 - at.MEMORY_WORTH_IT
+    ratio = memory.ratio
+    few = memory.baseline - memory.value < at.MEMORY_WORTH_BYTES
+    return ratio.low >= least or (ratio.high < 1 and (few or ratio.value > least))
 
 
 def _memory(side: Side) -> float:

@@ -11,6 +11,7 @@ from reap.analysis.drag import profile
 from reap.analysis.drag_records import DragProfile
 from reap.errors import ExitCode, ReapError
 from reap.experiment.folder import Folder
+from reap.experiment.once import prepared
 from reap.files import write_safely
 from reap.launch import drag, drag_recompiled, drag_tool
 from reap.launch.program import Program, require_preloadable
@@ -61,9 +62,8 @@ def once(folder: Folder, say: Say) -> DragProfile:
 
     Throws ReapError, too, where the program does not end in twenty times its time.
     """
-    kept = folder.path / KEPT
-    if kept.exists():
-        return msgspec.json.decode(kept.read_bytes(), type=DragProfile)
+    if (found := kept(folder)) is not None:
+        return found
     spec = folder.spec
     say("one run under the drag engine, some ten times slower than usual")
     launch = Launch(
@@ -74,12 +74,21 @@ def once(folder: Folder, say: Say) -> DragProfile:
         stdin=folder.stdin,
         timeout=spec.timeout,
     )
-    seen, outcome = measure(launch, spec.program, say)
+    with prepared(spec):
+        seen, outcome = measure(launch, spec.program, say)
     if outcome.timed_out:
         raise ReapError(
             f"{spec.program.command[0]} did not end within 20 times {spec.timeout:g} s under the drag engine",
             "give it more with --timeout, or leave --drag out",
             ExitCode.TIMED_OUT,
         )
-    write_safely(kept, msgspec.json.encode(seen) + b"\n")
+    write_safely(folder.path / KEPT, msgspec.json.encode(seen) + b"\n", force=True)
     return seen
+
+
+def kept(folder: Folder) -> DragProfile | None:
+    """What was seen before; None where that is nothing, or cannot be read (another version's, or damaged)."""
+    try:
+        return msgspec.json.decode((folder.path / KEPT).read_bytes(), type=DragProfile)
+    except (OSError, msgspec.MsgspecError):
+        return None

@@ -1,11 +1,14 @@
 """One run of an experiment's cell: prepared, started, cleaned up after, and kept at once."""
 
+import contextlib
 import subprocess
 import time
+from collections.abc import Iterator
 
 from reap.errors import ExitCode, ReapError
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Run
+from reap.experiment.spec import Spec
 from reap.experiment.starter import Started, Starter
 from reap.launch.records import Outcome
 
@@ -27,9 +30,8 @@ class Once:
             return known
         started = time.time()
         begun = time.monotonic()
-        self._shell("--prepare", self._spec.prepare)
-        ended = self._start(cell, probe=warmup)
-        self._shell("--cleanup", self._spec.cleanup)
+        with prepared(self._spec):
+            ended = self._start(cell, probe=warmup)
         run = Run(
             cell=cell,
             outcome=ended.outcome,
@@ -70,23 +72,32 @@ class Once:
             hint = f"{error.hint}\n  {again}" if error.hint else again
             raise ReapError(error.what, hint, error.code) from error
 
-    def _shell(self, option: str, command: str) -> None:
-        if not command:
-            return
-        done = subprocess.run(
-            ["/bin/sh", "-c", command],
-            cwd=self._spec.directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            check=False,
+
+@contextlib.contextmanager
+def prepared(spec: Spec) -> Iterator[None]:
+    """Around a run of its program: what the user wants done before and after each. Throws ReapError."""
+    _shell("--prepare", spec.prepare, spec.directory)
+    yield
+    _shell("--cleanup", spec.cleanup, spec.directory)
+
+
+def _shell(option: str, command: str, directory: str) -> None:
+    if not command:
+        return
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip()[-500:]
+        raise ReapError(
+            f"the {option} command failed with {done.returncode}: {command}",
+            f"it said: {said}" if said else "it said nothing on standard error",
         )
-        if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip()[-500:]
-            raise ReapError(
-                f"the {option} command failed with {done.returncode}: {command}",
-                f"it said: {said}" if said else "it said nothing on standard error",
-            )
 
 
 def failure(outcome: Outcome, timeout: float | None) -> str:

@@ -7,6 +7,10 @@ from reap import __version__
 from reap.analysis.drag_records import DragProfile
 from reap.files import write_safely
 from reap.report import html, view_drag
+from reap.report.text import shortened
+
+_LONGEST = 4000
+"""Characters of a command: an argument can be a whole program."""
 
 
 def write(profile: DragProfile, path: Path | str, *, force: bool = False) -> Path:
@@ -16,5 +20,5 @@ def write(profile: DragProfile, path: Path | str, *, force: bool = False) -> Pat
 
 def render(profile: DragProfile) -> str:
     """The page: for each process its table, its curves and its sites."""
-    command = shlex.join(profile.command)
+    command = shortened(shlex.join(profile.command), _LONGEST)
     return html.render_own("drag.html.j2", version=__version__, command=command, drag=view_drag.view(profile))

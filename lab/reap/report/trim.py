@@ -10,6 +10,7 @@ from reap.analysis.records import Point, Profile, Site
 from reap.experiment.matrix_records import Fragmented
 from reap.experiment.records import Ratio
 from reap.report.records import Answer, Report
+from reap.report.text import shortened
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,9 @@ class Limits:
 
 _DRAWN = 3
 """Processes whose drag is drawn."""
+
+_DEEP = 48
+"""Frames of a stack that are drawn."""
 
 STEPS = (
     Limits(sites=200, frames=64, points=800, processes=200, stacks=800, text=4000),
@@ -65,8 +69,11 @@ def _bytes(point: Point) -> float:
 def _answer(answer: Answer, limits: Limits) -> Answer:
     if answer.fragmented is not None:
         answer = msgspec.structs.replace(answer, fragmented=_without_pairs(answer.fragmented))
-    if len(answer.stacks) > limits.stacks:
-        answer = msgspec.structs.replace(answer, stacks=_heaviest(answer.stacks, limits.stacks))
+    stacks = _heaviest(answer.stacks, limits.stacks) if len(answer.stacks) > limits.stacks else answer.stacks
+    if any(len(line) > limits.text for line in stacks):
+        stacks = [_narrow(line, limits.text) for line in stacks]
+    if stacks is not answer.stacks:
+        answer = msgspec.structs.replace(answer, stacks=stacks)
     if answer.drag is not None:
         answer = msgspec.structs.replace(answer, drag=_drag(answer.drag, limits))
     if answer.profile is None:
@@ -98,8 +105,11 @@ def _without_pairs(result: Fragmented) -> Fragmented:
 
 def _drag(profile: DragProfile, limits: Limits) -> DragProfile:
     """The first processes with fewer sites; of those after them the figures alone."""
+    held, most = len(profile.processes), limits.processes
+    cut = [f"This page counts the first {most} of {units.whole(held)} processes; the JSON has them all."]
     return msgspec.structs.replace(
         profile,
+        notes=[*profile.notes, *(cut if held > most else [])],
         processes=[
             msgspec.structs.replace(
                 process,
@@ -127,6 +137,20 @@ def _heaviest(stacks: list[str], most: int) -> list[str]:
     left = sum(count for count, _ in counted[most:])
     others = f"({units.whole(len(counted) - most)} other stacks) {left}"
     return [*sorted(line for _, line in counted[:most]), others]
+
+
+def _narrow(line: str, most: int) -> str:
+    """A stack in `most` characters, its count whole: by shorter names first, then without its innermost."""
+    frames, _, count = line.rpartition(" ")
+    longest, room = max(12, most // _DEEP), most - len(count) - 1
+    kept: list[str] = []
+    for frame in frames.split(";"):
+        kept.append(shortened(frame, longest))  # both ends stay, so that methods of a class differ
+        room -= len(kept[-1]) + 1
+        if room < 0:
+            kept.pop()
+            break
+    return f"{';'.join(kept)} {count}"
 
 
 def _profile(profile: Profile, limits: Limits) -> Profile:

@@ -15,7 +15,7 @@ from reap.report.drag_words import (
     tally_words,
     unused_rows,
 )
-from reap.report.text import printable
+from reap.report.text import printable, shortened
 
 _MOST_PROCESSES = 8
 _MOST_ROWS = 24
@@ -24,6 +24,8 @@ _FIRST, _LATER = 30, 8
 """Sites of the process that allocated most, and of each of the others."""
 _WIDE = 120
 """Characters of a name: a page breaks lines where a terminal has to cut."""
+_LONG = 400
+"""Characters of a frame: names of templates have thousands."""
 _ENGINES = {
     "exact": "Counted by the exact engine, which sees every access.",
     "recompiled": "Counted in a program that was built for it: accesses of other code are not seen.",
@@ -120,5 +122,5 @@ def _site(site: DragSite, cells: list[str]) -> SiteRow:
     return SiteRow(
         cells=cells,
         unused=[f"{what}: {tally_words(tally)}" for what, tally in named if tally.objects],
-        stack=[printable(frame) for frame in site.stack],
+        stack=[printable(shortened(frame, _LONG)) for frame in site.stack],
     )
