@@ -145,7 +145,8 @@ def test_drag_is_in_the_answer_and_is_run_once(tmp_path):
     assert "What it costs not to free at once" in page
     assert stat.S_IMODE((tmp_path / "x" / "drag.json").stat().st_mode) == 0o600
     before = (tmp_path / "ran").read_text().count("run")
-    said = reap("run", "--resume", "x", "--drag", "--json", "y.json", cwd=tmp_path)
+    # It stays in the answer without being asked for again.
+    said = reap("run", "--resume", "x", "--json", "y.json", cwd=tmp_path)
     assert said.returncode == 0, said.stderr
     assert (tmp_path / "ran").read_text().count("run") == before
     (again,) = json.loads((tmp_path / "y.json").read_text())["answers"]

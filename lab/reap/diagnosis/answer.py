@@ -32,7 +32,7 @@ class Findings(Record):
     comparison: Comparison
     diagnosis: Diagnosis
     drag: DragProfile | None = None
-    """None where it was not asked for."""
+    """None where it was not asked for, now or before."""
 
 
 def answer(folder: Folder, listener: Listener, *, title: str, with_drag: bool = False) -> Findings:
@@ -40,14 +40,15 @@ def answer(folder: Folder, listener: Listener, *, title: str, with_drag: bool = 
 
     Throws ReapError, and `InterruptedRunError` on Ctrl-C with the command to go on.
     """
+    again = f"go on with: reap run --resume {folder.path}{' --drag' if with_drag else ''}"
     try:
         # First, since what it needs may not be here, and nothing has been waited for yet.
-        seen = drag.once(folder, listener.say) if with_drag else None
+        seen = drag.once(folder, listener.say) if with_drag else drag.kept(folder)
         outcome = _record_once(folder, lambda: listener.say(f"recording one run of {title}"))
     except KeyboardInterrupt:
         raise InterruptedRunError(
             f"stopped while recording; nothing was lost but that run ({folder.path})",
-            f"go on with: reap run --resume {folder.path}",
+            again,
             ExitCode.SIGNALLED + 2,
         ) from None
     if outcome.timed_out:
@@ -60,8 +61,7 @@ def answer(folder: Folder, listener: Listener, *, title: str, with_drag: bool = 
     try:
         compared = compare.compare(folder, listener)
     except InterruptedRunError as error:
-        hint = f"go on with: reap run --resume {folder.path}"
-        raise InterruptedRunError(error.what, hint, error.code) from None
+        raise InterruptedRunError(error.what, again, error.code) from None
     return Findings(
         profile=recorded,
         comparison=compared,

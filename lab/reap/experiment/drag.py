@@ -56,14 +56,21 @@ def measure(
     return seen, outcome
 
 
+def kept(folder: Folder) -> DragProfile | None:
+    """What was measured in that experiment before; None for nothing, or what cannot be read any more."""
+    try:
+        return msgspec.json.decode((folder.path / KEPT).read_bytes(), type=DragProfile)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
 def once(folder: Folder, say: Say) -> DragProfile:
     """That of an experiment's program, as its baseline is run; what is kept in `folder` is not run again.
 
     Throws ReapError, too, where the program does not end in twenty times its time.
     """
-    kept = folder.path / KEPT
-    if kept.exists():
-        return msgspec.json.decode(kept.read_bytes(), type=DragProfile)
+    if (before := kept(folder)) is not None:
+        return before
     spec = folder.spec
     say("one run under the drag engine, some ten times slower than usual")
     launch = Launch(
@@ -81,5 +88,5 @@ def once(folder: Folder, say: Say) -> DragProfile:
             "give it more with --timeout, or leave --drag out",
             ExitCode.TIMED_OUT,
         )
-    write_safely(kept, msgspec.json.encode(seen) + b"\n")
+    write_safely(folder.path / KEPT, msgspec.json.encode(seen) + b"\n", force=True)
     return seen
