@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 
 #include "block_file.h"
 #include "drag_reader.h"
@@ -27,8 +28,18 @@ DragMapping::DragMapping(const std::string &path) {
     room_ = size_ + kReaderPadding;
     begin_ = ::mmap(nullptr, room_, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (begin_ == MAP_FAILED) fail();
-    if (size_ > 0 && ::mmap(begin_, size_, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.get(), 0) == MAP_FAILED)
+    mapped_ = size_ > kWindow ? (size_ - kWindow) & ~size_t{4095} : 0;
+    if (mapped_ > 0 &&
+        ::mmap(begin_, mapped_, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.get(), 0) == MAP_FAILED)
         fail();
+    auto *tail = static_cast<unsigned char *>(begin_) + mapped_;
+    if (::mprotect(tail, room_ - mapped_, PROT_READ | PROT_WRITE) != 0) fail();
+    for (size_t at = mapped_; at < size_;) {
+        const ssize_t got = ::pread(file.get(), tail + (at - mapped_), size_ - at, static_cast<off_t>(at));
+        if (got < 0 && errno != EINTR) fail();
+        if (got == 0) break; // it was cut off meanwhile
+        at += got > 0 ? static_cast<size_t>(got) : 0;
+    }
 }
 
 // The first walk: everything that does not depend on a level.

@@ -1,6 +1,7 @@
 // A drag recording as a file: its events one after another, with a table of the objects in use.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,7 +16,8 @@
 
 namespace reap::native {
 
-// A file's bytes, with readable ones behind them.
+// A file's bytes as they were when it was opened, with readable ones behind them. Its process may go on: what
+// it may still write to, or cut off, is copied.
 class DragMapping {
   public:
     // Throws std::system_error when it cannot be read and BadTrace when it is no file.
@@ -33,13 +35,16 @@ class DragMapping {
 
     // What lies before is read again if need be, and needs no memory until then.
     void passed(const unsigned char *at) const noexcept {
-        const auto read = static_cast<size_t>(at - begin()) & ~size_t{4095};
+        const size_t read = std::min(static_cast<size_t>(at - begin()) & ~size_t{4095}, mapped_);
         if (read > 0) ::madvise(begin_, read, MADV_DONTNEED);
     }
 
   private:
+    static constexpr size_t kWindow = size_t{1} << 20; // the engines write to no more of a file's end
+
     void *begin_ = MAP_FAILED;
     size_t size_ = 0;
+    size_t mapped_ = 0;
     size_t room_ = 0;
 };
 

@@ -80,6 +80,38 @@ def test_mappings_that_objects_are_put_into_are_chunks(seed, tmp_path):
     assert objects.total.bytes == objects.total.objects * 64
 
 
+def test_what_is_not_used_of_a_mapping_takes_no_memory_when_it_is_moved(tmp_path):
+    source = r"""
+        #define _GNU_SOURCE
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <sys/mman.h>
+        #include <valgrind/valgrind.h>
+        int main(void) {
+            const size_t size = 512ul << 20;
+            char line[200], *at = mmap(0, size, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            char *to = mmap(0, size, 0, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            VALGRIND_MEMPOOL_ALLOC(line, at, 64);
+            for (int i = 0; i < 10; ++i) free(malloc(1000));
+            at[size / 2] = 1;
+            to = mremap(at, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+            for (int i = 0; i < 10; ++i) free(malloc(1000));
+            munmap(to, size);
+            FILE *status = fopen("/proc/self/status", "r");
+            while (fgets(line, sizeof line, status))
+                if (!strncmp(line, "VmHWM:", 6)) puts(line + 6);
+            return 0;
+        }"""
+    result, done = drag(tmp_path, compile_c("moves", source, ["-O1", "-fno-builtin"]))
+    size = 512 << 20
+    chunk = next(site for site in result.processes[0].levels[1].sites if site.bytes == size)
+    # Its slots went with it.
+    assert int(chunk.needed_area) == size * (size + 10 * 1000)
+    assert int(chunk.live_area) == size * (size + 20 * 1000)
+    assert int(done.stdout.split()[0]) < 200 << 10
+
+
 def test_each_process_of_a_fork_agrees(tmp_path):
     forks_agree(*drag(tmp_path, target("drag"), "fork", SEED))
 

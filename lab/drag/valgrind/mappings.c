@@ -5,7 +5,7 @@
  */
 /* Memory that the program has from the system itself: what it may carve objects out of.
  *
- * Each stretch of private memory that may be read and written is one from when it is mapped (or made
+ * Each stretch of anonymous memory that may be read and written is one from when it is mapped (or made
  * accessible) until it is unmapped. Most have no objects in them: no more is written of them than that they
  * were there.
  */

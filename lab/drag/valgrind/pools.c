@@ -51,7 +51,9 @@ static Bool carve(ThreadId thread, Addr at, SizeT size) {
     return !on_own_stack(thread, at) && drag_mapping_carve(at, size);
 }
 
+/* What no memory can be is a mistake of the program's, and no object. */
 static void add(ThreadId thread, Pool *pool, Addr at, SizeT size) {
+    if (at >= DRAG_SPAN || size > DRAG_SPAN - at) return;
     see_stack(thread, at);
     const Bool within = carve(thread, at, size);
     if (!drag_tick()) return;

@@ -18,6 +18,10 @@
 #include <pub_tool_vkiscnums.h>
 
 enum { NO_REPLACE = 0x100000, NO_RESERVE = 0x4000, NO_HUGE_PAGES = 15, NO_DUMP = 16, GIVE_BACK = 4 };
+/* MREMAP_MAYMOVE, _FIXED and _DONTUNMAP: the pages go there, and empty ones are left. */
+enum { PAGES_THERE = 1 | 2 | 4 };
+/* What is moved as pages, which may cost the process two mappings more: of its 65530 at most a quarter. */
+#define LARGE (1ul << 24)
 
 typedef struct {
     UInt written;
@@ -71,7 +75,13 @@ DragUse drag_use(Addr at, SizeT size, UInt birth) {
 }
 
 void drag_move(Addr from, Addr to, SizeT size) {
-    if (spanned(from, size) && spanned(to, size)) VG_(memmove)(slot_of(to), slot_of(from), size);
+    if (!spanned(from, size) || !spanned(to, size)) return;
+    /* Of a large mapping little may have been used, and slots that are copied are there. Kernels before 5.7
+     * refuse, as they do what does not begin and end with a page. */
+    if (size >= LARGE && drag_system(__NR_mremap, from + DRAG_SHADOW, size, size, PAGES_THERE,
+                                     to + DRAG_SHADOW, 0) == (Word)(to + DRAG_SHADOW))
+        return;
+    VG_(memmove)(slot_of(to), slot_of(from), size);
 }
 
 void drag_forget(Addr at, SizeT size) {

@@ -192,6 +192,25 @@ TEST(Drag, IsReadAsFarAsItGoes) {
     EXPECT_GT(before, 200u);
 }
 
+// A process may outlive the command that is measured, and write while its recording is read.
+TEST(Drag, WhatChangesWhileItIsReadIsReadAsItWas) {
+    DragBuilder builder;
+    for (int i = 0; i < 400000; ++i) builder.event(REAP_DRAG_ALLOC, {1, 100}).event(REAP_DRAG_FREE, {0, 0});
+    const std::string path = builder.write();
+    const DragFile file(path);
+    const std::vector<unsigned char> more = {REAP_DRAG_ALLOC, 1, 100};
+    std::FILE *writer = std::fopen(path.c_str(), "r+b");
+    ASSERT_NE(writer, nullptr);
+    ASSERT_EQ(std::fseek(writer, -6, SEEK_END), 0);
+    std::fwrite(more.data(), 1, more.size(), writer);
+    ASSERT_EQ(std::fclose(writer), 0);
+    EXPECT_EQ(DragSummary(file, DragLevel::Objects, 4).totals().all.objects, 400000u);
+    ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(builder.bytes().size() - (1 << 19))), 0);
+    const DragSummary summary(file, DragLevel::Objects, 4);
+    EXPECT_EQ(summary.totals().all.objects, 400000u);
+    EXPECT_TRUE(summary.totals().live == summary.totals().needed);
+}
+
 TEST(Drag, WhatMakesNoSenseIsDamage) {
     const std::vector<std::pair<unsigned, std::vector<uint64_t>>> lies = {
         {REAP_DRAG_FREE, {1, 0}},                  // born before the file

@@ -67,7 +67,10 @@ def _notes(header: native.DragHeader) -> list[str]:
             "billion allocations"
         )
     elif header["end"] == "killed":
-        notes.append("it was killed: what it had in use counts as needed to the end, so drag is understated")
+        notes.append(
+            "it was killed, or goes on: what it had in use counts as needed to the end, "
+            "so drag is understated"
+        )
     if header["malformed"]:
         notes.append("its recording is damaged: what comes after the damage is missing")
     return notes

@@ -57,6 +57,14 @@ def measure(
     return seen, outcome
 
 
+def kept(folder: Folder) -> DragProfile | None:
+    """What was measured in that experiment before; None for nothing, or what cannot be read any more."""
+    try:
+        return msgspec.json.decode((folder.path / KEPT).read_bytes(), type=DragProfile)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
 def once(folder: Folder, say: Say) -> DragProfile:
     """That of an experiment's program, as its baseline is run; what is kept in `folder` is not run again.
 
@@ -84,11 +92,3 @@ def once(folder: Folder, say: Say) -> DragProfile:
         )
     write_safely(folder.path / KEPT, msgspec.json.encode(seen) + b"\n", force=True)
     return seen
-
-
-def kept(folder: Folder) -> DragProfile | None:
-    """What was seen before; None where that is nothing, or cannot be read (another version's, or damaged)."""
-    try:
-        return msgspec.json.decode((folder.path / KEPT).read_bytes(), type=DragProfile)
-    except (OSError, msgspec.MsgspecError):
-        return None

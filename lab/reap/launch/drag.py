@@ -57,7 +57,7 @@ def notes(program: Program, outcome: Outcome) -> list[str]:
     python = Path(program.image).name.startswith("python")
     if python and os.environ.get("PYTHONMALLOC", "").partition("_")[0] != "malloc":
         said.append(
-            "Python's own allocator hides its objects, so that its arenas are seen instead: "
+            "Python's own allocator hides its objects in arenas that it maps, which count nowhere: "
             "set PYTHONMALLOC=malloc to see them"
         )
     if outcome.signal == signal.SIGKILL and not outcome.timed_out:

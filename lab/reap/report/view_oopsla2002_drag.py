@@ -33,7 +33,10 @@ def tables(study: Study) -> list[TableView]:
     if not study.drag:
         return []
     every = [each for group in _GROUPS for each in _of(study, group)]
-    title = "Table 4. Total drag, and peak memory as it is and if objects were freed at once"
+    title = (
+        "Table 4. Total drag, and peak memory as it is and if objects were freed at once; without what the "
+        "C++ runtime sets aside. Chunks are of programs with an allocator of their own."
+    )
     shown = [TableView(title, _COLUMNS, [_line(each) for each in every if not each.excluded])]
     if known := [[each.card.name, said] for each in every for said in _said(each)]:
         shown.append(TableView("Table 4, what is not in it, and why", ["workload", "to be known"], known))

@@ -279,6 +279,8 @@ static void requests(void) {
         each[i] = born(chunk + i * 1024, 1000);
         if (i % 2) writes(each[i]);
     }
+    VALGRIND_MEMPOOL_ALLOC(chunk, chunk, (size_t)-100); // a mistake
+    VALGRIND_MEMPOOL_ALLOC(chunk, (char *)0xFFFF000000000000, 100);
     VALGRIND_MOVE_MEMPOOL(chunk, objects);
     VALGRIND_MEMPOOL_TRIM(objects, chunk + 4096, 8192);
     for (int i = 0; i < 16; ++i)
