@@ -84,6 +84,13 @@ def test_five_rounds_of_every_workload_fit_into_a_quick_study(names, slowness, t
     assert machine.seconds < MINUTES_15 - 120
 
 
+def test_what_is_used_up_before_is_not_there_for_experiments(tmp_path, monkeypatch):
+    machine = Machine(monkeypatch, protobuf=5.0, tshark=4.0)
+    measured = pacing.measure(works(tmp_path, oopsla2002.CUSTOM), "quick", Listener(), gone=150.0)
+    assert [one.excluded for one in measured] == [""] * len(oopsla2002.CUSTOM)
+    assert machine.seconds < MINUTES_15 - 120 - 150
+
+
 def test_what_cheap_workloads_leave_gives_rounds_to_all(tmp_path, monkeypatch):
     machine = Machine(monkeypatch, 0.2)
     pacing.measure(works(tmp_path, ismm2026.WORKLOADS), "quick", Listener())

@@ -65,11 +65,13 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     taken = [_statistics(place, name, plan.mode, listener) for name in programs]
     custom = [name for name in programs if name in CUSTOM]
     asked = [_memory(place, name, plan.mode, allocators, listener) for name in custom]
+    begun = time.monotonic()
     drags = _drags(place, programs, plan.mode, listener)
+    gone = time.monotonic() - begun
     works = [_work(place / name, name, plan.mode, allocators) for name in custom]
     if peers.WORKLOAD in plan.workloads:
         works.append(peers.work(place / f"{peers.WORKLOAD}-peers", plan.mode))
-    measured = pacing.measure(works, plan.mode, listener)
+    measured = pacing.measure(works, plan.mode, listener, gone=gone)
     compared = peers.of(measured.pop()) if peers.WORKLOAD in plan.workloads else None
     grown = None
     if buffers.WORKLOAD in plan.workloads:

@@ -40,9 +40,12 @@ _FIGURES = {"normalised": "to the baseline", "slowdown": "to its adv0", "to_cust
 """The ratios of an arm that figures and conclusions use, in words."""
 
 
-def measure(works: Sequence[Work], mode: Mode, listener: Listener) -> list[Measured]:
-    """Runs what is left of every workload's experiment. Throws InterruptedRunError; then it can go on."""
-    return _quick(works, listener) if mode == "quick" else _full(works, listener)
+def measure(works: Sequence[Work], mode: Mode, listener: Listener, *, gone: float = 0.0) -> list[Measured]:
+    """Runs what is left of every workload's experiment; of a quick study's time `gone` seconds are used up.
+
+    Throws InterruptedRunError; then it can go on.
+    """
+    return _quick(works, listener, gone) if mode == "quick" else _full(works, listener)
 
 
 def wide(result: Fragmented) -> list[str]:
@@ -77,9 +80,9 @@ def _full(works: Sequence[Work], listener: Listener) -> list[Measured]:
     return measured
 
 
-def _quick(works: Sequence[Work], listener: Listener) -> list[Measured]:
+def _quick(works: Sequence[Work], listener: Listener, gone: float) -> list[Measured]:
     measured: list[Measured] = []
-    gone, run = 0.0, measuring.QUICK_RUN
+    run = measuring.QUICK_RUN
     for number, work in enumerate(works):
         listener.say(f"{work.place.name} ({number + 1} of {len(works)})")
         if gone > QUICK_BOUND * QUICK_SECONDS and not measuring.begun(work):
