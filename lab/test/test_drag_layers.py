@@ -63,7 +63,8 @@ def exact(tmp_path_factory) -> Ran:
 @pytest.fixture(scope="module")
 def recompiled(tmp_path_factory) -> Ran:
     folder = tmp_path_factory.mktemp("recompiled")
-    options = [*MARKED, "-O1", "-w", "-pthread", "-fno-builtin"]
+    # Unoptimized, unlike the other: layers are called here and inlined there, and it compiles sooner.
+    options = [*MARKED, "-O0", "-w", "-pthread", "-fno-builtin"]
     source = TARGETS / "layers.cpp"
     subprocess.run([BIN / "reap-drag-c++", *options, source, "-o", folder / "layers"], check=True)
     return ran(folder, str(folder / "layers"), "--engine", "recompiled")
@@ -133,3 +134,11 @@ def test_what_a_script_builds_is_not_marked(tmp_path):
     scripted = card.load("protobuf")
     assert not card.can_be_marked(scripted)
     assert card.places("protobuf", cache=tmp_path, marked=True) == card.places("protobuf", cache=tmp_path)
+
+
+def test_what_was_marked_otherwise_is_not_used(tmp_path, monkeypatch):
+    before = [card.places("expression-compiler", cache=tmp_path, marked=how).built for how in (True, False)]
+    monkeypatch.setattr(card, "MARKED", ("-DREAP_MARK_POOLS=2",))
+    after = [card.places("expression-compiler", cache=tmp_path, marked=how).built for how in (True, False)]
+    assert before[0] != after[0]
+    assert before[1] == after[1]

@@ -198,8 +198,9 @@ def places(name: str, *, scale: int | None = None, cache: Path | None = None, ma
     card, folder, home = load(name), find(name), cache or cache_folder()
     amount = card.default_scale if scale is None else scale
     own = _fingerprint([card.prepare], folder)
-    program = _fingerprint([card.build, card.source], folder, folder.parent / "common", *_library_files())
     how = "marked" if marked and can_be_marked(card) else "built"
+    said = [card.build, card.source, *(MARKED if how == "marked" else ())]
+    program = _fingerprint(said, folder, folder.parent / "common", *_library_files())
     built = f"{name}-{how}-{program}" if card.build else ""
     return Places(
         source=str(source.place(card.source, home)) if card.source else "",

@@ -252,7 +252,7 @@ class OwnedReap : private detail::ReapOwner<
         const Lock lock(mutex_);
         const Allocation got =
             annotate::quietly([=, this] { return reap_.try_allocate_at_least(size, alignment); });
-        return {pool_.handed_out(got.data, size), got.size};
+        return {pool_.handed_out(got.data, got.size), got.size};
     }
 
     /// Frees an object of any OwnedReap of this type, in any thread; null is none.
@@ -367,7 +367,11 @@ class OwnedReap : private detail::ReapOwner<
             if constexpr (F == Failure::throws) return reap_.reallocate(object, size, alignment);
             return reap_.try_reallocate(object, size, alignment);
         }
-        void *const moved = F == Failure::throws ? allocate(size, alignment) : try_allocate(size, alignment);
+        void *moved = nullptr;
+        if constexpr (F == Failure::throws)
+            moved = allocate(size, alignment);
+        else
+            moved = try_allocate(size, alignment);
         if (moved == nullptr || (REAP_MARK_POOLS && object == nullptr)) return moved;
         if constexpr (checked) {
             const Lock lock(mutex_);
@@ -382,7 +386,7 @@ class OwnedReap : private detail::ReapOwner<
     }
     /// Where pools are marked, what moves is a new object, and told as one: allocated, copied, freed.
     bool resize_marked(void *object, std::size_t size, std::size_t alignment) noexcept {
-        if (padding_at(object, alignment) != 0) return false;
+        if (!is_alignment(alignment) || padding_at(object, alignment) != 0) return false;
         if (!annotate::quietly([=, this] { return reap_.resize(object, size); })) return false;
         pool_.resized(object, size);
         return true;

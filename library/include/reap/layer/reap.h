@@ -267,12 +267,15 @@ class Reap : private detail::ReapState {
     /// asked for, so that it sees the first byte that was not.
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size,
                                                    std::size_t alignment = Granule) noexcept {
-        void *const object = try_allocate(size, alignment);
+        void *const object = annotate::quietly([=, this] { return try_allocate(size, alignment); });
         if (object == nullptr || checked) return {object, object == nullptr ? 0 : size + (size == 0)};
-        if constexpr (told)
-            return {object, Shadow::block_for(size + (size == 0))};
-        else
-            return {object, usable_size(object)};
+        const auto whole = [=] {
+            if constexpr (told)
+                return Shadow::block_for(size + (size == 0));
+            else
+                return usable_size(object);
+        }();
+        return {handed_out(object, whole), whole};
     }
 
     /// Frees an object; null is none. Anything else that this reap did not hand out is undefined, as is an
@@ -302,14 +305,13 @@ class Reap : private detail::ReapState {
     /// size is undefined; checked mode reports it.
     void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
-        pool_.came_back(object);
         const std::size_t code = Shadow::code_for(size);
         if (object == nullptr || code > Shadow::last_small || alignment > unit) [[unlikely]] {
-            if constexpr (told)
-                return free_slowly(object, Shadow::block_for(size + (size == 0)), std::max(alignment, unit));
-            else
-                return deallocate(object);
+            if constexpr (!told) return deallocate(object);
+            pool_.came_back(object);
+            return free_slowly(object, Shadow::block_for(size + (size == 0)), std::max(alignment, unit));
         }
+        pool_.came_back(object);
         give(object, code);
     }
 

@@ -192,17 +192,18 @@ class Region : private detail::RegionState {
     template <class T, class... Arguments>
     [[nodiscard]] T *create(Arguments &&...arguments) {
         if constexpr (std::is_trivially_destructible_v<T>) {
-            Unfinished memory{*this, allocate(sizeof(T), alignof(T)), sizeof(T), alignof(T)};
+            void *const data = allocate(sizeof(T), alignof(T));
+            Unfinished memory{*this, data, sizeof(T), alignof(T), data};
             T *const object = ::new (memory.data) T(std::forward<Arguments>(arguments)...);
             memory.data = nullptr;
             return object;
         } else {
             using Node = WithCleanup<T>;
             void *const data = annotate::quietly([this] { return allocate(sizeof(Node), alignof(Node)); });
-            Unfinished memory{*this, data, sizeof(Node), alignof(Node)};
+            Unfinished memory{*this, data, sizeof(Node), alignof(Node), nullptr};
             auto *const node = ::new (memory.data) Node;
-            T *const object =
-                ::new (handed_out(node->storage, sizeof(T))) T(std::forward<Arguments>(arguments)...);
+            memory.object = handed_out(node->storage, sizeof(T));
+            T *const object = ::new (node->storage) T(std::forward<Arguments>(arguments)...);
             memory.data = nullptr;
             node->run = [](Cleanup *self) {
                 std::launder(reinterpret_cast<T *>(static_cast<Node *>(self)->storage))->~T();
@@ -270,8 +271,12 @@ class Region : private detail::RegionState {
         void *data;
         std::size_t size;
         std::size_t alignment;
+        const void *object; // in there
         ~Unfinished() {
-            if (data != nullptr) region.deallocate(data, size, alignment);
+            if (data == nullptr) return;
+            region.pool_.came_back(object);
+            const annotate::Quiet quiet;
+            region.deallocate(data, size, alignment);
         }
     };
 
