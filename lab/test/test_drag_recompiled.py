@@ -100,7 +100,8 @@ def test_a_build_that_compiles_and_links_is_taken_apart(tmp_path):
     assert "-lm" not in one
     assert "b.cpp" in other
     assert "-fsanitize=thread" not in link
-    assert link[1:7] == [
+    kept = [word for word in link if word not in drag_recompiled.linked()]
+    assert kept[1:7] == [
         "-O2",
         "-I",
         "include",
@@ -108,7 +109,7 @@ def test_a_build_that_compiles_and_links_is_taken_apart(tmp_path):
         other[other.index("-o") + 1],
         "c.o",
     ]
-    assert "-lreap-drag-callbacks" in link
+    assert any("-lreap-drag-callbacks" in word for word in link[1:4])  # before all libraries
     (only,) = drag_recompiled.commands("clang-19", ["-c", "a.c"], tmp_path)
     assert "-mllvm" in only
     assert drag_recompiled.commands("gcc", ["--version"], tmp_path) == [["gcc", "--version"]]
@@ -129,7 +130,40 @@ def test_the_values_of_options_are_no_sources_and_stay_with_them(tmp_path):
     words = ["--param", "inline-unit-growth=20", "-Xlinker", "-O1", "-u", "f.c", "a.c", "-o", "out"]
     one, link = drag_recompiled.commands("gcc", words, tmp_path)
     assert one[1:5] == ["--param", "inline-unit-growth=20", "-c", "a.c"]
-    assert link[1:7] == ["--param", "inline-unit-growth=20", "-Xlinker", "-O1", "-u", "f.c"]
+    kept = [word for word in link if word not in drag_recompiled.linked()]
+    assert kept[1:7] == ["--param", "inline-unit-growth=20", "-Xlinker", "-O1", "-u", "f.c"]
+
+
+def test_what_is_linked_again_has_no_runtime(tmp_path):
+    """`ld -r` takes no shared library."""
+    (tmp_path / "a.c").write_text("int a;")
+    words = [BIN / "reap-drag-cc", "-r", tmp_path / "a.c", "-o", tmp_path / "r.o"]
+    subprocess.run(words, check=True)
+    assert (tmp_path / "r.o").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "file", "of"),
+    [
+        (["-MD", "-o", "bin/prog"], "bin/prog.d", "bin/prog"),
+        (["-MMD"], "a.d", "a.o"),
+        (["-MMD", "-MF", "x.dep"], "x.dep", "a.o"),
+        (["-MD", "-MT", "it", "-obin/prog"], "bin/prog.d", "it"),
+    ],
+)
+def test_dependencies_are_those_of_what_is_made(options, file, of, tmp_path):
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }")
+    (tmp_path / "bin").mkdir()
+    subprocess.run([BIN / "reap-drag-cc", "a.c", *options], cwd=tmp_path, check=True)
+    assert (tmp_path / file).read_text().startswith(f"{of}: a.c")
+
+
+def test_an_assembly_by_hand_keeps_its_name_and_lines(tmp_path):
+    (tmp_path / "by hand.s").write_text("\tnop\n\tbogus\n")
+    words = [BIN / "reap-drag-cc", "-c", "by hand.s"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "by hand.s:2:" in done.stderr
 
 
 ODD = r"""
@@ -277,6 +311,75 @@ def test_what_is_written_and_never_read_is_told_from_what_is_read(compiler, tmp_
     result, _ = recompiled(tmp_path, str(tmp_path / "reads"))
     level = result.processes[0].levels[0]
     assert (level.write_only.objects, level.write_only.bytes) == (30, 60000)
+
+
+MOVES = r"""
+#include <stdlib.h>
+#include <string.h>
+volatile int found;
+char *volatile one, *volatile other;
+int main(void) {
+    one = malloc(64);
+    memset(one, 1, 64);
+    other = malloc(4000);
+    memset(other, 1, 4000);
+    memcpy(one, other, 48);
+    free(other);
+    other = malloc(3000);
+    memmove(other, one, 40);
+    free(one);
+    one = malloc(48);
+    found = memcmp(one, other, 16) == 0;
+    free(one);
+    free(other);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+def test_what_a_compiler_knows_how_to_move_is_seen(compiler, tmp_path):
+    """Functions that it would put moves in the place of, since the sizes are known; fortified ones, too."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    (tmp_path / "moves.c").write_text(MOVES)
+    words = [
+        BIN / "reap-drag-cc",
+        "-O2",
+        "-D_FORTIFY_SOURCE=2",
+        tmp_path / "moves.c",
+        "-o",
+        tmp_path / "moves",
+    ]
+    subprocess.run(words, env={**os.environ, "REAP_CC": compiler}, check=True)
+    result, _ = recompiled(tmp_path, str(tmp_path / "moves"))
+    level = result.processes[0].levels[0]
+    assert (level.total.objects, level.never.objects, level.write_only.objects) == (4, 0, 0)
+
+
+SMALL = r"""
+#include <stdlib.h>
+static void *held[1000];
+int main(void) {
+    for (int i = 0; i < 500; ++i) *(char *)(held[i] = malloc(8)) = 1;
+    for (int i = 500; i < 1000; ++i) *(char *)(held[i] = calloc(2, 4)) = 1;
+    for (int i = 0; i < 1000; ++i) free(held[i]);
+    return 0;
+}
+"""
+
+
+def test_an_allocator_that_it_is_linked_with_stays_and_may_have_blocks_of_eight_bytes(tmp_path):
+    library = Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
+    if not library.exists():
+        pytest.skip("jemalloc is not installed")
+    (tmp_path / "small.c").write_text(SMALL)
+    words = [BIN / "reap-drag-cc", "-O1", "-fno-builtin", tmp_path / "small.c"]
+    words += ["-Wl,--no-as-needed", library, "-o", tmp_path / "small"]
+    subprocess.run(words, check=True)
+    result, _ = recompiled(tmp_path, str(tmp_path / "small"))
+    (site, *_) = (each for each in result.processes[0].levels[0].sites if each.function == "main")
+    assert site.objects == 500
 
 
 WIDE = r"""

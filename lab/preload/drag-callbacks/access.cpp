@@ -9,9 +9,11 @@ constinit State reap_drag_state_1 = {kOnePage, 0, 1};
 
 namespace {
 
+// Valgrind, and kernels before 4.17, take the address for a wish.
 bool map(uintptr_t begin, uintptr_t size) noexcept {
-    return mmap(reinterpret_cast<void *>(begin), size, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED;
+    auto *wanted = reinterpret_cast<void *>(begin);
+    return mmap(wanted, size, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == wanted;
 }
 
 constexpr uintptr_t kPages = 0x2000; // with the skew, and an access of 16 bytes at the end

@@ -19,6 +19,9 @@ static_assert(sizeof(Block) == 2 * sizeof(Slot));
 
 inline constexpr uint32_t kHuge = UINT32_MAX;
 
+// What the allocator is asked for: some have blocks of eight bytes, two of which would share a record.
+inline size_t at_least_a_block(size_t size) noexcept { return size < sizeof(Block) ? sizeof(Block) : size; }
+
 inline Block *block_at(const void *pointer) noexcept {
     return reinterpret_cast<Block *>(slot_of(reinterpret_cast<uintptr_t>(pointer) & ~uintptr_t{15}));
 }

@@ -16,7 +16,7 @@ using namespace reap::drag;
 #define REAP_HERE __builtin_frame_address(0), __builtin_return_address(0)
 
 REAP_EXPORT void *malloc(size_t size) {
-    void *pointer = real.malloc(size);
+    void *pointer = real.malloc(at_least_a_block(size));
     born(pointer, size, REAP_HERE);
     return pointer;
 }
@@ -28,8 +28,10 @@ REAP_EXPORT void free(void *pointer) {
 }
 
 REAP_EXPORT void *calloc(size_t count, size_t size) {
-    void *pointer = real.calloc(count, size);
-    born(pointer, count * size, REAP_HERE);
+    size_t total;
+    const bool fits = !__builtin_mul_overflow(count, size, &total);
+    void *pointer = fits && total < sizeof(Block) ? real.calloc(1, sizeof(Block)) : real.calloc(count, size);
+    born(pointer, total, REAP_HERE);
     return pointer;
 }
 
@@ -39,7 +41,7 @@ namespace {
 // and writes the new one after it.
 void *reallocate(void *pointer, size_t size, const void *frame, const void *caller) noexcept {
     if (pointer == nullptr) {
-        void *fresh = real.malloc(size);
+        void *fresh = real.malloc(at_least_a_block(size));
         born(fresh, size, frame, caller);
         return fresh;
     }
@@ -50,7 +52,7 @@ void *reallocate(void *pointer, size_t size, const void *frame, const void *call
     size_t old = size_of(pointer);
     if (old == kUnknown) return real.realloc(pointer, size);
     if (old == kHuge) old = real.malloc_usable_size(pointer);
-    void *fresh = real.malloc(size);
+    void *fresh = real.malloc(at_least_a_block(size));
     if (fresh == nullptr) return nullptr;
     const size_t kept = old < size ? old : size;
     mark_range<mark_read>(pointer, kept);
@@ -76,19 +78,19 @@ REAP_EXPORT void *reallocarray(void *pointer, size_t count, size_t size) {
 }
 
 REAP_EXPORT void *aligned_alloc(size_t alignment, size_t size) {
-    void *pointer = real.aligned_alloc(alignment, size);
+    void *pointer = real.aligned_alloc(alignment, at_least_a_block(size));
     born(pointer, size, REAP_HERE);
     return pointer;
 }
 
 REAP_EXPORT void *memalign(size_t alignment, size_t size) {
-    void *pointer = real.memalign(alignment, size);
+    void *pointer = real.memalign(alignment, at_least_a_block(size));
     born(pointer, size, REAP_HERE);
     return pointer;
 }
 
 REAP_EXPORT int posix_memalign(void **out, size_t alignment, size_t size) {
-    const int error = real.posix_memalign(out, alignment, size);
+    const int error = real.posix_memalign(out, alignment, at_least_a_block(size));
     if (error == 0) born(*out, size, REAP_HERE);
     return error;
 }

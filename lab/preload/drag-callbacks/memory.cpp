@@ -29,6 +29,8 @@ Function *next(Function *&known, const char *name) noexcept {
 using Copy = void *(void *, const void *, size_t);
 using Set = void *(void *, int, size_t);
 using Length = size_t(const char *);
+template <class What>
+using Checked = void *(void *, What, size_t, size_t);
 
 constexpr size_t kWord = sizeof(uint64_t);
 
@@ -90,6 +92,8 @@ REAP_EXPORT int memcmp(const void *one, const void *other, size_t size) {
     }
     return 0;
 }
+// What clang makes of a memcmp of which only the zero counts.
+REAP_EXPORT int bcmp(const void *one, const void *other, size_t size) { return memcmp(one, other, size); }
 REAP_EXPORT size_t strlen(const char *text) {
     const size_t length = next(real_strlen, "strlen")(text);
     mark_range<mark_read>(text, length + 1);
@@ -141,6 +145,23 @@ REAP_EXPORT size_t fwrite(const void *from, size_t size, size_t count, FILE *fil
     const size_t put = next(real, "fwrite")(from, size, count, file);
     mark_range<mark_read>(from, put * size);
     return put;
+}
+
+// Those of -D_FORTIFY_SOURCE: the C library's own ends a program that would overflow.
+REAP_EXPORT void *__memcpy_chk(void *to, const void *from, size_t size, size_t room) {
+    static Checked<const void *> *real;
+    if (size <= room) return memcpy(to, from, size);
+    return next(real, "__memcpy_chk")(to, from, size, room);
+}
+REAP_EXPORT void *__memmove_chk(void *to, const void *from, size_t size, size_t room) {
+    static Checked<const void *> *real;
+    if (size <= room) return memmove(to, from, size);
+    return next(real, "__memmove_chk")(to, from, size, room);
+}
+REAP_EXPORT void *__memset_chk(void *to, int value, size_t size, size_t room) {
+    static Checked<int> *real;
+    if (size <= room) return memset(to, value, size);
+    return next(real, "__memset_chk")(to, value, size, room);
 }
 
 // Clang's own names for the first three.

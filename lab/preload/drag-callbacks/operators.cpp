@@ -3,6 +3,7 @@
 // free.
 #include <cstdlib>
 
+#include "blocks.h"
 #include "engine.h"
 #include "real.h"
 
@@ -23,14 +24,14 @@ void *as_the_runtime(const char *symbol, size_t size, Rest... rest) {
 
 #define REAP_NEW(symbol)                                                                                     \
     REAP_EXPORT void *symbol(size_t size) {                                                                  \
-        void *pointer = real.malloc(size != 0 ? size : 1);                                                   \
+        void *pointer = real.malloc(reap::drag::at_least_a_block(size));                                     \
         if (unlikely(pointer == nullptr)) return as_the_runtime(#symbol, size);                              \
         reap::drag::born(pointer, size, REAP_HERE);                                                          \
         return pointer;                                                                                      \
     }
 #define REAP_NEW_NOTHROW(symbol)                                                                             \
     REAP_EXPORT void *symbol(size_t size, const void *tag) {                                                 \
-        void *pointer = real.malloc(size != 0 ? size : 1);                                                   \
+        void *pointer = real.malloc(reap::drag::at_least_a_block(size));                                     \
         if (unlikely(pointer == nullptr)) return as_the_runtime(#symbol, size, tag);                         \
         reap::drag::born(pointer, size, REAP_HERE);                                                          \
         return pointer;                                                                                      \

@@ -4,6 +4,7 @@ import os
 import shlex
 import subprocess
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -17,9 +18,14 @@ _FOLDER = "REAP_DRAG_FOLDER"
 # Link-time optimisation would instrument when it links, where the switch cannot stand. Nobody is to be told
 # of a race detector that is none: programs choose other code for it.
 _INSTRUMENT = ["-g", "-fno-omit-frame-pointer", "-fno-lto", "-fsanitize=thread", "-U__SANITIZE_THREAD__"]
+# Gcc would put moves in the place of these functions, where their sizes are known, and tell of none of them;
+# with _FORTIFY_SOURCE it would not hear that it must not.
 # Clang would leave out a read that a write follows: to a race detector the write says it all.
 _KINDS = {
-    "gcc": ["--param", "tsan-instrument-func-entry-exit=0"],
+    "gcc": [
+        *("--param", "tsan-instrument-func-entry-exit=0", "-U_FORTIFY_SOURCE"),
+        *(f"-fno-builtin-{name}" for name in ("memcpy", "memmove", "memset", "memcmp")),
+    ],
     "clang": [
         *("-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-compound-read-before-write"),
         *("-fno-integrated-as", "-DREAP_TSAN=0"),
@@ -72,13 +78,8 @@ def assembler(compiler: str) -> dict[str, str]:
 def linked() -> list[str]:
     """The options that link the runtime; not the compiler's own switch, which means its race detector."""
     folder = native_files.preload("drag-callbacks").parent
-    return [
-        f"-L{folder}",
-        "-Wl,--no-as-needed",
-        "-lreap-drag-callbacks",
-        "-Wl,--as-needed",
-        f"-Wl,-rpath,{folder}",
-    ]
+    runtime = "-Wl,--push-state,--no-as-needed,-lreap-drag-callbacks,--pop-state"
+    return [f"-L{folder}", runtime, f"-Wl,-rpath,{folder}"]
 
 
 def commands(compiler: str, words: Sequence[str], place: Path) -> list[list[str]]:
@@ -104,12 +105,14 @@ def commands(compiler: str, words: Sequence[str], place: Path) -> list[list[str]
         value_follows = word in _VALUE_FOLLOWS | _VALUE_FOR_LINKER
         if source:
             made = str(place / f"{len(taken_apart)}.o")
-            others = _compiling(words)
+            others = [*_compiling(words), *_dependencies(words, word)]
             taken_apart.append([compiler, *others, "-c", word, "-o", made, *instrumented(compiler)])
             link.append(made)
         else:
             link.append(word)
-    return [*taken_apart, [compiler, *link, *linked()]]
+    # Before all libraries: an allocator among them is what the runtime's own functions call.
+    runtime = [] if "-r" in words else linked()
+    return [*taken_apart, [compiler, *runtime, *link]]
 
 
 def _expanded(words: Sequence[str]) -> list[str]:
@@ -139,6 +142,20 @@ def _compiling(words: Sequence[str]) -> list[str]:
             takes = None
         elif word in _VALUE_FOLLOWS | _VALUE_FOR_LINKER:
             takes = word
-        elif word.startswith("-") and not word.startswith(("-l", "-L", "-Wl,")):
+        elif word.startswith("-") and not word.startswith(("-l", "-L", "-Wl,", "-o")):
             kept.append(word)
     return kept
+
+
+def _dependencies(words: Sequence[str], source: str) -> list[str]:
+    """Where -MD writes and of what: as without us, of what the command makes, and not of our object."""
+    if not {"-MD", "-MMD"} & set(words):
+        return []
+    output = next((name for option, name in pairwise(words) if option == "-o"), None)
+    output = output or next((word[2:] for word in words if word.startswith("-o") and word != "-o"), None)
+    own = Path(source)
+    file = Path(output).with_suffix(".d") if output else Path(f"{own.stem}.d")
+    named = [] if any(word.startswith("-MF") for word in words) else ["-MF", str(file)]
+    if any(word.startswith(("-MT", "-MQ")) for word in words):
+        return named
+    return [*named, "-MQ", output or f"{own.stem}.o"]
