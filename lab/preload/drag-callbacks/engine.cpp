@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sys/single_threaded.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "blocks.h"
@@ -31,6 +32,16 @@ void child() noexcept {
 
 // Sizes of 4 GB and more are rare enough to be cut.
 uint32_t bounded(size_t size) noexcept { return size < kHuge ? static_cast<uint32_t>(size) : kHuge; }
+
+// By calls that mark nothing: there may be no slots.
+[[noreturn]] void refuse() noexcept {
+    static const char kSaid[] =
+        "reap: the address space for drag is refused (ulimit -v? Valgrind, which runs "
+        "what is built without reap-drag-cc?); the program ends\n";
+    (void)!syscall(SYS_write, 2, kSaid, sizeof kSaid - 1);
+    syscall(SYS_exit_group, 125);
+    __builtin_unreachable();
+}
 
 } // namespace
 
@@ -73,14 +84,9 @@ void start(char **environment) noexcept {
     static bool started = false;
     if (started) return;
     started = true;
-    const bool mapped = map_shadow(); // before anything marks, be it in here
+    if (!map_shadow()) refuse(); // before anything marks, be it in here
     folder = preload::find_variable(environment, REAP_DRAG_FOLDER_ENV);
-    if (!mapped || (folder != nullptr && !open_shadow())) {
-        static const char kSaid[] =
-            "reap: the address space for drag is refused (ulimit -v?); the program ends\n";
-        (void)!write(2, kSaid, sizeof kSaid - 1);
-        _exit(125);
-    }
+    if (folder != nullptr && !open_shadow()) refuse();
     if (folder == nullptr || !recording.open(folder, 0, 0)) return;
     recorded = true;
     pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, child);
