@@ -112,6 +112,35 @@ def test_what_is_not_used_of_a_mapping_takes_no_memory_when_it_is_moved(tmp_path
     assert int(done.stdout.split()[0]) < 200 << 10
 
 
+def test_memory_that_a_program_maps_where_it_likes_is_accessed_as_ever(tmp_path):
+    """As Go's runtime does. Valgrind itself gives out the first 128 GiB alone."""
+    source = r"""
+        #define _GNU_SOURCE
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <sys/mman.h>
+        int main(void) {
+            const unsigned long places[] = {0xc000000000, 0x2000000000, 0x100000000000, 0x7e0000000000};
+            char *block = malloc(100);
+            for (int i = 0; i < 4; ++i) {
+                char *at = mmap((void *)places[i], 1 << 20, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                memset(at, i, 1 << 20);
+                printf("%d", at[1234]);
+                munmap(at, 1 << 20);
+            }
+            setvbuf(stdout, 0, _IONBF, 0);
+            free(malloc(1000));
+            free(block);
+            puts("");
+            return 0;
+        }"""
+    result, done = drag(tmp_path, compile_c("anywhere", source, ["-O1", "-fno-builtin"]))
+    assert (done.returncode, done.stdout) == (0, "0123\n")
+    assert result.processes[0].end == "exited"
+    assert not result.notes
+
+
 def test_each_process_of_a_fork_agrees(tmp_path):
     forks_agree(*drag(tmp_path, target("drag"), "fork", SEED))
 

@@ -23,8 +23,11 @@ extern Bool drag_stack_pools;
 /* shadow.c: for each eight bytes of the program a slot of two clocks, last write and last read, at a fixed
  * distance. */
 #define DRAG_SHADOW 0x200000000000ul /* above all that Valgrind gives out */
-#define DRAG_SPAN (1ul << 37)        /* Valgrind's whole address space */
-#define DRAG_READ_HALF 4             /* bytes from a slot to its second half */
+/* Programs may ask for mappings anywhere (Go's runtime at 0xc000000000); of such addresses the last 44 bits
+ * tell the slot. Two that agree in them are one to us, and 16 TiB apart. */
+#define DRAG_WINDOW (1ul << 44)
+#define DRAG_SPAN (1ul << 37) /* what Valgrind gives out by itself: where blocks are */
+#define DRAG_READ_HALF 4      /* bytes from a slot to its second half */
 typedef struct {
     UInt last;  /* clock of the last access, or the birth if there was none */
     UInt flags; /* of enum reap_drag_object: READ, WRITTEN */

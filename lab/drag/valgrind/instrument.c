@@ -55,9 +55,9 @@ static IRExpr *clock_of(Pass *pass, Bool both) {
 static IRExpr *slot(Pass *pass, IRExpr *address, UInt further, UInt half) {
     const ULong distance = DRAG_SHADOW + half;
     if (address->tag == Iex_Const)
-        return word(((address->Iex.Const.con->Ico.U64 + further) & ~7ul) + distance);
+        return word(((address->Iex.Const.con->Ico.U64 + further) & (DRAG_WINDOW - 8)) + distance);
     if (further) address = assign(pass, Ity_I64, IRExpr_Binop(Iop_Add64, address, word(further)));
-    IRExpr *granule = assign(pass, Ity_I64, IRExpr_Binop(Iop_And64, address, word(~7ul)));
+    IRExpr *granule = assign(pass, Ity_I64, IRExpr_Binop(Iop_And64, address, word(DRAG_WINDOW - 8)));
     return assign(pass, Ity_I64, IRExpr_Binop(Iop_Add64, granule, word(distance)));
 }
 

@@ -31,7 +31,7 @@ static void see_stack(ThreadId thread, Addr at) {
     const Addr top = VG_(thread_get_stack_max)(thread);
     if (drag_stack_pools || at < pointer || at > top) return;
     drag_stack_pools = True;
-    VG_(discard_translations_safely)(0, DRAG_SPAN, "drag: a pool on a stack");
+    VG_(discard_translations_safely)(0, 1ul << 47, "drag: a pool on a stack");
 }
 
 static Bool on_own_stack(ThreadId thread, Addr at) {

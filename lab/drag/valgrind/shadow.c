@@ -5,9 +5,9 @@
  */
 /* When each eight bytes were last written and last read.
  *
- * The slot of an address lies at a fixed distance above it: no table has to be walked, and a mark is one
- * store. The whole span is reserved and costs nothing where nothing is touched; slots of bytes that are used
- * again need no clearing, since an older clock than an object's birth says nothing about it.
+ * The slot of an address lies at a fixed distance above its last bits: no table has to be walked, and a mark
+ * is one store. The whole span is reserved and costs nothing where nothing is touched; slots of bytes that
+ * are used again need no clearing, since an older clock than an object's birth says nothing about it.
  */
 #include "engine.h"
 #include "reap_drag.h"
@@ -28,21 +28,24 @@ typedef struct {
     UInt read;
 } Slot;
 
-static inline Slot *slot_of(Addr at) { return (Slot *)((at & ~7ul) + DRAG_SHADOW); }
+static inline Slot *slot_of(Addr at) { return (Slot *)((at & (DRAG_WINDOW - 8)) + DRAG_SHADOW); }
 
 void drag_shadow_start(void) {
-    const Word at = drag_system(__NR_mmap, DRAG_SHADOW, DRAG_SPAN, VKI_PROT_READ | VKI_PROT_WRITE,
+    const Word at = drag_system(__NR_mmap, DRAG_SHADOW, DRAG_WINDOW, VKI_PROT_READ | VKI_PROT_WRITE,
                                 VKI_MAP_PRIVATE | VKI_MAP_ANONYMOUS | NO_RESERVE | NO_REPLACE, (UWord)-1, 0);
     if (at != (Word)DRAG_SHADOW) {
-        VG_(umsg)("drag: no address space: 128 GiB cannot be reserved (error %ld)\n", -at);
+        VG_(umsg)("drag: no address space: 16 TiB cannot be reserved (error %ld)\n", -at);
         VG_(exit)(1);
     }
     /* A huge page would make resident what lies around the few slots that are used. */
-    drag_system(__NR_madvise, DRAG_SHADOW, DRAG_SPAN, NO_HUGE_PAGES, 0, 0, 0);
-    drag_system(__NR_madvise, DRAG_SHADOW, DRAG_SPAN, NO_DUMP, 0, 0, 0);
+    drag_system(__NR_madvise, DRAG_SHADOW, DRAG_WINDOW, NO_HUGE_PAGES, 0, 0, 0);
+    drag_system(__NR_madvise, DRAG_SHADOW, DRAG_WINDOW, NO_DUMP, 0, 0, 0);
 }
 
-static Bool spanned(Addr at, SizeT size) { return size > 0 && at < DRAG_SPAN && size <= DRAG_SPAN - at; }
+/* Whether the slots of these bytes follow each other. */
+static Bool spanned(Addr at, SizeT size) {
+    return size > 0 && size <= DRAG_WINDOW - (at & (DRAG_WINDOW - 1));
+}
 
 void drag_mark_read(Addr at, SizeT size) {
     if (!spanned(at, size)) return;
@@ -78,14 +81,14 @@ void drag_move(Addr from, Addr to, SizeT size) {
     if (!spanned(from, size) || !spanned(to, size)) return;
     /* Of a large mapping little may have been used, and slots that are copied are there. Kernels before 5.7
      * refuse, as they do what does not begin and end with a page. */
-    if (size >= LARGE && drag_system(__NR_mremap, from + DRAG_SHADOW, size, size, PAGES_THERE,
-                                     to + DRAG_SHADOW, 0) == (Word)(to + DRAG_SHADOW))
+    if (size >= LARGE && drag_system(__NR_mremap, (Addr)slot_of(from), size, size, PAGES_THERE,
+                                     (Addr)slot_of(to), 0) == (Word)slot_of(to))
         return;
     VG_(memmove)(slot_of(to), slot_of(from), size);
 }
 
 void drag_forget(Addr at, SizeT size) {
     if (spanned(at, size) && size >= 65536)
-        drag_system(__NR_madvise, VG_PGROUNDUP(at) + DRAG_SHADOW, VG_PGROUNDDN(at + size) - VG_PGROUNDUP(at),
+        drag_system(__NR_madvise, (Addr)slot_of(VG_PGROUNDUP(at)), VG_PGROUNDDN(at + size) - VG_PGROUNDUP(at),
                     GIVE_BACK, 0, 0, 0);
 }

@@ -37,7 +37,7 @@ enum {
     FILE_SIZE_LIMIT = 1, /* RLIMIT_FSIZE */
     TOO_LARGE = 27       /* EFBIG */
 };
-static UChar *const window = (UChar *)(DRAG_SHADOW + DRAG_SPAN);
+static UChar *const window = (UChar *)(DRAG_SHADOW + DRAG_WINDOW + 4096);
 
 static Int file = -1;
 static ULong offset; /* of the window in the file */

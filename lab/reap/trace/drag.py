@@ -43,7 +43,7 @@ def read_all(folder: Path, pattern: str, complaints: list[str]) -> list[native.D
         said = "; ".join(complaints[:3]) or "it says nothing"
         raise ReapError(
             f"the drag engine did not start: {said}",
-            "it reserves 128 GiB of address space (not of memory): `ulimit -v unlimited`, and "
+            "it reserves 16 TiB of address space (not of memory): `ulimit -v unlimited`, and "
             "vm.overcommit_memory must not be 2",
             ExitCode.NOT_EXECUTABLE,
         )
