@@ -26,8 +26,9 @@ extern Bool drag_stack_pools;
 /* Programs may ask for mappings anywhere (Go's runtime at 0xc000000000); of such addresses the last 44 bits
  * tell the slot. Two that agree in them are one to us, and 16 TiB apart. */
 #define DRAG_WINDOW (1ul << 44)
-#define DRAG_SPAN (1ul << 37) /* what Valgrind gives out by itself: where blocks are */
-#define DRAG_READ_HALF 4      /* bytes from a slot to its second half */
+#define DRAG_BEHIND (1ul << 21) /* kept free behind the slots, for the window of the recording */
+#define DRAG_SPAN (1ul << 37)   /* what Valgrind gives out by itself: where blocks are */
+#define DRAG_READ_HALF 4        /* bytes from a slot to its second half */
 typedef struct {
     UInt last;  /* clock of the last access, or the birth if there was none */
     UInt flags; /* of enum reap_drag_object: READ, WRITTEN */

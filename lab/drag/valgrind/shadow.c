@@ -23,6 +23,10 @@ enum { PAGES_THERE = 1 | 2 | 4 };
 /* What is moved as pages, which may cost the process two mappings more: of its 65530 at most a quarter. */
 #define LARGE (1ul << 24)
 
+/* Of Valgrind's core, whose headers are not for tools: what it takes to be there, it gives to no mapping. */
+extern Bool VG_(am_notify_client_mmap)(Addr at, SizeT size, UInt protection, UInt flags, Int file,
+                                       Off64T offset);
+
 typedef struct {
     UInt written;
     UInt read;
@@ -37,6 +41,9 @@ void drag_shadow_start(void) {
         VG_(umsg)("drag: no address space: 16 TiB cannot be reserved (error %ld)\n", -at);
         VG_(exit)(1);
     }
+    /* Else a program that asks for an address of its own might be given slots. */
+    VG_(am_notify_client_mmap)
+    (DRAG_SHADOW, DRAG_WINDOW + DRAG_BEHIND, VKI_PROT_NONE, VKI_MAP_PRIVATE | VKI_MAP_ANONYMOUS, -1, 0);
     /* A huge page would make resident what lies around the few slots that are used. */
     drag_system(__NR_madvise, DRAG_SHADOW, DRAG_WINDOW, NO_HUGE_PAGES, 0, 0, 0);
     drag_system(__NR_madvise, DRAG_SHADOW, DRAG_WINDOW, NO_DUMP, 0, 0, 0);
