@@ -106,7 +106,7 @@ def recompiled(compiler: str, folder: Path, rounds: int) -> bool:
 def sampling_cost(rounds: int) -> bool:
     """A run of over 8 s with the sampler's own choice of samples."""
     program = "/usr/bin/perl"
-    launch = Launch(argv=[program, "-e", PERL.replace("1..4", "1..120")], program=program)
+    launch = Launch(argv=[program, "-e", PERL.replace("1..4", "1..300")], program=program)
 
     def dragged() -> float:
         with tempfile.TemporaryDirectory(prefix="reap-bench-") as name:
