@@ -41,9 +41,9 @@ class SeenStacks {
     };
     static constexpr Multipliers multipliers() noexcept { // by splitmix64
         Multipliers made{};
-        uint64_t state = 0;
+        uint64_t seed = 0;
         for (uint64_t &one : made.of) {
-            uint64_t mixed = state += UINT64_C(0x9e3779b97f4a7c15);
+            uint64_t mixed = seed += UINT64_C(0x9e3779b97f4a7c15);
             mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
             mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
             one = (mixed ^ mixed >> 31) | 1;
