@@ -109,6 +109,19 @@ TEST(ReferenceModel, SeesEveryByteOfAnObject) {
     }
 }
 
+// Of a large object some words are filled: of what is left of it those, and no others, can be looked at.
+TEST(ReferenceModel, LooksAtWhatItFilledOfALargeObjectThatShrank) {
+    std::vector<std::byte> memory(65544);
+    const reap::testkit::Object object{memory.data(), memory.size(), memory.size(), 1, 17};
+    reap::testkit::ReferenceModel::fill(object);
+    for (const std::size_t kept : {1U, 4093U, 16398U, 40000U, 65544U}) {
+        EXPECT_TRUE(reap::testkit::ReferenceModel::is_intact(object, kept)) << kept;
+    }
+    memory[4090] ^= std::byte{1};
+    EXPECT_FALSE(reap::testkit::ReferenceModel::is_intact(object, 4093));
+    EXPECT_TRUE(reap::testkit::ReferenceModel::is_intact(object, 4090));
+}
+
 TEST(Operations, AreTheSameForASeed) {
     reap::testkit::Operations first(7);
     reap::testkit::Operations second(7);

@@ -69,10 +69,16 @@ class ReferenceModel {
 
     /// Looks at the contents of an object that the model filled.
     [[nodiscard]] static bool is_intact(const Object &object) noexcept {
-        return visit(object, [&object](std::byte *at, std::size_t number) {
+        return is_intact(object, object.usable);
+    }
+    /// The same of its first bytes, after it was resized. `object` is as it was when it was filled: that says
+    /// which of its words were.
+    [[nodiscard]] static bool is_intact(const Object &object, std::size_t kept) noexcept {
+        return visit(object, [&object, kept](std::byte *at, std::size_t number) {
+            if (number * 8 >= kept) return true;
             std::uint64_t found = 0;
             const std::size_t size =
-                std::min(sizeof found, static_cast<std::size_t>(object.data + object.usable - at));
+                std::min(sizeof found, static_cast<std::size_t>(object.data + kept - at));
             std::memcpy(&found, at, size);
             const std::uint64_t wanted = word(object.id, number);
             return std::memcmp(&found, &wanted, size) == 0;
@@ -303,9 +309,8 @@ class ReferenceModel {
         Object after = object;
         after.size = size;
         after.usable = std::max(size, std::size_t{1});
-        Object kept = after;
-        kept.usable = std::min(object.usable, after.usable);
-        if (!is_intact(kept)) return changed(kept) + " by its own resizing";
+        if (!is_intact(object, std::min(object.usable, after.usable)))
+            return changed(after) + " by its own resizing";
         live_bytes_ += after.usable - object.usable;
         remove(object);
         object = after;
@@ -332,10 +337,10 @@ class ReferenceModel {
             return request(size, alignment, "refused a reallocation");
         }
         if (size > limits_.largest) return name_of(object) + " was reallocated to what cannot be";
-        Object kept = object;
-        kept.data = static_cast<std::byte *>(got.data);
-        kept.usable = std::min(object.usable, size);
-        if (!is_intact(kept)) return changed(kept) + " by its own reallocation";
+        Object moved = object;
+        moved.data = static_cast<std::byte *>(got.data);
+        if (!is_intact(moved, std::min(object.usable, size)))
+            return changed(moved) + " by its own reallocation";
         forget(number);
         // To marks it is as old as it was if it stands where it stood.
         const std::uint64_t next_id = next_id_;
