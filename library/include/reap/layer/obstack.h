@@ -281,7 +281,7 @@ class Obstack {
         if (!is_alignment(alignment)) [[unlikely]]
             return false;
         std::byte *at = current_;
-        auto room = static_cast<std::size_t>(end_ - at);
+        std::size_t room = distance(at, end_); // both may be null
         if (alignment > Granule) {
             const std::size_t padding = padding_at(at, alignment);
             if (padding >= room) [[unlikely]]
