@@ -168,7 +168,7 @@ TEST(HeapMap, TheWalkThatFindsTheMomentHoldsNothingWhileThePagesAreFound) {
         freed.block(REAP_BLOCK_EVENTS, {0, 0, sequence}, events);
     }
     const long once = growth(freed);
-    ASSERT_GT(once, 8'000);
+    ASSERT_GT(once, 4'000) << "the blocks' map is no longer most of what grows";
     EXPECT_LT(growth(kept), once * 5 / 4) << "two maps of all blocks at once, where nothing is given back";
 }
 
