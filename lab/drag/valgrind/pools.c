@@ -45,7 +45,7 @@ static Bool carve(ThreadId thread, Addr at, SizeT size) {
     if (drag_block_around(at, &block)) {
         if (block.carved) return True;
         drag_write_carved(block.birth);
-        drag_table_carve(block.at);
+        drag_block_carve(&block);
         return True;
     }
     return !on_own_stack(thread, at) && drag_mapping_carve(at, size);
