@@ -142,6 +142,43 @@ def test_memory_that_a_program_maps_where_it_likes_is_accessed_as_ever(tmp_path)
     assert not result.notes
 
 
+def test_objects_that_are_put_where_a_program_likes_are_objects(tmp_path):
+    """And where they are put are chunks. One of the objects is of a size that its record does not hold."""
+    source = r"""
+        #define _GNU_SOURCE
+        #include <stdlib.h>
+        #include <sys/mman.h>
+        #include <valgrind/valgrind.h>
+        int main(int words, char **word) {
+            const unsigned long places[] = {0xc000000000, 0x7e0000000000};
+            char *at[2];
+            for (int i = 0; i < 2; ++i)
+                at[i] = mmap((void *)places[i], 1 << 20, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            for (int i = 0; i < 2; ++i) {
+                VALGRIND_MEMPOOL_ALLOC(&word, at[i] + 64, 64);
+                VALGRIND_MEMPOOL_ALLOC(&word, at[i] + 4096, 200000);
+                at[i][200000] = 1;
+                free(malloc(1000));
+                at[i][65] = 1;
+                free(malloc(1000));
+            }
+            VALGRIND_DESTROY_MEMPOOL(&word);
+            return at[0] != (char *)places[0] || at[1] != (char *)places[1];
+        }"""
+    result, done = drag(tmp_path, compile_c("high", source, ["-O1", "-fno-builtin"]))
+    assert done.returncode == 0
+    objects, chunks = result.processes[0].levels
+    small, large = (
+        [each for each in objects.sites if each.bytes == each.objects * size] for size in (64, 200_000)
+    )
+    turn = 64 + 200_000 + 2000
+    assert sum(int(site.live_area) for site in small) == 64 * 3 * turn
+    assert sum(int(site.needed_area) for site in small) == 64 * 2 * (turn - 1000)
+    assert sum(int(site.live_area) for site in large) == 200_000 * (3 * turn - 2 * 64)
+    assert sum(int(site.needed_area) for site in large) == 200_000**2 * 2
+    assert chunks.peak == 2 * (1 << 20) + 1000
+
+
 def test_each_process_of_a_fork_agrees(tmp_path):
     forks_agree(*drag(tmp_path, target("drag"), "fork", SEED))
 

@@ -47,31 +47,40 @@ IRSB *drag_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout
                       IRType host_word);
 
 /* blocks.c: the malloc family. */
-typedef struct DragBlock {
+typedef struct {
     Addr at;
     SizeT size;
     UInt birth;
-    UInt carved; /* whether objects were put into it */
+    Bool carved; /* whether objects were put into it */
+    Bool small;  /* whether it is in a slab */
 } DragBlock;
 void drag_blocks_start(void);
 void drag_blocks_write_live(void);
-/* Whether this address lies in a block, which it tells of; the first call makes an index, which then costs
- * each malloc. */
-Bool drag_block_around(Addr at, DragBlock *block);
+Bool drag_block_around(Addr at, DragBlock *block); /* the one in use in which this address lies */
+void drag_block_carve(const DragBlock *block);
+
+/* slabs.c and large.c: a block's memory is taken first, and its record added. Nothing else may be done with a
+ * block that is not in use. */
+#define DRAG_SMALL 1024           /* bytes of the largest block in a slab */
+Addr drag_slabs_take(SizeT size); /* 0: there is no memory */
+void drag_slabs_add(Addr at, SizeT size, UInt birth);
+Bool drag_slabs_around(Addr at, DragBlock *block);
+void drag_slabs_carve(Addr at);
+void drag_slabs_give(Addr at);
+void drag_slabs_each(void (*action)(const DragBlock *));
+void drag_large_start(void);
+Addr drag_large_take(SizeT size, SizeT alignment);
+void drag_large_add(Addr at, SizeT size, UInt birth);
+Bool drag_large_around(Addr at, DragBlock *block);
+void drag_large_carve(Addr at);
+void drag_large_give(Addr at);
+void drag_large_each(void (*action)(const DragBlock *));
 
 /* mappings.c: memory that the program has from the system itself. */
 void drag_mappings_start(void);
 void drag_mappings_write_live(void);
 /* An object is put there: whether that is in a mapping, which is a chunk from now on. */
 Bool drag_mapping_carve(Addr at, SizeT size);
-
-/* table.c: the blocks in use. They begin at multiples of 16. */
-void drag_table_start(void);
-Bool drag_table_find(Addr at, DragBlock *block);
-void drag_table_add(Addr at, SizeT size, UInt birth); /* the address must be new */
-void drag_table_carve(Addr at);                       /* of a block that is there, as is the next */
-void drag_table_remove(Addr at);
-void drag_table_each(void (*action)(const DragBlock *));
 
 /* pools.c: objects in pools and regions, by the client requests of valgrind.h. */
 void drag_pools_start(void);
@@ -94,5 +103,6 @@ void drag_write_full(void);
 
 /* system.c: system calls that tools have no function for. */
 Word drag_system(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f);
+void drag_give_back(Addr at, SizeT size); /* whole pages; what is read there next is zero */
 
 #endif

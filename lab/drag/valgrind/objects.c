@@ -8,10 +8,12 @@
  * Pools are made for tiny objects, so that each byte counts: they are known by numbers of 32 bits.
  */
 #include "objects.h"
+#include <pub_tool_hashtable.h>
 #include <pub_tool_libcassert.h>
 #include <pub_tool_mallocfree.h>
 
-enum { AT_ONCE = 1 << 12 };
+enum { AT_ONCE = 1 << 12, IN_A_CHAIN = 2 };
+#define LARGE ((1ul << (64 - DRAG_AT_BITS)) - 1) /* its size is elsewhere */
 
 static DragObject **stores; /* of AT_ONCE objects each */
 static UInt store_count;
@@ -20,7 +22,15 @@ static UInt *chains;    /* by address; 0: empty */
 static UWord mask;
 static UWord filled;
 
-static UWord home(Addr at) { return (at >> 3 ^ at >> 26) & mask; }
+typedef struct Large {
+    struct Large *next; /* VgHashNode */
+    UWord birth;
+    SizeT size;
+} Large;
+static VgHashTable *large; /* by birth, which no two objects share */
+
+/* What lies together is together here, too; of larger strides the pages fill what is between. */
+static UWord home(Addr at) { return (at >> 4 ^ at >> 12 ^ at >> 26) & mask; }
 
 DragObject *drag_object(DragNumber number) { return &stores[number / AT_ONCE][number % AT_ONCE]; }
 
@@ -83,23 +93,30 @@ void drag_ring_prepend(DragNumber ring, DragNumber from) {
 }
 
 void drag_object_add(Addr at, SizeT size, UInt birth, DragNumber ring) {
-    if (filled > mask) grow();
+    if (filled > mask * IN_A_CHAIN) grow();
     ++filled;
     UInt *chain = &chains[home(at)];
     const DragNumber number = take();
     DragObject *object = drag_object(number);
-    *object = (DragObject){.next = *chain,
-                           .birth = birth,
-                           .at = (UInt)at,
-                           .at_high = (UShort)(at >> 32),
-                           .size = (UInt)size,
-                           .size_high = (UShort)(size >> 32)};
+    *object = (DragObject){
+        .next = *chain, .birth = birth, .place = at | (size < LARGE ? size : LARGE) << DRAG_AT_BITS};
+    if (size >= LARGE) {
+        Large *its = VG_(malloc)("drag.large", sizeof *its);
+        its->birth = birth;
+        its->size = size;
+        VG_(HT_add_node)(large, its);
+    }
     *chain = number;
     if (!ring) return;
     object->before = ring;
     object->after = drag_object(ring)->after;
     drag_object(object->after)->before = number;
     drag_object(ring)->after = number;
+}
+
+SizeT drag_object_size(const DragObject *object) {
+    const SizeT size = object->place >> DRAG_AT_BITS;
+    return size < LARGE ? size : ((const Large *)VG_(HT_lookup)(large, object->birth))->size;
 }
 
 DragNumber drag_object_find(Addr at) {
@@ -117,6 +134,7 @@ void drag_object_remove(DragNumber number) {
         drag_object(object->before)->after = object->after;
         drag_object(object->after)->before = object->before;
     }
+    if (object->place >> DRAG_AT_BITS == LARGE) VG_(free)(VG_(HT_remove)(large, object->birth));
     give_back(number);
     --filled;
 }
@@ -130,4 +148,5 @@ void drag_object_each(void (*action)(const DragObject *)) {
 void drag_objects_start(void) {
     mask = 1023;
     chains = VG_(calloc)("drag.chains", mask + 1, sizeof *chains);
+    large = VG_(HT_construct)("drag.large");
 }

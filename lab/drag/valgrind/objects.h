@@ -3,7 +3,7 @@
  * Copyright (c) 2026 The Reap authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-/* The objects of pools that are in use: 28 bytes each, and 4 to 8 to find them. */
+/* The objects of pools that are in use: 24 bytes each, and 2 to 4 to find them. */
 #ifndef REAP_DRAG_OBJECTS_H
 #define REAP_DRAG_OBJECTS_H
 
@@ -15,16 +15,14 @@ typedef struct {
     DragNumber next;          /* with the same hash */
     DragNumber before, after; /* in its pool's ring; 0: in none */
     UInt birth;
-    UInt at, size;
-    UShort at_high, size_high;
+    ULong place; /* DRAG_AT_BITS of address, and the size */
 } DragObject;
 
+enum { DRAG_AT_BITS = 47 }; /* of all that a program can have */
 static inline Addr drag_object_at(const DragObject *object) {
-    return (Addr)object->at_high << 32 | object->at;
+    return object->place & ((1ul << DRAG_AT_BITS) - 1);
 }
-static inline SizeT drag_object_size(const DragObject *object) {
-    return (SizeT)object->size_high << 32 | object->size;
-}
+SizeT drag_object_size(const DragObject *object);
 
 void drag_objects_start(void);
 /* Holds until the next is added. */

@@ -45,7 +45,7 @@ static Bool carve(ThreadId thread, Addr at, SizeT size) {
     if (drag_block_around(at, &block)) {
         if (block.carved) return True;
         drag_write_carved(block.birth);
-        drag_table_carve(block.at);
+        drag_block_carve(&block);
         return True;
     }
     return !on_own_stack(thread, at) && drag_mapping_carve(at, size);
@@ -53,7 +53,7 @@ static Bool carve(ThreadId thread, Addr at, SizeT size) {
 
 /* What no memory can be is a mistake of the program's, and no object. */
 static void add(ThreadId thread, Pool *pool, Addr at, SizeT size) {
-    if (at >= DRAG_SPAN || size > DRAG_SPAN - at) return;
+    if (at >> DRAG_AT_BITS || size > (1ul << DRAG_AT_BITS) - at) return;
     see_stack(thread, at);
     const Bool within = carve(thread, at, size);
     if (!drag_tick()) return;

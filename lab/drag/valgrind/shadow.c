@@ -17,7 +17,7 @@
 #include <pub_tool_vki.h>
 #include <pub_tool_vkiscnums.h>
 
-enum { NO_REPLACE = 0x100000, NO_RESERVE = 0x4000, NO_HUGE_PAGES = 15, NO_DUMP = 16, GIVE_BACK = 4 };
+enum { NO_REPLACE = 0x100000, NO_RESERVE = 0x4000, NO_HUGE_PAGES = 15, NO_DUMP = 16 };
 /* MREMAP_MAYMOVE, _FIXED and _DONTUNMAP: the pages go there, and empty ones are left. */
 enum { PAGES_THERE = 1 | 2 | 4 };
 /* What is moved as pages, which may cost the process two mappings more: of its 65530 at most a quarter. */
@@ -96,6 +96,5 @@ void drag_move(Addr from, Addr to, SizeT size) {
 
 void drag_forget(Addr at, SizeT size) {
     if (spanned(at, size) && size >= 65536)
-        drag_system(__NR_madvise, (Addr)slot_of(VG_PGROUNDUP(at)), VG_PGROUNDDN(at + size) - VG_PGROUNDUP(at),
-                    GIVE_BACK, 0, 0, 0);
+        drag_give_back((Addr)slot_of(VG_PGROUNDUP(at)), VG_PGROUNDDN(at + size) - VG_PGROUNDUP(at));
 }

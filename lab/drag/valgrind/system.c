@@ -5,6 +5,8 @@
  */
 /* System calls that Valgrind has no function for in its interface to tools. */
 #include "engine.h"
+#include <pub_tool_vki.h>
+#include <pub_tool_vkiscnums.h>
 
 Word drag_system(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f) {
     Word answer;
@@ -16,4 +18,9 @@ Word drag_system(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWor
                      : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                      : "rcx", "r11", "memory");
     return answer;
+}
+
+void drag_give_back(Addr at, SizeT size) {
+    enum { DO_NOT_NEED = 4 };
+    drag_system(__NR_madvise, at, size, DO_NOT_NEED, 0, 0, 0);
 }
