@@ -65,7 +65,7 @@ _FILES = re.compile(
 )
 _LIBC = re.compile(r"^libc(\.so|-2)")
 
-Kind = Literal["cpython", "go", "jvm"]
+Kind = Literal["cpython", "go", "jvm", "v8"]
 """Whose garbage collector."""
 
 _COLLECTORS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
@@ -90,6 +90,13 @@ _COLLECTORS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         re.compile(
             r"^(void )?(G1|PS[A-Z]|Parallel.*GC|MarkSweep|MutableSpace|Shenandoah|Z[A-Z][a-z]|GenCollected|"
             r"Serial|DefNew|Card[A-Z]|OopOop|StringDedup|TaskTerminator|ReferenceProcessor|Epsilon)"
+        ),
+    ),
+    (
+        "v8",
+        re.compile(
+            r"(?!.*\bcompiler::).*\b(v8|cppgc)::internal::.*(Scaveng|Evacuat|Mark(Compact|ing|er\b)|Sweeper|"
+            r"RememberedSetUpdat|RecordMigratedSlot|GCTracer|WeakObjects)"
         ),
     ),
 )
