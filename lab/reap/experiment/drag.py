@@ -42,7 +42,7 @@ def measure(
         if engine == "recompiled":
             outcome = drag_recompiled.run(launch, folder)
             complaints: list[str] = []
-            notes = program.notes
+            notes = drag.unseen(program)
         else:
             drag.require(program)
             outcome = drag.run(launch, drag_tool.ready(say), folder, depth=depth)
