@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 from causes import go_program, java_classes
+from msgspec.structs import replace
 
 from reap.analysis.collectors import collector
+from reap.analysis.wall import with_heard
+from reap.analysis.wall_records import Collector
 from reap.experiment.collectors import hear
 from reap.launch import collectors, spawn
 from reap.launch.records import Launch
@@ -47,6 +50,15 @@ def test_what_java_says(text: bytes, seconds: float) -> None:
     assert held is not None
     assert held.count == 2
     assert held.pause_seconds == pytest.approx(seconds)
+
+
+def test_samples_say_how_long_go_collected_and_its_log_how_often() -> None:
+    heard = Collector(kind="go", count=7, pause_seconds=0.1, cpu_seconds=3.0)
+    sampled = [Collector(kind="go", cpu_seconds=0.5), Collector(kind="jvm", cpu_seconds=0.2)]
+    assert with_heard(sampled, heard) == [replace(heard, cpu_seconds=0.5), sampled[1]]
+    assert with_heard([], heard) == [heard]
+    python = Collector(kind="cpython", count=2, pause_seconds=0.3, cpu_seconds=0.3)
+    assert with_heard([Collector(kind="cpython", cpu_seconds=0.1)], python) == [python]
 
 
 def test_what_node_says() -> None:

@@ -80,7 +80,8 @@ _COLLECTORS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     (
         "go",
         re.compile(
-            r"^runtime\.(gc[A-Z]|\(\*gc|scan|grey|mark|sweep|bgsweep|bgscavenge|\(\*sweep|\(\*mspan\)\.sweep|"
+            r"^runtime\.(gc[A-Z]|gcmark|\(\*gc|scan|grey|mark|sweep|bgsweep|bgscavenge|\(\*sweep|"
+            r"\(\*mspan\)\.(sweep|moveInline|mergeInline)|"
             r"\(\*scavenge|findObject|wbBuf|\(\*wbBuf|bulkBarrier|drainGC|tryDeferToSpanScan|spanOf|"
             r"\(\*lfstack\)|typePointers|\(\*spanSet\)|freeSomeWbufs)|^internal/runtime/gc"
         ),
