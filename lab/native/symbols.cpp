@@ -176,7 +176,7 @@ std::vector<SourceFrame> Symbolizer::resolve(const std::string &path, uint64_t a
     }
     std::free(scopes);
     if (frames.empty() || frames.back().function.empty()) {
-        here.function = demangle(dwfl_module_addrname(file, address));
+        here.function = function(path, address);
         if (frames.empty()) {
             frames.push_back(here);
         } else {

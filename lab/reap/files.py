@@ -1,12 +1,21 @@
-"""Writing a result so that nothing is lost: whole or not at all, private, never over another file."""
+"""Writing a result so that nothing is lost, and reading it back.
+
+Whole or not at all, private, never over another file; what is damaged is told, with what to do.
+"""
 
 import contextlib
 import errno
 import os
 import tempfile
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from reap.errors import ReapError
+from reap.records import decode
+
+Kind = TypeVar("Kind")
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -32,6 +41,21 @@ def write_safely(path: Path | str, data: bytes, *, force: bool = False) -> Path:
     except OSError as error:
         raise _cannot_write(target, error) from error
     return target
+
+
+def read_back(path: Path, kind: type[Kind], hint: str) -> Kind | None:
+    """What a file that Reap wrote holds as JSON; None where there is none.
+
+    Throws ReapError where it cannot be read or is damaged, with `hint` for what to do then.
+    """
+    try:
+        return decode(path.read_bytes(), kind)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ReapError(f"{path} cannot be read: {error.strerror}", "check its permissions") from error
+    except msgspec.DecodeError as error:
+        raise ReapError(f"{path} is damaged: {error}", hint) from error
 
 
 def _replace(target: Path, data: bytes, *, force: bool) -> None:

@@ -3,14 +3,27 @@
 Records are msgspec structs: typed, validated when read, written as JSON without code of our own.
 """
 
-from typing import dataclass_transform
+from typing import TypeVar, dataclass_transform
 
 import msgspec
+
+Kind = TypeVar("Kind")
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
     """An immutable record. Unknown fields are passed over, so that an older reap reads a newer file."""
+
+
+def decode(data: bytes | str, kind: type[Kind]) -> Kind:
+    """What JSON of our own says. Throws msgspec.DecodeError for whatever is wrong with it.
+
+    Bytes that are no text are among that here; to msgspec they are an error of another kind.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError(str(error)) from error
 
 
 class Estimate(Record):

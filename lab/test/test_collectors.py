@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 from causes import go_program, java_classes
+from msgspec.structs import replace
 
 from reap.analysis.collectors import collector
+from reap.analysis.wall import with_heard
+from reap.analysis.wall_records import Collector
 from reap.experiment.collectors import hear
 from reap.launch import collectors, spawn
 from reap.launch.records import Launch
@@ -49,7 +52,22 @@ def test_what_java_says(text: bytes, seconds: float) -> None:
     assert held.pause_seconds == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize("kind", ["cpython", "go", "jvm"])
+def test_samples_say_how_long_go_collected_and_its_log_how_often() -> None:
+    heard = Collector(kind="go", count=7, pause_seconds=0.1, cpu_seconds=3.0)
+    sampled = [Collector(kind="go", cpu_seconds=0.5), Collector(kind="jvm", cpu_seconds=0.2)]
+    assert with_heard(sampled, heard) == [replace(heard, cpu_seconds=0.5), sampled[1]]
+    assert with_heard([], heard) == [heard]
+    python = Collector(kind="cpython", count=2, pause_seconds=0.3, cpu_seconds=0.3)
+    assert with_heard([Collector(kind="cpython", cpu_seconds=0.1)], python) == [python]
+
+
+def test_what_node_says() -> None:
+    held = collector("v8", [b"3 1500\n", b"2 500\n", b"", b"7 12", b"0 0\n"])
+    assert held is not None
+    assert (held.count, held.pause_seconds) == (5, pytest.approx(0.002))
+
+
+@pytest.mark.parametrize("kind", ["cpython", "go", "jvm", "v8"])
 def test_whoever_says_nothing(kind: collectors.Kind) -> None:
     assert collector(kind, []) is None
     assert collector(kind, [b"", b"\xff\x00nonsense GC(1) Pause x ms\n"]) is None
@@ -62,6 +80,9 @@ def test_whoever_says_nothing(kind: collectors.Kind) -> None:
         (["/x/server", "/usr/lib/libpython3.12.so.1.0"], [], "cpython"),
         (["/usr/bin/java", "/opt/jdk/lib/server/libjvm.so"], [], "jvm"),
         (["/x/server"], ["runtime.mallocgc", "main.main"], "go"),
+        (["/usr/bin/node"], ["main"], "v8"),
+        (["/x/electron"], ["v8::internal::Heap::Scavenge()"], "v8"),
+        (["/home/node/server"], ["main"], None),
         (["/usr/lib/libpython-free.so", "/home/python/server"], ["main"], None),
         ([], [], None),
     ],
@@ -150,3 +171,40 @@ def test_a_jvm_is_heard() -> None:
     assert held is not None
     assert held.kind == "jvm"
     assert held.pause_seconds
+
+
+NODE = """
+const { Worker, isMainThread } = require('worker_threads');
+let live = [];
+for (let i = 0; i < 600000; i++) { live.push({ i, s: 'x' + i }); if (live.length > 50000) live = []; }
+if (isMainThread) {
+  new Worker(__filename);
+  console.log(process.listenerCount('exit'), process.env.NODE_OPTIONS.split(' ')[0]);
+  process.on('exit', () => console.log('mine'));
+}
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not shutil.which("node"), reason="needs Node.js")
+def test_a_node_is_heard_and_says_what_it_would(tmp_path: Path) -> None:
+    """Both of its threads are; its own options, output and listeners stay."""
+    script = tmp_path / "x.js"
+    script.write_text(NODE)
+    path = os.path.realpath(shutil.which("node") or "")
+    options = {"NODE_OPTIONS": "--no-warnings"}
+    with collectors.listening(
+        Launch(argv=["node", str(script)], program=path, environment=options), "v8"
+    ) as listening:
+        heard = listening.launch
+        said = subprocess.run(
+            heard.argv, env={**os.environ, **heard.environment}, capture_output=True, text=True, check=True
+        )
+        written = listening.said()
+    held = collector("v8", written)
+    assert len(written) == 2
+    assert held is not None
+    assert held.count is not None
+    assert held.count >= 2
+    assert held.pause_seconds
+    assert (said.stdout, said.stderr) == ("1 --no-warnings\nmine\n", "")

@@ -318,3 +318,5 @@ def test_python_s_own_allocator_is_told_of(tmp_path):
     likeness = compile_c("python-likeness", "int main(void) { return malloc(10) == 0; }", ["-fno-builtin"])
     hidden, _ = drag(tmp_path, likeness)
     assert any("PYTHONMALLOC" in note for note in hidden.notes)
+    sampled = reap("drag", "--engine", "sample", "--", likeness, env={**os.environ, "PYTHONMALLOC": ""})
+    assert "PYTHONMALLOC" in sampled.stderr

@@ -88,7 +88,7 @@ def test_after_a_cut_the_next_run_begins_a_line_of_its_own(tmp_path):
     assert read_runs(tmp_path / "e" / "runs.jsonl")[0] == [a_run(0), a_run(1)]
 
 
-@pytest.mark.parametrize("damage", [b"{}\n", b"not json\n", b'{"cell": 3}\n', b"\n"])
+@pytest.mark.parametrize("damage", [b"{}\n", b"not json\n", b'{"cell": "\xff"}\n', b'{"cell": 3}\n', b"\n"])
 def test_damage_in_the_middle_is_no_kill(tmp_path, damage):
     path = tmp_path / "runs.jsonl"
     path.write_bytes(msgspec.json.encode(a_run(0)) + b"\n" + damage + msgspec.json.encode(a_run(1)) + b"\n")
@@ -96,10 +96,10 @@ def test_damage_in_the_middle_is_no_kill(tmp_path, damage):
         read_runs(path)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "nonsense", '{"schema": 1}'])
+@pytest.mark.parametrize("text", [b"", b"{}", b"nonsense", b'{"schema": 1}', b'{"reap_version": "\xff"}'])
 def test_a_damaged_specification(tmp_path, text):
     Folder.create(tmp_path / "e", spec()).close()
-    (tmp_path / "e" / "experiment.json").write_text(text)
+    (tmp_path / "e" / "experiment.json").write_bytes(text)
     with pytest.raises(ReapError, match="is damaged"):
         Folder.resume(tmp_path / "e")
 

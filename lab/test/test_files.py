@@ -13,7 +13,8 @@ from samples import hostile_report, report_of, three_answers
 
 from reap import files
 from reap.errors import ExitCode, ReapError
-from reap.files import write_safely
+from reap.files import read_back, write_safely
+from reap.records import Estimate, exactly
 from reap.report.json import encode, read_json, write_json
 from reap.report.records import SCHEMA
 
@@ -163,3 +164,17 @@ def test_fields_of_a_newer_reap_are_passed_over(tmp_path: Path) -> None:
     path.write_bytes(msgspec.json.encode(held))
     assert read_json(path) == three_answers()
     assert held["schema"] == SCHEMA
+
+
+def test_a_file_of_ours_is_read_back_or_told(tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    assert read_back(path, Estimate, "make it again") is None
+    write_safely(path, msgspec.json.encode(exactly(3)))
+    assert read_back(path, Estimate, "make it again") == exactly(3)
+    for damage in (b"", b'{"value": 3', b"[]", b'{"value": 3, "low": "x"}', b'{"\xff": 3}'):
+        path.write_bytes(damage)
+        with pytest.raises(ReapError, match=r"kept\.json is damaged") as told:
+            read_back(path, Estimate, "make it again")
+        assert told.value.hint == "make it again"
+    with pytest.raises(ReapError, match="cannot be read"):
+        read_back(tmp_path, Estimate, "")

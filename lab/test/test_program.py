@@ -195,6 +195,12 @@ def test_a_program_that_brings_its_own_malloc():
     assert not resolve([program("busy")]).brings_malloc
 
 
+def test_a_runtime_with_a_heap_of_its_own_is_noticed(tmp_path):
+    node = executable(tmp_path / "node", Path(program("busy")).read_bytes())
+    assert "V8's own heap" in resolve([str(node)]).notes[0]
+    assert resolve([str(executable(tmp_path / "nodes", node.read_bytes()))]).notes == []
+
+
 def test_a_hidden_allocator_is_noticed():
     source = (
         "void *_rjem_malloc(unsigned long n) { return 0; }\nint main(void) { return _rjem_malloc(1) != 0; }"

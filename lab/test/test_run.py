@@ -199,7 +199,7 @@ def test_without_the_drag_engine_nothing_is_begun(tmp_path):
     assert not (tmp_path / "x").exists()
 
 
-def test_drag_that_was_seen_is_kept_and_what_is_damaged_is_seen_again(tmp_path, monkeypatch):
+def test_drag_that_was_seen_is_kept_and_what_is_damaged_is_told(tmp_path, monkeypatch):
     seen = DragProfile(command=["true"], engine="exact", status=0, processes=[])
     runs = []
     monkeypatch.setattr(drag, "measure", lambda *words: runs.append(words) or (seen, Outcome(exit_code=0)))
@@ -208,6 +208,8 @@ def test_drag_that_was_seen_is_kept_and_what_is_damaged_is_seen_again(tmp_path, 
         assert drag.kept(folder) is None
         assert drag.once(folder, print) == drag.once(folder, print) == drag.kept(folder) == seen
         assert len(runs) == 1
-        (folder.path / drag.KEPT).write_text('{"command": [')
-        assert drag.once(folder, print) == drag.kept(folder) == seen
-        assert len(runs) == 2
+        for damage in (b"", b'{"command": [', b'{"command": ["\xff"]}'):
+            (folder.path / drag.KEPT).write_bytes(damage)
+            with pytest.raises(ReapError, match=r"drag\.json is damaged") as told:
+                drag.kept(folder)
+            assert f"rm {folder.path / drag.KEPT}" in told.value.hint

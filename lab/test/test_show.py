@@ -156,6 +156,14 @@ def test_a_program_with_a_malloc_of_its_own_runs_and_is_noted(tmp_path):
     assert "malloc of its own" in " ".join(said.stdout.split())
 
 
+def test_a_program_that_takes_the_address_of_malloc_has_none_of_its_own(tmp_path):
+    """It is not position-independent: the loader finds a stub in the executable, as in Node.js."""
+    done = reap("record", "-o", "x.reap", "--", program("takes_address"), cwd=tmp_path)
+    said = reap("show", "x.reap", cwd=tmp_path)
+    assert done.returncode == said.returncode == 0
+    assert "malloc of its own" not in " ".join(said.stdout.split())
+
+
 def test_what_the_user_preloads_stays(tmp_path):
     environment = {**os.environ, "LD_PRELOAD": library("talks")}
     done = reap("record", "-o", "x.reap", "--", program("busy"), "big", cwd=tmp_path, env=environment)

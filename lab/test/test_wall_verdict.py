@@ -179,6 +179,30 @@ def test_a_collector_beside_an_allocator() -> None:
     assert "Go's collector" in str(verdict.others[0].statements)
 
 
+def test_pages_that_malloc_never_handed_out_are_no_allocators() -> None:
+    """A runtime's heap: nothing that is set of malloc is advised for it, and it is not the wall."""
+    faults = Faults(minor=140_000, samples=1000, by={"heap": 1000})
+    runtime = wall_of(0.03, kernel=0.3, faults=faults, counted=counted(500_000, 200))
+    verdict = judge(runtime)
+    assert (verdict.cause, verdict.regime) == ("page faults", "not the wall")
+    assert not any(each.can_be_tried for each in verdict.remedies)
+    assert "not malloc's" in verdict.paragraph
+    own = judge(changed(runtime, counted=counted(500_000, 2000)))
+    assert (own.cause, own.regime) == ("page faults", "right of the knee")
+
+
+def test_a_collector_before_the_allocator_does_not_make_it_the_wall_s() -> None:
+    """The first sentence says what holds it back, and not on which side of the knee it is besides."""
+    both = wall_of(
+        0.3, counted=counted(15_000_000), collections=[Collector(kind="v8", count=9, pause_seconds=1.2)]
+    )
+    verdict = judge(both)
+    assert (verdict.cause, verdict.regime) == ("garbage collection", "right of the knee")
+    assert verdict.paragraph.startswith("A garbage collector takes its time. ")
+    assert "it is right of the knee" in verdict.paragraph
+    assert verdict.remedies[0].environment == {"NODE_OPTIONS": "--max-semi-space-size=128"}
+
+
 def test_a_short_pause_is_no_cause() -> None:
     assert judge(wall_of(collections=[Collector(kind="jvm", count=3, pause_seconds=0.01)])).cause == "nothing"
 

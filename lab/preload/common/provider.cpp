@@ -33,6 +33,12 @@ Provider provider_of(const char *function) noexcept {
     return undefined ? object_of(dlsym(RTLD_NEXT, function), undefined) : first;
 }
 
+Provider first_provider_of(const char *function) noexcept {
+    bool undefined = false;
+    const Provider first = object_of(dlsym(RTLD_DEFAULT, function), undefined);
+    return undefined ? Provider{} : first;
+}
+
 Provider next_provider_of(const char *function) noexcept {
     bool undefined = false;
     return object_of(dlsym(RTLD_NEXT, function), undefined);

@@ -12,6 +12,10 @@ struct Provider {
 // Who provides `function` to the program. Allocates nothing as long as somebody does.
 Provider provider_of(const char *function) noexcept;
 
+// Who provides it, this object included; empty where the loader's answer is a program's stub for whoever that
+// is.
+Provider first_provider_of(const char *function) noexcept;
+
 // Who would provide it to the object that this is linked into: the next behind it in the order of search.
 Provider next_provider_of(const char *function) noexcept;
 

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include "platform.h"
+#include "provider.h"
 
 namespace reap::preload {
 namespace {
@@ -162,11 +163,16 @@ Range bootstrap_range() noexcept { return bootstrap.range(); }
 const char *real_provider() noexcept { return provider.dli_fname != nullptr ? provider.dli_fname : ""; }
 
 bool calls_reach_us() noexcept {
-    Dl_info first{};
     Dl_info ours{};
-    void *seen = dlsym(RTLD_DEFAULT, "malloc");
-    return dladdr(seen, &first) != 0 && dladdr(reinterpret_cast<const void *>(&resolve_real), &ours) != 0 &&
-           first.dli_fbase == ours.dli_fbase;
+    if (dladdr(reinterpret_cast<const void *>(&resolve_real), &ours) == 0) return false;
+    // A program that is not position-independent and takes malloc's address has a stub that hides who
+    // provides it, but hardly one of each.
+    static const char *const kFamily[] = {"malloc", "free", "calloc", "realloc", "malloc_usable_size"};
+    for (const char *function : kFamily) {
+        const Provider first = first_provider_of(function);
+        if (first.base != nullptr) return first.base == ours.dli_fbase;
+    }
+    return true;
 }
 
 void *next_symbol(const char *symbol) noexcept {

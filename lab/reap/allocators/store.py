@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from reap.allocators.recipe import Recipe
-from reap.records import Record
+from reap.records import Record, decode
 
 _STAMP = "stamp.json"
 _WORK = ".work-"
@@ -53,7 +53,7 @@ def library_name(recipe: Recipe) -> str:
 def installed(recipe: Recipe) -> Stamp | None:
     """What the installed one was made from; None where there is none."""
     try:
-        stamp = msgspec.json.decode((folder(recipe) / _STAMP).read_bytes(), type=Stamp)
+        stamp = decode((folder(recipe) / _STAMP).read_bytes(), Stamp)
     except (OSError, msgspec.DecodeError):
         return None
     return stamp if library(recipe).exists() else None

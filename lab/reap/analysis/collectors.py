@@ -23,7 +23,11 @@ _OLD_JVM = re.compile(rb"\[(?:Full )?GC [^\]]*?(?P<seconds>[\d.,]+) secs\]", re.
 """The same before that."""
 
 
-def collector(kind: Literal["cpython", "go", "jvm"], said: Sequence[bytes]) -> Collector | None:
+_V8 = re.compile(rb"^(?P<count>\d+) (?P<us>\d+)\n$")
+"""What one thread of Node.js wrote: collections, microseconds in them."""
+
+
+def collector(kind: Literal["cpython", "go", "jvm", "v8"], said: Sequence[bytes]) -> Collector | None:
     """What a run's collector did.
 
     None where it said nothing: it had nothing to collect, or the program did not let it speak.
@@ -31,6 +35,8 @@ def collector(kind: Literal["cpython", "go", "jvm"], said: Sequence[bytes]) -> C
     text = b"\n".join(said)
     if kind == "cpython":
         return _of_cpython(said)
+    if kind == "v8":
+        return _of_v8(said)
     return _of_go(text) if kind == "go" else _of_jvm(text)
 
 
@@ -70,6 +76,14 @@ def _of_jvm(text: bytes) -> Collector | None:
     return Collector(
         kind="jvm", count=len({each["number"] for each in new}) + len(old), pause_seconds=seconds
     )
+
+
+def _of_v8(said: Sequence[bytes]) -> Collector | None:
+    threads = [found for each in said if (found := _V8.match(each))]
+    count = sum(int(each["count"]) for each in threads)
+    if not count:
+        return None
+    return Collector(kind="v8", count=count, pause_seconds=sum(int(each["us"]) for each in threads) / 1e6)
 
 
 def _number(text: bytes) -> float:

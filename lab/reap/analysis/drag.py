@@ -95,11 +95,11 @@ def _level(drag: native.Drag, chains: dict[int, list[Frame]], *, chunks: bool) -
         curve=[
             # A stretch within one large allocation has no step of its own.
             DragPoint(
-                at=size * number / BINS,
-                live=live,
-                needed=needed,
-                most_live=max(most_live, live),
-                most_needed=max(most_needed, needed),
+                at=_brief(size * number / BINS),
+                live=_brief(live),
+                needed=_brief(needed),
+                most_live=_brief(max(most_live, live)),
+                most_needed=_brief(max(most_needed, needed)),
             )
             for number, (live, needed, most_live, most_needed) in enumerate(level.curve())
         ],
@@ -133,6 +133,11 @@ class _Group:
     @property
     def dragged(self) -> int:
         return self.sum("live") - self.sum("needed")
+
+
+def _brief(size: float) -> float:
+    """A tenth of a byte is more than anybody draws, and half as long in a file; areas are exact elsewhere."""
+    return round(size, 1)
 
 
 def _sites(
@@ -171,7 +176,7 @@ def _sites(
                 saves=None if peak is None else totals["peak_live"] - peak,
                 never=group.tally("never"),
                 write_only=group.tally("write_only"),
-                dragged=curve if id(group) in drawn else None,
+                dragged=[_brief(each) for each in curve] if curve and id(group) in drawn else None,
             )
         )
     return sites

@@ -120,7 +120,9 @@ def _elsewhere(recording: native.Recording, whole: native.Totals) -> list[str]:
         return []
     share = f"At most {units.size(live)} of {units.size(resident)} resident came from malloc"
     hidden = "pools and heaps of the program's own that map memory themselves are not seen"
-    return [f"{share}: {hidden} (for CPython, PYTHONMALLOC=malloc shows its objects)."]
+    names = [image["executable"].rpartition("/")[2] for image in recording.images()]
+    python = any(name.startswith("python") for name in names)
+    return [f"{share}: {hidden}{' (PYTHONMALLOC=malloc shows its objects)' if python else ''}."]
 
 
 def _past_us(images: list[native.Image], whole: native.Totals) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from reap import native
+from reap import native, records
 from reap.errors import ReapError
 from reap.records import Estimate, Record, exactly
 
@@ -182,8 +182,8 @@ def decode(data: bytes, name: str) -> SizeProfile:
     Throws ReapError for what is no size profile, is of a newer version, or cannot be true.
     """
     try:
-        kind = msgspec.json.decode(data, type=_Kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        kind = records.decode(data, _Kind)
+    except msgspec.DecodeError as error:
         raise ReapError(f"{name} is no size profile: {error}", _MAKE) from error
     if kind.format != FORMAT:
         raise ReapError(f"{name} is no size profile, but '{kind.format[:40]}'", _MAKE)
@@ -193,8 +193,8 @@ def decode(data: bytes, name: str) -> SizeProfile:
             f"use the reap that made it, or {_MAKE}",
         )
     try:
-        profile = msgspec.json.decode(data, type=SizeProfile)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        profile = records.decode(data, SizeProfile)
+    except msgspec.DecodeError as error:
         raise ReapError(f"the size profile {name} is damaged: {error}", _MAKE) from error
     if fault := _fault(profile):
         raise ReapError(f"the size profile {name} is damaged: {fault}", _MAKE)

@@ -241,7 +241,10 @@ def with_heard(sampled: Sequence[Collector], heard: Collector | None) -> list[Co
     if heard is None:
         return list(sampled)
     own = next((each for each in sampled if each.kind == heard.kind), None)
-    seconds = heard.cpu_seconds if heard.cpu_seconds is not None else own and own.cpu_seconds
+    seconds = heard.cpu_seconds
+    if own is not None and (seconds is None or heard.kind == "go"):
+        # What Go calls processor time is what passed on each of its threads, other programs' turns included.
+        seconds = own.cpu_seconds
     others = [each for each in sampled if each.kind != heard.kind]
     return [replace(heard, cpu_seconds=seconds), *others]
 

@@ -65,7 +65,7 @@ _FILES = re.compile(
 )
 _LIBC = re.compile(r"^libc(\.so|-2)")
 
-Kind = Literal["cpython", "go", "jvm"]
+Kind = Literal["cpython", "go", "jvm", "v8"]
 """Whose garbage collector."""
 
 _COLLECTORS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
@@ -80,7 +80,8 @@ _COLLECTORS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     (
         "go",
         re.compile(
-            r"^runtime\.(gc[A-Z]|\(\*gc|scan|grey|mark|sweep|bgsweep|bgscavenge|\(\*sweep|\(\*mspan\)\.sweep|"
+            r"^runtime\.(gc[A-Z]|gcmark|\(\*gc|scan|grey|mark|sweep|bgsweep|bgscavenge|\(\*sweep|"
+            r"\(\*mspan\)\.(sweep|moveInline|mergeInline)|"
             r"\(\*scavenge|findObject|wbBuf|\(\*wbBuf|bulkBarrier|drainGC|tryDeferToSpanScan|spanOf|"
             r"\(\*lfstack\)|typePointers|\(\*spanSet\)|freeSomeWbufs)|^internal/runtime/gc"
         ),
@@ -90,6 +91,13 @@ _COLLECTORS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         re.compile(
             r"^(void )?(G1|PS[A-Z]|Parallel.*GC|MarkSweep|MutableSpace|Shenandoah|Z[A-Z][a-z]|GenCollected|"
             r"Serial|DefNew|Card[A-Z]|OopOop|StringDedup|TaskTerminator|ReferenceProcessor|Epsilon)"
+        ),
+    ),
+    (
+        "v8",
+        re.compile(
+            r"(?!.*\bcompiler::).*\b(v8|cppgc)::internal::.*(Scaveng|Evacuat|Mark(Compact|ing|er\b)|Sweeper|"
+            r"RememberedSetUpdat|RecordMigratedSlot|GCTracer|WeakObjects)"
         ),
     ),
 )

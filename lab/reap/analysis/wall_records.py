@@ -90,7 +90,7 @@ class Resident(Record):
 class Collector(Record):
     """What a garbage collector did."""
 
-    kind: Literal["cpython", "go", "jvm"]
+    kind: Literal["cpython", "go", "jvm", "v8"]
     count: int | None = None
     """Collections; None where only its time on the processor is known."""
     pause_seconds: float | None = None

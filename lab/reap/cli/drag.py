@@ -123,6 +123,7 @@ def _sample(asked: _Asked, period: int | None) -> Outcome:
 
     from reap.analysis.drag_sample import profile
     from reap.cli import reporting
+    from reap.launch import drag as running
     from reap.launch import drag_sample as launching
     from reap.report import terminal_drag_sample
     from reap.trace.drag_samples import read
@@ -130,7 +131,7 @@ def _sample(asked: _Asked, period: int | None) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="reap-drag-") as name:
         outcome = launching.run(asked.launch, Path(name), period=period)
         files = [read(path) for path in sorted(Path(name).glob(launching.FILES))]
-    result = profile(files, asked.found.command, status=outcome.status, notes=asked.found.notes)
+    result = profile(files, asked.found.command, status=outcome.status, notes=running.unseen(asked.found))
     if asked.json_file is not None:
         reporting.write_plain(asked.json_file, result, force=asked.force)
     terminal_drag_sample.render(Console(stderr=True), result)

@@ -1,5 +1,6 @@
 """The whole answer for one program: recorded once, compared under several allocators, judged."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from reap.experiment.folder import Folder
 from reap.experiment.once import prepared
 from reap.experiment.records import Comparison
 from reap.experiment.runner import InterruptedRunError, Listener
+from reap.files import read_back
 from reap.launch.records import Launch, Outcome
 from reap.records import Record
 from reap.trace import read, record
@@ -73,8 +75,10 @@ def answer(folder: Folder, listener: Listener, *, title: str, with_drag: bool = 
 
 def _record_once(folder: Folder, announce: Callable[[], None]) -> Outcome:
     done = folder.path / _OUTCOME
-    if done.exists():
-        return msgspec.json.decode(done.read_bytes(), type=Outcome)
+    remove = f"rm {shlex.quote(str(done))}"
+    found = read_back(done, Outcome, f"remove it, and the program is recorded anew: {remove}")
+    if found is not None:
+        return found
     announce()
     spec = folder.spec
     launch = Launch(

@@ -204,7 +204,7 @@ def _other(case: _Case) -> _Answer:
         )
     return case.answer(
         f"{case.of} are anonymous memory that no malloc accounts for.",
-        "It is the program's own mmap, stacks of threads, or a runtime's heap (Python's, Go's, a JVM's).",
+        "It is the program's own mmap, stacks of threads, or the heap of Python, Go, V8 or a JVM.",
     )
 
 

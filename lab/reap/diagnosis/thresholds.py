@@ -93,6 +93,13 @@ microseconds each with what follows from them)."""
 FAULTS_A_CALL = 256
 """From a megabyte touched for every call on, the calls are under a tenth of the cost: it is the faults."""
 
+PAST_MALLOC = 2
+"""How many times all that malloc ever handed out a program's fresh pages must be, before they are said to be
+none of malloc's: a page of its heap may come again for a block that is smaller than a page."""
+
+PAST_MALLOC_BYTES = 16 << 20
+"""... and at least so many bytes: whatever a program starts with is not meant."""
+
 A_FAULT = 1e-6
 """Seconds that a page fault takes in the kernel, with what comes with it (clearing the page, giving it back):
 about half of it on bare metal and twice as much on some virtual machines."""

@@ -34,7 +34,7 @@ def judge(wall: Wall) -> WallVerdict:
     return WallVerdict(
         cause=first.cause,
         regime=_regime(facts, worth),
-        paragraph=wall_words.paragraph(first, _regime(facts, worth), others),
+        paragraph=wall_words.paragraph(facts, first, _regime(facts, worth), others),
         evidence=[*first.statements, *wall_words.evidence(facts)],
         remedies=first.remedies,
         expect=first.saves if first.cause in CAN_BE_SAVED else None,
@@ -94,6 +94,8 @@ def _regime(facts: WallFacts, worth: list[Suspicion]) -> Regime:
     waits for its lock, asks the kernel, or searches its bins.
     """
     causes = [each.cause for each in worth if each.cause in OF_THE_ALLOCATOR]
+    if facts.past_malloc is not None:
+        causes = [each for each in causes if each != "page faults"]
     if not causes:
         return "not the wall" if facts.share is not None or worth[0].cause in OF_MEMORY else "cannot tell"
     if causes[0] != "many allocations":

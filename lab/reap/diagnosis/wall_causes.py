@@ -65,6 +65,8 @@ def page_faults(facts: WallFacts) -> Suspicion | None:
         return None
     weight = facts.of_busy(facts.kernel_part)
     again = facts.turnover is None or facts.turnover >= at.TURNOVER
+    if facts.past_malloc is not None:
+        return _faults_past_malloc(facts, facts.past_malloc, weight)
     saves = _saves(facts.kernel_part) if again else Estimate(value=0.0, low=0.0, high=facts.kernel_part)
     faults = f"{units.count(facts.wall.faults.minor)} minor page faults"
     part = f"{units.percent(facts.kernel_part)} of processor time went to pages fresh from the kernel"
@@ -86,6 +88,25 @@ def page_faults(facts: WallFacts) -> Suspicion | None:
         saves=saves,
         statements=said,
         remedies=[*kept, *remedies.huge_pages(facts, saves), *remedies.reuse(saves)],
+    )
+
+
+def _faults_past_malloc(facts: WallFacts, fresh: int, weight: float) -> Suspicion:
+    """Pages of a runtime's heap, or of the program's own mappings, which no setting of malloc reaches."""
+    asked = facts.wall.counted.bytes if facts.wall.counted else 0
+    part = f"{units.percent(facts.kernel_part)} of processor time went to pages fresh from the kernel"
+    saves = Estimate(value=0.0, low=0.0, high=facts.kernel_part)
+    return Suspicion(
+        cause="page faults",
+        weight=weight,
+        saves=saves,
+        statements=[
+            _kernel(
+                f"{part}. They are {units.size(fresh)}, and malloc handed out {units.size(asked)} in all"
+                ": it is a runtime's heap, or what the program maps by itself, and no allocator reaches that."
+            )
+        ],
+        remedies=remedies.reuse(saves),
     )
 
 

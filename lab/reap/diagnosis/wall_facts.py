@@ -117,6 +117,19 @@ class WallFacts:
         return min(1.0, own + (_part(share.kernel_inside, share.samples) if share else 0.0))
 
     @cached_property
+    def past_malloc(self) -> int | None:
+        """Bytes of fresh pages, where they are so many that malloc cannot have handed them out; else None.
+
+        They are a runtime's own heap, or what the program maps. CPython's arenas are its allocator's.
+        """
+        counted, faults = self.wall.counted, self.wall.faults
+        seen = sum(max(0, n) for n in faults.by.values())
+        if counted is None or not seen or any(each.kind == "cpython" for each in self.wall.collections):
+            return None
+        fresh = round(faults.minor * _PAGE * _part(faults.by.get("heap", 0), seen))
+        return fresh if fresh >= at.PAST_MALLOC_BYTES and fresh > at.PAST_MALLOC * counted.bytes else None
+
+    @cached_property
     def own_part(self) -> float:
         """The part of processor time in the allocator's own code, not the kernel."""
         share = self.wall.share

@@ -16,7 +16,12 @@ _READS_TEXT = re.compile(
     r"pars|lex|scan|token|decod|deserial|json|xml|yaml|csv|unescape|utf_?8", re.IGNORECASE
 )
 """Words in the names of functions that read text."""
-_NAMES = {"cpython": "CPython's collector of cycles", "go": "Go's collector", "jvm": "The JVM's collector"}
+_NAMES = {
+    "cpython": "CPython's collector of cycles",
+    "go": "Go's collector",
+    "jvm": "The JVM's collector",
+    "v8": "V8's collector",
+}
 
 
 def garbage_collection(facts: WallFacts) -> Suspicion | None:
@@ -32,8 +37,8 @@ def garbage_collection(facts: WallFacts) -> Suspicion | None:
     if stopped > 0:
         said.append(
             Evidence(
-                statement=f"The program stood still for that {units.percent(stopped)} of its time: pauses "
-                "are off the processor of whoever waits, an allocator's cost is on it.",
+                statement=f"It stopped the program for {units.percent(stopped)} of the time that passed: "
+                "pauses are off the processor of whoever waits, an allocator's cost is on it.",
                 source="runtime",
             )
         )
@@ -135,7 +140,9 @@ def _hands_over_by_itself(facts: WallFacts) -> bool:
     """Whether a collector with threads of its own is at work, whose waits for each other look like locks."""
     kinds = {each.kind for each in facts.wall.collections}
     collecting = garbage_collection(facts)
-    return bool(kinds & {"go", "jvm"}) and collecting is not None and collecting.weight >= at.CAUSE_WORTH
+    return (
+        bool(kinds & {"go", "jvm", "v8"}) and collecting is not None and collecting.weight >= at.CAUSE_WORTH
+    )
 
 
 def _of_cpu(facts: WallFacts, held: Collector) -> float:

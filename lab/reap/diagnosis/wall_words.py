@@ -30,11 +30,15 @@ _REGIMES: dict[Regime, str] = {
     "cannot tell": "Whether this program is at the allocator's wall cannot be told",
 }
 
+_SIDES: tuple[Regime, ...] = ("left of the knee", "right of the knee")
 
-def paragraph(first: Suspicion, regime: Regime, others: list[Suspicion]) -> str:
+
+def paragraph(facts: WallFacts, first: Suspicion, regime: Regime, others: list[Suspicion]) -> str:
     """The verdict in plain words."""
     said = [f"{_REGIMES[regime]}: {_CAUSES[first.cause]}."]
-    if first.cause in OF_THE_ALLOCATOR:
+    if first.cause == "page faults" and facts.past_malloc is not None:
+        said.append(f"That is about {units.percent(first.weight)} of its time; the memory is not malloc's.")
+    elif first.cause in OF_THE_ALLOCATOR:
         said.append(f"That is about {units.percent(first.weight)} of its time; {_expect(first)}.")
     elif first.cause in OF_MEMORY:
         said.append(f"That is {units.percent(first.weight)} of its memory, and costs no time.")
@@ -42,9 +46,13 @@ def paragraph(first: Suspicion, regime: Regime, others: list[Suspicion]) -> str:
         said.append(
             f"That is about {units.percent(first.weight)} of its time, which no allocator makes shorter."
         )
+    if first.cause not in OF_THE_ALLOCATOR and regime in _SIDES:
+        # What holds it back most is another thing than what the regime is about.
+        said[0] = f"{_CAUSES[first.cause][0].upper()}{_CAUSES[first.cause][1:]}."
+        said.append(f"Beside that, it is {regime}.")
     if others:
         listed = words.listed([f"{_CAUSES[each.cause]} ({units.percent(each.weight)})" for each in others])
-        said.append(f"Beside that, {listed}.")
+        said.append(f"Also, {listed}.")
     return " ".join(said)
 
 

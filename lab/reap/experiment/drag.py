@@ -1,5 +1,6 @@
 """One run of a program under an engine that sees its accesses, and what that says of drag."""
 
+import shlex
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from reap.analysis.drag_records import DragProfile
 from reap.errors import ExitCode, ReapError
 from reap.experiment.folder import Folder
 from reap.experiment.once import prepared
-from reap.files import write_safely
+from reap.files import read_back, write_safely
 from reap.launch import drag, drag_recompiled, drag_tool
 from reap.launch.program import Program, require_preloadable
 from reap.launch.records import Launch, Outcome
@@ -41,7 +42,7 @@ def measure(
         if engine == "recompiled":
             outcome = drag_recompiled.run(launch, folder)
             complaints: list[str] = []
-            notes = program.notes
+            notes = drag.unseen(program)
         else:
             drag.require(program)
             outcome = drag.run(launch, drag_tool.ready(say), folder, depth=depth)
@@ -58,11 +59,11 @@ def measure(
 
 
 def kept(folder: Folder) -> DragProfile | None:
-    """What was measured in that experiment before; None for nothing, or what cannot be read any more."""
-    try:
-        return msgspec.json.decode((folder.path / KEPT).read_bytes(), type=DragProfile)
-    except (OSError, msgspec.MsgspecError):
-        return None
+    """What was measured in that experiment before; None for nothing. Throws ReapError if it is damaged."""
+    file = folder.path / KEPT
+    return read_back(
+        file, DragProfile, f"remove it, and add --drag to have it measured anew: rm {shlex.quote(str(file))}"
+    )
 
 
 def once(folder: Folder, say: Say) -> DragProfile:

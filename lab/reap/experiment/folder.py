@@ -25,9 +25,10 @@ import reap
 from reap.errors import ReapError
 from reap.experiment.records import Run
 from reap.experiment.spec import Spec, changed_files
+from reap.files import read_back
 from reap.launch import machine
 from reap.launch.records import Machine
-from reap.records import Record
+from reap.records import Record, decode
 
 SCHEMA = 1
 """Raised when a field changes its meaning."""
@@ -196,7 +197,7 @@ def read_lines(path: Path, kind: type[Line]) -> tuple[list[Line], int]:
     found = []
     for number, line in enumerate(text[:whole].splitlines(), 1):
         try:
-            found.append(msgspec.json.decode(line, type=kind))
+            found.append(decode(line, kind))
         except msgspec.MsgspecError as error:
             raise ReapError(
                 f"{path}, line {number}, is damaged: {error}", "remove that line, or begin a new experiment"
@@ -206,16 +207,9 @@ def read_lines(path: Path, kind: type[Line]) -> tuple[list[Line], int]:
 
 def _read_experiment(path: Path) -> Experiment:
     file = path / "experiment.json"
-    try:
-        experiment = msgspec.json.decode(file.read_bytes(), type=Experiment)
-    except (FileNotFoundError, NotADirectoryError):
-        raise ReapError(
-            f"{path} is no experiment's folder", "give the folder that `reap compare` made"
-        ) from None
-    except OSError as error:
-        raise ReapError(f"{file} cannot be read: {error.strerror}", "check its permissions") from error
-    except msgspec.MsgspecError as error:
-        raise ReapError(f"{file} is damaged: {error}", "begin a new experiment") from error
+    experiment = read_back(file, Experiment, "begin a new experiment")
+    if experiment is None:
+        raise ReapError(f"{path} is no experiment's folder", "give the folder that `reap compare` made")
     if experiment.schema > SCHEMA:
         raise ReapError(f"{path} was made by a newer reap ({experiment.reap_version})", "go on with that one")
     return experiment

@@ -1,8 +1,9 @@
 """Starts a program so that its garbage collector says what it does. Not for a run whose time is measured.
 
 CPython gets a file to run at its start (`python_hook`), which adds a callback to its collector and is not to
-be seen but for that; Go and the JVM have a log of their own. Go writes its log where the program's standard
-error goes, so that the program gets a private file for both. Nothing of this is done to other programs.
+be seen but for that; Node.js gets one, too (`node_hook`); Go and the JVM have a log of their own. Go writes
+its log where the program's standard error goes, so that the program gets a private file for both. Nothing of
+this is done to other programs.
 """
 
 import os
@@ -17,12 +18,14 @@ import msgspec
 
 from reap.launch.records import Launch
 
-Kind = Literal["cpython", "go", "jvm"]
+Kind = Literal["cpython", "go", "jvm", "v8"]
 
 _SLOTS = 1 << 16
 """Bytes: two thousand processes of 32 bytes each."""
 _HOOK = Path(__file__).parent / "python_hook"
 _JVM = "libjvm.so"
+_NODE_HOOK = Path(__file__).parent / "node_hook" / "collections.cjs"
+_NODE = re.compile(r"/(node|nodejs|libnode\.so[^/]*)$")
 _PYTHON = re.compile(r"/(python3?(\.\d+)?|libpython3[^/]*\.so[^/]*)$")
 
 
@@ -36,7 +39,10 @@ def kind_of(files: Iterable[str], functions: Iterable[str]) -> Kind | None:
         return "jvm"
     if any(_PYTHON.search(path) for path in mapped):
         return "cpython"
-    return "go" if any(name.startswith("runtime.") for name in functions) else None
+    names = list(functions)
+    if any(_NODE.search(path) for path in mapped) or any(name.startswith("v8::") for name in names):
+        return "v8"
+    return "go" if any(name.startswith("runtime.") for name in names) else None
 
 
 class Listening:
@@ -45,7 +51,9 @@ class Listening:
     def __init__(self, launch: Launch, kind: Kind, folder: Path, files: Sequence[str]) -> None:
         self._folder = folder
         self._files = files
-        self._begun = {"cpython": self._python, "go": self._go, "jvm": self._jvm}[kind](launch)
+        self._begun = {"cpython": self._python, "go": self._go, "jvm": self._jvm, "v8": self._v8}[kind](
+            launch
+        )
 
     @property
     def launch(self) -> Launch:
@@ -53,7 +61,7 @@ class Listening:
         return self._begun
 
     def said(self) -> list[bytes]:
-        """What it wrote, a file each: text of Go and of the JVM, slots of numbers of CPython."""
+        """What it wrote, a file each: text of Go, of the JVM and of V8, slots of numbers of CPython."""
         return [path.read_bytes() for path in sorted(self._folder.iterdir())]
 
     def _python(self, launch: Launch) -> Launch:
@@ -81,6 +89,15 @@ class Listening:
         option = f"-Xloggc:{log} -XX:+PrintGC" if old else f"-Xlog:gc:file={log}"
         before = _variable(launch, "JAVA_TOOL_OPTIONS")
         return _with(launch, {"JAVA_TOOL_OPTIONS": f"{before} {option}".strip()})
+
+    def _v8(self, launch: Launch) -> Launch:
+        before = _variable(launch, "NODE_OPTIONS")
+        hook = str(_NODE_HOOK).replace("\\", "\\\\").replace('"', '\\"')
+        ours = {
+            "REAP_COLLECTIONS": str(self._folder),
+            "NODE_OPTIONS": f'{before} --require "{hook}"'.strip(),
+        }
+        return _with(launch, ours)
 
 
 @contextmanager

@@ -51,8 +51,8 @@ def run(launch: Launch, engine: Path, folder: Path, *, depth: int) -> Outcome:
     )
 
 
-def notes(program: Program, outcome: Outcome) -> list[str]:
-    """What a reader must know of such a run."""
+def unseen(program: Program) -> list[str]:
+    """What no engine sees of it, whichever it is."""
     said = list(program.notes)
     python = Path(program.image).name.startswith("python")
     if python and os.environ.get("PYTHONMALLOC", "").partition("_")[0] != "malloc":
@@ -60,6 +60,12 @@ def notes(program: Program, outcome: Outcome) -> list[str]:
             "Python's own allocator hides its objects in arenas that it maps, which count nowhere: "
             "set PYTHONMALLOC=malloc to see them"
         )
+    return said
+
+
+def notes(program: Program, outcome: Outcome) -> list[str]:
+    """What a reader must know of such a run."""
+    said = unseen(program)
     if outcome.signal == signal.SIGKILL and not outcome.timed_out:
         said.append(
             "it was ended by SIGKILL: if nobody sent that, there was not enough memory; "

@@ -238,8 +238,23 @@ def _has_capabilities(image: Path) -> bool:
         return False
 
 
+_RUNTIMES = {
+    "node": "JavaScript's objects are in V8's own heap",
+    "nodejs": "JavaScript's objects are in V8's own heap",
+    "java": "Java's objects are in the JVM's own heap",
+}
+"""Programs whose memory is mostly none of malloc's, by their names."""
+
+
 def _notes(image: Path, facts: elf.Elf) -> list[str]:
     """What makes a measurement by preload doubtful without making it impossible."""
+    """What makes a measurement by preload doubtful without making it impossible."""
+    runtime = _RUNTIMES.get(image.name)
+    mapped = [f"{runtime}, which no malloc serves: they count nowhere here"] if runtime else []
+    return [*mapped, *_mallocs(image, facts)]
+
+
+def _mallocs(image: Path, facts: elf.Elf) -> list[str]:
     hidden = sorted({_PRIVATE_NAMES[name] for name in facts.defines if name in _PRIVATE_NAMES})
     if hidden:
         return [f"{image.name} has {' and '.join(hidden)} linked in; what it allocates there is out of reach"]

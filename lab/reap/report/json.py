@@ -6,6 +6,7 @@ import msgspec
 
 from reap.errors import ReapError
 from reap.files import write_safely
+from reap.records import decode
 from reap.report.records import SCHEMA, Report
 
 
@@ -39,8 +40,8 @@ def read_json(path: Path | str) -> Report:
             f"{source} could not be read: {error.strerror}", "Name a file that `--json` wrote."
         ) from error
     try:
-        head = msgspec.json.decode(data, type=_Head)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        head = decode(data, _Head)
+    except msgspec.DecodeError as error:
         raise ReapError(
             f"{source} is not a report of reap: {error}", "Name a file that `--json` wrote."
         ) from error
@@ -50,6 +51,6 @@ def read_json(path: Path | str) -> Report:
             "Read it with the reap that wrote it (its `reap_version` says which), or make it again.",
         )
     try:
-        return msgspec.json.decode(data, type=Report)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return decode(data, Report)
+    except msgspec.DecodeError as error:
         raise ReapError(f"{source} is damaged: {error}", "Make it again with `--json`.") from error

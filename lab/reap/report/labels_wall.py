@@ -18,7 +18,7 @@ OWNERS: dict[Owner, str] = {
 }
 """Who was executing, in words."""
 
-COLLECTORS = {"cpython": "CPython", "go": "Go", "jvm": "the JVM"}
+COLLECTORS = {"cpython": "CPython", "go": "Go", "jvm": "the JVM", "v8": "V8"}
 
 
 def headline(verdict: WallVerdict) -> str:

@@ -12,6 +12,7 @@ from reap.experiment import card, workload
 from reap.experiment.runner import Listener
 from reap.files import write_safely
 from reap.launch import spawn
+from reap.records import decode
 from reap.study import measuring
 from reap.study.allocators_setups import EVALUATIONS, PROGRAM, Setup
 from reap.study.measuring import ROUNDS
@@ -38,7 +39,7 @@ def scales(
     """How much each does in a run: found once, and kept, so that all rounds do the same."""
     file = place / _SCALES
     try:
-        known = msgspec.json.decode(file.read_bytes(), type=dict[str, int])
+        known = decode(file.read_bytes(), dict[str, int])
     except (OSError, msgspec.MsgspecError):
         known = {}
     if all(each.name in known for each in setups):

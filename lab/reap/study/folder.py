@@ -13,6 +13,7 @@ import msgspec
 
 from reap.errors import ExitCode, ReapError
 from reap.files import write_safely
+from reap.records import decode
 from reap.study.records import Mode, Plan
 
 _PLAN = "plan.json"
@@ -52,7 +53,7 @@ def alone(place: Path) -> Iterator[None]:
 def resumed(place: Path, study: str) -> Plan:
     """The plan of a study of this name that was begun there. Throws ReapError."""
     try:
-        plan = msgspec.json.decode((place / _PLAN).read_bytes(), type=Plan)
+        plan = decode((place / _PLAN).read_bytes(), Plan)
     except (OSError, msgspec.MsgspecError) as error:
         raise ReapError(
             f"{place} is no folder of a study: {error}",

@@ -8,6 +8,7 @@ import msgspec
 
 from reap.errors import ReapError
 from reap.files import write_safely
+from reap.records import decode
 from reap.study import measuring
 from reap.study.records import Counted
 
@@ -17,7 +18,7 @@ Kept = TypeVar("Kept", bound=Counted)
 def read(place: Path, wanted: Kept) -> Kept | None:
     """What `place` has of the card, version and scale of `wanted`; None where it has nothing of these."""
     try:
-        found = msgspec.json.decode(place.read_bytes(), type=type(wanted))
+        found = decode(place.read_bytes(), type(wanted))
     except (OSError, msgspec.MsgspecError):
         return None
     same = (found.card, found.version, found.scale) == (wanted.card, wanted.version, wanted.scale)

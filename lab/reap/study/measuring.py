@@ -16,6 +16,7 @@ from reap.experiment.folder import Folder, read_runs
 from reap.experiment.runner import Cost, InterruptedRunError, Listener
 from reap.experiment.spec import Fragmented as Asked
 from reap.experiment.spec import Spec, specify
+from reap.records import decode
 from reap.study.records import Measured, Mode
 
 QUICK_RUN = 0.15
@@ -133,7 +134,7 @@ def measure(work: Work, rounds: int, listener: Listener) -> Measured:
 def _known(work: Work) -> Measured:
     """What is measured, as it was when its experiment was begun."""
     try:
-        return msgspec.json.decode((work.place / _KNOWN).read_bytes(), type=Measured)
+        return decode((work.place / _KNOWN).read_bytes(), Measured)
     except (OSError, msgspec.MsgspecError):
         scale = scale_of(work.described, work.mode, QUICK_RUN / work.part)
         return Measured(card=work.described, version=version_of(work.described), scale=scale)

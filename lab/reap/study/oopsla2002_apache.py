@@ -12,7 +12,7 @@ from reap.errors import ReapError
 from reap.experiment import card, statistics
 from reap.launch import program, spawn
 from reap.launch.records import Launch, Outcome
-from reap.records import exactly
+from reap.records import decode, exactly
 from reap.study import kept, measuring
 from reap.study.judging import MARGIN, Extent, at_least, at_most, conclusion
 from reap.study.records import Apache, Conclusion, Finding, Pooled
@@ -63,7 +63,7 @@ def _measured(known: Apache) -> Apache:
         raise ReapError(f"{WORKLOAD}: not all ways computed the same", f"reap workloads run {WORKLOAD}")
     built = Path(card.places(WORKLOAD).built)
     try:
-        lines = msgspec.json.decode((built / "lines.json").read_bytes(), type=dict[str, int])
+        lines = decode((built / "lines.json").read_bytes(), dict[str, int])
     except (OSError, msgspec.MsgspecError) as error:
         raise ReapError(f"{built / 'lines.json'} cannot be read: {error}", f"remove {built}") from error
     return msgspec.structs.replace(
@@ -91,7 +91,7 @@ def _asked(variant: str, query: str) -> tuple[Outcome, _Took]:
         why = f"did not end in {PATIENCE:.0f} s" if outcome.timed_out else f"ended with {outcome.status}"
         raise ReapError(f"{WORKLOAD}, {variant}: httpd {why}", outcome.stderr_tail.strip())
     try:
-        return outcome, msgspec.json.decode(outcome.stderr_tail, type=_Took)
+        return outcome, decode(outcome.stderr_tail, _Took)
     except msgspec.MsgspecError as error:
         said = outcome.stderr_tail.strip()
         raise ReapError(f"{WORKLOAD}, {variant}: the module did not say what it took", said) from error
