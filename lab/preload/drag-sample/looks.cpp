@@ -31,8 +31,8 @@ uint32_t apart(size_t bytes, double period, double stands, double least) noexcep
 void Sampler::catch_up(ThreadState &thread) noexcept {
     const int64_t spent = thread.granted - thread.budget;
     thread.granted = thread.budget;
-    thread.to_sample -= spent;
     const auto bytes = static_cast<uint64_t>(spent);
+    thread.passed += bytes;
     clock_ += bytes;
     ledger_.header().clock = clock_;
     const double now = interval();
