@@ -94,7 +94,18 @@ def test_a_child_has_objects_of_its_own_however_it_is_made(how: str, tmp_path: P
 
 @pytest.mark.parametrize(
     "what",
-    ["handlers", "unneeded", "protected", "executable", "locked", "addresses", "no-file", "no-file-size"],
+    [
+        "handlers",
+        "streams",
+        "freed-twice",
+        "unneeded",
+        "protected",
+        "executable",
+        "locked",
+        "addresses",
+        "no-file",
+        "no-file-size",
+    ],
 )
 def test_memory_and_forks_are_what_they_are_without(what: str, tmp_path: Path) -> None:
     if what == "executable" and platform.machine() != "x86_64":

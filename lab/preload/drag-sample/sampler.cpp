@@ -103,6 +103,8 @@ uint64_t Sampler::pass_on(ThreadState &thread) noexcept {
 }
 
 void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noexcept {
+    thread.granted += static_cast<int64_t>(size) - thread.budget;
+    thread.budget = 0;
     if (thread.inside) return nullptr; // between the copies for a fork and the fork
     const preload::ErrnoGuard keep;
     const Inside guard(lock_);
@@ -162,12 +164,17 @@ void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment, uint64
     return static_cast<char *>(windows_.address(slot)) + offset;
 }
 
-void Sampler::free(void *pointer) noexcept {
+bool Sampler::has(const void *pointer) noexcept {
+    const Inside guard(lock_);
+    return begins(windows_.slot_of(pointer), pointer);
+}
+
+bool Sampler::free(void *pointer) noexcept {
     const preload::ErrnoGuard keep;
     const Inside guard(lock_);
     const uint32_t slot = windows_.slot_of(pointer);
     Object &object = objects_[slot];
-    if (!object.taken) return; // freed twice: the allocator's guard is not ours to imitate
+    if (!begins(slot, pointer)) return false;
     const Pace::Work work(pace_);
     if (object.row != Ledger::kNone && ledger_.is_open()) {
         if (state_ == State::Running) catch_up(thread_state);
@@ -179,6 +186,7 @@ void Sampler::free(void *pointer) noexcept {
     }
     windows_.give(slot, object.bytes);
     object.taken = false;
+    return true;
 }
 
 size_t Sampler::size_of(const void *pointer) noexcept {

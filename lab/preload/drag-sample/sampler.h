@@ -17,7 +17,7 @@ namespace reap::drag {
 
 // What a thread keeps. The fast paths read the budget and nothing else.
 struct ThreadState {
-    int64_t budget = 0; // bytes that it may allocate before it comes to the sampler
+    int64_t budget = 0; // bytes that it may allocate before it comes to the sampler; never less than 0
     int64_t granted = 0;
     uint64_t passed = 0; // bytes allocated that its strata have not heard of
     Strata strata;
@@ -38,12 +38,16 @@ struct ThreadState {
 // thread's budget.
 class Sampler {
   public:
-    // Takes off what the thread has allocated, looks at what is due, and returns a block of a window where
-    // `size` bytes were drawn as a sample, zeroed; else null, and the allocator serves them.
+    // Takes off what the thread has allocated, with `size` that its budget had no room for, looks at what is
+    // due, and returns a block of a window where these bytes were drawn as a sample, zeroed; else null, and
+    // the allocator serves them.
     void *allocate(ThreadState &thread, size_t size, size_t alignment) noexcept;
 
     [[nodiscard]] bool owns(const void *pointer) const noexcept { return windows_.owns(pointer); }
-    void free(void *pointer) noexcept;
+    // Of addresses that it owns: whether a drawn object begins there.
+    [[nodiscard]] bool has(const void *pointer) noexcept;
+    // False where none does: it was freed already, or never given out.
+    bool free(void *pointer) noexcept;
     [[nodiscard]] size_t size_of(const void *pointer) noexcept;
 
     // Bytes from the beginning of an object to `end`, in whole pages.
@@ -97,6 +101,11 @@ class Sampler {
     void unwatch(uint32_t slot) noexcept;
     uint64_t stands_for(ThreadState &thread, size_t size) noexcept;
     uint64_t pass_on(ThreadState &thread) noexcept;
+    [[nodiscard]] bool begins(uint32_t slot, const void *pointer) const noexcept {
+        const Object &object = objects_[slot];
+        const auto *begin = static_cast<const char *>(windows_.address(slot)) + (object.bytes - object.size);
+        return object.taken && begin == pointer;
+    }
     [[nodiscard]] bool watched(uint32_t slot) const noexcept {
         return objects_[slot].taken && objects_[slot].row != Ledger::kNone;
     }
@@ -129,6 +138,6 @@ class Sampler {
 };
 
 extern Sampler sampler;
-extern thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
 } // namespace reap::drag
