@@ -1,4 +1,4 @@
-/* The samples of drag, version 2: what became of the objects that were drawn, and when each was last used.
+/* The samples of drag, version 3: what became of the objects that were drawn, and when each was last used.
  *
  * SPDX-License-Identifier: MIT
  *
@@ -11,13 +11,13 @@
 
 #include <stdint.h>
 
-#define REAP_DRAG_SAMPLES_MAGIC UINT64_C(0x32534d4147415244) /* "DRAGAMS2" */
+#define REAP_DRAG_SAMPLES_MAGIC UINT64_C(0x33534d4147415244) /* "DRAGAMS3" */
 
 /* The environment variable with the beginning of the files' names, an absolute path; ".PID" follows, and
  * ".N" where one process executes several programs. */
 #define REAP_DRAG_SAMPLES_ENV "REAP_DRAG_SAMPLES"
-/* The mean of bytes between two samples, at first; 0 or none: the engine's own choice, which it widens where
- * sampling costs more than it may. One that is given stays. */
+/* The bytes of which one is drawn; 0 or none: the engine's own choice, which it widens where sampling costs
+ * more than it may. One that is given stays. */
 #define REAP_DRAG_PERIOD_ENV "REAP_DRAG_PERIOD"
 
 enum reap_drag_problem {
@@ -28,23 +28,27 @@ enum reap_drag_problem {
     REAP_DRAG_FULL = 3,       /* no more room for samples or for their windows */
 };
 
+#define REAP_DRAG_FRAMES 12     /* of a stack that are kept */
+#define REAP_DRAG_MODULES 16384 /* bytes for the names of the files that they lie in */
+
 struct reap_drag_samples {
     uint64_t magic;
     uint32_t pid;
-    uint32_t problem; /* enum reap_drag_problem; what was sampled before it is good */
-    uint64_t rows;    /* rows in use */
-    uint64_t clock;   /* bytes allocated so far */
-    uint64_t reserved;
+    uint32_t problem;  /* enum reap_drag_problem; what was sampled before it is good */
+    uint64_t rows;     /* rows in use */
+    uint64_t clock;    /* bytes allocated so far */
+    uint64_t modules;  /* bytes of names in use */
     uint64_t spent_ns; /* in the engine */
     uint64_t ended;    /* 1: the process came to its own end, and every living object was looked at */
     uint64_t reserved_2;
-    char program[256]; /* the executable */
+    char program[256];              /* the executable */
+    char module[REAP_DRAG_MODULES]; /* the names of files, each ended by a zero byte; the first is number 1 */
 };
 
 struct reap_drag_sample {
     uint64_t size;
-    uint64_t period; /* the mean gap in bytes when it was drawn: probability 1 - exp(-size / period); 1 for an
-                        object larger than the gap, which is drawn always */
+    uint64_t stands; /* for so many bytes allocated: the strata, one byte of each of which was drawn, that it
+                        was drawn in; its size for what is drawn always */
     uint64_t birth;
     uint64_t death; /* when it was freed, or the process ended; 0 while it lives */
     double used;    /* estimate of last access - birth: looks came at it every so many bytes; the sum of these
@@ -52,6 +56,8 @@ struct reap_drag_sample {
     double used_2;  /* the sum of their squares */
     double unsure;  /* of the looks since that access, not in `used` */
     double unsure_2;
+    uint64_t frames[REAP_DRAG_FRAMES]; /* who asked for it, innermost first: the file's number << 48 | the
+                                          address of the call in it; number 0: no file; 0: no more frames */
 };
 
 #endif

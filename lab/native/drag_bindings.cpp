@@ -100,6 +100,18 @@ const std::vector<SourceFrame> &names_of(const std::string &path, uint64_t addre
     return entry->second;
 }
 
+// As those of a Recording.
+void append_frames(nb::list &out, const std::string &path, uint64_t address) {
+    if (path.empty()) {
+        out.append(nb::make_tuple("", address, "", "", 0, false));
+        return;
+    }
+    for (const SourceFrame &source : names_of(path, address)) {
+        out.append(nb::make_tuple(text(path), address, text(source.function), text(source.file), source.line,
+                                  source.inlined));
+    }
+}
+
 class Drag {
   public:
     explicit Drag(const std::string &path) : file_(path) {}
@@ -122,21 +134,13 @@ class Drag {
 
     [[nodiscard]] Level level(bool chunks, size_t bins) const { return {file_, chunks, bins}; }
 
-    // As those of a Recording.
     [[nodiscard]] nb::list frames(uint32_t stack) const {
         nb::list out;
         for (const DragFrame &frame : file_.frames(stack)) {
             const std::string &path = file_.module(frame.module);
             // Valgrind's own functions, which stand in for the malloc family.
             if (path.find("/vgpreload_") != std::string::npos) continue;
-            if (path.empty()) {
-                out.append(nb::make_tuple("", frame.address, "", "", 0, false));
-                continue;
-            }
-            for (const SourceFrame &source : names_of(path, frame.address)) {
-                out.append(nb::make_tuple(text(path), frame.address, text(source.function), text(source.file),
-                                          source.line, source.inlined));
-            }
+            append_frames(out, path, frame.address);
         }
         return out;
     }
@@ -147,7 +151,17 @@ class Drag {
 
 } // namespace
 
-void bind_drag(const nb::module_ &m) {
+void bind_drag(nb::module_ &m) {
+    m.def(
+        "frames_at",
+        [](const std::string &path, uint64_t address) {
+            nb::list out;
+            append_frames(out, path, address);
+            return out;
+        },
+        "path"_a, "address"_a,
+        "The function at this address of a file (as its symbols have it) and those it was inlined into, "
+        "innermost first; one frame without a name where the path is empty or nothing is known.");
     nb::class_<Level>(m, "DragLevel", "A process's drag at one level, summed up.")
         .def("totals", &Level::totals)
         .def("curve", &Level::curve)

@@ -5,6 +5,6 @@
 
 namespace reap::native {
 
-void bind_drag(const nanobind::module_ &m);
+void bind_drag(nanobind::module_ &m);
 
 } // namespace reap::native

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from recorded import target
 
 from reap.analysis import drag_sample
@@ -19,6 +20,7 @@ from reap.errors import ReapError
 from reap.launch import drag_sample as launching
 from reap.launch import native_files
 from reap.launch.records import Launch, Outcome
+from reap.report import drag_sample_page
 from reap.trace import drag_samples
 from reap.trace.drag_sample_records import DragSample, DragSamples
 
@@ -92,7 +94,18 @@ def test_a_child_has_objects_of_its_own_however_it_is_made(how: str, tmp_path: P
 
 @pytest.mark.parametrize(
     "what",
-    ["handlers", "unneeded", "protected", "executable", "locked", "addresses", "no-file", "no-file-size"],
+    [
+        "handlers",
+        "streams",
+        "freed-twice",
+        "unneeded",
+        "protected",
+        "executable",
+        "locked",
+        "addresses",
+        "no-file",
+        "no-file-size",
+    ],
 )
 def test_memory_and_forks_are_what_they_are_without(what: str, tmp_path: Path) -> None:
     if what == "executable" and platform.machine() != "x86_64":
@@ -193,11 +206,50 @@ def test_the_command_says_the_interval_and_passes_the_status_on(tmp_path: Path) 
     assert process["drag"]["low"] < process["drag"]["value"] < process["drag"]["high"]
 
 
-def test_what_samples_do_not_have_is_refused(tmp_path: Path) -> None:
-    command = [REAP, "drag", "--engine", "sample", "--html", tmp_path / "x.html", "--", "true"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "--engine exact" in done.stderr
+def test_sites_have_their_share_of_what_is_dragged_and_the_page_shows_them(tmp_path: Path) -> None:
+    page, results = tmp_path / "x.html", tmp_path / "x.json"
+    program = [target("drag_sites"), "400000"]
+    options = ["--period", str(PERIOD), "--html", page, "--json", results]
+    command = [REAP, "drag", "--engine", "sample", *options, "--", *program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    true = float(done.stdout.split()[0])
+    sites = {each["function"]: each for each in json.loads(results.read_text())["processes"][0]["sites"]}
+    share = sites["forgotten"]["share"]
+    error = (share["high"] - share["low"]) / 2 / 1.96
+    assert abs(share["value"] - true) < 5 * error
+    assert error < 0.05
+    assert sites["forgotten"]["samples"] == pytest.approx(400, rel=0.1)
+    assert any(frame.startswith("main ") for frame in sites["forgotten"]["stack"])
+    assert sites["forgotten"]["share"]["value"] + sites["needed"]["share"]["value"] == pytest.approx(1)
+    assert done.stderr.index("forgotten") < done.stderr.index("needed")
+    assert "drag_sites.c" in page.read_text()
+    assert str(page) in done.stderr
+
+
+def test_sites_of_few_samples_are_told_and_come_last() -> None:
+    files = samples_of(*[(10, 10 * i, 10 * i + 50, 20.0) for i in range(100)], period=1000)
+    common, rare = (1,), (2,)
+    marked = [
+        replace(each, stack=rare if number < 3 else common) for number, each in enumerate(files.samples)
+    ]
+    frames = {common: ("/bin/a", 1, "common", "a.c", 1, False), rare: ("/bin/a", 2, "rare", "a.c", 9, False)}
+    found = drag_sample.process(replace(files, samples=marked), lambda _, stack: [frames[stack]])
+    assert [(site.function, site.samples, site.few) for site in found.sites] == [
+        ("common", 97, False),
+        ("rare", 3, True),
+    ]
+    assert found.sites[0].share.value == pytest.approx(0.97)
+    assert found.sites[0].share.low < 0.97 < found.sites[0].share.high <= 1
+
+
+def test_names_of_the_program_stay_text_on_the_page() -> None:
+    hostile = "<script>alert(1)</script>"
+    files = samples_of(*[(10, 10 * i, 10 * i + 50, 20.0) for i in range(100)])
+    frame = ("/bin/a", 1, hostile, hostile, 1, False)
+    sampled = drag_sample.profile([files], [hostile], lambda *_: [frame], status=0, notes=[hostile])
+    page = drag_sample_page.render(sampled)
+    assert hostile not in page
+    assert "&lt;script&gt;" in page
 
 
 def samples_of(*rows: tuple[int, int, int, float], clock: int = 1_000_000, period: int = 1) -> DragSamples:
@@ -209,7 +261,9 @@ def samples_of(*rows: tuple[int, int, int, float], clock: int = 1_000_000, perio
         problem="",
         seconds=0,
         samples=[
-            DragSample(size=size, period=period, birth=birth, death=death, used=used, used_squares=0)
+            DragSample(
+                size=size, stands=max(size, period), birth=birth, death=death, used=used, used_squares=0
+            )
             for size, birth, death, used in rows
         ],
     )

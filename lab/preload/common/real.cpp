@@ -9,33 +9,30 @@
 #include "provider.h"
 
 namespace reap::preload {
+
+alignas(4096) constinit unsigned char bootstrap_bytes[kBootstrapBytes] = {};
+
 namespace {
 
 // dlsym itself may allocate while we look for malloc. What it gets comes from here and is never given back.
 class BootstrapHeap {
   public:
     void *allocate(size_t size, size_t alignment) noexcept {
-        if (size > sizeof bytes_ || alignment > 4096) return nullptr;
+        if (size > kBootstrapBytes || alignment > 4096) return nullptr;
         size_t used = __atomic_load_n(&used_, __ATOMIC_RELAXED);
         for (;;) {
             const size_t start = (used + kHeader + alignment - 1) & ~(alignment - 1);
-            if (start > sizeof bytes_ || size > sizeof bytes_ - start) return nullptr;
+            if (start > kBootstrapBytes || size > kBootstrapBytes - start) return nullptr;
             if (__atomic_compare_exchange_n(&used_, &used, start + size, true, __ATOMIC_RELAXED,
                                             __ATOMIC_RELAXED)) {
-                memcpy(bytes_ + start - kHeader, &size, sizeof size);
-                return bytes_ + start;
+                memcpy(bootstrap_bytes + start - kHeader, &size, sizeof size);
+                return bootstrap_bytes + start;
             }
         }
     }
 
-    [[nodiscard]] bool owns(const void *pointer) const noexcept {
-        const auto address = reinterpret_cast<uintptr_t>(pointer);
-        const auto base = reinterpret_cast<uintptr_t>(bytes_);
-        return address - base < sizeof bytes_;
-    }
-
     [[nodiscard]] Range range() const noexcept {
-        return {bytes_, bytes_ + __atomic_load_n(&used_, __ATOMIC_RELAXED)};
+        return {bootstrap_bytes, bootstrap_bytes + __atomic_load_n(&used_, __ATOMIC_RELAXED)};
     }
 
     static size_t size_of(const void *pointer) noexcept {
@@ -46,7 +43,6 @@ class BootstrapHeap {
 
   private:
     static constexpr size_t kHeader = 16;
-    alignas(4096) unsigned char bytes_[65536] = {};
     size_t used_ = 0;
 };
 
@@ -73,7 +69,7 @@ void *boot_realloc(void *pointer, size_t size) {
     resolve_real();
     if (real.realloc != boot_realloc) return real.realloc(pointer, size);
     void *fresh = bootstrap.allocate(size, 16);
-    if (fresh != nullptr && bootstrap.owns(pointer)) {
+    if (fresh != nullptr && is_bootstrap(pointer)) {
         const size_t old = BootstrapHeap::size_of(pointer);
         memcpy(fresh, pointer, old < size ? old : size);
     }
@@ -155,8 +151,6 @@ void resolve_real() noexcept {
     dladdr(reinterpret_cast<const void *>(real.malloc), &provider);
     __atomic_store_n(&state, 2, __ATOMIC_RELEASE);
 }
-
-bool is_bootstrap(const void *pointer) noexcept { return bootstrap.owns(pointer); }
 
 Range bootstrap_range() noexcept { return bootstrap.range(); }
 

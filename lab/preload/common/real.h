@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace reap::preload {
 
@@ -26,9 +27,15 @@ extern RealAllocator real;
 // Finds the real functions; does so once. Any thread, any time.
 void resolve_real() noexcept;
 
+inline constexpr size_t kBootstrapBytes = 65536;
+extern unsigned char bootstrap_bytes[kBootstrapBytes];
+
 // Whether `pointer` was handed out before the real allocator could be found; such blocks are never given
 // back.
-bool is_bootstrap(const void *pointer) noexcept;
+inline bool is_bootstrap(const void *pointer) noexcept {
+    const auto base = reinterpret_cast<uintptr_t>(bootstrap_bytes);
+    return reinterpret_cast<uintptr_t>(pointer) - base < kBootstrapBytes;
+}
 
 // Where such blocks lie: [begin, end).
 struct Range {

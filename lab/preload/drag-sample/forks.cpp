@@ -2,6 +2,8 @@
 // own. What a program does by an instruction of its own is beyond us.
 #include <cerrno>
 #include <cstdarg>
+#include <cstdio>
+#include <cstring>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -147,6 +149,29 @@ syscall:
 
 namespace {
 
+// The C library's own, by which it lists the streams that are open.
+struct Streams {
+    FILE *(*begin)();
+    FILE *(*next)(FILE *);
+    FILE *(*file)(FILE *);
+};
+Streams streams;
+
+// The C library makes all streams the child's to use before its handlers begin; those that are samples are
+// then exchanged for what they were before the fork, perhaps locked by a thread that the child has not.
+void unlock_streams() noexcept {
+    struct Lock { // _IO_lock_t
+        int lock;
+        int count;
+        void *owner;
+    };
+    if (streams.begin == nullptr || streams.next == nullptr || streams.file == nullptr) return;
+    for (FILE *at = streams.begin(); at != nullptr; at = streams.next(at)) {
+        void *lock = streams.file(at)->_lock;
+        if (sampler.owns(lock)) memset(lock, 0, sizeof(Lock));
+    }
+}
+
 using Handler = void (*)();
 using Register = int (*)(Handler, Handler, Handler, void *);
 
@@ -157,7 +182,11 @@ Register follow() noexcept {
     if (real_register != nullptr) return real_register;
     next(&real_register, "__register_atfork");
     real_register([] { sampler.before_fork(); }, [] { sampler.after_fork_in_parent(); },
-                  [] { sampler.after_fork_in_child(); }, nullptr);
+                  [] {
+                      sampler.after_fork_in_child();
+                      unlock_streams();
+                  },
+                  nullptr);
     return real_register;
 }
 
@@ -170,5 +199,8 @@ REAP_EXPORT int __register_atfork(Handler prepare, Handler parent, Handler child
 
 [[gnu::constructor]] static void begin_to_follow() {
     next(&real_fork, "_Fork"); // while it is safe: the program may fork in a signal's handler
+    next(&streams.begin, "_IO_iter_begin");
+    next(&streams.next, "_IO_iter_next");
+    next(&streams.file, "_IO_iter_file");
     follow();
 }

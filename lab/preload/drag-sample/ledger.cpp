@@ -11,7 +11,7 @@
 namespace reap::drag {
 namespace {
 
-constexpr uint64_t kStep = 4096; // rows that the file grows by
+constexpr uint64_t kStep = 1024; // rows that the file grows by
 constexpr uint64_t kLength = sizeof(reap_drag_samples) + Ledger::kMostRows * sizeof(reap_drag_sample);
 
 } // namespace

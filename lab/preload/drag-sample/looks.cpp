@@ -29,10 +29,11 @@ uint32_t apart(size_t bytes, double period, double stands, double least) noexcep
 // The clock goes on by what the thread has allocated, and what is due is looked at. Whatever changes the
 // interval comes after that: looks must not find it otherwise than the bytes that they stand for.
 void Sampler::catch_up(ThreadState &thread) noexcept {
-    const int64_t spent = thread.granted - thread.budget;
+    // Less than nothing where a signal's handler allocated while the thread took its own bytes off.
+    const int64_t spent = thread.granted > thread.budget ? thread.granted - thread.budget : 0;
     thread.granted = thread.budget;
-    thread.to_sample -= spent;
     const auto bytes = static_cast<uint64_t>(spent);
+    thread.passed += bytes;
     clock_ += bytes;
     ledger_.header().clock = clock_;
     const double now = interval();

@@ -15,15 +15,17 @@ namespace {
 
 constexpr size_t kUsual = alignof(max_align_t);
 
-// Whether the allocator serves it, as nearly always. What no address space has room for is not counted.
+// Whether the allocator serves it, as nearly always.
 inline bool passes(size_t size) noexcept {
-    if (unlikely(size >> 47 != 0)) return true;
-    return likely((thread_state.budget -= static_cast<int64_t>(size)) >= 0);
+    const auto budget = static_cast<uint64_t>(thread_state.budget);
+    if (unlikely(size > budget)) return false;
+    thread_state.budget = static_cast<int64_t>(budget - size);
+    return true;
 }
 
-// A block of a window if this one is drawn as a sample.
+// A block of a window if this one is drawn as a sample. What no address space has room for is not counted.
 REAP_COLD void *drawn(size_t size, size_t alignment) noexcept {
-    return sampler.allocate(thread_state, size, alignment);
+    return size >> 47 != 0 ? nullptr : sampler.allocate(thread_state, size, alignment);
 }
 
 template <class Invoke>
@@ -34,15 +36,21 @@ inline void *serve(size_t size, size_t alignment, Invoke invoke) noexcept {
     return invoke();
 }
 
+// What is not a drawn object's beginning is the allocator's to refuse, as it does without us.
+REAP_COLD void free_drawn(void *pointer) noexcept {
+    if (!sampler.free(pointer)) real.free(pointer);
+}
+
 REAP_COLD void *move(void *pointer, size_t old, void *block, size_t size) noexcept {
     memcpy(block, pointer, old < size ? old : size);
     free(pointer);
     return block;
 }
 
-// The block is a sample's, or is to become one. The size has been taken off the budget.
+// The block is a sample's, or may become one.
 REAP_COLD void *reallocate(void *pointer, size_t size, bool passed) noexcept {
     const bool owned = sampler.owns(pointer);
+    if (owned && !sampler.has(pointer)) return real.realloc(pointer, size);
     if (owned && size == 0) {
         free(pointer);
         return nullptr;
@@ -62,8 +70,8 @@ REAP_EXPORT void *malloc(size_t size) {
 }
 
 REAP_EXPORT void free(void *pointer) {
-    if (likely(!sampler.owns(pointer))) return is_bootstrap(pointer) ? void() : real.free(pointer);
-    sampler.free(pointer);
+    if (unlikely(sampler.owns(pointer))) return free_drawn(pointer);
+    if (likely(!is_bootstrap(pointer))) real.free(pointer);
 }
 
 REAP_EXPORT void *calloc(size_t count, size_t size) {
@@ -73,9 +81,8 @@ REAP_EXPORT void *calloc(size_t count, size_t size) {
 }
 
 REAP_EXPORT void *realloc(void *pointer, size_t size) {
-    // A size of zero frees, which costs nothing.
-    const bool passed = passes(size);
-    if (likely(!sampler.owns(pointer)) && (passed || size == 0)) return real.realloc(pointer, size);
+    const bool passed = passes(size); // also a size of zero, which frees
+    if (likely(passed && !sampler.owns(pointer))) return real.realloc(pointer, size);
     return reallocate(pointer, size, passed);
 }
 
@@ -98,7 +105,7 @@ REAP_EXPORT void *memalign(size_t alignment, size_t size) {
 
 REAP_EXPORT int posix_memalign(void **out, size_t alignment, size_t size) {
     const bool sound = alignment >= sizeof(void *) && (alignment & (alignment - 1)) == 0;
-    if (!passes(size) && sound) {
+    if (sound && !passes(size)) {
         if (void *block = drawn(size, alignment)) {
             *out = block;
             return 0;

@@ -3,8 +3,6 @@
 #include <cstdlib>
 #include <pthread.h>
 
-#include "poisson.h"
-
 namespace reap::drag {
 namespace {
 
@@ -12,7 +10,7 @@ namespace {
 // so that the clock of all is never far off.
 constexpr double kLeastQuantum = 4096;
 constexpr double kMostQuantum = 65536;
-constexpr uint64_t kCertain = 2; // an object of more than this part of a gap is drawn always
+constexpr uint64_t kCertain = 2; // an object of more than this part of a stratum is drawn always
 
 pthread_key_t thread_end_key;
 bool has_key = false;
@@ -61,7 +59,6 @@ void Sampler::begin() noexcept {
     pace_.begin(asked != nullptr ? strtoull(asked, nullptr, 10) : 0);
     random_ = preload::Random(Pace::now_ns() ^ ledger_.header().pid * UINT64_C(0x9e3779b97f4a7c15));
     rounds_.begin(static_cast<double>(random_.next() >> 11) * 0x1p-53);
-    drawn_ = static_cast<uint32_t>(random_.next());
 }
 
 bool Sampler::open() noexcept {
@@ -69,6 +66,7 @@ bool Sampler::open() noexcept {
     if (prefix == nullptr || !ledger_.open(prefix)) return false;
     clock_ = 0;
     in_use_ = 0;
+    origin_ = {};
     if (objects_ != nullptr) return true; // the child of a fork has them
     objects_ = static_cast<Object *>(preload::map_private(Windows::kMostSlots * sizeof *objects_));
     if (objects_ == nullptr || !windows_.reserve()) {
@@ -84,13 +82,29 @@ void Sampler::give_up(reap_drag_problem problem) noexcept {
     if (ledger_.is_open()) ledger_.header().problem = problem;
 }
 
-void Sampler::draw(ThreadState &thread) noexcept {
-    thread.period = pace_.period(clock_, ledger_.header().rows);
-    thread.to_sample = preload::gap(thread.random, thread.period);
-    least_in_use_ = static_cast<double>(thread.period);
+// What an object stands for that was allocated now; 0: it is not drawn.
+uint64_t Sampler::stands_for(ThreadState &thread, size_t size) noexcept {
+    // What is large for a stratum is drawn always, and no part of any: a single one could rule the sum, and
+    // nobody would know.
+    const bool certain = size > thread.strata.length() / kCertain;
+    if (certain) thread.passed -= size < thread.passed ? size : thread.passed;
+    const uint64_t stands = pass_on(thread);
+    return certain ? size : stands;
+}
+
+uint64_t Sampler::pass_on(ThreadState &thread) noexcept {
+    const uint64_t bytes = thread.passed;
+    thread.passed = 0;
+    return thread.strata.pass(bytes, thread.random, [this] {
+        const uint64_t period = pace_.period(clock_, ledger_.header().rows);
+        least_in_use_ = static_cast<double>(period);
+        return period;
+    });
 }
 
 void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noexcept {
+    thread.granted += static_cast<int64_t>(size) - thread.budget;
+    thread.budget = 0;
     if (thread.inside) return nullptr; // between the copies for a fork and the fork
     const preload::ErrnoGuard keep;
     const Inside guard(lock_);
@@ -102,37 +116,35 @@ void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noex
     if (!thread.begun) {
         thread.begun = true;
         thread.random = preload::Random(random_.next());
-        draw(thread);
+        pass_on(thread);
         if (has_key) pthread_setspecific(thread_end_key, &thread);
     }
     catch_up(thread);
     void *block = nullptr;
-    // What is large for the gap is drawn always: a single one could rule the sum, and nobody would know.
-    const bool certain = size > thread.period / kCertain;
-    if (certain || thread.to_sample < 0) {
+    if (const uint64_t stands = stands_for(thread, size); stands != 0) {
         const Pace::Work work(pace_);
-        block = sample(thread, size, alignment, certain);
-        if (thread.to_sample < 0) draw(thread);
+        block = sample(thread, size, alignment, stands);
     }
     double quantum = rounds_.ahead(interval());
     if (quantum < kLeastQuantum) quantum = kLeastQuantum;
     if (quantum > kMostQuantum) quantum = kMostQuantum;
     // So that what is drawn always comes here.
-    const uint64_t certain_from = thread.period / kCertain;
+    const uint64_t certain_from = thread.strata.length() / kCertain;
     if (quantum > static_cast<double>(certain_from)) quantum = static_cast<double>(certain_from);
     thread.budget = static_cast<int64_t>(quantum);
-    if (thread.to_sample < thread.budget) thread.budget = thread.to_sample;
+    if (thread.strata.room() < thread.budget) thread.budget = thread.strata.room();
     thread.granted = thread.budget;
     return block;
 }
 
-void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment, bool certain) noexcept {
+void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment, uint64_t stands) noexcept {
     // An alignment that is none is the allocator's to refuse.
     if (state_ != State::Running || alignment > Windows::kSlot || (alignment & (alignment - 1)) != 0)
         return nullptr;
     // Spread over the lines of a page: all windows begin alike, and a cache's sets would meet.
     const size_t offset = alignment <= 64 ? (thread.random.next() & 15) * 64 : 0;
-    const uint32_t kind = drawn_ % Rounds::kClasses;
+    // By chance: both draws and looks come at even paces, which could fall in step.
+    const auto kind = static_cast<uint32_t>(random_.below(Rounds::kClasses));
     const uint32_t slot = windows_.take(offset + size, kind);
     const uint32_t number = slot == Windows::kNone ? Ledger::kNone : ledger_.add();
     if (number == Ledger::kNone) {
@@ -140,25 +152,29 @@ void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment, bool c
         ledger_.header().problem = REAP_DRAG_FULL;
         return nullptr;
     }
-    ++drawn_;
     reap_drag_sample &row = ledger_.row(number);
     row = {};
     row.size = size;
-    row.period = certain ? 1 : thread.period;
+    row.stands = stands;
     row.birth = clock_;
+    origin_.tell(ledger_.header(), row);
     pace_.faults((offset + size) / kPage);
-    objects_[slot] = {offset + size, size, static_cast<double>(size > thread.period ? size : thread.period),
-                      number,        kind, true};
+    objects_[slot] = {offset + size, size, static_cast<double>(stands), number, kind, true};
     watch(slot);
     return static_cast<char *>(windows_.address(slot)) + offset;
 }
 
-void Sampler::free(void *pointer) noexcept {
+bool Sampler::has(const void *pointer) noexcept {
+    const Inside guard(lock_);
+    return begins(windows_.slot_of(pointer), pointer);
+}
+
+bool Sampler::free(void *pointer) noexcept {
     const preload::ErrnoGuard keep;
     const Inside guard(lock_);
     const uint32_t slot = windows_.slot_of(pointer);
     Object &object = objects_[slot];
-    if (!object.taken) return; // freed twice: the allocator's guard is not ours to imitate
+    if (!begins(slot, pointer)) return false;
     const Pace::Work work(pace_);
     if (object.row != Ledger::kNone && ledger_.is_open()) {
         if (state_ == State::Running) catch_up(thread_state);
@@ -170,6 +186,7 @@ void Sampler::free(void *pointer) noexcept {
     }
     windows_.give(slot, object.bytes);
     object.taken = false;
+    return true;
 }
 
 size_t Sampler::size_of(const void *pointer) noexcept {

@@ -5,42 +5,49 @@
 #include <cstdint>
 
 #include "ledger.h"
+#include "origin.h"
 #include "pace.h"
 #include "platform.h"
 #include "random.h"
 #include "rounds.h"
+#include "strata.h"
 #include "windows.h"
 
 namespace reap::drag {
 
 // What a thread keeps. The fast paths read the budget and nothing else.
 struct ThreadState {
-    int64_t budget = 0; // bytes that it may allocate before it comes to the sampler
+    int64_t budget = 0; // bytes that it may allocate before it comes to the sampler; never less than 0
     int64_t granted = 0;
-    int64_t to_sample = 0; // bytes to its next sample
-    uint64_t period = 0;   // the mean that this gap was drawn with
+    uint64_t passed = 0; // bytes allocated that its strata have not heard of
+    Strata strata;
     preload::Random random;
     bool begun = false;
     bool inside = false; // the sampler, whose lock it has: a signal's handler may fork there
 };
 
-// Draws objects by a Poisson process over the bytes allocated, and those that are larger than a quarter of
-// its mean gap always; each lives in a window of its own. Every object is looked at once in so many bytes,
-// from a phase drawn at random; the sum of these intervals over the looks that came before its last access is
-// an unbiased estimate of last access - birth, wrong by an interval at most. The interval is a third of the
-// bytes in use, as the samples know them: objects live for as many bytes on average (Little's law), so that a
-// sample costs three looks whatever the program does, and most samples, which live short, none.
+// Draws one byte in so many of those that a thread allocates, and with it its object; those that are larger
+// than half of that always. Each lives in a window of its own. Every object is looked at once in so many
+// bytes, from a phase drawn at random; the sum of these intervals over the looks that came before its last
+// access is an unbiased estimate of last access - birth, wrong by an interval at most. The interval is a
+// third of the bytes in use, as the samples know them: objects live for as many bytes on average (Little's
+// law), so that a sample costs three looks whatever the program does, and most samples, which live short,
+// none.
 //
 // Thread-safe. Looks take place at allocations and frees, so that time can pass the planned one by a
 // thread's budget.
 class Sampler {
   public:
-    // Takes off what the thread has allocated, looks at what is due, and returns a block of a window where
-    // `size` bytes were drawn as a sample, zeroed; else null, and the allocator serves them.
+    // Takes off what the thread has allocated, with `size` that its budget had no room for, looks at what is
+    // due, and returns a block of a window where these bytes were drawn as a sample, zeroed; else null, and
+    // the allocator serves them.
     void *allocate(ThreadState &thread, size_t size, size_t alignment) noexcept;
 
     [[nodiscard]] bool owns(const void *pointer) const noexcept { return windows_.owns(pointer); }
-    void free(void *pointer) noexcept;
+    // Of addresses that it owns: whether a drawn object begins there.
+    [[nodiscard]] bool has(const void *pointer) noexcept;
+    // False where none does: it was freed already, or never given out.
+    bool free(void *pointer) noexcept;
     [[nodiscard]] size_t size_of(const void *pointer) noexcept;
 
     // Bytes from the beginning of an object to `end`, in whole pages.
@@ -89,10 +96,16 @@ class Sampler {
     bool look_at(Pagemap &map, uint32_t slot) noexcept;
     void credit(uint32_t slot) noexcept;
     void weigh(uint32_t slot, double weight) noexcept;
-    void *sample(ThreadState &thread, size_t size, size_t alignment, bool certain) noexcept;
+    void *sample(ThreadState &thread, size_t size, size_t alignment, uint64_t stands) noexcept;
     void watch(uint32_t slot) noexcept;
     void unwatch(uint32_t slot) noexcept;
-    void draw(ThreadState &thread) noexcept;
+    uint64_t stands_for(ThreadState &thread, size_t size) noexcept;
+    uint64_t pass_on(ThreadState &thread) noexcept;
+    [[nodiscard]] bool begins(uint32_t slot, const void *pointer) const noexcept {
+        const Object &object = objects_[slot];
+        const auto *begin = static_cast<const char *>(windows_.address(slot)) + (object.bytes - object.size);
+        return object.taken && begin == pointer;
+    }
     [[nodiscard]] bool watched(uint32_t slot) const noexcept {
         return objects_[slot].taken && objects_[slot].row != Ledger::kNone;
     }
@@ -109,12 +122,12 @@ class Sampler {
     Windows windows_;
     Rounds rounds_;
     Ledger ledger_;
+    Origin origin_;
     Pace pace_;
     Object *objects_ = nullptr;
     uint32_t living_[Rounds::kClasses] = {};                  // objects that are watched
     uint32_t watched_[Windows::kRuns / Windows::kChunk] = {}; // a bit for each slot
     uint32_t runs_ = 0; // objects larger than a slot: the first one's slot + 1
-    uint32_t drawn_ = 0;
     double in_use_ = 0; // bytes, as the living samples stand for them
     double least_in_use_ = 1;
     preload::Random random_;
@@ -125,6 +138,6 @@ class Sampler {
 };
 
 extern Sampler sampler;
-extern thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
 } // namespace reap::drag

@@ -19,6 +19,7 @@ namespace {
 
 constexpr size_t kMostPath = 4096;
 constexpr size_t kMostCommand = 4096;
+constexpr size_t kMostFrames = 128;
 
 pthread_key_t thread_end_key;
 
@@ -218,7 +219,7 @@ uint64_t Image::period_floor() const noexcept {
 
 uint32_t Image::intern_stack() noexcept {
     uint64_t frames[kMostFrames];
-    const size_t count = walk_stack(frames);
+    const size_t count = walk_stack(frames, kMostFrames);
     uint32_t id = 0;
     for (size_t i = count; i-- > 0;) {
         uint32_t next = stacks_.find(id, frames[i]);

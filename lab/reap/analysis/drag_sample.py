@@ -1,23 +1,27 @@
 """From samples to drag.
 
-Objects were drawn by a Poisson process over bytes, so that one of `size` bytes was drawn with the
-probability p = 1 - exp(-size / period); weighted by 1 / p the samples stand for all objects (Horvitz and
-Thompson). Drag is the ratio of two such sums: size times life, and size times the estimate of last access
-minus birth. Its variance is that of a ratio of sums over a Poisson sample, linearised (Särndal, Swensson and
-Wretman, "Model Assisted Survey Sampling", 1992, 5.6), and the noise of the looks beside it; where few samples
-have most of it, the variance itself is uncertain, and Student's t is as much wider as its degrees of freedom
-say (Satterthwaite, 1946).
+One byte of each stratum of the bytes allocated was drawn, and with it its object, which stands for the bytes
+of the stratum: weighted by these over its own bytes the samples stand for all objects (Hansen and Hurwitz,
+1943). Drag is the ratio of two such sums: size times life, and size times the estimate of last access minus
+birth. Its variance is that of a ratio, linearised, and taken from the differences between samples that were
+drawn one after another, since how distant strata differ adds nothing to it; so it is too large rather than
+too small (Särndal, Swensson and Wretman, "Model Assisted Survey Sampling", 1992, 3.7 and
+5.6). The noise of the looks stands beside it. Where few samples have most of it, the variance itself is
+uncertain, and Student's t is as much wider as its degrees of freedom say (Satterthwaite, 1946).
 """
 
 import math
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 
-from scipy.special import stdtrit
-
+from reap.analysis import drag_sample_sites
+from reap.analysis.drag_sample_drawn import Drawn, quantile
 from reap.analysis.drag_sample_records import SampledDrag, SampledProcess
+from reap.analysis.sites import Frame
 from reap.records import Estimate
-from reap.trace.drag_sample_records import DragSample, DragSamples
+from reap.trace.drag_sample_records import DragSamples
+
+Frames = Callable[[DragSamples, tuple[int, ...]], list[Frame]]
 
 _FEWEST = 30
 """Samples below which no interval is given."""
@@ -34,10 +38,15 @@ _PROBLEMS = {
 
 
 def profile(
-    files: Sequence[DragSamples], command: list[str], *, status: int, notes: Sequence[str] = ()
+    files: Sequence[DragSamples],
+    command: list[str],
+    frames: Frames,
+    *,
+    status: int,
+    notes: Sequence[str] = (),
 ) -> SampledDrag:
-    """What the files of a run say, by process."""
-    processes = [process(each) for each in files if each.clock > 0]
+    """What the files of a run say, by process; `frames` names the frames of a sample's stack."""
+    processes = [process(each, frames) for each in files if each.clock > 0]
     return SampledDrag(
         command=command,
         engine="sample",
@@ -47,9 +56,9 @@ def profile(
     )
 
 
-def process(file: DragSamples) -> SampledProcess:
-    """What one file says. Costs a sort of its samples."""
-    drawn = [_Drawn(each, file.clock) for each in file.samples]
+def process(file: DragSamples, frames: Frames | None = None) -> SampledProcess:
+    """What one file says; of sites where `frames` names their frames. Costs a sort of its samples."""
+    drawn = [Drawn(each, file.clock) for each in file.samples]
     live = sum(each.live for each in drawn)
     needed = sum(each.needed for each in drawn)
     told = live > 0 and needed > 0 and len(drawn) >= _FEWEST
@@ -68,54 +77,39 @@ def process(file: DragSamples) -> SampledProcess:
         peak=peak,
         peak_ratio=peak / peak_needed if told and peak_needed > 0 else None,
         engine_seconds=file.seconds,
+        sites=drag_sample_sites.sites(drawn, lambda stack: frames(file, stack)) if told and frames else [],
         notes=_notes(file, told=told),
     )
 
 
-class _Drawn:
-    """A sample and what it stands for. An object takes part in the step of its own allocation, too."""
-
-    def __init__(self, sample: DragSample, clock: int) -> None:
-        self.weight = _weight(sample)
-        self.size = sample.size
-        self.life = (sample.death or clock) - sample.birth + sample.size
-        self.used = sample.used + sample.size
-        self.used_variance = _variance_of_used(sample)
-        self.live = self.weight * self.size * self.life
-        self.needed = self.weight * self.size * self.used
-
-
-def _weight(sample: DragSample) -> float:
-    return -1 / math.expm1(-sample.size / sample.period)
-
-
-def _variance_of_used(sample: DragSample) -> float:
-    """Of `used`, which is a number of intervals; from the sums of these and of their squares.
-
-    For one interval h it is h f (h - h f), where f is the part of an interval by which the truth exceeds a
-    whole number of them: h^2 / 6 on average. What is used for less than an interval has a look in it with the
-    probability f, so that h^2 a look is not too little.
-    """
-    if not sample.used > 0:
-        return 0.0
-    interval = sample.used_squares / sample.used
-    return interval**2 / (6 if sample.used > 1.5 * interval else 1)
-
-
-def _estimate(drawn: list[_Drawn], live: float, needed: float) -> tuple[Estimate, float]:
+def _estimate(drawn: list[Drawn], live: float, needed: float) -> tuple[Estimate, float]:
     """Drag, and the degrees of freedom of its interval."""
     drag = live / needed
+    looks = [drag**2 * each.looks for each in drawn]
     parts = [
-        each.weight * (each.weight - 1) * (each.size * (each.life - drag * each.used)) ** 2
-        + each.weight * (drag * each.size) ** 2 * each.used_variance
-        for each in drawn
+        each.left_out * _residual(each, drag) ** 2 + look for each, look in zip(drawn, looks, strict=True)
     ]
-    variance = sum(parts)
+    variance = _of_drawing([each for each in drawn if each.weight > 1], drag) + sum(looks)
     fourth = sum(part**2 for part in parts)
-    freedom = 2 * variance**2 / fourth if fourth > 0 else math.inf
-    reach = float(stdtrit(min(freedom, 1e6), 0.975)) * math.sqrt(variance) / live
+    freedom = 2 * sum(parts) ** 2 / fourth if fourth > 0 else math.inf
+    reach = quantile(freedom) * math.sqrt(variance) / live
     low = max(drag * math.exp(-reach), min(1.0, drag))  # no object is used longer than it lives
     return Estimate(value=drag, low=low, high=drag * math.exp(min(reach, 100.0))), freedom
+
+
+def _residual(each: Drawn, drag: float) -> float:
+    return each.live - drag * each.needed
+
+
+def _of_drawing(drawn: list[Drawn], drag: float) -> float:
+    """The variance that comes of which objects are drawn: where two that follow each other differ."""
+    if len(drawn) < 2:
+        return 0.0
+    found = sum(
+        (one.left_out + other.left_out) / 4 * (_residual(one, drag) - _residual(other, drag)) ** 2
+        for one, other in pairwise(drawn)
+    )
+    return found * len(drawn) / (len(drawn) - 1)
 
 
 def _peaks(file: DragSamples) -> tuple[float, float]:
@@ -123,7 +117,7 @@ def _peaks(file: DragSamples) -> tuple[float, float]:
     lives: list[tuple[float, float]] = []
     uses: list[tuple[float, float]] = []
     for sample in file.samples:
-        bytes_stood_for = _weight(sample) * sample.size
+        bytes_stood_for = sample.stands
         lives += [(sample.birth, bytes_stood_for), (sample.death or file.clock, -bytes_stood_for)]
         uses += [(sample.birth, bytes_stood_for), (sample.birth + sample.used, -bytes_stood_for)]
     return _most(lives), _most(uses)

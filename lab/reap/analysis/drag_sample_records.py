@@ -5,6 +5,23 @@ from typing import Literal
 from reap.records import Estimate, Record
 
 
+class SampledSite(Record):
+    """Where drawn objects come from, and what those that they stand for drag."""
+
+    function: str
+    location: str
+    module: str
+    stack: list[str]
+    """That of the most bytes, innermost first."""
+    samples: int
+    bytes: float
+    """Allocated there, an estimate."""
+    share: Estimate
+    """Of all that is dragged, with its 95 % interval."""
+    few: bool
+    """Too few samples say so: another run, which draws others, may say otherwise."""
+
+
 class SampledProcess(Record):
     """Drag of one process, as far as samples tell."""
 
@@ -24,6 +41,9 @@ class SampledProcess(Record):
     peak_ratio: float | None
     """To the most bytes needed at once; noisy, without an interval."""
     engine_seconds: float
+    sites: list[SampledSite] = []
+    """By what they drag, most first, and those of few samples behind; none where the samples do not tell, or
+    nothing is dragged."""
     notes: list[str] = []
 
 

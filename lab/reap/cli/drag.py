@@ -62,7 +62,7 @@ def drag(
     use; its memory is served by Valgrind, and what it does stays the same. Exits with CMD's own status.
 
     With --engine sample a preload draws objects and looks at them now and then: total drag with its interval,
-    at nearly the program's own speed, over whichever allocator it has. No curves and no sites.
+    at nearly the program's own speed, over whichever allocator it has, and which sites drag. No curves.
 
     \b
         reap drag --html drag.html -- perl script.pl
@@ -72,8 +72,6 @@ def drag(
     from reap.launch import program as programs
     from reap.launch.records import Launch
 
-    if engine == "sample" and html_file is not None:
-        raise click.UsageError("the page shows curves and sites, which samples have not: use --engine exact")
     if engine != "sample" and period is not None:
         raise click.UsageError("--period is of --engine sample")
     reporting.refuse_existing(json_file, html_file, force=force)
@@ -126,15 +124,23 @@ def _sample(asked: _Asked, period: int | None) -> Outcome:
     from reap.launch import drag as running
     from reap.launch import drag_sample as launching
     from reap.report import terminal_drag_sample
-    from reap.trace.drag_samples import read
+    from reap.trace.drag_samples import frames, read
 
     with tempfile.TemporaryDirectory(prefix="reap-drag-") as name:
         outcome = launching.run(asked.launch, Path(name), period=period)
         files = [read(path) for path in sorted(Path(name).glob(launching.FILES))]
-    result = profile(files, asked.found.command, status=outcome.status, notes=running.unseen(asked.found))
+    result = profile(
+        files, asked.found.command, frames, status=outcome.status, notes=running.unseen(asked.found)
+    )
+    if asked.html_file is not None:
+        from reap.report.drag_sample_page import write
+
+        write(result, asked.html_file, force=asked.force)
     if asked.json_file is not None:
         reporting.write_plain(asked.json_file, result, force=asked.force)
     terminal_drag_sample.render(Console(stderr=True), result)
+    if asked.html_file is not None:
+        reporting.say_written("the page", asked.html_file)
     reporting.say_next(["reap", "drag", "--", *asked.found.command])
     return outcome
 

@@ -9,8 +9,8 @@ class DragSample(Record):
     """One object that was drawn."""
 
     size: int
-    period: int
-    """The mean of bytes between two samples when it was drawn."""
+    stands: int
+    """The bytes allocated that it was drawn to stand for: its own for one that is drawn always."""
     birth: int
     death: int
     """When it was freed, or the process ended; 0 if it was never seen to."""
@@ -18,6 +18,8 @@ class DragSample(Record):
     """Estimate of last access minus birth, unbiased."""
     used_squares: float
     """The sum of the squares of the intervals whose sum `used` is."""
+    stack: tuple[int, ...] = ()
+    """Who asked for it, innermost first; `drag_samples.frames` names them."""
 
 
 class DragSamples(Record):
@@ -33,3 +35,5 @@ class DragSamples(Record):
     seconds: float
     """Spent in the engine."""
     samples: list[DragSample]
+    modules: list[str] = []
+    """The files that frames lie in."""

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OBJECTS = 20, SIZE = 1 << 18, PAGE = 4096, MUTEXES = 50 };
+enum { OBJECTS = 20, SIZE = 1 << 18, PAGE = 4096, MUTEXES = 50, STREAMS = 200 };
 
 static char *objects[OBJECTS];
 static pthread_mutex_t *mutexes[MUTEXES];
@@ -70,6 +71,52 @@ static int forks(void) {
     return waitpid(child, &status, 0) == child && status == 0 && all_are('a');
 }
 
+static FILE *streams[STREAMS];
+static pthread_barrier_t held;
+
+/* Holds the locks of all streams until the process ends. */
+static void *hold(void *nothing) {
+    for (int i = 0; i < STREAMS; ++i) flockfile(streams[i]);
+    pthread_barrier_wait(&held);
+    for (;;) pause();
+    return nothing;
+}
+
+/* Streams that another thread holds at a fork are the child's to use. */
+static int streams_are_free(void) {
+    for (int i = 0; i < STREAMS; ++i) streams[i] = fopen("/dev/null", "w");
+    pthread_barrier_init(&held, NULL, 2);
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, hold, NULL) != 0) return 0;
+    pthread_barrier_wait(&held);
+    const pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < STREAMS; ++i) {
+            if (ftrylockfile(streams[i]) != 0) _exit(1);
+        }
+        _exit(0);
+    }
+    int status;
+    return waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* What was freed already is refused. */
+static int ends_by_a_second_free(void) {
+    for (int i = 0; i < OBJECTS; ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+            close(2);
+            char *volatile twice = malloc(5000);
+            free(twice);
+            free(twice);
+            _exit(0);
+        }
+        int status;
+        if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status)) return 0;
+    }
+    return 1;
+}
+
 static int is(const char *one, const char *other) { return strcmp(one, other) == 0; }
 
 int main(int argc, char **argv) {
@@ -92,7 +139,9 @@ int main(int argc, char **argv) {
         }
         return 0;
     }
+    if (is(mode, "streams")) return streams_are_free() ? 0 : 23;
     make();
+    if (is(mode, "freed-twice")) return ends_by_a_second_free() ? 0 : 24;
     if (is(mode, "unneeded")) {
         for (int i = 0; i < OBJECTS; ++i) {
             if (madvise(objects[i], SIZE, i % 2 ? MADV_DONTNEED : MADV_FREE) != 0) return 13;

@@ -1,0 +1,43 @@
+#include "origin.h"
+
+#include <cstring>
+#include <dlfcn.h>
+#include <link.h>
+
+#include "stack_walk.h"
+
+namespace reap::drag {
+namespace {
+
+constexpr unsigned kAddressBits = 48;
+
+} // namespace
+
+void Origin::tell(reap_drag_samples &header, reap_drag_sample &row) noexcept {
+    uint64_t frames[REAP_DRAG_FRAMES];
+    const size_t count = preload::walk_stack(frames, REAP_DRAG_FRAMES);
+    // What is returned to may be another function's first instruction: the call is before it.
+    for (size_t i = 0; i < count; ++i) row.frames[i] = place_of(header, frames[i] - 1);
+}
+
+// The file that an address lies in, and the address as its symbols have it.
+uint64_t Origin::place_of(reap_drag_samples &header, uint64_t address) noexcept {
+    constexpr uint64_t kInside = (uint64_t{1} << kAddressBits) - 1;
+    dl_find_object found{};
+    if (_dl_find_object(reinterpret_cast<void *>(address), &found) != 0) return address & kInside;
+    const link_map *map = found.dlfo_link_map;
+    uint32_t number = 0;
+    while (number < count_ && modules_[number] != map) ++number;
+    if (number == count_) {
+        // The loader leaves the main program without a name.
+        const char *name = map->l_name[0] != '\0' ? map->l_name : header.program;
+        const size_t size = strlen(name) + 1;
+        if (count_ == kMost || size > sizeof header.module - header.modules) return address & kInside;
+        memcpy(header.module + header.modules, name, size);
+        header.modules += size;
+        modules_[count_++] = map;
+    }
+    return uint64_t{number + 1} << kAddressBits | ((address - map->l_addr) & kInside);
+}
+
+} // namespace reap::drag

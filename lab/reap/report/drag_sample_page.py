@@ -1,0 +1,69 @@
+"""What samples say of drag as one HTML page that needs nothing else and runs nothing."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from reap import __version__
+from reap.analysis.drag_sample_records import SampledDrag, SampledProcess
+from reap.files import write_safely
+from reap.report import html
+from reap.report.drag_sample_words import process_notes, process_row, site_rows
+from reap.report.text import printable, shortened
+
+_LONGEST = 4000
+"""Characters of a command: an argument can be a whole program."""
+_MOST_ROWS = 24
+"""Processes that have a row."""
+_MOST_PROCESSES = 8
+"""Processes whose sites are shown."""
+_MOST_SITES = 30
+_WIDE, _LONG = 120, 400
+"""Characters of a name, and of a frame: names of templates have thousands."""
+
+
+@dataclass(frozen=True)
+class SiteRow:
+    """One site: its cells, and the stack behind them."""
+
+    cells: list[str]
+    stack: list[str]
+
+
+@dataclass(frozen=True)
+class ProcessView:
+    """One process, and where its objects come from."""
+
+    title: str
+    sites: list[SiteRow]
+    notes: list[str]
+
+
+def write(sampled: SampledDrag, path: Path | str, *, force: bool = False) -> Path:
+    """Write the page to `path` and return the path. Raises ReapError as `write_safely` does."""
+    return write_safely(path, render(sampled).encode(), force=force)
+
+
+def render(sampled: SampledDrag) -> str:
+    """The page: a row for each process with its interval, and its sites."""
+    held = sampled.processes
+    return html.render_own(
+        "drag_sample.html.j2",
+        version=__version__,
+        command=shortened(shlex.join(sampled.command), _LONGEST),
+        rows=[process_row(each) for each in held[:_MOST_ROWS]],
+        left_out=max(0, len(held) - _MOST_ROWS),
+        notes=[printable(note) for note in sampled.notes],
+        processes=[_process(each) for each in held[:_MOST_PROCESSES] if each.sites or process_notes(each)],
+    )
+
+
+def _process(process: SampledProcess) -> ProcessView:
+    return ProcessView(
+        title=process_row(process)[0],
+        sites=[
+            SiteRow(cells=cells, stack=[printable(shortened(frame, _LONG)) for frame in site.stack])
+            for site, cells in site_rows(process, _MOST_SITES, _WIDE)
+        ],
+        notes=[printable(note) for note in process_notes(process)],
+    )
