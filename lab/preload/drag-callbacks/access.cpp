@@ -26,29 +26,43 @@ bool open_shadow() noexcept {
     if (!map(kShadow + kPages, kShadowBytes)) return false;
     auto *memory = reinterpret_cast<void *>(kShadow);
     madvise(memory, kShadowBytes, MADV_DONTDUMP);
-    madvise(memory, kShadowBytes, MADV_NOHUGEPAGE); // it is sparse
+    madvise(memory, kShadowBytes, MADV_NOHUGEPAGE); // it is sparse, but see below
     state.mask = kAllAddresses;
     return true;
 }
 
-Use use_of(uintptr_t address, size_t size, uint32_t birth) noexcept {
-    Use use{birth, 0};
-    for (uintptr_t at = address & ~uintptr_t{7}; at < address + size; at += 8) {
-        const uint32_t last = __atomic_load_n(&slot_of(at)->last, __ATOMIC_RELAXED);
-        if (last / 2 < birth) continue; // of what was there before
-        use.flags |= (last & 1) != 0 ? REAP_DRAG_READ : REAP_DRAG_WRITTEN;
-        if (last / 2 > use.last) use.last = last / 2;
-    }
-    return use;
+void expect_dense(uintptr_t address, uintptr_t size) noexcept {
+    const uintptr_t begin = kShadow + (address & kAllAddresses);
+    if (begin + size <= kShadow + kShadowBytes) madvise(reinterpret_cast<void *>(begin), size, MADV_HUGEPAGE);
 }
 
-void forget_reads(uintptr_t address, size_t size) noexcept {
-    for (uintptr_t at = address & ~uintptr_t{7}; at < address + size; at += 8) {
-        uint32_t *last = &slot_of(at)->last;
-        const uint32_t seen = __atomic_load_n(last, __ATOMIC_RELAXED);
-        if ((seen & 1) != 0) __atomic_store_n(last, seen & ~uint32_t{1}, __ATOMIC_RELAXED);
-    }
+namespace {
+
+template <bool forget>
+Use look(uintptr_t address, size_t size, uint32_t birth) noexcept {
+    uint32_t most = 0;
+    uint32_t flags = 0;
+    each_slot(address, size, [&](Slot &slot) {
+        const uint32_t last = __atomic_load_n(&slot.last, __ATOMIC_RELAXED);
+        if (forget && (last & 1) != 0) __atomic_store_n(&slot.last, last & ~uint32_t{1}, __ATOMIC_RELAXED);
+        if (last / 2 < birth) return; // of what was there before
+        flags |= (last & 1) != 0 ? REAP_DRAG_READ : REAP_DRAG_WRITTEN;
+        if (last / 2 > most) most = last / 2;
+    });
+    return {most > birth ? most : birth, flags};
 }
+
+} // namespace
+
+Use use_of(uintptr_t address, size_t size, uint32_t birth) noexcept {
+    return look<false>(address, size, birth);
+}
+
+Use last_use_of(uintptr_t address, size_t size, uint32_t birth) noexcept {
+    return look<true>(address, size, birth);
+}
+
+void forget_reads(uintptr_t address, size_t size) noexcept { look<true>(address, size, kLastClock); }
 
 } // namespace reap::drag
 

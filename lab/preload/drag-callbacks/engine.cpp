@@ -116,8 +116,8 @@ void died(const void *pointer) noexcept {
     const Turn turn;
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     const uint32_t flags = any_objects && block_died(address, block.size) ? REAP_DRAG_CHUNK : 0;
-    write_end(REAP_DRAG_FREE, address, block.size, block.birth, flags);
-    forget_reads(address, block.size);
+    const Use use = last_use_of(address, block.size, block.birth);
+    recording.ended(REAP_DRAG_FREE, state.clock(), block.birth, use.last, use.flags | flags);
     block.birth = 0;
 }
 

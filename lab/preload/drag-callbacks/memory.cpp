@@ -11,6 +11,7 @@
 using reap::drag::mark_range;
 using reap::drag::mark_read;
 using reap::drag::mark_written;
+using reap::drag::Reads;
 using reap::preload::next_symbol;
 
 namespace {
@@ -34,12 +35,14 @@ using Checked = void *(void *, What, size_t, size_t);
 
 constexpr size_t kWord = sizeof(uint64_t);
 
+uint64_t word_at(const unsigned char *at) noexcept {
+    uint64_t word;
+    __builtin_memcpy(&word, at, kWord);
+    return word;
+}
+
 // The order of two words by their bytes.
-int compared(const unsigned char *left, const unsigned char *right) noexcept {
-    uint64_t mine;
-    uint64_t theirs;
-    __builtin_memcpy(&mine, left, kWord);
-    __builtin_memcpy(&theirs, right, kWord);
+int order_of(uint64_t mine, uint64_t theirs) noexcept {
     if (mine == theirs) return 0;
     return __builtin_bswap64(mine) < __builtin_bswap64(theirs) ? -1 : 1;
 }
@@ -70,25 +73,29 @@ REAP_EXPORT int memcmp(const void *one, const void *other, size_t size) {
     if (size == 0) return 0;
     const auto *left = static_cast<const unsigned char *>(one);
     const auto *right = static_cast<const unsigned char *>(other);
-    for (; size >= kWord; size -= kWord, left += kWord, right += kWord) {
-        mark_read(reinterpret_cast<uintptr_t>(left));
-        mark_read(reinterpret_cast<uintptr_t>(right));
-        const int order = compared(left, right);
-        if (order == 0) continue;
-        mark_read(reinterpret_cast<uintptr_t>(left) + kWord - 1);
-        mark_read(reinterpret_cast<uintptr_t>(right) + kWord - 1);
-        return order;
+    const unsigned char *const end = left + size;
+    const Reads reads;
+    for (; left + kWord <= end; left += kWord, right += kWord) {
+        reads.mark(left);
+        reads.mark(right);
+        const uint64_t mine = word_at(left);
+        const uint64_t theirs = word_at(right);
+        if (mine == theirs) continue;
+        reads.mark(left + kWord - 1);
+        reads.mark(right + kWord - 1);
+        return order_of(mine, theirs);
     }
-    if (size != 0) {
-        mark_read(reinterpret_cast<uintptr_t>(left));
-        mark_read(reinterpret_cast<uintptr_t>(right));
+    const auto rest = static_cast<size_t>(end - left);
+    if (rest != 0) {
+        reads.mark(left);
+        reads.mark(right);
     }
-    mark_read(reinterpret_cast<uintptr_t>(left) + size - 1);
-    mark_read(reinterpret_cast<uintptr_t>(right) + size - 1);
+    reads.mark(end - 1);
+    reads.mark(right + rest - 1);
     // The last word again, of which the first bytes are equal.
-    if (left != one) return compared(left + size - kWord, right + size - kWord);
-    for (size_t at = 0; at < size; ++at) {
-        if (left[at] != right[at]) return left[at] < right[at] ? -1 : 1;
+    if (size >= kWord) return order_of(word_at(end - kWord), word_at(right + rest - kWord));
+    for (; left != end; ++left, ++right) {
+        if (*left != *right) return *left < *right ? -1 : 1;
     }
     return 0;
 }

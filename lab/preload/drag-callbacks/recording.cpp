@@ -9,8 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "reap_encode.h"
-
 namespace reap::drag {
 
 bool Recording::open(const char *folder, uint32_t base, uint32_t flags) noexcept {
@@ -47,8 +45,10 @@ bool Recording::map_window() noexcept {
     const int file = preload::open_shared(name_);
     void *memory = MAP_FAILED;
     if (file >= 0 && preload::allocate_space(file, offset_, kWindow) == 0) {
-        memory = mmap(nullptr, kWindow, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file,
-                      static_cast<off_t>(offset_));
+        memory =
+            mmap(nullptr, kWindow, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(offset_));
+        // All its pages at once; MAP_POPULATE would have each fault at its first write. Linux 5.14 has it.
+        if (memory != MAP_FAILED) (void)!madvise(memory, kWindow, MADV_POPULATE_WRITE);
     }
     if (file >= 0) preload::close_quietly(file);
     if (window_ != nullptr) munmap(window_, kWindow);
@@ -56,10 +56,8 @@ bool Recording::map_window() noexcept {
     return window_ != nullptr;
 }
 
-// Makes sure that `size` more bytes fit. Whole pages move on; the part page at the end is mapped again.
-bool Recording::reserve(size_t size) noexcept {
-    if (window_ == nullptr) return false;
-    if (preload::likely(used_ + size <= kWindow)) return true;
+// Whole pages move on; the part page at the end is mapped again.
+bool Recording::move_window() noexcept {
     const size_t whole = used_ & ~size_t{4095};
     offset_ += whole;
     used_ -= whole;
@@ -123,10 +121,8 @@ uint32_t Recording::interned(const Stack &stack) noexcept {
 }
 
 uint32_t Recording::number_of(const Stack &stack) noexcept {
-    const uint64_t hash = SeenStacks::hash_of(stack);
-    if (const uint32_t seen = seen_.find(hash); preload::likely(seen != 0)) return seen;
     const uint32_t id = interned(stack);
-    if (id != 0) seen_.add(hash, id);
+    if (id != 0) seen_.add(stack.hash, id);
     uint8_t &known = has_stack_[id / 8];
     const auto bit = static_cast<uint8_t>(1u << id % 8);
     if ((known & bit) != 0) return id;
@@ -146,26 +142,6 @@ uint32_t Recording::number_of(const Stack &stack) noexcept {
         number(inside[i]);
     }
     return id;
-}
-
-void Recording::allocated(uint32_t kind, const Stack &stack, size_t size) noexcept {
-    if (window_ == nullptr) return;
-    const uint32_t id = number_of(stack);
-    if (!reserve(32)) return;
-    uint8_t *at = window_ + used_;
-    *at++ = static_cast<uint8_t>(kind);
-    at = format::put_varint(format::put_varint(at, id), size);
-    used_ = static_cast<size_t>(at - window_);
-    ++written_;
-}
-
-void Recording::ended(uint32_t kind, uint32_t now, uint32_t birth, uint32_t last, uint32_t flags) noexcept {
-    // What was there before a fork, or came after the recording stopped, is not in this file.
-    if (birth <= base_ || birth - base_ > written_ || !reserve(32)) return;
-    uint8_t *at = window_ + used_;
-    *at++ = static_cast<uint8_t>(kind | flags << REAP_DRAG_KIND_BITS);
-    at = format::put_varint(format::put_varint(at, now - birth), now - last);
-    used_ = static_cast<size_t>(at - window_);
 }
 
 void Recording::full() noexcept {

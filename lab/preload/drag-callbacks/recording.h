@@ -6,6 +6,7 @@
 
 #include "platform.h"
 #include "reap_drag.h"
+#include "reap_encode.h"
 #include "seen_stacks.h"
 #include "stack.h"
 #include "stack_table.h"
@@ -22,9 +23,26 @@ class Recording {
     [[nodiscard]] bool is_open() const noexcept { return window_ != nullptr; }
 
     // `kind` is REAP_DRAG_ALLOC or REAP_DRAG_POOLED.
-    void allocated(uint32_t kind, const Stack &stack, size_t size) noexcept;
-    // `kind` is REAP_DRAG_FREE or REAP_DRAG_LIVE; what this file does not know is left out.
-    void ended(uint32_t kind, uint32_t now, uint32_t birth, uint32_t last, uint32_t flags) noexcept;
+    void allocated(uint32_t kind, const Stack &stack, size_t size) noexcept {
+        if (window_ == nullptr) return;
+        uint32_t id = seen_.find(stack.hash);
+        if (preload::unlikely(id == 0)) id = number_of(stack);
+        if (!reserve(kSmall)) return;
+        uint8_t *at = window_ + used_;
+        *at++ = static_cast<uint8_t>(kind);
+        at = format::put_varint(format::put_varint(at, id), size);
+        used_ = static_cast<size_t>(at - window_);
+        ++written_;
+    }
+    // `kind` is REAP_DRAG_FREE or REAP_DRAG_LIVE; what this file does not know is left out: what was there
+    // before a fork, or came after the recording stopped.
+    void ended(uint32_t kind, uint32_t now, uint32_t birth, uint32_t last, uint32_t flags) noexcept {
+        if (birth <= base_ || birth - base_ > written_ || !reserve(kSmall)) return;
+        uint8_t *at = window_ + used_;
+        *at++ = static_cast<uint8_t>(kind | flags << REAP_DRAG_KIND_BITS);
+        at = format::put_varint(format::put_varint(at, now - birth), now - last);
+        used_ = static_cast<size_t>(at - window_);
+    }
     void full() noexcept;
     void finish(reap_drag_end how) noexcept;
     void resume() noexcept; // an exec failed: what `finish` wrote does not hold
@@ -34,9 +52,15 @@ class Recording {
   private:
     static constexpr size_t kWindow = size_t{1} << 20;
     static constexpr size_t kRoom = size_t{1} << 13; // of the largest event
+    static constexpr size_t kSmall = 32;             // of most
 
     bool map_window() noexcept;
-    bool reserve(size_t size) noexcept;
+    bool move_window() noexcept;
+    // Makes sure that `size` more bytes fit.
+    bool reserve(size_t size) noexcept {
+        if (window_ == nullptr) return false;
+        return preload::likely(used_ + size <= kWindow) || move_window();
+    }
     // Room must be reserved for these.
     void byte(uint32_t value) noexcept { window_[used_++] = static_cast<uint8_t>(value); }
     void number(uint64_t value) noexcept;

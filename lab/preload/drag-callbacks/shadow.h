@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform.h"
+
 namespace reap::drag {
 
 // What an access needs to know. The code that `as/as` writes into programs has this layout, and the mapping
@@ -43,6 +45,10 @@ inline constexpr uintptr_t kSkew = 0x840;
 bool map_shadow() noexcept;
 // From here on each address has a slot of its own; false where there is no room for so many addresses.
 bool open_shadow() noexcept;
+// The slots of these addresses are likely to be used, nearly all: large pages, where the machine has them,
+// save the processor the search for many small ones, which costs a program with much memory a tenth of its
+// time.
+void expect_dense(uintptr_t address, uintptr_t size) noexcept;
 
 // Clock and, in the last bit, whether there was a read.
 struct Slot {
@@ -66,12 +72,43 @@ inline void mark_read(uintptr_t address) noexcept {
                      __ATOMIC_RELAXED);
 }
 
+// For many reads at one moment: what each would ask the state for.
+class Reads {
+  public:
+    void mark(const void *at) const noexcept {
+        const uintptr_t address = reinterpret_cast<uintptr_t>(at) & mask_;
+        __atomic_store_n(&reinterpret_cast<Slot *>(kShadow + kSkew + address)->last, clock_,
+                         __ATOMIC_RELAXED);
+    }
+
+  private:
+    uintptr_t mask_ = state.mask;
+    uint32_t clock_ = __atomic_load_n(&state.read, __ATOMIC_RELAXED);
+};
+
+// Calls with each slot of a range. They are one behind another, but for where all addresses share a page, and
+// around the end of the shadow.
+template <class Function>
+inline void each_slot(uintptr_t address, size_t size, Function function) noexcept {
+    if (preload::unlikely((address & state.mask) + size > state.mask)) {
+        for (uintptr_t at = address & ~uintptr_t{7}; at < address + size; at += 8) function(*slot_of(at));
+        return;
+    }
+    Slot *const begin = slot_of(address);
+    Slot *const end = begin + (address % 8 + size + 7) / 8;
+    for (Slot *slot = begin; slot != end; ++slot) function(*slot);
+}
+
 // A range; costs a store for each eight bytes.
 template <void mark(uintptr_t)>
 inline void mark_range(const void *from, size_t size) noexcept {
-    const auto first = reinterpret_cast<uintptr_t>(from);
     if (size == 0) return;
-    for (uintptr_t at = first & ~uintptr_t{7}; at < first + size; at += 8) mark(at);
+    constexpr bool kReads = mark == mark_read;
+    const uint32_t clock = __atomic_load_n(kReads ? &state.read : &state.written, __ATOMIC_RELAXED);
+    each_slot(reinterpret_cast<uintptr_t>(from), size, [clock](Slot &slot) {
+        const uint32_t read = kReads ? 0 : __atomic_load_n(&slot.last, __ATOMIC_RELAXED) & 1;
+        __atomic_store_n(&slot.last, clock | read, __ATOMIC_RELAXED);
+    });
 }
 
 struct Use {
@@ -82,5 +119,7 @@ struct Use {
 Use use_of(uintptr_t address, size_t size, uint32_t birth) noexcept;
 // What comes to be in these bytes was not read yet.
 void forget_reads(uintptr_t address, size_t size) noexcept;
+// Both at once: a block's end.
+Use last_use_of(uintptr_t address, size_t size, uint32_t birth) noexcept;
 
 } // namespace reap::drag

@@ -10,12 +10,6 @@
 namespace reap::drag {
 namespace {
 
-struct Bounds {
-    uintptr_t begin;
-    uintptr_t end;
-};
-
-// Of the thread's stack; nothing where that cannot be said.
 Bounds bounds_of_stack() noexcept {
     // The name of the program lies behind the first thread's stack. (To ask pthread_getattr_np for that one
     // would read /proc, with malloc.)
@@ -38,23 +32,8 @@ Bounds bounds_of_stack() noexcept {
 
 } // namespace
 
-void walk(const void *frame, const void *caller, Stack &stack) noexcept {
-    constinit thread_local Bounds mine __attribute__((tls_model("initial-exec"))) = {0, 0};
-    if (mine.end == 0) mine = bounds_of_stack();
-    stack.depth = 1;
-    stack.frames[0] = reinterpret_cast<uint64_t>(caller);
-    auto below = reinterpret_cast<uintptr_t>(frame);
-    // On another stack, as a coroutine has it, what a frame says cannot be believed: between it and the end
-    // of the thread's own, not all is mapped.
-    if (below < mine.begin || below >= mine.end) return;
-    auto at = *static_cast<const uintptr_t *>(frame);
-    while (stack.depth < Stack::kMost && at > below && at % 8 == 0 && at <= mine.end - 16) {
-        const auto *words = reinterpret_cast<const uintptr_t *>(at);
-        if (words[1] < 4096) break;
-        stack.frames[stack.depth++] = words[1];
-        below = at;
-        at = words[0];
-    }
-}
+constinit thread_local Bounds own_stack __attribute__((tls_model("initial-exec"))) = {0, 0};
+
+void find_own_stack() noexcept { own_stack = bounds_of_stack(); }
 
 } // namespace reap::drag
