@@ -61,7 +61,7 @@ void drag_block_carve(const DragBlock *block);
 
 /* slabs.c and large.c: a block's memory is taken first, and its record added. Nothing else may be done with a
  * block that is not in use. */
-#define DRAG_SMALL 1024           /* bytes of the largest block in a slab */
+#define DRAG_SMALL 4096           /* bytes of the largest block in a slab */
 Addr drag_slabs_take(SizeT size); /* 0: there is no memory */
 void drag_slabs_add(Addr at, SizeT size, UInt birth);
 Bool drag_slabs_around(Addr at, DragBlock *block);

@@ -21,15 +21,18 @@ enum {
     SLAB = 1 << 16,     /* bytes, and what it is aligned to */
     REGION = 64 * SLAB, /* what is asked of the system at once */
     STEP = 16,
-    CLASSES = DRAG_SMALL / STEP + 1, /* the first has none */
-    WARM = 16                        /* empty slabs that keep their pages, to be used again at once */
+    FINE = 64,       /* classes of 16 bytes more each: up to 1024 */
+    WIDE_STEP = 128, /* then these, of which at most a ninth is for nothing */
+    CLASSES = FINE + 1 + (DRAG_SMALL - FINE * STEP) / WIDE_STEP, /* the first has no blocks */
+    WARM = 16 /* empty slabs that keep their pages, to be used again at once */
 };
 enum { SIZE_MASK = 0x3FFF, CARVED = 0x4000, IN_USE = 0x8000 };
 
 typedef struct Slab {
     Addr at;
     struct Slab *next, *before; /* in its class, while it has room; `next` among the cold ones */
-    UInt stride;                /* from block to block; 0: it has no class, and no records */
+    UInt class;                 /* 0: it has none, and no records */
+    UInt stride;                /* from block to block */
     UInt in_use, fresh;         /* blocks in use; blocks that ever were */
     UInt free;                  /* the one freed last and 1; 0: none. Chained by `births` */
     Bool pooled;                /* objects of pools may be in it */
@@ -94,12 +97,22 @@ static void unlink(Slab **ring, Slab *slab) {
 }
 
 static UInt places(const Slab *slab) { return SLAB / slab->stride; }
-static Slab **ring_of(const Slab *slab) { return &with_room[slab->stride / STEP]; }
+static Slab **ring_of(const Slab *slab) { return &with_room[slab->class]; }
 
-static Slab *open_slab(UInt stride) {
+static UInt class_of(SizeT size) {
+    if (size <= FINE * STEP) return (UInt)(size + STEP - 1) / STEP + (size == 0);
+    return FINE + (UInt)(size - FINE * STEP + WIDE_STEP - 1) / WIDE_STEP;
+}
+
+static UInt stride_of(UInt class) {
+    return class <= FINE ? class * STEP : FINE * STEP + (class - FINE) * WIDE_STEP;
+}
+
+static Slab *open_slab(UInt class) {
     Slab *slab = empty_slab();
     if (!slab) return 0;
-    slab->stride = stride;
+    slab->class = class;
+    slab->stride = stride_of(class);
     slab->fresh = slab->free = 0;
     slab->births = VG_(malloc)("drag.births", places(slab) * sizeof *slab->births);
     slab->sizes = VG_(calloc)("drag.sizes", places(slab), sizeof *slab->sizes);
@@ -110,7 +123,7 @@ static Slab *open_slab(UInt stride) {
 /* What is still an object of some pool's has its slots until the pool frees it. */
 static void close_slab(Slab *slab) {
     unlink(ring_of(slab), slab);
-    slab->stride = 0;
+    slab->class = 0;
     VG_(free)(slab->births);
     VG_(free)(slab->sizes);
     if (warm_count < WARM) {
@@ -124,8 +137,8 @@ static void close_slab(Slab *slab) {
 }
 
 Addr drag_slabs_take(SizeT size) {
-    const UInt class = (UInt)(size + STEP - 1) / STEP + (size == 0);
-    Slab *slab = with_room[class] ? with_room[class] : open_slab(class * STEP);
+    const UInt class = class_of(size);
+    Slab *slab = with_room[class] ? with_room[class] : open_slab(class);
     if (!slab) return 0;
     const UInt place = slab->free ? slab->free - 1 : slab->fresh++;
     if (slab->free) slab->free = slab->births[place];
@@ -135,7 +148,7 @@ Addr drag_slabs_take(SizeT size) {
 
 static Slab *slab_around(Addr at) {
     Slab *slab = at < DRAG_SPAN ? by_place[at / SLAB] : 0;
-    return slab && slab->stride ? slab : 0;
+    return slab && slab->class ? slab : 0;
 }
 
 static UInt place_of(const Slab *slab, Addr at) { return (UInt)(at - slab->at) / slab->stride; }
@@ -182,7 +195,7 @@ void drag_slabs_give(Addr at) {
 
 void drag_slabs_each(void (*action)(const DragBlock *)) {
     for (UWord i = 0; i < count; ++i)
-        for (UInt place = 0; all[i]->stride && place < all[i]->fresh; ++place)
+        for (UInt place = 0; all[i]->class && place < all[i]->fresh; ++place)
             if (all[i]->sizes[place] & IN_USE) {
                 const DragBlock block = said(all[i], place);
                 action(&block);
