@@ -59,7 +59,9 @@ void Sampler::look_at_runs(Rounds::Turns turns, double interval) noexcept {
     for (uint32_t slot = runs_; slot != 0 && state_ == State::Running; slot = objects_[slot - 1].next) {
         const Object &object = objects_[slot - 1];
         constexpr double kTurn = 1.0 / Rounds::kClasses;
-        const uint32_t step = apart(object.bytes, least_in_use_, object.stands, kTurn);
+        // Few large objects can cost more than all samples; drawing fewer of these would not help.
+        const double least = kTurn / (pace_.over() * pace_.over());
+        const uint32_t step = apart(object.bytes, least_in_use_, object.stands, least);
         const uint64_t own = Rounds::own(turns, step, object.phase);
         if (own == 0) continue;
         pace_.objects(object.bytes / kPage);

@@ -35,6 +35,7 @@ class Pace {
         fixed_ = period;
         began_ns_ = now_ns(CLOCK_PROCESS_CPUTIME_ID);
         spent_ns_ = 0;
+        over_ = 1;
     }
 
     // The program will have to fetch so many pages more than without us.
@@ -47,8 +48,11 @@ class Pace {
 
     [[nodiscard]] uint64_t spent_ns() const noexcept { return spent_ns_; }
 
-    // The mean gap for the next sample, after so many.
-    [[nodiscard]] uint64_t period(uint64_t allocated, uint64_t samples) const noexcept {
+    // By how much it has cost more than it may, when a period was last asked for; 1 where it has not.
+    [[nodiscard]] double over() const noexcept { return over_; }
+
+    // The bytes of which one is to be drawn next, after so many samples.
+    uint64_t period(uint64_t allocated, uint64_t samples) noexcept {
         if (fixed_ != 0) return fixed_;
         const double elapsed = static_cast<double>(now_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns_ + kStartNs);
         const double cost = (static_cast<double>(spent_ns_) + kGuesses * kGuessedCostNs) /
@@ -58,8 +62,11 @@ class Pace {
         // Where it has cost more than that, as with large objects after small ones, it makes up for it.
         const double allowed =
             elapsed * kShare + kShareAtFirst * kFirstNs * (1 - 1 / late) + kGuesses * kGuessedCostNs;
-        const double over = static_cast<double>(spent_ns_) / allowed;
-        if (over > 1) share /= over * over;
+        over_ = static_cast<double>(spent_ns_) / allowed;
+        if (over_ < 1) over_ = 1;
+        // A burst at first is not to end it all: what is drawn next decides for a whole stratum.
+        if (over_ > kMostOver) over_ = kMostOver;
+        share /= over_ * over_ * over_ * over_;
         // Months are to fit into a file, and the first ones tell most.
         const double many = static_cast<double>(samples) / kMany;
         if (many > 1) share /= many * many;
@@ -84,6 +91,7 @@ class Pace {
     static constexpr double kFirstNs = 250e6;
     static constexpr double kGuessedCostNs = 20'000; // of a sample, which ten are taken to have had already
     static constexpr double kGuesses = 10;
+    static constexpr double kMostOver = 4;
     static constexpr uint64_t kStartNs = 1'000'000; // so that the first microseconds do not decide the gap
     static constexpr double kMany = 20'000;
     static constexpr uint64_t kFaultNs = 1'500;
@@ -91,6 +99,7 @@ class Pace {
     uint64_t fixed_ = 0;
     uint64_t began_ns_ = 0;
     uint64_t spent_ns_ = 0;
+    double over_ = 1;
     uint64_t most_ns_ = kMostNs;
 };
 
