@@ -93,7 +93,7 @@ def test_a_program_that_was_not_recompiled_is_told_how():
 
 def test_a_build_that_compiles_and_links_is_taken_apart(tmp_path):
     words = ["-O2", "-I", "include", "a.c", "b.cpp", "c.o", "-lm", "-o", "out"]
-    one, other, link = drag_recompiled.commands("gcc", words, tmp_path)
+    one, other, link = drag_recompiled.commands(["gcc"], words, tmp_path)
     assert one[:4] == ["gcc", "-O2", "-I", "include"]
     assert "a.c" in one
     assert "-fsanitize=thread" in one
@@ -110,25 +110,25 @@ def test_a_build_that_compiles_and_links_is_taken_apart(tmp_path):
         "c.o",
     ]
     assert any("-lreap-drag-callbacks" in word for word in link[1:4])  # before all libraries
-    (only,) = drag_recompiled.commands("clang-19", ["-c", "a.c"], tmp_path)
+    (only,) = drag_recompiled.commands(["clang-19"], ["-c", "a.c"], tmp_path)
     assert "-mllvm" in only
-    assert drag_recompiled.commands("gcc", ["--version"], tmp_path) == [["gcc", "--version"]]
+    assert drag_recompiled.commands(["gcc"], ["--version"], tmp_path) == [["gcc", "--version"]]
     with pytest.raises(ReapError, match="-x"):
-        drag_recompiled.commands("gcc", ["-x", "c", "a"], tmp_path)
+        drag_recompiled.commands(["gcc"], ["-x", "c", "a"], tmp_path)
 
 
 def test_options_may_come_from_a_file(tmp_path):
     (tmp_path / "more").write_text('-c "a b.c"\n-DWORD=\\"x\\"')
-    (only,) = drag_recompiled.commands("gcc", ["-O2", f"@{tmp_path}/more", "@none"], tmp_path)
+    (only,) = drag_recompiled.commands(["gcc"], ["-O2", f"@{tmp_path}/more", "@none"], tmp_path)
     assert only[1:6] == ["-O2", "-c", "a b.c", '-DWORD="x"', "@none"]
     (tmp_path / "more").write_text('"')
     with pytest.raises(ReapError, match="more"):
-        drag_recompiled.commands("gcc", [f"@{tmp_path}/more"], tmp_path)
+        drag_recompiled.commands(["gcc"], [f"@{tmp_path}/more"], tmp_path)
 
 
 def test_the_values_of_options_are_no_sources_and_stay_with_them(tmp_path):
     words = ["--param", "inline-unit-growth=20", "-Xlinker", "-O1", "-u", "f.c", "a.c", "-o", "out"]
-    one, link = drag_recompiled.commands("gcc", words, tmp_path)
+    one, link = drag_recompiled.commands(["gcc"], words, tmp_path)
     assert one[1:5] == ["--param", "inline-unit-growth=20", "-c", "a.c"]
     kept = [word for word in link if word not in drag_recompiled.linked()]
     assert kept[1:7] == ["--param", "inline-unit-growth=20", "-Xlinker", "-O1", "-u", "f.c"]
@@ -242,6 +242,30 @@ def test_a_compiler_that_fails_passes_its_status_on(tmp_path):
     )
     assert done.returncode == 125
     assert "REAP_CC" in done.stderr
+
+
+def test_a_compiler_may_be_several_words(tmp_path, monkeypatch):
+    (tmp_path / "x.c").write_text("int x;")
+    words = [BIN / "reap-drag-cc", "-c", tmp_path / "x.c", "-o", tmp_path / "x.o"]
+    subprocess.run(words, env={**os.environ, "REAP_CC": "env A=b gcc"}, check=True)
+    assert (tmp_path / "x.o").exists()
+    (only,) = drag_recompiled.commands(["ccache", "/usr/bin/clang-19"], ["-c", "a.c"], tmp_path)
+    assert only[:2] == ["ccache", "/usr/bin/clang-19"]
+    assert "-mllvm" in only
+    monkeypatch.setenv("REAP_CC", "ccache 'gcc")
+    with pytest.raises(ReapError, match="REAP_CC"):
+        drag_recompiled.compiler("c")
+
+
+def test_clang_and_the_assembler_say_nothing(tmp_path):
+    """Of a section that LLVM alone knows."""
+    if shutil.which("clang++-19") is None:
+        pytest.skip("clang++-19 is not installed")
+    (tmp_path / "x.cpp").write_text("int main() {}")
+    words = [BIN / "reap-drag-c++", "-std=c++20", "-c", tmp_path / "x.cpp", "-o", tmp_path / "x.o"]
+    variables = {**os.environ, "REAP_CXX": "clang++-19"}
+    done = subprocess.run(words, env=variables, check=True, capture_output=True, text=True)
+    assert done.stdout + done.stderr == ""
 
 
 ACCESSES = r"""

@@ -80,7 +80,7 @@ class Recording {
     preload::StackTable stacks_;
     SeenStacks seen_;
     uint8_t *has_stack_ = nullptr; // by its number: whether the file has it
-    static constexpr uint32_t kMostStacks = uint32_t{1} << 28;
+    static constexpr uint32_t kMostStacks = uint32_t{1} << SeenStacks::kNumberBits;
     static constexpr uint32_t kMostModules = 1024;
     const void *modules_[kMostModules] = {};
     uint32_t module_count_ = 0;

@@ -7,27 +7,29 @@
 namespace reap::drag {
 
 // No larger than it must be: each allocation looks here, so that what it takes of the processor's caches is
-// taken from the program. Not thread-safe.
+// taken from the program. Not thread-safe. A stack has another's number with a chance of one in 2^36 for each
+// that it is compared with, which are two.
 class SeenStacks {
   public:
+    static constexpr unsigned kNumberBits = 28;
+
     // 0 of one not met.
     [[nodiscard]] uint32_t find(uint64_t hash) const noexcept {
         for (size_t at = hash >> shift_;; at = (at + 1) & mask()) {
-            const Entry &entry = entries_[at];
-            if (entry.hash == hash) return entry.number;
-            if (entry.hash == 0) return 0;
+            const uint64_t number = entries_[at] ^ hash << kNumberBits;
+            if (number < uint64_t{1} << kNumberBits) return static_cast<uint32_t>(number);
+            if (entries_[at] == 0) return 0;
         }
     }
-    // One that is not there. What has no room is forgotten.
+    // One that is not there, by a number that is not 0. What has no room is forgotten, and so are all when
+    // the table grows.
     void add(uint64_t hash, uint32_t number) noexcept;
     void clear() noexcept;
 
   private:
-    struct Entry {
-        uint64_t hash; // 0: none
-        uint32_t number;
-    };
-    static constexpr unsigned kFirstBits = 10;
+    // Of the hash, the first bits say where in the table; the last are here, with the number behind. 0: none.
+    using Entry = uint64_t;
+    static constexpr unsigned kFirstBits = 11;
     static constexpr unsigned kMostBits = 20;
 
     [[nodiscard]] size_t mask() const noexcept { return (size_t{1} << (64 - shift_)) - 1; }

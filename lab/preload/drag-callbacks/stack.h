@@ -10,7 +10,7 @@ namespace reap::drag {
 struct Stack {
     static constexpr uint32_t kMost = 12; // as the exact engine has unless it is asked for more
     uint32_t depth;
-    uint64_t hash;          // of all frames, never 0; two stacks share one with a chance of one in 2^64
+    uint64_t hash;          // of all frames
     uint64_t frames[kMost]; // return addresses, innermost first
 };
 
@@ -65,7 +65,7 @@ inline void walk(const void *frame, const void *caller, Stack &stack) noexcept {
         }
     }
     stack.depth = depth;
-    stack.hash = hash != 0 ? hash : 1;
+    stack.hash = hash;
 }
 
 } // namespace reap::drag

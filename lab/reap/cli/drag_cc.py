@@ -27,8 +27,8 @@ def cxx() -> NoReturn:
 
 
 def _compile(language: str) -> NoReturn:
-    compiler = drag_recompiled.compiler(language)
     try:
+        compiler = drag_recompiled.compiler(language)
         assembler = drag_recompiled.assembler(compiler)
         with tempfile.TemporaryDirectory(prefix="reap-drag-cc-") as name:
             for command in drag_recompiled.commands(compiler, sys.argv[1:], Path(name)):

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import subprocess
 from collections.abc import Sequence
 from itertools import pairwise
@@ -54,25 +55,40 @@ def run(launch: Launch, folder: Path) -> Outcome:
     return outcome
 
 
-def compiler(language: str) -> str:
-    """What compiles: REAP_CC or REAP_CXX, gcc or g++ if they are not set."""
-    return os.environ.get("REAP_CC", "gcc") if language == "c" else os.environ.get("REAP_CXX", "g++")
+def compiler(language: str) -> list[str]:
+    """What compiles, in words: REAP_CC or REAP_CXX (`ccache gcc`), gcc or g++ if they are not set.
+
+    Throws ReapError where a quotation in them does not end.
+    """
+    variable, usual = ("REAP_CC", "gcc") if language == "c" else ("REAP_CXX", "g++")
+    named = os.environ.get(variable, "")
+    if shutil.which(named):  # with a space in its path
+        return [named]
+    try:
+        return shlex.split(named) or [usual]
+    except ValueError as error:
+        raise ReapError(
+            f"{variable} names no compiler: {error} in {named}", "quote it as for a shell"
+        ) from error
 
 
-def instrumented(compiler: str) -> list[str]:
+def instrumented(compiler: Sequence[str]) -> list[str]:
     """The options under which a compiler calls the runtime at each access, for our assembler to inline."""
-    kind = "clang" if "clang" in Path(compiler).name else "gcc"
+    names = [Path(word).name for word in compiler if not word.startswith("-")]
+    kind = "clang" if any("clang" in name for name in names) else "gcc"
     return [*_INSTRUMENT, *_KINDS[kind], f"-B{native_files.assembler().parent}"]
 
 
-def assembler(compiler: str) -> dict[str, str]:
-    """The variable by which our assembler finds the compiler's own."""
-    question = [compiler, "-print-prog-name=as"]
+def assembler(compiler: Sequence[str]) -> dict[str, str]:
+    """The variables by which our assembler finds the compiler's own, and ccache knows of ours."""
+    question = [*compiler, "-print-prog-name=as"]
     try:
         answer = subprocess.run(question, capture_output=True, text=True, check=False).stdout.strip()
     except OSError:
         answer = ""  # who runs the compiler says so
-    return {"REAP_DRAG_AS": answer or "as"}
+    others = os.environ.get("CCACHE_EXTRAFILES", "").split(":")
+    hashed = ":".join(name for name in (*others, str(native_files.assembler())) if name)
+    return {"REAP_DRAG_AS": answer or "as", "CCACHE_EXTRAFILES": hashed}
 
 
 def linked() -> list[str]:
@@ -82,7 +98,7 @@ def linked() -> list[str]:
     return [f"-L{folder}", runtime, f"-Wl,-rpath,{folder}"]
 
 
-def commands(compiler: str, words: Sequence[str], place: Path) -> list[list[str]]:
+def commands(compiler: Sequence[str], words: Sequence[str], place: Path) -> list[list[str]]:
     """What to run in the compiler's stead, one after another; objects in between are made in `place`.
 
     A command that compiles and links is taken apart: the options of the two exclude each other. Throws
@@ -90,9 +106,9 @@ def commands(compiler: str, words: Sequence[str], place: Path) -> list[list[str]
     """
     words = [word for word in _expanded(words) if word != "-pipe"]  # our assembler reads a file
     if not words or _COMPILES_ONLY & set(words):
-        return [[compiler, *words, *instrumented(compiler)]] if words else [[compiler]]
+        return [[*compiler, *words, *instrumented(compiler)]] if words else [[*compiler]]
     if all(word.startswith("-") for word in words):
-        return [[compiler, *words]]  # a question, like --version
+        return [[*compiler, *words]]  # a question, like --version
     taken_apart: list[list[str]] = []
     link: list[str] = []
     value_follows = False
@@ -106,13 +122,13 @@ def commands(compiler: str, words: Sequence[str], place: Path) -> list[list[str]
         if source:
             made = str(place / f"{len(taken_apart)}.o")
             others = [*_compiling(words), *_dependencies(words, word)]
-            taken_apart.append([compiler, *others, "-c", word, "-o", made, *instrumented(compiler)])
+            taken_apart.append([*compiler, *others, "-c", word, "-o", made, *instrumented(compiler)])
             link.append(made)
         else:
             link.append(word)
     # Before all libraries: an allocator among them is what the runtime's own functions call.
     runtime = [] if "-r" in words else linked()
-    return [*taken_apart, [compiler, *runtime, *link]]
+    return [*taken_apart, [*compiler, *runtime, *link]]
 
 
 def _expanded(words: Sequence[str]) -> list[str]:
