@@ -421,6 +421,26 @@ def test_memory_is_judged_by_the_second_half_of_the_run():
     assert facts.resident(nothing, peak=7).lazy_free is None
 
 
+def test_what_an_interrupt_leaves_is_named(tmp_path):
+    process = subprocess.Popen(
+        [*reap_command(), "wall", "-o", "x", "--", "sleep", "60"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    process.stderr.readline()
+    until = time.monotonic() + 20
+    while not (tmp_path / "x" / "sampled.reap").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == ExitCode.SIGNALLED + signal.SIGINT
+    assert "what was seen until then is in x" in said
+    assert "reap wall -f -o x -- sleep 60" in said
+
+
 def test_a_program_that_a_signal_ended_is_told_of():
     launch = Launch(argv=["x"], program="/x")
     (note,) = wall_notes.of_watching(launch, Outcome(exit_code=0, signal=6))
