@@ -324,7 +324,7 @@ SITUATIONS = [
         "program_failed",
         sides=(jemalloc(0.5),),
         comparison={"exit_code": 139},
-        says=("signal 11",),
+        says=("SIGSEGV",),
     ),
     Situation(
         "a status of its own",

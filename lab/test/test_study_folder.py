@@ -62,6 +62,14 @@ def test_what_a_study_is_of_is_said_once_and_as_a_command():
     assert oopsla2002.plan("full", [], ["glibc"]).command == ["reap", "study", "oopsla2002", "--full"]
 
 
+def test_workloads_may_be_named_again(tmp_path):
+    """The first of them is not lost: it is it that is not known."""
+    words = ["--quick", "-w", "no-such,freelist", "-w", "gawk", "-o", str(tmp_path / "study")]
+    done = reap("study", "ismm2026", *words)
+    assert "no-such is no workload of this study" in done.stderr
+    assert not (tmp_path / "study").exists()
+
+
 @pytest.mark.parametrize("verb", ["ismm2026", "oopsla2002"])
 @pytest.mark.parametrize(
     ("words", "said"),

@@ -24,9 +24,10 @@ from reap.analysis.records import Point
 from reap.analysis.wall_owners import Sample, label, owner
 from reap.errors import ExitCode, ReapError
 from reap.experiment import wall as experiment
+from reap.experiment import wall_notes
 from reap.launch import program as programs
 from reap.launch import sampling
-from reap.launch.records import Launch
+from reap.launch.records import Launch, Outcome
 from reap.report import flame_svg
 from reap.trace import record, watch
 
@@ -418,3 +419,30 @@ def test_memory_is_judged_by_the_second_half_of_the_run():
     nothing = SimpleNamespace(memory=list, resident=list)
     assert facts.trimmable(nothing, live) is None
     assert facts.resident(nothing, peak=7).lazy_free is None
+
+
+def test_what_an_interrupt_leaves_is_named(tmp_path):
+    process = subprocess.Popen(
+        [*reap_command(), "wall", "-o", "x", "--", "sleep", "60"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    process.stderr.readline()
+    until = time.monotonic() + 20
+    while not (tmp_path / "x" / "sampled.reap").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == ExitCode.SIGNALLED + signal.SIGINT
+    assert "what was seen until then is in x" in said
+    assert "reap wall -f -o x -- sleep 60" in said
+
+
+def test_a_program_that_a_signal_ended_is_told_of():
+    launch = Launch(argv=["x"], program="/x")
+    (note,) = wall_notes.of_watching(launch, Outcome(exit_code=0, signal=6))
+    assert "SIGABRT" in note
+    assert wall_notes.of_watching(launch, Outcome(exit_code=3)) == []

@@ -62,7 +62,7 @@ def test_what_to_expect_follows_from_the_cost_of_a_block() -> None:
     assert expected == sorted(expected)
     fast = judge(wall_of(0.3, counted=counted(85_000_000))).expect
     assert fast is not None
-    assert fast.high < 0.05
+    assert 0.05 < fast.high < 0.1  # what sampling may have missed is in it
 
 
 def test_names_of_functions_say_more_than_nanoseconds() -> None:

@@ -38,7 +38,9 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
     help="Frames of the stack that tell where an object comes from.",
 )
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds until it is ended, times 20."
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds until it is ended; times 20 for exact.",
 )
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
 @click.option("--html", "html_file", type=_PATH, help="Write a page as one HTML file.")
@@ -68,8 +70,8 @@ def drag(
         reap drag --html drag.html -- perl script.pl
     """  # noqa: D301 - click wants the character itself
     from reap.cli import reporting
-    from reap.errors import ExitCode
     from reap.launch import program as programs
+    from reap.launch.drag import SLOWER
     from reap.launch.records import Launch
 
     if engine != "sample" and period is not None:
@@ -80,10 +82,8 @@ def drag(
     launch = Launch(argv=found.command, program=found.path, capture=False, timeout=timeout)
     asked = _Asked(found=found, launch=launch, json_file=json_file, html_file=html_file, force=force)
     outcome = _sample(asked, period) if engine == "sample" else _record(asked, engine, depth)
-    if outcome.timed_out:
-        click.echo(f"reap: {found.command[0]} was ended", err=True)
-        return ExitCode.TIMED_OUT
-    return outcome.status
+    limit = timeout and timeout * SLOWER if engine == "exact" else timeout
+    return reporting.say_end(found.command[0], outcome, limit)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import click
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
 from reap.analysis.size_profile import encode
-from reap.cli import heaps, reporting
+from reap.cli import groups, heaps, reporting
 from reap.cli.progress import Bar
 from reap.cli.stdin import spooled
 from reap.errors import ExitCode, ReapError
@@ -66,7 +66,7 @@ def options(verb: _Verb) -> _Verb:
     """Gives a verb the options of an experiment, and its command; the verb hands them to `opened`."""
     return _decorated(
         running(verb),
-        click.option("-a", "--allocators", help="Names or NAME=/path/lib.so, separated by commas."),
+        groups.names("-a", "--allocators", help="Names or NAME=/path/lib.so"),
         click.option(
             "--baseline", default="glibc", show_default=True, help="What the others are compared with."
         ),

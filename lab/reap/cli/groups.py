@@ -1,4 +1,7 @@
-"""A verb with verbs below it."""
+"""What click lacks: a group whose list is whole sentences, and an option with several names."""
+
+from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -11,3 +14,13 @@ class Group(click.Group):
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl([(name, each.get_short_help_str(limit=300)) for name, each in found if each])
+
+
+def names(*flags: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # noqa: A002 - as click
+    """An option of names separated by commas that may be given again; all of them in one text, or None."""
+    return click.option(
+        *flags,
+        multiple=True,
+        callback=lambda _context, _option, given: ",".join(given) if given else None,
+        help=f"{help}, separated by commas; may be given again.",
+    )

@@ -67,10 +67,7 @@ def record(
         timeout=timeout,
     )
     outcome = recording.record(launch, path, "full" if depth == "full" else "triage", force=force)
-    if outcome.timed_out:
-        click.echo(f"reap: {found.command[0]} was ended after {timeout:g} s", err=True)
-    elif outcome.signal:
-        click.echo(f"reap: {found.command[0]} was ended by signal {outcome.signal}", err=True)
+    status = reporting.say_end(found.command[0], outcome, timeout)
     reporting.say_written("the recording", path)
     reporting.say_next(["reap", "show", str(path)])
-    return ExitCode.TIMED_OUT if outcome.timed_out else outcome.status
+    return status

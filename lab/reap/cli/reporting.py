@@ -11,6 +11,7 @@ import click
 from reap import __version__
 from reap.errors import ExitCode, ReapError
 from reap.launch import machine
+from reap.launch.records import Outcome
 from reap.report.records import Answer, Report
 
 
@@ -82,6 +83,18 @@ def write_plain(path: Path, value: object, *, force: bool) -> None:
 
     write_safely(path, msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n", force=force)
     say_written("the results", path)
+
+
+def say_end(name: str, outcome: Outcome, timeout: float | None) -> int:
+    """One line where the program did not come to its own end; what to exit with. `timeout` in seconds."""
+    from reap.experiment.once import signal_name
+
+    if outcome.timed_out:
+        click.echo(f"reap: {name} was ended after {timeout or 0:g} s", err=True)
+        return ExitCode.TIMED_OUT
+    if outcome.signal:
+        click.echo(f"reap: {name} was ended by {signal_name(outcome.signal)}", err=True)
+    return outcome.status
 
 
 def say_written(what: str, path: Path) -> None:

@@ -81,12 +81,7 @@ def run(
     observed = watching.command(found, launch, interval, file, ask=ask, recording=recording, force=force)
     if recording is not None:
         reporting.say_written("the recording", recording)
-    if observed.outcome.timed_out:
-        click.echo(f"reap: {found.command[0]} was ended after {launch.timeout:g} s", err=True)
-        return observed.processes, ExitCode.TIMED_OUT
-    if observed.outcome.signal:
-        click.echo(f"reap: {found.command[0]} was ended by signal {observed.outcome.signal}", err=True)
-    return observed.processes, observed.outcome.status
+    return observed.processes, reporting.say_end(found.command[0], observed.outcome, launch.timeout)
 
 
 def finish(

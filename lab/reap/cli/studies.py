@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
+from reap.cli import groups
 from reap.errors import ExitCode, ReapError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def options(verb: Callable[..., Any]) -> Callable[..., Any]:
     given = (
         click.option("--quick", is_flag=True, help="In under 15 minutes; less work, few rounds."),
         click.option("--full", is_flag=True, help="Until intervals are narrow; takes hours."),
-        click.option("-w", "--workloads", help="Only these, separated by commas."),
+        groups.names("-w", "--workloads", help="Only these"),
         click.option(
             "-o", "--output", type=_FOLDER, help="Folder for all of it (a new reap-STUDY-TIME here)."
         ),

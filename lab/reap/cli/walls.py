@@ -1,6 +1,8 @@
 """What `reap wall` puts together: its folder, the measuring, the verdict, the remedies, its files."""
 
 import contextlib
+import shlex
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -66,6 +68,18 @@ def folder(output: Path | None, command: tuple[str, ...], pid: int | None, *, fo
         with contextlib.suppress(OSError):
             path.rmdir()  # if nothing was measured
         raise
+    except KeyboardInterrupt:
+        raise _stopped(path, ["--", *command] if command else ["--pid", str(pid)]) from None
+
+
+def _stopped(path: Path, watched: list[str]) -> ReapError:
+    counted = path / experiment.COUNTED
+    again = shlex.join(["reap", "wall", "-f", "-o", str(path), *watched])
+    return ReapError(
+        f"stopped; what was seen until then is in {path}",
+        f"reap show {shlex.quote(str(counted))}" if counted.exists() else f"begin anew: {again}",
+        ExitCode.SIGNALLED + signal.SIGINT,
+    )
 
 
 def measured(asked: Asked) -> Measured:

@@ -7,6 +7,7 @@ from reap import units
 from reap.diagnosis import candidates, commands, words
 from reap.diagnosis import thresholds as at
 from reap.diagnosis.facts import Facts
+from reap.experiment.once import signal_name
 from reap.experiment.records import Ratio, Side
 
 Headline = Literal["leave it alone", "switch the allocator", "allocate less", "cannot tell"]
@@ -38,7 +39,7 @@ def nothing_measured(facts: Facts) -> Finding:
 def program_failed(facts: Facts) -> Finding:
     """The program did not run, or was killed, so that its figures are of something else."""
     code = facts.comparison.exit_code if facts.comparison else 0
-    cause = f"was ended by signal {code - 128}" if code > 128 else f"could not be run (status {code})"
+    cause = f"was ended by {signal_name(code - 128)}" if code > 128 else f"could not be run (status {code})"
     return Finding(
         "cannot tell",
         [f"The program {cause} even under its own allocator, so that its figures say nothing of its work."],

@@ -69,7 +69,8 @@ def _cannot_tell(facts: WallFacts) -> str:
     if facts.cpu < at.TOO_SHORT and facts.elapsed < 5 * at.TOO_SHORT:
         return (
             f"The program ended after {units.duration(facts.elapsed)}, with {units.duration(facts.cpu)} of "
-            "processor time: too short to be looked at. Give it more work, so that it runs for a second."
+            "processor time: too short to be looked at. Give it more work, so that it runs for a "
+            "second; if it went on in the background, watch that with --pid."
         )
     idle = facts.elapsed > 0 and facts.cpu / facts.elapsed < at.CAUSE_WORTH
     if idle:

@@ -122,7 +122,7 @@ def tcache_overflow(facts: WallFacts) -> Suspicion | None:
     )
     if facts.slow_part is not None:
         why = f"{units.percent(facts.slow_part)} of these samples are on its slow path; {why}"
-    most = max(0.0, 1 - at.FAST_PAIR / pair)
+    most = _beyond_the_fast_path(facts, pair)
     usual = max(0.0, 1 - at.USUAL_PAIR / pair)
     saves = Estimate(value=facts.own_part * usual, low=_low(facts) * usual, high=_high(facts) * most)
     return Suspicion(
@@ -145,7 +145,7 @@ def many_allocations(facts: WallFacts) -> Suspicion | None:
         return None
     most = _high(facts)
     if pair is not None:
-        most *= max(0.0, 1 - at.FAST_PAIR / pair) if pair > 0 else 0.0
+        most *= _beyond_the_fast_path(facts, pair)
     saves = Estimate(value=most / 2, low=0.0, high=most)
     said = _cost(facts) if pair is not None else []
     if not said:
@@ -231,6 +231,12 @@ def _thrash(facts: WallFacts, cause: Cause, counted: str, *, mappings: bool) -> 
 def _saves(part: float) -> Estimate:
     """Nearly all of the kernel's part: what is kept is not taken again. Sampling misses some of its cost."""
     return Estimate(value=part * 0.9, low=part * 0.6, high=min(1.0, part + at.SHARE_BIAS))
+
+
+def _beyond_the_fast_path(facts: WallFacts, pair: float) -> float:
+    """The most of a block's cost that could go: of what it costs where the share is at its upper end."""
+    dearest = pair * _high(facts) / facts.own_part if facts.own_part > 0 else pair
+    return max(0.0, 1 - at.FAST_PAIR / dearest) if dearest > 0 else 0.0
 
 
 def _low(facts: WallFacts) -> float:

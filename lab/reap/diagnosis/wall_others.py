@@ -114,7 +114,7 @@ def network(facts: WallFacts) -> Suspicion | None:
     return _waits(
         facts,
         "network",
-        "ask for more at once, or for several things at a time",
+        "if it asks: for more at once, or for several things at a time; if it serves: give it more load",
         "the other side is what takes time",
     )
 

@@ -16,6 +16,7 @@ from reap.analysis import residence as analysis
 from reap.analysis.records import Point
 from reap.analysis.residence_records import Parts, Residence, Taken
 from reap.errors import ExitCode, ReapError
+from reap.experiment.once import signal_name
 from reap.launch import residence, smaps, spawn
 from reap.launch.program import Program, require_preloadable
 from reap.launch.records import Launch, Outcome
@@ -127,9 +128,11 @@ def command(
     if not log.moments:
         raise ReapError(
             f"{shlex.join(program.command)} ended ({_how(outcome)}) before it could be looked at once",
-            "give it more work, or a shorter --interval",
+            "give it more work, or a shorter --interval; what goes on in the background: --pid",
             ExitCode.FAILED,
         )
+    if len(log.moments) == 1:  # it may have ended before its command could be read
+        log.commands.setdefault(next(iter(log.moments)), program.command)
     found = sorted((log.residence(pid) for pid in log.moments), key=lambda each: -each.largest.resident)
     first = msgspec.structs.replace(found[0], notes=[*notes, *found[0].notes])
     if recording is not None:
@@ -152,7 +155,7 @@ def _with_recording(first: Residence, file: Path) -> Residence:
 def _how(outcome: Outcome) -> str:
     if outcome.timed_out:
         return "by --timeout"
-    return f"signal {outcome.signal}" if outcome.signal else f"exit status {outcome.exit_code}"
+    return signal_name(outcome.signal) if outcome.signal else f"exit status {outcome.exit_code}"
 
 
 class Log:

@@ -6,6 +6,7 @@ import errno
 import os
 
 from reap import native
+from reap.experiment.once import signal_name
 from reap.launch.records import Launch, Outcome
 
 _NOT_ASKED = errno.ECANCELED
@@ -13,6 +14,8 @@ _NOT_ASKED = errno.ECANCELED
 
 def of_watching(launch: Launch, outcome: Outcome) -> list[str]:
     """Of the run that nothing entered."""
+    if outcome.signal and not outcome.timed_out:
+        return [f"it was ended by {signal_name(outcome.signal)}: what it did until then is told"]
     if not outcome.timed_out:
         return []
     return [f"it was ended after {launch.timeout:g} s, so that what it does at its end was not seen"]

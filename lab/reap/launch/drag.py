@@ -17,7 +17,7 @@ RECORDINGS = "*.drag"
 _LOGS = "log.*"
 _GENERAL = ("If you believe this happened", "host stacktrace", "Note: see also the FAQ")
 """Where Valgrind goes on to what is the same for all programs, or is about itself."""
-_SLOWER = 20
+SLOWER = 20
 """How much longer than usual a run may take; ten times is common."""
 
 
@@ -46,7 +46,7 @@ def run(launch: Launch, engine: Path, folder: Path, *, depth: int) -> Outcome:
                 *launch.argv[1:],
             ],
             environment={**launch.environment, "VALGRIND_LIB": str(engine)},
-            timeout=launch.timeout and launch.timeout * _SLOWER,
+            timeout=launch.timeout and launch.timeout * SLOWER,
         )
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import markupsafe
 
+from reap import units
 from reap.analysis.residence import thinned
 from reap.analysis.residence_records import NAMES, Residence
 from reap.diagnosis.residence import judge
@@ -64,7 +65,6 @@ def _render(
         "residence.html.j2",
         title=title,
         parts=[_part(name, residence) for name, residence in seen],
-        names=NAMES,
         made_by=view.command_line(made_by),
         machine=view.machine_rows(machine),
         **more,
@@ -76,7 +76,18 @@ def _part(name: str, residence: Residence) -> dict[str, object]:
     return {
         "title": name,
         "residence": residence,
+        "rows": _rows(residence),
         "verdict": verdict,
         "drawing": markupsafe.Markup(drawing(name, residence)),  # noqa: S704 - every word in it is escaped
         "remedies": [remedy_words(each.what, each.environment, each.allocator) for each in verdict.remedies],
     }
+
+
+def _rows(residence: Residence) -> list[tuple[str, str, str]]:
+    """Each part at the two moments that a reader asks for, and their sums."""
+    largest, last = residence.largest, residence.last
+    rows = [
+        (words, units.size(getattr(largest.parts, name)), units.size(getattr(last.parts, name)))
+        for name, words in NAMES.items()
+    ]
+    return [*rows, ("resident", units.size(largest.resident), units.size(last.resident))]
