@@ -27,7 +27,16 @@ const Page &look_at_page(uintptr_t number) noexcept {
     Page &page = pages[number % kPages];
     if (page.number == number) return page;
     const uintptr_t begin = number << kPage;
-    const Neighbour last = block_below(begin + (uintptr_t{1} << kPage) - 1);
+    const uintptr_t end = begin + (uintptr_t{1} << kPage);
+    // Most pools go through a large block from page to page: then nothing has to be looked for.
+    const uintptr_t around[] = {number - 1, number + 1};
+    for (const uintptr_t beside : around) {
+        const Page &known = pages[beside % kPages];
+        if (known.number != beside || known.block > begin || end - known.block > known.size) continue;
+        page = {number, known.block, known.size};
+        return page;
+    }
+    const Neighbour last = block_below(end - 1);
     page = {number, 0, 0};
     if (last.block != nullptr && last.address + last.block->size > begin) {
         page.block = last.address;
