@@ -278,6 +278,17 @@ def test_where_everything_was_drawn_and_known_the_estimate_is_the_truth() -> Non
     assert not found.few
 
 
+def test_where_the_interval_is_wide_more_samples_are_advised() -> None:
+    rows = [(10, 10 * i, 10 * i + 500, 490.0 if i % 16 == 0 else 0.0) for i in range(400)]
+    wide = drag_sample.process(samples_of(*rows, period=1000))
+    assert wide.drag is not None
+    reach = wide.drag.high / wide.drag.value - 1
+    assert reach > 0.1
+    period = int(wide.notes[0].partition("--period ")[2].partition(",")[0])
+    assert period == pytest.approx(1_000_000 / 400 * (0.1 / reach) ** 2, rel=0.01)
+    assert drag_sample.process(samples_of(*rows, period=10)).notes == []
+
+
 def test_one_object_that_rules_is_told() -> None:
     rows = [(10, i, i + 50, 25.0) for i in range(100)]
     assert drag_sample.process(samples_of((100_000, 0, 1_000_000, 1000.0), *rows)).few
