@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
-from reap.analysis import drag_sample_sites
+from reap.analysis import drag_sample_curve, drag_sample_sites
 from reap.analysis.drag_sample_drawn import Drawn, quantile
 from reap.analysis.drag_sample_records import SampledDrag, SampledProcess
 from reap.analysis.sites import Frame
@@ -81,6 +81,7 @@ def process(file: DragSamples, frames: Frames | None = None) -> SampledProcess:
         peak_ratio=peak / peak_needed if told and peak_needed > 0 else None,
         engine_seconds=file.seconds,
         sites=drag_sample_sites.sites(drawn, lambda stack: frames(file, stack)) if told and frames else [],
+        curve=drag_sample_curve.curve(file) if told else [],
         notes=_notes(file, told=told) + ([] if estimate is None or few else _more(file, estimate)),
     )
 
