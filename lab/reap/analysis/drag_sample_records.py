@@ -54,7 +54,7 @@ class SampledProcess(Record):
     """By what they drag, most first, and those of few samples behind; none where the samples do not tell, or
     nothing is dragged."""
     curve: list[SampledPoint] = []
-    """In stretches of equal bytes allocated; none where the samples do not tell."""
+    """In stretches of equal bytes allocated; none where the samples are too few for it."""
     notes: list[str] = []
 
 
