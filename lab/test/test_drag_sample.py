@@ -223,7 +223,20 @@ def test_sites_have_their_share_of_what_is_dragged_and_the_page_shows_them(tmp_p
     assert sites["forgotten"]["share"]["value"] + sites["needed"]["share"]["value"] == pytest.approx(1)
     assert done.stderr.index("forgotten") < done.stderr.index("needed")
     assert "drag_sites.c" in page.read_text()
+    assert page.read_text().count("<svg") == 1
     assert str(page) in done.stderr
+
+
+def test_the_curves_have_the_areas_of_the_sums() -> None:
+    rows = [(10, 10 * i, 10 * i + 500, 100.0) for i in range(999)]
+    found = drag_sample.process(samples_of((10_000, 1_000, 6_000, 2_000.0), *rows, clock=11_000))
+    width = 11_000 / 50
+    assert len(found.curve) == 50
+    assert sum(point.live for point in found.curve) * width == pytest.approx(10_000 * 5_000 + 999 * 5_000)
+    assert sum(point.needed for point in found.curve) * width == pytest.approx(10_000 * 2_000 + 999 * 1_000)
+    assert found.curve[20].live == pytest.approx(10_000 + 500)
+    assert found.curve[20].needed == pytest.approx(100)
+    assert drag_sample.process(samples_of(*rows[:100])).curve == []
 
 
 def test_sites_of_few_samples_are_told_and_come_last() -> None:
@@ -276,6 +289,17 @@ def test_where_everything_was_drawn_and_known_the_estimate_is_the_truth() -> Non
     assert found.drag.high == pytest.approx(2, rel=1e-6)
     assert found.peak == pytest.approx(50, rel=0.2)
     assert not found.few
+
+
+def test_where_the_interval_is_wide_more_samples_are_advised() -> None:
+    rows = [(10, 10 * i, 10 * i + 500, 490.0 if i % 16 == 0 else 0.0) for i in range(400)]
+    wide = drag_sample.process(samples_of(*rows, period=1000))
+    assert wide.drag is not None
+    reach = wide.drag.high / wide.drag.value - 1
+    assert reach > 0.1
+    period = int(wide.notes[0].partition("--period ")[2].partition(",")[0])
+    assert period == pytest.approx(1_000_000 / 400 * (0.1 / reach) ** 2, rel=0.01)
+    assert drag_sample.process(samples_of(*rows, period=10)).notes == []
 
 
 def test_one_object_that_rules_is_told() -> None:

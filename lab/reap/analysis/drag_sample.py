@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
-from reap.analysis import drag_sample_sites
+from reap.analysis import drag_sample_curve, drag_sample_sites
 from reap.analysis.drag_sample_drawn import Drawn, quantile
 from reap.analysis.drag_sample_records import SampledDrag, SampledProcess
 from reap.analysis.sites import Frame
@@ -29,6 +29,8 @@ _FEW = 6.0
 """Degrees of freedom of the interval below which a few objects rule."""
 _RULES = 0.1
 """Share of an area above which one sample rules it."""
+_ENOUGH = 0.1
+"""How far the interval may reach, as a part of drag, before more samples are advised."""
 _PROBLEMS = {
     "no memory": "no memory or address space for samples was to be had, or the program limited (RLIMIT_AS) "
     "or locked (mlockall) what it has: nothing was sampled from then on",
@@ -65,6 +67,7 @@ def process(file: DragSamples, frames: Frames | None = None) -> SampledProcess:
     largest = max((each.live for each in drawn), default=0.0)
     largest_needed = max((each.needed for each in drawn), default=0.0)
     estimate, freedom = _estimate(drawn, live, needed) if told else (None, 0.0)
+    few = freedom < _FEW or largest > _RULES * live or largest_needed > _RULES * needed
     peak, peak_needed = _peaks(file)
     return SampledProcess(
         pid=file.pid,
@@ -72,14 +75,28 @@ def process(file: DragSamples, frames: Frames | None = None) -> SampledProcess:
         allocated=file.clock,
         samples=len(drawn),
         drag=estimate,
-        few=freedom < _FEW or largest > _RULES * live or largest_needed > _RULES * needed,
+        few=few,
         largest=largest / live if live else 0.0,
         peak=peak,
         peak_ratio=peak / peak_needed if told and peak_needed > 0 else None,
         engine_seconds=file.seconds,
         sites=drag_sample_sites.sites(drawn, lambda stack: frames(file, stack)) if told and frames else [],
-        notes=_notes(file, told=told),
+        curve=drag_sample_curve.curve(file) if told else [],
+        notes=_notes(file, told=told) + ([] if estimate is None or few else _more(file, estimate)),
     )
+
+
+def _more(file: DragSamples, estimate: Estimate) -> list[str]:
+    """How many more samples it takes for an interval of a tenth."""
+    reach = estimate.high / estimate.value - 1
+    if reach <= _ENOUGH:
+        return []
+    times = (reach / _ENOUGH) ** 2
+    period = max(1, int(file.clock / len(file.samples) / times))
+    said = (
+        f"the interval reaches {reach:.0%} far: for 10 % it takes {times:.1f} times as many samples, as with"
+    )
+    return [f"{said} --period {period}, which may cost as much more"]
 
 
 def _estimate(drawn: list[Drawn], live: float, needed: float) -> tuple[Estimate, float]:

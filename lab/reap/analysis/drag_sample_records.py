@@ -22,6 +22,15 @@ class SampledSite(Record):
     """Too few samples say so: another run, which draws others, may say otherwise."""
 
 
+class SampledPoint(Record):
+    """A stretch of the curves; both are estimates."""
+
+    live: float
+    """Mean bytes in use."""
+    needed: float
+    """Mean bytes in use if every object had been freed right after its last access."""
+
+
 class SampledProcess(Record):
     """Drag of one process, as far as samples tell."""
 
@@ -44,6 +53,8 @@ class SampledProcess(Record):
     sites: list[SampledSite] = []
     """By what they drag, most first, and those of few samples behind; none where the samples do not tell, or
     nothing is dragged."""
+    curve: list[SampledPoint] = []
+    """In stretches of equal bytes allocated; none where the samples are too few for it."""
     notes: list[str] = []
 
 

@@ -15,7 +15,7 @@ from reap.analysis.sites import DEEPEST, Frame, line_of, names, telling
 from reap.records import Estimate
 
 _MOST_STACKS = 2000
-"""Whose names are looked up: those that stand for most bytes."""
+"""Whose names are looked up: those that stand for most bytes, and as many of those that drag most."""
 _MOST_SITES = 200
 _FEWEST = 10
 """Samples of a site below which they are few."""
@@ -61,10 +61,13 @@ def _groups(
     """Samples whose innermost telling frame is the same; what is too little to be named is one group."""
     ordered = sorted(parts, key=lambda each: each.stack)
     stacks = [(stack, list(own)) for stack, own in groupby(ordered, key=lambda each: each.stack)]
+    by_drag = sorted(stacks, key=lambda pair: -sum(each.dragged for each in pair[1]))
+    named = {stack for stack, _ in by_drag[:_MOST_STACKS]}
     stacks.sort(key=lambda pair: -sum(each.bytes for each in pair[1]))
+    named |= {stack for stack, _ in stacks[:_MOST_STACKS]}
     found: dict[tuple[str, str, str], tuple[list[Frame], list[_Part]]] = {}
-    for number, (stack, own) in enumerate(stacks):
-        chain = frames(stack) if number < _MOST_STACKS else [("", 0, "(other sites)", "", 0, False)]
+    for stack, own in stacks:
+        chain = frames(stack) if stack in named else [("", 0, "(other sites)", "", 0, False)]
         found.setdefault(names(telling(chain)), (chain, []))[1].extend(own)
     return list(found.values())
 

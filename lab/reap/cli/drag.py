@@ -64,7 +64,7 @@ def drag(
     use; its memory is served by Valgrind, and what it does stays the same. Exits with CMD's own status.
 
     With --engine sample a preload draws objects and looks at them now and then: total drag with its interval,
-    at nearly the program's own speed, over whichever allocator it has, and which sites drag. No curves.
+    at nearly the program's own speed, over whichever allocator it has, and which sites drag.
 
     \b
         reap drag --html drag.html -- perl script.pl

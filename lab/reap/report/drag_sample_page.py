@@ -4,10 +4,12 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+import markupsafe
+
 from reap import __version__
 from reap.analysis.drag_sample_records import SampledDrag, SampledProcess
 from reap.files import write_safely
-from reap.report import html
+from reap.report import drag_svg, html
 from reap.report.drag_sample_words import process_notes, process_row, site_rows
 from reap.report.text import printable, shortened
 
@@ -35,6 +37,7 @@ class ProcessView:
     """One process, and where its objects come from."""
 
     title: str
+    drawing: markupsafe.Markup
     sites: list[SiteRow]
     notes: list[str]
 
@@ -61,6 +64,10 @@ def render(sampled: SampledDrag) -> str:
 def _process(process: SampledProcess) -> ProcessView:
     return ProcessView(
         title=process_row(process)[0],
+        # Our own drawing, which escapes what it shows.
+        drawing=markupsafe.Markup(  # noqa: S704
+            drag_svg.draw_sampled("Bytes in use, needed and dragged, over bytes allocated", process)
+        ),
         sites=[
             SiteRow(cells=cells, stack=[printable(shortened(frame, _LONG)) for frame in site.stack])
             for site, cells in site_rows(process, _MOST_SITES, _WIDE)

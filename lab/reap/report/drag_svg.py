@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from reap import units
 from reap.analysis.drag_records import DragLevel, DragSite
+from reap.analysis.drag_sample_records import SampledProcess
 from reap.report import svg
 from reap.report.text import shortened
 
@@ -39,7 +40,22 @@ def draw(title: str, level: DragLevel) -> str:
     )
     most = [point.most_live for point in level.curve]
     said = f"most in use; {units.size(level.peak)} at its peak"
-    return _chart(title, level, [needed, *_dragged(level)], level.peak, (said, most))
+    return _chart(title, level.total.bytes, [needed, *_dragged(level)], level.peak, (said, most))
+
+
+def draw_sampled(title: str, process: SampledProcess) -> str:
+    """What was needed, and what was dragged, as samples have it; empty where they do not tell."""
+    top = max((point.live for point in process.curve), default=0.0)
+    if top <= 0:
+        return ""
+    # By chance a sample can seem to have been used for longer than it lived.
+    needed = [min(point.live, point.needed) for point in process.curve]
+    dragged = [point.live - less for point, less in zip(process.curve, needed, strict=True)]
+    layers = [
+        _Layer("needed, about", f'fill="{svg.COLOURS[0]}" fill-opacity="0.35"', needed),
+        _Layer("dragged, about", f'fill="{svg.COLOURS[1]}" fill-opacity="{_OPACITIES[0]}"', dragged),
+    ]
+    return _chart(title, process.allocated, layers, top, None)
 
 
 def draw_difference(title: str, level: DragLevel) -> str:
@@ -48,7 +64,7 @@ def draw_difference(title: str, level: DragLevel) -> str:
     top = max((sum(each) for each in zip(*(layer.heights for layer in layers), strict=True)), default=0.0)
     if top <= 0 or top >= _THIN * level.peak:
         return ""
-    return _chart(title, level, layers, top, None)
+    return _chart(title, level.total.bytes, layers, top, None)
 
 
 def _dragged(level: DragLevel) -> list[_Layer]:
@@ -79,7 +95,7 @@ def _dragged(level: DragLevel) -> list[_Layer]:
 
 def _chart(
     title: str,
-    level: DragLevel,
+    total: int,
     layers: Sequence[_Layer],
     top: float,
     line: tuple[str, Sequence[float]] | None,
@@ -87,7 +103,7 @@ def _chart(
     """The layers on each other, on a scale up to `top`; with a line over them that has words of its own."""
     bottom = _TOP + _HEIGHT
     rows = len(layers) + (line is not None)
-    allocated = f"{units.size(level.total.bytes)} allocated"
+    allocated = f"{units.size(total)} allocated"
     drawn = [
         *svg.begin(_LEFT + _WIDTH + 20, bottom + 24 + _ROW * rows + 4, title),
         f'<path d="M{_LEFT} {_TOP}V{bottom}H{_LEFT + _WIDTH}" stroke="currentColor" fill="none"/>',
@@ -97,7 +113,7 @@ def _chart(
         y = bottom - share * _HEIGHT
         said = units.size(share * top)
         drawn.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{svg.text(said)}</text>')
-    below = [0.0] * len(level.curve)
+    below = [0.0] * len(layers[0].heights)
     for number, layer in enumerate(layers):
         above = [low + high for low, high in zip(below, layer.heights, strict=True)]
         y = bottom + 24 + _ROW * number
