@@ -175,6 +175,8 @@ def test_doctor_tries_everything(tmp_path):
         "clock",
         "free space",
         "symbols",
+        "system calls",
+        "drag",
     }
     assert checks["preloading"]["state"] == "good"
     assert done.returncode == (1 if any(check["state"] == "bad" for check in checks.values()) else 0)

@@ -200,7 +200,7 @@ def test_a_collector_before_the_allocator_does_not_make_it_the_wall_s() -> None:
     assert (verdict.cause, verdict.regime) == ("garbage collection", "right of the knee")
     assert verdict.paragraph.startswith("A garbage collector takes its time. ")
     assert "it is right of the knee" in verdict.paragraph
-    assert verdict.remedies[0].environment == {"NODE_OPTIONS": "--max-semi-space-size=128"}
+    assert verdict.remedies[0].environment == {"NODE_OPTIONS": "--max-semi-space-size=64"}
 
 
 def test_a_short_pause_is_no_cause() -> None:

@@ -16,6 +16,7 @@ DEEPEST = 40
 _WRAPPER = re.compile(
     r"""
     (m|c|re|z|x|v|k|s|f)?alloc(ate|ator|ation|0|_n|_array|z|s)?\d*$   # malloc, xrealloc, g_malloc0
+    | (^|::)(re)?allocateheap$ | (^|::)alloc\w*withretry$  # the JVM's, V8's
     | memalign\d*$ | strn?dup\d*$ | ^operator\ new | ^_Zn[wa]
     """,
     re.IGNORECASE | re.VERBOSE,

@@ -102,8 +102,9 @@ def _faults_past_malloc(facts: WallFacts, fresh: int, weight: float) -> Suspicio
         saves=saves,
         statements=[
             _kernel(
-                f"{part}. They are {units.size(fresh)}, and malloc handed out {units.size(asked)} in all"
-                ": it is a runtime's heap, or what the program maps by itself, and no allocator reaches that."
+                f"{part}. They are {units.size(fresh)}, and malloc handed out {units.size(asked)} in "
+                "all: they are a runtime's heap, what the program maps by itself, or copies after a fork. "
+                "No allocator reaches those."
             )
         ],
         remedies=remedies.reuse(saves),

@@ -145,8 +145,8 @@ def collect_less(kind: str, saves: Estimate) -> list[Remedy]:
         return [
             Remedy(
                 name="a larger space for young objects",
-                environment={"NODE_OPTIONS": "--max-semi-space-size=128"},
-                expect=f"{less(saves)}; a thread's young objects may take some hundreds of MiB",
+                environment={"NODE_OPTIONS": "--max-semi-space-size=64"},
+                expect=f"{less(saves)}; a thread's young objects may take up to 192 MiB",
             )
         ]
     if kind == "jvm":

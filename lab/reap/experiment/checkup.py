@@ -18,6 +18,9 @@ from reap.records import Record
 State = Literal["good", "poor", "bad"]
 """`poor`: measurements are possible, but less precise or less complete. `bad`: they are not."""
 
+_TRACEPOINTS = tuple(
+    f"/sys/kernel/{folder}/events/raw_syscalls/sys_enter/id" for folder in ("tracing", "debug/tracing")
+)
 _LEAST_SPACE = 1 << 30
 _LOUD = 0.05
 _BUSY = 0.5
@@ -206,6 +209,19 @@ def _symbols() -> Check:
     )
 
 
+def _calls() -> Check:
+    if os.geteuid() == 0 and any(Path(each).exists() for each in _TRACEPOINTS):
+        return Check(name="system calls", state="good", says="traced by who makes them")
+    strace = "`reap wall --calls` has strace count them" if shutil.which("strace") else "strace is not there"
+    mend = "sudo mount -t tracefs nodev /sys/kernel/tracing, and run `reap wall` as root"
+    return Check(
+        name="system calls",
+        state="poor",
+        says=f"not traced: `reap wall` does not tell brk and mmap thrash from other page faults; {strace}",
+        mend=mend if os.geteuid() != 0 else mend.removeprefix("sudo ").partition(",")[0],
+    )
+
+
 def _drag() -> Check:
     try:
         drag_tool.require()
@@ -241,5 +257,6 @@ _CHECKS: tuple[tuple[str, Callable[[], Check]], ...] = (
     ("clock", _clock),
     ("free space", _space),
     ("symbols", _symbols),
+    ("system calls", _calls),
     ("drag", _drag),
 )
