@@ -406,6 +406,41 @@ def test_an_allocator_that_it_is_linked_with_stays_and_may_have_blocks_of_eight_
     assert site.objects == 500
 
 
+PATHS = r"""
+#include <stdlib.h>
+#define APART __attribute__((noinline))
+static char *volatile last;
+static void keep(char *one) { last = one; *last = 1; free(last); }
+static APART void left(void) { keep(malloc(20)); __asm__ volatile("" ::: "memory"); }
+static APART void right(void) { keep(malloc(30)); __asm__ volatile("" ::: "memory"); }
+static APART void walk(int depth, int path) {
+    if (depth == 0) {
+        if (path % 3 == 0) left(); else right();
+    } else {
+        walk(depth - 1, 2 * path);
+        walk(depth - 1, 2 * path + 1);
+    }
+    __asm__ volatile("" ::: "memory");
+}
+int main(void) {
+    for (int turn = 0; turn < 3; ++turn) walk(11, 0);
+    return 0;
+}
+"""
+
+
+def test_thousands_of_stacks_are_told_apart(tmp_path):
+    """More than the first table of stacks has room for; each is met again after it grew."""
+    (tmp_path / "paths.c").write_text(PATHS)
+    words = [BIN / "reap-drag-cc", "-O1", "-fno-builtin", "-fno-optimize-sibling-calls"]
+    subprocess.run([*words, tmp_path / "paths.c", "-o", tmp_path / "paths"], check=True)
+    result, _ = recompiled(tmp_path, str(tmp_path / "paths"))
+    sites = {each.function: (each.objects, each.bytes) for each in result.processes[0].levels[0].sites}
+    lefts = 3 * len(range(0, 2**11, 3))
+    rights = 3 * 2**11 - lefts
+    assert sites == {"left": (lefts, 20 * lefts), "right": (rights, 30 * rights)}
+
+
 WIDE = r"""
 #include <pthread.h>
 #include <stdio.h>

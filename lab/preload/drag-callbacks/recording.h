@@ -51,6 +51,7 @@ class Recording {
 
   private:
     static constexpr size_t kWindow = size_t{1} << 20;
+    static constexpr size_t kPage = 4096;
     static constexpr size_t kRoom = size_t{1} << 13; // of the largest event
     static constexpr size_t kSmall = 32;             // of most
 

@@ -86,17 +86,18 @@ class Reads {
     uint32_t clock_ = __atomic_load_n(&state.read, __ATOMIC_RELAXED);
 };
 
-// Calls with each slot of a range. They are one behind another, but for where all addresses share a page, and
-// around the end of the shadow.
+// Calls with each slot of a range. They are one behind another, but for around the end of the shadow. (And
+// where all addresses share a page; nobody reads what is marked there.)
 template <class Function>
 inline void each_slot(uintptr_t address, size_t size, Function function) noexcept {
-    if (preload::unlikely((address & state.mask) + size > state.mask)) {
-        for (uintptr_t at = address & ~uintptr_t{7}; at < address + size; at += 8) function(*slot_of(at));
+    const uintptr_t mask = state.mask;
+    uintptr_t at = address & mask;
+    const uintptr_t last = (address + size - 1) & mask;
+    if (preload::unlikely(last < at)) {
+        for (uintptr_t one = address & ~uintptr_t{7}; one < address + size; one += 8) function(*slot_of(one));
         return;
     }
-    Slot *const begin = slot_of(address);
-    Slot *const end = begin + (address % 8 + size + 7) / 8;
-    for (Slot *slot = begin; slot != end; ++slot) function(*slot);
+    for (; at <= last; at += 8) function(*reinterpret_cast<Slot *>(kShadow + kSkew + at));
 }
 
 // A range; costs a store for each eight bytes.
