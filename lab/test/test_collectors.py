@@ -1,9 +1,11 @@
 """Garbage collectors: what they say is read, and that they are made to say it changes nothing else."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,14 @@ def test_an_old_jvm_gets_the_option_that_it_knows(tmp_path: Path, version: str, 
         said = listening.launch.environment["JAVA_TOOL_OPTIONS"]
     assert said.startswith("-Dx=y -")
     assert option in said
+
+
+def test_a_jvm_gets_a_path_with_a_space_as_one_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a b").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "a b"))
+    with collectors.listening(Launch(argv=["java"], program="/usr/bin/java"), "jvm") as listening:
+        said = listening.launch.environment["JAVA_TOOL_OPTIONS"]
+    assert len([word for word in shlex.split(said) if "a b" in word]) == 1
 
 
 PYTHON = """

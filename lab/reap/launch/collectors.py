@@ -86,7 +86,8 @@ class Listening:
         return msgspec.structs.replace(heard, program="/bin/sh", argv=words)
 
     def _jvm(self, launch: Launch) -> Launch:
-        log = self._folder / "gc-%p.log"
+        name = str(self._folder / "gc-%p.log")
+        log = f"'{name}'" if re.search(r"\s", name) else name
         old = any(_version(path) == 8 for path in self._files if path.endswith(f"/{_JVM}"))
         option = f"-Xloggc:{log} -XX:+PrintGC" if old else f"-Xlog:gc:file={log}"
         before = _variable(launch, "JAVA_TOOL_OPTIONS")
