@@ -18,7 +18,7 @@ try {
   const seen = { count: 0, microseconds: 0 };
 
   // Each collection is kept in memory until the profiler stops, so that it is emptied now and then; and a program
-  // that is killed loses no more than that.
+  // that is killed loses no more than what its thread did since then, if that came to its timers.
   const empty = () => {
     try {
       for (const each of profiler.stop().statistics) {
