@@ -18,11 +18,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Fa
 def decode(data: bytes | str, kind: type[Kind]) -> Kind:
     """What JSON of our own says. Throws msgspec.DecodeError for whatever is wrong with it.
 
-    Bytes that are no text are among that here; to msgspec they are an error of another kind.
+    What is no text, or nested without end, is among that here; to msgspec these are errors of other kinds.
     """
     try:
         return msgspec.json.decode(data, type=kind)
-    except UnicodeDecodeError as error:
+    except (UnicodeError, RecursionError) as error:
         raise msgspec.DecodeError(str(error)) from error
 
 

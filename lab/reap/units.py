@@ -51,6 +51,11 @@ def whole(value: float) -> str:
     return f"{value:,.0f}".replace(",", " ") if math.isfinite(value) else UNKNOWN
 
 
+def samples(value: int) -> str:
+    """How many samples: `1 sample`, `1 234 samples`."""
+    return f"{whole(value)} sample{'' if value == 1 else 's'}"
+
+
 def duration(seconds: float) -> str:
     """A time: `1.20 s`, `35.0 ms`, `12 min 5 s`."""
     if not math.isfinite(seconds):

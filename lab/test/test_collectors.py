@@ -1,9 +1,11 @@
 """Garbage collectors: what they say is read, and that they are made to say it changes nothing else."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -62,7 +64,7 @@ def test_samples_say_how_long_go_collected_and_its_log_how_often() -> None:
 
 
 def test_what_node_says() -> None:
-    held = collector("v8", [b"3 1500\n", b"2 500\n", b"", b"7 12", b"0 0\n"])
+    held = collector("v8", [b"1 700\n3 1500\n", b"2 500\n4 9", b"", b"7 12", b"0 0\n"])
     assert held is not None
     assert (held.count, held.pause_seconds) == (5, pytest.approx(0.002))
 
@@ -100,6 +102,14 @@ def test_an_old_jvm_gets_the_option_that_it_knows(tmp_path: Path, version: str, 
         said = listening.launch.environment["JAVA_TOOL_OPTIONS"]
     assert said.startswith("-Dx=y -")
     assert option in said
+
+
+def test_a_jvm_gets_a_path_with_a_space_as_one_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a b").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "a b"))
+    with collectors.listening(Launch(argv=["java"], program="/usr/bin/java"), "jvm") as listening:
+        said = listening.launch.environment["JAVA_TOOL_OPTIONS"]
+    assert len([word for word in shlex.split(said) if "a b" in word]) == 1
 
 
 PYTHON = """
@@ -185,6 +195,46 @@ if (isMainThread) {
 """
 
 
+BACKGROUND = """
+const fs = require('fs');
+fs.rmSync(process.env.REAP_COLLECTIONS, { recursive: true });
+for (let i = 0; i < 10; i++) process.on('exit', () => {});
+setTimeout(() => console.log(Object.keys(require.cache).length, process.listenerCount('exit')), 700);
+"""
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="needs Node.js")
+def test_a_node_that_goes_on_longer_than_it_is_heard_is_left_alone(tmp_path: Path) -> None:
+    """Its timer has nowhere to write, and it has as many listeners as it may have without a warning."""
+    script = tmp_path / "x.js"
+    script.write_text(BACKGROUND)
+    sink = tmp_path / "sink"
+    sink.mkdir()
+    hook = Path(collectors.__file__).parent / "node_hook" / "collections.cjs"
+    said = subprocess.run(
+        ["node", "--require", str(hook), str(script)],
+        env={**os.environ, "REAP_COLLECTIONS": str(sink)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (said.returncode, said.stdout, said.stderr) == (0, "1 10\n", "")
+
+
+def test_a_node_gets_a_file_to_run_unless_it_may_not_read_it() -> None:
+    launch = Launch(
+        argv=["node", "x.js"], program="/usr/bin/node", environment={"NODE_OPTIONS": "--no-warnings"}
+    )
+    with collectors.listening(launch, "v8") as listening:
+        assert listening.launch.environment["NODE_OPTIONS"].startswith("--no-warnings --require ")
+    for refused in (
+        replace(launch, argv=["node", "--experimental-permission", "x.js"]),
+        replace(launch, environment={"NODE_OPTIONS": "--permission --allow-fs-read=/srv"}),
+    ):
+        with collectors.listening(refused, "v8") as listening:
+            assert listening.launch == refused
+
+
 @pytest.mark.long
 @pytest.mark.skipif(not shutil.which("node"), reason="needs Node.js")
 def test_a_node_is_heard_and_says_what_it_would(tmp_path: Path) -> None:
@@ -207,4 +257,4 @@ def test_a_node_is_heard_and_says_what_it_would(tmp_path: Path) -> None:
     assert held.count is not None
     assert held.count >= 2
     assert held.pause_seconds
-    assert (said.stdout, said.stderr) == ("1 --no-warnings\nmine\n", "")
+    assert (said.stdout, said.stderr) == ("0 --no-warnings\nmine\n", "")

@@ -171,7 +171,14 @@ def test_a_file_of_ours_is_read_back_or_told(tmp_path: Path) -> None:
     assert read_back(path, Estimate, "make it again") is None
     write_safely(path, msgspec.json.encode(exactly(3)))
     assert read_back(path, Estimate, "make it again") == exactly(3)
-    for damage in (b"", b'{"value": 3', b"[]", b'{"value": 3, "low": "x"}', b'{"\xff": 3}'):
+    for damage in (
+        b"",
+        b'{"value": 3',
+        b"[]",
+        b'{"value": 3, "low": "x"}',
+        b'{"\xff": 3}',
+        b'{"x":' + b"[" * 99999,
+    ):
         path.write_bytes(damage)
         with pytest.raises(ReapError, match=r"kept\.json is damaged") as told:
             read_back(path, Estimate, "make it again")

@@ -119,6 +119,10 @@ def test_requests_have_tables_of_their_own_and_more_of_them_is_better() -> None:
     assert wording.REQUESTS not in flat(printed(render_comparison, PERL.comparison, 100))
 
 
+def test_one_sample_is_one() -> None:
+    assert [units.samples(n) for n in (0, 1, 1234)] == ["0 samples", "1 sample", "1 234 samples"]
+
+
 def test_counted_values_are_not_marked_as_estimates() -> None:
     shown = printed(render_profile, profile_of(depth="full"))
     assert "~" not in shown

@@ -22,6 +22,7 @@ from reap.analysis import wall as facts
 from reap.analysis import wall_strace
 from reap.analysis.records import Point
 from reap.analysis.wall_owners import Sample, label, owner
+from reap.cli import walls
 from reap.errors import ExitCode, ReapError
 from reap.experiment import wall as experiment
 from reap.experiment import wall_notes
@@ -439,6 +440,21 @@ def test_what_an_interrupt_leaves_is_named(tmp_path):
     assert process.returncode == ExitCode.SIGNALLED + signal.SIGINT
     assert "what was seen until then is in x" in said
     assert "reap wall -f -o x -- sleep 60" in said
+
+
+def test_an_interrupt_before_anything_is_seen_leaves_nothing(tmp_path):
+    def interrupted(place: Path, *written: str) -> None:
+        with walls.folder(place, ("sleep", "9"), None, force=True):
+            for name in written:
+                (place / name).touch()
+            raise KeyboardInterrupt
+
+    with pytest.raises(ReapError, match="stopped before anything was seen"):
+        interrupted(tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+    with pytest.raises(ReapError, match="what was seen until then is in"):
+        interrupted(tmp_path / "x", experiment.COUNTED)
+    assert (tmp_path / "x" / experiment.COUNTED).exists()
 
 
 def test_a_program_that_a_signal_ended_is_told_of():

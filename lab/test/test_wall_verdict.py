@@ -82,6 +82,15 @@ def test_a_larger_cache_is_no_remedy_for_blocks_that_no_cache_keeps() -> None:
     assert not tunables(4096)
 
 
+def test_who_waits_for_a_lock_takes_less_time_without_and_not_less_of_the_processor() -> None:
+    verdict = judge(WALLS["arena lock"])
+    tried = [each for each in verdict.remedies if each.can_be_tried]
+    assert tried
+    assert {each.metric for each in tried} == {"wall"}
+    assert "less time by the right remedy" in verdict.paragraph
+    assert "less processor time" not in str([each.expect for each in verdict.remedies])
+
+
 def test_tunables_of_glibc_are_for_glibc() -> None:
     for cause in ("page faults", "brk thrash", "mmap thrash", "arena lock"):
         verdict = judge(changed(WALLS[cause], allocator="jemalloc"))

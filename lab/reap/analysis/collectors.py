@@ -23,8 +23,8 @@ _OLD_JVM = re.compile(rb"\[(?:Full )?GC [^\]]*?(?P<seconds>[\d.,]+) secs\]", re.
 """The same before that."""
 
 
-_V8 = re.compile(rb"^(?P<count>\d+) (?P<us>\d+)\n$")
-"""What one thread of Node.js wrote: collections, microseconds in them."""
+_V8 = re.compile(rb"^(?P<count>\d+) (?P<us>\d+)\n", re.MULTILINE)
+"""What one thread of Node.js wrote until then, again and again: collections, microseconds in them."""
 
 
 def collector(kind: Literal["cpython", "go", "jvm", "v8"], said: Sequence[bytes]) -> Collector | None:
@@ -79,7 +79,7 @@ def _of_jvm(text: bytes) -> Collector | None:
 
 
 def _of_v8(said: Sequence[bytes]) -> Collector | None:
-    threads = [found for each in said if (found := _V8.match(each))]
+    threads = [found[-1] for each in said if (found := list(_V8.finditer(each)))]
     count = sum(int(each["count"]) for each in threads)
     if not count:
         return None

@@ -75,8 +75,12 @@ def folder(output: Path | None, command: tuple[str, ...], pid: int | None, *, fo
 def _stopped(path: Path, watched: list[str]) -> ReapError:
     counted = path / experiment.COUNTED
     again = shlex.join(["reap", "wall", "-f", "-o", str(path), *watched])
+    seen = any((path / name).exists() for name in experiment.RECORDINGS)
+    if not seen:
+        with contextlib.suppress(OSError):
+            path.rmdir()
     return ReapError(
-        f"stopped; what was seen until then is in {path}",
+        f"stopped; what was seen until then is in {path}" if seen else "stopped before anything was seen",
         f"reap show {shlex.quote(str(counted))}" if counted.exists() else f"begin anew: {again}",
         ExitCode.SIGNALLED + signal.SIGINT,
     )

@@ -32,8 +32,8 @@ def arena_lock(facts: WallFacts) -> Suspicion | None:
         statements=[_kernel(f"{said}.")],
         remedies=[
             *remedies.other_allocators(saves, metric="wall"),
-            *remedies.larger_cache(facts, saves),
-            *remedies.allocate_less(facts, saves),
+            *remedies.larger_cache(facts, saves, metric="wall"),
+            *remedies.allocate_less(facts, saves, metric="wall"),
         ],
     )
 

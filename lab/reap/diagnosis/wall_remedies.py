@@ -12,7 +12,7 @@ _KEEP_ALL = "glibc.malloc.trim_threshold=2147483648:glibc.malloc.mmap_max=0"
 _TUNABLES = "GLIBC_TUNABLES"
 
 
-def larger_cache(facts: WallFacts, saves: Estimate) -> list[Remedy]:
+def larger_cache(facts: WallFacts, saves: Estimate, *, metric: Metric = "cpu") -> list[Remedy]:
     """For batches that overflow a thread's cache."""
     if not facts.on_glibc or facts.large_blocks > 0.5:
         return []  # the tunable raises how many blocks are kept, and not how large ones
@@ -20,7 +20,8 @@ def larger_cache(facts: WallFacts, saves: Estimate) -> list[Remedy]:
         Remedy(
             name="larger thread caches",
             environment={_TUNABLES: "glibc.malloc.tcache_count=1000"},
-            expect=less(saves),
+            expect=less(saves, metric),
+            metric=metric,
         )
     ]
 
@@ -64,13 +65,13 @@ def huge_pages(facts: WallFacts, saves: Estimate) -> list[Remedy]:
     ]
 
 
-def allocate_less(facts: WallFacts, saves: Estimate) -> list[Remedy]:
+def allocate_less(facts: WallFacts, saves: Estimate, *, metric: Metric = "cpu") -> list[Remedy]:
     """What changes the program, and needs a person."""
     most = Estimate(value=facts.memory_part, low=saves.low, high=min(1.0, max(saves.high, facts.memory_part)))
     return [
         Remedy(
             name="a region for each request",
-            expect=f"blocks that die together are freed at once: {less(most)}",
+            expect=f"blocks that die together are freed at once: {less(most, metric)}",
         ),
         Remedy(
             name="materialise less",

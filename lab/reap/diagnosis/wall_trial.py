@@ -146,6 +146,8 @@ def with_trial(verdict: WallVerdict, planned: Plan, comparison: Comparison) -> W
         name = words.METRICS.get(won.metric, won.metric)
         amount = words.amount(won.ratio.value, name)
         said = f"Tried at once, {trial.best} takes {amount} (95 % interval {words.interval(won.ratio)})."
+    elif pairs and not any(candidates.trusted(side) for _, side in pairs):
+        said = "With none of the remedies that were tried did the program run as before: they say nothing."
     elif comparison.rounds < LEAST_ROUNDS or any(
         _standing(*pair, comparison) is Standing.UNDECIDED for pair in pairs
     ):

@@ -4,7 +4,7 @@ from reap import units
 from reap.diagnosis import words
 from reap.diagnosis.records import Evidence
 from reap.diagnosis.wall_facts import WallFacts
-from reap.diagnosis.wall_records import OF_MEMORY, OF_THE_ALLOCATOR, Cause, Regime, Suspicion
+from reap.diagnosis.wall_records import OF_MEMORY, OF_THE_ALLOCATOR, Cause, Metric, Regime, Suspicion
 from reap.diagnosis.wall_remedies import less
 
 _CAUSES: dict[Cause, str] = {
@@ -100,4 +100,6 @@ def evidence(facts: WallFacts) -> list[Evidence]:
 
 
 def _expect(first: Suspicion) -> str:
-    return f"expect {less(first.saves)} by the right remedy"
+    # Who waits for a lock is off the processor.
+    metric: Metric = "wall" if first.cause == "arena lock" else "cpu"
+    return f"expect {less(first.saves, metric)} by the right remedy"

@@ -26,6 +26,8 @@ _HOOK = Path(__file__).parent / "python_hook"
 _JVM = "libjvm.so"
 _NODE_HOOK = Path(__file__).parent / "node_hook" / "collections.cjs"
 _NODE = re.compile(r"/(node|nodejs|libnode\.so[^/]*)$")
+_NODE_REFUSES = re.compile(r"--(experimental-)?(permission|policy)(=.*)?")
+"""Options under which Node.js may read only the files that it was told of: it would end at ours."""
 _PYTHON = re.compile(r"/(python3?(\.\d+)?|libpython3[^/]*\.so[^/]*)$")
 
 
@@ -84,7 +86,8 @@ class Listening:
         return msgspec.structs.replace(heard, program="/bin/sh", argv=words)
 
     def _jvm(self, launch: Launch) -> Launch:
-        log = self._folder / "gc-%p.log"
+        name = str(self._folder / "gc-%p.log")
+        log = f"'{name}'" if re.search(r"\s", name) else name
         old = any(_version(path) == 8 for path in self._files if path.endswith(f"/{_JVM}"))
         option = f"-Xloggc:{log} -XX:+PrintGC" if old else f"-Xlog:gc:file={log}"
         before = _variable(launch, "JAVA_TOOL_OPTIONS")
@@ -92,10 +95,14 @@ class Listening:
 
     def _v8(self, launch: Launch) -> Launch:
         before = _variable(launch, "NODE_OPTIONS")
-        hook = str(_NODE_HOOK).replace("\\", "\\\\").replace('"', '\\"')
+        if any(_NODE_REFUSES.fullmatch(word) for word in (*launch.argv, *before.split())):
+            return launch
+        hook = str(_NODE_HOOK)
+        if re.search(r'[\s"\\]', hook):  # before version 12, quotes are taken for a part of the name
+            hook = '"' + hook.replace("\\", "\\\\").replace('"', '\\"') + '"'
         ours = {
             "REAP_COLLECTIONS": str(self._folder),
-            "NODE_OPTIONS": f'{before} --require "{hook}"'.strip(),
+            "NODE_OPTIONS": f"{before} --require {hook}".strip(),
         }
         return _with(launch, ours)
 
@@ -106,7 +113,8 @@ def listening(launch: Launch, kind: Kind, files: Sequence[str] = ()) -> Iterator
 
     `files` are what the program maps: its JVM says by them which options it knows.
     """
-    with tempfile.TemporaryDirectory(prefix="reap-collections-") as folder:
+    # What goes on in the background may write there at any time.
+    with tempfile.TemporaryDirectory(prefix="reap-collections-", ignore_cleanup_errors=True) as folder:
         yield Listening(launch, kind, Path(folder), files)
 
 

@@ -248,9 +248,9 @@ _RUNTIMES = {
 
 def _notes(image: Path, facts: elf.Elf) -> list[str]:
     """What makes a measurement by preload doubtful without making it impossible."""
-    """What makes a measurement by preload doubtful without making it impossible."""
     runtime = _RUNTIMES.get(image.name)
-    mapped = [f"{runtime}, which no malloc serves: they count nowhere here"] if runtime else []
+    said = f"{runtime}, which no malloc serves: what is told of malloc's blocks leaves them out"
+    mapped = [said] if runtime else []
     return [*mapped, *_mallocs(image, facts)]
 
 

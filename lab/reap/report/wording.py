@@ -84,7 +84,7 @@ def percentiles(held: Latency) -> list[str]:
 
 def samples_of(held: Latency) -> str:
     """How many samples there are, and what they are too few for."""
-    said = f"{units.whole(held.samples)} sample{'' if held.samples == 1 else 's'}"
+    said = units.samples(held.samples)
     few = [
         f"{name} needs {units.whole(_SAMPLES_NEEDED[key])}"
         for key, name in (("p99", "P99"), ("p999", "P99.9"))
@@ -97,4 +97,4 @@ def share_method(share: Share) -> str:
     """How the share of time was sampled."""
     method = "perf events" if share.method == "perf" else "a timer"
     kernel = "" if share.sees_kernel else ", time in the kernel not seen"
-    return f"{units.whole(share.samples)} samples by {method}{kernel}"
+    return f"{units.samples(share.samples)} by {method}{kernel}"

@@ -76,9 +76,10 @@ def make_plan(
 
     Throws ReapError for another.
     """
-    if strange := [name for name in workloads if name not in known]:
+    if strange := list(dict.fromkeys(name for name in workloads if name not in known)):
+        be = "is no workload" if len(strange) == 1 else "are no workloads"
         raise ReapError(
-            f"{', '.join(strange)} is no workload of this study",
+            f"{', '.join(strange)} {be} of this study",
             f"it has {', '.join(known)}",
             ExitCode.USAGE,
         )
