@@ -12,6 +12,7 @@ import pytest
 from programs import _folder
 from recorded import TARGETS, target
 from test_drag import SEED, drag, forks_agree, said, threads_agree
+from test_drag_memory import SPARE
 
 from reap.analysis.drag_records import DragProfile
 from reap.errors import ReapError
@@ -404,6 +405,15 @@ def test_an_allocator_that_it_is_linked_with_stays_and_may_have_blocks_of_eight_
     result, _ = recompiled(tmp_path, str(tmp_path / "small"))
     (site, *_) = (each for each in result.processes[0].levels[0].sites if each.function == "main")
     assert site.objects == 500
+
+
+def test_what_a_program_has_in_all_of_a_block_is_kept_by_realloc(tmp_path):
+    """Behind what it asked for, too: malloc_usable_size said that it may."""
+    (tmp_path / "spare.c").write_text(SPARE)
+    words = [BIN / "reap-drag-cc", "-O1", "-fno-builtin", tmp_path / "spare.c", "-o", tmp_path / "spare"]
+    subprocess.run(words, check=True)
+    _, done = recompiled(tmp_path, str(tmp_path / "spare"))
+    assert (done.returncode, done.stdout) == (0, "done\n")
 
 
 PATHS = r"""
