@@ -1,6 +1,7 @@
 """The recompiled drag engine: it agrees with programs that compute their own drag, and with the exact one."""
 
 import functools
+import json
 import os
 import shutil
 import subprocess
@@ -405,6 +406,52 @@ def test_an_allocator_that_it_is_linked_with_stays_and_may_have_blocks_of_eight_
     result, _ = recompiled(tmp_path, str(tmp_path / "small"))
     (site, *_) = (each for each in result.processes[0].levels[0].sites if each.function == "main")
     assert site.objects == 500
+
+
+# From here on the file system cannot allocate space.
+REFUSED = r"""
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+int main(void) {
+    struct sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                                  BPF_JUMP(BPF_JMP | BPF_JEQ, SYS_fallocate, 0, 1),
+                                  BPF_STMT(BPF_RET, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+                                  BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 77;
+    for (int i = 0; i < 400000; ++i) {
+        char *volatile one = malloc(20);
+        *one = 1;
+        free(one);
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["recompiled", "sample"])
+def test_a_file_system_that_cannot_allocate_space_loses_nothing(engine, tmp_path):
+    (tmp_path / "refused.c").write_text(REFUSED)
+    words = [BIN / "reap-drag-cc", "-O1", "-fno-builtin", tmp_path / "refused.c", "-o", tmp_path / "refused"]
+    subprocess.run(words, check=True)
+    if subprocess.run([tmp_path / "refused"], check=False).returncode == 77:
+        pytest.skip("the kernel has no seccomp")
+    if engine == "recompiled":
+        result, _ = recompiled(tmp_path, str(tmp_path / "refused"))
+        level = result.processes[0].levels[0]
+        assert (level.total.objects, level.never.objects, result.status) == (400_000, 0, 0)
+        assert result.processes[0].end == "exited"
+        return
+    options = ["--engine", "sample", "--period", "100", "--json", tmp_path / "samples.json"]
+    subprocess.run([BIN / "reap", "drag", *options, "--", tmp_path / "refused"], check=True)
+    (process,) = json.loads((tmp_path / "samples.json").read_text())["processes"]
+    assert process["samples"] > 70_000
 
 
 def test_what_a_program_has_in_all_of_a_block_is_kept_by_realloc(tmp_path):
