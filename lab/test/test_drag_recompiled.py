@@ -454,6 +454,27 @@ def test_a_file_system_that_cannot_allocate_space_loses_nothing(engine, tmp_path
     assert process["samples"] > 70_000
 
 
+SPARSE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+    long pages = 0;
+    for (int i = 0; i < 100; ++i) *(char *)calloc(1, 2000000) = 1;
+    FILE *file = fopen("/proc/self/statm", "r");
+    return fscanf(file, "%*d %ld", &pages) == 1 && pages < 50000000 / 4096 ? 0 : 1;
+}
+"""
+
+
+def test_large_blocks_of_which_little_is_used_take_little(tmp_path):
+    """No large pages for their slots."""
+    (tmp_path / "sparse.c").write_text(SPARSE)
+    words = [BIN / "reap-drag-cc", "-O1", "-fno-builtin", tmp_path / "sparse.c", "-o", tmp_path / "sparse"]
+    subprocess.run(words, check=True)
+    result, _ = recompiled(tmp_path, str(tmp_path / "sparse"))
+    assert result.status == 0
+
+
 def test_what_a_program_has_in_all_of_a_block_is_kept_by_realloc(tmp_path):
     """Behind what it asked for, too: malloc_usable_size said that it may."""
     (tmp_path / "spare.c").write_text(SPARE)
