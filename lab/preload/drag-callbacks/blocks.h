@@ -26,7 +26,8 @@ inline Block *block_at(const void *pointer) noexcept {
     return reinterpret_cast<Block *>(slot_of(reinterpret_cast<uintptr_t>(pointer) & ~uintptr_t{15}));
 }
 
-// Notes that blocks, the first of this size, begin near here, for `each_block`. A region is 2 MB of the program's memory.
+// Notes that blocks, the first of this size, begin near here, for `each_block`. A region is 2 MB of the
+// program's memory.
 inline constexpr unsigned kRegion = 21;
 extern uint64_t regions[(kShadowBytes >> kRegion) / 64]; // a bit each
 inline bool is_noted(uintptr_t region) noexcept {
