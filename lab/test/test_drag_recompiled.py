@@ -454,6 +454,46 @@ def test_a_file_system_that_cannot_allocate_space_loses_nothing(engine, tmp_path
     assert process["samples"] > 70_000
 
 
+# It must never fill 16 TiB, be the engine as it may: then the filter answers.
+LOCKED = r"""
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+int main(void) {
+    struct sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                                  BPF_JUMP(BPF_JMP | BPF_JEQ, SYS_mlockall, 0, 3),
+                                  BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+                                  BPF_JUMP(BPF_JMP | BPF_JSET, MCL_ONFAULT, 1, 0),
+                                  BPF_STMT(BPF_RET, SECCOMP_RET_ERRNO | EXDEV),
+                                  BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 77;
+    return mlockall(MCL_CURRENT) != 0 && errno == EXDEV ? 1 : 0;
+}
+"""
+
+
+def test_a_program_that_locks_all_its_memory_does_not_fill_the_engine_s(tmp_path):
+    """It does so as a privileged user; others are refused by the kernel."""
+    (tmp_path / "locked.c").write_text(LOCKED)
+    words = [BIN / "reap-drag-cc", "-O1", tmp_path / "locked.c", "-o", tmp_path / "locked"]
+    subprocess.run(words, check=True)
+    result, _ = recompiled(tmp_path, str(tmp_path / "locked"))
+    if result.status == 77:
+        pytest.skip("the kernel has no seccomp")
+    assert result.status == 0
+    exact, _ = drag(tmp_path, str(tmp_path / "locked"))
+    status = Path("/proc/self/status").read_text().split()
+    if int(status[status.index("CapEff:") + 1], 16) >> 14 & 1:  # CAP_IPC_LOCK
+        assert exact.status == 125
+        assert any("mlockall" in note for note in exact.notes)
+
+
 SPARSE = r"""
 #include <stdio.h>
 #include <stdlib.h>
