@@ -64,11 +64,37 @@ static void end(UInt how) {
 
 static Bool executes(UInt number) { return number == __NR_execve || number == __NR_execveat; }
 
+/* Whether the kernel lets the process lock as much memory as it likes. */
+static Bool may_lock_all(void) {
+    enum { VERSION = 0x20080522, LOCKS = 14 };
+    struct {
+        UInt version;
+        Int process;
+    } who = {VERSION, 0};
+    struct {
+        UInt effective, permitted, inheritable;
+    } sets[2] = {{0, 0, 0}, {0, 0, 0}};
+    drag_system(__NR_capget, (UWord)&who, (UWord)sets, 0, 0, 0, 0);
+    struct vki_rlimit limit = {0, 0};
+    VG_(getrlimit)(8 /* RLIMIT_MEMLOCK */, &limit);
+    return (sets[0].effective >> LOCKS & 1) != 0 || limit.rlim_cur > DRAG_WINDOW;
+}
+
+/* The kernel would fill all slots, which the machine has no memory for. */
+static void refuse_to_lock(void) {
+    VG_(umsg)("drag: mlockall would lock the engine's 16 TiB of addresses, too; the program was ended\n");
+    end(REAP_DRAG_EXITED);
+    VG_(exit)(125);
+}
+
 static void before_call(ThreadId thread, UInt number, UWord *words, UInt count) {
+    enum { LOCK_WHAT_IS_THERE = 1, WHEN_USED = 4 };
     (void)thread;
-    (void)words;
     (void)count;
     if (executes(number)) end(REAP_DRAG_EXEC);
+    if (number == __NR_mlockall && (words[0] & LOCK_WHAT_IS_THERE) && !(words[0] & WHEN_USED) &&
+        may_lock_all())
+        refuse_to_lock();
 }
 
 static void after_call(ThreadId thread, UInt number, UWord *words, UInt count, SysRes answer) {

@@ -6,10 +6,10 @@
 /* Blocks of at most DRAG_SMALL bytes: their memory, and a record for each in use.
  *
  * Programs have millions of blocks of 16 bytes, so that each byte counts. Valgrind's own allocator puts 32
- * around a block; here a block is its size, rounded up to 16, and 6 bytes of record. Blocks of one such size
- * lie side by side in a slab; an address tells its slab and its place in it, so that nothing has to be looked
- * for. What links free blocks is in their records: no write after free reaches it, and what the program left
- * in a block stays there.
+ * around a block; here a block is its size and what glibc has to spare behind it, and 6 bytes of record.
+ * Blocks of one such size lie side by side in a slab; an address tells its slab and its place in it, so that
+ * nothing has to be looked for. What links free blocks is in their records: no write after free reaches it,
+ * and what the program left in a block stays there.
  */
 #include "engine.h"
 #include <pub_tool_aspacemgr.h>
@@ -21,10 +21,12 @@ enum {
     SLAB = 1 << 16,     /* bytes, and what it is aligned to */
     REGION = 64 * SLAB, /* what is asked of the system at once */
     STEP = 16,
+    SPARE = 8,       /* of glibc: who writes that far behind a block must harm no other here, either */
     FINE = 64,       /* classes of 16 bytes more each: up to 1024 */
     WIDE_STEP = 128, /* then these, of which at most a ninth is for nothing */
-    CLASSES = FINE + 1 + (DRAG_SMALL - FINE * STEP) / WIDE_STEP, /* the first has no blocks */
-    WARM = 16 /* empty slabs that keep their pages, to be used again at once */
+    WIDE = (DRAG_SMALL + SPARE - FINE * STEP + WIDE_STEP - 1) / WIDE_STEP,
+    CLASSES = FINE + 1 + WIDE, /* the first two have no blocks */
+    WARM = 16                  /* empty slabs that keep their pages, to be used again at once */
 };
 enum { SIZE_MASK = 0x3FFF, CARVED = 0x4000, IN_USE = 0x8000 };
 
@@ -41,8 +43,7 @@ typedef struct Slab {
 } Slab;
 
 static Slab *by_place[DRAG_SPAN / SLAB];
-static Slab **all;
-static UWord count;
+static UWord places_end;         /* none are from here on */
 static Slab *with_room[CLASSES]; /* rings; blocks are taken from the first */
 static Slab *warm[WARM];
 static UInt warm_count;
@@ -56,8 +57,8 @@ static Slab *make_slab(Addr at) {
     tl_assert(at < DRAG_SPAN);
     Slab *slab = VG_(calloc)("drag.slab", 1, sizeof *slab);
     slab->at = at;
-    all = VG_(realloc)("drag.slabs", all, (count + 1) * sizeof(Slab *));
-    all[count++] = by_place[at / SLAB] = slab;
+    by_place[at / SLAB] = slab;
+    if (at / SLAB >= places_end) places_end = at / SLAB + 1;
     return slab;
 }
 
@@ -100,8 +101,9 @@ static UInt places(const Slab *slab) { return SLAB / slab->stride; }
 static Slab **ring_of(const Slab *slab) { return &with_room[slab->class]; }
 
 static UInt class_of(SizeT size) {
-    if (size <= FINE * STEP) return (UInt)(size + STEP - 1) / STEP + (size == 0);
-    return FINE + (UInt)(size - FINE * STEP + WIDE_STEP - 1) / WIDE_STEP;
+    const SizeT room = size < STEP ? 2 * STEP - SPARE : size + SPARE; /* glibc's least: 24 */
+    if (room <= FINE * STEP) return (UInt)(room + STEP - 1) / STEP;
+    return FINE + (UInt)(room - FINE * STEP + WIDE_STEP - 1) / WIDE_STEP;
 }
 
 static UInt stride_of(UInt class) {
@@ -194,10 +196,12 @@ void drag_slabs_give(Addr at) {
 }
 
 void drag_slabs_each(void (*action)(const DragBlock *)) {
-    for (UWord i = 0; i < count; ++i)
-        for (UInt place = 0; all[i]->class && place < all[i]->fresh; ++place)
-            if (all[i]->sizes[place] & IN_USE) {
-                const DragBlock block = said(all[i], place);
+    for (UWord i = 0; i < places_end; ++i) {
+        const Slab *slab = by_place[i];
+        for (UInt place = 0; slab && slab->class && place < slab->fresh; ++place)
+            if (slab->sizes[place] & IN_USE) {
+                const DragBlock block = said(slab, place);
                 action(&block);
             }
+    }
 }

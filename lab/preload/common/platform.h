@@ -44,7 +44,8 @@ void close_quietly(int descriptor) noexcept;
 // a program that did nothing wrong.
 bool may_grow_to(uint64_t bytes) noexcept;
 
-// Allocates file space for [offset, offset + length) without ever raising SIGXFSZ; 0 or an errno.
+// Allocates file space for [offset, offset + length) without ever raising SIGXFSZ; 0 or an errno. Nothing may
+// be there yet: a file system that cannot do it has zeros written.
 int allocate_space(int descriptor, uint64_t offset, uint64_t length) noexcept;
 
 // Anonymous zeroed memory for bookkeeping; null when there is none.

@@ -11,13 +11,15 @@ uint8_t high_bits[kShadowBytes >> kRegion];
 
 } // namespace
 
-void note_new_region(const void *pointer) noexcept {
+void note_new_region(const void *pointer, size_t size) noexcept {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     const uintptr_t region = (address & kAllAddresses) >> kRegion;
     regions[region / 64] |= uint64_t{1} << region % 64;
     high_bits[region] = static_cast<uint8_t>(address >> 44);
     // Two side by side are a heap that grows, and the next is of the same kind. A lone one may be an arena of
-    // a thread, of which there are many, with little in each.
+    // a thread, of which there are many, with little in each. Of large blocks a page may be all that is used.
+    constexpr size_t kSmall = 4096;
+    if (size > kSmall) return;
     constexpr uintptr_t kSpan = uintptr_t{1} << kRegion;
     if (is_noted(region - 1)) expect_dense(address / kSpan * kSpan + kSpan, kSpan);
     if (is_noted(region + 1)) expect_dense(address / kSpan * kSpan - kSpan, kSpan);

@@ -26,17 +26,18 @@ inline Block *block_at(const void *pointer) noexcept {
     return reinterpret_cast<Block *>(slot_of(reinterpret_cast<uintptr_t>(pointer) & ~uintptr_t{15}));
 }
 
-// Notes that blocks begin near here, for `each_block`. A region is 2 MB of the program's memory.
+// Notes that blocks, the first of this size, begin near here, for `each_block`. A region is 2 MB of the
+// program's memory.
 inline constexpr unsigned kRegion = 21;
 extern uint64_t regions[(kShadowBytes >> kRegion) / 64]; // a bit each
 inline bool is_noted(uintptr_t region) noexcept {
     region %= kShadowBytes >> kRegion;
     return (regions[region / 64] >> region % 64 & 1) != 0;
 }
-void note_new_region(const void *pointer) noexcept;
-inline void note_region(const void *pointer) noexcept {
+void note_new_region(const void *pointer, size_t size) noexcept;
+inline void note_region(const void *pointer, size_t size) noexcept {
     if (preload::unlikely(!is_noted(reinterpret_cast<uintptr_t>(pointer) >> kRegion)))
-        note_new_region(pointer);
+        note_new_region(pointer, size);
 }
 
 // Calls back with (address, block) for each that is in use. Costs a look at all memory that ever had a block.

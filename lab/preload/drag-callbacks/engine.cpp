@@ -101,7 +101,7 @@ void born(const void *pointer, size_t size, const void *frame, const void *calle
     const Turn turn;
     const uint32_t birth = step(REAP_DRAG_ALLOC, stack, size);
     if (birth == 0) return;
-    note_region(pointer);
+    note_region(pointer, size);
     Block &block = *block_at(pointer);
     block.birth = birth;
     block.size = bounded(size);

@@ -37,8 +37,13 @@ REAP_EXPORT void *calloc(size_t count, size_t size) {
 
 namespace {
 
+void copy_unmarked(void *to, const void *from, size_t size) noexcept {
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+}
+
 // A free and an allocation, as the exact engine has it: the copy reads the old block before the clock's step
-// and writes the new one after it.
+// and writes the new one after it. What is behind the bytes that were asked for comes along: a program may
+// have used it, which malloc_usable_size told of it.
 void *reallocate(void *pointer, size_t size, const void *frame, const void *caller) noexcept {
     if (pointer == nullptr) {
         void *fresh = real.malloc(at_least_a_block(size));
@@ -51,7 +56,8 @@ void *reallocate(void *pointer, size_t size, const void *frame, const void *call
     }
     size_t old = size_of(pointer);
     if (old == kUnknown) return real.realloc(pointer, size);
-    if (old == kHuge) old = real.malloc_usable_size(pointer);
+    const size_t usable = real.malloc_usable_size(pointer);
+    if (old == kHuge) old = usable;
     void *fresh = real.malloc(at_least_a_block(size));
     if (fresh == nullptr) return nullptr;
     const size_t kept = old < size ? old : size;
@@ -59,6 +65,9 @@ void *reallocate(void *pointer, size_t size, const void *frame, const void *call
     died(pointer);
     born(fresh, size, frame, caller);
     memcpy(fresh, pointer, kept);
+    if (kept == old && old < usable)
+        copy_unmarked(static_cast<char *>(fresh) + old, static_cast<char *>(pointer) + old,
+                      (usable < size ? usable : size) - old);
     forget_reads(reinterpret_cast<uintptr_t>(pointer), kept); // by the copy: nothing is there any more
     real.free(pointer);
     return fresh;

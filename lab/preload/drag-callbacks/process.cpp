@@ -1,5 +1,7 @@
 // The ends of a process that run no destructors, and the fork that runs no handlers.
 #include <cstdlib>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "engine.h"
@@ -41,6 +43,12 @@ REAP_EXPORT int execvp(const char *file, char *const *words) {
 }
 REAP_EXPORT int execvpe(const char *file, char *const *words, char *const *environment) {
     return replace_program("execvpe", file, words, environment);
+}
+
+// The kernel would fill all slots, which the machine has no memory for: pages are locked as they are used.
+REAP_EXPORT int mlockall(int flags) {
+    if (reap::drag::records() && (flags & MCL_CURRENT) != 0) flags |= MCL_ONFAULT;
+    return static_cast<int>(syscall(SYS_mlockall, flags));
 }
 
 REAP_EXPORT pid_t _Fork() {

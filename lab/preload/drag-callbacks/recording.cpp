@@ -60,8 +60,8 @@ void take_pages(int file, uint64_t begin, uint64_t end) noexcept {
 bool Recording::map_window() noexcept {
     const int file = preload::open_shared(name_);
     void *memory = MAP_FAILED;
-    if (file >= 0 && preload::allocate_space(file, offset_, kWindow) == 0) {
-        const size_t kept = (used_ + kPage - 1) & ~(kPage - 1); // of the window before
+    const size_t kept = (used_ + kPage - 1) & ~(kPage - 1); // of the window before
+    if (file >= 0 && preload::allocate_space(file, offset_ + kept, kWindow - kept) == 0) {
         take_pages(file, offset_ + kept, offset_ + kWindow);
         memory =
             mmap(nullptr, kWindow, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(offset_));

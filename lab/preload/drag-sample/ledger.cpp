@@ -52,8 +52,8 @@ bool Ledger::grow() noexcept {
     // Opened anew each time: a program that closes all files must not make us write into one of its own.
     const int file = preload::open_shared(name_);
     if (file < 0) return false;
-    const uint64_t end = sizeof *header_ + (room_ + kStep) * sizeof *rows_;
-    const bool grown = preload::allocate_space(file, 0, end) == 0;
+    const uint64_t end = sizeof *header_ + room_ * sizeof *rows_;
+    const bool grown = preload::allocate_space(file, end, kStep * sizeof *rows_) == 0;
     preload::close_quietly(file);
     if (grown) room_ += kStep;
     return grown;
