@@ -97,6 +97,8 @@ def test_a_child_has_objects_of_its_own_however_it_is_made(how: str, tmp_path: P
     [
         "handlers",
         "streams",
+        "own-streams",
+        "refused",
         "freed-twice",
         "unneeded",
         "protected",
@@ -114,6 +116,7 @@ def test_memory_and_forks_are_what_they_are_without(what: str, tmp_path: Path) -
     outcome, files = run(tmp_path, "/usr/bin/timeout", "20", target("own_memory"), what, period=1000)
     assert outcome.status == plain, outcome.stderr_tail
     assert max(len(each.samples) for each in files) > 15
+    assert all(each.clock < 1 << 30 for each in files)  # what was refused is not counted
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="its stack is for x86-64")
@@ -166,6 +169,15 @@ def test_a_machine_that_refuses_leaves_the_program_as_it_is(limit: str, tmp_path
     outcome, files = run(tmp_path, "/bin/sh", "-c", command)
     assert outcome.status == 0, outcome.stderr_tail
     assert all(drag_sample.process(file).notes for file in files if not file.samples)
+
+
+@pytest.mark.parametrize("period", [2**63, 2**64 - 1])
+def test_a_period_that_no_run_reaches_draws_nothing(period: int, tmp_path: Path) -> None:
+    program = target("own_drag")
+    launch = Launch(argv=[program, "100", "plain"], program=program, timeout=20)
+    outcome = launching.run(launch, tmp_path, period=period)
+    assert outcome.status == 0
+    assert not any(drag_samples.read(path).samples for path in tmp_path.glob(launching.FILES))
 
 
 def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--period",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 2**40),
     help="Mean bytes between two samples (sample; as many as cost little if not given).",
 )
 @click.option(
