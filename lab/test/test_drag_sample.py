@@ -218,6 +218,14 @@ def test_the_command_says_the_interval_and_passes_the_status_on(tmp_path: Path) 
     assert process["drag"]["low"] < process["drag"]["value"] < process["drag"]["high"]
 
 
+@pytest.mark.parametrize("option", [("--depth", "30"), ("--period", str(2**40 + 1)), ("--period", "0")])
+def test_what_it_has_not_is_refused(option: tuple[str, str]) -> None:
+    command = [REAP, "drag", "--engine", "sample", *option, "--", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert option[0] in done.stderr
+
+
 def test_sites_have_their_share_of_what_is_dragged_and_the_page_shows_them(tmp_path: Path) -> None:
     page, results = tmp_path / "x.html", tmp_path / "x.json"
     program = [target("drag_sites"), "400000"]
@@ -301,6 +309,15 @@ def test_where_everything_was_drawn_and_known_the_estimate_is_the_truth() -> Non
     assert found.drag.high == pytest.approx(2, rel=1e-6)
     assert found.peak == pytest.approx(50, rel=0.2)
     assert not found.few
+
+
+def test_an_interval_has_room_for_what_can_be() -> None:
+    rows = [(10, 10 * i, 10 * i + 500, 510.0) for i in range(400)]
+    found = drag_sample.process(samples_of(*rows)).drag
+    assert found is not None
+    assert found.value == pytest.approx(510 / 520)
+    assert found.low <= found.value
+    assert found.high >= 1
 
 
 def test_where_the_interval_is_wide_more_samples_are_advised() -> None:

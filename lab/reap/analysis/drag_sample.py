@@ -110,8 +110,10 @@ def _estimate(drawn: list[Drawn], live: float, needed: float) -> tuple[Estimate,
     fourth = sum(part**2 for part in parts)
     freedom = 2 * sum(parts) ** 2 / fourth if fourth > 0 else math.inf
     reach = quantile(freedom) * math.sqrt(variance) / live
-    low = max(drag * math.exp(-reach), min(1.0, drag))  # no object is used longer than it lives
-    return Estimate(value=drag, low=low, high=drag * math.exp(min(reach, 100.0))), freedom
+    # No object is used longer than it lives, though by chance the samples may seem to be.
+    low = max(drag * math.exp(-reach), min(1.0, drag))
+    high = max(drag * math.exp(min(reach, 100.0)), 1.0)
+    return Estimate(value=drag, low=low, high=high), freedom
 
 
 def _residual(each: Drawn, drag: float) -> float:
