@@ -63,7 +63,7 @@ def test_the_drag_that_a_program_computes_itself_is_found(mode: str, tmp_path: P
 
 
 @pytest.mark.long
-def test_the_mean_of_forty_runs_is_within_two_standard_errors(tmp_path: Path) -> None:
+def test_the_mean_of_forty_runs_is_the_truth_and_so_is_what_intervals_say(tmp_path: Path) -> None:
     runs = [sampled(tmp_path / str(number), "plain", 3_000_000) for number in range(40)]
     found = [each for each, _ in runs]
     true = runs[0][1]
@@ -71,9 +71,10 @@ def test_the_mean_of_forty_runs_is_within_two_standard_errors(tmp_path: Path) ->
     mean = sum(values) / len(values)
     error = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
     assert len(values) == 40
-    assert abs(mean - true) < 2 * error
+    # Of sound runs one in twenty is beyond two errors, and one in three hundred beyond three.
+    assert abs(mean - true) < 3 * error
     covered = sum(abs(errors_off(each, true)) < 1.96 for each in found)
-    assert covered >= 34  # of 38 expected
+    assert covered >= 33  # of 38 expected; fewer come by chance once in a thousand times
 
 
 def test_a_fork_in_the_middle_changes_nothing_and_the_child_has_its_own_file(tmp_path: Path) -> None:
@@ -245,6 +246,17 @@ def test_sites_have_their_share_of_what_is_dragged_and_the_page_shows_them(tmp_p
     assert "drag_sites.c" in page.read_text()
     assert page.read_text().count("<svg") == 1
     assert str(page) in done.stderr
+
+
+def test_what_is_loaded_where_another_library_was_is_not_taken_for_it(tmp_path: Path) -> None:
+    libraries = [
+        target("drag_reloaded", "-shared", "-fPIC", f"-DLIBRARY={name}") for name in ("first", "other")
+    ]
+    outcome, (file,) = run(tmp_path, target("drag_reloaded"), *libraries, period=20_000)
+    assert outcome.status == 0
+    sites = {each.function: each for each in drag_sample.process(file, drag_samples.frames).sites}
+    assert sites["first"].share.value == pytest.approx(0.5, abs=0.1)
+    assert sites["other"].share.value == pytest.approx(0.5, abs=0.1)
 
 
 def test_the_curves_have_the_areas_of_the_sums() -> None:
