@@ -239,7 +239,7 @@ def test_sites_have_their_share_of_what_is_dragged_and_the_page_shows_them(tmp_p
     error = (share["high"] - share["low"]) / 2 / 1.96
     assert abs(share["value"] - true) < 5 * error
     assert error < 0.05
-    assert sites["forgotten"]["samples"] == pytest.approx(400, rel=0.1)
+    assert sites["forgotten"]["samples"] == pytest.approx(400, abs=100)  # its standard deviation is 17
     assert any(frame.startswith("main ") for frame in sites["forgotten"]["stack"])
     assert sites["forgotten"]["share"]["value"] + sites["needed"]["share"]["value"] == pytest.approx(1)
     assert done.stderr.index("forgotten") < done.stderr.index("needed")
