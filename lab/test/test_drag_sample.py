@@ -126,6 +126,14 @@ def test_a_thread_made_by_a_call_of_its_own_begins_where_its_stack_says(tmp_path
     assert outcome.status == 0
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="its stack is for x86-64")
+def test_a_stack_that_ends_at_its_first_frame_is_not_read_further(tmp_path: Path) -> None:
+    outcome, (file,) = run(tmp_path, target("own_stack"), period=3000)
+    assert outcome.status == 0
+    assert all(each.stack for each in file.samples)
+    assert len(file.samples) > 1000
+
+
 def test_programs_that_are_executed_leave_files_of_their_own(tmp_path: Path) -> None:
     script = f"{target('own_drag')} 50000 plain; exec {target('own_drag')} 50000 plain"
     outcome, files = run(tmp_path, "/bin/sh", "-c", script)
