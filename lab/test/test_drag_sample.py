@@ -331,6 +331,11 @@ def test_where_everything_was_drawn_and_known_the_estimate_is_the_truth() -> Non
     assert not found.few
 
 
+def test_no_more_is_in_use_than_was_allocated() -> None:
+    rows = [(10, 10 * i, 0, 20.0) for i in range(100)]
+    assert drag_sample.process(samples_of(*rows, clock=1000, period=1000)).peak == 1000
+
+
 def test_an_interval_has_room_for_what_can_be() -> None:
     rows = [(10, 10 * i, 10 * i + 500, 510.0) for i in range(400)]
     found = drag_sample.process(samples_of(*rows)).drag
