@@ -63,7 +63,7 @@ def test_the_drag_that_a_program_computes_itself_is_found(mode: str, tmp_path: P
 
 
 @pytest.mark.long
-def test_the_mean_of_forty_runs_is_within_two_standard_errors(tmp_path: Path) -> None:
+def test_the_mean_of_forty_runs_is_the_truth_and_so_is_what_intervals_say(tmp_path: Path) -> None:
     runs = [sampled(tmp_path / str(number), "plain", 3_000_000) for number in range(40)]
     found = [each for each, _ in runs]
     true = runs[0][1]
@@ -71,9 +71,10 @@ def test_the_mean_of_forty_runs_is_within_two_standard_errors(tmp_path: Path) ->
     mean = sum(values) / len(values)
     error = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
     assert len(values) == 40
-    assert abs(mean - true) < 2 * error
+    # Of sound runs one in twenty is beyond two errors, and one in three hundred beyond three.
+    assert abs(mean - true) < 3 * error
     covered = sum(abs(errors_off(each, true)) < 1.96 for each in found)
-    assert covered >= 34  # of 38 expected
+    assert covered >= 33  # of 38 expected; fewer come by chance once in a thousand times
 
 
 def test_a_fork_in_the_middle_changes_nothing_and_the_child_has_its_own_file(tmp_path: Path) -> None:
@@ -97,6 +98,8 @@ def test_a_child_has_objects_of_its_own_however_it_is_made(how: str, tmp_path: P
     [
         "handlers",
         "streams",
+        "own-streams",
+        "refused",
         "freed-twice",
         "unneeded",
         "protected",
@@ -114,12 +117,21 @@ def test_memory_and_forks_are_what_they_are_without(what: str, tmp_path: Path) -
     outcome, files = run(tmp_path, "/usr/bin/timeout", "20", target("own_memory"), what, period=1000)
     assert outcome.status == plain, outcome.stderr_tail
     assert max(len(each.samples) for each in files) > 15
+    assert all(each.clock < 1 << 30 for each in files)  # what was refused is not counted
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="its stack is for x86-64")
 def test_a_thread_made_by_a_call_of_its_own_begins_where_its_stack_says(tmp_path: Path) -> None:
     outcome, _ = run(tmp_path, target("raw_fork"), "thread-call", period=100)
     assert outcome.status == 0
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="its stack is for x86-64")
+def test_a_stack_that_ends_at_its_first_frame_is_not_read_further(tmp_path: Path) -> None:
+    outcome, (file,) = run(tmp_path, target("own_stack"), period=3000)
+    assert outcome.status == 0
+    assert all(each.stack for each in file.samples)
+    assert len(file.samples) > 1000
 
 
 def test_programs_that_are_executed_leave_files_of_their_own(tmp_path: Path) -> None:
@@ -168,6 +180,15 @@ def test_a_machine_that_refuses_leaves_the_program_as_it_is(limit: str, tmp_path
     assert all(drag_sample.process(file).notes for file in files if not file.samples)
 
 
+@pytest.mark.parametrize("period", [2**63, 2**64 - 1])
+def test_a_period_that_no_run_reaches_draws_nothing(period: int, tmp_path: Path) -> None:
+    program = target("own_drag")
+    launch = Launch(argv=[program, "100", "plain"], program=program, timeout=20)
+    outcome = launching.run(launch, tmp_path, period=period)
+    assert outcome.status == 0
+    assert not any(drag_samples.read(path).samples for path in tmp_path.glob(launching.FILES))
+
+
 def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"no")
     with pytest.raises(ReapError, match="too short"):
@@ -206,6 +227,14 @@ def test_the_command_says_the_interval_and_passes_the_status_on(tmp_path: Path) 
     assert process["drag"]["low"] < process["drag"]["value"] < process["drag"]["high"]
 
 
+@pytest.mark.parametrize("option", [("--depth", "30"), ("--period", str(2**40 + 1)), ("--period", "0")])
+def test_what_it_has_not_is_refused(option: tuple[str, str]) -> None:
+    command = [REAP, "drag", "--engine", "sample", *option, "--", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert option[0] in done.stderr
+
+
 def test_sites_have_their_share_of_what_is_dragged_and_the_page_shows_them(tmp_path: Path) -> None:
     page, results = tmp_path / "x.html", tmp_path / "x.json"
     program = [target("drag_sites"), "400000"]
@@ -218,13 +247,24 @@ def test_sites_have_their_share_of_what_is_dragged_and_the_page_shows_them(tmp_p
     error = (share["high"] - share["low"]) / 2 / 1.96
     assert abs(share["value"] - true) < 5 * error
     assert error < 0.05
-    assert sites["forgotten"]["samples"] == pytest.approx(400, rel=0.1)
+    assert sites["forgotten"]["samples"] == pytest.approx(400, abs=100)  # its standard deviation is 17
     assert any(frame.startswith("main ") for frame in sites["forgotten"]["stack"])
     assert sites["forgotten"]["share"]["value"] + sites["needed"]["share"]["value"] == pytest.approx(1)
     assert done.stderr.index("forgotten") < done.stderr.index("needed")
     assert "drag_sites.c" in page.read_text()
     assert page.read_text().count("<svg") == 1
     assert str(page) in done.stderr
+
+
+def test_what_is_loaded_where_another_library_was_is_not_taken_for_it(tmp_path: Path) -> None:
+    libraries = [
+        target("drag_reloaded", "-shared", "-fPIC", f"-DLIBRARY={name}") for name in ("first", "other")
+    ]
+    outcome, (file,) = run(tmp_path, target("drag_reloaded"), *libraries, period=20_000)
+    assert outcome.status == 0
+    sites = {each.function: each for each in drag_sample.process(file, drag_samples.frames).sites}
+    assert sites["first"].share.value == pytest.approx(0.5, abs=0.1)
+    assert sites["other"].share.value == pytest.approx(0.5, abs=0.1)
 
 
 def test_the_curves_have_the_areas_of_the_sums() -> None:
@@ -289,6 +329,20 @@ def test_where_everything_was_drawn_and_known_the_estimate_is_the_truth() -> Non
     assert found.drag.high == pytest.approx(2, rel=1e-6)
     assert found.peak == pytest.approx(50, rel=0.2)
     assert not found.few
+
+
+def test_no_more_is_in_use_than_was_allocated() -> None:
+    rows = [(10, 10 * i, 0, 20.0) for i in range(100)]
+    assert drag_sample.process(samples_of(*rows, clock=1000, period=1000)).peak == 1000
+
+
+def test_an_interval_has_room_for_what_can_be() -> None:
+    rows = [(10, 10 * i, 10 * i + 500, 510.0) for i in range(400)]
+    found = drag_sample.process(samples_of(*rows)).drag
+    assert found is not None
+    assert found.value == pytest.approx(510 / 520)
+    assert found.low <= found.value
+    assert found.high >= 1
 
 
 def test_where_the_interval_is_wide_more_samples_are_advised() -> None:

@@ -1,7 +1,13 @@
 #include "stack_walk.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <unwind.h>
+
+#include "platform.h"
 
 namespace reap::preload {
 namespace {
@@ -12,7 +18,27 @@ struct Walk {
     size_t most;
     uint64_t own_begin;
     uint64_t own_end;
+    uint64_t known_until; // of the stack: from there on it has not been seen whether memory follows
 };
+
+// Whether the frame at `at`, of 64 KB at the most, may be followed. Its caller's is read from memory above
+// it, and on a stack that a program has made itself the first frame may return to what has no frame, and the
+// stack may end there.
+bool may_follow(Walk &walk, uint64_t at) noexcept {
+    constexpr uint64_t kPage = 4096;
+    constexpr uint64_t kFrame = 64 << 10;
+    if (at < walk.known_until) return true;
+    // The system's and the C library's own stacks end well: behind their first frames are these.
+    const uint64_t tops[] = {getauxval(AT_EXECFN), static_cast<uint64_t>(pthread_self())};
+    for (const uint64_t top : tops) {
+        if (top - at <= kFrame) return true;
+    }
+    unsigned char pages[kFrame / kPage + 1];
+    const uint64_t begin = at & ~(kPage - 1);
+    if (syscall(SYS_mincore, begin, sizeof pages * kPage, pages) != 0) return false;
+    walk.known_until = begin + kPage;
+    return true;
+}
 
 _Unwind_Reason_Code visit(_Unwind_Context *context, void *argument) {
     auto *walk = static_cast<Walk *>(argument);
@@ -20,7 +46,8 @@ _Unwind_Reason_Code visit(_Unwind_Context *context, void *argument) {
     if (address == 0) return _URC_END_OF_STACK;
     if (walk->count == 0 && address >= walk->own_begin && address < walk->own_end) return _URC_NO_REASON;
     walk->frames[walk->count++] = address;
-    return walk->count == walk->most ? _URC_END_OF_STACK : _URC_NO_REASON;
+    const bool last = walk->count == walk->most || !may_follow(*walk, _Unwind_GetCFA(context));
+    return last ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
 } // namespace
@@ -35,7 +62,8 @@ size_t walk_stack(uint64_t *frames, size_t most) noexcept {
             own_end = reinterpret_cast<uint64_t>(here.dlfo_map_end);
         }
     }
-    Walk walk{frames, 0, most, own_begin, own_end};
+    const ErrnoGuard keep;
+    Walk walk{frames, 0, most, own_begin, own_end, 0};
     _Unwind_Backtrace(visit, &walk);
     return walk.count;
 }

@@ -8,7 +8,8 @@ namespace reap::preload {
 
 // Fills `frames` with the return addresses of the calling thread's stack, innermost first, without the
 // preload's own frames and `most` at the most; returns how many. Walks unwind tables (about 0.1 us a frame),
-// takes no lock and does not allocate; frames without tables end the walk.
+// takes no lock and does not allocate; frames without tables end the walk, and so does, on a stack that the
+// program has made itself, the 64 KB before its end.
 size_t walk_stack(uint64_t *frames, size_t most) noexcept;
 
 } // namespace reap::preload

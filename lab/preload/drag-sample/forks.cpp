@@ -6,6 +6,7 @@
 #include <cstring>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -156,10 +157,13 @@ struct Streams {
     FILE *(*file)(FILE *);
 };
 Streams streams;
+bool other_threads = false; // when a fork began
 
-// The C library makes all streams the child's to use before its handlers begin; those that are samples are
-// then exchanged for what they were before the fork, perhaps locked by a thread that the child has not.
+// Where there are other threads, the C library makes all streams the child's to use before its handlers
+// begin; those that are samples are then exchanged for what they were before the fork, perhaps locked by a
+// thread that the child has not.
 void unlock_streams() noexcept {
+    if (!other_threads) return;
     struct Lock { // _IO_lock_t
         int lock;
         int count;
@@ -181,12 +185,17 @@ Register follow() noexcept {
     static Register real_register;
     if (real_register != nullptr) return real_register;
     next(&real_register, "__register_atfork");
-    real_register([] { sampler.before_fork(); }, [] { sampler.after_fork_in_parent(); },
-                  [] {
-                      sampler.after_fork_in_child();
-                      unlock_streams();
-                  },
-                  nullptr);
+    real_register(
+        [] {
+            other_threads = __libc_single_threaded == 0;
+            sampler.before_fork();
+        },
+        [] { sampler.after_fork_in_parent(); },
+        [] {
+            sampler.after_fork_in_child();
+            unlock_streams();
+        },
+        nullptr);
     return real_register;
 }
 

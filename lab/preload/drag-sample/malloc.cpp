@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "platform.h"
 #include "real.h"
 #include "sampler.h"
 
@@ -23,9 +24,21 @@ inline bool passes(size_t size) noexcept {
     return true;
 }
 
-// A block of a window if this one is drawn as a sample. What no address space has room for is not counted.
+// What the allocator would refuse is neither counted nor drawn: we have address space for what the machine
+// has no memory for. Only of sizes for which every allocator maps memory, and for which asking it changes
+// nothing of what it does with others (glibc learns from blocks of up to 32 MiB that are freed).
+bool is_refused(size_t size) noexcept {
+    constexpr size_t kMappedAnyway = size_t{64} << 20;
+    if (likely(size < kMappedAnyway)) return false;
+    const ErrnoGuard keep;
+    void *block = real.malloc(size);
+    real.free(block);
+    return block == nullptr;
+}
+
+// A block of a window if this one is drawn as a sample.
 REAP_COLD void *drawn(size_t size, size_t alignment) noexcept {
-    return size >> 47 != 0 ? nullptr : sampler.allocate(thread_state, size, alignment);
+    return is_refused(size) ? nullptr : sampler.allocate(thread_state, size, alignment);
 }
 
 template <class Invoke>

@@ -26,16 +26,20 @@ uint64_t Origin::place_of(reap_drag_samples &header, uint64_t address) noexcept 
     dl_find_object found{};
     if (_dl_find_object(reinterpret_cast<void *>(address), &found) != 0) return address & kInside;
     const link_map *map = found.dlfo_link_map;
+    // The loader leaves the main program without a name.
+    const char *name = map->l_name[0] != '\0' ? map->l_name : header.program;
+    // What is loaded after another was unloaded may lie, and be known to the loader, where that was.
+    const auto is = [&](const Module &module) {
+        return module.map == map && strcmp(header.module + module.name, name) == 0;
+    };
     uint32_t number = 0;
-    while (number < count_ && modules_[number] != map) ++number;
+    while (number < count_ && !is(modules_[number])) ++number;
     if (number == count_) {
-        // The loader leaves the main program without a name.
-        const char *name = map->l_name[0] != '\0' ? map->l_name : header.program;
         const size_t size = strlen(name) + 1;
         if (count_ == kMost || size > sizeof header.module - header.modules) return address & kInside;
         memcpy(header.module + header.modules, name, size);
+        modules_[count_++] = {map, static_cast<uint32_t>(header.modules)};
         header.modules += size;
-        modules_[count_++] = map;
     }
     return uint64_t{number + 1} << kAddressBits | ((address - map->l_addr) & kInside);
 }

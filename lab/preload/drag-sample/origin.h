@@ -17,8 +17,13 @@ class Origin {
   private:
     uint64_t place_of(reap_drag_samples &header, uint64_t address) noexcept;
 
+    struct Module {
+        const void *map = nullptr; // the loader's
+        uint32_t name = 0;         // where it begins in the header
+    };
+
     static constexpr uint32_t kMost = 256;
-    const void *modules_[kMost] = {};
+    Module modules_[kMost] = {};
     uint32_t count_ = 0;
 };
 

@@ -30,9 +30,9 @@ class Pace {
         uint64_t entered_;
     };
 
-    // `period` is the mean gap that never changes; 0 for one that is steered.
+    // `period` is the mean gap that never changes, up to a terabyte; 0 for one that is steered.
     void begin(uint64_t period) noexcept {
-        fixed_ = period;
+        fixed_ = period < kWidestFixed ? period : kWidestFixed;
         began_ns_ = now_ns(CLOCK_PROCESS_CPUTIME_ID);
         spent_ns_ = 0;
         over_ = 1;
@@ -84,7 +84,8 @@ class Pace {
     static constexpr uint64_t kMostNs = 20'000;
     static constexpr uint64_t kMostObjectNs = 2'000;
     static constexpr double kNarrowest = 4096;
-    static constexpr double kWidest = 0x1p40;
+    static constexpr uint64_t kWidestFixed = uint64_t{1} << 40;
+    static constexpr auto kWidest = static_cast<double>(kWidestFixed);
     // Of the time: more at first, since a short run is to have samples too; that adds 25 ms in the long run.
     static constexpr double kShareAtFirst = 0.1;
     static constexpr double kShare = 0.015;

@@ -77,7 +77,7 @@ def process(file: DragSamples, frames: Frames | None = None) -> SampledProcess:
         drag=estimate,
         few=few,
         largest=largest / live if live else 0.0,
-        peak=peak,
+        peak=min(peak, file.clock),  # a stratum stands for its bytes before they are all allocated
         peak_ratio=peak / peak_needed if told and peak_needed > 0 else None,
         engine_seconds=file.seconds,
         sites=drag_sample_sites.sites(drawn, lambda stack: frames(file, stack)) if told and frames else [],
@@ -110,8 +110,10 @@ def _estimate(drawn: list[Drawn], live: float, needed: float) -> tuple[Estimate,
     fourth = sum(part**2 for part in parts)
     freedom = 2 * sum(parts) ** 2 / fourth if fourth > 0 else math.inf
     reach = quantile(freedom) * math.sqrt(variance) / live
-    low = max(drag * math.exp(-reach), min(1.0, drag))  # no object is used longer than it lives
-    return Estimate(value=drag, low=low, high=drag * math.exp(min(reach, 100.0))), freedom
+    # No object is used longer than it lives, though by chance the samples may seem to be.
+    low = max(drag * math.exp(-reach), min(1.0, drag))
+    high = max(drag * math.exp(min(reach, 100.0)), 1.0)
+    return Estimate(value=drag, low=low, high=high), freedom
 
 
 def _residual(each: Drawn, drag: float) -> float:

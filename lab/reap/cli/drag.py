@@ -27,15 +27,13 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--period",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 2**40),
     help="Mean bytes between two samples (sample; as many as cost little if not given).",
 )
 @click.option(
     "--depth",
     type=click.IntRange(2, 64),
-    default=12,
-    show_default=True,
-    help="Frames of the stack that tell where an object comes from.",
+    help="Frames of the stack that tell where an object comes from (exact; 12 if not given).",
 )
 @click.option(
     "--timeout",
@@ -50,7 +48,7 @@ def drag(
     command: tuple[str, ...],
     engine: Literal["exact", "recompiled", "sample"],
     period: int | None,
-    depth: int,
+    depth: int | None,
     timeout: float | None,
     json_file: Path | None,
     html_file: Path | None,
@@ -76,6 +74,8 @@ def drag(
 
     if engine != "sample" and period is not None:
         raise click.UsageError("--period is of --engine sample")
+    if engine != "exact" and depth is not None:
+        raise click.UsageError("--depth is of --engine exact; the others keep twelve frames")
     reporting.refuse_existing(json_file, html_file, force=force)
     found = programs.resolve(list(command))
     programs.require_preloadable(found)
@@ -95,14 +95,14 @@ class _Asked:
     force: bool
 
 
-def _record(asked: _Asked, engine: Literal["exact", "recompiled"], depth: int) -> Outcome:
+def _record(asked: _Asked, engine: Literal["exact", "recompiled"], depth: int | None) -> Outcome:
     from rich.console import Console
 
     from reap.cli import reporting
-    from reap.experiment.drag import measure
+    from reap.experiment.drag import DEPTH, measure
     from reap.report import terminal_drag
 
-    result, outcome = measure(asked.launch, asked.found, _say, engine=engine, depth=depth)
+    result, outcome = measure(asked.launch, asked.found, _say, engine=engine, depth=depth or DEPTH)
     if asked.html_file is not None:
         from reap.report.drag_page import write
 

@@ -100,6 +100,39 @@ static int streams_are_free(void) {
     return waitpid(child, &status, 0) == child && status == 0;
 }
 
+static void *try(void *nothing) {
+    for (int i = 0; i < STREAMS; ++i) {
+        if (ftrylockfile(streams[i]) == 0) return streams;
+    }
+    return nothing;
+}
+
+/* Streams that the forking thread holds are its own in the child, too. */
+static int streams_are_held(void) {
+    for (int i = 0; i < STREAMS; ++i) flockfile(streams[i] = fopen("/dev/null", "w"));
+    const pid_t child = fork();
+    if (child == 0) {
+        pthread_t thread;
+        void *got;
+        if (pthread_create(&thread, NULL, try, NULL) != 0) _exit(2);
+        pthread_join(thread, &got);
+        _exit(got != NULL);
+    }
+    int status;
+    return waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* What there is no memory for is refused. */
+static int too_much_is_refused(void) {
+    const size_t much = (size_t)2 << 30;
+    const struct rlimit limit = {much / 2, much / 2};
+    if (setrlimit(RLIMIT_DATA, &limit) != 0) return 0;
+    void *volatile block = malloc(much);
+    if (block != NULL) return 0;
+    block = realloc(objects[0], much);
+    return block == NULL && all_are('a');
+}
+
 /* What was freed already is refused. */
 static int ends_by_a_second_free(void) {
     for (int i = 0; i < OBJECTS; ++i) {
@@ -140,7 +173,9 @@ int main(int argc, char **argv) {
         return 0;
     }
     if (is(mode, "streams")) return streams_are_free() ? 0 : 23;
+    if (is(mode, "own-streams")) return streams_are_held() ? 0 : 25;
     make();
+    if (is(mode, "refused")) return too_much_is_refused() ? 0 : 26;
     if (is(mode, "freed-twice")) return ends_by_a_second_free() ? 0 : 24;
     if (is(mode, "unneeded")) {
         for (int i = 0; i < OBJECTS; ++i) {
