@@ -21,18 +21,20 @@ struct Walk {
     uint64_t known_until; // of the stack: from there on it has not been seen whether memory follows
 };
 
+// Behind the first frame of the main stack: its program's name. The kernel maps nothing else near.
+const uint64_t kMainEnd = getauxval(AT_EXECFN);
+constexpr uint64_t kMainStack = 64 << 20;
+
 // Whether the frame at `at`, of 64 KB at the most, may be followed. Its caller's is read from memory above
 // it, and on a stack that a program has made itself the first frame may return to what has no frame, and the
 // stack may end there.
 bool may_follow(Walk &walk, uint64_t at) noexcept {
     constexpr uint64_t kPage = 4096;
     constexpr uint64_t kFrame = 64 << 10;
-    if (at < walk.known_until) return true;
-    // The system's and the C library's own stacks end well: behind their first frames are these.
-    const uint64_t tops[] = {getauxval(AT_EXECFN), static_cast<uint64_t>(pthread_self())};
-    for (const uint64_t top : tops) {
-        if (top - at <= kFrame) return true;
-    }
+    if (at < walk.known_until || kMainEnd - at <= kMainStack) return true;
+    // The C library's own stacks end well: behind the first frame is what it knows of the thread.
+    if (static_cast<uint64_t>(pthread_self()) - at <= kFrame) return true;
+    const ErrnoGuard keep;
     unsigned char pages[kFrame / kPage + 1];
     const uint64_t begin = at & ~(kPage - 1);
     if (syscall(SYS_mincore, begin, sizeof pages * kPage, pages) != 0) return false;
@@ -62,7 +64,6 @@ size_t walk_stack(uint64_t *frames, size_t most) noexcept {
             own_end = reinterpret_cast<uint64_t>(here.dlfo_map_end);
         }
     }
-    const ErrnoGuard keep;
     Walk walk{frames, 0, most, own_begin, own_end, 0};
     _Unwind_Backtrace(visit, &walk);
     return walk.count;
