@@ -408,23 +408,33 @@ def test_an_allocator_that_it_is_linked_with_stays_and_may_have_blocks_of_eight_
     assert site.objects == 500
 
 
-# From here on the file system cannot allocate space.
-REFUSED = r"""
+# Has the kernel answer the program's calls by these rules from then on.
+FILTER = r"""
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+static int install(struct sock_filter *rules, unsigned short count) {
+    struct sock_fprog program = {count, rules};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+"""
+
+# From here on the file system cannot allocate space.
+REFUSED = (
+    FILTER
+    + r"""
 int main(void) {
     struct sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
                                   BPF_JUMP(BPF_JMP | BPF_JEQ, SYS_fallocate, 0, 1),
                                   BPF_STMT(BPF_RET, SECCOMP_RET_ERRNO | EOPNOTSUPP),
                                   BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW)};
-    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 77;
+    if (install(rules, sizeof rules / sizeof *rules)) return 77;
     for (int i = 0; i < 400000; ++i) {
         char *volatile one = malloc(20);
         *one = 1;
@@ -433,6 +443,7 @@ int main(void) {
     return 0;
 }
 """
+)
 
 
 @pytest.mark.parametrize("engine", ["recompiled", "sample"])
@@ -455,14 +466,9 @@ def test_a_file_system_that_cannot_allocate_space_loses_nothing(engine, tmp_path
 
 
 # It must never fill 16 TiB, be the engine as it may: then the filter answers.
-LOCKED = r"""
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
+LOCKED = (
+    FILTER
+    + r"""
 int main(void) {
     struct sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
                                   BPF_JUMP(BPF_JMP | BPF_JEQ, SYS_mlockall, 0, 3),
@@ -470,12 +476,11 @@ int main(void) {
                                   BPF_JUMP(BPF_JMP | BPF_JSET, MCL_ONFAULT, 1, 0),
                                   BPF_STMT(BPF_RET, SECCOMP_RET_ERRNO | EXDEV),
                                   BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW)};
-    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 77;
+    if (install(rules, sizeof rules / sizeof *rules)) return 77;
     return mlockall(MCL_CURRENT) != 0 && errno == EXDEV ? 1 : 0;
 }
 """
+)
 
 
 def test_a_program_that_locks_all_its_memory_does_not_fill_the_engine_s(tmp_path):

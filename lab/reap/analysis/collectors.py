@@ -3,9 +3,8 @@
 import re
 import struct
 from collections.abc import Sequence
-from typing import Literal
 
-from reap.analysis.wall_records import Collector
+from reap.analysis.wall_records import Collector, CollectorKind
 
 _SLOT = struct.Struct("=4q")
 """A process of CPython: its id, collections, nanoseconds in them, the longest."""
@@ -27,7 +26,7 @@ _V8 = re.compile(rb"^(?P<count>\d+) (?P<us>\d+)\n", re.MULTILINE)
 """What one thread of Node.js wrote until then, again and again: collections, microseconds in them."""
 
 
-def collector(kind: Literal["cpython", "go", "jvm", "v8"], said: Sequence[bytes]) -> Collector | None:
+def collector(kind: CollectorKind, said: Sequence[bytes]) -> Collector | None:
     """What a run's collector did.
 
     None where it said nothing: it had nothing to collect, or the program did not let it speak.

@@ -12,12 +12,13 @@ from msgspec.structs import replace
 from reap import native
 from reap.analysis import estimates, wall_owners
 from reap.analysis.records import Latency, Point, Profile, Share
-from reap.analysis.wall_owners import CALL_NAMES, Kind, Sample
+from reap.analysis.wall_owners import CALL_NAMES, Sample
 from reap.analysis.wall_records import (
     CALLS,
     OWNERS,
     CallCount,
     Collector,
+    CollectorKind,
     Counted,
     Faults,
     Hot,
@@ -228,7 +229,7 @@ def _late(levels: Mapping[float, int]) -> int | None:
 
 def collectors(rows: Iterable[Sample], period: float) -> list[Collector]:
     """Garbage collectors that were sampled, with their processor time: `period` seconds a sample."""
-    found: Counter[Kind] = Counter()
+    found: Counter[CollectorKind] = Counter()
     for row in rows:
         kind = wall_owners.collector(row.function)
         if kind and not row.inside:

@@ -2,9 +2,8 @@
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
-from reap.analysis.wall_records import Owner
+from reap.analysis.wall_records import CollectorKind, Owner
 
 
 @dataclass(frozen=True)
@@ -65,10 +64,7 @@ _FILES = re.compile(
 )
 _LIBC = re.compile(r"^libc(\.so|-2)")
 
-Kind = Literal["cpython", "go", "jvm", "v8"]
-"""Whose garbage collector."""
-
-_COLLECTORS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+_COLLECTORS: tuple[tuple[CollectorKind, re.Pattern[str]], ...] = (
     (
         "cpython",
         re.compile(
@@ -150,7 +146,7 @@ def _kernel_owner(sample: Sample) -> Owner:
     return "kernel_io" if sample.call in _IO_CALLS or unknown_io else "other"
 
 
-def collector(function: str) -> Kind | None:
+def collector(function: str) -> CollectorKind | None:
     """Whose garbage collector a function belongs to."""
     return next((kind for kind, pattern in _COLLECTORS if pattern.match(function)), None)
 

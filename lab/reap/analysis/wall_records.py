@@ -11,6 +11,9 @@ from reap.records import Estimate, Record
 Owner = Literal["allocator", "collector", "lock", "kernel_io", "kernel_fault", "other"]
 OWNERS: tuple[Owner, ...] = ("allocator", "collector", "lock", "kernel_io", "kernel_fault", "other")
 
+CollectorKind = Literal["cpython", "go", "jvm", "v8"]
+"""Whose garbage collector."""
+
 CALLS = ("brk", "mmap", "munmap", "mremap", "madvise", "futex")
 """The system calls that are counted by who made them."""
 
@@ -90,7 +93,7 @@ class Resident(Record):
 class Collector(Record):
     """What a garbage collector did."""
 
-    kind: Literal["cpython", "go", "jvm", "v8"]
+    kind: CollectorKind
     count: int | None = None
     """Collections; None where only its time on the processor is known."""
     pause_seconds: float | None = None
