@@ -3,7 +3,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 
 foreach(kind static shared)
     string(COMPARE EQUAL ${kind} shared is_shared)
-    consume(library-${kind} ${ROOT} all -DBUILD_TESTING=OFF -DBUILD_SHARED_LIBS=${is_shared})
+    consume(library-${kind} ${ROOT} all -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF
+        -DBUILD_SHARED_LIBS=${is_shared})
     file(REMOVE_RECURSE ${WORK}/first ${WORK}/${kind})
     run(${CMAKE_COMMAND} --install ${WORK}/library-${kind} --prefix ${WORK}/first)
     file(RENAME ${WORK}/first ${WORK}/${kind})

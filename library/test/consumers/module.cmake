@@ -1,7 +1,17 @@
 # The module compiled by clang directly, since the CMake at hand may be too old to, and a program that imports it.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 
-find_program(CLANG NAMES clang++-19 clang++ REQUIRED)
+find_program(CLANG NAMES clang++-19 clang++-18 clang++-17 clang++-16 clang++)
+if(NOT CLANG)
+    message("the module is not compiled: there is no clang++; install clang-19")
+    return()
+endif()
+run(${CLANG} -dumpversion)
+string(STRIP "${said}" version)
+if(version VERSION_LESS 16)
+    message("the module is not compiled: ${CLANG} is clang ${version}, and it takes 16 or later; install clang-19")
+    return()
+endif()
 set(flags -std=c++20 -Wall -Wextra -Wpedantic -Werror -Wno-deprecated-declarations)
 run(${CLANG} ${flags} -I${ROOT}/library/include --precompile ${ROOT}/library/src/module/reap.cppm -o ${WORK}/reap.pcm)
 run(${CLANG} ${WORK}/reap.pcm -c -o ${WORK}/reap.o)

@@ -1,0 +1,1 @@
+// The header is all that is compiled here.
