@@ -1,7 +1,7 @@
-# The doors. `make demo` and `make test` work on a bare machine that has git, make and python3.
+# `make demo` and `make test` work on a bare machine that has git, make and python3.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install test test-more test-long bench lint format clean
+.PHONY: help demo install test quick test-more test-long bench lint format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -15,30 +15,31 @@ install: ## the same without the measuring: afterwards the command is .venv/bin/
 	@setup/bootstrap demo
 	@setup/install
 
-test: ## all tests, room by room (under 20 minutes on two cores)
+test: ## all tests that need no further package (under 10 minutes on two cores)
 	@setup/bootstrap test
-	@setup/install
-	@setup/rooms test
+	@python3 setup/stages test
 
-test-more: ## what takes longer: clang, all of clang-tidy, memcheck, coverage, fuzzing (under 45 minutes)
-	@setup/bootstrap more
-	@setup/install
-	@setup/rooms more
+quick: ## the tests of what changed against main (under 2 minutes)
+	@setup/bootstrap test
+	@python3 setup/quick
 
-test-long: ## the tests that take minutes each
+test-more: ## clang and coverage, all of clang-tidy, memcheck, fuzzing, every workload, verdicts
 	@setup/bootstrap more
-	@setup/install
-	@setup/rooms long
+	@python3 setup/stages more
+
+test-long: ## what is run before a release: tests that take minutes each
+	@setup/bootstrap more
+	@python3 setup/stages long
 
 bench: ## the figures that the documents quote, made again
 	@setup/bootstrap bench
 	@setup/install
 	@for bench in lab/bench/*.py library/bench/run.py; do echo "$$bench"; .venv/bin/python "$$bench" || exit 1; done
 
-lint: ## the first room of `make test` alone
+lint: ## formatting, types and imports alone
 	@setup/bootstrap test
 	@setup/install
-	@setup/rooms lint
+	@python3 setup/stages test lint
 
 format: ## rewrite the sources as clang-format and ruff want them
 	@setup/bootstrap test

@@ -13,6 +13,8 @@ from reap.errors import ExitCode, ReapError
 from reap.launch import spawn
 from reap.launch.records import Launch
 
+pytestmark = pytest.mark.bare
+
 LIBC = Allocator(name="glibc")
 HERE = [each for each in catalog.survey() if isinstance(each, Allocator)]
 

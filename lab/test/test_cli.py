@@ -13,6 +13,8 @@ from programs import library, program, reap, reap_command
 from reap.cli import main as cli
 from reap.errors import ExitCode
 
+pytestmark = pytest.mark.bare
+
 HEAVY = {"numpy", "scipy", "rich", "msgspec", "elftools", "jinja2"}
 
 

@@ -13,6 +13,8 @@ from elftools.elf.elffile import ELFFile
 
 from reap.allocators.records import OWN
 
+pytestmark = pytest.mark.bare
+
 ROOT = Path(__file__).resolve().parents[2]
 LAB = ROOT / "lab"
 PACKAGE = LAB / "reap"

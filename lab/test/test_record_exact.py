@@ -5,6 +5,8 @@ from collections import Counter
 import pytest
 from recorded import recorded, target
 
+pytestmark = pytest.mark.bare
+
 DEPTHS = ("triage", "full")
 
 

@@ -1,14 +1,13 @@
-"""What a bare machine meets first: a bootstrap that may not install, rooms that go on past a failure."""
+"""What a bare machine meets first: a bootstrap that may not install."""
 
 import os
 import re
 import subprocess
-import time
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 import pytest
+
+pytestmark = pytest.mark.bare
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,45 +60,3 @@ def test_a_purpose_that_is_none_is_refused(machine):
     answer = bootstrap("lunch", machine)
     assert answer.returncode == 2
     assert "demo|test|more" in answer.stderr
-
-
-@pytest.fixture
-def rooms(tmp_path, monkeypatch):
-    loader = SourceFileLoader("rooms", str(ROOT / "setup" / "rooms"))
-    module = module_from_spec(spec_from_loader("rooms", loader))
-    loader.exec_module(module)
-    monkeypatch.setattr(module, "ROOT", tmp_path)
-    monkeypatch.setattr(module, "LOGS", tmp_path / "logs")
-    return module
-
-
-def test_rooms_go_on_past_one_that_fails(rooms, monkeypatch, capfd):
-    scripts = {"good": "true", "bad": "echo because; false; true", "late": rooms.each("true", "true")}
-    monkeypatch.setattr(rooms, "ROOMS", {"test": scripts})
-    monkeypatch.setattr("sys.argv", ["rooms", "test"])
-    assert rooms.main() == 1
-    printed = capfd.readouterr().out
-    assert "because" in printed
-    assert re.search(r"^late +[\d.]+  passed$", printed, re.MULTILINE)
-    assert printed.splitlines()[-1] == "2 passed, 1 failed"
-
-
-def test_a_room_runs_all_its_commands_and_fails_for_any(rooms, tmp_path):
-    rooms.LOGS.mkdir()
-    passed, _ = rooms.run("lint", rooms.each("false", "touch reached"))
-    assert not passed
-    assert (tmp_path / "reached").exists()
-
-
-def test_a_room_that_hangs_is_ended_with_all_it_started(rooms, tmp_path, monkeypatch, capfd):
-    rooms.LOGS.mkdir()
-    monkeypatch.setattr(rooms, "LIMIT", 0.3)
-    passed, seconds = rooms.run("hang", "sleep 60 & echo $! > child; wait")
-    assert not passed
-    assert seconds < 10
-    state = Path(f"/proc/{int((tmp_path / 'child').read_text())}/stat")
-    deadline = time.monotonic() + 10
-    while state.exists() and state.read_text().split()[2] != "Z":
-        assert time.monotonic() < deadline, "it lives on"
-        time.sleep(0.01)
-    assert "no end after" in capfd.readouterr().out

@@ -20,6 +20,8 @@ from reap.errors import ExitCode, ReapError
 from reap.launch import native_files, spawn
 from reap.launch.records import Launch
 
+pytestmark = pytest.mark.bare
+
 EMPTY = "99aa06d3014798d86001c324468d497f"
 """XXH3-128 of nothing, as its authors publish it."""
 
