@@ -2,18 +2,29 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <semaphore>
+#include <memory>
 #include <string>
-#include <thread>
+#include <ucontext.h>
 #include <utility>
 #include <vector>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define INTERLEAVE_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define INTERLEAVE_ASAN 1
+#endif
+#endif
+#ifdef INTERLEAVE_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 // Runs a few threads in every order that their steps can be in, one step at a time: a step begins at each
 // operation of an interleave::Atomic. The code under test has that type where it has std::atomic otherwise.
+// The threads are contexts of one thread of the system's: a turn costs no scheduling.
 //
 // It also knows, as ThreadSanitizer does, by clocks, which thread has seen what of which other's: from the
 // orders that the operations were given. Two accesses to a Plain, one of them a write, that no release and
@@ -35,15 +46,10 @@ struct Clock {
 /// All orders of some threads.
 class Explorer {
   public:
-    explicit Explorer(std::size_t threads) {
-        for (std::size_t number = 0; number < threads; ++number)
-            workers_.emplace_back([this, number] { work(number); });
+    explicit Explorer(std::size_t threads) : workers_(threads) {
+        for (Worker &worker : workers_) worker.stack = std::make_unique<std::byte[]>(stack_size);
     }
-    ~Explorer() {
-        stop_ = true;
-        for (std::size_t number = 0; number < workers_.size(); ++number) turn_[number].release();
-        for (std::thread &worker : workers_) worker.join();
-    }
+    ~Explorer() = default;
     Explorer(const Explorer &) = delete;
     Explorer &operator=(const Explorer &) = delete;
 
@@ -67,9 +73,13 @@ class Explorer {
                 clocks_[number] = clocks_[most_threads - 1];
                 clocks_[number].at[number] = 1;
                 running_.push_back(number);
+                begin_worker(workers_[number]);
             }
-            pass_on();
-            finished_.acquire();
+            choose_next();
+            while (!running_.empty()) {
+                me_ = next_;
+                enter(workers_[me_]);
+            }
             me_ = most_threads - 1;
             for (std::size_t number = 0; number < workers_.size(); ++number)
                 clocks_[me_].join(clocks_[number]);
@@ -121,12 +131,11 @@ class Explorer {
     };
 
     void let_any_go_on() {
-        const std::size_t mine = me_;
-        const std::size_t next = running_[choose(running_.size())];
-        if (next == mine) return;
-        me_ = next;
-        turn_[next].release();
-        turn_[mine].acquire();
+        choose_next();
+        if (next_ != me_) leave(workers_[me_]);
+    }
+    void choose_next() {
+        if (!running_.empty()) next_ = running_[choose(running_.size())];
     }
 
     std::size_t choose(std::size_t of) {
@@ -139,27 +148,62 @@ class Explorer {
         ++path_.back().chosen;
         return true;
     }
-    void pass_on() {
-        if (running_.empty()) return finished_.release();
-        me_ = running_[choose(running_.size())];
-        turn_[me_].release();
+
+    /// A thread: its context, and the stack that it runs on.
+    struct Worker {
+        ucontext_t context{};
+        std::unique_ptr<std::byte[]> stack;
+        void *shadow = nullptr; // AddressSanitizer's, of its frames
+    };
+    static constexpr std::size_t stack_size = 256 << 10;
+
+    void begin_worker(Worker &worker) {
+        getcontext(&worker.context);
+        worker.context.uc_stack = {.ss_sp = worker.stack.get(), .ss_flags = 0, .ss_size = stack_size};
+        worker.context.uc_link = &scheduler_;
+        worker.shadow = nullptr;
+        makecontext(&worker.context, [] { current()->work(); }, 0);
     }
-    void work(std::size_t number) {
-        for (;;) {
-            turn_[number].acquire();
-            if (stop_) return;
-            bodies_[number]();
-            std::erase(running_, number);
-            pass_on();
-        }
+    /// Runs a worker until it leaves or ends.
+    void enter(Worker &worker) {
+#ifdef INTERLEAVE_ASAN
+        void *shadow = nullptr;
+        __sanitizer_start_switch_fiber(&shadow, worker.stack.get(), stack_size);
+#endif
+        swapcontext(&scheduler_, &worker.context);
+#ifdef INTERLEAVE_ASAN
+        __sanitizer_finish_switch_fiber(shadow, nullptr, nullptr);
+#endif
+    }
+    void leave(Worker &worker) {
+#ifdef INTERLEAVE_ASAN
+        __sanitizer_start_switch_fiber(&worker.shadow, scheduler_stack_, scheduler_stack_size_);
+#endif
+        swapcontext(&worker.context, &scheduler_);
+        resumed(worker);
+    }
+    void resumed([[maybe_unused]] Worker &worker) {
+#ifdef INTERLEAVE_ASAN
+        __sanitizer_finish_switch_fiber(worker.shadow, &scheduler_stack_, &scheduler_stack_size_);
+#endif
+    }
+    void work() {
+        const std::size_t number = me_;
+        resumed(workers_[number]);
+        bodies_[number]();
+        std::erase(running_, number);
+        choose_next();
+#ifdef INTERLEAVE_ASAN
+        __sanitizer_start_switch_fiber(nullptr, scheduler_stack_, scheduler_stack_size_);
+#endif
     }
 
-    std::vector<std::thread> workers_;
+    std::vector<Worker> workers_;
+    ucontext_t scheduler_{};
+    const void *scheduler_stack_ = nullptr;
+    std::size_t scheduler_stack_size_ = 0;
+    std::size_t next_ = 0;
     std::vector<std::function<void()>> bodies_;
-    std::array<std::binary_semaphore, most_threads> turn_{std::binary_semaphore(0), std::binary_semaphore(0),
-                                                          std::binary_semaphore(0), std::binary_semaphore(0)};
-    std::binary_semaphore finished_{0};
-    std::atomic<bool> stop_{false};
     std::vector<Choice> path_;
     std::size_t depth_ = 0;
     std::vector<std::size_t> running_;
