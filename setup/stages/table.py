@@ -11,15 +11,23 @@ EVERYWHERE = "not browser and not long and not workloads and not verdict"
 """Of the lab's tests those that need nothing but what setup/apt/test.txt brings, and take seconds."""
 
 
+def in_folder(preset: str, command: str) -> str:
+    """A command that uses the build folder of a preset, while no other stage does."""
+    return f"flock build/{preset}.lock {command}\n"
+
+
 def build(preset: str, *targets: str) -> str:
     """Configure a CMake preset and build it, or some of its targets."""
     chosen = f" --target {' '.join(targets)}" if targets else ""
-    return f"cmake --preset {preset}\ncmake --build --preset {preset} --parallel $JOBS{chosen}\n"
+    configured = in_folder(preset, f"cmake --preset {preset}")
+    return configured + in_folder(preset, f"cmake --build --preset {preset} --parallel $JOBS{chosen}")
 
 
-def test(preset: str) -> str:
-    """Build a CMake preset and run its tests."""
-    return f"{build(preset)}ctest --preset {preset} --parallel $JOBS\n"
+def ctest(preset: str, options: str = "") -> str:
+    """Run the tests of a CMake preset."""
+    return (
+        f"ctest --test-dir build/{preset} --parallel $JOBS --output-on-failure --no-tests=error {options}\n"
+    )
 
 
 def each(*commands: str) -> str:
@@ -34,7 +42,7 @@ def lab(selection: str) -> str:
 
 def none_skipped(selection: str) -> str:
     """The same one after another; a test that was skipped is a failure, since it checked nothing."""
-    report = "$REPORTS.pytest"
+    report = "$REPORTS/pytest.junit"
     return (
         f"{PYTEST} -m '{selection}' --junitxml={report}\n"
         f"""grep -q 'skipped="0"' {report} || {{ echo 'a skipped test is a failure here'; exit 1; }}\n"""
@@ -46,62 +54,63 @@ def model(operations: int) -> str:
     return f"build/release/library/test/library-model-plain --operations {operations}\n"
 
 
-INSTALL = Stage("install", "setup/install\n")
-LINT = Stage(
-    "lint",
-    each(
-        "git ls-files '*.h' '*.hpp' '*.c' '*.cpp' | xargs -r .venv/bin/clang-format --dry-run -Werror",
-        "! git grep -nE '^(<<<<<<<|>>>>>>>) '",  # what a merge left
-        ".venv/bin/ruff check .",
-        ".venv/bin/ruff format --check .",
-        ".venv/bin/mypy",
-        ".venv/bin/lint-imports --no-logo",
-    ),
-    cores=Cores.ONE,
-)
-TIDYING = "cmake --preset release\nsetup/tidy build/release --jobs $JOBS"
-TIDY = Stage("tidy", f"{TIDYING} --quick\n", after=("release",))
-TIDY_ALL = Stage("tidy", f"{TIDYING}\n", after=("release",))
+FUZZ = build("fuzz", "fuzz-targets")
+
+INSTALL = Stage("install", in_folder("release", "setup/install"))
 
 TEST = (
     INSTALL,
-    Stage("asan", test("asan")),
-    # The same build folder as what is installed.
-    Stage("release", test("release"), after=("install",)),
+    Stage("asan", build("asan") + ctest("asan")),
+    # In the folder in which `install` has compiled what it installs.
+    Stage("release", build("release") + ctest("release"), after=("install",)),
     Stage("lab", lab(EVERYWHERE), after=("install",)),
     Stage("browser", none_skipped("browser and not long"), after=("install",), cores=Cores.ONE),
-    Stage("tsan", test("tsan")),
-    TIDY,
-    Stage("golden", build("release") + "setup/golden\n", after=("release",)),
+    Stage("tsan", build("tsan") + ctest("tsan", "-L threads")),
+    Stage("golden", build("release") + "setup/golden\n", after=("release",), cores=Cores.ONE),
     Stage("model", build("release") + model(12_000_000), after=("release",), cores=Cores.ONE),
-    LINT,
+    Stage(
+        "lint",
+        each(
+            "git ls-files '*.h' '*.hpp' '*.c' '*.cpp' | xargs -r .venv/bin/clang-format --dry-run -Werror",
+            "! git grep -nE '^(<<<<<<<|>>>>>>>) '",  # what a merge left
+            ".venv/bin/ruff check .",
+            ".venv/bin/ruff format --check .",
+            ".venv/bin/mypy",
+            ".venv/bin/lint-imports --no-logo",
+        ),
+        cores=Cores.ONE,
+    ),
 )
 
 MORE = (
+    INSTALL,
     Stage("clang", build("clang") + "setup/coverage build/clang $JOBS\n"),
-    Stage("fuzz", build("fuzz", "fuzz-targets") + "setup/fuzz 30 lab\nsetup/fuzz 8 library\n"),
+    Stage(
+        "tidy",
+        build("release", "help") + "setup/tidy build/release --jobs $JOBS\n",
+        after=("install", "release"),
+    ),
     Stage(
         "memcheck",
-        build("release") + "setup/memcheck build/release $JOBS\n",
-        after=("release", "golden", "model"),
+        build("memcheck") + ctest("memcheck", "-R ^valgrind") + "setup/memcheck build/memcheck $JOBS\n",
     ),
-    TIDY_ALL,
+    Stage("fuzz", FUZZ + "setup/fuzz 30 lab\nsetup/fuzz 8 library\n"),
+    Stage(
+        "asan-plain",
+        build("asan-plain", "library-model-plain", "library-sweep-plain")
+        + ctest("asan-plain", "-R '^plain.(model|Cases)'"),
+    ),
 )
-
-BARE = Stage("bare", ".ci/bare-root\n", cores=Cores.ONE)
 
 LONG = (
     Stage("lab-long", f"{PYTEST} -m long\n", limit=7200),
     Stage("model-long", build("release") + model(1_000_000_000), limit=7200),
-    Stage(
-        "fuzz-long", build("fuzz", "fuzz-targets") + "setup/fuzz 600 lab\nsetup/fuzz 60 library\n", limit=7200
-    ),
+    Stage("fuzz-long", FUZZ + "setup/fuzz 600 lab\nsetup/fuzz 60 library\n", limit=7200),
 )
 
 SUITES: dict[str, tuple[Stage, ...]] = {
     "test": TEST,
     "more": MORE,
-    # The quick pass of clang-tidy is part of the whole one.
-    "ci": (BARE, *(stage for stage in TEST if stage is not TIDY), *MORE),
+    "ci": (Stage("bare", ".ci/bare-root\n", cores=Cores.ONE), *TEST, *MORE[1:]),
     "long": LONG,
 }
