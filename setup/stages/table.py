@@ -24,8 +24,9 @@ def build(preset: str, *targets: str) -> str:
 
 
 def ctest(preset: str, options: str = "") -> str:
-    """Run the tests of a CMake preset."""
+    """Run the tests of a CMake preset. Programs with a sanitizer are one test each, and report their cases."""
     return (
+        f"rm -rf build/{preset}/reports\nln -s $REPORTS build/{preset}/reports\n"
         f"ctest --test-dir build/{preset} --parallel $JOBS --output-on-failure --no-tests=error {options}\n"
     )
 
@@ -95,6 +96,7 @@ MORE = (
         build("memcheck") + ctest("memcheck", "-R ^valgrind") + "setup/memcheck build/memcheck $JOBS\n",
     ),
     Stage("fuzz", FUZZ + "setup/fuzz 30 lab\nsetup/fuzz 8 library\n"),
+    Stage("tsan-checked", build("tsan-checked") + ctest("tsan-checked", "-L threads")),
     Stage(
         "asan-plain",
         build("asan-plain", "library-model-plain", "library-sweep-plain")
