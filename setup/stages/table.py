@@ -24,7 +24,7 @@ def build(preset: str, *targets: str) -> str:
 
 
 def ctest(preset: str, options: str = "") -> str:
-    """Run the tests of a CMake preset. Programs with a sanitizer are one test each, and report their cases."""
+    """Run the tests of a CMake preset. With a sanitizer a program is one test, and reports its cases."""
     return (
         f"rm -rf build/{preset}/reports\nln -s $REPORTS build/{preset}/reports\n"
         f"ctest --test-dir build/{preset} --parallel $JOBS --output-on-failure --no-tests=error {options}\n"
