@@ -84,8 +84,8 @@ def python_tests(root: Path, changed: list[str], files: list[str]) -> list[Choic
         if path.startswith(("lab/reap/", "lab/native/", "setup/")):
             found.extend(named_after(path, existing))
         found.extend(
-            Choice(test, TABLE, f"tests {path}", path)
-            for first in listed(path)
+            Choice(test, TABLE + place / 100, f"tests {path}", path)
+            for place, first in enumerate(listed(path))
             for test in existing
             if begins(words_of(test), split(first))
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 PRESET = "release"
-ADD_TEST = r"^add_test\((?:\[=*\[)?(.+?)(?:\]=*\])? (\".*\")\)$"
+ADD_TEST = r"^add_test\((?:\[=*\[)?(.+?)(?:\]=*\])? (\".*?\")\)$"
 
 
 @dataclass(frozen=True)
@@ -125,5 +125,5 @@ def tests(build: Path) -> tuple[set[str], dict[str, str]]:
     for path in build.rglob("CTestTestfile.cmake"):
         text = path.read_text()
         discovered.update(re.findall(r"([^/\"]+?)(?:\[\d+\])?_include\.cmake", text))
-        commands.update(re.findall(ADD_TEST, text, re.MULTILINE))
+        commands.update(re.findall(ADD_TEST, text, re.MULTILINE | re.DOTALL))
     return discovered, commands
