@@ -330,6 +330,29 @@ def test_what_overruns_is_killed_with_all_it_started_and_remembered_as_longer(st
     assert json.loads((tmp_path / "build/quick.json").read_text())["hangs"][0] > outcome.seconds
 
 
+def test_what_is_killed_may_have_process_groups_of_its_own(steps):
+    """As ninja's compilers do."""
+    process = subprocess.Popen(["bash", "-c", "set -m; sleep 60 & wait"], start_new_session=True)
+    while len(steps.session(process.pid)) < 2:
+        assert process.poll() is None
+    steps.kill(process)
+    assert steps.session(process.pid) == []
+
+
+def test_what_needs_a_step_waits_for_it_and_is_not_run_without_it(steps, tmp_path):
+    runner = steps.Runner(tmp_path, 60, 2)
+    runner.run(
+        [
+            steps.Step("uses", "test -e made", 1, needs="makes"),
+            steps.Step("lacks", "true", 1, needs="fails"),
+            steps.Step("makes", "sleep 0.1; touch made", 1),
+            steps.Step("fails", "false", 1),
+        ]
+    )
+    verdicts = {each.step.name: each.verdict for each in runner.outcomes}
+    assert verdicts == {"makes": "passed", "uses": "passed", "fails": "FAILED", "lacks": "blocked"}
+
+
 def test_steps_run_beside_each_other_but_for_those_that_run_alone(steps, tmp_path):
     runner = steps.Runner(tmp_path, 60, 2)
     meet = "touch {0}; until test -e {1}; do sleep 0.01; done"

@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from steps import Outcome, Runner, Step
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / cmake.PRESET
 BIN = ".venv/bin"
+INSTALL = "setup/install"
+CONFIGURE = f"cmake --preset {cmake.PRESET}"
 PYTEST = f"{BIN}/python -m pytest"
 TOO_LONG = ("long", "browser", "workloads", "verdict")
 """Markers of tests that have a stage of their own."""
@@ -38,6 +41,7 @@ TESTED = ("library", "lab")
 
 def main() -> int:
     """Choose, run and report."""
+    begin = time.monotonic()
     parser = argparse.ArgumentParser(
         prog="setup/quick", description="Run the tests of what changed, nearest first."
     )
@@ -64,25 +68,21 @@ def main() -> int:
     print(
         f"quick: {len(changed)} changed {'file' if len(changed) == 1 else 'files'} against {name}", flush=True
     )
-    runner = Runner(ROOT, options.seconds, max(options.jobs, 1))
+    runner = Runner(ROOT, options.seconds, max(options.jobs, 1), begin)
     # Without a build folder --list shows no C++ programs: cmake knows them.
     run = show if options.list else runner.run
     files = changes.tracked(ROOT)
     choices = choice.python_tests(ROOT, changed, files)
     run(checks(changed))
-    steps = []
-    if choices:
-        python = test_steps(choice.nearest(choices))
-        # A failure is told once, and not by every test that misses what was to be installed.
-        if run([Step("setup/install", "setup/install", 20, alone=True)]):
-            steps += python
-        else:
-            runner.block(python)
+    steps = test_steps(choice.nearest(choices))
+    if steps:
+        first = min(step.rank for step in steps)
+        steps.append(
+            Step(INSTALL, "setup/install", 20, first - 0.01, "the tests use what is installed", alone=True)
+        )
     if any(built(path) for path in changed):
-        # After setup/install, which configures the same folder without tests.
         cmake.ask(BUILD)
-        configure = Step("configure", f"cmake --preset {cmake.PRESET}", 10, alone=True)
-        if run([configure]) and cmake.configured(BUILD):
+        if run([Step("configure", CONFIGURE, 10, alone=True)]) and cmake.configured(BUILD):
             programs = {each.name: each for each in cmake.programs(BUILD) if each.folder.startswith(TESTED)}
             found = choice.cpp_programs(ROOT, changed, files, list(programs.values()))
             steps += [program_step(programs[each.name], each) for each in choice.nearest(found)]
@@ -147,15 +147,18 @@ def test_steps(choices: list[choice.Choice]) -> list[Step]:
         def command(slow: str, path: str = path) -> str:
             return f"{PYTEST} -q --tb=short -p no:cacheprovider -m '{' and '.join([slow, *others])}' {path}"
 
-        steps.append(Step(each.name, command("not slow"), 8, each.rank, each.reason))
+        steps.append(Step(each.name, command("not slow"), 8, each.rank, each.reason, needs=INSTALL))
         if "mark.slow" in (ROOT / each.name).read_text():
-            steps.append(Step(f"{each.name} (slow)", command("slow"), 20, each.rank + 0.5, each.reason))
+            steps.append(
+                Step(f"{each.name} (slow)", command("slow"), 20, each.rank + 0.5, each.reason, needs=INSTALL)
+            )
     return steps
 
 
 def program_step(program: cmake.Program, why: choice.Choice) -> Step:
     """Build a C++ test program and run all its tests."""
-    commands = [f"cmake --build --preset {cmake.PRESET} --target {shlex.join(program.targets)}"]
+    # Each time, since setup/install configures the same folder without tests.
+    commands = [CONFIGURE, f"cmake --build --preset {cmake.PRESET} --target {shlex.join(program.targets)}"]
     if program.googletest:
         commands.append(f"{shlex.quote(os.path.relpath(program.artifact, ROOT))} --gtest_brief=1")
     if program.tests:

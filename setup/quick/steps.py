@@ -34,6 +34,9 @@ class Step:
     alone: bool = False
     """Uses all processors, so nothing runs beside it."""
 
+    needs: str = ""
+    """The step that must have passed before."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -65,6 +68,8 @@ class Runner:
     budget: float
     jobs: int
     begin: float = field(default_factory=time.monotonic)
+    """When the budget began, by the monotonic clock."""
+
     outcomes: list[Outcome] = field(default_factory=list)
     history: dict[str, list[float]] = field(default_factory=dict)
 
@@ -107,22 +112,20 @@ class Runner:
             for each in running:
                 kill(each.process)
             self.remember()
+        failed = {outcome.step.name for outcome in self.outcomes if outcome.verdict == "FAILED"}
         for step in waiting:
-            self.outcomes.append(Outcome(step, "not run", self.expected(step)))
+            verdict = "blocked" if step.needs in failed else "not run"
+            self.outcomes.append(Outcome(step, verdict, self.expected(step)))
         return all(outcome.verdict in ("passed", "empty") for outcome in self.outcomes[first:])
 
-    def block(self, steps: list[Step]) -> None:
-        """Note steps that cannot run, since what they need failed or had no time."""
-        failed = self.outcomes[-1].verdict == "FAILED"
-        for step in steps:
-            self.outcomes.append(Outcome(step, "blocked" if failed else "not run", self.expected(step)))
-
     def next_of(self, waiting: list[Step], running: list[Running]) -> Step | None:
-        """The first step that can start now and end in time."""
+        """The first step that can start now and would end in time."""
         if len(running) >= self.jobs or any(each.step.alone for each in running):
             return None
+        passed = {outcome.step.name for outcome in self.outcomes if outcome.verdict == "passed"}
         for step in waiting:
-            if self.spent() + self.expected(step) <= self.budget:
+            ready = not step.needs or step.needs in passed
+            if ready and self.spent() + self.expected(step) <= self.budget:
                 return None if step.alone and running else step
         return None
 
@@ -184,7 +187,21 @@ class Runner:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all of its session's group."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    """End a process and its whole session: ninja gives each compiler a process group of its own."""
+    while members := session(process.pid):
+        for member in members:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member, signal.SIGKILL)
+        process.poll()
     process.wait()
+
+
+def session(leader: int) -> list[int]:
+    """The processes of a session that have not ended."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, _, number = path.read_text().rpartition(")")[2].split()[:4]
+            if int(number) == leader and state not in "ZX":
+                found.append(int(path.parent.name))
+    return found
