@@ -77,12 +77,10 @@ def main() -> int:
     steps = test_steps(choice.nearest(choices))
     if steps:
         first = min(step.rank for step in steps)
-        steps.append(
-            Step(INSTALL, "setup/install", 20, first - 0.01, "the tests use what is installed", alone=True)
-        )
+        steps.append(Step(INSTALL, INSTALL, 20, first - 0.01, "for pytest", alone=True, needed=True))
     if any(built(path) for path in changed):
         cmake.ask(BUILD)
-        if run([Step("configure", CONFIGURE, 10, alone=True)]) and cmake.configured(BUILD):
+        if run([Step("configure", CONFIGURE, 10, alone=True, needed=True)]) and cmake.configured(BUILD):
             programs = {each.name: each for each in cmake.programs(BUILD) if each.folder.startswith(TESTED)}
             found = choice.cpp_programs(ROOT, changed, files, list(programs.values()))
             steps += [program_step(programs[each.name], each) for each in choice.nearest(found)]

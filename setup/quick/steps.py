@@ -1,7 +1,6 @@
-"""Runs commands within a budget of seconds, and remembers what each took."""
+"""Runs commands within a budget of seconds."""
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -11,11 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from durations import Durations
+
 GRACE = 15
 """Seconds after the end of the budget at which what still runs is killed."""
-
-KEPT = 3
-"""Durations remembered of each step. The longest counts: a build is long only if there is much to build."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +34,9 @@ class Step:
 
     needs: str = ""
     """The step that must have passed before."""
+
+    needed: bool = False
+    """Others need it, so it starts as long as any time is left."""
 
 
 @dataclass(frozen=True)
@@ -71,20 +72,12 @@ class Runner:
     """When the budget began, by the monotonic clock."""
 
     outcomes: list[Outcome] = field(default_factory=list)
-    history: dict[str, list[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Read what earlier runs took; a file that cannot be read is as none."""
-        self.memory = self.root / "build" / "quick.json"
+        """Make the folder of the logs, and read what earlier runs took."""
         self.logs = self.root / "build" / "quick-logs"
         self.logs.mkdir(parents=True, exist_ok=True)
-        try:
-            read = json.loads(self.memory.read_text())
-            self.history = {
-                str(name): [float(each) for each in list(taken)[-KEPT:]] for name, taken in read.items()
-            }
-        except (OSError, ValueError, TypeError, AttributeError):
-            self.history = {}
+        self.durations = Durations(self.root / "build" / "quick.json")
 
     def spent(self) -> float:
         """Seconds since the beginning."""
@@ -92,7 +85,7 @@ class Runner:
 
     def expected(self, step: Step) -> float:
         """Seconds that a step is taken to need."""
-        return max(self.history.get(step.name, []), default=step.guess)
+        return self.durations.expected(step.name, step.guess)
 
     def run(self, steps: list[Step]) -> bool:
         """Run steps in their order, several at once, while the budget lasts; whether all of them passed."""
@@ -111,11 +104,13 @@ class Runner:
         finally:
             for each in running:
                 kill(each.process)
-            self.remember()
+            self.durations.write()
         failed = {outcome.step.name for outcome in self.outcomes if outcome.verdict == "FAILED"}
         for step in waiting:
             verdict = "blocked" if step.needs in failed else "not run"
             self.outcomes.append(Outcome(step, verdict, self.expected(step)))
+            self.durations.not_run(step.name)
+        self.durations.write()
         return all(outcome.verdict in ("passed", "empty") for outcome in self.outcomes[first:])
 
     def next_of(self, waiting: list[Step], running: list[Running]) -> Step | None:
@@ -125,7 +120,7 @@ class Runner:
         passed = {outcome.step.name for outcome in self.outcomes if outcome.verdict == "passed"}
         for step in waiting:
             ready = not step.needs or step.needs in passed
-            if ready and self.spent() + self.expected(step) <= self.budget:
+            if ready and self.spent() + (0 if step.needed else self.expected(step)) <= self.budget:
                 return None if step.alone and running else step
         return None
 
@@ -158,9 +153,8 @@ class Runner:
         with each.log:
             each.log.seek(0)
             printed = each.log.read().decode(errors="replace")
-        # What was killed takes longer than that, nobody knows how much.
-        taken = seconds * 1.25 if verdict == "stopped" else seconds
-        self.history[each.step.name] = [*self.history.get(each.step.name, []), round(taken, 2)][-KEPT:]
+        note = self.durations.stopped if verdict == "stopped" else self.durations.ended
+        note(each.step.name, seconds)
         self.outcomes.append(Outcome(each.step, verdict, seconds))
         self.show(self.outcomes[-1], printed)
         return True
@@ -180,10 +174,6 @@ class Runner:
         if outcome.verdict == "FAILED":
             print("\n".join(f"    {line}" for line in printed.splitlines()[-40:]))
             print(f"    --- reproduce it: {step.command}", flush=True)
-
-    def remember(self) -> None:
-        """Write the durations for the next run."""
-        self.memory.write_text(json.dumps(self.history, indent=1, sort_keys=True) + "\n")
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
