@@ -1,6 +1,7 @@
 """`make quick`: what counts as changed, which tests are chosen, in which order, and what is left out."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -82,7 +83,7 @@ def test_a_baseline_that_is_none_is_refused(repository, tmp_path_factory):
     with pytest.raises(changes.RefusalError, match="nosuch is no revision"):
         changes.baseline(repository, "nosuch")
     git(repository, "branch", "-q", "-D", "main")
-    with pytest.raises(changes.RefusalError, match="setup/quick --against REV"):
+    with pytest.raises(changes.RefusalError, match="python3 setup/quick --against REV"):
         changes.baseline(repository, None)
     with pytest.raises(changes.RefusalError, match="no git checkout"):
         changes.baseline(tmp_path_factory.mktemp("empty"), None)
@@ -384,6 +385,7 @@ def test_a_file_of_durations_that_cannot_be_read_is_as_none(steps, tmp_path, tex
 
 FAKE = """#!/bin/bash
 echo "$(basename "$0") $*" >> calls
+case "$*" in *test_empty.py*) exit 5;; esac
 case "$*" in *test_bad.py*) echo "E because"; exit 1;; *test_long.py*) exec sleep 60;; esac
 """
 
@@ -402,8 +404,10 @@ def tree(repository):
             "pyproject.toml": "[tool.pytest.ini_options]\nmarkers = ['slow: of seconds', 'long']\n",
             "lab/reap/good.py": "",
             "lab/reap/bad.py": "",
+            "lab/reap/empty.py": "",
             "lab/reap/long.py": "",
             "lab/test/test_good.py": "import reap.good, pytest\n@pytest.mark.slow\ndef test_a(): ...\n",
+            "lab/test/test_empty.py": "import reap.empty\n",
             "lab/test/test_bad.py": "import reap.bad\n",
             "lab/test/test_long.py": "import reap.long\n",
         },
@@ -469,6 +473,18 @@ def test_an_install_that_fails_is_told_once(tree):
     assert (
         "not run, since what they need failed: lab/test/test_good.py, lab/test/test_good.py (slow)"
         in done.stdout
+    )
+
+
+def test_a_file_of_which_no_test_was_selected_is_not_passed_over(tree):
+    write(tree, {"lab/reap/empty.py": "x = 1\n"})
+    done = run(tree)
+    assert done.returncode == 0
+    assert "\n5 passed, 0 failed" in done.stdout
+    assert re.search(
+        "^not run, since all their tests are marked long or .*: lab/test/test_empty.py$",
+        done.stdout,
+        re.MULTILINE,
     )
 
 

@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 import sys
+import textwrap
 import time
 import tomllib
 from pathlib import Path
@@ -29,6 +30,9 @@ BIN = ".venv/bin"
 INSTALL = "setup/install"
 CONFIGURE = f"cmake --preset {cmake.PRESET}"
 PYTEST = f"{BIN}/python -m pytest"
+SLOW = " (slow)"
+"""Ends the name of the step of a file's slow tests."""
+
 TOO_LONG = ("long", "browser", "workloads", "verdict")
 """Markers of tests that have a stage of their own."""
 
@@ -148,7 +152,7 @@ def test_steps(choices: list[choice.Choice]) -> list[Step]:
         steps.append(Step(each.name, command("not slow"), 8, each.rank, each.reason, needs=INSTALL))
         if "mark.slow" in (ROOT / each.name).read_text():
             steps.append(
-                Step(f"{each.name} (slow)", command("slow"), 20, each.rank + 0.5, each.reason, needs=INSTALL)
+                Step(each.name + SLOW, command("slow"), 20, each.rank + 0.5, each.reason, needs=INSTALL)
             )
     return steps
 
@@ -174,24 +178,38 @@ def show(steps: list[Step]) -> bool:
 
 def report(runner: Runner, untested: list[str], against: list[str]) -> int:
     """Print how many steps passed, and plainly what was not run; the exit status."""
-    verdicts = [outcome.verdict for outcome in runner.outcomes]
-    passed, failed = verdicts.count("passed"), verdicts.count("FAILED")
-    print(f"\n{passed} passed, {failed} failed, in {runner.spent():.0f} s")
-    if failed:
-        names = [outcome.step.name for outcome in runner.outcomes if outcome.verdict == "FAILED"]
-        print(f"failed: {', '.join(names)}")
+    names: dict[str, list[str]] = {}
+    for outcome in runner.outcomes:
+        names.setdefault(outcome.verdict, []).append(outcome.step.name)
+    failed = names.get("FAILED", [])
+    print(f"\n{len(names.get('passed', []))} passed, {len(failed)} failed, in {runner.spent():.0f} s")
     late = [outcome for outcome in runner.outcomes if outcome.verdict in ("not run", "stopped")]
+    # A file of which one half has no test is told only if the other half has none either.
+    other = {
+        outcome.step.name.removesuffix(SLOW) for outcome in runner.outcomes if outcome.verdict != "empty"
+    }
+    deselected = {name.removesuffix(SLOW) for name in names.get("empty", [])} - other
+    tell("failed", failed)
+    tell("not run for want of time", [about(outcome) for outcome in late])
     if late:
         seconds = runner.spent() + sum(outcome.seconds for outcome in late)
         again = ["python3", "setup/quick", *against, "--seconds", f"{seconds * 1.2:.0f}"]
-        print(f"not run for want of time: {', '.join(map(about, late))}")
         print(f"  run {'it' if len(late) == 1 else 'them'} with: {shlex.join(again)}")
-    if blocked := [outcome.step.name for outcome in runner.outcomes if outcome.verdict == "blocked"]:
-        print(f"not run, since what they need failed: {', '.join(blocked)}")
-    if untested:
-        print(f"no test is known for: {' '.join(untested)}")
+    tell("not run, since what they need failed", names.get("blocked", []))
+    tell(f"not run, since all their tests are marked {' or '.join(TOO_LONG)}", sorted(deselected))
+    tell("no test is known for", untested)
     print("These are the tests nearest to the change; `make test` runs all.")
     return 1 if failed else 0
+
+
+def tell(title: str, names: list[str]) -> None:
+    """Print a list, if there is anything in it."""
+    if names:
+        text = f"{title}: {', '.join(names)}"
+        indent = "  "
+        print(
+            textwrap.fill(text, 110, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        )
 
 
 def about(outcome: Outcome) -> str:

@@ -31,7 +31,7 @@ def baseline(root: Path, against: str | None) -> tuple[str, str]:
     if on_main:
         return "HEAD", "HEAD (there is no origin/main)"
     raise RefusalError(
-        "there is neither main nor origin/main here; name a revision: setup/quick --against REV"
+        "there is neither main nor origin/main here; name a revision: python3 setup/quick --against REV"
     )
 
 

@@ -114,7 +114,8 @@ def cpp_programs(
             # A library that all programs link would make all of them near to whatever it includes.
             distances += [1 for source in program.linked if source == path]
             if distances:
-                choices.append(Choice(program.name, min(distances), because(min(distances), path), path))
+                why = because(min(distances), path) if min(distances) else f"compiles {path}"
+                choices.append(Choice(program.name, min(distances), why, path))
             if any(PurePosixPath(source).stem == f"{stem}_test" for source in program.sources):
                 choices.append(Choice(program.name, EXACT, f"named after {path}", path))
             if path == f"{program.folder}/CMakeLists.txt":
