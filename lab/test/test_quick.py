@@ -18,7 +18,7 @@ def quick(monkeypatch):
     """The modules of setup/quick, importable and forgotten afterwards."""
     monkeypatch.syspath_prepend(str(QUICK))
     yield
-    for path in QUICK.glob("*.py"):
+    for path in [*QUICK.glob("*.py"), *QUICK.parent.glob("stages/*.py")]:
         sys.modules.pop(path.stem, None)
 
 
@@ -345,13 +345,17 @@ def test_what_overruns_is_killed_with_all_it_started_and_remembered_as_longer(st
     assert steps.Runner(tmp_path, 9, 1).expected(hangs) > outcome.seconds
 
 
-def test_what_is_killed_may_have_process_groups_of_its_own(steps):
+@pytest.mark.usefixtures("steps")
+def test_what_is_killed_may_have_process_groups_of_its_own():
     """As ninja's compilers do."""
     process = subprocess.Popen(["bash", "-c", "set -m; sleep 60 & wait"], start_new_session=True)
-    while len(steps.session(process.pid)) < 2:
+    from session import kill, session
+
+    while len(session(process.pid)) < 2:
         assert process.poll() is None
-    steps.kill(process)
-    assert steps.session(process.pid) == []
+    kill(process)
+    process.wait()
+    assert session(process.pid) == []
 
 
 def test_what_needs_a_step_waits_for_it_and_is_not_run_without_it(steps, tmp_path):
@@ -394,6 +398,8 @@ case "$*" in *test_bad.py*) echo "E because"; exit 1;; *test_long.py*) exec slee
 def tree(repository):
     """A checkout with setup/quick, whose tools note how they were called."""
     shutil.copytree(QUICK, repository / "setup/quick", ignore=shutil.ignore_patterns("__pycache__"))
+    (repository / "setup/stages").mkdir()
+    shutil.copy(QUICK.parent / "stages" / "session.py", repository / "setup/stages")
     tools = ["python", "ruff", "mypy", "lint-imports", "clang-format"]
     write(
         repository,

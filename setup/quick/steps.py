@@ -1,16 +1,17 @@
 """Runs commands within a budget of seconds."""
 
-import contextlib
-import os
 import re
-import signal
 import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from durations import Durations
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "stages"))
+from session import kill
 
 GRACE = 15
 """Seconds after the end of the budget at which what still runs is killed."""
@@ -104,6 +105,7 @@ class Runner:
         finally:
             for each in running:
                 kill(each.process)
+                each.process.wait()
             self.durations.write()
         failed = {outcome.step.name for outcome in self.outcomes if outcome.verdict == "FAILED"}
         for step in waiting:
@@ -145,6 +147,7 @@ class Runner:
         seconds = time.monotonic() - each.start
         if each.process.poll() is None:
             kill(each.process)
+            each.process.wait()
             verdict = "stopped"
         else:
             # pytest ends with 5 where it selected no test.
@@ -174,24 +177,3 @@ class Runner:
         if outcome.verdict == "FAILED":
             print("\n".join(f"    {line}" for line in printed.splitlines()[-40:]))
             print(f"    --- reproduce it: {step.command}", flush=True)
-
-
-def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process and its whole session: ninja gives each compiler a process group of its own."""
-    while members := session(process.pid):
-        for member in members:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(member, signal.SIGKILL)
-        process.poll()
-    process.wait()
-
-
-def session(leader: int) -> list[int]:
-    """The processes of a session that have not ended."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            state, _, _, number = path.read_text().rpartition(")")[2].split()[:4]
-            if int(number) == leader and state not in "ZX":
-                found.append(int(path.parent.name))
-    return found

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from account import count
 from schedule import startable
+from session import kill
 from stage import Ended, Stage
 from table import SUITES
 
@@ -66,17 +67,12 @@ def start(stage: Stage, cores: int, logs: Path) -> Running:
     return Running(stage, cores, process, time.monotonic(), log, reports, cache_log)
 
 
-def kill(running: Running) -> None:
-    """Kills a stage with all that it started."""
-    os.killpg(running.process.pid, signal.SIGKILL)
-
-
 def ended(running: Running) -> Ended | None:
     """What became of a stage; None while it runs. One that is over its limit is killed."""
     wall = time.monotonic() - running.start
     late = wall > running.stage.limit
     if late:
-        kill(running)
+        kill(running.process)
     # Popen.wait does not say what the process and its children took.
     pid, status, usage = os.wait4(running.process.pid, 0 if late else os.WNOHANG)
     if pid == 0:
@@ -134,7 +130,7 @@ def run(stages: Sequence[Stage], cores: int, logs: Path) -> list[Ended]:
             time.sleep(0.05)
     finally:
         for each in running:
-            kill(each)
+            kill(each.process)
             each.process.wait()
     return done
 
