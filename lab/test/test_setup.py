@@ -64,7 +64,7 @@ def test_a_purpose_that_is_none_is_refused(machine):
 
 
 def test_each_mutation_can_be_applied():
-    """The text that it replaces is there once; otherwise the list says nothing about the tests as they are."""
+    """The text that it replaces is there once; otherwise the list says nothing about today's tests."""
     listed = tomllib.loads((ROOT / "setup" / "mutations.toml").read_text())["mutation"]
     assert len(listed) >= 30
     counts = {each["name"]: (ROOT / each["file"]).read_text().count(each["before"]) for each in listed}

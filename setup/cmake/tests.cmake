@@ -32,6 +32,9 @@ for_tests(precompiled-for-tests)
 set_target_properties(precompiled-for-tests PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 target_compile_options(precompiled-for-tests PRIVATE -fPIE)
 
+# The programs whose tests are not sweeps: what `make test` runs under AddressSanitizer, where CI runs all.
+add_custom_target(unit-tests)
+
 # google_test(TARGET PREFIX [NAME name] [FILTER filter] [SHARDS n] [LABEL label] [ENVIRONMENT name=value])
 # The cases of a program as tests of ctest, each named PREFIX and its own name. With a sanitizer, whose start takes
 # longer than most cases, the program as one test, or as so many as there are shards, named PREFIX and NAME (the
@@ -41,6 +44,9 @@ function(google_test target prefix)
     set(properties)
     if(arg_LABEL)
         list(APPEND properties LABELS ${arg_LABEL})
+    endif()
+    if(NOT arg_SHARDS AND NOT arg_NAME)
+        add_dependencies(unit-tests ${target})
     endif()
     if(NOT arg_NAME)
         set(arg_NAME ${target})

@@ -50,6 +50,7 @@ def start(stage: Stage, cores: int, logs: Path) -> Running:
     environment = {
         **os.environ,
         "JOBS": str(cores),
+        "CMAKE_BUILD_PARALLEL_LEVEL": str(cores),
         "STAGE": stage.name,
         "REPORTS": str(reports),
         "CCACHE_STATSLOG": str(cache_log),

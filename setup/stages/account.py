@@ -23,9 +23,11 @@ def count(log: Path, reports: Path, cache_log: Path) -> Counts:
     programs = [int(n) for n in _CTEST.findall(text)]
     reported = [_of_report(path) for path in sorted(reports.glob("*.xml"))]
     by_ctest = sum(programs) - len(_CTEST_SKIPPED.findall(text)) - len(reported)
+    hits, misses = _of_cache(cache_log)
     return Counts(
-        compiled=len(_COMPILED.findall(text)),
-        cached=_hits(cache_log),
+        # A log may hide what a build prints; the cache, where there is one, sees every compilation.
+        compiled=max(len(_COMPILED.findall(text)), hits + misses),
+        cached=hits,
         tests=tests + max(0, by_ctest) + sum(run for run, _ in reported),
         skipped=skipped + len(_CTEST_SKIPPED.findall(text)) + sum(skips for _, skips in reported),
     )
@@ -49,8 +51,8 @@ def _of_report(path: Path) -> tuple[int, int]:
     return len(results) - skipped, skipped
 
 
-def _hits(cache_log: Path) -> int:
-    """Compilations that the cache answered, of ccache's stats log."""
-    if not cache_log.exists():
-        return 0
-    return len(re.findall(r"^(?:direct|preprocessed)_cache_hit$", cache_log.read_text(), re.MULTILINE))
+def _of_cache(cache_log: Path) -> tuple[int, int]:
+    """Compilations that the cache answered, and those that it did not, of ccache's stats log."""
+    results = cache_log.read_text().splitlines() if cache_log.exists() else []
+    hits = results.count("direct_cache_hit") + results.count("preprocessed_cache_hit")
+    return hits, results.count("cache_miss")
