@@ -32,21 +32,27 @@ for_tests(precompiled-for-tests)
 set_target_properties(precompiled-for-tests PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 target_compile_options(precompiled-for-tests PRIVATE -fPIE)
 
-# The programs whose tests are not sweeps: what `make test` runs under AddressSanitizer, where CI runs all.
+# Programs that `make test` builds by themselves; CI builds everything. `sweeps` try every composition of layers.
 add_custom_target(unit-tests)
+add_custom_target(sweeps)
+add_custom_target(counted) # by setup/golden
 
-# google_test(TARGET PREFIX [NAME name] [FILTER filter] [SHARDS n] [LABEL label] [ENVIRONMENT name=value])
+# google_test(TARGET PREFIX [NAME name] [FILTER filter] [SHARDS n] [LABEL label] [ENVIRONMENT name=value] [GROUP target])
 # The cases of a program as tests of ctest, each named PREFIX and its own name. With a sanitizer, whose start takes
 # longer than most cases, the program as one test, or as so many as there are shards, named PREFIX and NAME (the
-# target, if none is given). It writes its cases into reports/ of the build folder.
+# target, if none is given). It writes its cases into reports/ of the build folder. GROUP is unit-tests if it is not
+# named.
 function(google_test target prefix)
-    cmake_parse_arguments(arg "" "NAME;FILTER;SHARDS;LABEL;ENVIRONMENT" "" ${ARGN})
+    cmake_parse_arguments(arg "" "NAME;FILTER;SHARDS;LABEL;ENVIRONMENT;GROUP" "" ${ARGN})
     set(properties)
     if(arg_LABEL)
         list(APPEND properties LABELS ${arg_LABEL})
     endif()
-    if(NOT arg_SHARDS AND NOT arg_NAME)
-        add_dependencies(unit-tests ${target})
+    if(NOT arg_GROUP)
+        set(arg_GROUP unit-tests)
+    endif()
+    if(TARGET ${arg_GROUP})
+        add_dependencies(${arg_GROUP} ${target})
     endif()
     if(NOT arg_NAME)
         set(arg_NAME ${target})
