@@ -3,8 +3,8 @@
 from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
 
 import functools
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from building import OUT, compiled
 
@@ -28,18 +28,19 @@ def target(name: str, *flags: str) -> str:
     return compiled(called, [compiler, *options, source, "-o", OUT, *flags])
 
 
-class Recorded(NamedTuple):
+@dataclass(frozen=True)
+class Recorded:
     """A recording, and what the launcher says of the run."""
 
     outcome: Outcome
     recording: native.Recording
     path: Path
 
-    @property
+    @functools.cached_property
     def totals(self) -> native.Totals:
         return self.recording.totals()
 
-    @property
+    @functools.cached_property
     def profile(self) -> Profile:
         return profile(self.recording, [])
 
