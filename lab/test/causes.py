@@ -2,12 +2,11 @@
 
 import functools
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from programs import _folder
+from building import OUT, compiled
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
@@ -46,26 +45,21 @@ _MODES = {
 @functools.cache
 def cause_program() -> str:
     """The path of the C program, compiled. Its words are a mode and a scale."""
-    target = _folder() / "cause"
     sources = sorted(CAUSES.glob("*.c"))
     flags = ["-g", "-O1", "-fno-builtin", "-fno-omit-frame-pointer", "-pthread"]
-    subprocess.run(["gcc", *flags, *sources, "-o", target], check=True)
-    return str(target)
+    return compiled("cause", ["gcc", *flags, *sources, "-o", OUT])
 
 
 @functools.cache
 def go_program() -> str:
     """The path of the Go program, built without the network; throws where there is no Go."""
-    target = _folder() / "collect-go"
-    subprocess.run(["go", "build", "-o", target, CAUSES / "collect.go"], check=True, capture_output=True)
-    return str(target)
+    return compiled("collect-go", ["go", "build", "-o", OUT, CAUSES / "collect.go"])
 
 
 @functools.cache
 def java_classes() -> str:
     """The folder of the Java program, compiled; throws where there is no JDK."""
-    subprocess.run(["javac", "-d", _folder(), CAUSES / "Collect.java"], check=True, capture_output=True)
-    return str(_folder())
+    return compiled("collect-java", ["javac", "-d", OUT, CAUSES / "Collect.java"])
 
 
 def suite(scale: float = 1.0) -> list[Case]:

@@ -1,15 +1,14 @@
-"""Small real programs and libraries for the tests, compiled once in a session."""
+"""Small real programs and libraries for the tests."""
 
-import atexit
 import functools
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+
+from building import OUT, compiled
 
 NOBODY = 65534
 
@@ -192,14 +191,6 @@ LIBRARIES = {
 
 
 @functools.cache
-def _folder() -> Path:
-    path = Path(tempfile.mkdtemp(prefix="reap-test-"))
-    path.chmod(0o755)
-    atexit.register(shutil.rmtree, path, ignore_errors=True)
-    return path
-
-
-@functools.cache
 def program(name: str) -> str:
     """The path of one of SOURCES, compiled. `NAME_static` is the same, linked statically."""
     source = SOURCES[name.removesuffix("_static")]
@@ -214,9 +205,7 @@ def library(name: str) -> str:
 
 def compile_c(name: str, source: str, flags: list[str]) -> str:
     """The path of a program or library, compiled as `name`."""
-    target = _folder() / name
-    subprocess.run(["gcc", "-w", "-x", "c", *flags, "-o", target, "-"], input=source, text=True, check=True)
-    return str(target)
+    return compiled(name, ["gcc", "-w", "-x", "c", *flags, "-o", OUT, "-"], text=source)
 
 
 def reap(*words: str, **options) -> subprocess.CompletedProcess:

@@ -3,11 +3,10 @@
 from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
 
 import functools
-import subprocess
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from programs import _folder
+from building import OUT, compiled
 
 from reap import native
 from reap.analysis.profile import CALLS, profile
@@ -24,24 +23,24 @@ def target(name: str, *flags: str) -> str:
     """The path of one of the programs in targets/, compiled with debug information."""
     source = next(TARGETS.glob(f"{name}.c*"))
     compiler = "gcc" if source.suffix == ".c" else "g++"
-    place = _folder() / "-".join([f"target-{name}", *(flag.strip("-").replace("/", "_") for flag in flags)])
+    called = "-".join([f"target-{name}", *(flag.strip("-").replace("/", "_") for flag in flags)])
     options = ["-g", "-O1", "-fno-builtin", "-pthread", "-w"]
-    subprocess.run([compiler, *options, source, "-o", place, *flags], check=True)
-    return str(place)
+    return compiled(called, [compiler, *options, source, "-o", OUT, *flags])
 
 
-class Recorded(NamedTuple):
+@dataclass(frozen=True)
+class Recorded:
     """A recording, and what the launcher says of the run."""
 
     outcome: Outcome
     recording: native.Recording
     path: Path
 
-    @property
+    @functools.cached_property
     def totals(self) -> native.Totals:
         return self.recording.totals()
 
-    @property
+    @functools.cached_property
     def profile(self) -> Profile:
         return profile(self.recording, [])
 

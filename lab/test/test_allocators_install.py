@@ -373,32 +373,44 @@ def test_the_users_flags_make_no_other_allocator(shop):
 
 
 def test_two_at_once_build_once(shop):
-    shop.offer(before="sleep 1")
-    children = [shop.start("install", "mine") for _ in range(2)]
-    said = [child.communicate(timeout=60) for child in children]
-    assert [child.returncode for child in children] == [0, 0]
-    assert sum("waiting for another install to end" in err for _, err in said) == 1
-    assert sum("was there already" in out for out, _ in said) == 1
+    first = begun(shop, UNTIL_TOLD)
+    second = waiting(shop)
+    (shop.recipes / "go").touch()
+    told, said = (child.communicate(timeout=60)[0] for child in (first, second))
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert "was there already" not in told
+    assert "was there already" in said
     assert shop.built() == 1
 
 
-def begun(shop: Shop, naps: str) -> subprocess.Popen:
-    """An install that is in the midst of building."""
-    shop.offer(before=f'touch "$RECIPES/begun"; sleep {naps}')
+UNTIL_TOLD = 'until test -e "$RECIPES/go"; do sleep 0.02; done'
+
+
+def begun(shop: Shop, stay: str) -> subprocess.Popen:
+    """An install that is in the midst of building, where it does `stay`."""
+    shop.offer(before=f'touch "$RECIPES/begun"; {stay}')
     child = shop.start("install", "mine")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not (shop.recipes / "begun").exists():
         assert time.monotonic() < deadline
         time.sleep(0.01)
     return child
 
 
+def waiting(shop: Shop) -> subprocess.Popen:
+    """An install that waits for another."""
+    child = shop.start("install", "mine")
+    while "waiting for another install to end" not in (line := child.stderr.readline()):
+        assert line, "it did not wait"
+    return child
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_one_that_is_stopped_ends_what_it_started_and_leaves_nothing(shop, number):
     nap = f"47.{os.getpid()}"  # told from another run of the tests
-    child = begun(shop, nap)
+    child = begun(shop, f"sleep {nap}")
     child.send_signal(number)
-    _, err = child.communicate(timeout=30)
+    _, err = child.communicate(timeout=60)
     assert child.returncode == ExitCode.SIGNALLED + signal.SIGINT
     assert "stopped" in err
     assert shop.left() == set()
@@ -406,14 +418,15 @@ def test_one_that_is_stopped_ends_what_it_started_and_leaves_nothing(shop, numbe
 
 
 def test_one_that_is_killed_leaves_nothing_that_counts(shop):
-    child = begun(shop, "1.5")
+    child = begun(shop, UNTIL_TOLD)
     child.kill()
     child.communicate()
     assert shop.reap("path", "mine").returncode == ExitCode.USAGE
     shop.offer()
-    done = shop.reap("install", "mine")
-    assert done.returncode == 0
-    assert "waiting" in done.stderr, "what the killed one had started holds the lock"
+    second = waiting(shop)  # for what the killed one had started, which holds the lock
+    (shop.recipes / "go").touch()
+    _, said = second.communicate(timeout=60)
+    assert second.returncode == 0, said
     assert shop.left() == {"mine"}
 
 

@@ -4,10 +4,10 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+import together
 from programs import library, program, reap, reap_command
 
 from reap.cli import main as cli
@@ -18,20 +18,16 @@ pytestmark = pytest.mark.bare
 HEAVY = {"numpy", "scipy", "rich", "msgspec", "elftools", "jinja2"}
 
 
+@pytest.mark.timed
 def test_help_is_quick_and_loads_nothing_heavy():
     show = "cli.main(['--help'], standalone_mode=False)"
     code = f"import sys\nfrom reap.cli.main import cli\n{show}\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()}
     assert not loaded & HEAVY
-    best = min(timed("--help") for _ in range(5))
-    assert best < 0.3
-
-
-def timed(*words):
-    begun = time.monotonic()
-    assert reap(*words).returncode == 0
-    return time.monotonic() - begun
+    # The bar is 0.3 s (lab/bench/start.py); beside what it cannot do without, 0.08 s of CPU time to 0.07 s.
+    least = [sys.executable, "-c", "import click"]
+    assert together.ratios(least, [*reap_command(), "--help"], pairs=3).mean < 2
 
 
 def test_help_names_every_verb_and_every_exit_code():

@@ -12,6 +12,7 @@ from programs import alive, library, program, reap, reap_command
 from reap.allocators import catalog
 from reap.errors import ExitCode, ReapError
 from reap.experiment import compare as comparing
+from reap.experiment import once
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.runner import Listener
 from reap.experiment.spec import specify
@@ -146,8 +147,7 @@ def test_prepare_and_cleanup_surround_every_run_and_are_not_measured(tmp_path):
     lines = log.read_text().split()
     assert lines == ["prepare", "run", "cleanup"] * 8
     runs, _ = read_runs(tmp_path / "experiment" / "runs.jsonl")
-    assert all(run.outcome.wall_ns < 45e6 or run.outcome.cpu_ns < 45e6 for run in runs)
-    assert all(run.seconds > 0.05 for run in runs)
+    assert all(run.seconds - run.outcome.wall_ns * 1e-9 > 0.05 for run in runs)
 
 
 def test_a_prepare_command_that_fails_ends_it_with_its_words(tmp_path):
@@ -166,12 +166,21 @@ def test_it_says_how_often_the_program_runs_before_it_does(tmp_path):
     assert ear.seen[-1] == (9, 9, "")
 
 
-def test_the_budget_bounds_the_time(tmp_path):
-    begun = time.monotonic()
-    comparison = compare(tmp_path, ["/bin/sleep", "0.2"], runs=0, budget=2.5)
-    assert time.monotonic() - begun < 4
+def test_the_budget_bounds_the_time(tmp_path, monkeypatch):
+    """Of runs that take a fifth of a second each, on a clock of their own."""
+    seconds = [0.0]
+    start = once.Once._start
+
+    def slowly(self, cell, *, probe):
+        seconds[0] += 0.2
+        return start(self, cell, probe=probe)
+
+    monkeypatch.setattr(once.Once, "_start", slowly)
+    monkeypatch.setattr(once.time, "monotonic", lambda: seconds[0])
+    comparison = compare(tmp_path, ["/bin/true"], runs=0, budget=2.5)
+    assert seconds[0] == pytest.approx(2 * 0.2 + 3 * 3 * 0.2)
     assert comparison.stopped_early
-    assert 1 <= comparison.rounds <= 3
+    assert comparison.rounds == 3
     assert "the budget of 2.5 s allows" in comparison.notes[0]
 
 
@@ -203,8 +212,10 @@ def test_a_kill_loses_one_run_and_resume_goes_on(tmp_path):
     process.wait()
     before, _ = read_runs(where / "runs.jsonl")
     assert 5 <= len(before) < 14
-    time.sleep(0.3)
-    assert not alive(sleep)
+    deadline = time.monotonic() + 60
+    while alive(sleep):  # it was killed, and dies when it gets to run
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     done = reap("compare", "--resume", str(where))
     assert done.returncode == 0, done.stderr
     after, _ = read_runs(where / "runs.jsonl")
@@ -238,7 +249,7 @@ def test_ctrl_c_names_the_command_that_goes_on(tmp_path):
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=10)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert f"go on with: reap compare --resume {where}" in said
     assert "Traceback" not in said

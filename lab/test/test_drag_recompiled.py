@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from programs import _folder
+from building import session_folder
 from recorded import TARGETS, target
 from test_drag import SEED, drag, forks_agree, said, threads_agree
 from test_drag_memory import SPARE
@@ -26,7 +26,7 @@ BIN = Path(sys.executable).parent
 def built(name: str, compiler: str = "") -> str:
     """One of the targets, by reap-drag-cc."""
     source = next(TARGETS.glob(f"{name}.c*"))
-    place = _folder() / f"recompiled-{name}{compiler}"
+    place = session_folder() / f"recompiled-{name}{compiler}"
     wrapper = BIN / ("reap-drag-cc" if source.suffix == ".c" else "reap-drag-c++")
     variables = {"REAP_CC": compiler, "REAP_CXX": compiler} if compiler else {}
     subprocess.run(

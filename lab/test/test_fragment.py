@@ -264,6 +264,7 @@ def test_an_allocator_finds_its_settings_although_it_is_used_before_libc_has_sta
     assert sign in said(litter(), target("zero"), allocator=allocator(name), environment=setting)
 
 
+@pytest.mark.timed
 def test_what_the_litter_costs_is_taken_off():
     done = run(litter((30, 0.5), peak=20000), target("spin"))
     (one,) = done.litterings

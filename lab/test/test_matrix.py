@@ -365,6 +365,7 @@ def refuse_perf_events(monkeypatch):
 METHODS = ["perf", "timer"] if sampling.check().samples else ["timer"]
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("method", METHODS)
 def test_samples_of_the_littering_are_left_out(monkeypatch, method):
     if method == "timer":
@@ -380,6 +381,7 @@ def test_samples_of_the_littering_are_left_out(monkeypatch, method):
     assert run.seen["all"] < (net + 30) / every
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("method", METHODS)
 def test_time_in_the_allocator_is_told_from_time_outside_it(monkeypatch, method):
     """Where perf events are refused, a timer tells it."""
@@ -387,7 +389,7 @@ def test_time_in_the_allocator_is_told_from_time_outside_it(monkeypatch, method)
         refuse_perf_events(monkeypatch)
     how = matrix.fragment.litter_of(PROFILE, LEVELS["adv1"])
     shares = []
-    for work, turns in (("20", "40000"), ("2000", "1500")):
+    for work, turns in (("20", "40000"), ("10000", "300")):
         words = [recorded.target("share"), "with", work, turns]
         seen = sample.sample(Launch(argv=words, program=words[0]), how, providers=[]).seen
         assert seen["all"] > 10

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from programs import _folder
+from building import OUT, compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "docs" / "patterns"
@@ -25,12 +25,10 @@ def requests() -> bytes:
 @cache
 def cpp() -> str:
     """The C++ server, compiled."""
-    program = _folder() / "patterns-server"
     include = ROOT / "library" / "include"
     source = SOURCES / "server.cpp"
     options = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{include}"]
-    subprocess.run(["g++", *options, source, "-o", program], check=True)
-    return str(program)
+    return compiled("patterns-server", ["g++", *options, source, "-o", OUT])
 
 
 def answers(*command: str, given: bytes = b"") -> list[str]:
@@ -84,14 +82,10 @@ def test_a_request_that_cannot_be_read_is_answered_and_the_next_one_too(pattern:
 @cache
 def other(language: str) -> str:
     """The server in Go or in Rust, compiled."""
-    program = _folder() / f"patterns-{language}"
-    command = (
-        ["go", "build", "-o", program, "."]
-        if language == "go"
-        else ["cargo", "build", "--locked", "--quiet", "--target-dir", program]
-    )
-    subprocess.run(command, cwd=SOURCES / language, check=True)
-    return str(program if language == "go" else program / "debug" / "patterns")
+    if language == "go":
+        return compiled("patterns-go", ["go", "build", "-o", OUT, "."], tree=SOURCES / "go")
+    build = ["cargo", "build", "--locked", "--quiet", "--target-dir", OUT]
+    return compiled("patterns-rust", build, tree=SOURCES / "rust") + "/debug/patterns"
 
 
 LANGUAGES = ["c++", *(pytest.param(name, marks=pytest.mark.long) for name in ("go", "rust"))]

@@ -14,11 +14,17 @@ class Truth:
     """What a program wrote about itself: lines of KIND NAME NUMBER."""
 
     def __init__(self, path):
-        self.sizes, self.calls, self.totals = {}, {}, {}
-        kinds = {"size": self.sizes, "call": self.calls, "total": self.totals}
+        self.sizes, self.temporary, self.left = Counter(), Counter(), Counter()
+        """How many objects of each size there were; how many of these were temporary, or left at the end."""
+        self.calls, self.totals = Counter(), Counter()
+        by_size = {"size": self.sizes, "temporary": self.temporary, "left": self.left}
+        by_name = {"call": self.calls, "total": self.totals}
         for line in path.read_text().splitlines():
             kind, name, number = line.split()
-            kinds[kind][int(name) if kind == "size" else name] = int(number)
+            if kind in by_size:
+                by_size[kind][int(name)] += int(number)
+            else:
+                by_name[kind][name] += int(number)
 
 
 def large_bin(size):

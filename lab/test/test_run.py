@@ -118,20 +118,25 @@ def killed_when(folder, command, ready):
     process = subprocess.Popen(
         words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL
     )
-    until = time.monotonic() + 20
-    while not ready() and time.monotonic() < until:
+    until = time.monotonic() + 60
+    while not ready():
+        assert time.monotonic() < until
         assert process.poll() is None, process.returncode
         time.sleep(0.005)
     process.kill()
     assert process.wait() == -signal.SIGKILL
 
 
-SLOW = "echo run >> ran; {program}; sleep 0.3"
+STAYS = (
+    "echo run >> ran; {program}; until test -e go || test `cat {runs} | wc -l` -lt {at}; do sleep 0.02; done"
+)
+"""Ends when it is told to, if so many runs have ended before it."""
 
 
 def test_a_run_that_was_killed_while_it_recorded_goes_on(tmp_path):
-    command = ["sh", "-c", SLOW.format(program=program("busy"))]
+    command = ["sh", "-c", STAYS.format(program=program("busy"), runs="/dev/null", at=0)]
     killed_when(tmp_path, command, (tmp_path / "ran").exists)
+    (tmp_path / "go").touch()
     assert not (tmp_path / "x" / "recording.json").exists()
     said = reap("run", "--resume", "x", cwd=tmp_path)
     assert said.returncode == 0, said.stderr
@@ -139,13 +144,10 @@ def test_a_run_that_was_killed_while_it_recorded_goes_on(tmp_path):
 
 
 def test_a_run_that_was_killed_while_it_compared_goes_on_where_it_was(tmp_path):
-    command = ["sh", "-c", SLOW.format(program=program("busy"))]
-
-    def comparing():
-        runs = tmp_path / "x" / "runs.jsonl"
-        return runs.exists() and runs.read_text().count("\n") >= 2
-
-    killed_when(tmp_path, command, comparing)
+    runs = tmp_path / "x" / "runs.jsonl"
+    command = ["sh", "-c", STAYS.format(program=program("busy"), runs=runs, at=2)]
+    killed_when(tmp_path, command, lambda: runs.exists() and runs.read_text().count("\n") >= 2)
+    (tmp_path / "go").touch()
     recorded = (tmp_path / "x" / "recording.reap").read_bytes()
     before = (tmp_path / "ran").read_text().count("run")
     said = reap("run", "--resume", "x", cwd=tmp_path)

@@ -40,6 +40,16 @@ def marked_sleep(seconds=100):
     return f"sleep {seconds}.{os.getpid()}{marked_sleep.count:03d}"
 
 
+def ends(sleep):
+    """Whether it does: one that was killed dies when it gets to run."""
+    deadline = time.monotonic() + 60
+    while alive(sleep):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
 def test_exit_code_and_empty_output():
     outcome = shell("exit 3")
     assert (outcome.exit_code, outcome.signal, outcome.status) == (3, 0, 3)
@@ -89,15 +99,18 @@ def test_standard_input_is_a_file_or_nothing(tmp_path):
     assert run("/bin/cat").stdout_bytes == 0
 
 
+@pytest.mark.timed
 def test_cpu_time_is_the_programs_own():
     outcome = run(program("spin"))
     assert 49e6 <= outcome.cpu_ns < 150e6
     assert outcome.wall_ns >= 49e6
 
 
+@pytest.mark.timed
 def test_waiting_is_wall_time_and_not_cpu_time():
+    begun = time.monotonic_ns()
     outcome = run("/bin/sleep", "0.2")
-    assert 200e6 <= outcome.wall_ns < 600e6
+    assert 200e6 <= outcome.wall_ns < time.monotonic_ns() - begun
     assert outcome.cpu_ns < 20e6
     assert outcome.voluntary_switches >= 1
 
@@ -123,13 +136,14 @@ def test_orphans_are_not_taken_for_the_program():
     assert outcome.cpu_ns < 49e6
 
 
+@pytest.mark.timed
 def test_timeout_ends_a_tree_that_does_not_want_to():
     sleep = marked_sleep()
     outcome = shell(f"trap '' TERM; setsid {sleep} & {sleep} & {sleep}; {sleep}", timeout=0.2)
     assert outcome.timed_out
     assert outcome.signal == signal.SIGKILL
-    assert 1.1e9 < outcome.wall_ns < 3e9
-    assert not alive(sleep)
+    assert 1.1e9 < outcome.wall_ns < 60e9  # the sleeps are longer
+    assert ends(sleep)
 
 
 def test_timeout_ends_a_program_whose_main_has_ended():
@@ -138,49 +152,50 @@ def test_timeout_ends_a_program_whose_main_has_ended():
     words = f"{threads}; ctypes.CDLL(None).syscall(60, 0)"  # exit, and not exit_group
     outcome = run("/usr/bin/python3", "-c", words, timeout=0.5, capture=False)
     assert outcome.timed_out
-    assert outcome.wall_ns < 10e9
+    assert outcome.wall_ns < 25e9
 
 
+@pytest.mark.timed
 def test_timeout_lets_a_program_end_by_itself():
-    outcome = shell("trap 'exit 5' TERM; sleep 30 & wait", timeout=0.2)
+    for seconds in (0.2, 2, 20):  # until it had time to set its trap
+        trapped = "trap 'exit 5' TERM; sleep 100 & wait"
+        outcome = shell(trapped, timeout=seconds, options=["--grace-ms", "100000"])
+        if outcome.exit_code == 5:
+            break
     assert (outcome.timed_out, outcome.exit_code) == (True, 5)
-    assert outcome.wall_ns < 1e9
+    assert outcome.wall_ns < 60e9
 
 
 def test_timeout_without_capture():
     sleep = marked_sleep()
     outcome = shell(f"{sleep} & {sleep}", timeout=0.2, capture=False)
     assert outcome.timed_out
-    assert not alive(sleep)
+    assert ends(sleep)
 
 
+@pytest.mark.timed
 def test_a_gigabyte_of_output_takes_no_memory_and_little_time():
-    begun = time.monotonic()
     command = [native_files.spawner(), "--capture", "--", "/bin/sh", "-c", "yes | head -c 1G"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        peak = 0
-        while process.poll() is None:
-            try:
-                status = Path(f"/proc/{process.pid}/status").read_text()
-            except ProcessLookupError:
-                break
+        ended = peak = 0
+        while not ended:
+            status = Path(f"/proc/{process.pid}/status").read_text()
             peak = max(peak, int(status.partition("VmHWM:")[2].split()[0]) if "VmHWM" in status else 0)
             time.sleep(0.01)
+            ended, _, usage = os.wait4(process.pid, os.WNOHANG)
+        process.returncode = 0
         outcome = json.loads(process.stdout.read())
     assert outcome["stdout_bytes"] == 1 << 30
     assert 0 < peak < 4096
-    assert time.monotonic() - begun < 20
+    assert usage.ru_utime + usage.ru_stime < 20, "with what `yes` and `head` take"
 
 
 def test_a_child_that_outlives_the_program_does_not_hold_us_up():
     sleep = marked_sleep()
-    begun = time.monotonic()
     outcome = shell(f"{sleep} & echo done")
     assert outcome.wall_ns < 20e9  # the child sleeps for a hundred seconds
     assert outcome.stdout_bytes == 5
-    while alive(sleep) and time.monotonic() - begun < 30:  # it was killed, and dies when it gets to run
-        time.sleep(0.01)
-    assert time.monotonic() - begun < 30
+    assert ends(sleep)
 
 
 def test_late_output_of_a_child_is_counted():
@@ -282,8 +297,8 @@ def test_an_interrupted_caller_ends_the_program(tmp_path):
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         wait_for(tmp_path / "ready")
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) != 0
-    assert not alive(sleep)
+        assert process.wait(60) != 0
+    assert ends(sleep)
 
 
 def test_an_interrupted_caller_ends_a_program_that_does_not_want_to(tmp_path):
@@ -295,8 +310,8 @@ def test_an_interrupted_caller_ends_a_program_that_does_not_want_to(tmp_path):
     ) as process:
         wait_for(tmp_path / "ready")
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) != 0
-    assert not alive(sleep)
+        assert process.wait(60) != 0
+    assert ends(sleep)
 
 
 def test_a_program_with_the_terminal_decides_on_ctrl_c():
@@ -325,7 +340,7 @@ def test_a_program_with_our_streams_gets_what_is_sent_to_us(number, code):
     with subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True) as process:
         process.stdout.readline()
         process.send_signal(number)
-        assert process.wait(10) == code
+        assert process.wait(60) == code
 
 
 @pytest.mark.parametrize("capture", [True, False])
@@ -336,10 +351,7 @@ def test_a_caller_that_is_killed_leaves_nothing_behind(tmp_path, capture):
     with subprocess.Popen([sys.executable, "-c", code, "/bin/sh", "-c", script]) as process:
         wait_for(tmp_path / "ready")
         process.kill()
-    deadline = time.monotonic() + 5
-    while alive(sleep) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not alive(sleep)
+    assert ends(sleep)
 
 
 def test_a_launcher_that_is_killed_takes_a_captured_program_with_it(tmp_path):
@@ -349,8 +361,7 @@ def test_a_launcher_that_is_killed_takes_a_captured_program_with_it(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         wait_for(tmp_path / "ready")
         process.kill()
-    time.sleep(0.2)
-    assert not alive(sleep)
+    assert ends(sleep)
 
 
 def test_the_wrong_command_line_is_refused():
@@ -367,16 +378,29 @@ def test_the_launcher_says_whether_sampling_works():
     assert (seen["samples"] > 0) or seen["errno"]
 
 
-def wait_for(path, seconds=10):
+def wait_for(path, seconds=60):
     deadline = time.monotonic() + seconds
     while not path.exists():
         assert time.monotonic() < deadline, f"{path} never came"
         time.sleep(0.01)
 
 
+AGE = """
+import os, time
+def age():
+    began = int(open("/proc/self/stat").read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - began
+b = b"x" * 200_000_000
+time.sleep(0.1)
+b = b[:20_000_000]
+time.sleep(1 + 2 * age())
+"""
+
+
+@pytest.mark.timed
 def test_resident_memory_is_looked_at_over_the_programs_time():
-    code = "import time; b = b'x' * 200_000_000; time.sleep(0.1); b = b[:20_000_000]; time.sleep(1)"
-    outcome = run(sys.executable, "-c", code, resident=True)
+    """Most of it is in the first part of the time, which is less than half of it on any machine."""
+    outcome = run(sys.executable, "-c", AGE, resident=True)
     assert outcome.late_resident is not None
     assert outcome.mean_resident is not None
     assert 20e6 < outcome.late_resident < 60e6
@@ -385,6 +409,7 @@ def test_resident_memory_is_looked_at_over_the_programs_time():
     assert plain.late_resident is plain.mean_resident is None
 
 
+@pytest.mark.timed
 def test_looking_at_many_processes_takes_little_of_the_time():
     script = "i=0; while [ $i -lt 300 ]; do sleep 1 & i=$((i+1)); done; wait"
     command = [

@@ -488,6 +488,7 @@ def crowded():
             each.wait()
 
 
+@pytest.mark.timed
 def test_a_collection_that_waits_for_a_processor_is_none_that_waits():
     """Others that run on the same processor make a pause longer, and not off-processor."""
     if not Path("/proc/thread-self/schedstat").exists():
@@ -500,6 +501,7 @@ def test_a_collection_that_waits_for_a_processor_is_none_that_waits():
     assert float(said.stdout) > 0.9
 
 
+@pytest.mark.timed
 def test_faults_are_by_time_on_a_processor():
     (program, *_) = card.prepare(studying.WORKLOAD, "naive").argv
     tuned = {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=131072"}

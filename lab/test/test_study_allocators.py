@@ -236,6 +236,7 @@ def test_the_program_writes_down_what_lives(program, tmp_path):
     assert min(resident) > max(live) / 4
 
 
+@pytest.mark.timed
 def test_running_time_is_of_the_threads_and_not_of_the_process(program):
     """Over every allocator a process takes as long to start, which in a quick run is most of it."""
     done = subprocess.run([*program, "--threads", "2", "--times"], capture_output=True, text=True, check=True)

@@ -214,7 +214,7 @@ def test_a_killed_study_goes_on_and_keeps_its_runs(tmp_path, monkeypatch):
     before, _ = read_runs(log)
     assert len(before) >= 5
     monkeypatch.setattr(measuring, "QUICK_RUN", 0.02)
-    monkeypatch.setattr(pacing, "QUICK_SECONDS", 0.1)
+    monkeypatch.setattr(pacing, "QUICK_SECONDS", 0)
     plan = resumed(place, ismm2026.NAME)
     (one,) = ismm2026.run(place, plan, [Allocator(name="glibc")], Listener()).measured
     assert one.excluded == ""

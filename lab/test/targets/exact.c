@@ -22,7 +22,7 @@ static struct {
     unsigned long born; // how many allocations there had been, this one included
 } slots[SLOTS];
 
-static unsigned by_size[LARGEST + 1];
+static unsigned by_size[LARGEST + 1], temporary_by_size[LARGEST + 1];
 static unsigned long allocations, frees, failures, temporary, objects, bytes, peak_objects, peak_bytes;
 static const char *const names[] = {"malloc",         "calloc",        "realloc",           "reallocarray",
                                     "posix_memalign", "aligned_alloc", "memalign",          "valloc",
@@ -88,7 +88,10 @@ static void gained(int at, void *block, size_t size) {
 }
 
 static void lost(int at) {
-    if (slots[at].born == allocations) temporary++;
+    if (slots[at].born == allocations) {
+        temporary++;
+        temporary_by_size[slots[at].size]++;
+    }
     frees++;
     objects--;
     bytes -= slots[at].size;
@@ -230,6 +233,10 @@ int main(int count, char **words) {
     }
     for (size_t size = 0; size <= LARGEST; size++)
         if (by_size[size]) say(output, "size %zu %u\n", size, by_size[size]);
+    for (size_t size = 0; size <= LARGEST; size++)
+        if (temporary_by_size[size]) say(output, "temporary %zu %u\n", size, temporary_by_size[size]);
+    for (int at = 0; at < SLOTS; at++)
+        if (slots[at].block) say(output, "left %zu 1\n", slots[at].size);
     for (size_t call = 0; call < sizeof names / sizeof *names; call++)
         if (calls[call]) say(output, "call %s %lu\n", names[call], calls[call]);
     say(output, "total objects %lu\ntotal frees %lu\ntotal failures %lu\ntotal temporary %lu\n", allocations,

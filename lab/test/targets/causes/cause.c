@@ -17,7 +17,7 @@ static const struct {
     {"tcache", cause_tcache},   {"arena", cause_arena}, {"brk", cause_brk},   {"mmap", cause_mmap},
     {"faults", cause_faults},   {"pin", cause_pin},     {"lazy", cause_lazy}, {"many", cause_many},
     {"parse", cause_parse},     {"lock", cause_lock},   {"disk", cause_disk}, {"network", cause_network},
-    {"nothing", cause_nothing},
+    {"nothing", cause_nothing}, {"returned", cause_returned},
 };
 
 uint64_t compute(uint64_t turns, uint64_t seed) {

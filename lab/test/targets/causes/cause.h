@@ -10,6 +10,7 @@ void cause_brk(double scale);
 void cause_mmap(double scale);
 void cause_faults(double scale);
 void cause_pin(double scale);
+void cause_returned(double scale);
 void cause_lazy(double scale);
 void cause_many(double scale);
 

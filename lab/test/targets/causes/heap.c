@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { KB = 1024, MB = 1024 * 1024, THREADS = 4, MOST = 4096 };
 
@@ -125,6 +126,25 @@ static char *leave_free_memory(size_t size, size_t bytes) {
 void cause_pin(double scale) {
     char *pin = leave_free_memory(2000, 160 * MB);
     printf("%lu %d\n", compute((uint64_t)(1.2e9 * scale), 1), pin[1]);
+    free(pin);
+}
+
+static long resident_bytes(void) {
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%*d %ld", &pages) != 1) exit(3);
+    fclose(file);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+// The same, idle until most of it was returned to the system: the exit status is 1 if that takes more than
+// `scale` minutes.
+void cause_returned(double scale) {
+    char *pin = leave_free_memory(2000, 160 * MB);
+    for (long left = (long)(6000 * scale); resident_bytes() > 80 * MB; left--) {
+        if (left <= 0) exit(1);
+        usleep(10000);
+    }
     free(pin);
 }
 
