@@ -7,11 +7,12 @@ and the headers of this repository that they include. A change to any of these c
 import atexit
 import functools
 import hashlib
+import os
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 KEPT = Path(__file__).resolve().parents[2] / "build" / "test-programs"
@@ -30,23 +31,42 @@ def session_folder() -> Path:
     return path
 
 
-def compiled(name: str, command: Sequence[str | Path], *, text: str = "", tree: Path | None = None) -> str:
+@functools.cache
+def workload_cache() -> Path:
+    """Where workloads are built for tests; what of that is still right, a card's own fingerprint says."""
+    compilers = _version("gcc") + _version("g++")
+    return KEPT / f"workloads-{hashlib.sha256(compilers.encode()).hexdigest()[:12]}"
+
+
+def compiled(
+    name: str,
+    command: Sequence[str | Path],
+    *,
+    text: str = "",
+    tree: Path | None = None,
+    compiler_files: Sequence[Path] = (),
+    environment: Mapping[str, str] | None = None,
+) -> str:
     """The path of what `command` makes at OUT, in this session's folder as `name`.
 
     The sources are the words of `command` that are paths, `text`, which the compiler reads from standard
-    input, and all files of `tree`, in which the command then runs. Throws CalledProcessError where it
-    fails; then nothing is kept.
+    input, and all files of `tree`, in which the command then runs. `compiler_files` are those of a compiler
+    whose version does not tell of a change. Throws CalledProcessError where it fails; then nothing is kept.
     """
     sources = [word for word in command if isinstance(word, Path)]
     if tree:
         sources += sorted(path for path in tree.rglob("*") if path.is_file())
-    key = _key(name, command, text, sources)
+    more = dict(environment or {})
+    folders = [Path(word[2:]) for word in map(str, command) if word.startswith("-I")]
+    files = [*sources, *_headers(text, sources, folders), *compiler_files]
+    key = _key([name, text, sorted(more.items())], [str(word) for word in command], files)
     kept = KEPT / key / name
     if not kept.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=KEPT, prefix="new-") as new:
             words = [str(word).replace(OUT, f"{new}/{name}") for word in command]
-            subprocess.run(words, input=text, text=True, check=True, cwd=tree)
+            variables = {**os.environ, **more}
+            subprocess.run(words, input=text, text=True, check=True, cwd=tree, env=variables)
             try:
                 Path(new).rename(KEPT / key)
             except OSError:
@@ -62,11 +82,10 @@ def compiled(name: str, command: Sequence[str | Path], *, text: str = "", tree: 
     return str(target)
 
 
-def _key(name: str, command: Sequence[str | Path], text: str, sources: list[Path]) -> str:
-    words = [str(word).replace(str(session_folder()), "{session}") for word in command]
-    key = hashlib.sha256(repr((name, words, text, _version(words[0]))).encode())
-    folders = [Path(word[2:]) for word in words if word.startswith("-I")]
-    for path in [*sources, *_headers(text, sources, folders)]:
+def _key(said: object, words: list[str], files: list[Path]) -> str:
+    usual = [word.replace(str(session_folder()), "{session}") for word in words]
+    key = hashlib.sha256(repr((said, usual, _version(words[0]))).encode())
+    for path in files:
         key.update(f"\0{path}\0".encode())
         key.update(hashlib.sha256(path.read_bytes()).digest())
     return key.hexdigest()[:32]

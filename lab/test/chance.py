@@ -7,7 +7,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from scipy import stats
+from scipy.special import bdtr, stdtrit
 
 RARE = 1e-7
 ERRORS = 6.0
@@ -31,9 +31,9 @@ def of_mean(values: Sequence[float]) -> float:
     For sums of many terms of which none is heavy. By Student's t: only the values' own spread is known.
     """
     error = statistics.stdev(values) / math.sqrt(len(values))
-    return float(stats.t.isf(RARE / 2, len(values) - 1)) * error
+    return float(stdtrit(len(values) - 1, 1 - RARE / 2)) * error
 
 
 def fewest(trials: int, share: float = 0.95) -> int:
     """How many of so many intervals hold the truth at least, if each does with probability `share`."""
-    return int(stats.binom.ppf(RARE, trials, share))
+    return next(held for held in range(trials + 1) if bdtr(held, trials, share) > RARE)

@@ -3,6 +3,7 @@
 from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
 
 import functools
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from building import OUT, compiled
 from reap import native
 from reap.analysis.profile import CALLS, profile
 from reap.analysis.records import Profile
-from reap.launch import native_files, spawn
+from reap.launch import drag_recompiled, native_files, spawn
 from reap.launch.records import Launch, Outcome
 from reap.trace import clock, read, record
 
@@ -26,6 +27,20 @@ def target(name: str, *flags: str) -> str:
     called = "-".join([f"target-{name}", *(flag.strip("-").replace("/", "_") for flag in flags)])
     options = ["-g", "-O1", "-fno-builtin", "-pthread", "-w"]
     return compiled(called, [compiler, *options, source, "-o", OUT, *flags])
+
+
+@functools.cache
+def drag_compiled(name: str, *flags: str, compiler: str = "") -> str:
+    """The path of one of the programs in targets/, compiled by reap-drag-cc or reap-drag-c++."""
+    source = next(TARGETS.glob(f"{name}.c*"))
+    wrapper = Path(sys.executable).with_name("reap-drag-cc" if source.suffix == ".c" else "reap-drag-c++")
+    callbacks, assembler = native_files.preload("drag-callbacks"), native_files.assembler()
+    return compiled(
+        f"recompiled-{name}{compiler}",
+        [str(wrapper), *flags, source, "-o", OUT],
+        compiler_files=[Path(drag_recompiled.__file__), callbacks, assembler],
+        environment={"REAP_CC": compiler, "REAP_CXX": compiler} if compiler else None,
+    )
 
 
 @dataclass(frozen=True)

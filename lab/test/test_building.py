@@ -53,6 +53,28 @@ def test_another_compiler_compiles_again(include: Path, monkeypatch: pytest.Monk
     assert kept(include) == 2
 
 
+def test_what_the_compiler_is_made_of_and_told_counts_too(include: Path) -> None:
+    wrapper = include / "wrapper"
+
+    def built(answer: str) -> int:
+        command = ["gcc", "-x", "c", "-o", OUT, "-"]
+        told = {"CPATH": str(include / answer)}
+        path = compiled(
+            "answers", command, text="#include <own.h>", compiler_files=[wrapper], environment=told
+        )
+        return subprocess.run([path], check=False).returncode
+
+    for answer in ("6", "7"):
+        (include / answer).mkdir()
+        (include / answer / "own.h").write_text(f"int main(void) {{ return {answer}; }}")
+    wrapper.write_text("as it was")
+    assert [built("6"), built("7"), built("6")] == [6, 7, 6]
+    assert kept(include) == 2
+    wrapper.write_text("changed")
+    assert built("6") == 6
+    assert kept(include) == 3
+
+
 def test_the_files_of_a_tree_are_sources(include: Path) -> None:
     (include / "tree").mkdir()
     (include / "tree" / "main.c").write_text("int main(void) { return 6; }")

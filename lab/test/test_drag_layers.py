@@ -1,12 +1,12 @@
 """The library's layers, built with REAP_MARK_POOLS=1, tell the exact engine of the objects they hand out."""
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from recorded import TARGETS, target
+from building import workload_cache
+from recorded import drag_compiled, target
 from test_drag import SEED, drag, said
 
 from reap.analysis.drag_records import DragLevel, DragProcess, DragSite
@@ -65,9 +65,7 @@ def recompiled(tmp_path_factory) -> Ran:
     folder = tmp_path_factory.mktemp("recompiled")
     # Unoptimized, unlike the other: layers are called here and inlined there, and it compiles sooner.
     options = [*MARKED, "-O0", "-w", "-pthread", "-fno-builtin"]
-    source = TARGETS / "layers.cpp"
-    subprocess.run([BIN / "reap-drag-c++", *options, source, "-o", folder / "layers"], check=True)
-    return ran(folder, str(folder / "layers"), "--engine", "recompiled")
+    return ran(folder, drag_compiled("layers", *options), "--engine", "recompiled")
 
 
 def sites(levels: list[DragLevel]) -> list[DragSite]:
@@ -111,7 +109,7 @@ def test_a_workload_s_objects_drag_the_same_whichever_way_they_are_allocated(tmp
     """With its obstacks, and with an allocation for each object: one program, one set of objects."""
     levels = {}
     for variant in ("custom", "naive"):
-        ready = card.prepare("expression-compiler", variant, scale=1, cache=tmp_path, marked=True)
+        ready = card.prepare("expression-compiler", variant, scale=1, cache=workload_cache(), marked=True)
         assert "-marked-" in ready.argv[0]
         result, done = drag(tmp_path, *ready.argv, cwd=ready.directory)
         assert done.returncode == 0

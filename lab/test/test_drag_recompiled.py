@@ -10,8 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from building import session_folder
-from recorded import TARGETS, target
+from recorded import drag_compiled, target
 from test_drag import SEED, drag, forks_agree, said, threads_agree
 from test_drag_memory import SPARE
 
@@ -25,16 +24,7 @@ BIN = Path(sys.executable).parent
 @functools.cache
 def built(name: str, compiler: str = "") -> str:
     """One of the targets, by reap-drag-cc."""
-    source = next(TARGETS.glob(f"{name}.c*"))
-    place = session_folder() / f"recompiled-{name}{compiler}"
-    wrapper = BIN / ("reap-drag-cc" if source.suffix == ".c" else "reap-drag-c++")
-    variables = {"REAP_CC": compiler, "REAP_CXX": compiler} if compiler else {}
-    subprocess.run(
-        [wrapper, "-O1", "-w", "-pthread", "-fno-builtin", source, "-o", place],
-        check=True,
-        env={**os.environ, **variables},
-    )
-    return str(place)
+    return drag_compiled(name, "-O1", "-w", "-pthread", "-fno-builtin", compiler=compiler)
 
 
 def recompiled(folder: Path, *command: str) -> tuple[DragProfile, subprocess.CompletedProcess]:

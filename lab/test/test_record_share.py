@@ -17,8 +17,8 @@ LEVELS = (20, 100, 400)
 
 
 def turns(work):
-    """About half a second of the loop."""
-    return str(6_000_000 // (100 + work))
+    """About a quarter of a second of the loop."""
+    return str(3_000_000 // (100 + work))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def perf(folder, work):
 
 
 def timer(folder, work):
-    words = [target("share"), "with", str(work), str(2 * int(turns(work)))]  # it samples four times less
+    words = [target("share"), "with", str(work), str(4 * int(turns(work)))]  # it samples four times less
     return recorded_as(folder, *words, depth=native.TRIAGE, sampler=native.SAMPLER_TIMER, period_us=4000)
 
 
@@ -75,7 +75,8 @@ def test_the_c_library_without_symbols_gives_the_same_share(tmp_path):
     shares = []
     for folder in ("", str(tmp_path)):
         variables = {"LD_LIBRARY_PATH": folder} if folder else {}
-        done = recorded(tmp_path, "triage", target("share"), "with", "40", turns(40), environment=variables)
+        words = [target("share"), "with", "40", str(4 * int(turns(40)))]
+        done = recorded(tmp_path, "triage", *words, environment=variables)
         assert done.outcome.status == 0
         shares.append(done.profile.share.share.value)
     # Two runs on a busy machine differ; an allocator that was not found would show next to nothing.

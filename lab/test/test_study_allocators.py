@@ -5,6 +5,7 @@ import subprocess
 
 import msgspec
 import pytest
+from building import workload_cache
 from programs import LIBRARIES, compile_c, reap
 from samples import machine
 
@@ -201,8 +202,8 @@ def test_a_consumption_is_summed_up():
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("workloads")
+def cache():
+    return workload_cache()
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from building import workload_cache
 from samples import arm_of, fragmented_of, machine, ratio_of
 
 from reap.allocators import apt, packages
@@ -131,8 +132,8 @@ def test_what_was_not_asked_for_is_no_part_of_the_page_and_what_failed_is():
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("workloads")
+def cache():
+    return workload_cache()
 
 
 def test_all_peers_that_are_installed_print_the_same(cache):

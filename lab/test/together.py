@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from scipy import stats
+from scipy.special import stdtrit
 
 Command = Sequence[str]
 
@@ -35,7 +35,7 @@ class Ratios(NamedTuple):
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The confidence interval of the mean ratio, by Student's t. At least two pairs are needed."""
         error = statistics.stdev(self.logs) / math.sqrt(len(self.logs))
-        half = float(stats.t.isf((1 - level) / 2, len(self.logs) - 1)) * error
+        half = float(stdtrit(len(self.logs) - 1, (1 + level) / 2)) * error
         middle = statistics.fmean(self.logs)
         return math.exp(middle - half), math.exp(middle + half)
 

@@ -180,7 +180,7 @@ static void resets(void) {
         if (child == 0) {
             for (int number = 1; number < 65; number++) signal(number, SIG_DFL);
             if (i % 2) _exit(0);
-            work(100000);
+            work(10000);
             _exit(0);
         }
         waitpid(child, &status, 0);
