@@ -200,8 +200,10 @@ class Explorer {
 
     std::vector<Worker> workers_;
     ucontext_t scheduler_{};
+#ifdef INTERLEAVE_ASAN
     const void *scheduler_stack_ = nullptr;
     std::size_t scheduler_stack_size_ = 0;
+#endif
     std::size_t next_ = 0;
     std::vector<std::function<void()>> bodies_;
     std::vector<Choice> path_;

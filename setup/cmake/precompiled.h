@@ -1,4 +1,5 @@
-// What most tests include. A test names what it needs all the same: clang-tidy compiles it without this header.
+// What most tests include. A test names what it needs all the same: clang-tidy compiles it without this
+// header.
 #pragma once
 
 #include <algorithm>
