@@ -4,7 +4,7 @@
 
 The bars: at most 10 times on C++ programs and 20 times on interpreters; and beyond what Valgrind itself needs
 (its tool `none`), at most 3 times the program's live bytes of memory. Every round runs the program alone and
-under the engine, in turn. Under Valgrind's own tools, some of which take a hundred times as long, it runs
+under the engine, together on one core. Under Valgrind's own tools, some of which take a hundred times as long, it runs
 once each, beside a run of the program alone. Python's own allocator maps its arenas, whose bytes no malloc
 sees: that row has no bar of memory. The rows of memory alone are programs of nothing but blocks of one size,
 or but objects of a pool.
@@ -24,7 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-from recorder import ROOT, interleaved
+from recorder import ROOT, interleaved, paired
 
 from reap.analysis.drag import profile
 from reap.analysis.drag_sample import process as sampled_process
@@ -111,7 +111,7 @@ def recompiled(compiler: str, folder: Path, rounds: int) -> bool:
         with tempfile.TemporaryDirectory(prefix="reap-bench-") as name:
             return drag_recompiled.run(Launch(argv=[built], program=built), Path(name)).cpu_ns
 
-    pairs = interleaved(lambda: spawn.run(alone).cpu_ns, dragged, rounds)
+    pairs = paired(lambda: spawn.run(alone).cpu_ns, dragged, rounds)
     return ratio(f"recompiled, {compiler}", pairs, 2.5)
 
 
@@ -183,7 +183,7 @@ def row(title: str, launch: Launch, engine: Path, rounds: int, bar: float, memor
         engines.append(outcome)
         return outcome.cpu_ns
 
-    pairs = interleaved(lambda: spawn.run(launch).cpu_ns, dragged, rounds)
+    pairs = paired(lambda: spawn.run(launch).cpu_ns, dragged, rounds)
     others = {name: (spawn.run(launch), spawn.run(under(launch, name))) for name in OTHERS}
     ratios = {name: second.cpu_ns / first.cpu_ns for name, (first, second) in others.items()}
     needed = (max(each.peak_resident for each in engines) - others["none"][1].peak_resident) / live

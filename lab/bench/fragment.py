@@ -4,12 +4,12 @@
 
 The bars: ten million objects in 2 s of CPU time and less than 16 bytes of bookkeeping each, in random order
 under every usual allocator that is installed; at multiplier 0 the program's CPU time within 1 % of a run
-without the preload, in interleaved pairs. Ten million objects take 1.4 GB of memory.
+without the preload, in pairs on one core. Ten million objects take 1.4 GB of memory.
 """
 
 import sys
 
-from recorder import card_program, interleaved
+from recorder import card_program, paired
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
@@ -104,7 +104,7 @@ def demo(name: str) -> Launch:
 def preload_row(title: str, launch: Launch, rounds: int) -> bool:
     """Measures one program and prints its row."""
     nothing = Litter(level=LEVELS["adv0"], sizes=MIX, peak=1)
-    pairs = interleaved(
+    pairs = paired(
         lambda: spawn.run(launch).cpu_ns,
         lambda: littering.run(launch, nothing).outcome.cpu_ns,
         rounds,

@@ -6,10 +6,14 @@ On the demo's programs, whose bar is 1.05, and on a loop that does nothing but m
 1.3; there also in full depth, which has none yet.
 """
 
+import os
+import random
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from reap.experiment import card, statistics
@@ -80,6 +84,30 @@ def row(title: str, launch: Launch, depth: Depth, bar: float, rounds: int, trace
         flush=True,
     )
     return estimate.value <= bar
+
+
+def together(*actions: Callable[[], float]) -> list[float]:
+    """Figures of actions that run programs, all at the same time on one core.
+
+    What disturbs one, such as another process or a change of frequency, disturbs the others as much: runs one
+    after another differ five to ten times more. Not for what paces itself by the clock, as triage does.
+    """
+    core = random.choice(sorted(os.sched_getaffinity(0)))
+    ready = threading.Barrier(len(actions))
+
+    def held(action: Callable[[], float]) -> float:
+        os.sched_setaffinity(0, {core})  # of this thread, and of what it starts
+        ready.wait()
+        return action()
+
+    with ThreadPoolExecutor(len(actions)) as pool:
+        return list(pool.map(held, actions))
+
+
+def paired(first: Callable[[], float], second: Callable[[], float], rounds: int) -> list[tuple[float, float]]:
+    """Pairs of figures of two that run together; one pair before it counts."""
+    together(first, second)
+    return [(a, b) for a, b in (together(first, second) for _ in range(rounds))]
 
 
 def interleaved(
