@@ -160,7 +160,7 @@ def test_a_program_without_a_collector_is_not_run() -> None:
     assert said == []
 
 
-@pytest.mark.long
+@pytest.mark.verdict
 @pytest.mark.skipif(not shutil.which("go"), reason="needs Go")
 def test_a_go_program_is_heard() -> None:
     path = go_program()
@@ -172,7 +172,7 @@ def test_a_go_program_is_heard() -> None:
     assert held.cpu_seconds
 
 
-@pytest.mark.long
+@pytest.mark.verdict
 @pytest.mark.skipif(not shutil.which("java"), reason="needs a JDK")
 def test_a_jvm_is_heard() -> None:
     path = os.path.realpath(shutil.which("java") or "")
@@ -203,6 +203,7 @@ setTimeout(() => console.log(Object.keys(require.cache).length, process.listener
 """
 
 
+@pytest.mark.verdict
 @pytest.mark.skipif(not shutil.which("node"), reason="needs Node.js")
 def test_a_node_that_goes_on_longer_than_it_is_heard_is_left_alone(tmp_path: Path) -> None:
     """Its timer has nowhere to write, and it has as many listeners as it may have without a warning."""
@@ -235,7 +236,7 @@ def test_a_node_gets_a_file_to_run_unless_it_may_not_read_it() -> None:
             assert listening.launch == refused
 
 
-@pytest.mark.long
+@pytest.mark.verdict
 @pytest.mark.skipif(not shutil.which("node"), reason="needs Node.js")
 def test_a_node_is_heard_and_says_what_it_would(tmp_path: Path) -> None:
     """Both of its threads are; its own options, output and listeners stay."""

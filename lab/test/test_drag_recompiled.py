@@ -19,6 +19,7 @@ from reap.errors import ReapError
 from reap.launch import drag_recompiled
 
 BIN = Path(sys.executable).parent
+COMPILERS = ["gcc", pytest.param("clang-19", marks=pytest.mark.workloads)]
 
 
 @functools.cache
@@ -249,6 +250,7 @@ def test_a_compiler_may_be_several_words(tmp_path, monkeypatch):
         drag_recompiled.compiler("c")
 
 
+@pytest.mark.workloads
 def test_clang_and_the_assembler_say_nothing(tmp_path):
     """Of a section that LLVM alone knows."""
     if shutil.which("clang++-19") is None:
@@ -267,7 +269,7 @@ long sum(char *a, short *b, int *c, long *d, wide *e) { return *a + *b + *c + *d
 """
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+@pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("inlined", [True, False], ids=["stores", "calls"])
 def test_accesses_are_stores_where_the_assembly_is_understood(compiler, inlined, tmp_path):
     if shutil.which(compiler) is None:
@@ -308,7 +310,7 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+@pytest.mark.parametrize("compiler", COMPILERS)
 def test_what_is_written_and_never_read_is_told_from_what_is_read(compiler, tmp_path):
     """A write leaves it known that there was a read; a new block begins without."""
     if shutil.which(compiler) is None:
@@ -353,7 +355,7 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+@pytest.mark.parametrize("compiler", COMPILERS)
 def test_what_a_compiler_knows_how_to_move_is_seen(compiler, tmp_path):
     """Functions that it would put moves in the place of, since the sizes are known; fortified ones, too."""
     if shutil.which(compiler) is None:
@@ -584,7 +586,7 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+@pytest.mark.parametrize("compiler", COMPILERS)
 def test_atomic_operations_on_sixteen_bytes_are_atomic(compiler, tmp_path):
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")

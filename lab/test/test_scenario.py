@@ -160,7 +160,7 @@ def test_without_a_compiler_that_is_said(tmp_path, monkeypatch):
         scenario.build("lying-rss", tmp_path / "cache")
 
 
-@pytest.mark.long
+@pytest.mark.verdict
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no compiler")
 @pytest.mark.parametrize("name", sorted(CLAIMS))
 def test_a_scenario_from_its_begin_to_its_end(name, tmp_path):

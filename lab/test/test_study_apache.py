@@ -92,7 +92,7 @@ def test_it_is_part_of_the_study():
     assert oopsla2002_apache.WORKLOAD in oopsla2002.plan("quick", [], []).workloads
 
 
-@pytest.mark.slow
+@pytest.mark.workloads
 def test_freed_objects_are_used_again(tmp_path, monkeypatch):
     need("mod-bc")
     monkeypatch.setattr(oopsla2002_apache, "ROUNDS", 2)
@@ -134,16 +134,19 @@ def site():
         assert list((place / "made").iterdir()) == []
 
 
+@pytest.mark.workloads
 def test_a_server_ends_with_its_client(site):
     done = served(site, sys.executable, card.find("apache") / "load.py", site / "requests.txt")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("43 requests, ")
 
 
+@pytest.mark.workloads
 def test_a_client_that_fails_ends_the_server_by_a_signal(site):
     assert served(site, "false").returncode == -9
 
 
+@pytest.mark.workloads
 def test_a_server_that_cannot_start_says_so(site):
     (site / "httpd.conf").write_text("Nonsense\n")
     done = served(site, "sh", "-c", "sleep 1")

@@ -379,7 +379,7 @@ def find(where, case, words):
     assert tuned.runs < 30
 
 
-@pytest.mark.long
+@pytest.mark.verdict
 @pytest.mark.parametrize("case", CASES)
 def test_the_known_winner_is_found(tmp_path, case):
     find(tmp_path, case, CASES[case][0])
@@ -390,7 +390,7 @@ def test_a_winner_that_gains_much_is_found_in_short_runs(tmp_path):
     find(tmp_path, "trimming", ["top", "600", "12"])
 
 
-@pytest.mark.long
+@pytest.mark.verdict
 def test_nothing_wins_for_a_program_that_does_not_allocate(tmp_path):
     tuned = searched(tmp_path, ["nothing", "100000000"], "cpu")
     assert not tuned.findings[0].wins, tuned.findings[0]

@@ -12,7 +12,7 @@ from reap.experiment import wall
 from reap.launch import program as programs
 from reap.launch.records import Launch
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.verdict
 TRACEPOINTS = os.access("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id", os.R_OK)
 
 

@@ -88,7 +88,8 @@ def test_the_allocator_and_its_faults_are_seen(thrashing):
     assert wall["faults"]["by"]["allocator"] > 0.8 * wall["faults"]["samples"] > 0
 
 
-@pytest.mark.skipif(not TRACEPOINTS, reason="system calls cannot be traced here")
+@pytest.mark.tracing
+@pytest.mark.skipif(not TRACEPOINTS, reason="tracefs is not mounted here, or not readable")
 def test_system_calls_are_told_apart_by_who_makes_them(thrashing):
     brk = thrashing[2]["wall"]["calls"]["brk"]
     assert brk["by_allocator"] > 2000  # each turn grows the heap and shrinks it
@@ -353,7 +354,8 @@ thread.join()
 """
 
 
-@pytest.mark.skipif(not TRACEPOINTS, reason="system calls cannot be traced here")
+@pytest.mark.tracing
+@pytest.mark.skipif(not TRACEPOINTS, reason="tracefs is not mounted here, or not readable")
 def test_without_marks_connections_are_the_requests(tmp_path):
     asked = measured(tmp_path, sys.executable, "-c", SERVES).wall.requests
     assert (asked.unit, asked.count) == ("connection", 30)

@@ -146,7 +146,7 @@ def test_remedies_of_memory_are_judged_by_memory() -> None:
 
 
 @pytest.mark.timed
-@pytest.mark.long
+@pytest.mark.verdict
 def test_memory_below_a_pin_is_given_back_by_another_allocator(tmp_path: Path) -> None:
     if not isinstance(catalog.find("jemalloc"), Allocator):
         pytest.skip("needs libjemalloc2")

@@ -1,6 +1,7 @@
 """Workloads: each variant prints the same, and the naive one is the one that calls malloc.
 
-Our own programs are built here; Debian's are run where `reap workloads prepare` has installed what they need.
+Our own programs are built here. Debian's, and the allocators of other libraries, need the packages of
+setup/apt/workloads.txt and what `reap workloads prepare` makes: the stage `workloads` of CI has both.
 """
 
 import msgspec
@@ -20,6 +21,10 @@ OURS = [
 ]
 THEIRS = [name for name in card.names() if name not in OURS and len(card.load(name).variants) > 1]
 PLAIN = [name for name in card.names() if name not in OURS and name not in THEIRS]
+
+NOT_PREPARED: dict[str, str] = {}
+"""What the stage `workloads` does not prepare, and why: it is opt-in, or its source is in no registry."""
+PREPARED = [name for name in card.names() if name not in NOT_PREPARED]
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +85,27 @@ def test_there_is_one_for_each_kind_and_enough_of_them():
     assert sum("reap" in card.load(name).variants for name in THEIRS) >= 3
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", THEIRS)
-def test_the_variants_of_debian_s_programs_print_the_same(name, tmp_path):
+@pytest.mark.workloads
+def test_every_workload_is_prepared_but_those_that_are_listed():
+    """After `reap workloads prepare --yes`."""
+    lacks = {each.workload: each for each in provision.plan(card.names()).lacks if not each.nothing}
+    assert lacks.keys() == NOT_PREPARED.keys(), lacks
+    assert all(NOT_PREPARED.values()), "each with its reason"
+
+
+@pytest.mark.workloads
+@pytest.mark.parametrize("name", PREPARED)
+def test_every_variant_and_peer_runs_and_prints_the_same(name):
+    need(name)
+    described = card.load(name)
+    tried = workload.try_variants(name, scale=described.quick_scale)
+    assert [each.variant for each in tried] == [*described.variants, *described.peers]
+    assert tried[0].outcome.stdout_bytes > 10
+
+
+@pytest.mark.workloads
+@pytest.mark.parametrize("name", [name for name in THEIRS if name in PREPARED])
+def test_the_naive_variant_of_debian_s_programs_is_the_one_that_calls_malloc(name, tmp_path):
     need(name)
     objects, outputs = {}, set()
     for variant in card.load(name).variants:
@@ -97,14 +120,6 @@ def test_the_variants_of_debian_s_programs_print_the_same(name, tmp_path):
     assert objects["naive"] > 1.5 * objects["custom"]
     if "reap" in objects:  # ours takes chunks, as theirs does
         assert objects["naive"] > 4 * objects["reap"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PLAIN)
-def test_plain_programs_run(name):
-    need(name)
-    (tried,) = workload.try_variants(name, scale=card.load(name).quick_scale)
-    assert tried.outcome.stdout_bytes > 10
 
 
 def test_the_command_line_of_a_program_is_checked(cache):

@@ -97,6 +97,19 @@ def test_it_is_carried_out_once(machine, tmp_path, monkeypatch):
     assert len(calls(machine)) == 1
 
 
+def test_a_workload_that_cannot_be_prepared_does_not_stop_the_others(machine, tmp_path):  # noqa: ARG001
+    for name in ("broken", "worse"):
+        give(tmp_path, name, CARD.replace(', "lacking-one"', "").replace("echo ready", "false; exit 1"))
+    give(tmp_path, "whole", CARD.replace(', "lacking-one"', ""))
+    cache = tmp_path / "cache"
+    with pytest.raises(ReapError, match="2 workloads are not prepared: broken, worse") as caught:
+        provision.carry_out(provision.plan(["broken", "worse", "whole"], cache=cache), print, cache=cache)
+    assert "worse: inputs cannot be made" in caught.value.hint
+    assert provision.plan(["whole"], cache=cache).lacks[0].nothing
+    with pytest.raises(ReapError, match="inputs cannot be made"):
+        provision.carry_out(provision.plan(["broken"], cache=cache), print, cache=cache)
+
+
 def test_who_is_not_root_is_told_the_line(machine, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(ReapError, match="nothing was done: only root may install lacking-one") as caught:

@@ -7,7 +7,7 @@ A command reads from its environment how many cores it has ($JOBS), and where th
 from stage import Cores, Stage
 
 PYTEST = ".venv/bin/python -m pytest -q --durations=5"
-EVERYWHERE = "not browser and not long and not workloads and not verdict"
+EVERYWHERE = "not browser and not long and not workloads and not verdict and not tracing"
 """Of the lab's tests those that need nothing but what setup/apt/test.txt brings, and take seconds."""
 
 

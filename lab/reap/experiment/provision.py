@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from reap.allocators import apt, packages
+from reap.errors import ReapError
 from reap.experiment import card, source
 from reap.records import Record
 
@@ -50,17 +51,34 @@ def plan(names: Sequence[str], *, cache: Path | None = None) -> Plan:
 
 
 def carry_out(wanted: Plan, tell: Callable[[str], None], *, cache: Path | None = None) -> None:
-    """Does what the plan says, and tells each step. Throws ReapError; what was done before stays."""
+    """Does what the plan says, and tells each step. Throws ReapError; what was done before stays.
+
+    A workload that cannot be prepared does not stop the others: it throws when all were tried.
+    """
     if wanted.packages:
         apt.install(wanted.packages, wanted.removes, tell)
+    failed: dict[str, ReapError] = {}
     for each in wanted.lacks:
-        if each.source:
-            tell(f"{each.workload}: fetching Debian's source of {each.source}")
-            source.fetch(each.source, cache or card.cache_folder())
-        if each.program or each.inputs:
-            made = [word for word, lacks in (("program", each.program), ("inputs", each.inputs)) if lacks]
-            tell(f"{each.workload}: making its {' and '.join(made)}")
-            card.prepare(each.workload, next(iter(card.load(each.workload).variants)), cache=cache)
+        try:
+            _make_ready(each, tell, cache)
+        except ReapError as error:
+            failed[each.workload] = error
+    if len(failed) == 1:
+        raise next(iter(failed.values()))
+    if failed:
+        hint = "\n".join(f"{name}: {error.what}; {error.hint}" for name, error in failed.items())
+        raise ReapError(f"{len(failed)} workloads are not prepared: {', '.join(failed)}", hint)
+
+
+def _make_ready(lacking: Lack, tell: Callable[[str], None], cache: Path | None) -> None:
+    name = lacking.workload
+    if lacking.source:
+        tell(f"{name}: fetching Debian's source of {lacking.source}")
+        source.fetch(lacking.source, cache or card.cache_folder())
+    if lacking.program or lacking.inputs:
+        made = [word for word, lacks in (("program", lacking.program), ("inputs", lacking.inputs)) if lacks]
+        tell(f"{name}: making its {' and '.join(made)}")
+        card.prepare(name, next(iter(card.load(name).variants)), cache=cache)
 
 
 def _lack(name: str, cache: Path | None) -> Lack:
