@@ -76,6 +76,12 @@ def test_a_stage_that_hangs_is_killed_with_all_it_started(run, tmp_path):
         time.sleep(0.01)
 
 
+def test_a_stage_of_which_a_program_ran_no_case_has_failed(run):
+    done, printed = run(("empty", "echo '<testsuites></testsuites>' > $REPORTS/units.xml"))
+    assert not done["empty"].passed
+    assert "no case was run by units" in printed
+
+
 def test_cpu_time_is_that_of_all_processes(run):
     spin = f"{sys.executable} -c 'import time\nwhile time.process_time() < 0.3: pass'\n"
     done, _ = run(("spin", spin * 2))
@@ -157,6 +163,8 @@ def test_what_is_counted(command, tmp_path):
     (reports / "a.xml").write_text(REPORT)
     counts = command.parts["account"].count(log, reports, cache)
     assert (counts.tests, counts.skipped) == (2 + 12 + 7, 1 + 3 + 1), "a program counts by its cases"
+    (reports / "b.xml").write_text('<testsuites tests="0"></testsuites>')
+    assert command.parts["account"].count(log, reports, cache).empty == ("b",)
     nothing = command.parts["account"].count(tmp_path / "no", tmp_path / "no", tmp_path / "no")
     assert nothing == command.parts["stage"].Counts()
 

@@ -80,13 +80,16 @@ def ended(running: Running) -> Ended | None:
         return None
     running.process.returncode = os.waitstatus_to_exitcode(status)
     reason = f"exit status {running.process.returncode}" if running.process.returncode else ""
+    counts = count(running.log, running.reports, running.cache_log)
+    if counts.empty and not reason:
+        reason = f"no case was run by {', '.join(counts.empty)}"
     return Ended(
         running.stage.name,
-        passed=status == 0,
+        passed=not reason,
         reason=f"killed after {running.stage.limit} s" if late else reason,
         wall=wall,
         cpu=usage.ru_utime + usage.ru_stime,
-        counts=count(running.log, running.reports, running.cache_log),
+        counts=counts,
     )
 
 

@@ -21,7 +21,8 @@ def count(log: Path, reports: Path, cache_log: Path) -> Counts:
     text = log.read_text(errors="replace") if log.exists() else ""
     tests, skipped = _of_pytest(text)
     programs = [int(n) for n in _CTEST.findall(text)]
-    reported = [_of_report(path) for path in sorted(reports.glob("*.xml"))]
+    results = {path.stem: _of_report(path) for path in sorted(reports.glob("*.xml"))}
+    reported = list(results.values())
     by_ctest = sum(programs) - len(_CTEST_SKIPPED.findall(text)) - len(reported)
     hits, misses = _of_cache(cache_log)
     return Counts(
@@ -29,6 +30,7 @@ def count(log: Path, reports: Path, cache_log: Path) -> Counts:
         compiled=max(len(_COMPILED.findall(text)), hits + misses),
         cached=hits,
         tests=tests + max(0, by_ctest) + sum(run for run, _ in reported),
+        empty=tuple(name for name, cases in results.items() if sum(cases) == 0),
         skipped=skipped + len(_CTEST_SKIPPED.findall(text)) + sum(skips for _, skips in reported),
     )
 

@@ -39,6 +39,8 @@ class Counts:
     tests: int = 0
     """Test cases that were run."""
     skipped: int = 0
+    empty: tuple[str, ...] = ()
+    """Test programs that ran no case at all: they checked nothing, whatever their exit status."""
 
 
 @dataclass(frozen=True)
