@@ -24,7 +24,7 @@ class Stage:
     after: tuple[str, ...] = ()
     """Stages to wait for, where they are part of the same run; one that failed does not hold this back."""
     cores: Cores = Cores.SEVERAL
-    limit: int = 2400
+    limit: int = 4500
     """Seconds after which the stage is taken to hang and is killed."""
 
 
