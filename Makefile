@@ -23,7 +23,7 @@ quick: ## the tests of what changed against main (under 2 minutes)
 	@setup/bootstrap test
 	@python3 setup/quick
 
-test-more: ## clang and coverage, all of clang-tidy, memcheck, fuzzing, every workload, verdicts
+test-more: ## clang and coverage, clang-tidy, memcheck, fuzzing, every sweep under sanitizers
 	@setup/bootstrap more
 	@python3 setup/stages more
 
