@@ -4,10 +4,10 @@
 
 The bars: at most 10 times on C++ programs and 20 times on interpreters; and beyond what Valgrind itself needs
 (its tool `none`), at most 3 times the program's live bytes of memory. Every round runs the program alone and
-under the engine, together on one core. Under Valgrind's own tools, some of which take a hundred times as long, it runs
-once each, beside a run of the program alone. Python's own allocator maps its arenas, whose bytes no malloc
-sees: that row has no bar of memory. The rows of memory alone are programs of nothing but blocks of one size,
-or but objects of a pool.
+under the engine, together on one core. Under Valgrind's own tools, some of which take a hundred times as
+long, it runs once each, beside a run of the program alone. Python's own allocator maps its arenas, whose
+bytes no malloc sees: that row has no bar of memory. The rows of memory alone are programs of nothing but
+blocks of one size, or but objects of a pool.
 
 Below stand the other engines: the recompiled one, at most 2.5 times; and sampling, at most 1.05 times on
 runs of over 8 s, where the interval may say that this cannot be told, and drag within 10 % of the exact
