@@ -190,7 +190,7 @@ def test_a_machine_that_refuses_leaves_the_program_as_it_is(limit: str, tmp_path
 @pytest.mark.parametrize("period", [2**63, 2**64 - 1])
 def test_a_period_that_no_run_reaches_draws_nothing(period: int, tmp_path: Path) -> None:
     program = target("own_drag")
-    launch = Launch(argv=[program, "100", "plain"], program=program, timeout=20)
+    launch = Launch(argv=[program, "100", "plain"], program=program, timeout=300)
     outcome = launching.run(launch, tmp_path, period=period)
     assert outcome.status == 0
     assert not any(drag_samples.read(path).samples for path in tmp_path.glob(launching.FILES))

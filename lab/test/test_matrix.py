@@ -310,14 +310,18 @@ THREADS = r"""
     }"""
 
 
+@pytest.mark.timed
 def test_every_thread_of_a_matrix_is_littered(tmp_path):
     threads = compile_c("matrix-threads", THREADS, ["-O1", "-fno-builtin", "-pthread"])
     profile = msgspec.structs.replace(PROFILE, threads=4)
     chosen = catalog.parse("glibc,jemalloc")
     spec = specify([threads], chosen, runs=2, fragmented=fragmented(layouts=0))
-    with Folder.create(tmp_path / "e", spec) as folder:
-        matrix.keep_profile(folder, profile)
-        result = matrix.run(folder)
+    for attempt in "abc":  # a thread that gets no processor for a third of a second is not waited for
+        with Folder.create(tmp_path / attempt, spec) as folder:
+            matrix.keep_profile(folder, profile)
+            result = matrix.run(folder)
+        if not result.notes:
+            break
     assert [arm.problem for arm in result.arms] == [""] * 4
     for arm in result.arms:
         threads = 4 if arm.level == "adv3" else 1

@@ -344,6 +344,7 @@ def searched(where, words, objective, allocator="glibc"):
         return tuning.tune(folder)
 
 
+@pytest.mark.timed
 def test_the_tail_is_that_of_marked_requests(tmp_path):
     spec = tune_spec.specify_search([tunable(), "served", "60", "200"], GLIBC)
     with Folder.create(tmp_path / "e", spec) as folder:
@@ -379,17 +380,20 @@ def find(where, case, words):
     assert tuned.runs < 30
 
 
+@pytest.mark.timed
 @pytest.mark.verdict
 @pytest.mark.parametrize("case", CASES)
 def test_the_known_winner_is_found(tmp_path, case):
     find(tmp_path, case, CASES[case][0])
 
 
+@pytest.mark.timed
 def test_a_winner_that_gains_much_is_found_in_short_runs(tmp_path):
     """So much that no other load on the machine hides it."""
     find(tmp_path, "trimming", ["top", "600", "12"])
 
 
+@pytest.mark.timed
 @pytest.mark.verdict
 def test_nothing_wins_for_a_program_that_does_not_allocate(tmp_path):
     tuned = searched(tmp_path, ["nothing", "100000000"], "cpu")
