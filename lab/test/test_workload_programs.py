@@ -1,7 +1,7 @@
 """Workloads: each variant prints the same, and the naive one is the one that calls malloc.
 
 Our own programs are built here. Debian's, and the allocators of other libraries, need the packages of
-setup/apt/workloads.txt and what `reap workloads prepare` makes: the stage `workloads` of CI has both.
+setup/apt/workloads.txt and what `reap workloads prepare` makes; what is missing is skipped.
 """
 
 import msgspec
@@ -23,7 +23,7 @@ THEIRS = [name for name in card.names() if name not in OURS and len(card.load(na
 PLAIN = [name for name in card.names() if name not in OURS and name not in THEIRS]
 
 NOT_PREPARED: dict[str, str] = {}
-"""What the stage `workloads` does not prepare, and why: it is opt-in, or its source is in no registry."""
+"""What `reap workloads prepare --yes` does not prepare, and why: it is opt-in, or in no registry."""
 PREPARED = [name for name in card.names() if name not in NOT_PREPARED]
 
 
@@ -85,6 +85,7 @@ def test_there_is_one_for_each_kind_and_enough_of_them():
     assert sum("reap" in card.load(name).variants for name in THEIRS) >= 3
 
 
+@pytest.mark.long
 @pytest.mark.workloads
 def test_every_workload_is_prepared_but_those_that_are_listed():
     """After `reap workloads prepare --yes`."""
