@@ -14,9 +14,10 @@ static const struct {
     const char *name;
     void (*run)(double scale);
 } modes[] = {
-    {"tcache", cause_tcache},   {"arena", cause_arena}, {"brk", cause_brk},   {"mmap", cause_mmap},
-    {"faults", cause_faults},   {"pin", cause_pin},     {"lazy", cause_lazy}, {"many", cause_many},
-    {"parse", cause_parse},     {"lock", cause_lock},   {"disk", cause_disk}, {"network", cause_network},
+    {"tcache", cause_tcache},   {"arena", cause_arena},       {"brk", cause_brk},
+    {"mmap", cause_mmap},       {"faults", cause_faults},     {"pin", cause_pin},
+    {"lazy", cause_lazy},       {"many", cause_many},         {"parse", cause_parse},
+    {"lock", cause_lock},       {"disk", cause_disk},         {"network", cause_network},
     {"nothing", cause_nothing}, {"returned", cause_returned},
 };
 
