@@ -15,7 +15,7 @@ install: ## the same without the measuring: afterwards the command is .venv/bin/
 	@setup/bootstrap demo
 	@setup/install
 
-test: ## all tests that need no further package (under 10 minutes on two cores)
+test: ## install what is missing, build, and test, sanitizers included
 	@setup/bootstrap test
 	@python3 setup/stages test
 
@@ -31,7 +31,7 @@ test-long: ## what is run before a release: tests that take minutes each
 	@setup/bootstrap more
 	@python3 setup/stages long
 
-bench: ## the figures that the documents quote, made again
+bench: ## reproduce the figures that the documents quote
 	@setup/bootstrap bench
 	@setup/install
 	@for bench in lab/bench/*.py library/bench/run.py; do echo "$$bench"; .venv/bin/python "$$bench" || exit 1; done
