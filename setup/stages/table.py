@@ -7,8 +7,10 @@ A command reads from its environment how many cores it has ($JOBS), and where th
 from stage import Cores, Stage
 
 PYTEST = ".venv/bin/python -m pytest -q --durations=5"
-EVERYWHERE = "not browser and not long and not verdict"
-"""Of the lab's tests those that take seconds. A workload whose packages are missing is skipped."""
+EVERYWHERE = "not browser and not long and not verdict and not workloads"
+"""Of the lab's tests those that take seconds and need nothing but what setup/apt/test.txt brings."""
+WORKLOADS = "workloads and not long and not verdict"
+"""A workload whose packages are missing is skipped."""
 
 
 def in_folder(preset: str, command: str) -> str:
@@ -109,6 +111,7 @@ MORE = (
         build("memcheck") + ctest("memcheck", "-R ^valgrind") + "setup/memcheck build/memcheck $JOBS\n",
     ),
     Stage("fuzz", FUZZ + "setup/fuzz 30 lab\nsetup/fuzz 8 library\n"),
+    Stage("workloads", f"{PYTEST} -m '{WORKLOADS}'\n", after=("install",), cores=Cores.ONE),
     Stage("tsan-checked", build("tsan-checked") + ctest("tsan-checked", "-L threads")),
     Stage(
         "asan-plain",
