@@ -94,7 +94,7 @@ def other(language: str) -> str:
     return str(program if language == "go" else program / "debug" / "patterns")
 
 
-LANGUAGES = ["c++", *(pytest.param(name, marks=pytest.mark.long) for name in ("go", "rust"))]
+LANGUAGES = ["c++", *(pytest.param(name, marks=pytest.mark.verdict) for name in ("go", "rust"))]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -112,7 +112,7 @@ def test_a_pattern_that_is_none_is_refused_with_the_names() -> None:
     assert b"less-arena" in done.stderr
 
 
-@pytest.mark.long
+@pytest.mark.verdict
 @pytest.mark.parametrize("language", ["rust", "go"])
 def test_the_other_languages_give_the_same_answers(language: str) -> None:
     """Built and run by the benchmark, which compares the answers of all patterns."""
