@@ -112,7 +112,7 @@ def test_a_pattern_that_is_none_is_refused_with_the_names() -> None:
     assert b"less-arena" in done.stderr
 
 
-@pytest.mark.verdict
+@pytest.mark.long
 @pytest.mark.parametrize("language", ["rust", "go"])
 def test_the_other_languages_give_the_same_answers(language: str) -> None:
     """Built and run by the benchmark, which compares the answers of all patterns."""
