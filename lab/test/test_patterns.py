@@ -88,7 +88,7 @@ def other(language: str) -> str:
     return compiled("patterns-rust", build, tree=SOURCES / "rust") + "/debug/patterns"
 
 
-LANGUAGES = ["c++", *(pytest.param(name, marks=pytest.mark.long) for name in ("go", "rust"))]
+LANGUAGES = ["c++", *(pytest.param(name, marks=pytest.mark.verdict) for name in ("go", "rust"))]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

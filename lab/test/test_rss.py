@@ -323,8 +323,9 @@ def test_a_thread_of_the_kernel_has_no_memory(tmp_path, monkeypatch):
     shown = stat.exists() and "kthreadd" in stat.read_text()
     if not shown or os.geteuid() != 0:
         monkeypatch.setattr(smaps, "PROC", tmp_path)
-        (tmp_path / "2").mkdir()
-        (tmp_path / "2" / "smaps").touch()
+        for shown_by_proc in ("self", "2"):
+            (tmp_path / shown_by_proc).mkdir()
+            (tmp_path / shown_by_proc / "smaps").touch()
         (tmp_path / "2" / "stat").write_text("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20")
     assert "a thread of the kernel" in refusal(2)
 

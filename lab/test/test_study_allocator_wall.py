@@ -465,7 +465,7 @@ def test_a_figure_across_a_bound_is_undecided():
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
-@pytest.mark.long
+@pytest.mark.verdict
 def test_go_knows_an_allocator_by_its_file_and_not_by_a_word_in_a_path(tmp_path):
     """The program's own path, which has the word, is in its maps, too."""
     folder = tmp_path / "malloc"

@@ -320,14 +320,14 @@ def test_nodes_with_memory_are_counted(tmp_path, monkeypatch, said, count):
 
 CASES = {
     "decay": (["grows", "60", "64"], "memory", "dirty_decay_ms:0", "jemalloc"),
-    "thread caches": (["batches", "300", "40000"], "cpu", "tcache_count"),
+    "thread caches": (["batches", "300", "15000"], "cpu", "tcache_count"),
     "trimming": (["top", "600", "60"], "cpu", "trim_threshold|top_pad"),
     "mapping": (
         ["mapped", "1", "100"],
         "cpu",
         "mmap_threshold.*trim_threshold|trim_threshold.*mmap_threshold",
     ),
-    "coalescing": (["small", "1000000", "6"], "cpu", "mxfast=0"),
+    "coalescing": (["small", "1000000", "3"], "cpu", "mxfast=0"),
     "arenas": (["arenas", "12", "8000"], "memory", "arena_max=1"),
 }
 """What is wrong: words of targets/tunable.c, what is to be less, what must win, and of which allocator."""
@@ -396,7 +396,7 @@ def test_a_winner_that_gains_much_is_found_in_short_runs(tmp_path):
 @pytest.mark.timed
 @pytest.mark.verdict
 def test_nothing_wins_for_a_program_that_does_not_allocate(tmp_path):
-    tuned = searched(tmp_path, ["nothing", "100000000"], "cpu")
+    tuned = searched(tmp_path, ["nothing", "30000000"], "cpu")
     assert not tuned.findings[0].wins, tuned.findings[0]
 
 
