@@ -278,7 +278,7 @@ def test_waiting_is_told_by_what_for(tmp_path):
 
 @pytest.mark.timed
 def test_free_memory_below_a_pin_is_seen(tmp_path):
-    resident = measured(tmp_path, cause_program(), "pin", "1").wall.resident
+    resident = measured(tmp_path, cause_program(), "pin", "0.4").wall.resident
     assert 100 << 20 < resident.trimmable < resident.peak
 
 
