@@ -4,6 +4,7 @@ import functools
 import os
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -250,3 +251,13 @@ def alive(pattern: str) -> bool:
         except OSError:
             continue
     return False
+
+
+def ends(pattern: str) -> bool:
+    """Whether no process is left with `pattern` in its command line; one that was killed has to get to run."""
+    deadline = time.monotonic() + 60
+    while alive(pattern):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True

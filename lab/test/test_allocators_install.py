@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from programs import LIBRARIES, alive, reap
+from programs import LIBRARIES, ends, reap
 
 from reap.allocators import catalog, recipe, store
 from reap.allocators.records import Missing
@@ -405,6 +405,7 @@ def waiting(shop: Shop) -> subprocess.Popen:
     return child
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_one_that_is_stopped_ends_what_it_started_and_leaves_nothing(shop, number):
     nap = f"47.{os.getpid()}"  # told from another run of the tests
@@ -414,7 +415,7 @@ def test_one_that_is_stopped_ends_what_it_started_and_leaves_nothing(shop, numbe
     assert child.returncode == ExitCode.SIGNALLED + signal.SIGINT
     assert "stopped" in err
     assert shop.left() == set()
-    assert not alive(f"sleep {nap}")
+    assert ends(f"sleep {nap}")
 
 
 def test_one_that_is_killed_leaves_nothing_that_counts(shop):

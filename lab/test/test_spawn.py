@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from programs import alive, library, program
+from programs import ends, library, program
 
 from reap.errors import ExitCode, ReapError
 from reap.launch import native_files, spawn
@@ -38,16 +38,6 @@ def marked_sleep(seconds=100):
     """A sleep that no other test has, to look for in the process list."""
     marked_sleep.count = getattr(marked_sleep, "count", 0) + 1
     return f"sleep {seconds}.{os.getpid()}{marked_sleep.count:03d}"
-
-
-def ends(sleep):
-    """Whether it does: one that was killed dies when it gets to run."""
-    deadline = time.monotonic() + 60
-    while alive(sleep):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def test_exit_code_and_empty_output():
