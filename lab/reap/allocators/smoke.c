@@ -149,6 +149,9 @@ static void ask_for_aligned(void) {
 
 static void run_threads(void) {
     pthread_t threads[THREADS];
+    /* A fault that needs no thread is reported here; later, threads and children would all report theirs. */
+    uint64_t alone = 1;
+    for (int n = 0; n < 1000; ++n) free(allocate(&alone));
     for (uintptr_t i = 0; i < THREADS; ++i)
         if (pthread_create(&threads[i], NULL, work, (void *)(i + 1))) fail("no thread could be started");
     for (int i = 0; i < FORKS; ++i) {
