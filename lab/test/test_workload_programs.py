@@ -41,7 +41,14 @@ def test_there_is_one_for_each_seed_program_that_nobody_can_get():
         assert model in stand_for
 
 
-@pytest.mark.parametrize("name", OURS)
+ONE_OF_A_KIND = ["freelist", "geometry-pass", "chart-parser"]
+"""The others are tried in the stage `workloads` alone."""
+OURS_BY_STAGE = [
+    pytest.param(name, marks=[] if name in ONE_OF_A_KIND else pytest.mark.workloads) for name in OURS
+]
+
+
+@pytest.mark.parametrize("name", OURS_BY_STAGE)
 def test_all_variants_print_the_same(name, cache):
     quick = card.load(name).quick_scale
     custom, *others = workload.try_variants(name, scale=quick, cache=cache)
@@ -56,7 +63,7 @@ def test_all_variants_print_the_same(name, cache):
     assert more.outcome.stdout_digest != custom.outcome.stdout_digest
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", OURS_BY_STAGE)
 def test_the_naive_variant_is_the_one_that_calls_malloc(name, cache, tmp_path):
     objects = {}
     for variant in ("custom", "naive"):
@@ -85,7 +92,6 @@ def test_there_is_one_for_each_kind_and_enough_of_them():
     assert sum("reap" in card.load(name).variants for name in THEIRS) >= 3
 
 
-@pytest.mark.long
 @pytest.mark.workloads
 def test_every_workload_is_prepared_but_those_that_are_listed():
     """After `reap workloads prepare --yes`."""
