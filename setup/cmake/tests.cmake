@@ -29,18 +29,29 @@ function(precompiled)
     endforeach()
 endfunction()
 for_tests(precompiled-for-tests)
+
+# together(TARGET...): the sources of a program as one translation unit where REAP_TESTS_TOGETHER is set, for what
+# they share is then compiled once. What their anonymous namespaces define must have different names.
+option(REAP_TESTS_TOGETHER "Compile the sources of a test program together: less to compile, more to compile again" OFF)
+function(together)
+    if(REAP_TESTS_TOGETHER)
+        set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    endif()
+endfunction()
 set_target_properties(precompiled-for-tests PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 target_compile_options(precompiled-for-tests PRIVATE -fPIE)
 
-# Programs that `make test` builds by themselves; CI builds everything. `sweeps` try every composition of layers.
+# What `make test` builds; CI builds everything. `unit-tests` it runs under AddressSanitizer, and `as-shipped` those of
+# which a sanitizer sees nothing. `sweeps` try every composition of layers.
 add_custom_target(unit-tests)
+add_custom_target(as-shipped)
 add_custom_target(sweeps)
 add_custom_target(counted) # by setup/golden
 
 # google_test(TARGET PREFIX [NAME name] [FILTER filter] [SHARDS n] [LABEL label] [ENVIRONMENT name=value] [GROUP target])
-# The cases of a program as tests of ctest, each named PREFIX and its own name. With a sanitizer, whose start takes
-# longer than most cases, the program as one test, or as so many as there are shards, named PREFIX and NAME (the
-# target, if none is given). It writes its cases into reports/ of the build folder. GROUP is unit-tests if it is not
+# The cases of a program as tests of ctest, each named PREFIX and its own name. With a sanitizer or coverage, whose
+# start and end take longer than most cases, the program as one test, or as so many as there are shards, named PREFIX
+# and NAME (the target, if none is given). It writes its cases into reports/ of the build folder. GROUP is unit-tests if it is not
 # named.
 function(google_test target prefix)
     cmake_parse_arguments(arg "" "NAME;FILTER;SHARDS;LABEL;ENVIRONMENT;GROUP" "" ${ARGN})
@@ -57,7 +68,7 @@ function(google_test target prefix)
     if(NOT arg_NAME)
         set(arg_NAME ${target})
     endif()
-    if(NOT REAP_SANITIZE)
+    if(NOT REAP_SANITIZE AND NOT REAP_COVERAGE)
         if(arg_ENVIRONMENT)
             list(APPEND properties ENVIRONMENT ${arg_ENVIRONMENT})
         endif()

@@ -118,7 +118,7 @@ TEST(HeapMap, OtherProcessesAreNotOnIt) {
 }
 
 // Kilobytes of resident memory, now (VmRSS) or at most (VmHWM).
-long resident(const char *name) {
+long kilobytes_of(const char *name) {
     long kilobytes = 0;
     char line[256];
     FILE *status = fopen("/proc/self/status", "r");
@@ -135,14 +135,14 @@ long growth(TraceBuilder &trace) {
     if (pipe(ends) != 0) return -1;
     const pid_t child = fork();
     if (child == 0) {
-        const long before = resident("VmRSS");
+        const long before = kilobytes_of("VmRSS");
         map_of(trace, {});
-        const long grown = resident("VmHWM") - before;
-        _exit(write(ends[1], &grown, sizeof grown) != sizeof grown);
+        const long grown = kilobytes_of("VmHWM") - before;
+        _exit(::write(ends[1], &grown, sizeof grown) != sizeof grown);
     }
     close(ends[1]);
     long grown = -1;
-    if (read(ends[0], &grown, sizeof grown) != sizeof grown) grown = -1;
+    if (::read(ends[0], &grown, sizeof grown) != sizeof grown) grown = -1;
     close(ends[0]);
     waitpid(child, nullptr, 0);
     return grown;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "misuse_log.h"
+#include "speaker.h"
 #include "strict_source.h"
 
 namespace {
@@ -42,18 +43,6 @@ struct Object {
 };
 template <class T>
 using Strict = Mempool<T, reap::Ref<StrictSource>>;
-
-/// Says when it ends.
-struct Speaker {
-    Speaker(std::string &said, char word) : said_(&said), word_(word) {}
-    Speaker(const Speaker &) = delete;
-    Speaker &operator=(const Speaker &) = delete;
-    ~Speaker() { *said_ += word_; }
-
-  private:
-    std::string *said_;
-    char word_;
-};
 
 static_assert(std::forward_iterator<Mempool<Object>::iterator>);
 static_assert(std::forward_iterator<Mempool<Object>::const_iterator>);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "misuse_log.h"
+#include "speaker.h"
 #include "strict_source.h"
 
 namespace {
@@ -22,18 +23,6 @@ using Strict = Obstack<reap::Ref<StrictSource>>;
 
 // Chunks so small that every test crosses them.
 constexpr ObstackOptions small{.first_chunk = 256, .growth = 2, .largest_chunk = 2048};
-
-/// Says when it ends.
-struct Speaker {
-    Speaker(std::string &said, char word) : said_(&said), word_(word) {}
-    Speaker(const Speaker &) = delete;
-    Speaker &operator=(const Speaker &) = delete;
-    ~Speaker() { *said_ += word_; }
-
-  private:
-    std::string *said_;
-    char word_;
-};
 
 /// An object whose every byte is its number.
 struct Numbered {

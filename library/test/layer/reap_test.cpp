@@ -13,6 +13,7 @@
 
 #include "misuse_log.h"
 #include "reap/testkit/operation.h"
+#include "speaker.h"
 #include "strict_source.h"
 
 namespace {
@@ -25,18 +26,6 @@ using Kinds = std::vector<Misuse>;
 constexpr std::size_t window = std::size_t{128} << 10;
 template <class Source>
 using SmallReap = Reap<reap::Ref<Source>, 8, window>;
-
-/// Says when it ends.
-struct Speaker {
-    Speaker(std::string &said, char word) : said_(&said), word_(word) {}
-    Speaker(const Speaker &) = delete;
-    Speaker &operator=(const Speaker &) = delete;
-    ~Speaker() { *said_ += word_; }
-
-  private:
-    std::string *said_;
-    char word_;
-};
 
 void fill(void *object, int value, std::size_t size) { std::memset(object, value, size); }
 

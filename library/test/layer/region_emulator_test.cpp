@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "misuse_log.h"
+#include "speaker.h"
 #include "strict_source.h"
 
 namespace {
@@ -21,26 +22,18 @@ using Emulator = RegionEmulator<Ref<StrictSource>>;
 static_assert(!std::is_copy_constructible_v<RegionEmulator<>> &&
               !std::is_move_constructible_v<RegionEmulator<>>);
 
-/// Says when it ends, and may create another first, or throw.
-struct Speaker {
-    Speaker(std::string &said, char word) : said_(said), word_(word) {}
-    Speaker(std::string &said, char word, Emulator &region) : Speaker(said, word) {
+/// One that has made another in the same region.
+struct Pair : Speaker {
+    Pair(std::string &said, char word, Emulator &region) : Speaker(said, word) {
         (void)region.create<Speaker>(said, static_cast<char>(word + 1));
     }
-    Speaker(const Speaker &) = delete;
-    Speaker &operator=(const Speaker &) = delete;
-    ~Speaker() { said_ += word_; }
-
-  private:
-    std::string &said_;
-    char word_;
 };
-struct Thrower {
-    Thrower(std::string &said, Emulator &region) {
+struct ThrowsAfterAnother {
+    ThrowsAfterAnother(std::string &said, Emulator &region) {
         (void)region.create<Speaker>(said, 't');
         throw std::runtime_error("no");
     }
-    ~Thrower() = default;
+    ~ThrowsAfterAnother() = default;
     std::string not_trivial;
 };
 
@@ -103,7 +96,7 @@ TEST(RegionEmulator, DestroysWhatAConstructorCreated) {
     {
         Emulator region{Ref{source}};
         // More than there is room for at first: a constructor makes the room grow.
-        for (int turn = 0; turn < 100; ++turn) (void)region.create<Speaker>(said, 'a', region);
+        for (int turn = 0; turn < 100; ++turn) (void)region.create<Pair>(said, 'a', region);
         EXPECT_EQ(region.statistics().objects, 200U);
     }
     // The inner one is the younger object, though the outer one's constructor ends later.
@@ -118,7 +111,7 @@ TEST(RegionEmulator, LeavesNothingWhenAConstructorThrows) {
     std::string said;
     Emulator region{Ref{source}};
     (void)region.allocate(1);
-    EXPECT_THROW((void)region.create<Thrower>(said, region), std::runtime_error);
+    EXPECT_THROW((void)region.create<ThrowsAfterAnother>(said, region), std::runtime_error);
     EXPECT_EQ(said, "t");
     EXPECT_EQ(region.statistics().objects, 1U);
     region.reset();

@@ -10,6 +10,7 @@
 
 #include "misuse_log.h"
 #include "reap/testkit/failing_source.h"
+#include "speaker.h"
 
 namespace {
 
@@ -17,18 +18,6 @@ using reap::Misuse;
 using reap::Region;
 using reap::RegionOptions;
 using Kinds = std::vector<Misuse>;
-
-/// Says when it ends.
-struct Speaker {
-    Speaker(std::string &said, char word) : said_(&said), word_(word) {}
-    Speaker(const Speaker &) = delete;
-    Speaker &operator=(const Speaker &) = delete;
-    ~Speaker() { *said_ += word_; }
-
-  private:
-    std::string *said_;
-    char word_;
-};
 
 TEST(Region, KeepsWhatIsWritten) {
     Region region;

@@ -26,7 +26,7 @@ using Kinds = std::vector<Misuse>;
 
 /// Superblocks as small as can be, so that little is a lot.
 template <class Source>
-using SmallReap = SizedReap<reap::Ref<Source>, (std::size_t{128} << 10)>;
+using SmallSizedReap = SizedReap<reap::Ref<Source>, (std::size_t{128} << 10)>;
 
 // Who does not keep sizes cannot be asked for them.
 template <class R>
@@ -93,7 +93,7 @@ TEST(SizedReap, FreesLargeObjectsWhereverTheyAre) {
     options.large_object = 8192;
     options.first_chunk = std::size_t{64} << 10;
     StrictSource source;
-    SmallReap<StrictSource> reap{reap::Ref(source), options};
+    SmallSizedReap<StrictSource> reap{reap::Ref(source), options};
     void *const inside = reap.allocate(20000); // there is room in the chunk, once there is one
     void *const within = reap.allocate(20000);
     void *const apart = reap.allocate(200000);
