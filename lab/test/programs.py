@@ -254,7 +254,7 @@ def alive(pattern: str) -> bool:
 
 
 def ends(pattern: str) -> bool:
-    """Whether no process is left with `pattern` in its command line; one that was killed has to get to run."""
+    """Whether no process is left with `pattern` in its command line; a killed one dies once it runs."""
     deadline = time.monotonic() + 60
     while alive(pattern):
         if time.monotonic() > deadline:

@@ -9,8 +9,6 @@ from stage import Cores, Stage
 PYTEST = ".venv/bin/python -m pytest -q --durations=5"
 EVERYWHERE = "not browser and not long and not verdict and not workloads"
 """Of the lab's tests those that take seconds and need nothing but what setup/apt/test.txt brings."""
-WORKLOADS = "workloads and not long and not verdict"
-"""A workload whose packages are missing is skipped."""
 
 
 def in_folder(preset: str, command: str) -> str:
@@ -25,12 +23,15 @@ def build(preset: str, *targets: str) -> str:
     return configured + in_folder(preset, f"cmake --build --preset {preset} --parallel $JOBS{chosen}")
 
 
+def reporting(preset: str, command: str) -> str:
+    """A command that runs tests of a CMake preset, whose reports of cases go where the stage looks."""
+    return f"rm -rf build/{preset}/reports\nln -s $REPORTS build/{preset}/reports\n{command}\n"
+
+
 def ctest(preset: str, options: str = "") -> str:
     """Run the tests of a CMake preset. With a sanitizer a program is one test, and reports its cases."""
-    return (
-        f"rm -rf build/{preset}/reports\nln -s $REPORTS build/{preset}/reports\n"
-        f"ctest --test-dir build/{preset} --parallel $JOBS --output-on-failure --no-tests=error {options}\n"
-    )
+    command = f"ctest --test-dir build/{preset} --parallel $JOBS --output-on-failure --no-tests=error"
+    return reporting(preset, f"{command} {options}")
 
 
 def each(*commands: str) -> str:
@@ -39,15 +40,15 @@ def each(*commands: str) -> str:
 
 
 def lab(selection: str) -> str:
-    """The lab's tests of a selection, a file at a time on each core."""
-    return f"{PYTEST} -n $JOBS --dist loadfile -m '{selection}'\n"
+    """The lab's tests of a selection, a file at a time on each core, even beside builds, which end sooner."""
+    return f"{PYTEST} -n $(nproc) --dist loadfile -m '{selection}'\n"
 
 
-def none_skipped(selection: str) -> str:
+def none_skipped(selection: str, prefix: str = "") -> str:
     """The same one after another; a test that was skipped is a failure, since it checked nothing."""
     report = "$REPORTS/pytest.junit"
     return (
-        f"{PYTEST} -m '{selection}' --junitxml={report}\n"
+        f"{prefix} {PYTEST} -m '{selection}' --junitxml={report}\n"
         f"""grep -q 'skipped="0"' {report} || {{ echo 'a skipped test is a failure here'; exit 1; }}\n"""
     )
 
@@ -57,6 +58,8 @@ def model(operations: int) -> str:
     return f"build/release/library/test/library-model-plain --operations {operations}\n"
 
 
+TRACED = "unshare --mount sh -c 'mount -t tracefs tracefs /sys/kernel/tracing && exec \"$@\"' sh"
+"""Runs a command where tracefs is mounted, for itself alone."""
 OUTER = "apr|consumers|docs|mode|ordinary|sanitized|workload"
 """How the names of tests begin that build the library in further ways, as users do. CI runs them."""
 FUZZ = build("fuzz", "fuzz-targets")
@@ -65,6 +68,7 @@ INSTALL = Stage("install", in_folder("release", "setup/install"))
 
 TEST = (
     INSTALL,
+    Stage("lab", lab(EVERYWHERE), after=("install",)),
     # Of these two the whole is among MORE.
     Stage(
         "asan",
@@ -74,13 +78,11 @@ TEST = (
     # In the folder in which `install` has compiled what it installs.
     Stage(
         "release",
-        build("release", "unit-tests", "sweeps") + ctest("release", f"-E '^({OUTER})|_NOT_BUILT$'"),
+        build("release", "as-shipped", "sweeps") + ctest("release", f"-E '^({OUTER}|checked.)|_NOT_BUILT$'"),
         after=("install",),
     ),
-    Stage("lab", lab(EVERYWHERE), after=("install",)),
     Stage("browser", none_skipped("browser and not long"), after=("install",), cores=Cores.ONE),
     Stage("tsan", build("tsan") + ctest("tsan", "-L threads")),
-    Stage("golden", build("release", "counted") + "setup/golden\n", after=("release",), cores=Cores.ONE),
     Stage("model", build("release", "sweeps") + model(12_000_000), after=("release",), cores=Cores.ONE),
     Stage(
         "lint",
@@ -100,7 +102,8 @@ MORE = (
     INSTALL,
     Stage("asan", build("asan") + ctest("asan")),
     Stage("release", build("release") + ctest("release"), after=("install",)),
-    Stage("clang", build("clang") + "setup/coverage build/clang $JOBS\n"),
+    Stage("golden", build("release", "counted") + "setup/golden\n", after=("release",), cores=Cores.ONE),
+    Stage("clang", build("clang") + reporting("clang", "setup/coverage build/clang $JOBS")),
     Stage(
         "tidy",
         in_folder("release", "cmake --preset release") + "setup/tidy build/release --jobs $JOBS\n",
@@ -111,7 +114,6 @@ MORE = (
         build("memcheck") + ctest("memcheck", "-R ^valgrind") + "setup/memcheck build/memcheck $JOBS\n",
     ),
     Stage("fuzz", FUZZ + "setup/fuzz 30 lab\nsetup/fuzz 8 library\n"),
-    Stage("workloads", f"{PYTEST} -m '{WORKLOADS}'\n", after=("install",), cores=Cores.ONE),
     Stage("tsan-checked", build("tsan-checked") + ctest("tsan-checked", "-L threads")),
     Stage(
         "asan-plain",
@@ -120,8 +122,27 @@ MORE = (
     ),
 )
 
+# What needs 1.3 GB of packages, or tracefs.
+WHOLE_MACHINE = (
+    Stage("packages", "setup/bootstrap workloads\n", cores=Cores.ONE),
+    Stage(
+        "workloads",
+        ".venv/bin/reap workloads prepare --yes\n" + none_skipped("workloads and not long and not verdict"),
+        after=("install", "packages"),
+        cores=Cores.ONE,
+    ),
+    Stage(
+        "verdicts",
+        f"if {TRACED} true; then\n{none_skipped('(verdict or tracing) and not long', TRACED)}"
+        "else\necho 'tracefs cannot be mounted here: tests marked tracing are not run'\n"
+        f"{none_skipped('verdict and not tracing and not long')}fi\n",
+        after=("install", "packages"),
+        cores=Cores.ONE,
+    ),
+)
+
 LONG = (
-    Stage("lab-long", f"{PYTEST} -m 'long or verdict'\n", limit=7200),
+    Stage("lab-long", f"{PYTEST} -m long\n", limit=7200),
     Stage("model-long", build("release", "sweeps") + model(1_000_000_000), limit=7200),
     Stage("fuzz-long", FUZZ + "setup/fuzz 600 lab\nsetup/fuzz 60 library\n", limit=7200),
 )
@@ -131,6 +152,7 @@ SUITES: dict[str, tuple[Stage, ...]] = {
     "more": MORE,
     "ci": (
         Stage("bare", ".ci/bare-root\n", cores=Cores.ONE),
+        *WHOLE_MACHINE,
         *{stage.name: stage for stage in (*TEST, *MORE)}.values(),
     ),
     "long": LONG,
