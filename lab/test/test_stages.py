@@ -2,6 +2,7 @@
 
 import json
 import runpy
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -176,6 +177,14 @@ def test_the_suites_name_each_stage_once_and_wait_for_known_ones(command):
     known = {stage.name for stage in command.parts["table"].SUITES["ci"]}
     for suite in command.parts["table"].SUITES.values():
         assert {name for stage in suite for name in stage.after} <= known
+
+
+def test_what_the_stages_run_is_bash(command):
+    for stage in [stage for suite in command.parts["table"].SUITES.values() for stage in suite]:
+        read = subprocess.run(
+            ["bash", "-n"], input=stage.commands, capture_output=True, text=True, check=False
+        )
+        assert read.returncode == 0, (stage.name, read.stderr)
 
 
 def test_an_unknown_stage_is_refused_with_those_there_are(command, capsys):
