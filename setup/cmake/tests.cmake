@@ -49,9 +49,9 @@ add_custom_target(sweeps)
 add_custom_target(counted) # by setup/golden
 
 # google_test(TARGET PREFIX [NAME name] [FILTER filter] [SHARDS n] [LABEL label] [ENVIRONMENT name=value] [GROUP target])
-# The cases of a program as tests of ctest, each named PREFIX and its own name. With a sanitizer or coverage, whose
-# start and end take longer than most cases, the program as one test, or as so many as there are shards, named PREFIX
-# and NAME (the target, if none is given). It writes its cases into reports/ of the build folder. GROUP is unit-tests if it is not
+# The cases of a program as tests of ctest, each named PREFIX and its own name. With a sanitizer, whose start takes
+# longer than most cases, the program as one test, or as so many as there are shards, named PREFIX and NAME (the
+# target, if none is given). It writes its cases into reports/ of the build folder. GROUP is unit-tests if it is not
 # named.
 function(google_test target prefix)
     cmake_parse_arguments(arg "" "NAME;FILTER;SHARDS;LABEL;ENVIRONMENT;GROUP" "" ${ARGN})
@@ -68,7 +68,7 @@ function(google_test target prefix)
     if(NOT arg_NAME)
         set(arg_NAME ${target})
     endif()
-    if(NOT REAP_SANITIZE AND NOT REAP_COVERAGE)
+    if(NOT REAP_SANITIZE)
         if(arg_ENVIRONMENT)
             list(APPEND properties ENVIRONMENT ${arg_ENVIRONMENT})
         endif()
