@@ -29,6 +29,8 @@ function(precompiled)
     endforeach()
 endfunction()
 for_tests(precompiled-for-tests)
+set_target_properties(precompiled-for-tests PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+target_compile_options(precompiled-for-tests PRIVATE -fPIE)
 
 # together(TARGET...): the sources of a program as one translation unit where REAP_TESTS_TOGETHER is set, for what
 # they share is then compiled once. What their anonymous namespaces define must have different names.
@@ -38,8 +40,6 @@ function(together)
         set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     endif()
 endfunction()
-set_target_properties(precompiled-for-tests PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-target_compile_options(precompiled-for-tests PRIVATE -fPIE)
 
 # What `make test` builds; CI builds everything. `unit-tests` it runs under AddressSanitizer, and `as-shipped` those of
 # which a sanitizer sees nothing. `sweeps` try every composition of layers.

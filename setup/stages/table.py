@@ -23,15 +23,12 @@ def build(preset: str, *targets: str) -> str:
     return configured + in_folder(preset, f"cmake --build --preset {preset} --parallel $JOBS{chosen}")
 
 
-def reporting(preset: str, command: str) -> str:
-    """A command that runs tests of a CMake preset, whose reports of cases go where the stage looks."""
-    return f"rm -rf build/{preset}/reports\nln -s $REPORTS build/{preset}/reports\n{command}\n"
-
-
 def ctest(preset: str, options: str = "") -> str:
     """Run the tests of a CMake preset. With a sanitizer a program is one test, and reports its cases."""
-    command = f"ctest --test-dir build/{preset} --parallel $JOBS --output-on-failure --no-tests=error"
-    return reporting(preset, f"{command} {options}")
+    return (
+        f"rm -rf build/{preset}/reports\nln -s $REPORTS build/{preset}/reports\n"
+        f"ctest --test-dir build/{preset} --parallel $JOBS --output-on-failure --no-tests=error {options}\n"
+    )
 
 
 def each(*commands: str) -> str:
@@ -103,7 +100,7 @@ MORE = (
     Stage("asan", build("asan") + ctest("asan")),
     Stage("release", build("release") + ctest("release"), after=("install",)),
     Stage("golden", build("release", "counted") + "setup/golden\n", after=("release",), cores=Cores.ONE),
-    Stage("clang", build("clang") + reporting("clang", "setup/coverage build/clang $JOBS")),
+    Stage("clang", build("clang") + "setup/coverage build/clang $JOBS\n"),
     Stage(
         "tidy",
         in_folder("release", "cmake --preset release") + "setup/tidy build/release --jobs $JOBS\n",
