@@ -219,11 +219,24 @@ void Looker::look_at_memory(pid_t process) {
     if (maps == nullptr) return;
     std::uint64_t heap = 0;
     std::uint64_t lazy = 0;
+    // The kernel writes it a page at a time, and begins anew with a mapping that has grown meanwhile, as the
+    // heap does: of two that begin at one address, the second counts.
+    std::uint64_t begin = 0;
+    std::uint64_t heap_before = 0;
+    std::uint64_t lazy_before = 0;
     bool in_heap = false;
     int mappings = 0;
     while (mappings < most_mappings && std::fgets(text, sizeof text, maps) != nullptr) {
         if (std::strchr("0123456789abcdef", text[0]) != nullptr) {
             ++mappings;
+            if (const std::uint64_t next = std::strtoull(text, nullptr, 16); next == begin) {
+                heap = heap_before;
+                lazy = lazy_before;
+            } else {
+                begin = next;
+                heap_before = heap;
+                lazy_before = lazy;
+            }
             in_heap = std::strstr(text, "[heap]") != nullptr;
             look_at_mapping(process, text);
         } else if (in_heap && std::strncmp(text, "Rss:", 4) == 0) {

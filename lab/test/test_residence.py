@@ -77,6 +77,17 @@ def test_each_mapping_counts_as_what_it_is():
     )
 
 
+def test_a_mapping_that_grows_while_it_is_read_is_counted_once():
+    head, size = (
+        "6000-{end:x} rw-p 00000000 00:00 0                          [heap]\n",
+        "Rss:                 {kb} kB\n",
+    )
+    grown = "".join(head.format(end=end) + size.format(kb=kb) for end, kb in ((0x7000, 60), (0x7800, 90)))
+    before, behind = SMAPS.split("6000-7000")
+    behind = behind[behind.index("7000-8000") :]
+    assert smaps.parse(before + grown + behind).heap == 90 << 10
+
+
 def pinned():
     """200 MB free below one block of 2 KB, in a heap of glibc's."""
     values = {"arena": 201 * MB, "mapped": 0, "used": 3000, "free": 200 * MB, "fastbins": 0, "top": MB // 2}

@@ -46,14 +46,20 @@ def _text(pid: int) -> str:
 
 
 def parse(text: str) -> Kernel:
-    """What a text like /proc/PID/smaps adds up to."""
+    """What a text like /proc/PID/smaps adds up to.
+
+    The kernel writes it a page at a time, and begins anew with a mapping that has grown meanwhile: of two
+    that begin at one address, the second counts.
+    """
     totals = dict.fromkeys(Kernel.__struct_fields__, 0)
-    name, private = "", True
+    name, private, begin = "", True, ""
     sizes: dict[str, int] = {}
     for line in text.splitlines():
         word, _, rest = line.partition(" ")
         if not word.endswith(":"):  # the head of the next mapping: begin-end rights offset device inode name
-            _add(totals, name, sizes, private=private)
+            before, begin = begin, word.partition("-")[0]
+            if begin != before:
+                _add(totals, name, sizes, private=private)
             fields = rest.split(maxsplit=4)
             name, private, sizes = fields[4] if len(fields) > 4 else "", fields[0].endswith("p"), {}
         elif rest.endswith(" kB"):
