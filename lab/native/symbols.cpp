@@ -40,12 +40,6 @@ const Dwfl_Callbacks &callbacks() {
     return value;
 }
 
-struct Symbol {
-    std::string name;
-    uint64_t begin;
-    uint64_t end;
-};
-
 // The functions of malloc.c that every glibc exports.
 const std::set<std::string> &malloc_exports() {
     static const std::set<std::string> names = {
@@ -73,6 +67,11 @@ const std::set<std::string> &malloc_exports() {
 } // namespace
 
 struct Symbolizer::Files {
+    struct Symbol {
+        std::string name;
+        uint64_t begin;
+        uint64_t end;
+    };
     struct File {
         Dwfl *dwfl = nullptr;
         Dwfl_Module *module = nullptr;
@@ -187,11 +186,11 @@ std::vector<SourceFrame> Symbolizer::resolve(const std::string &path, uint64_t a
 }
 
 std::vector<AddressRange> Symbolizer::malloc_ranges(const std::string &path) {
-    const std::vector<Symbol> &symbols = files_->symbols(path);
+    const std::vector<Files::Symbol> &symbols = files_->symbols(path);
     uint64_t begin = UINT64_MAX;
     uint64_t end = 0;
     bool has_private = false;
-    for (const Symbol &symbol : symbols) {
+    for (const Files::Symbol &symbol : symbols) {
         if (malloc_exports().contains(symbol.name) && symbol.end > symbol.begin) {
             begin = std::min(begin, symbol.begin);
             end = std::max(end, symbol.end);
@@ -209,7 +208,7 @@ std::vector<AddressRange> Symbolizer::malloc_ranges(const std::string &path) {
                                            "_int_malloc",     "sysmalloc"};
     uint64_t before = 0;
     uint64_t first_helper = begin;
-    for (const Symbol &symbol : symbols) {
+    for (const Files::Symbol &symbol : symbols) {
         const std::string base = symbol.name.substr(0, symbol.name.find('.'));
         if (helpers.contains(base) && symbol.begin < begin && begin - symbol.begin < 65536) {
             first_helper = std::min(first_helper, symbol.begin);
@@ -239,13 +238,13 @@ uint64_t Symbolizer::address_at(const std::string &path, uint64_t offset) {
 std::string Symbolizer::function(const std::string &path, uint64_t address) {
     // By a search of our own: elfutils goes through all symbols, of which a runtime has hundreds of
     // thousands.
-    const std::vector<Symbol> &symbols = files_->symbols(path);
-    const auto behind = [address](const Symbol &symbol) { return symbol.begin <= address; };
+    const std::vector<Files::Symbol> &symbols = files_->symbols(path);
+    const auto behind = [address](const Files::Symbol &symbol) { return symbol.begin <= address; };
     auto at = std::partition_point(symbols.begin(), symbols.end(), behind);
-    const Symbol *found = nullptr;
+    const Files::Symbol *found = nullptr;
     constexpr int most_aliases = 16; // of one function; and ends of functions that lie within others
     for (int step = 0; step < most_aliases && at != symbols.begin(); ++step) {
-        const Symbol &symbol = *--at;
+        const Files::Symbol &symbol = *--at;
         if (found != nullptr && symbol.begin != found->begin) break;
         const bool unsized = symbol.end == symbol.begin && step == 0; // written by hand
         if (!unsized && address >= symbol.end) continue;
@@ -267,7 +266,7 @@ std::vector<AddressRange> Symbolizer::functions(const std::string &path,
         }
     }
     std::vector<AddressRange> found;
-    for (const Symbol &symbol : files_->symbols(path)) {
+    for (const Files::Symbol &symbol : files_->symbols(path)) {
         const bool wanted =
             exact.contains(symbol.name) ||
             std::any_of(beginnings.begin(), beginnings.end(),

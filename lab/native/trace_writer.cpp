@@ -66,23 +66,23 @@ bool alive(uint32_t pid, uint64_t start) {
 // Gives the disk back what a block did not use: a process that lived for a moment used a page of each of its
 // blocks. Holes read as zeros; a file system without them keeps what it has.
 void punch_zeros(int file, const BlockInfo &info, const std::vector<unsigned char> &payload) {
-    constexpr uint64_t kPage = 4096;
-    constexpr uint64_t kPages = REAP_BLOCK_BYTES / kPage;
+    constexpr uint64_t kStep = 4096;
+    constexpr uint64_t kSteps = REAP_BLOCK_BYTES / kStep;
     const auto used = [&](uint64_t page) {
-        const uint64_t begin = page * kPage - REAP_BLOCK_HEADER_BYTES;
-        const uint64_t end = std::min<uint64_t>(begin + kPage, payload.size());
+        const uint64_t begin = page * kStep - REAP_BLOCK_HEADER_BYTES;
+        const uint64_t end = std::min<uint64_t>(begin + kStep, payload.size());
         for (uint64_t at = begin; at < end; ++at) {
             if (payload[at] != 0) return true;
         }
         return false;
     };
     uint64_t hole = 1; // the first page holds the head
-    for (uint64_t page = 1; page <= kPages; ++page) {
-        if (page < kPages && !used(page)) continue;
+    for (uint64_t page = 1; page <= kSteps; ++page) {
+        if (page < kSteps && !used(page)) continue;
         if (page > hole) {
             (void)::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                              static_cast<off_t>(info.index * REAP_BLOCK_BYTES + hole * kPage),
-                              static_cast<off_t>((page - hole) * kPage));
+                              static_cast<off_t>(info.index * REAP_BLOCK_BYTES + hole * kStep),
+                              static_cast<off_t>((page - hole) * kStep));
         }
         hole = page + 1;
     }

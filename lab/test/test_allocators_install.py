@@ -1,7 +1,7 @@
 """`reap allocators install`: recipes, what is built from them, and what goes wrong on the way.
 
-But for the slow test, the recipe is a small one of our own, whose crate lies in a folder: cargo, the
-compiler and the check are real, and no registry is asked.
+But for the one of the registry, the recipe is a small one of our own, whose crate lies in a folder: cargo,
+the compiler and the check are real, and no registry is asked.
 """
 
 import os
@@ -188,6 +188,7 @@ def test_one_that_is_installed_is_found_by_name(shop, tmp_path):
     assert shop.left() == {"mine"}
 
 
+@pytest.mark.slow
 def test_a_second_time_nothing_is_done_unless_something_changed(shop):
     shop.reap("install", "mine")
     again = shop.reap("install", "mine")
@@ -266,6 +267,7 @@ MISALIGNED = (
 )
 
 
+@pytest.mark.slow
 def test_each_fault_is_told_from_the_others(shop, tmp_path):
     good = "void *aligned_alloc(size_t a, size_t n) { return __libc_memalign(a, n); }"
     assert good in LIBRARIES["good"]

@@ -1,5 +1,6 @@
 """Workload cards: each is whole, and gives the same inputs and output every time."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from reap.errors import ExitCode, ReapError
 from reap.experiment import card, workload
 from reap.launch import spawn
 
+LISTS = Path(__file__).resolve().parents[2] / "setup" / "apt"
 SMALL = {"perl": 1, "gcc": 1, "sed": 1}
 
 
@@ -159,6 +161,16 @@ def every_package(described):
 
 
 def test_the_list_of_packages_is_that_of_the_cards():
-    text = (Path(__file__).resolve().parents[2] / "setup" / "apt" / "workloads.txt").read_text()
+    text = (LISTS / "workloads.txt").read_text()
     listed = [line for line in text.splitlines() if not line.startswith("#")]
     assert listed == sorted({package for name in card.names() for package in every_package(card.load(name))})
+
+
+@pytest.mark.workloads
+def test_all_packages_can_be_installed_on_one_machine():
+    """Where two lists name different versions of Boost, apt refuses whichever list comes second."""
+    lines = "\n".join(path.read_text() for path in LISTS.glob("*.txt")).splitlines()
+    names = {line.partition("#")[0].partition("|")[0].strip() for line in lines} - {""}
+    apt = ["apt-get", "--simulate", "--no-install-recommends", "install", *sorted(names)]
+    answer = subprocess.run(apt, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stdout + answer.stderr

@@ -72,6 +72,7 @@ def sites(levels: list[DragLevel]) -> list[DragSite]:
     return [site for site in levels[0].sites if "layers" in site.module]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["exact", "recompiled"])
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_layer_s_objects_are_seen_with_their_drag(engine, layer, request):
@@ -97,6 +98,7 @@ def test_the_engines_agree_on_what_is_never_read(layer, exact, recompiled):
         assert counts[0] == counts[1] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layer", ["per-class", "region-of-malloc"])
 def test_the_blocks_that_objects_are_in_are_chunks(layer, exact, recompiled):
     objects, chunks = exact.levels(layer)
@@ -105,6 +107,7 @@ def test_the_blocks_that_objects_are_in_are_chunks(layer, exact, recompiled):
     assert recompiled.levels(layer)[1].total == chunks.total
 
 
+@pytest.mark.slow
 def test_a_workload_s_objects_drag_the_same_whichever_way_they_are_allocated(tmp_path):
     """With its obstacks, and with an allocation for each object: one program, one set of objects."""
     levels = {}

@@ -37,6 +37,7 @@ def answers(*command: str, given: bytes = b"") -> list[str]:
     return done.stdout.decode().splitlines()
 
 
+@pytest.mark.slow
 def test_the_answer_is_the_three_nearest_edges() -> None:
     first = answers(cpp(), "per-request", "1", "1")[0]
     words = first.split()

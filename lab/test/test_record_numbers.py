@@ -40,6 +40,7 @@ def holds(estimate, truth):
     return estimate.low <= truth <= estimate.high
 
 
+@pytest.mark.slow
 def test_what_triage_counts_is_the_same_every_time(triage):
     truth, runs = triage
     for done in runs:
@@ -115,6 +116,7 @@ def test_what_is_left_at_the_end_is_estimated_without_bias(often_sampled):
     sum_is_unbiased([done.totals["immortal_bytes"] for done in runs], truth.left, worth=int)
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 def test_intervals_of_peaks_hold_the_truth(well_sampled):
     truth, runs, _ = well_sampled

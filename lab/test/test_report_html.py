@@ -279,6 +279,7 @@ def test_a_huge_report_is_cut_until_it_fits(programs: int, sites: int, points: i
     assert kept.answers[0].profile.sites[0].function == "site_0"
 
 
+@pytest.mark.slow
 def test_what_cannot_be_cut_enough_is_refused() -> None:
     with pytest.raises(ReapError, match="200 programs"):
         render(report_of(*(three_answers().answers[2] for _ in range(200))))

@@ -377,6 +377,7 @@ SMALL = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
     """Its programs say what is known: arenas, the share past the cache, one sum in each memory."""
     monkeypatch.setattr(studying, "PARTS", SMALL)

@@ -270,6 +270,7 @@ def test_threads_go_beyond_the_cores(cores, counts):
     assert setups.thread_counts(cores) == counts
 
 
+@pytest.mark.slow
 def test_a_small_study_from_end_to_end(tmp_path, monkeypatch, cache):
     monkeypatch.setattr(card, "cache_folder", lambda: cache)
     monkeypatch.setattr(

@@ -32,15 +32,6 @@ for_tests(precompiled-for-tests)
 set_target_properties(precompiled-for-tests PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 target_compile_options(precompiled-for-tests PRIVATE -fPIE)
 
-# together(TARGET...): the sources of a program as one translation unit where REAP_TESTS_TOGETHER is set, for what
-# they share is then compiled once. What their anonymous namespaces define must have different names.
-option(REAP_TESTS_TOGETHER "Compile the sources of a test program together: less to compile, more to compile again" OFF)
-function(together)
-    if(REAP_TESTS_TOGETHER)
-        set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    endif()
-endfunction()
-
 # What `make test` builds; CI builds everything. `unit-tests` it runs under AddressSanitizer, and `as-shipped` those of
 # which a sanitizer sees nothing. `sweeps` try every composition of layers.
 add_custom_target(unit-tests)

@@ -8,7 +8,7 @@ from stage import Cores, Stage
 
 PYTEST = ".venv/bin/python -m pytest -q --durations=5"
 EVERYWHERE = "not browser and not long and not verdict and not workloads"
-"""Of the lab's tests those that take seconds and need nothing but what setup/apt/test.txt brings."""
+"""Of the lab's tests those that need nothing but what setup/apt/test.txt brings."""
 
 
 def in_folder(preset: str, command: str) -> str:
@@ -57,7 +57,7 @@ def model(operations: int) -> str:
 
 TRACED = "unshare --mount sh -c 'mount -t tracefs tracefs /sys/kernel/tracing && exec \"$@\"' sh"
 """Runs a command where tracefs is mounted, for itself alone."""
-OUTER = "apr|consumers|docs|mode|ordinary|sanitized|workload"
+OUTER = "apr|consumers|docs|mode|ordinary|sanitized|strangers|workload"
 """How the names of tests begin that build the library in further ways, as users do. CI runs them."""
 FUZZ = build("fuzz", "fuzz-targets")
 
@@ -65,7 +65,7 @@ INSTALL = Stage("install", in_folder("release", "setup/install"))
 
 TEST = (
     INSTALL,
-    Stage("lab", lab(EVERYWHERE), after=("install",)),
+    Stage("lab", lab(f"not slow and {EVERYWHERE}"), after=("install",)),
     # Of these two the whole is among MORE.
     Stage(
         "asan",
@@ -99,12 +99,13 @@ MORE = (
     INSTALL,
     Stage("asan", build("asan") + ctest("asan")),
     Stage("release", build("release") + ctest("release"), after=("install",)),
+    Stage("lab-slow", lab(f"slow and {EVERYWHERE}"), after=("install",)),
     Stage("golden", build("release", "counted") + "setup/golden\n", after=("release",), cores=Cores.ONE),
     Stage("clang", build("clang") + "setup/coverage build/clang $JOBS\n"),
     Stage(
         "tidy",
-        in_folder("release", "cmake --preset release") + "setup/tidy build/release --jobs $JOBS\n",
-        after=("install", "release"),
+        "cmake --preset by-file\nsetup/tidy build/by-file --jobs $JOBS\n",
+        after=("install",),
     ),
     Stage(
         "memcheck",

@@ -36,7 +36,9 @@ TEST(Strata, SayHowFarNothingHappens) {
     for (int i = 0; i < 100; ++i) {
         const int64_t room = strata.room();
         ASSERT_GE(room, 0);
-        if (room != 0) EXPECT_EQ(strata.pass(static_cast<uint64_t>(room) - 1, random, next), 0U);
+        if (room != 0) {
+            EXPECT_EQ(strata.pass(static_cast<uint64_t>(room) - 1, random, next), 0U);
+        }
         strata.pass(2, random, next);
     }
 }

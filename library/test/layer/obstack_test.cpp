@@ -19,7 +19,7 @@ using reap::Misuse;
 using reap::Obstack;
 using reap::ObstackOptions;
 using Kinds = std::vector<Misuse>;
-using Strict = Obstack<reap::Ref<StrictSource>>;
+using StrictObstack = Obstack<reap::Ref<StrictSource>>;
 
 // Chunks so small that every test crosses them.
 constexpr ObstackOptions small{.first_chunk = 256, .growth = 2, .largest_chunk = 2048};
@@ -55,7 +55,7 @@ TEST(Obstack, KeepsWhatIsWritten) {
 
 TEST(Obstack, MeetsOrRefusesEachSizeAndAlignment) {
     StrictSource source;
-    Strict obstack{source, small};
+    StrictObstack obstack{source, small};
     // Checked mode looks at each byte of what an alignment skips; the model goes further there.
     const std::size_t largest_alignment = std::size_t{1} << (reap::checked ? 15U : 21U);
     for (std::size_t alignment = 1; alignment <= largest_alignment; alignment *= 8) {
@@ -88,7 +88,7 @@ TEST(Obstack, MeetsOrRefusesEachSizeAndAlignment) {
 // SIZE_MAX - 20 bytes are "allocated".
 TEST(Obstack, DoesNotWrapSizesAsGnuObstackAndHeapLayersDo) {
     StrictSource source;
-    Strict obstack{source, small};
+    StrictObstack obstack{source, small};
     EXPECT_EQ(obstack.try_allocate(SIZE_MAX - 20), nullptr);
     EXPECT_THROW((void)obstack.allocate(SIZE_MAX - 20), std::bad_alloc);
     EXPECT_EQ(obstack.try_blank(SIZE_MAX - 20), nullptr);
@@ -104,7 +104,7 @@ TEST(Obstack, DoesNotWrapSizesAsGnuObstackAndHeapLayersDo) {
 
 TEST(Obstack, FreesFromAnObjectOn) {
     StrictSource source;
-    Strict obstack{source, small};
+    StrictObstack obstack{source, small};
     std::vector<Numbered> objects;
     objects.reserve(300);
     for (unsigned char number = 0; number < 200; ++number)
@@ -176,7 +176,7 @@ TEST(Obstack, RunsTheDestructorsOfWhatItFrees) {
 TEST(Obstack, RunsDestructorsInAllChunksThatItFrees) {
     std::string said;
     StrictSource source;
-    Strict obstack{source, small};
+    StrictObstack obstack{source, small};
     (void)obstack.create<Speaker>(said, 'a');
     void *const first = obstack.allocate(40);
     for (char word = 'b'; word <= 'z'; ++word) (void)obstack.create<Speaker>(said, word);
@@ -199,7 +199,7 @@ TEST(Obstack, LeavesNothingWhenAConstructorThrows) {
 
 TEST(Obstack, GrowsAnObjectByteByByte) {
     StrictSource source;
-    Strict obstack{source, small};
+    StrictObstack obstack{source, small};
     const Numbered before = write(obstack.allocate(24), 24, 7);
     std::string wanted;
     for (int i = 0; i < 10000; ++i) {
@@ -306,7 +306,7 @@ TEST(Obstack, FinishesWhatWasNeverBegun) {
 
 TEST(Obstack, KeepsChunksAsAskedAndThoseForOneObjectNever) {
     StrictSource source;
-    Strict obstack{source, small};
+    StrictObstack obstack{source, small};
     void *const first = obstack.allocate(16);
     for (int i = 0; i < 100; ++i) (void)obstack.allocate(100);
     const auto full = obstack.statistics();
@@ -347,7 +347,7 @@ TEST(Obstack, IsRightInEveryOrder) {
     std::vector<unsigned> steps; // 0: allocate; k: free from the k-th live object
     std::size_t sequences = 0;
     const auto run = [&] {
-        Strict obstack{source, small};
+        StrictObstack obstack{source, small};
         std::vector<Numbered> live;
         unsigned char number = 0;
         for (const unsigned step : steps) {
@@ -376,7 +376,7 @@ TEST(Obstack, IsRightInEveryOrder) {
 
 /// Allocates, grows, creates and frees, as the seed says; what must hold is looked at. Returns how many calls
 /// were refused.
-unsigned use(Strict &obstack, unsigned seed, unsigned steps) {
+unsigned use(StrictObstack &obstack, unsigned seed, unsigned steps) {
     std::mt19937 random(seed);
     std::vector<Numbered> live;
     unsigned refused = 0;
@@ -430,7 +430,7 @@ TEST(Obstack, KeepsTheModelUnderRandomUse) {
     for (unsigned seed = 1; seed <= 20; ++seed) {
         SCOPED_TRACE(seed);
         StrictSource source;
-        Strict obstack{source, small};
+        StrictObstack obstack{source, small};
         EXPECT_EQ(use(obstack, seed, 2000), 0U);
     }
 }
@@ -440,7 +440,7 @@ TEST(Obstack, SurvivesEachFailureOfItsSource) {
         for (std::size_t good = 0;; ++good) {
             SCOPED_TRACE(good);
             StrictSource source;
-            Strict obstack{source, small};
+            StrictObstack obstack{source, small};
             source.fail_after(good, failures);
             (void)use(obstack, 5, 400);
             const bool reached = source.calls() > good;
@@ -453,7 +453,7 @@ TEST(Obstack, SurvivesEachFailureOfItsSource) {
 
 TEST(Obstack, PassesOnWhatItsSourceThrows) {
     StrictSource source;
-    Strict obstack{source, small};
+    StrictObstack obstack{source, small};
     source.fail_after(0);
     EXPECT_THROW((void)obstack.allocate(1), StrictFailure);
     EXPECT_THROW((void)obstack.blank(1), StrictFailure);

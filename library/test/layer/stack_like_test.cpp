@@ -19,14 +19,14 @@ using reap::Misuse;
 using reap::StackLike;
 using reap::StackLikeOptions;
 using Kinds = std::vector<Misuse>;
-using Strict = StackLike<reap::Ref<StrictSource>>;
+using StrictStack = StackLike<reap::Ref<StrictSource>>;
 
 /// An object whose every byte is its number.
-struct Numbered {
+struct StackedObject {
     unsigned char *data;
     std::size_t size;
     unsigned char number;
-    [[nodiscard]] bool holds() const {
+    [[nodiscard]] bool still_holds() const {
         for (std::size_t at = 0; at < size; ++at) {
             if (data[at] != number) return false;
         }
@@ -34,27 +34,27 @@ struct Numbered {
     }
 };
 
-Numbered write(void *data, std::size_t size, std::size_t number) {
+StackedObject write_object(void *data, std::size_t size, std::size_t number) {
     std::memset(data, static_cast<int>(number % 251), size);
     return {static_cast<unsigned char *>(data), size, static_cast<unsigned char>(number % 251)};
 }
 
 TEST(StackLike, KeepsWhatIsWritten) {
     StackLike stack(StackLikeOptions{.size = std::size_t{8} << 20U});
-    std::vector<Numbered> objects;
+    std::vector<StackedObject> objects;
     for (std::size_t size = 0; size < 2000; ++size) {
-        objects.push_back(write(stack.allocate(size), size, size));
+        objects.push_back(write_object(stack.allocate(size), size, size));
         EXPECT_EQ(reap::padding_at(objects.back().data, 16), 0U);
     }
-    for (const auto &object : objects) EXPECT_TRUE(object.holds());
+    for (const auto &object : objects) EXPECT_TRUE(object.still_holds());
     for (const auto &object : objects) stack.deallocate(object.data);
     EXPECT_EQ(stack.statistics().used, 0U);
 }
 
 TEST(StackLike, MeetsOrRefusesEachSizeAndAlignment) {
     StrictSource source;
-    Strict stack{source, {.size = std::size_t{8} << 20U}};
-    Strict growing{source, {.size = 1024, .grows = true}};
+    StrictStack stack{source, {.size = std::size_t{8} << 20U}};
+    StrictStack growing{source, {.size = 1024, .grows = true}};
     const volatile std::size_t most = SIZE_MAX; // or the compiler sees that it cannot be met
     // Checked mode looks at each byte of what an alignment skips; the model goes further there.
     const std::size_t largest_alignment = std::size_t{1} << (reap::checked ? 15U : 21U);
@@ -62,7 +62,7 @@ TEST(StackLike, MeetsOrRefusesEachSizeAndAlignment) {
         for (unsigned power = 0; power <= 16; ++power) {
             for (const std::size_t size :
                  {std::size_t{0}, (std::size_t{1} << power) - 1, (std::size_t{1} << power) + 1}) {
-                for (Strict *const each : {&stack, &growing}) {
+                for (StrictStack *const each : {&stack, &growing}) {
                     void *const object = each->try_allocate(size, alignment);
                     ASSERT_NE(object, nullptr) << size << " at " << alignment;
                     EXPECT_EQ(reap::padding_at(object, alignment), 0U);
@@ -101,21 +101,22 @@ TEST(StackLike, RefusesSizesThatNoMemoryHas) {
 
 TEST(StackLike, IsExhaustedAtItsEndAndUsableAfterIt) {
     StrictSource source;
-    Strict stack{source, {.size = 10000}};
-    std::vector<Numbered> objects;
-    while (void *const data = stack.try_allocate(100)) objects.push_back(write(data, 100, objects.size()));
+    StrictStack stack{source, {.size = 10000}};
+    std::vector<StackedObject> objects;
+    while (void *const data = stack.try_allocate(100))
+        objects.push_back(write_object(data, 100, objects.size()));
     EXPECT_GT(objects.size(), 50U);
     if (!reap::checked) {
         EXPECT_EQ(objects.size(), 10000U / 112);
     }
     EXPECT_THROW((void)stack.allocate(100), std::bad_alloc);
-    for (const auto &object : objects) EXPECT_TRUE(object.holds());
+    for (const auto &object : objects) EXPECT_TRUE(object.still_holds());
     // One that lives on holds all below it.
-    const Numbered last = objects.back();
+    const StackedObject last = objects.back();
     objects.pop_back();
     for (const auto &object : objects) stack.deallocate(object.data);
     EXPECT_EQ(stack.try_allocate(100), nullptr);
-    EXPECT_TRUE(last.holds());
+    EXPECT_TRUE(last.still_holds());
     stack.deallocate(last.data);
     EXPECT_EQ(stack.allocate(100), objects.front().data);
     EXPECT_EQ(source.calls(), 1U);
@@ -145,9 +146,9 @@ TEST(StackLike, RetreatsOverAllFreeObjectsAtTheEnd) {
 
 /// Frees objects, and expects the pointer to be behind the last live one after each.
 template <class Stack>
-void free_and_look(Stack &stack, std::vector<Numbered> &objects, std::vector<std::size_t> &behind,
+void free_and_look(Stack &stack, std::vector<StackedObject> &objects, std::vector<std::size_t> &behind,
                    std::size_t which) {
-    ASSERT_TRUE(objects[which].holds());
+    ASSERT_TRUE(objects[which].still_holds());
     stack.deallocate(objects[which].data);
     objects[which].data = nullptr;
     while (!objects.empty() && objects.back().data == nullptr) {
@@ -161,15 +162,15 @@ TEST(StackLike, IsRightInEveryOrderOfFreeing) {
     StrictSource source;
     constexpr std::size_t sizes[] = {1, 100, 8, 200, 24, 9, 0};
     for (const bool grows : {false, true}) {
-        Strict stack{source, {.size = grows ? std::size_t{200} : 4000, .grows = grows}};
+        StrictStack stack{source, {.size = grows ? std::size_t{200} : 4000, .grows = grows}};
         for (std::size_t count = 1; count <= 7; ++count) {
             std::vector<std::size_t> order(count);
             std::iota(order.begin(), order.end(), 0);
             do {
-                std::vector<Numbered> objects;
+                std::vector<StackedObject> objects;
                 std::vector<std::size_t> behind;
                 for (std::size_t number = 0; number < count; ++number) {
-                    objects.push_back(write(stack.allocate(sizes[number]), sizes[number], number));
+                    objects.push_back(write_object(stack.allocate(sizes[number]), sizes[number], number));
                     behind.push_back(stack.statistics().used);
                 }
                 for (const std::size_t which : order) free_and_look(stack, objects, behind, which);
@@ -185,18 +186,18 @@ TEST(StackLike, IsRightInEveryOrderOfAllocatingAndFreeing) {
     std::vector<int> steps; // -1: allocate; k: free the object allocated as the k-th
     std::size_t sequences = 0;
     const auto run = [&] {
-        std::vector<Numbered> objects;
+        std::vector<StackedObject> objects;
         unsigned char *end = nullptr; // of the last live object
         for (const int step : steps) {
             if (step < 0) {
                 const std::size_t size = 10 + 30 * objects.size();
-                objects.push_back(write(stack.allocate(size), size, objects.size()));
+                objects.push_back(write_object(stack.allocate(size), size, objects.size()));
                 if (end != nullptr) {
                     ASSERT_GE(objects.back().data, end);
                 }
             } else {
                 auto &object = objects[static_cast<std::size_t>(step)];
-                ASSERT_TRUE(object.holds());
+                ASSERT_TRUE(object.still_holds());
                 stack.deallocate(object.data);
                 object.data = nullptr;
             }
@@ -230,21 +231,21 @@ TEST(StackLike, IsRightInEveryOrderOfAllocatingAndFreeing) {
 
 TEST(StackLike, GrowsAndRetreatsOverPieces) {
     StrictSource source;
-    Strict stack{source, {.size = 1000, .grows = true}};
-    std::vector<Numbered> objects;
+    StrictStack stack{source, {.size = 1000, .grows = true}};
+    std::vector<StackedObject> objects;
     objects.reserve(100);
     for (std::size_t number = 0; number < 100; ++number)
-        objects.push_back(write(stack.allocate(100), 100, number));
-    const Numbered large = write(stack.allocate(10000), 10000, 1);
+        objects.push_back(write_object(stack.allocate(100), 100, number));
+    const StackedObject large = write_object(stack.allocate(10000), 10000, 1);
     EXPECT_GT(stack.statistics().pieces, 10U);
     for (const auto &object : objects) {
-        EXPECT_TRUE(object.holds());
+        EXPECT_TRUE(object.still_holds());
         EXPECT_TRUE(stack.owns(object.data));
     }
     const std::size_t pieces = stack.statistics().pieces;
     for (std::size_t at = 0; at + 1 < objects.size(); ++at) stack.deallocate(objects[at].data);
     EXPECT_EQ(stack.statistics().pieces, pieces);
-    EXPECT_TRUE(large.holds());
+    EXPECT_TRUE(large.still_holds());
     stack.deallocate(large.data);
     EXPECT_EQ(stack.statistics().pieces, pieces); // one is kept
     stack.deallocate(objects.back().data);
@@ -257,7 +258,7 @@ TEST(StackLike, GrowsAndRetreatsOverPieces) {
 
 TEST(StackLike, StandsStillWhereItGoesToAndFro) {
     StrictSource source;
-    Strict stack{source, {.size = 1000, .grows = true}};
+    StrictStack stack{source, {.size = 1000, .grows = true}};
     while (stack.statistics().pieces == 1) (void)stack.allocate(100);
     const std::size_t calls = source.calls();
     void *last = stack.allocate(900);
@@ -269,9 +270,9 @@ TEST(StackLike, StandsStillWhereItGoesToAndFro) {
 }
 
 /// Allocates and frees as the seed says; what must hold is looked at. Returns how many calls were refused.
-unsigned use(Strict &stack, unsigned seed, unsigned steps) {
+unsigned use(StrictStack &stack, unsigned seed, unsigned steps) {
     std::mt19937 random(seed);
-    std::vector<Numbered> live;
+    std::vector<StackedObject> live;
     unsigned refused = 0;
     const auto below = [&](std::size_t bound) { return random() % bound; };
     for (unsigned step = 0; step < steps; ++step) {
@@ -282,11 +283,11 @@ unsigned use(Strict &stack, unsigned seed, unsigned steps) {
                 ++refused;
             } else {
                 EXPECT_EQ(reap::padding_at(data, alignment), 0U);
-                live.push_back(write(data, size, step));
+                live.push_back(write_object(data, size, step));
             }
         } else if (!live.empty()) {
             const std::size_t which = live.size() - 1 - below(live.size()) / (1 + below(9));
-            EXPECT_TRUE(live[which].holds());
+            EXPECT_TRUE(live[which].still_holds());
             stack.deallocate(live[which].data);
             live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
         }
@@ -299,7 +300,7 @@ unsigned use(Strict &stack, unsigned seed, unsigned steps) {
         }
     }
     for (const auto &object : live) {
-        EXPECT_TRUE(object.holds());
+        EXPECT_TRUE(object.still_holds());
         stack.deallocate(object.data);
     }
     EXPECT_EQ(stack.statistics().used, 0U);
@@ -310,9 +311,9 @@ TEST(StackLike, KeepsTheModelUnderRandomUse) {
     for (unsigned seed = 1; seed <= 20; ++seed) {
         SCOPED_TRACE(seed);
         StrictSource source;
-        Strict growing{source, {.size = 2000, .grows = true}};
+        StrictStack growing{source, {.size = 2000, .grows = true}};
         EXPECT_EQ(use(growing, seed, 3000), 0U);
-        Strict fixed{source, {.size = 20000}};
+        StrictStack fixed{source, {.size = 20000}};
         (void)use(fixed, seed, 3000);
     }
 }
@@ -324,10 +325,10 @@ TEST(StackLike, SurvivesEachFailureOfItsSource) {
             StrictSource source;
             source.fail_after(good, failures);
             if (good == 0) {
-                EXPECT_THROW(Strict(source, {.size = 1000}), StrictFailure);
+                EXPECT_THROW(StrictStack(source, {.size = 1000}), StrictFailure);
                 continue;
             }
-            Strict stack{source, {.size = 1000, .grows = true}};
+            StrictStack stack{source, {.size = 1000, .grows = true}};
             (void)use(stack, 5, 400);
             const bool reached = source.calls() > good;
             source.fail_never();
@@ -339,7 +340,7 @@ TEST(StackLike, SurvivesEachFailureOfItsSource) {
 
 TEST(StackLike, PassesOnWhatItsSourceThrows) {
     StrictSource source;
-    Strict stack{source, {.size = 100, .grows = true}};
+    StrictStack stack{source, {.size = 100, .grows = true}};
     source.fail_after(0);
     EXPECT_THROW((void)stack.allocate(1000), StrictFailure);
     EXPECT_EQ(stack.try_allocate(1000), nullptr);
