@@ -179,16 +179,15 @@ Cleanup *place_for(apr_pool_t *pool) {
 }
 
 /// The first of the list with this data and function, taken off it and put where it may be used again.
-bool take_off(apr_pool_t *pool, Cleanup **list, const void *data, Run run) {
+void take_off(apr_pool_t *pool, Cleanup **list, const void *data, Run run) {
     for (; *list != nullptr; list = &(*list)->next) {
         Cleanup *const found = *list;
         if (found->data != data || found->plain != run) continue;
         *list = found->next;
         found->next = pool->free;
         pool->free = found;
-        return true;
+        return;
     }
-    return false;
 }
 
 void for_exec(apr_pool_t *pool) {
@@ -342,8 +341,9 @@ void apr_pool_pre_cleanup_register(apr_pool_t *pool, const void *data, Run plain
 }
 
 void apr_pool_cleanup_kill(apr_pool_t *pool, const void *data, Run run) {
-    if (pool != nullptr && !take_off(pool, &pool->cleanups, data, run))
-        take_off(pool, &pool->before, data, run);
+    if (pool == nullptr) return;
+    take_off(pool, &pool->cleanups, data, run);
+    take_off(pool, &pool->before, data, run); // a function may be on both lists
 }
 
 void apr_pool_child_cleanup_set(apr_pool_t *pool, const void *data, Run plain, Run child) {

@@ -12,6 +12,7 @@ module;
 #include "reap/core/source.h"
 #include "reap/face/allocator.h"
 #include "reap/face/pmr.h"
+#include "reap/face/unique.h"
 #include "reap/layer/count.h"
 #include "reap/layer/fallback.h"
 #include "reap/layer/fixed_block.h"
@@ -126,7 +127,11 @@ using reap::TraceEvent;
 // face
 using reap::allocate_at_least;
 using reap::AllocationResult;
+using reap::Deleter;
+using reap::make_unique;
 using reap::PmrResource;
+using reap::RegionAllocator;
 using reap::StlAllocator;
+using reap::UniquePtr;
 
 } // namespace reap

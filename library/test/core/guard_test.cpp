@@ -8,6 +8,8 @@
 
 #include "misuse_log.h"
 
+const void *misuse_handler_of_guard_test();
+
 namespace {
 
 namespace guard = reap::guard;
@@ -123,3 +125,5 @@ TEST(Misuse, HasWordsForWhatOnlyANewerLibraryReports) {
 }
 
 } // namespace
+
+const void *misuse_handler_of_guard_test() { return &reap::process::misuse_handler; }

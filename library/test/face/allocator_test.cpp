@@ -5,6 +5,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "reap/face/pmr.h"
 #include "reap/layer/region.h"
 
 namespace {
@@ -39,6 +41,30 @@ TEST(StlAllocator, ServesContainers) {
     }
     for (int i = 0; i < 1000; ++i) EXPECT_EQ(by_number.at(i), hashed.at(i));
     EXPECT_EQ(numbers.size(), 1000U);
+}
+
+TEST(StlAllocator, RefersToTheDefaultResourceWithoutALayer) {
+    using Allocator = StlAllocator<int>;
+    EXPECT_EQ(Allocator().resource(), std::pmr::get_default_resource());
+    reap::PmrResource<> resource;
+    std::pmr::memory_resource *const before = std::pmr::set_default_resource(&resource);
+    Vector<int> mine;
+    std::pmr::set_default_resource(before);
+    for (int i = 0; i < 1000; ++i) mine.push_back(i);
+    EXPECT_TRUE(resource.layer().owns(mine.data()));
+    EXPECT_EQ(mine.get_allocator().resource(), &resource) << "of the moment when it was made";
+    EXPECT_NE(mine.get_allocator(), Allocator());
+    EXPECT_EQ(Allocator(), Allocator());
+    const StlAllocator<String> strings = mine.get_allocator();
+    EXPECT_EQ(strings, mine.get_allocator());
+
+    Region region;
+    EXPECT_EQ(Allocator(region).resource(), nullptr);
+    EXPECT_NE(Allocator(region), Allocator());
+    Vector<int> other(region);
+    other = mine; // as with pmr, it keeps its own
+    EXPECT_TRUE(region.owns(other.data()));
+    EXPECT_EQ(other, mine);
 }
 
 TEST(StlAllocator, AlignsElements) {

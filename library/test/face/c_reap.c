@@ -229,8 +229,29 @@ static void remember(reap_misuse what, const void *address, size_t size, const c
     found_at = address;
 }
 
+static bool keep_first(void *object, size_t usable, void *argument) {
+    (void)usable;
+    *(void **)argument = object;
+    return false;
+}
+
+/* Each code that is told is one that the header has. */
+static void test_misuse_of_cleanups(void) {
+    void *cleanup = NULL;
+    reap_reap *const reap = reap_reap_create(NULL);
+    EXPECT(reap_reap_at_end(reap, say, "z"));
+    EXPECT(!reap_reap_each(reap, keep_first, (void *)&cleanup) && cleanup != NULL);
+    reap_set_misuse_handler(remember);
+    reap_reap_deallocate(reap, cleanup);
+    EXPECT(found == REAP_MISUSE_SKIPPED_DESTRUCTOR);
+    reap_set_misuse_handler(NULL);
+    said[0] = '\0';
+    reap_reap_destroy(reap);
+}
+
 static void test_misuse(void) {
     if (!reap_is_checked()) return;
+    test_misuse_of_cleanups();
     reap_reap *const reap = reap_reap_create(NULL);
     char *const object = reap_reap_allocate(reap, 64);
     EXPECT(reap_reap_allocate(reap, 64) != NULL);

@@ -68,7 +68,7 @@ TYPED_TEST(ReapFaces, PmrContainersFreeWhatTheyDoNotNeed) {
 }
 
 TYPED_TEST(ReapFaces, AllocatorsFreeWhatTheirContainersDoNotNeed) {
-    using String = std::basic_string<char, std::char_traits<char>, reap::StlAllocator<char, TypeParam>>;
+    using InReap = std::basic_string<char, std::char_traits<char>, reap::StlAllocator<char, TypeParam>>;
     // The maps' strings are the usual ones: std::map does not tell them of its allocator.
     using Entry = std::pair<const int, std::string>;
     using Entries = reap::StlAllocator<Entry, TypeParam>;
@@ -81,7 +81,7 @@ TYPED_TEST(ReapFaces, AllocatorsFreeWhatTheirContainersDoNotNeed) {
         std::list<int, Ints> other_order{Ints(reap)};
         churn(sorted, order, 2000);
         churn(hashed, other_order, 2000);
-        std::vector<String, reap::StlAllocator<String, TypeParam>> words(reap);
+        std::vector<InReap, reap::StlAllocator<InReap, TypeParam>> words(reap);
         for (int i = 0; i < 1000; ++i) words.emplace_back(std::to_string(i).append(100, '.'), reap);
         EXPECT_TRUE(reap.owns(words.back().data()));
         EXPECT_TRUE(words[500].starts_with("500."));

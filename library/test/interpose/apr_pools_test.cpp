@@ -124,6 +124,15 @@ TEST_F(Pools, CleanupsAreKilledRunAndChanged) {
     EXPECT_EQ(said_, "rX");
 }
 
+TEST_F(Pools, ACleanupThatIsRunIsTakenOffBothLists) {
+    auto note = Note{.said = &said_, .name = 'n'};
+    apr_pool_cleanup_register(pool_, &note, say, apr_pool_cleanup_null);
+    apr_pool_pre_cleanup_register(pool_, &note, say);
+    EXPECT_EQ(apr_pool_cleanup_run(pool_, &note, say), APR_SUCCESS);
+    apr_pool_clear(pool_);
+    EXPECT_EQ(said_, "n");
+}
+
 TEST_F(Pools, KnowTheirParentsAndWhatIsKeptWithThem) {
     apr_pool_t *const child = child_of(pool_, 'c');
     EXPECT_EQ(apr_pool_parent_get(child), pool_);

@@ -325,6 +325,79 @@ TEST(Heap, AsksForHugePagesFromTheFifthSuperblockOn) {
     check();
 }
 
+std::size_t mappings() {
+    std::ifstream file("/proc/self/maps");
+    std::size_t lines = 0;
+    for (std::string line; std::getline(file, line);) ++lines;
+    return lines;
+}
+
+// A process may have some 65,530 mappings, and a thread takes one.
+TEST(Heap, ManyLargeObjectsTakeFewMappings) {
+    constexpr std::size_t count = 9000;
+    const std::size_t before = mappings();
+    std::vector<void *> objects(count);
+    for (int round = 0; round < 2; ++round) {
+        for (std::size_t at = 0; at < count; ++at) {
+            const std::size_t size = at % 100 == 0 ? 5 * megabyte : 300000;
+            objects[at] = at % 2 == 0 ? Heap::allocate(size) : Heap::allocate_zeroed(size);
+            ASSERT_NE(objects[at], nullptr);
+            const auto *const bytes = static_cast<const unsigned char *>(objects[at]);
+            if (at % 2 != 0) {
+                ASSERT_EQ(bytes[0] | bytes[5000] | bytes[size - 1], 0);
+            }
+            sign(objects[at], 100);
+            if (at % 10 == 0) sign(static_cast<char *>(objects[at]) + 4900, 200);
+        }
+        if (!REAP_TSAN) { // which has mappings of its own for ours
+            EXPECT_LT(mappings(), before + 5500);
+        }
+        // Some grow and shrink, beyond their windows and within them.
+        for (std::size_t at = 0; at < count; at += 50) {
+            for (const std::size_t size : {std::size_t{400000}, 7 * megabyte, std::size_t{300000}}) {
+                objects[at] = Heap::reallocate(objects[at], size);
+                ASSERT_TRUE(is_signed(objects[at], 100));
+            }
+        }
+        for (std::size_t at = 0; at < count; ++at) {
+            void *const object = objects[at * 7919 % count];
+            ASSERT_TRUE(is_signed(object, 100)) << at;
+            if (at % 500 == 0) (void)::mlock(object, 100); // where it may: such pages cannot be given back
+            Heap::free(object);
+            EXPECT_FALSE(Heap::may_own(object));
+        }
+    }
+    Heap::trim();
+    EXPECT_EQ(Heap::statistics().large, 0U);
+    if (!REAP_TSAN) {
+        EXPECT_LT(mappings(), before + 100);
+    }
+}
+
+TEST(Heap, LargeObjectsFreedElsewhereDoNotWaitForTheirOwner) {
+    if (REAP_TSAN) GTEST_SKIP() << "it has memory of its own for ours";
+    Heap::trim();
+    std::vector<void *> objects(100);
+    std::atomic<int> step{0};
+    std::thread owner([&] {
+        for (void *&object : objects) {
+            object = Heap::allocate(megabyte);
+            sign(object, megabyte);
+        }
+        step = 1;
+        step.notify_all();
+        step.wait(1);
+    });
+    step.wait(0);
+    const std::size_t before = resident();
+    for (void *object : objects) Heap::free(object);
+    EXPECT_LT(resident(), before - 70 * megabyte) << "all but what the owner would keep";
+    step = 2;
+    step.notify_all();
+    owner.join();
+    Heap::trim();
+}
+
 TEST(Heap, StaysAsLargeAsWhatLives) {
     constexpr std::size_t live = 20000;
     constexpr std::size_t operations = reap::checked || REAP_TSAN ? 300000 : 3000000;

@@ -76,6 +76,18 @@ TEST(Win32Like, ZeroesWhatWasUsedBeforeAndWhatIsFresh) {
     }
 }
 
+// It has pages of its own, and goes on a list all the same when it is freed.
+TEST(Win32Like, ZeroesASmallObjectThatWasAligned) {
+    void *const aligned = Heap::allocate(24, std::size_t{1} << 20);
+    ASSERT_NE(aligned, nullptr);
+    std::memset(aligned, 0xff, 24);
+    Heap::free(aligned);
+    auto *const bytes = static_cast<unsigned char *>(Heap::allocate_zeroed(24));
+    EXPECT_TRUE(std::all_of(bytes, bytes + 24, [](unsigned char byte) { return byte == 0; }));
+    Heap::free(bytes);
+    Heap::trim(); // for the tests that count
+}
+
 TEST(Win32Like, TellsAddressesThatAreNobodys) {
     int variable = 0;
     void *volatile foreign = &variable; // the compiler would say so, too

@@ -42,7 +42,7 @@ struct Object {
     alignas(8) unsigned char bytes[40];
 };
 template <class T>
-using Strict = Mempool<T, reap::Ref<StrictSource>>;
+using StrictMempool = Mempool<T, reap::Ref<StrictSource>>;
 
 static_assert(std::forward_iterator<Mempool<Object>::iterator>);
 static_assert(std::forward_iterator<Mempool<Object>::const_iterator>);
@@ -86,7 +86,7 @@ class PoolOf final : public AnyPool {
     reap::MempoolStatistics statistics() const override { return pool_.statistics(); }
 
   private:
-    Strict<T> pool_;
+    StrictMempool<T> pool_;
 };
 
 struct Kind {
@@ -177,7 +177,7 @@ TEST(Mempool, UsesThePlaceThatWasFreedLast) {
 
 TEST(Mempool, ChoosesChunksOfSixtyFourKilobytes) {
     StrictSource source;
-    Strict<Object> pool{source};
+    StrictMempool<Object> pool{source};
     (void)pool.create(1U);
     EXPECT_LE(source.bytes(), 65536U);
     EXPECT_GT(source.bytes(), 60000U);
@@ -185,12 +185,34 @@ TEST(Mempool, ChoosesChunksOfSixtyFourKilobytes) {
 
 TEST(Mempool, TakesLittleWhereAChunkIsOneObject) {
     StrictSource source;
-    Strict<Object> pool{source, 1};
+    StrictMempool<Object> pool{source, 1};
     for (int i = 0; i < 100; ++i) (void)pool.create(1U);
     EXPECT_EQ(source.blocks(), 100U);
     if (!reap::checked) {
         EXPECT_LE(source.bytes(), 100U * 80);
     }
+}
+
+template <std::size_t Size>
+struct OfSize {
+    std::byte bytes[Size];
+};
+template <class... Objects>
+void expect_one_of_each() {
+    const auto expect_one = []<class T>(const T *) {
+        Mempool<T> pool;
+        T *const object = pool.create();
+        std::memset(object, 1, sizeof(T));
+        pool.destroy(object);
+    };
+    (expect_one(static_cast<const Objects *>(nullptr)), ...);
+}
+
+// Where a power of two has room for an object, it need not have room for what stands in front of it.
+TEST(Mempool, ServesObjectsOfEverySizeAroundAPowerOfTwo) {
+    constexpr std::size_t kb = 1024;
+    expect_one_of_each<OfSize<64 * kb - 24>, OfSize<64 * kb>, OfSize<64 * kb + 1>, OfSize<128 * kb - 32>,
+                       OfSize<128 * kb - 24>, OfSize<128 * kb>, OfSize<128 * kb + 1>, OfSize<1024 * kb>>();
 }
 
 TEST(Mempool, RefusesChunksThatCannotBe) {
@@ -246,7 +268,7 @@ TEST(Mempool, LeavesNothingWhenAConstructorThrows) {
 
 TEST(Mempool, KeepsChunksAsAsked) {
     StrictSource source;
-    Strict<Object> pool{source, 100};
+    StrictMempool<Object> pool{source, 100};
     for (std::size_t number = 0; number < 1000; ++number) (void)pool.create(number);
     const std::size_t all = source.bytes();
     const std::size_t calls = source.calls();
@@ -284,7 +306,7 @@ TEST(Mempool, IteratesOverEachOrderOfFreeing) {
     for (const std::size_t per_chunk : {1UL, 3UL, 100UL}) {
         for (std::size_t count = 1; count <= 7; ++count) {
             StrictSource source;
-            Strict<Object> pool{source, per_chunk};
+            StrictMempool<Object> pool{source, per_chunk};
             std::vector<std::size_t> order(count);
             std::iota(order.begin(), order.end(), 0);
             do {
@@ -318,7 +340,7 @@ TEST(Mempool, IteratesWhileObjectsComeAndGo) {
         const auto below = [&](std::size_t bound) { return random() % bound; };
         constexpr std::size_t chunk_sizes[] = {1, 5, 100, 1000};
         StrictSource source;
-        Strict<Object> pool{source, chunk_sizes[seed % 4]};
+        StrictMempool<Object> pool{source, chunk_sizes[seed % 4]};
         std::map<Object *, std::size_t> live; // and each one's number
         std::vector<Object *> list;
         std::size_t next = 0;
@@ -378,7 +400,7 @@ TEST(Mempool, EndsAnIterationThatAlwaysCreates) {
 }
 
 /// Creates, destroys and clears, as the seed says. Returns how many calls were refused.
-unsigned use(Strict<Object> &pool, unsigned seed, unsigned steps) {
+unsigned use(StrictMempool<Object> &pool, unsigned seed, unsigned steps) {
     std::mt19937 random(seed);
     std::vector<std::pair<Object *, std::size_t>> live;
     unsigned refused = 0;
@@ -413,7 +435,7 @@ TEST(Mempool, SurvivesEachFailureOfItsSource) {
         for (std::size_t good = 0;; ++good) {
             SCOPED_TRACE(good);
             StrictSource source;
-            Strict<Object> pool{source, 10};
+            StrictMempool<Object> pool{source, 10};
             source.fail_after(good, failures);
             const unsigned refused = use(pool, 5, 500);
             const bool reached = source.calls() > good;
@@ -427,7 +449,7 @@ TEST(Mempool, SurvivesEachFailureOfItsSource) {
 
 TEST(Mempool, PassesOnWhatItsSourceThrows) {
     StrictSource source;
-    Strict<Object> pool{source};
+    StrictMempool<Object> pool{source};
     source.fail_after(0);
     EXPECT_THROW((void)pool.create(1U), StrictFailure);
     EXPECT_EQ(pool.try_create(1U), nullptr);

@@ -314,6 +314,43 @@ TEST(Reap, ThrowsWhatTheSourceThrows) {
     EXPECT_TRUE(reap.check());
 }
 
+// A call that throws has changed the state before it does: of a copy, where a reap's source can be copied.
+TEST(Reap, KeepsWhatACallDidBeforeItThrew) {
+    Reap reap({.limit = 512 << 10});
+    std::vector<void *> objects;
+    while (void *const object = reap.try_allocate(200)) {
+        fill(object, 1, 200);
+        objects.push_back(object);
+    }
+    // The oldest lives, and one in the midst of the largest chunk: all others are given back by a merge.
+    const std::size_t kept = objects.size() - objects.size() / 4;
+    for (std::size_t at = 1; at < objects.size(); ++at)
+        if (at != kept) reap.deallocate(objects[at]);
+    EXPECT_THROW((void)reap.allocate(250 << 10), std::bad_alloc);
+    EXPECT_TRUE(reap.check());
+    for (void *const object : {objects[0], objects[kept]}) {
+        EXPECT_TRUE(reap.owns(object));
+        const auto *const bytes = static_cast<const unsigned char *>(object);
+        EXPECT_TRUE(std::all_of(bytes, bytes + 200, [](unsigned char byte) { return byte == 1; }));
+    }
+    const std::size_t held = reap.held();
+    while (void *const object = reap.try_allocate(200)) fill(object, 2, 200);
+    EXPECT_GE(reap.held(), held);
+    EXPECT_TRUE(reap.check());
+}
+
+TEST(Reap, HoldsNoMoreForEachCallThatThrows) {
+    reap::Superblocks<> superblocks;
+    {
+        Reap reap{superblocks};
+        for (int turn = 0; turn < 1000; ++turn)
+            EXPECT_THROW((void)reap.allocate(std::size_t{1} << 46), std::bad_alloc);
+        EXPECT_LE(reap.held(), reap::ReapOptions{}.first_chunk);
+    }
+    superblocks.trim();
+    EXPECT_EQ(superblocks.held(), 0U) << "no chunk is lost";
+}
+
 TEST(Reap, RunsDestructorsTheYoungestFirstOrWhenTold) {
     std::string said;
     {
@@ -386,6 +423,26 @@ TEST(Reap, RewindsAfterFrees) {
     EXPECT_FALSE(reap.rewind(mark)) << "it is gone with the reset";
 }
 
+TEST(Reap, RewindsWhereADestructorDestroysTheNewestThatIsOlder) {
+    struct Owner {
+        Reap<> *reap;
+        Speaker *mine;
+        ~Owner() { reap->destroy(mine); }
+    };
+    std::string said;
+    {
+        Reap reap;
+        (void)reap.create<Speaker>(said, 'a');
+        auto *const newest = reap.create<Speaker>(said, 'b');
+        const auto mark = reap.mark();
+        (void)reap.create<Owner>(&reap, newest);
+        EXPECT_TRUE(reap.rewind(mark));
+        EXPECT_EQ(said, "b");
+        EXPECT_TRUE(reap.check());
+    }
+    EXPECT_EQ(said, "ba");
+}
+
 TEST(Reap, NestsAndEndsItsChildrenWithItselfOrEarlier) {
     std::string said;
     {
@@ -432,6 +489,20 @@ TEST(Reap, WalksOverWhatLives) {
     // What is told of may be freed.
     reap.for_each([&](void *object, std::size_t) { reap.deallocate(object); });
     reap.for_each([](const void *, std::size_t) { ADD_FAILURE() << "all are freed"; });
+    EXPECT_EQ(reap.statistics().live, 0U);
+    EXPECT_TRUE(reap.check());
+}
+
+TEST(Reap, IsWholeAfterAWalkThatThrew) {
+    Reap reap;
+    std::vector<void *> objects(100);
+    for (auto &object : objects) object = reap.allocate(40);
+    for (std::size_t at = 0; at < objects.size(); at += 2) reap.deallocate(objects[at]);
+    EXPECT_THROW(reap.for_each([](const void *, std::size_t) { throw std::runtime_error("seen enough"); }),
+                 std::runtime_error);
+    EXPECT_TRUE(reap.check());
+    for (std::size_t at = 0; at < objects.size(); at += 2) objects[at] = reap.allocate(40);
+    for (void *const object : objects) reap.deallocate(object);
     EXPECT_EQ(reap.statistics().live, 0U);
     EXPECT_TRUE(reap.check());
 }

@@ -180,6 +180,20 @@ TEST(Region, NoticesAMarkOfARegionThatWasInTheSamePlace) {
     EXPECT_EQ(MisuseLog::take(), Kinds(reap::checked ? 1 : 0, Misuse::stale_mark));
 }
 
+TEST(Region, NoticesTheFirstMarkOfARegionThatWasInTheSamePlace) {
+    const MisuseLog log;
+    Region<>::Mark former;
+    {
+        Region region;
+        former = region.mark();
+    }
+    Region region;
+    const auto mark = region.mark();
+    EXPECT_FALSE(region.rewind(former));
+    EXPECT_TRUE(region.rewind(mark));
+    EXPECT_EQ(MisuseLog::take(), Kinds(reap::checked ? 1 : 0, Misuse::stale_mark));
+}
+
 TEST(Region, KeepsAsMuchAsAsked) {
     Region region;
     for (int i = 0; i < 1000; ++i) (void)region.allocate(100);

@@ -234,6 +234,31 @@ TEST(PerThread, FailsInAThreadWhoseLayerCannotBeMade) {
 }
 
 // What is freed elsewhere comes back to the thread that allocates: its memory does not grow.
+// try_allocate() returns null whatever the layer's constructor throws; allocate() lets it through.
+TEST(PerThread, ReturnsNullWhereALayerCannotBeMade) {
+    struct Failing {
+        explicit Failing(bool fails) {
+            if (fails) throw std::runtime_error("no layer today");
+        }
+        static void *try_allocate(std::size_t) noexcept { return nullptr; }
+        static void *allocate(std::size_t) { return nullptr; }
+        static void deallocate(void *) noexcept {}
+    };
+    std::atomic<bool> fails{false};
+    const auto make = [&fails] { return Failing(fails); };
+    PerThread layers(make);
+    elsewhere([&] {
+        (void)layers.local(); // the first, which is idle
+        fails = true;
+        elsewhere([&] {
+            EXPECT_EQ(layers.try_local(), nullptr);
+            EXPECT_EQ(layers.try_allocate(std::size_t{8}), nullptr);
+            layers.deallocate(static_cast<void *>(nullptr));
+            EXPECT_THROW((void)layers.allocate(std::size_t{8}), std::runtime_error);
+        });
+    });
+}
+
 TEST(CrossThreadFree, ComesBackToTheOwner) {
     PerThread<FixedBlock<>> blocks(64);
     std::vector<void *> all(5000);

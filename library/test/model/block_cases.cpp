@@ -48,11 +48,6 @@ Case fixed_block(std::string name, std::size_t size, std::size_t alignment,
             })};
 }
 
-template <std::size_t Size, std::size_t Alignment>
-struct alignas(Alignment) Plain {
-    std::byte bytes[Size];
-};
-
 /// A freelist of one class.
 template <class T>
 class PerClassSubject {

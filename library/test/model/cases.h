@@ -30,6 +30,12 @@ using Cases = std::vector<Case>;
 /// The source that cases stand on.
 using Below = Ref<testkit::FailingSource<>>;
 
+/// An object of a size and an alignment.
+template <std::size_t Size, std::size_t Alignment>
+struct alignas(Alignment) Plain {
+    std::byte bytes[Size];
+};
+
 /// A source as a subject, which meets some requests only, and may run out where it is bounded.
 template <class S>
 class LimitedSubject : public testkit::SourceSubject<S> {

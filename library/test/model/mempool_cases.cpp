@@ -14,11 +14,6 @@ using testkit::FailingSource;
 using testkit::Limits;
 using testkit::Object;
 
-template <std::size_t Size, std::size_t Alignment>
-struct alignas(Alignment) Plain {
-    std::byte bytes[Size];
-};
-
 /// A pool; walking over it has to meet the live objects, each once.
 template <class T>
 class MempoolSubject {

@@ -30,8 +30,8 @@ class ReapSubject {
     static constexpr bool keeps_sizes = requires(R &reap, void *object) { reap.deallocate(object); };
 
   public:
-    ReapSubject(FailingSource<> &upstream, const ReapOptions &options)
-        : reap_(Below(upstream), options), options_(options) {}
+    template <class From>
+    ReapSubject(From source, const ReapOptions &options) : reap_(source, options), options_(options) {}
 
     Allocation allocate(std::size_t size, std::size_t alignment) {
         if (++turn_ % 16 == 0) make_something();
@@ -156,10 +156,24 @@ class ReapSubject {
     std::size_t turn_ = 0;
 };
 
-/// Reaps in a reap: each mark begins a new child, and all objects are the youngest child's.
-class NestedSubject {
+/// A reap over superblocks that are somebody else's. Its source can be copied, and so the plain reap's slow
+/// path works on a copy of its state.
+using BelowShared = Superblocks<Below, window>;
+struct HasSuperblocks {
+    explicit HasSuperblocks(FailingSource<> &upstream) : superblocks(Below(upstream)) {}
+    BelowShared superblocks;
+};
+template <class R>
+class SharingSubject : private HasSuperblocks, public ReapSubject<R> {
   public:
-    explicit NestedSubject(FailingSource<> &upstream) : parent_(Below(upstream)) {}
+    SharingSubject(FailingSource<> &upstream, const ReapOptions &options)
+        : HasSuperblocks(upstream), ReapSubject<R>(Shared<BelowShared>(this->superblocks), options) {}
+};
+
+/// Reaps in a reap: each mark begins a new child, and all objects are the youngest child's.
+class NestedReaps {
+  public:
+    explicit NestedReaps(FailingSource<> &upstream) : parent_(Below(upstream)) {}
 
     Allocation allocate(std::size_t size, std::size_t alignment) {
         if (children_.size() <= floor_ && !add_child()) return {};
@@ -224,7 +238,13 @@ class NestedSubject {
 template <std::size_t Granule = 8, Sizes S = Sizes::kept>
 Case reap(std::string name, const ReapOptions &options = {}) {
     return {std::move(name), testkit::factory([options](FailingSource<> &upstream) {
-                return ReapSubject<Reap<Below, Granule, window, S>>(upstream, options);
+                return ReapSubject<Reap<Below, Granule, window, S>>(Below(upstream), options);
+            })};
+}
+template <std::size_t Granule = 8, Sizes S = Sizes::kept>
+Case sharing_reap(std::string name, const ReapOptions &options = {}) {
+    return {std::move(name), testkit::factory([options](FailingSource<> &upstream) {
+                return SharingSubject<Reap<Shared<BelowShared>, Granule, window, S>>(upstream, options);
             })};
 }
 
@@ -241,8 +261,11 @@ void add_reap_cases(Cases &cases) {
     cases.push_back(reap("Reap/runs", {.largest_run = 4096}));
     cases.push_back(reap<16, Sizes::told>("SizedReap/runs", {.largest_run = 4096}));
     cases.push_back(reap("Reap/large-objects", {.large_object = 0}));
+    cases.push_back(sharing_reap("Reap/shared-superblocks"));
+    cases.push_back(sharing_reap("Reap/shared-superblocks-limited", {.limit = 100000}));
+    cases.push_back(sharing_reap<16, Sizes::told>("SizedReap/shared-superblocks", {.limit = 200000}));
     cases.push_back(
-        {"Reap/nested", testkit::factory([](FailingSource<> &upstream) { return NestedSubject(upstream); })});
+        {"Reap/nested", testkit::factory([](FailingSource<> &upstream) { return NestedReaps(upstream); })});
     cases.push_back(
         {"Reap/default", testkit::factory([] { return testkit::SourceSubject<Reap<>>(); }), false});
 }

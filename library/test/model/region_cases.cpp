@@ -140,9 +140,9 @@ class RegionSubject {
 };
 
 /// Regions in a region: each mark begins a new child, and all objects are the youngest child's.
-class NestedSubject {
+class NestedRegions {
   public:
-    explicit NestedSubject(FailingSource<> &upstream) : parent_(Below(upstream)) {}
+    explicit NestedRegions(FailingSource<> &upstream) : parent_(Below(upstream)) {}
 
     Allocation allocate(std::size_t size, std::size_t alignment) {
         if (!has_child() && !add_child()) return {};
@@ -255,7 +255,7 @@ void add_region_cases(Cases &cases) {
     cases.push_back(region<Region<Below, 64>>("Region/granule-64"));
     cases.push_back(region<Region<Below, 4096>>("Region/granule-4096"));
     cases.push_back({"Region/nested",
-                     testkit::factory([](FailingSource<> &upstream) { return NestedSubject(upstream); })});
+                     testkit::factory([](FailingSource<> &upstream) { return NestedRegions(upstream); })});
     cases.push_back(
         {"Region/default", testkit::factory([] { return testkit::SourceSubject<Region<>>(); }), false});
     cases.push_back(stacked<ChunkCache<Below>>("Region-on-ChunkCache"));

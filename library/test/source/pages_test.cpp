@@ -31,7 +31,7 @@ std::size_t resident(void *data, std::size_t size) {
     std::vector<unsigned char> pages((size + 4095) / 4096);
     EXPECT_EQ(::mincore(data, size, pages.data()), 0);
     std::size_t found = 0;
-    for (const unsigned char page : pages) found += page & 1U;
+    for (const unsigned char flags : pages) found += flags & 1U;
     return found;
 }
 

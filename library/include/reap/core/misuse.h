@@ -27,6 +27,8 @@ enum class Misuse {
     corruption,         ///< what a layer knows of its memory was overwritten
     skipped_destructor, ///< what create() made was freed and not destroyed
 };
+/// The last of them, for who has a table of all, as the C face has.
+inline constexpr Misuse last_misuse = Misuse::skipped_destructor;
 
 /// One misuse that was found.
 struct MisuseReport {
@@ -81,17 +83,18 @@ using MisuseHandler = void (*)(const MisuseReport &report);
     std::abort();
 }
 
-namespace detail {
+// Not `detail`: where a mode's own namespace of that name comes first, this would be a part of it.
+namespace process {
 inline constinit std::atomic<MisuseHandler> misuse_handler{abort_on_misuse};
-} // namespace detail
+} // namespace process
 
 /// Has `handler` told of misuse from now on, in all threads; returns the one before. Null stands for the
 /// default.
 inline MisuseHandler set_misuse_handler(MisuseHandler handler) noexcept {
-    return detail::misuse_handler.exchange(handler != nullptr ? handler : abort_on_misuse);
+    return process::misuse_handler.exchange(handler != nullptr ? handler : abort_on_misuse);
 }
 
 /// Reports a misuse, for layers of your own.
-inline void report_misuse(const MisuseReport &report) { detail::misuse_handler.load()(report); }
+inline void report_misuse(const MisuseReport &report) { process::misuse_handler.load()(report); }
 
 } // namespace reap

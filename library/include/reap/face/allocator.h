@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <memory_resource>
 
 #include "reap/core/failure.h"
 #include "reap/core/mode.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/layer/region.h"
+#include "reap/source/upstream.h"
 
 // Layers for containers that take an allocator as a template parameter.
 
@@ -33,44 +36,72 @@ struct AllocationResult {
 /// copied container uses the layer of the one it was copied from. Two allocators are equal if they refer to
 /// the same layer.
 ///
+/// One that is made without a layer refers to the default memory resource of that moment
+/// (std::pmr::get_default_resource), as std::pmr::polymorphic_allocator does: for code that makes allocators
+/// itself, as nlohmann::basic_json does. What such code makes is in a layer of yours if the default resource
+/// is a PmrResource; it is to outlive all that is made meanwhile.
+///
 /// It can be had without virtual calls for any layer; the price is that the layer is part of the container's
-/// type. It is one pointer in size. Thread-safe if the layer is.
+/// type. It is one pointer in size. Costs two instructions beside the layer's, which tell a layer from a
+/// resource. Thread-safe if the layer is.
 template <class T, Source Layer = Region<>>
 class StlAllocator {
+    // The lowest bit of its address tells it from a resource.
+    static constexpr bool can_be_resource = alignof(Layer) > 1;
+
   public:
     using value_type = T;
 
+    /// Refers to the default memory resource.
+    StlAllocator() noexcept : place_(reinterpret_cast<std::byte *>(std::pmr::get_default_resource()) + 1) {}
     // Not explicit: a container is written `std::vector<T, A> v{region}`, as it is with a memory_resource.
-    StlAllocator(Layer &layer) noexcept : layer_(&layer) {}
+    StlAllocator(Layer &layer) noexcept : place_(reinterpret_cast<std::byte *>(&layer)) {}
     template <class U>
-    StlAllocator(const StlAllocator<U, Layer> &other) noexcept : layer_(&other.layer()) {}
+    StlAllocator(const StlAllocator<U, Layer> &other) noexcept : place_(other.place_) {}
 
     /// Memory for `count` elements; throws std::bad_array_new_length for more than any array has, else what
     /// the layer throws.
     [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
-        return static_cast<T *>(obtain<Failure::throws>(*layer_, bytes(count), alignof(T)));
+        const std::size_t size = bytes(count);
+        if (resource() != nullptr) [[unlikely]]
+            return static_cast<T *>(Upstream<>(resource()).allocate(size, alignof(T)));
+        return static_cast<T *>(obtain<Failure::throws>(layer(), size, alignof(T)));
     }
 
     /// The same, with all the elements that there is room for. It is given back with the count asked for, the
     /// count returned, or any between.
     [[nodiscard]] AllocationResult<T *> allocate_at_least(std::size_t count) {
-        const Allocation got = obtain_at_least<Failure::throws>(*layer_, bytes(count), alignof(T));
+        if (resource() != nullptr) [[unlikely]]
+            return {allocate(count), count};
+        const Allocation got = obtain_at_least<Failure::throws>(layer(), bytes(count), alignof(T));
         return {static_cast<T *>(got.data), got.size / each};
     }
 
     void deallocate(T *data, std::size_t count) noexcept {
-        layer_->deallocate(static_cast<void *>(data), count * each, alignof(T));
+        if (resource() != nullptr) [[unlikely]]
+            return Upstream<>(resource()).deallocate(static_cast<void *>(data), count * each, alignof(T));
+        layer().deallocate(static_cast<void *>(data), count * each, alignof(T));
     }
 
-    /// The layer that it refers to.
-    [[nodiscard]] Layer &layer() const noexcept { return *layer_; }
+    /// The layer that it refers to. Undefined where that is a memory resource.
+    [[nodiscard]] Layer &layer() const noexcept { return *reinterpret_cast<Layer *>(place_); }
+    /// The memory resource that it refers to; null where it is a layer.
+    [[nodiscard]] std::pmr::memory_resource *resource() const noexcept {
+        if (!can_be_resource || reinterpret_cast<std::uintptr_t>(place_) % 2 == 0) return nullptr;
+        return reinterpret_cast<std::pmr::memory_resource *>(place_ - 1);
+    }
 
     template <class U>
     friend bool operator==(const StlAllocator &mine, const StlAllocator<U, Layer> &other) noexcept {
-        return &mine.layer() == &other.layer();
+        const StlAllocator same(other);
+        if (mine.resource() == nullptr || same.resource() == nullptr) return mine.place_ == same.place_;
+        return *mine.resource() == *same.resource();
     }
 
   private:
+    template <class U, Source L>
+    friend class StlAllocator;
+
     static constexpr std::size_t each = sizeof(T); // NOLINT(bugprone-sizeof-expression): T may be a pointer
 
     static std::size_t bytes(std::size_t count) {
@@ -79,7 +110,11 @@ class StlAllocator {
         return count * each;
     }
 
-    Layer *layer_;
+    std::byte *place_; // of a layer; or one byte past the beginning of a memory resource
 };
+
+/// The same of a region, for templates whose parameter is a template of one parameter.
+template <class T>
+using RegionAllocator = StlAllocator<T>;
 
 } // namespace reap::inline REAP_MODE

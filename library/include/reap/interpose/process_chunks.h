@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <mutex>
 #include <sys/mman.h>
@@ -9,9 +10,11 @@
 #include "reap/core/failure.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
+#include "reap/interpose/free_windows.h"
 #include "reap/interpose/large_cache.h"
 #include "reap/interpose/marked_pages.h"
 #include "reap/interpose/process_lock.h"
+#include "reap/interpose/window_map.h"
 #include "reap/source/cached_superblocks.h"
 #include "reap/source/superblocks.h"
 #include "reap/source/system_pages.h"
@@ -43,7 +46,9 @@ class SuperblockPages {
 /// Where all heaps of the process have their memory from: chunks of common superblocks, and large blocks,
 /// which the system gives and takes, but for a few that are kept. Thread-safe; has no state of its own.
 ///
-/// A superblock that nothing is in goes back to the system, but for one.
+/// A superblock that nothing is in goes back to the system, but for one. A large block has a mapping of its
+/// own; where there are thousands, all of the windows that it begins in, which the kernel makes one mapping
+/// of: see FreeWindows.
 class ProcessChunks {
   public:
     static constexpr std::size_t window = usual_window;
@@ -65,14 +70,19 @@ class ProcessChunks {
                 is_fresh = false;
                 MarkedPages::mark(kept.data, window);
                 if (kept.size > whole) {
-                    MarkedPages::cut(kept, whole);
+                    cut(kept, whole);
                     large_held_.fetch_sub(kept.size - whole, std::memory_order_relaxed);
                 }
                 return kept.data;
             }
         }
-        void *const data = MarkedPages::try_allocate(whole, alignment);
-        if (data != nullptr) large_held_.fetch_add(whole, std::memory_order_relaxed);
+        void *const data = alignment == window && large_count_.load(std::memory_order_relaxed) >= few
+                               ? take_windows(whole)
+                               : MarkedPages::try_allocate(whole, alignment);
+        if (data != nullptr) {
+            large_held_.fetch_add(whole, std::memory_order_relaxed);
+            large_count_.fetch_add(1, std::memory_order_relaxed);
+        }
         is_fresh = true;
         return data;
     }
@@ -94,7 +104,11 @@ class ProcessChunks {
         if (!is_large(size, alignment) || !is_large(new_size, alignment)) return nullptr;
         const std::size_t old = LargeCache::block_for(size);
         const std::size_t wanted = LargeCache::block_for(new_size);
-        void *const moved = wanted == old ? data : MarkedPages::try_resize(data, old, wanted, alignment);
+        void *moved = data;
+        if (wanted != old) {
+            moved = in_windows_.has(data) ? resize_windows(data, old, wanted)
+                                          : MarkedPages::try_resize(data, old, wanted, alignment);
+        }
         if (moved != nullptr) large_held_.fetch_add(wanted - old, std::memory_order_relaxed);
         return moved;
     }
@@ -105,6 +119,7 @@ class ProcessChunks {
         superblocks_.all.trim();
         for (Allocation block = large_.any(); block.data != nullptr; block = large_.any())
             give_back(block, window);
+        free_windows_.release();
     }
 
     /// Bytes in superblocks; those in large blocks, kept ones included; and the kept ones.
@@ -138,14 +153,79 @@ class ProcessChunks {
         const std::scoped_lock hold(lock);
         return large_.take(size);
     }
+    /// The lock is held where the alignment is a window's.
     static void give_back(Allocation block, std::size_t alignment) noexcept {
         large_held_.fetch_sub(block.size, std::memory_order_relaxed);
-        MarkedPages::deallocate(block.data, block.size, alignment);
+        large_count_.fetch_sub(1, std::memory_order_relaxed);
+        if (!in_windows_.has(block.data)) return MarkedPages::deallocate(block.data, block.size, alignment);
+        MarkedPages::forget(block.data, window);
+        in_windows_.remove(block.data);
+        give_windows_back(block.data, round_up(block.size, window));
+    }
+
+    // Blocks of whole windows.
+
+    static void *take_windows(std::size_t size) noexcept {
+        const std::size_t whole = round_up(size, window);
+        void *data = nullptr;
+        if (whole == window) {
+            const std::scoped_lock hold(lock);
+            data = free_windows_.take();
+            if (data != nullptr) MarkedPages::mark(data, window);
+        }
+        if (data == nullptr) {
+            data = MarkedPages::try_allocate(whole, window);
+            // Or the first byte would take the whole window's memory.
+            if (data != nullptr) ::madvise(data, whole, MADV_NOHUGEPAGE);
+        }
+        if (data != nullptr) in_windows_.add(data);
+        return data;
+    }
+    /// The lock is held.
+    static void give_windows_back(void *data, std::size_t size) noexcept {
+        const int before = errno; // free() leaves it alone
+        free_windows_.put(data, size);
+        // Not more than are in use, and to be sorted seldom.
+        if (free_windows_.count() > std::max(few, 2 * large_count_.load(std::memory_order_relaxed)))
+            free_windows_.release();
+        errno = before;
+    }
+    /// Gives back what lies behind the first bytes, which are whole pages. The lock is not held.
+    static void cut(Allocation block, std::size_t size) noexcept {
+        if (!in_windows_.has(block.data)) return MarkedPages::cut(block, size);
+        auto *const data = static_cast<std::byte *>(block.data);
+        const std::size_t stays = round_up(size, window);
+        const int before = errno;
+        ::madvise(data + size, std::min(stays, block.size) - size, MADV_DONTNEED);
+        errno = before;
+        if (round_up(block.size, window) == stays) return;
+        const std::scoped_lock hold(lock);
+        give_windows_back(data + stays, round_up(block.size, window) - stays);
+    }
+    static void *resize_windows(void *data, std::size_t old, std::size_t size) noexcept {
+        if (size < old) {
+            cut({data, old}, size);
+            return data;
+        }
+        const std::size_t whole = round_up(old, window);
+        if (size <= whole) return data;
+        // As MarkedPages has it: where it was, another block may be as soon as it has moved.
+        in_windows_.remove(data);
+        void *const moved = MarkedPages::try_resize(data, whole, round_up(size, window), window);
+        in_windows_.add(moved != nullptr ? moved : data);
+        return moved;
     }
 
     static inline constinit detail::ImmortalSuperblocks<SuperblockPages> superblocks_;
     static inline constinit LargeCache large_{};
     static inline constinit std::atomic<std::size_t> large_held_{0};
+    static inline constinit std::atomic<std::size_t> large_count_{0};
+
+    /// Large blocks have mappings of their own while there are so few; a sixteenth of what a process may
+    /// have.
+    static constexpr std::size_t few = 4096;
+    static inline constinit WindowMap<window> in_windows_{};
+    static inline constinit FreeWindows free_windows_{};
 };
 
 } // namespace reap::inline REAP_MODE::interpose

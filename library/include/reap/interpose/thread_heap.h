@@ -1,8 +1,12 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <sys/mman.h>
 
 #include "reap/core/annotate.h"
 #include "reap/core/keep.h"
@@ -17,6 +21,7 @@ namespace reap::inline REAP_MODE::interpose {
 struct HeapOwner {
     [[no_unique_address]] ProcessChunks chunks;
     alignas(64) detail::ReturnStack<> returned; // others write it: a cache line of its own
+    std::atomic<std::size_t> large_returned{0}; // bytes of large objects in there, or a little more or less
 };
 
 /// A reap whose objects any thread may free, in a process where each thread has one at most: so "is this
@@ -91,8 +96,24 @@ class ThreadHeap {
     [[gnu::noinline]] static void free_other(ThreadHeap *heap, void *object) noexcept {
         HeapOwner &owner = HeapPart::Chunks::owner_of(object);
         if (heap != nullptr && &owner == &heap->other_) return heap->other_.reap.deallocate(object);
+        give_pages_back(owner, object);
         // Never closed, so this cannot fail.
         [[maybe_unused]] const bool pushed = owner.returned.push(object);
+    }
+    /// A large object's memory does not wait for its owner, who may allocate nothing for long: but for as
+    /// much as the owner would keep.
+    static void give_pages_back(HeapOwner &owner, void *object) noexcept {
+        const std::size_t size = usable_size(object);
+        if (size <= ReapOptions{}.large_object) return; // it may not have pages of its own
+        const std::size_t before =
+            owner.returned.is_empty() ? 0 : owner.large_returned.load(std::memory_order_relaxed);
+        if (before + size <= LargeCache::capacity)
+            return owner.large_returned.store(before + size, std::memory_order_relaxed);
+        const auto begin = round_up(reinterpret_cast<std::uintptr_t>(object) + sizeof(void *), page_size());
+        const auto end = (reinterpret_cast<std::uintptr_t>(object) + size) & ~(page_size() - 1);
+        const int error = errno; // free() leaves it alone
+        ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
+        errno = error;
     }
     /// An object of any heap, made larger or smaller. Null: it is as it was.
     [[nodiscard]] void *reallocate(void *object, std::size_t size) noexcept {

@@ -82,7 +82,8 @@ class Win32Like {
         bool is_fresh = false;
         void *const object = layers_.all.with([&](Quick &quick) {
             void *const made = quick.try_allocate(size, granule);
-            is_fresh = made != nullptr && Best::is_alone(made);
+            // A smaller one may come from a list, whatever it was.
+            is_fresh = size > Quick::largest && made != nullptr && Best::is_alone(made);
             return made;
         });
         if (object != nullptr && !is_fresh) std::memset(object, 0, size);

@@ -185,9 +185,14 @@ class Mempool {
     }
     // Eight places and 4 KB at least, so that little is lost at the end; of large objects one, since an
     // alignment costs address space.
+    static constexpr std::size_t block_for_one() noexcept {
+        std::size_t block = std::bit_ceil(place_size);
+        while (layout(block).capacity == 0) block *= 2;
+        return block;
+    }
     static constexpr std::size_t largest_block =
-        std::max({std::size_t{4096}, std::bit_ceil(place_size <= chunk_size ? 8 * place_size : place_size),
-                  2 * alignment});
+        std::max({std::size_t{4096},
+                  place_size <= chunk_size ? std::bit_ceil(8 * place_size) : block_for_one(), 2 * alignment});
 
     /// Blocks as large as chunks, where these are small.
     static constexpr Layout layout_for(std::size_t objects_per_chunk) {

@@ -60,19 +60,16 @@ class PerThread : private detail::ThreadHome {
         }
     }
 
-    /// This thread's layer. Throws std::bad_alloc.
+    /// This thread's layer. Throws what make() throws, else std::bad_alloc.
     [[nodiscard]] Layer &local() {
-        Layer *const layer = try_local();
+        Layer *const layer = find_local([this] { return make_slot(); });
         if (layer == nullptr) [[unlikely]]
             throw_bad_alloc();
         return *layer;
     }
     /// The same, or null.
-    [[nodiscard]] Layer *try_local() {
-        detail::ThreadSlot *slot = remembered();
-        if (slot == nullptr) [[unlikely]]
-            slot = find([this] { return make_slot(); });
-        return slot == nullptr ? nullptr : &static_cast<Slot *>(slot)->layer;
+    [[nodiscard]] Layer *try_local() noexcept {
+        return find_local([this] { return null_if_thrown([this] { return make_slot(); }); });
     }
 
     template <class... Arguments>
@@ -102,6 +99,13 @@ class PerThread : private detail::ThreadHome {
         explicit Slot(const Make &make) : layer(make()) {}
         Layer layer;
     };
+    template <class MakeSlot>
+    [[nodiscard]] Layer *find_local(MakeSlot make_mine) {
+        detail::ThreadSlot *slot = remembered();
+        if (slot == nullptr) [[unlikely]]
+            slot = find(make_mine);
+        return slot == nullptr ? nullptr : &static_cast<Slot *>(slot)->layer;
+    }
     Slot *make_slot() const {
         void *const data = CachedPages::try_allocate(sizeof(Slot), alignof(Slot));
         if (data == nullptr) return nullptr;

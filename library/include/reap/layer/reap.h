@@ -526,7 +526,7 @@ class Reap : private detail::ReapState {
     static Large *header_of(void *object) noexcept { return static_cast<Large *>(object) - 1; }
     static std::byte *object_of(Large *large) noexcept { return reinterpret_cast<std::byte *>(large + 1); }
 
-    /// An object, or null, and where the next one begins.
+    /// An object, or null, and where the next one begins. Null where the call throws: the exception.
     struct Taken {
         void *object;
         std::byte *next;
@@ -538,8 +538,11 @@ class Reap : private detail::ReapState {
     template <Failure F>
     [[gnu::always_inline]] void *take(std::size_t size, std::size_t alignment) {
         Taken got;
-        if (!bump(size, alignment, got)) [[unlikely]]
+        if (!bump(size, alignment, got)) [[unlikely]] {
             got = out_of_line([=](Reap &reap) { return reap.serve<F>(size, alignment); });
+            if (F == Failure::throws && got.object == nullptr) [[unlikely]]
+                HeldException::rethrow(got.next);
+        }
         current_ = got.next;
         // Nothing but a use of both, on every way: for the compiler to keep them in registers from turn to
         // turn. They are multiples of 8.
@@ -725,8 +728,10 @@ class Reap : private detail::ReapState {
             return chunks_;
     }
 
+    template <Failure F, bool Catches = with_exceptions>
+    [[gnu::noinline]] Taken serve(std::size_t size, std::size_t alignment) noexcept(Catches);
     template <Failure F>
-    [[gnu::noinline]] Taken serve(std::size_t size, std::size_t alignment);
+    void *serve_or_fail(std::size_t size, std::size_t alignment);
     template <Failure F>
     void *serve_block(std::size_t size, std::size_t whole, std::size_t alignment);
     void *find_free(std::size_t whole, std::size_t alignment) noexcept;
@@ -804,9 +809,10 @@ class Reap : private detail::ReapState {
         if constexpr (checked) return CheckedSeal::holds(*cleanup) || give_up_cleanups();
         return true;
     }
-    /// In place and inline: a destructor may come back to this reap.
-    [[gnu::always_inline]] void run_cleanups(const Cleanup *last) noexcept {
-        while (known().cleanups != last) {
+    /// Back to a mark; null: all. In place and inline: a destructor may come back to this reap, and destroy
+    /// what the mark has for the newest that stays.
+    [[gnu::always_inline]] void run_cleanups(const MarkRecord *mark) noexcept {
+        while (known().cleanups != (mark == nullptr ? nullptr : mark->cleanups)) {
             Cleanup *const cleanup = known().cleanups;
             if (!is_linked(cleanup)) return;
             unlink(*rare_, cleanup);
@@ -815,10 +821,22 @@ class Reap : private detail::ReapState {
     }
 
     template <class Use>
-    bool walk(const Chunk *chunk, Use use) const noexcept;
+    bool walk(const Chunk *chunk, Use use) const;
     bool check_list(Block *block, std::size_t whole, std::size_t &blocks) const noexcept;
     bool report_corruption() const noexcept;
     void mark_bins(typename Shadow::Code free) const noexcept;
+    /// While it lives, the shadow says of blocks in bins that they are free.
+    struct MarkedBins {
+        explicit MarkedBins(const Reap &of) noexcept : reap(of) {
+            if (reap.reuse_ != nullptr) reap.mark_bins(Shadow::is_free);
+        }
+        MarkedBins(const MarkedBins &) = delete;
+        MarkedBins &operator=(const MarkedBins &) = delete;
+        ~MarkedBins() {
+            if (reap.reuse_ != nullptr) reap.mark_bins(0);
+        }
+        const Reap &reap;
+    };
     bool is_free_block(const void *block, std::size_t whole, bool marked) const noexcept;
     bool is_record(const void *block) const noexcept;
     static const Chunk *chunk_of(const void *address, const Chunk *list) noexcept;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -87,7 +88,6 @@ struct RegionState {
     Large *large_ = nullptr; // the youngest
     Cleanup *cleanups_ = nullptr;
     MarkRecord *marks_ = nullptr;
-    std::uint64_t serial_ = 0; // of the last mark
 };
 
 } // namespace detail
@@ -295,7 +295,7 @@ class Region : private detail::RegionState {
     // The header stands right in front of the object, whatever the alignment.
     static void *object_of(Large *large) noexcept { return large + 1; }
 
-    /// An object and where the next one begins; null, and where it would begin.
+    /// An object and where the next one begins; null, and where it would begin, or what is to be thrown.
     struct Bumped {
         void *object;
         std::byte *next;
@@ -306,8 +306,11 @@ class Region : private detail::RegionState {
     template <Failure F>
     [[gnu::always_inline]] void *take(std::size_t size, std::size_t alignment) {
         Bumped got;
-        if (!bump(size, alignment, got)) [[unlikely]]
+        if (!bump(size, alignment, got)) [[unlikely]] {
             got = out_of_line([=](Region &region) { return region.grow<F>(size, alignment); });
+            if (F == Failure::throws && got.object == nullptr) [[unlikely]]
+                HeldException::rethrow(got.next);
+        }
         current_ = got.next;
         return got.object;
     }
@@ -399,8 +402,10 @@ class Region : private detail::RegionState {
     [[gnu::noinline]] void reset_anyhow(std::size_t keep) noexcept;
     void give_back(void *object, std::size_t size) noexcept;
     bool resize_raw(void *object, std::size_t old_size, std::size_t new_size) noexcept;
+    template <Failure F, bool Catches = with_exceptions>
+    [[gnu::noinline]] Bumped grow(std::size_t size, std::size_t alignment) noexcept(Catches);
     template <Failure F>
-    [[gnu::noinline]] Bumped grow(std::size_t size, std::size_t alignment);
+    Bumped grow_or_fail(std::size_t size, std::size_t alignment);
     template <Failure F>
     void *take_open(std::size_t size, std::size_t alignment);
     template <Failure F>
@@ -427,6 +432,9 @@ class Region : private detail::RegionState {
     void guarded_deallocate(void *object, std::size_t size, std::size_t alignment) noexcept;
     bool guarded_resize(void *object, std::size_t old_size, std::size_t new_size) noexcept;
 
+    /// No two marks of a process have the same number: a mark of a region that is gone is no other's.
+    static inline std::atomic<std::uint64_t> marks_taken_{0};
+
     static constexpr RegionOptions default_options{};
     union {
         RegionOptions own_options_;
@@ -448,9 +456,27 @@ Region(S &, RegionOptions) -> Region<Shared<S>>;
 // The slow path: what happens when a chunk is full, and at the end of things.
 
 template <Source Upstream, std::size_t Granule>
+template <Failure F, bool Catches>
+typename Region<Upstream, Granule>::Bumped
+Region<Upstream, Granule>::grow(std::size_t size, std::size_t alignment) noexcept(Catches) {
+#if defined(__cpp_exceptions)
+    if constexpr (Catches && F == Failure::throws) {
+        try {
+            return grow_or_fail<F>(size, alignment);
+        } catch (...) {
+            return {nullptr, HeldException::hold()};
+        }
+    } else
+#endif
+    {
+        return grow_or_fail<F>(size, alignment);
+    }
+}
+
+template <Source Upstream, std::size_t Granule>
 template <Failure F>
-typename Region<Upstream, Granule>::Bumped Region<Upstream, Granule>::grow(std::size_t size,
-                                                                           std::size_t alignment) {
+typename Region<Upstream, Granule>::Bumped Region<Upstream, Granule>::grow_or_fail(std::size_t size,
+                                                                                   std::size_t alignment) {
     if (!is_possible(size, alignment, chunk_lead)) return {fail<F>(), current_};
     Bumped got{nullptr, current_};
     if (size == 0) {
@@ -609,13 +635,13 @@ bool Region<Upstream, Granule>::resize_raw(void *object, std::size_t old_size,
 template <Source Upstream, std::size_t Granule>
 typename Region<Upstream, Granule>::Mark Region<Upstream, Granule>::mark() {
     void *const data = take_open<Failure::throws>(sizeof(MarkRecord), std::max(Granule, alignof(MarkRecord)));
-    marks_ =
-        ::new (data) MarkRecord{marks_, ++serial_, chunk_, current_, large_, cleanups_, ledger_.newest()};
+    marks_ = ::new (data)
+        MarkRecord{marks_, ++marks_taken_, chunk_, current_, large_, cleanups_, ledger_.newest()};
     Pool::begin_part(marks_);
     alone_ = nullptr; // a reset makes marks stale
     Mark mark;
     mark.record_ = marks_;
-    mark.serial_ = serial_;
+    mark.serial_ = marks_->serial;
     return mark;
 }
 

@@ -47,6 +47,9 @@ class ReturnStack {
         return true;
     }
 
+    /// Whether nothing is there, at this moment.
+    [[nodiscard]] bool is_empty() const noexcept { return first_.load(std::memory_order_relaxed) == nullptr; }
+
     /// Calls use(object) for each, the last that came first. `use` may overwrite it.
     template <class Use>
     void take_all(Use use) noexcept {

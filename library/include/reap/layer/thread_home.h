@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <utility>
 
+#include "reap/core/loaded.h"
 #include "reap/core/mode.h"
 
 // Which thread has which part of something that has a part for each thread. PerThread is built on it.
@@ -124,6 +125,9 @@ class ThreadHome {
     [[gnu::noinline]] static bool join() noexcept {
         static const EndOfThread end;
         if (!end.good || ::pthread_setspecific(end.key, &number_) != 0) return false;
+        // Not while `end` is made: that holds a lock, and this waits for constructors that dlopen() runs.
+        if (!is_kept_loaded_.exchange(true, std::memory_order_relaxed))
+            keep_loaded(reinterpret_cast<const void *>(&on_end));
         const std::scoped_lock lock(mutex_);
         number_ = ++last_number_;
         return true;
@@ -145,6 +149,7 @@ class ThreadHome {
         for (Remembered &place : remembered_) place = {};
     }
 
+    static inline constinit std::atomic<bool> is_kept_loaded_{false};
     static inline constinit std::mutex mutex_; // of all that follows
     static inline constinit ThreadHome *homes_ = nullptr;
     static inline constinit std::uint64_t last_serial_ = 0;

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
+#include "reap/core/loaded.h"
 #include "reap/core/source.h"
 #include "reap/source/chunk_cache.h"
 #include "reap/source/system_pages.h"
@@ -18,14 +20,15 @@ template <Source Upstream>
 class ThreadChunks {
   public:
     [[nodiscard]] static Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
-        return lists_.try_allocate_at_least(size, alignment);
+        const Allocation kept = lists_.try_allocate_cached(size, alignment);
+        return kept.data != nullptr ? kept : allocate_slowly(size, alignment);
     }
     [[nodiscard, gnu::always_inline]] static Allocation try_allocate_cached(std::size_t size,
                                                                             std::size_t alignment) noexcept {
         return lists_.try_allocate_cached(size, alignment);
     }
     [[nodiscard]] static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
-        return lists_.try_allocate(size, alignment);
+        return try_allocate_at_least(size, alignment).data;
     }
     [[gnu::always_inline]] static void deallocate(void *data, std::size_t size,
                                                   std::size_t alignment) noexcept {
@@ -40,6 +43,14 @@ class ThreadChunks {
     friend bool operator==(ThreadChunks, ThreadChunks) noexcept = default;
 
   private:
+    /// No list has a chunk. Whoever gives this one back may be a destructor that dlclose() runs, when it is
+    /// too late to keep the code loaded that empties the lists.
+    [[gnu::noinline]] static Allocation allocate_slowly(std::size_t size, std::size_t alignment) noexcept {
+        if (!is_kept_loaded_.exchange(true, std::memory_order_relaxed))
+            detail::keep_loaded(reinterpret_cast<const void *>(&deallocate_slowly));
+        return lists_.try_allocate_at_least(size, alignment);
+    }
+
     /// Empties the lists when its thread ends. What the thread gives back after that goes straight to the
     /// system.
     struct Emptier {
@@ -64,6 +75,7 @@ class ThreadChunks {
     // yet.
     static inline constinit thread_local ChunkLists<Upstream> lists_{0};
     static inline constinit thread_local bool closed_ = false;
+    static inline constinit std::atomic<bool> is_kept_loaded_{false};
 };
 
 /// The system's pages through a ChunkCache that each thread has for itself: what layers stand on by default.

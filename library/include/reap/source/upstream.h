@@ -9,22 +9,14 @@
 
 namespace reap::inline REAP_MODE {
 
-/// Whether this translation unit is compiled with exceptions.
-#if defined(__cpp_exceptions)
-inline constexpr bool with_exceptions = true;
-#else
-inline constexpr bool with_exceptions = false;
-#endif
-
 /// Any std::pmr::memory_resource as a source, so that layers stand on what a program has already.
 ///
 /// Does not own the resource, which outlives it; is as thread-safe as that. allocate() lets the resource's
 /// own exception through. try_allocate() catches it and returns null.
 ///
-/// Code compiled without exceptions cannot catch: there the resource must not throw, or what happens in
-/// try_allocate() is undefined (with gcc the exception passes through it). `Catches` is left alone: it is
-/// part of the type because the two kinds of try_allocate() must not become one function at link. Costs a
-/// virtual call.
+/// Code compiled without exceptions cannot catch: there the resource must not throw, or try_allocate() ends
+/// the program. `Catches` is left alone: it is part of the type because the two kinds of try_allocate() must
+/// not become one function at link. Costs a virtual call.
 template <bool Catches = with_exceptions>
 class Upstream {
   public:
@@ -40,16 +32,8 @@ class Upstream {
 
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         if (!is_possible(size, alignment)) return nullptr;
-#if defined(__cpp_exceptions)
-        if constexpr (Catches) {
-            try {
-                return resource_->allocate(size + (size == 0), alignment);
-            } catch (...) {
-                return nullptr;
-            }
-        }
-#endif
-        return resource_->allocate(size + (size == 0), alignment);
+        return null_if_thrown<Catches>(
+            [=, this] { return resource_->allocate(size + (size == 0), alignment); });
     }
 
     void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {

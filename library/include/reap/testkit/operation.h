@@ -41,7 +41,7 @@ struct Operation {
         mark,
         rewind,
         reset,
-        fail_upstream, ///< the upstream's next request but a few fails
+        fail_upstream, ///< the upstream's next request but a few fails, or one in a few from now on
         look,          ///< at the contents of all live objects, at what it owns, at what it says of itself
         kinds,         // how many there are
     };

@@ -162,13 +162,23 @@ class ReferenceModel {
         case Operation::reset:
             return can_.resets ? reset() : std::string();
         case Operation::fail_upstream:
-            if (upstream_ != nullptr) upstream_->fail_once(operation.first % 4);
+            fail_upstream(operation);
             return {};
         case Operation::look:
         case Operation::kinds:
             break;
         }
         return look();
+    }
+
+    /// One request soon; or some of all that follow, until it is said again.
+    void fail_upstream(const Operation &operation) noexcept {
+        if (upstream_ == nullptr) return;
+        upstream_->succeed();
+        if (operation.second % 4 == 0)
+            upstream_->fail_randomly(operation.first, 2 + operation.second / 4 % 8);
+        else
+            upstream_->fail_once(operation.first % 4);
     }
 
     /// Small ones most of the time, all magnitudes equally often.

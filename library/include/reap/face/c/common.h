@@ -59,7 +59,8 @@ typedef enum reap_misuse {
     REAP_MISUSE_WRONG_SIZE,
     REAP_MISUSE_STALE_MARK,
     REAP_MISUSE_INTERIOR_FREE,
-    REAP_MISUSE_CORRUPTION
+    REAP_MISUSE_CORRUPTION,
+    REAP_MISUSE_SKIPPED_DESTRUCTOR
 } reap_misuse;
 
 /* Told of each misuse: the object's address, its size or 0, and the layer, as "Region". If it returns, the

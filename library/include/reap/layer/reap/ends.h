@@ -55,7 +55,7 @@ bool Reap<Upstream, Granule, Window, S>::rewind(const Mark &mark) noexcept {
         if constexpr (checked) report_misuse({Misuse::stale_mark, mark.record_, 0, name});
         return false;
     }
-    run_cleanups(record->cleanups);
+    run_cleanups(record);
     came_back_since(record);
     out_of_line([record](Reap &reap) { return reap.rewind_anyhow(record), true; });
     return true;

@@ -14,7 +14,7 @@ namespace reap::inline REAP_MODE {
 /// a block cannot be what the shadow says. Where sizes are told, live blocks come in stretches.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 template <class Use>
-bool Reap<Upstream, Granule, Window, S>::walk(const Chunk *chunk, Use use) const noexcept {
+bool Reap<Upstream, Granule, Window, S>::walk(const Chunk *chunk, Use use) const {
     std::byte *const space = current_ == end_ ? nullptr : current_;
     std::byte *const space_end = end_;
     std::byte *const end = end_of(chunk);
@@ -59,14 +59,15 @@ void Reap<Upstream, Granule, Window, S>::for_each(Use use)
         }
         return;
     }
-    if (reuse_ != nullptr) mark_bins(Shadow::is_free);
-    for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) {
-        walk(chunk, [&](std::byte *block, std::size_t size, bool free) {
-            if (!free && !is_record(block)) use(static_cast<void *>(block), size);
-            return true;
-        });
+    {
+        const MarkedBins marked{*this};
+        for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) {
+            walk(chunk, [&](std::byte *block, std::size_t size, bool free) {
+                if (!free && !is_record(block)) use(static_cast<void *>(block), size);
+                return true;
+            });
+        }
     }
-    if (reuse_ != nullptr) mark_bins(0);
     for (Large *large = known().large; large != nullptr;) {
         Large *const older = large->older;
         if (!is_record(object_of(large))) use(static_cast<void *>(object_of(large)), large->size);
@@ -146,19 +147,18 @@ bool Reap<Upstream, Granule, Window, S>::check() const noexcept {
         for (std::size_t number = 0; number < FreeBlocks::magnitudes && good; ++number)
             good &= check_list(reuse_->holes[number], 0, most);
         if (!good) return report_corruption();
-        mark_bins(Shadow::is_free);
     }
-    for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) {
-        good &= walk(chunk, [&](const std::byte *, std::size_t size, bool is_free) {
-            free += is_free ? size : 0;
-            blocks += is_free && size >= Shadow::least;
-            return true;
-        });
+    {
+        const MarkedBins marked{*this};
+        for (const Chunk *chunk = chunk_; chunk != nullptr; chunk = chunk->older) {
+            good &= walk(chunk, [&](const std::byte *, std::size_t size, bool is_free) {
+                free += is_free ? size : 0;
+                blocks += is_free && size >= Shadow::least;
+                return true;
+            });
+        }
     }
-    if (reuse_ != nullptr) {
-        mark_bins(0);
-        good &= held / unit - most <= blocks;
-    }
+    if (reuse_ != nullptr) good &= held / unit - most <= blocks;
     for (const Chunk *chunk = spare_; chunk != nullptr && held <= held_; chunk = chunk->older)
         held += chunk->size;
     for (const Large *large = known().large; large != nullptr && held <= held_; large = large->older) {

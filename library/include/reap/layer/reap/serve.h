@@ -11,19 +11,36 @@
 namespace reap::inline REAP_MODE {
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
-template <Failure F>
+template <Failure F, bool Catches>
 typename Reap<Upstream, Granule, Window, S>::Taken
-Reap<Upstream, Granule, Window, S>::serve(std::size_t size, std::size_t alignment) {
-    if (!is_possible(size, alignment, Window) || alignment > largest_alignment) return {fail<F>(), current_};
+Reap<Upstream, Granule, Window, S>::serve(std::size_t size, std::size_t alignment) noexcept(Catches) {
+#if defined(__cpp_exceptions)
+    if constexpr (Catches && F == Failure::throws) {
+        try {
+            void *const object = serve_or_fail<F>(size, alignment);
+            return {object, current_};
+        } catch (...) {
+            return {nullptr, HeldException::hold()};
+        }
+    } else
+#endif
+    {
+        void *const object = serve_or_fail<F>(size, alignment);
+        return {object, current_};
+    }
+}
+
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+template <Failure F>
+void *Reap<Upstream, Granule, Window, S>::serve_or_fail(std::size_t size, std::size_t alignment) {
+    if (!is_possible(size, alignment, Window) || alignment > largest_alignment) return fail<F>();
     if constexpr (is_owned) {
         static_assert(!told, "what comes back from other threads comes without its size");
         chunks_.take_returned([this](void *object) { deallocate(object); });
     }
     size += size == 0;
     alignment = std::max(alignment, unit);
-    const std::size_t whole = Shadow::block_for(size);
-    void *const object = serve_block<F>(size, whole, alignment);
-    return {object, current_};
+    return serve_block<F>(size, Shadow::block_for(size), alignment);
 }
 
 /// In this order: what is free; what is free when neighbours are merged, if that is worth it; a new chunk;

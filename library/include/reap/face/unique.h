@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "reap/core/failure.h"
+#include "reap/core/mode.h"
+#include "reap/core/size.h"
+#include "reap/core/source.h"
+
+// Objects in layers that a std::unique_ptr owns.
+
+namespace reap::inline REAP_MODE {
+
+/// Destroys an object and frees its memory in the layer that it is from, which is to outlive it. Costs what
+/// the layer's deallocate() costs; one that frees no single objects, as a Region, runs the destructor alone.
+template <class T, Source Layer>
+class Deleter {
+  public:
+    /// Of a pointer that is null.
+    constexpr Deleter() noexcept = default;
+    explicit Deleter(Layer &layer) noexcept : layer_(&layer) {}
+
+    void operator()(T *object) const noexcept {
+        std::destroy_at(object);
+        layer_->deallocate(static_cast<void *>(object), sizeof(T), alignof(T));
+    }
+
+  private:
+    Layer *layer_ = nullptr;
+};
+
+/// The same of an array, the last element first. Knows how many there are.
+template <class T, Source Layer>
+class Deleter<T[], Layer> {
+  public:
+    constexpr Deleter() noexcept = default;
+    Deleter(Layer &layer, std::size_t count) noexcept : layer_(&layer), count_(count) {}
+
+    void operator()(T *first) const noexcept {
+        for (std::size_t left = count_; left > 0; --left) std::destroy_at(first + left - 1);
+        layer_->deallocate(static_cast<void *>(first), count_ * sizeof(T), alignof(T));
+    }
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+  private:
+    Layer *layer_ = nullptr;
+    std::size_t count_ = 0;
+};
+
+/// Owns an object in a layer. Two pointers in size; an array's is three.
+template <class T, Source Layer>
+using UniquePtr = std::unique_ptr<T, Deleter<T, Layer>>;
+
+namespace detail {
+/// Memory for what may not come to be.
+template <class Layer>
+struct Unowned {
+    Layer &layer;
+    void *data;
+    std::size_t size;
+    std::size_t alignment;
+    ~Unowned() {
+        if (data != nullptr) layer.deallocate(data, size, alignment);
+    }
+};
+} // namespace detail
+
+/// Makes a T in a layer. Throws what the layer throws, and T's constructor; then nothing is left behind.
+template <class T, Source Layer, class... Arguments>
+    requires(!std::is_array_v<T>)
+[[nodiscard]] UniquePtr<T, Layer> make_unique(Layer &layer, Arguments &&...arguments) {
+    detail::Unowned<Layer> memory{layer, obtain<Failure::throws>(layer, sizeof(T), alignof(T)), sizeof(T),
+                                  alignof(T)};
+    T *const object = ::new (memory.data) T(std::forward<Arguments>(arguments)...);
+    memory.data = nullptr;
+    return UniquePtr<T, Layer>(object, Deleter<T, Layer>(layer));
+}
+
+/// Makes `count` value-initialized elements: make_unique<int[]>(region, 10). Throws
+/// std::bad_array_new_length for more than any array has, and as above; what was made is destroyed then.
+template <class Array, Source Layer>
+    requires std::is_unbounded_array_v<Array>
+[[nodiscard]] UniquePtr<Array, Layer> make_unique(Layer &layer, std::size_t count) {
+    using T = std::remove_extent_t<Array>;
+    if (count > max_object / sizeof(T)) throw_bad_array_new_length();
+    const std::size_t size = count * sizeof(T);
+    detail::Unowned<Layer> memory{layer, obtain<Failure::throws>(layer, size, alignof(T)), size, alignof(T)};
+    auto *const first = static_cast<T *>(memory.data);
+    std::uninitialized_value_construct_n(first, count);
+    memory.data = nullptr;
+    return UniquePtr<Array, Layer>(first, Deleter<Array, Layer>(layer, count));
+}
+
+} // namespace reap::inline REAP_MODE

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <sys/mman.h>
+
+#include "reap/core/size.h"
+#include "reap/source/superblocks.h"
+
+namespace reap::inline REAP_MODE::interpose {
+
+/// Aligned windows of address space that are mapped, in which nothing is and for which no memory is taken: so
+/// that blocks come and go without a hole in the address space for each. A process may have some 65,530
+/// mappings (vm.max_map_count); where there is no hole, the kernel makes one mapping of neighbours.
+///
+/// Takes eight bytes for each window. Not thread-safe.
+class FreeWindows {
+  public:
+    static constexpr std::size_t window = usual_window;
+
+    constexpr FreeWindows() noexcept = default;
+    FreeWindows(const FreeWindows &) = delete;
+    FreeWindows &operator=(const FreeWindows &) = delete;
+    ~FreeWindows() = default; // as long as the process
+
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+    /// One, all zero; null if there is none.
+    [[nodiscard]] void *take() noexcept {
+        return count_ == 0 ? nullptr : reinterpret_cast<void *>(windows_[--count_]);
+    }
+    /// Keeps the windows of a block, and gives their memory back. Where that cannot be they are unmapped.
+    void put(void *data, std::size_t size) noexcept {
+        if (::madvise(data, size, MADV_DONTNEED) != 0) { // locked memory
+            ::munmap(data, size);
+            return;
+        }
+        for (std::size_t at = 0; at < size; at += window) {
+            auto *const place = static_cast<std::byte *>(data) + at;
+            if (count_ == capacity_ && !grow()) {
+                ::munmap(place, window);
+                continue;
+            }
+            windows_[count_++] = reinterpret_cast<std::uintptr_t>(place);
+        }
+    }
+    /// Gives the address space back, neighbours together. What the kernel refuses for the sake of its limit
+    /// stays.
+    void release() noexcept {
+        std::sort(windows_, windows_ + count_);
+        std::size_t kept = 0;
+        for (std::size_t first = 0, last = 0; first < count_; first = last) {
+            for (last = first + 1; last < count_ && windows_[last] == windows_[last - 1] + window;) ++last;
+            if (::munmap(reinterpret_cast<void *>(windows_[first]), (last - first) * window) == 0) continue;
+            std::copy(windows_ + first, windows_ + last, windows_ + kept);
+            kept += last - first;
+        }
+        count_ = kept;
+    }
+
+  private:
+    bool grow() noexcept {
+        constexpr std::size_t first_size = std::size_t{64} << 10;
+        const std::size_t old = capacity_ * sizeof *windows_;
+        void *const data =
+            old == 0 ? ::mmap(nullptr, first_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                     : ::mremap(windows_, old, 2 * old, MREMAP_MAYMOVE);
+        if (data == MAP_FAILED) return false;
+        windows_ = static_cast<std::uintptr_t *>(data);
+        capacity_ = (old == 0 ? first_size : 2 * old) / sizeof *windows_;
+        return true;
+    }
+
+    std::uintptr_t *windows_ = nullptr;
+    std::size_t count_ = 0;
+    std::size_t capacity_ = 0;
+};
+
+} // namespace reap::inline REAP_MODE::interpose
