@@ -398,6 +398,84 @@ TEST(Heap, LargeObjectsFreedElsewhereDoNotWaitForTheirOwner) {
     Heap::trim();
 }
 
+/// Objects of that size, each with something in all of it.
+std::vector<void *> signed_objects(std::size_t count, std::size_t size) {
+    std::vector<void *> objects(count);
+    for (void *&object : objects) {
+        object = Heap::allocate(size);
+        sign(object, size);
+    }
+    return objects;
+}
+
+TEST(Heap, PagesThatNothingIsInGoBackBesideObjectsThatLive) {
+    if (REAP_TSAN) GTEST_SKIP() << "it has memory of its own for ours";
+    Heap::trim();
+    constexpr std::size_t size = 200000;
+    const std::vector<void *> objects = signed_objects(400, size); // 80 MB
+    const std::size_t before = resident();
+    for (std::size_t at = 0; at < objects.size(); ++at)
+        if (at % 8 != 0) Heap::free(objects[at]);
+    EXPECT_LT(resident(), before - 40 * megabyte) << "70 MB are free, of which a heap keeps 16 or a quarter";
+    for (std::size_t at = 0; at < objects.size(); at += 8) {
+        EXPECT_TRUE(is_signed(objects[at], size));
+        Heap::free(objects[at]);
+    }
+    Heap::trim();
+}
+
+TEST(Heap, TrimGivesBackEveryPageThatNothingIsIn) {
+    if (REAP_TSAN) GTEST_SKIP() << "it has memory of its own for ours";
+    Heap::trim();
+    constexpr std::size_t size = 20000;
+    const std::vector<void *> objects = signed_objects(400, size); // 8 MB: less than is given back unasked
+    for (std::size_t at = 0; at < objects.size(); ++at)
+        if (at % 8 != 0) Heap::free(objects[at]);
+    const std::size_t before = resident();
+    Heap::trim();
+    EXPECT_LT(resident(), before - 5 * megabyte);
+    for (std::size_t at = 0; at < objects.size(); at += 8) {
+        EXPECT_TRUE(is_signed(objects[at], size));
+        Heap::free(objects[at]);
+    }
+    Heap::trim();
+}
+
+// frag.cpp: peak memory was 1.7 times that of glibc.
+TEST(Heap, ObjectsOfManySizesTakeLittleMoreThanTheirBytes) {
+    if (REAP_TSAN) GTEST_SKIP() << "slow there, and of one thread";
+    Heap::trim();
+    std::mt19937 random(1);
+    std::vector<void *> objects(200);
+    std::vector<std::size_t> sizes(objects.size());
+    std::size_t live = 0;
+    const std::size_t before = Heap::statistics().chunks;
+    std::size_t most = 0;
+    for (int count = 0; count < 20000; ++count) {
+        const std::size_t at = random() % objects.size();
+        Heap::free(objects[at]);
+        live -= sizes[at];
+        sizes[at] = 2000 + random() % 248000;
+        live += sizes[at];
+        objects[at] = Heap::allocate(sizes[at]);
+        if (count > 2000) most = std::max(most, (Heap::statistics().chunks - before) * 100 / live);
+    }
+    EXPECT_LT(most, 145) << "at its worst: of 20 MB, a window is a tenth";
+    for (void *object : objects) Heap::free(object);
+    Heap::trim();
+}
+
+TEST(HeapDeathTest, AnObjectOfMiddleSizeThatIsFreedAgainEndsTheProgram) {
+    if (REAP_TSAN) GTEST_SKIP() << "threads and death tests do not go together";
+    const auto twice = [] {
+        const std::vector<void *> objects = signed_objects(3, 5000);
+        Heap::free(objects[0]);
+        Heap::free(objects[1]); // merged with the one before
+        Heap::free(objects[1]);
+    };
+    EXPECT_DEATH(twice(), "double free");
+}
+
 TEST(Heap, StaysAsLargeAsWhatLives) {
     constexpr std::size_t live = 20000;
     constexpr std::size_t operations = reap::checked || REAP_TSAN ? 300000 : 3000000;

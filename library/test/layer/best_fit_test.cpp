@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "reap/layer/best_fit/size_bins.h"
 #include "reap/layer/best_fit/size_tree.h"
 #include "reap/layer/quicklists.h"
 #include "strict_source.h"
@@ -15,9 +16,11 @@ namespace {
 
 using reap::BestFit;
 using reap::BestFitOptions;
+using reap::GoodFit;
 using reap::Quicklists;
 using reap::Ref;
 using reap::detail::FreeBlock;
+using reap::detail::SizeBins;
 using reap::detail::SizeTree;
 
 using Heap = BestFit<Ref<StrictSource>>;
@@ -45,6 +48,64 @@ TEST(SizeTree, FindsTheSmallestThatHasRoomAndOfThoseTheFirst) {
         ASSERT_EQ(tree.best(wanted), best);
         ASSERT_EQ(tree.has(&blocks[at]), in[at]);
     }
+}
+
+TEST(SizeBins, FindABlockThatIsHardlyLargerThanTheSmallestThatHasRoom) {
+    std::array<FreeBlock, 300> blocks{};
+    SizeBins index;
+    std::mt19937 random(1);
+    std::vector<bool> in(blocks.size());
+    for (int round = 0; round < 50000; ++round) {
+        const std::size_t at = random() % blocks.size();
+        if (in[at]) {
+            index.remove(&blocks[at]);
+        } else {
+            blocks[at].tag = 32 + (random() % (std::size_t{1} << (6 + random() % 21)) & ~FreeBlock::flags);
+            index.insert(&blocks[at]);
+        }
+        in[at] = !in[at];
+        ASSERT_EQ(index.has(&blocks[at]), in[at]);
+        const std::size_t wanted = 32 + random() % (std::size_t{1} << (6 + random() % 21));
+        const FreeBlock *best = nullptr;
+        for (std::size_t each = 0; each < blocks.size(); ++each) {
+            if (!in[each] || blocks[each].size() < wanted) continue;
+            if (best == nullptr || blocks[each].size() < best->size()) best = &blocks[each];
+        }
+        const FreeBlock *const found = index.best(wanted);
+        ASSERT_EQ(found == nullptr, best == nullptr);
+        if (found == nullptr) continue;
+        ASSERT_GE(found->size(), wanted);
+        if (best->size() >= std::size_t{7} << 20) continue; // all are in one bin
+        ASSERT_LE(found->size(), best->size() + best->size() / 16 + 16);
+    }
+}
+
+TEST(SizeBins, VisitAllFromASizeOn) {
+    std::array<FreeBlock, 6> blocks{};
+    SizeBins index;
+    for (std::size_t at = 0; at < blocks.size(); ++at) {
+        blocks[at].tag = std::size_t{64} << (3 * at);
+        index.insert(&blocks[at]);
+    }
+    std::size_t visited = 0;
+    index.each(4096, [&](const FreeBlock *block) {
+        EXPECT_GE(block->size(), 4096U);
+        ++visited;
+    });
+    EXPECT_EQ(visited, 4U); // 4 KB, 32 KB, 256 KB and 2 MB
+}
+
+TEST(SizeBins, ALongBinThatHasRoomSomewhereLeadsToTheNext) {
+    std::array<FreeBlock, 40> blocks{};
+    SizeBins index;
+    for (std::size_t at = 0; at < blocks.size(); ++at) {
+        blocks[at].tag = at == 0 ? 1080 : 1024; // the last of its bin
+        index.insert(&blocks[at]);
+    }
+    EXPECT_EQ(index.best(1072), nullptr);
+    FreeBlock larger{.tag = 5000};
+    index.insert(&larger);
+    EXPECT_EQ(index.best(1072), &larger);
 }
 
 // A tag lies in front of each object, used or free; a free one has its size at its end, too.
@@ -161,6 +222,62 @@ TEST(BestFit, LargeObjectsHaveMemoryOfTheirOwn) {
         EXPECT_EQ(heap.statistics().large, 0U);
         EXPECT_NE(heap.try_allocate(700000, 64), nullptr); // what lives at the end goes back, too
     }
+}
+
+TEST(BestFit, KnowsAnObjectUntilItIsFreedAlsoWhereItsBlockIsMerged) {
+    StrictSource source;
+    Heap heap(source);
+    std::vector<void *> objects(4);
+    for (void *&object : objects) object = heap.allocate(100, 16);
+    heap.deallocate(objects[0]);
+    heap.deallocate(objects[1]); // merged with the one before
+    EXPECT_FALSE(Heap::is_live(objects[0]));
+    EXPECT_FALSE(Heap::is_live(objects[1]));
+    EXPECT_TRUE(Heap::is_live(objects[2]));
+    void *const large = heap.allocate(600000, 16);
+    EXPECT_TRUE(Heap::is_live(large));
+    EXPECT_TRUE(Heap::is_alone(large));
+    EXPECT_FALSE(Heap::is_alone(objects[2]));
+}
+
+TEST(GoodFit, PurgesWhatIsFreeOnceUntilItIsUsedAgain) {
+    StrictSource source;
+    GoodFit<Ref<StrictSource>> heap(source, BestFitOptions{.chunk = std::size_t{1} << 20});
+    std::size_t given = 0;
+    // What is in there need not stay: the heap stands it.
+    const auto give = [&](void *data, std::size_t size) {
+        std::memset(data, 0xee, size);
+        given += size;
+    };
+    std::vector<void *> objects(20);
+    for (void *&object : objects) object = heap.allocate(40000, 16);
+    for (std::size_t at = 1; at < 9; at += 2) heap.deallocate(objects[at]);
+    heap.purge(30000, give);
+    EXPECT_GE(given, 4 * 39900U);
+    EXPECT_EQ(heap.statistics().purged, heap.statistics().free);
+    EXPECT_TRUE(heap.check());
+
+    given = 0;
+    heap.purge(30000, give);
+    EXPECT_EQ(given, 0U);
+
+    // The rest of a purged block is one; what was used is none.
+    objects[1] = heap.allocate(1000, 16);
+    EXPECT_EQ(heap.statistics().purged, heap.statistics().free);
+    heap.purge(1000, give);
+    EXPECT_EQ(given, 0U);
+    heap.deallocate(objects[1]);
+    EXPECT_LT(heap.statistics().purged, heap.statistics().free);
+    heap.purge(30000, give);
+    EXPECT_GE(given, 39900U);
+
+    // What is merged with something else is none either, on both sides.
+    given = 0;
+    heap.deallocate(objects[2]);
+    heap.purge(30000, give);
+    EXPECT_GE(given, 3 * 40000U);
+    EXPECT_EQ(heap.statistics().purged, heap.statistics().free);
+    EXPECT_TRUE(heap.check());
 }
 
 using Quick = Quicklists<Heap>;

@@ -76,6 +76,8 @@ void add_best_fit_cases(Cases &cases) {
     cases.push_back(heap<BestFit<Below>>("BestFit", small));
     cases.push_back(heap<BestFit<Below>>("BestFit/usual", {}));
     cases.push_back(heap<BestFit<Below, 8>>("BestFit/8", small));
+    cases.push_back(heap<GoodFit<Below>>("GoodFit", small));
+    cases.push_back(heap<GoodFit<Below, 8>>("GoodFit/usual", {}));
     cases.push_back(heap<Quicklists<BestFit<Below>>>("Quicklists", small));
     cases.push_back(heap<Quicklists<BestFit<Below, 8>, 5>>("Quicklists/few", small));
 }

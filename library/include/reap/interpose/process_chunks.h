@@ -62,6 +62,19 @@ class ProcessChunks {
             if (got.data == nullptr) throw_bad_alloc();
         return got;
     }
+    /// A whole window, which no chunk of others is in. Null where the system has none.
+    [[nodiscard]] static void *obtain_window() noexcept {
+        const std::scoped_lock hold(lock);
+        if (before_superblock != nullptr) before_superblock();
+        void *const data = SuperblockPages::try_allocate(window, window);
+        windows_out_ += data != nullptr;
+        return data;
+    }
+    static void return_window(void *data) noexcept {
+        const std::scoped_lock hold(lock);
+        SuperblockPages::deallocate(data, window, window);
+        --windows_out_;
+    }
     [[nodiscard]] static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         if (!is_large(size, alignment)) return obtain_chunk<Failure::returns_null>(size, size).data;
         const std::size_t whole = LargeCache::block_for(size);
@@ -122,7 +135,7 @@ class ProcessChunks {
         free_windows_.release();
     }
 
-    /// Bytes in superblocks; those in large blocks, kept ones included; and the kept ones.
+    /// Bytes in superblocks and windows; those in large blocks, kept ones included; and the kept ones.
     struct Held {
         std::size_t superblocks;
         std::size_t large;
@@ -130,7 +143,8 @@ class ProcessChunks {
     };
     [[nodiscard]] static Held held() noexcept {
         const std::scoped_lock hold(lock);
-        return {superblocks_.all.held(), large_held_.load(std::memory_order_relaxed), large_.held()};
+        return {superblocks_.all.held() + windows_out_ * window, large_held_.load(std::memory_order_relaxed),
+                large_.held()};
     }
 
     friend bool operator==(ProcessChunks, ProcessChunks) noexcept = default;
@@ -217,6 +231,7 @@ class ProcessChunks {
     }
 
     static inline constinit detail::ImmortalSuperblocks<SuperblockPages> superblocks_;
+    static inline constinit std::size_t windows_out_ = 0;
     static inline constinit LargeCache large_{};
     static inline constinit std::atomic<std::size_t> large_held_{0};
     static inline constinit std::atomic<std::size_t> large_count_{0};

@@ -10,7 +10,10 @@
 
 #include "reap/core/annotate.h"
 #include "reap/core/keep.h"
+#include "reap/core/misuse.h"
+#include "reap/interpose/owned_windows.h"
 #include "reap/interpose/process_chunks.h"
+#include "reap/layer/best_fit.h"
 #include "reap/layer/owned_reap.h"
 #include "reap/layer/reap.h"
 #include "reap/layer/return_stack.h"
@@ -19,21 +22,24 @@ namespace reap::inline REAP_MODE::interpose {
 
 /// What an object's address leads to.
 struct HeapOwner {
+    explicit HeapOwner(bool has_small) noexcept : is_small(has_small) {}
+
     [[no_unique_address]] ProcessChunks chunks;
+    const bool is_small;                        // whether its objects are a reap's
     alignas(64) detail::ReturnStack<> returned; // others write it: a cache line of its own
     std::atomic<std::size_t> large_returned{0}; // bytes of large objects in there, or a little more or less
 };
 
 /// A reap whose objects any thread may free, in a process where each thread has one at most: so "is this
 /// object mine?" is a comparison of two pointers. What OwnedReap is to those who have any number.
-struct HeapPart : HeapOwner {
+struct SmallPart : HeapOwner {
     using Chunks = detail::OwnedChunks<HeapOwner, ProcessChunks::window>;
     using Inner = Reap<Chunks, 16, ProcessChunks::window>;
 
-    explicit HeapPart(const ReapOptions &options) noexcept : reap(Chunks(*this), options) {}
-    HeapPart(const HeapPart &) = delete;
-    HeapPart &operator=(const HeapPart &) = delete;
-    ~HeapPart() = default;
+    explicit SmallPart(const ReapOptions &options) noexcept : HeapOwner(true), reap(Chunks(*this), options) {}
+    SmallPart(const SmallPart &) = delete;
+    SmallPart &operator=(const SmallPart &) = delete;
+    ~SmallPart() = default;
 
     /// Takes back what other threads freed.
     void collect() noexcept {
@@ -58,6 +64,77 @@ struct HeapPart : HeapOwner {
     alignas(64) Inner reap; // others read what is before it
 };
 
+/// The same of objects that are not small: blocks of many sizes, which are merged at once where they are
+/// free.
+struct OtherPart : HeapOwner {
+    using Inner = GoodFit<OwnedWindows<HeapOwner>>;
+
+    OtherPart() noexcept
+        : HeapOwner(false), heap(OwnedWindows<HeapOwner>(*this),
+                                 {.chunk = OwnedWindows<HeapOwner>::chunk, .large_object = largest}) {}
+    OtherPart(const OtherPart &) = delete;
+    OtherPart &operator=(const OtherPart &) = delete;
+    ~OtherPart() = default;
+
+    /// Larger objects have pages of their own.
+    static constexpr std::size_t largest = std::size_t{256} << 10;
+
+    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
+        collect();
+        return heap.try_allocate(size, alignment);
+    }
+    void deallocate(void *object) noexcept {
+        if (!Inner::is_live(object)) [[unlikely]]
+            return report_misuse({Misuse::double_free, object, 0, "libreap-malloc"});
+        freed_since_purge += Inner::usable_size(object);
+        heap.deallocate(object);
+        if (freed_since_purge >= most_unused) purge_if_worth();
+    }
+
+    void collect() noexcept {
+        if (!returned.is_empty()) returned.take_all([this](void *object) { deallocate(object); });
+    }
+    void trim() noexcept {
+        collect();
+        heap.trim();
+        purge(page_size());
+    }
+    void trim_if_worth() noexcept {
+        collect();
+        const BestFitStatistics held = heap.statistics();
+        if (held.free - held.purged >= held.chunks / 4) trim();
+    }
+    /// Gives pages that nothing is in back to the system, where `least` bytes or so side by side are free.
+    void purge(std::size_t least) noexcept {
+        const int error = errno; // free() leaves it alone
+        heap.purge(least, [page = page_size()](void *data, std::size_t size) {
+            const auto begin = round_up(reinterpret_cast<std::uintptr_t>(data), page);
+            const auto end = (reinterpret_cast<std::uintptr_t>(data) + size) & ~(page - 1);
+            if (begin < end) ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
+        });
+        errno = error;
+    }
+    [[nodiscard]] std::size_t held() const noexcept {
+        return heap.statistics().chunks + heap.statistics().large;
+    }
+    [[nodiscard]] std::size_t freed() const noexcept { return heap.statistics().free; }
+
+    Inner heap;
+
+  private:
+    /// What is free of a heap may keep so much memory, or a quarter of what the heap has, and is looked at
+    /// when so much was freed.
+    static constexpr std::size_t most_unused = std::size_t{16} << 20;
+    static constexpr std::size_t worth_purging = std::size_t{64} << 10;
+
+    [[gnu::noinline]] void purge_if_worth() noexcept {
+        freed_since_purge = 0;
+        const BestFitStatistics held = heap.statistics();
+        if (held.free - held.purged >= std::max(most_unused, held.chunks / 4)) purge(worth_purging);
+    }
+
+    std::size_t freed_since_purge = 0;
+};
 /// One thread's objects: small ones, in runs of one size each, and all others, apart from them, so that these
 /// find room side by side.
 ///
@@ -68,7 +145,7 @@ class ThreadHeap {
     /// What malloc() aligns to.
     static constexpr std::size_t granule = 16;
 
-    ThreadHeap() noexcept : small_(small_options), other_(ReapOptions{}) {}
+    ThreadHeap() noexcept : small_(small_options) {}
     ThreadHeap(const ThreadHeap &) = delete;
     ThreadHeap &operator=(const ThreadHeap &) = delete;
     ~ThreadHeap() = delete;
@@ -79,13 +156,13 @@ class ThreadHeap {
     }
     [[nodiscard]] void *allocate(std::size_t size, std::size_t alignment) noexcept {
         const bool is_small = size <= largest_small && alignment <= largest_small - size;
-        return (is_small ? small_ : other_).reap.try_allocate(size, alignment);
+        return is_small ? small_.reap.try_allocate(size, alignment) : other_.try_allocate(size, alignment);
     }
     /// Frees an object of any heap, which is not aligned as a superblock is. `heap` is this thread's, or
     /// null.
     [[gnu::always_inline]] static void free(ThreadHeap *heap, void *object) noexcept {
         if constexpr (REAP_TSAN) annotate::ended(object, usable_size(object));
-        const HeapOwner *const owner = &HeapPart::Chunks::owner_of_unaligned(object);
+        const HeapOwner *const owner = &SmallPart::Chunks::owner_of_unaligned(object);
         // The first member: of no heap it is null, which is nobody's.
         if (reinterpret_cast<const HeapOwner *>(heap) == owner) [[likely]]
             heap->small_.reap.deallocate_small(object);
@@ -94,8 +171,8 @@ class ThreadHeap {
     }
     /// The same for one that may be aligned so, and is seldom small.
     [[gnu::noinline]] static void free_other(ThreadHeap *heap, void *object) noexcept {
-        HeapOwner &owner = HeapPart::Chunks::owner_of(object);
-        if (heap != nullptr && &owner == &heap->other_) return heap->other_.reap.deallocate(object);
+        HeapOwner &owner = SmallPart::Chunks::owner_of(object);
+        if (heap != nullptr && &owner == &heap->other_) return heap->other_.deallocate(object);
         give_pages_back(owner, object);
         // Never closed, so this cannot fail.
         [[maybe_unused]] const bool pushed = owner.returned.push(object);
@@ -103,8 +180,8 @@ class ThreadHeap {
     /// A large object's memory does not wait for its owner, who may allocate nothing for long: but for as
     /// much as the owner would keep.
     static void give_pages_back(HeapOwner &owner, void *object) noexcept {
-        const std::size_t size = usable_size(object);
-        if (size <= ReapOptions{}.large_object) return; // it may not have pages of its own
+        if (owner.is_small || !OtherPart::Inner::is_alone(object)) return;
+        const std::size_t size = OtherPart::Inner::usable_size(object);
         const std::size_t before =
             owner.returned.is_empty() ? 0 : owner.large_returned.load(std::memory_order_relaxed);
         if (before + size <= LargeCache::capacity)
@@ -117,10 +194,13 @@ class ThreadHeap {
     }
     /// An object of any heap, made larger or smaller. Null: it is as it was.
     [[nodiscard]] void *reallocate(void *object, std::size_t size) noexcept {
-        const HeapOwner *const owner = &HeapPart::Chunks::owner_of(object);
+        const HeapOwner *const owner = &SmallPart::Chunks::owner_of(object);
         const bool is_small = size <= largest_small;
         if (owner == &small_ && is_small) return small_.reap.try_reallocate(object, size, granule);
-        if (owner == &other_ && !is_small) return other_.reap.try_reallocate(object, size, granule);
+        if (owner == &other_ && !is_small) {
+            void *const resized = other_.heap.try_resize(object, 0, size, granule);
+            if (resized != nullptr) return resized;
+        }
         void *const moved = allocate(size, granule);
         if (moved == nullptr) return nullptr;
         std::memcpy(moved, object, std::min(usable_size(object), size));
@@ -131,7 +211,8 @@ class ThreadHeap {
         return moved;
     }
     [[nodiscard]] static std::size_t usable_size(const void *object) noexcept {
-        return HeapPart::Inner::usable_size(object);
+        return SmallPart::Chunks::owner_of(object).is_small ? SmallPart::Inner::usable_size(object)
+                                                            : OtherPart::Inner::usable_size(object);
     }
 
     void trim() noexcept {
@@ -142,9 +223,9 @@ class ThreadHeap {
         small_.trim_if_worth();
         other_.trim_if_worth();
     }
-    [[nodiscard]] std::size_t held() const noexcept { return small_.reap.held() + other_.reap.held(); }
-    [[nodiscard]] std::size_t freed() const noexcept { return small_.reap.freed() + other_.reap.freed(); }
-    [[nodiscard]] bool check() const noexcept { return small_.reap.check() && other_.reap.check(); }
+    [[nodiscard]] std::size_t held() const noexcept { return small_.reap.held() + other_.held(); }
+    [[nodiscard]] std::size_t freed() const noexcept { return small_.reap.freed() + other_.freed(); }
+    [[nodiscard]] bool check() const noexcept { return small_.reap.check() && other_.heap.check(); }
 
     // The registry's: under ProcessChunks::lock.
     enum class State {
@@ -159,8 +240,8 @@ class ThreadHeap {
     // As far as a reap has bins.
     static constexpr std::size_t largest_small = 2016;
 
-    HeapPart small_;
-    HeapPart other_;
+    SmallPart small_;
+    OtherPart other_;
 
   public:
     State state = State::active;

@@ -4,13 +4,13 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
 
 #include "reap/core/annotate.h"
 #include "reap/core/failure.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
+#include "reap/layer/best_fit/size_bins.h"
 #include "reap/layer/best_fit/size_tree.h"
 #include "reap/source/system_pages.h"
 
@@ -30,6 +30,7 @@ struct BestFitStatistics {
     std::size_t chunks = 0; ///< in chunks
     std::size_t free = 0;   ///< of that, in free blocks
     std::size_t large = 0;  ///< in objects that have memory of their own
+    std::size_t purged = 0; ///< of what is free, in blocks that were purged
 };
 
 /// A general heap of boundary tags (Knuth, 1968): a request gets the smallest free block that has room, the
@@ -38,11 +39,12 @@ struct BestFitStatistics {
 ///
 /// An object costs 8 bytes for its tag, and no block is smaller than 32; blocks are multiples of the granule,
 /// as the addresses of objects are. allocate and deallocate take logarithmic time in the number of free
-/// blocks. A chunk that nothing is in goes back to the source, but for one.
+/// blocks; with an index of bins (GoodFit), constant time. A chunk that nothing is in goes back to the
+/// source, but for one.
 ///
-/// Not thread-safe (Locked). It looks for no misuse, in checked mode neither: it stands for the heaps of
-/// others, and is here to be compared with. What lives at its end goes back to the source with it.
-template <Source Upstream = SystemPages, std::size_t Granule = 16>
+/// Not thread-safe (Locked). It looks for no misuse, in checked mode neither. What lives at its end goes back
+/// to the source with it.
+template <Source Upstream = SystemPages, std::size_t Granule = 16, class Index = detail::SizeTree>
 class BestFit {
     static_assert(Granule == 8 || Granule == 16, "tags take 8 bytes");
 
@@ -89,6 +91,7 @@ class BestFit {
         const std::size_t tag = load(start);
         if ((tag & large) != 0) return free_large(large_of(object));
         std::size_t size = tag & ~Block::flags;
+        store(start, tag & ~used); // for is_live(), where it is merged with the one before
         if ((tag & previous_used) == 0) {
             const std::size_t before = load(start - tag_size);
             start -= before;
@@ -119,21 +122,12 @@ class BestFit {
             take_out(block_at(next));
             room += after & ~Block::flags;
         }
-        put_used(start, whole, room, tag & previous_used);
+        put_used(start, whole, room, tag & previous_used, 0);
         pool_.resized(object, new_size);
         return object;
     }
 
-    /// How many bytes of an object may be used.
-    [[nodiscard]] static std::size_t usable_size(const void *object) noexcept {
-        const std::size_t tag = load(static_cast<const std::byte *>(object) - tag_size);
-        if ((tag & large) != 0) {
-            const Large *const own = large_of(object);
-            return own->size - lead_for(own->alignment);
-        }
-        return (tag & ~Block::flags) - tag_size;
-    }
-    /// The same of an object that is yet to be made; it may get some more.
+    /// How many bytes of an object that is yet to be made may be used: so many, or some more.
     [[nodiscard]] static constexpr std::size_t usable_for(std::size_t size) noexcept {
         return block_for(size) - tag_size;
     }
@@ -144,9 +138,39 @@ class BestFit {
     [[nodiscard]] bool is_large(std::size_t size, std::size_t alignment) const noexcept {
         return size > options_.large_object || alignment > options_.large_object;
     }
-    /// Whether it has.
+    // Any thread may ask the following of an object that lives, whatever others do with the heap.
+
+    /// How many bytes of an object may be used.
+    [[nodiscard]] static std::size_t usable_size(const void *object) noexcept {
+        const std::size_t tag = load(static_cast<const std::byte *>(object) - tag_size);
+        if ((tag & large) != 0) {
+            const Large *const own = large_of(object);
+            return own->size - lead_for(own->alignment);
+        }
+        return (tag & ~Block::flags) - tag_size;
+    }
+    /// Whether an object has memory of its own.
     [[nodiscard]] static bool is_alone(const void *object) noexcept {
         return (load(static_cast<const std::byte *>(object) - tag_size) & large) != 0;
+    }
+    /// Whether an object is one still, as its tag has it: false after it was freed, until the memory is used
+    /// anew.
+    [[nodiscard]] static bool is_live(const void *object) noexcept {
+        return (load(static_cast<const std::byte *>(object) - tag_size) & used) != 0;
+    }
+
+    /// Calls give(begin, size) for what objects may lie in of free blocks of `smallest` bytes or so, and
+    /// more, but for those that are as this left them. The bytes need not stay what they are.
+    template <class Give>
+    void purge(std::size_t smallest, Give give) noexcept
+        requires requires(const Index &index) { index.each(std::size_t{}, [](Block *) {}); }
+    {
+        free_.each(smallest, [&](Block *block) {
+            if ((block->tag & purged) != 0) return;
+            block->tag |= purged;
+            purged_ += block->size();
+            give(static_cast<void *>(block + 1), block->size() - sizeof(Block) - tag_size);
+        });
     }
 
     /// Gives the chunk that nothing is in back to the source, if there is one. Says whether there was.
@@ -159,7 +183,7 @@ class BestFit {
     }
 
     [[nodiscard]] BestFitStatistics statistics() const noexcept {
-        return {.chunks = held_, .free = free_bytes_, .large = large_bytes_};
+        return {.chunks = held_, .free = free_bytes_, .large = large_bytes_, .purged = purged_};
     }
 
     /// Whether all tags fit together, and no two free blocks are neighbours. Takes time in the number of
@@ -197,7 +221,8 @@ class BestFit {
     // What a tag says beside the size. The last word of a free block is its size.
     static constexpr std::size_t used = 1;
     static constexpr std::size_t previous_used = 2;
-    static constexpr std::size_t large = 4;
+    static constexpr std::size_t large = 4;  // of one that is used
+    static constexpr std::size_t purged = 4; // of a free one
 
     struct Chunk {
         Chunk *next;
@@ -221,10 +246,14 @@ class BestFit {
     static constexpr std::size_t overhead = 256;
 
     static constexpr std::size_t source_alignment(std::size_t alignment) noexcept {
-        return std::max({alignment, granule, alignof(Large)});
+        // A source may want to tell what is an object's own from chunks.
+        if constexpr (requires { Upstream::large_alignment; })
+            return std::max({alignment, granule, alignof(Large), Upstream::large_alignment});
+        else
+            return std::max({alignment, granule, alignof(Large)});
     }
     static constexpr std::size_t lead_for(std::size_t alignment) noexcept {
-        return round_up(sizeof(Large), source_alignment(alignment));
+        return round_up(sizeof(Large), std::max({alignment, granule, alignof(Large)}));
     }
     static constexpr BestFitOptions sensible(BestFitOptions options) noexcept {
         options.chunk = std::max(options.chunk, std::size_t{4096}) / 32 * 32;
@@ -235,13 +264,15 @@ class BestFit {
         return std::max(least, round_up(size + tag_size, granule));
     }
 
-    // By copies of bytes: a word may have been an object's, of any type, before it was a tag.
+    // A word may have been an object's, of any type, before it was a tag; and what an object's tag says of
+    // the object itself, another thread may ask meanwhile.
+    using Word [[gnu::may_alias]] = std::size_t;
     [[nodiscard]] static std::size_t load(const std::byte *at) noexcept {
-        std::size_t word = 0;
-        std::memcpy(&word, at, sizeof word);
-        return word;
+        return __atomic_load_n(reinterpret_cast<const Word *>(at), __ATOMIC_RELAXED);
     }
-    static void store(std::byte *at, std::size_t word) noexcept { std::memcpy(at, &word, sizeof word); }
+    static void store(std::byte *at, std::size_t word) noexcept {
+        __atomic_store_n(reinterpret_cast<Word *>(at), word, __ATOMIC_RELAXED);
+    }
     [[nodiscard]] static Block *block_at(std::byte *start) noexcept {
         return reinterpret_cast<Block *>(start);
     }
@@ -270,6 +301,7 @@ class BestFit {
     void *carve(Block *found, std::size_t whole, std::size_t alignment) noexcept {
         auto *start = reinterpret_cast<std::byte *>(found);
         std::size_t room = found->size();
+        const std::size_t was_purged = found->tag & purged;
         take_out(found);
         // What lies before it must be a block.
         std::size_t padding = padding_at(start + tag_size, std::max(alignment, granule));
@@ -282,14 +314,15 @@ class BestFit {
             start += padding;
             before = 0;
         }
-        put_used(start, whole, room, before);
+        put_used(start, whole, room, before, was_purged);
         return start + tag_size;
     }
 
     /// Makes a block in use of the first `whole` of `room` bytes, or of all, where the rest is none.
-    void put_used(std::byte *start, std::size_t whole, std::size_t room, std::size_t before) noexcept {
+    void put_used(std::byte *start, std::size_t whole, std::size_t room, std::size_t before,
+                  std::size_t was_purged) noexcept {
         if (room - whole >= least) {
-            put_free(start + whole, room - whole, previous_used);
+            put_free(start + whole, room - whole, previous_used | was_purged);
             room = whole;
         }
         store(start, room | used | before);
@@ -297,13 +330,16 @@ class BestFit {
     }
     [[nodiscard]] static bool is_free(const std::byte *start) noexcept { return (load(start) & used) == 0; }
 
-    /// Makes a free block, merged with the one behind it, if that is free.
-    void put_free(std::byte *start, std::size_t size, std::size_t before) noexcept {
+    /// Makes a free block, merged with the one behind it, if that is free. Of the one before it the flags say
+    /// whether it is used, of itself whether it is purged.
+    void put_free(std::byte *start, std::size_t size, std::size_t flags) noexcept {
         if (std::byte *const next = start + size; is_free(next)) {
             size += block_at(next)->size();
             take_out(block_at(next));
+            flags &= ~purged;
         }
-        auto *const block = ::new (static_cast<void *>(start)) Block{size | before};
+        auto *const block = ::new (static_cast<void *>(start)) Block{size | flags};
+        if ((flags & purged) != 0) purged_ += size;
         store(start + size - tag_size, size);
         store(start + size, load(start + size) & ~previous_used);
         free_.insert(block);
@@ -319,6 +355,7 @@ class BestFit {
     void take_out(Block *block) noexcept {
         free_.remove(block);
         free_bytes_ -= block->size();
+        if ((block->tag & purged) != 0) purged_ -= block->size();
         if (block == spare_) spare_ = nullptr;
     }
 
@@ -377,7 +414,8 @@ class BestFit {
             Large *const own = large_of(object);
             const std::size_t alignment = own->alignment;
             const std::size_t before = own->size;
-            if (!is_large(size, alignment) || wanted > source_alignment(alignment)) return nullptr;
+            if (!is_large(size, alignment) || wanted > std::max({alignment, granule, alignof(Large)}))
+                return nullptr;
             const std::size_t whole = round_up(lead_for(alignment) + std::max(size, least_usable), granule);
             std::byte *const data = disown(own);
             void *const moved = source_.try_resize(data, before, whole, source_alignment(alignment));
@@ -393,14 +431,19 @@ class BestFit {
 
     [[no_unique_address]] Upstream source_;
     BestFitOptions options_;
-    detail::SizeTree free_;
+    Index free_;
     Block *spare_ = nullptr; // a free block that is all of a chunk
     Chunk *chunks_ = nullptr;
     Large *large_ = nullptr;
     std::size_t held_ = 0;
     std::size_t free_bytes_ = 0;
+    std::size_t purged_ = 0;
     std::size_t large_bytes_ = 0;
     [[no_unique_address]] annotate::Pool<BestFit> pool_{"BestFit"};
 };
+
+/// A block that is nearly the smallest, in constant time.
+template <Source Upstream = SystemPages, std::size_t Granule = 16>
+using GoodFit = BestFit<Upstream, Granule, detail::SizeBins>;
 
 } // namespace reap::inline REAP_MODE

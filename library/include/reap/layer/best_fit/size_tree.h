@@ -4,19 +4,9 @@
 #include <cstdint>
 
 #include "reap/core/mode.h"
+#include "reap/layer/best_fit/free_block.h"
 
 namespace reap::inline REAP_MODE::detail {
-
-/// A free block, at its beginning. The low bits of `tag` are flags; the others are its size.
-struct FreeBlock {
-    static constexpr std::size_t flags = 7;
-
-    std::size_t tag;
-    FreeBlock *lesser = nullptr;
-    FreeBlock *greater = nullptr;
-
-    [[nodiscard]] std::size_t size() const noexcept { return tag & ~flags; }
-};
 
 /// Free blocks by their size, those of one size by their address. Takes no memory of its own.
 ///

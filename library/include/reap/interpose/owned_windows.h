@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+#include "reap/core/source.h"
+#include "reap/interpose/process_chunks.h"
+#include "reap/layer/owned_reap.h"
+#include "reap/source/superblocks.h"
+
+namespace reap::inline REAP_MODE::interpose {
+
+/// The chunks of one owner, each all of a window of the process, and large blocks that begin one. As
+/// OwnedChunks, it writes down whose a window is: a word for each 8 KB, in front of the chunk.
+template <class Owner>
+class OwnedWindows {
+    using Words = Superblocks<SystemPages, ProcessChunks::window>;
+    static constexpr std::size_t words = ProcessChunks::window / Words::smallest * sizeof(void *);
+
+  public:
+    static constexpr std::size_t window = ProcessChunks::window;
+    /// The size of all chunks.
+    static constexpr std::size_t chunk = window - words;
+    /// What is aligned so is a large block, and no chunk.
+    static constexpr std::size_t large_alignment = window;
+
+    explicit OwnedWindows(Owner &owner) noexcept : owner_(&owner), large_(owner) {}
+
+    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
+        if (alignment >= large_alignment) return large_.try_allocate(size, alignment);
+        auto *const data = static_cast<std::byte *>(ProcessChunks::obtain_window());
+        if (data == nullptr) return nullptr;
+        for (std::size_t at = 0; at < words; at += sizeof(void *))
+            ::new (static_cast<void *>(data + at)) void *(owner_);
+        return data + words;
+    }
+    void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
+        if (alignment >= large_alignment) return large_.deallocate(data, size, alignment);
+        ProcessChunks::return_window(static_cast<std::byte *>(data) - words);
+    }
+    [[nodiscard]] void *try_resize(void *data, std::size_t size, std::size_t new_size,
+                                   std::size_t alignment) noexcept {
+        return large_.try_resize(data, size, new_size, alignment);
+    }
+
+  private:
+    Owner *owner_;
+    detail::OwnedChunks<Owner, window> large_;
+};
+
+} // namespace reap::inline REAP_MODE::interpose
