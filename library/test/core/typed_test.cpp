@@ -135,6 +135,8 @@ TYPED_TEST(TypedLayer, CreatesArrays) {
     (void)layer.template create<Speaker>(said, 'b');
     EXPECT_NE(layer.template create_array<Line>(0, said), nullptr);
     EXPECT_NE(layer.template create_array<int>(0), nullptr);
+    const void *const none = layer.template create_array<std::string>(0);
+    EXPECT_NE(layer.allocate(1, alignof(std::string)), none) << "an array of none has an address of its own";
     layer.reset();
     EXPECT_EQ(said, "b...a") << "the youngest first";
     layer.reset();
