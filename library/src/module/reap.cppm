@@ -10,6 +10,7 @@ module;
 #include "reap/core/mode.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
+#include "reap/core/typed.h"
 #include "reap/face/allocator.h"
 #include "reap/face/pmr.h"
 #include "reap/face/unique.h"
@@ -48,9 +49,11 @@ export module reap;
 export namespace reap {
 
 // core
+using reap::allocate;
 using reap::Allocation;
 using reap::AtLeastSource;
 using reap::checked;
+using reap::deallocate;
 using reap::max_object;
 using reap::Misuse;
 using reap::MisuseHandler;
@@ -61,6 +64,7 @@ using reap::Shared;
 using reap::Source;
 using reap::ThrowingSource;
 using reap::to_string;
+using reap::try_allocate;
 
 // source
 using reap::Arena;

@@ -12,6 +12,8 @@ int main() {
     const std::pmr::string words(100, 'x', &resource);
     std::vector<int, reap::StlAllocator<int>> numbers(region);
     numbers.assign(1000, 7);
+    long *const memory = reap::allocate<long>(region, 10);
+    reap::deallocate<long>(region, memory, 10);
     const auto mark = region.mark();
     const bool good = region.owns(words.data()) && region.owns(numbers.data()) && region.rewind(mark) &&
                       reap::allocate_at_least(resource, 33).size >= 33;

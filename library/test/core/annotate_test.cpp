@@ -132,9 +132,31 @@ void expect_nothing_is_left_of_what_throws(Layer &layer) {
     const T *const first = layer.template create<T>(false);
     EXPECT_EQ(size_at(first), sizeof(T));
     EXPECT_THROW((void)layer.template create<T>(true), std::runtime_error);
+    EXPECT_THROW((void)layer.template create_array<T>(3, true), std::runtime_error);
     EXPECT_EQ(live.size(), 1U);
     EXPECT_EQ(size_at(layer.template create<T>(false)), sizeof(T));
-    EXPECT_EQ(live.size(), 2U);
+    EXPECT_EQ(size_at(layer.template create_array<T>(3, false)), 3 * sizeof(T));
+    EXPECT_EQ(live.size(), 3U);
+    (void)layer.template create_array<T>(0, false);
+    EXPECT_EQ(live.size(), 4U) << "at an address of its own";
+}
+
+TEST_F(Annotate, AnArrayIsToldOnceWhenItEnds) {
+    const auto in = [](auto &layer) {
+        auto *const array = layer.template create_array<ThrowsAndEnds>(3, false);
+        auto *const numbers = layer.template create_array<int>(3);
+        auto *const memory = layer.template allocate<int>(5);
+        EXPECT_EQ(size_at(memory), 5 * sizeof(int));
+        EXPECT_EQ(live.size(), 3U);
+        layer.destroy_array(array, 3);
+        layer.destroy_array(numbers, 3);
+        layer.template deallocate<int>(memory, 5);
+        EXPECT_TRUE(live.empty());
+    };
+    reap::Reap reap;
+    in(reap);
+    reap::SizedReap sized;
+    in(sized);
 }
 
 TEST_F(Annotate, WhatAConstructorDoesNotMakeIsGone) {

@@ -152,6 +152,25 @@ TEST(RegionEmulator, FreesWhatADestructorAllocates) {
     EXPECT_EQ(region.statistics().objects, 1U);
 }
 
+TEST(RegionEmulator, RunsAllDestructorsBeforeItFrees) {
+    struct Looks {
+        Looks(StrictSource &memory, std::size_t &blocks) : source(memory), seen(blocks) {}
+        Looks(const Looks &) = delete;
+        Looks &operator=(const Looks &) = delete;
+        ~Looks() { seen = source.blocks(); }
+        StrictSource &source;
+        std::size_t &seen;
+    };
+    StrictSource source;
+    std::size_t seen = 0;
+    Emulator region{Ref{source}};
+    (void)region.create<Looks>(source, seen);
+    (void)region.allocate(100);
+    const std::size_t blocks = source.blocks();
+    region.reset();
+    EXPECT_EQ(seen, blocks) << "a younger object may be what its destructor frees";
+}
+
 TEST(RegionEmulator, FindsMisuse) {
     if (!reap::checked) GTEST_SKIP() << "only in checked mode";
     const MisuseLog log;

@@ -25,7 +25,7 @@ enum class Misuse {
     stale_mark,         ///< a region was rewound to a mark that is gone
     interior_free,      ///< an address inside an object was freed
     corruption,         ///< what a layer knows of its memory was overwritten
-    skipped_destructor, ///< what create() made was freed and not destroyed
+    skipped_destructor, ///< what create() or create_array() made was freed and not destroyed
 };
 /// The last of them, for who has a table of all, as the C face has.
 inline constexpr Misuse last_misuse = Misuse::skipped_destructor;

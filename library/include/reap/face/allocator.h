@@ -7,8 +7,8 @@
 
 #include "reap/core/failure.h"
 #include "reap/core/mode.h"
-#include "reap/core/size.h"
 #include "reap/core/source.h"
+#include "reap/core/typed.h"
 #include "reap/layer/region.h"
 #include "reap/source/upstream.h"
 
@@ -62,7 +62,7 @@ class StlAllocator {
     /// Memory for `count` elements; throws std::bad_array_new_length for more than any array has, else what
     /// the layer throws.
     [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
-        const std::size_t size = bytes(count);
+        const std::size_t size = detail::bytes_of_array<T>(count);
         if (resource() != nullptr) [[unlikely]]
             return static_cast<T *>(Upstream<>(resource()).allocate(size, alignof(T)));
         return static_cast<T *>(obtain<Failure::throws>(layer(), size, alignof(T)));
@@ -73,7 +73,8 @@ class StlAllocator {
     [[nodiscard]] AllocationResult<T *> allocate_at_least(std::size_t count) {
         if (resource() != nullptr) [[unlikely]]
             return {allocate(count), count};
-        const Allocation got = obtain_at_least<Failure::throws>(layer(), bytes(count), alignof(T));
+        const Allocation got =
+            obtain_at_least<Failure::throws>(layer(), detail::bytes_of_array<T>(count), alignof(T));
         return {static_cast<T *>(got.data), got.size / each};
     }
 
@@ -103,12 +104,6 @@ class StlAllocator {
     friend class StlAllocator;
 
     static constexpr std::size_t each = sizeof(T); // NOLINT(bugprone-sizeof-expression): T may be a pointer
-
-    static std::size_t bytes(std::size_t count) {
-        if (count > max_object / each) [[unlikely]]
-            throw_bad_array_new_length();
-        return count * each;
-    }
 
     std::byte *place_; // of a layer; or one byte past the beginning of a memory resource
 };

@@ -7,6 +7,7 @@
 #include "reap/core/failure.h"
 #include "reap/core/mode.h"
 #include "reap/core/source.h"
+#include "reap/core/typed.h"
 #include "reap/layer/region.h"
 
 // Layers for those who take a std::pmr::memory_resource.
@@ -23,6 +24,16 @@ class AtLeastResource : public std::pmr::memory_resource {
 
 /// The resource of ours that was last asked in this thread whether it is equal to null_memory_resource().
 inline constinit thread_local AtLeastResource *asked = nullptr;
+
+/// The layer itself, where it is somebody else's.
+template <class Layer>
+[[nodiscard]] Layer &referred(Layer &layer) noexcept {
+    return layer;
+}
+template <Source S>
+[[nodiscard]] S &referred(Ref<S> &layer) noexcept {
+    return layer.get();
+}
 
 } // namespace detail
 
@@ -58,6 +69,30 @@ class PmrResource final : public detail::AtLeastResource {
     [[nodiscard]] Allocation allocate_at_least(std::size_t size,
                                                std::size_t alignment = alignof(std::max_align_t)) override {
         return obtain_at_least<Failure::throws>(layer_, size, alignment);
+    }
+
+    /// Makes a T by the layer's create(), with this resource as its allocator where T's allocator_type is one
+    /// that a pointer to a resource converts to (std::pmr::polymorphic_allocator), unless the arguments name
+    /// an allocator. T's destructor frees through this resource: a resource that refers to a layer must live
+    /// until the layer has run it.
+    template <class T, class... Arguments>
+    [[nodiscard]] T *create(Arguments &&...arguments) {
+        return detail::with_allocator<T>(
+            static_cast<std::pmr::memory_resource *>(this),
+            [this](auto &&...all) {
+                return detail::referred(layer_).template create<T>(std::forward<decltype(all)>(all)...);
+            },
+            std::forward<Arguments>(arguments)...);
+    }
+    /// The same for an array, by the layer's create_array().
+    template <class T, class... Arguments>
+    [[nodiscard]] T *create_array(std::size_t count, Arguments &&...arguments) {
+        return detail::with_allocator<T>(
+            static_cast<std::pmr::memory_resource *>(this),
+            [this, count](auto &...all) {
+                return detail::referred(layer_).template create_array<T>(count, all...);
+            },
+            static_cast<const Arguments &>(arguments)...);
     }
 
   private:

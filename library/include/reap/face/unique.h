@@ -8,8 +8,8 @@
 
 #include "reap/core/failure.h"
 #include "reap/core/mode.h"
-#include "reap/core/size.h"
 #include "reap/core/source.h"
+#include "reap/core/typed.h"
 
 // Objects in layers that a std::unique_ptr owns.
 
@@ -41,7 +41,7 @@ class Deleter<T[], Layer> {
     Deleter(Layer &layer, std::size_t count) noexcept : layer_(&layer), count_(count) {}
 
     void operator()(T *first) const noexcept {
-        for (std::size_t left = count_; left > 0; --left) std::destroy_at(first + left - 1);
+        detail::destroy_elements(first, count_);
         layer_->deallocate(static_cast<void *>(first), count_ * sizeof(T), alignof(T));
     }
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
@@ -55,27 +55,15 @@ class Deleter<T[], Layer> {
 template <class T, Source Layer>
 using UniquePtr = std::unique_ptr<T, Deleter<T, Layer>>;
 
-namespace detail {
-/// Memory for what may not come to be.
-template <class Layer>
-struct Unowned {
-    Layer &layer;
-    void *data;
-    std::size_t size;
-    std::size_t alignment;
-    ~Unowned() {
-        if (data != nullptr) layer.deallocate(data, size, alignment);
-    }
-};
-} // namespace detail
-
 /// Makes a T in a layer. Throws what the layer throws, and T's constructor; then nothing is left behind.
+/// Where T's allocator_type is one that the layer converts to (StlAllocator), T gets it as its allocator
+/// unless the arguments name one; so does each element of an array.
 template <class T, Source Layer, class... Arguments>
     requires(!std::is_array_v<T>)
 [[nodiscard]] UniquePtr<T, Layer> make_unique(Layer &layer, Arguments &&...arguments) {
     detail::Unowned<Layer> memory{layer, obtain<Failure::throws>(layer, sizeof(T), alignof(T)), sizeof(T),
                                   alignof(T)};
-    T *const object = ::new (memory.data) T(std::forward<Arguments>(arguments)...);
+    T *const object = detail::construct<T>(layer, memory.data, std::forward<Arguments>(arguments)...);
     memory.data = nullptr;
     return UniquePtr<T, Layer>(object, Deleter<T, Layer>(layer));
 }
@@ -86,11 +74,9 @@ template <class Array, Source Layer>
     requires std::is_unbounded_array_v<Array>
 [[nodiscard]] UniquePtr<Array, Layer> make_unique(Layer &layer, std::size_t count) {
     using T = std::remove_extent_t<Array>;
-    if (count > max_object / sizeof(T)) throw_bad_array_new_length();
-    const std::size_t size = count * sizeof(T);
+    const std::size_t size = detail::bytes_of_array<T>(count);
     detail::Unowned<Layer> memory{layer, obtain<Failure::throws>(layer, size, alignof(T)), size, alignof(T)};
-    auto *const first = static_cast<T *>(memory.data);
-    std::uninitialized_value_construct_n(first, count);
+    T *const first = detail::construct_array<T>(layer, memory.data, count);
     memory.data = nullptr;
     return UniquePtr<Array, Layer>(first, Deleter<Array, Layer>(layer, count));
 }

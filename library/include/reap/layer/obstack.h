@@ -16,6 +16,7 @@
 #include "reap/core/keep.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
+#include "reap/core/typed.h"
 #include "reap/source/cached_pages.h"
 
 namespace reap::inline REAP_MODE {
@@ -98,22 +99,57 @@ class Obstack {
         give_back(object, size);
     }
 
+    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count.
+    /// Throws std::bad_array_new_length for more than any array has, else as above.
+    template <class T>
+    [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
+        return reap::allocate<T>(*this, count);
+    }
+    /// The same, or null.
+    template <class T>
+    [[nodiscard]] T *try_allocate(std::size_t count) noexcept {
+        return reap::try_allocate<T>(*this, count);
+    }
+    template <class T>
+    void deallocate(std::type_identity_t<T> *data, std::size_t count) noexcept {
+        reap::deallocate<T>(*this, data, count);
+    }
+
     /// Makes a T, whose destructor runs when it is freed; where that is trivial it costs nothing. Throws as
     /// allocate() and as T's constructor; then nothing is left behind.
+    /// Where T's allocator_type is one that this obstack converts to (StlAllocator), T gets it as its
+    /// allocator unless the arguments name one.
     template <class T, class... Arguments>
     [[nodiscard]] T *create(Arguments &&...arguments) {
         using Node = std::conditional_t<std::is_trivially_destructible_v<T>, Plain<T>, WithCleanup<T>>;
         void *const data = annotate::quietly([this] { return allocate(sizeof(Node), alignof(Node)); });
         Unfinished memory{*this, pool_.handed_out(data, sizeof(T)), sizeof(Node), alignof(Node)};
         auto *const node = ::new (memory.data) Node;
-        T *const object = ::new (node->storage) T(std::forward<Arguments>(arguments)...);
+        T *const object = detail::construct<T>(*this, node->storage, std::forward<Arguments>(arguments)...);
         memory.data = nullptr;
         if constexpr (!std::is_trivially_destructible_v<T>) {
-            node->cleanup = {[](Cleanup *self) { WithCleanup<T>::object_of(self)->~T(); }, cleanups_};
-            cleanups_ = &node->cleanup;
-            floor_ = current_;
+            node->cleanup.run = [](Cleanup *self) { WithCleanup<T>::object_of(self)->~T(); };
+            link(&node->cleanup);
         }
         return object;
+    }
+
+    /// Makes an array of `count` elements, each from the same arguments; without any, value-initialized.
+    /// Their destructors run when it is freed, the last element's first. Throws std::bad_array_new_length for
+    /// more than any array has, and as create(); what was made is destroyed then.
+    template <class T, class... Arguments>
+    [[nodiscard]] T *create_array(std::size_t count, Arguments &&...arguments) {
+        using ArrayBlock = detail::ArrayBlock<T, Cleanup>;
+        const std::size_t bytes = detail::bytes_of_array<T>(count);
+        const std::size_t size = ArrayBlock::size(count);
+        void *const data = annotate::quietly([=, this] { return allocate(size, ArrayBlock::alignment); });
+        Unfinished memory{*this, pool_.handed_out(data, bytes), size, ArrayBlock::alignment};
+        T *const first =
+            detail::construct_array<T>(*this, data, count, static_cast<const Arguments &>(arguments)...);
+        memory.data = nullptr;
+        if constexpr (ArrayBlock::has_record)
+            link(::new (ArrayBlock::place_of_record(first, count)) typename ArrayBlock::Record(first, count));
+        return first;
     }
 
     /// Frees the object and all that was allocated after it, destructors run; an object that grows is
@@ -324,6 +360,11 @@ class Obstack {
     void end_growth() noexcept;
     void give_back(void *object, std::size_t size) noexcept;
     [[gnu::noinline]] bool free_from_any(void *object) noexcept;
+    void link(Cleanup *cleanup) noexcept {
+        cleanup->older = cleanups_;
+        cleanups_ = cleanup;
+        floor_ = current_;
+    }
     void run_cleanup() noexcept;
     static Chunk *find(const void *address, Chunk *chunk) noexcept;
 

@@ -19,6 +19,7 @@
 #include "reap/core/seal.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
+#include "reap/core/typed.h"
 #include "reap/layer/reap/free_blocks.h"
 #include "reap/layer/reap/shadow.h"
 #include "reap/source/cached_superblocks.h"
@@ -315,6 +316,22 @@ class Reap : private detail::ReapState {
         give(object, code);
     }
 
+    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count.
+    /// Throws std::bad_array_new_length for more than any array has, else as above.
+    template <class T>
+    [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
+        return reap::allocate<T>(*this, count);
+    }
+    /// The same, or null.
+    template <class T>
+    [[nodiscard]] T *try_allocate(std::size_t count) noexcept {
+        return reap::try_allocate<T>(*this, count);
+    }
+    template <class T>
+    void deallocate(std::type_identity_t<T> *data, std::size_t count) noexcept {
+        reap::deallocate<T>(*this, data, count);
+    }
+
     /// An object with the same contents, as far as they go, of another size: where it stands if it can be,
     /// else another one, and the old one is freed. Null: a new object. Throws as allocate(); then the object
     /// is as it was. `alignment`: no more than that of the old one is kept unless it is asked for here.
@@ -373,14 +390,15 @@ class Reap : private detail::ReapState {
 
     /// Makes a T. Its destructor runs at destroy(), rewind() or reset(), the youngest object's first; where
     /// it is trivial that costs nothing. Throws as allocate() and as T's constructor; then nothing is left
-    /// behind.
+    /// behind. Where T's allocator_type is one that this reap converts to (StlAllocator), T gets it as its
+    /// allocator unless the arguments name one.
     template <class T, class... Arguments>
     [[nodiscard]] T *create(Arguments &&...arguments) {
         using Node = NodeOf<T>;
         void *const data = annotate::quietly([this] { return allocate(sizeof(Node), alignof(Node)); });
         Unfinished<Node> memory{*this, handed_out(data, sizeof(T))};
         auto *const node = ::new (memory.data) Node;
-        T *const object = ::new (node->storage) T(std::forward<Arguments>(arguments)...);
+        T *const object = detail::construct<T>(*this, node->storage, std::forward<Arguments>(arguments)...);
         memory.data = nullptr;
         if constexpr (!std::is_trivially_destructible_v<T>) {
             node->cleanup.run = [](Cleanup *self) { WithCleanup<T>::object_of(self)->~T(); };
@@ -403,6 +421,46 @@ class Reap : private detail::ReapState {
             object->~T();
         }
         deallocate(object, sizeof(NodeOf<T>), alignof(NodeOf<T>));
+    }
+
+    /// Makes an array of `count` elements, each from the same arguments; without any, value-initialized.
+    /// Their destructors run as that of what create() made, the last element's first. Throws
+    /// std::bad_array_new_length for more than any array has, and as create(); what was made is destroyed
+    /// then.
+    template <class T, class... Arguments>
+    [[nodiscard]] T *create_array(std::size_t count, Arguments &&...arguments) {
+        using ArrayBlock = detail::ArrayBlock<T, Cleanup>;
+        const std::size_t bytes = detail::bytes_of_array<T>(count);
+        const std::size_t size = ArrayBlock::size(count);
+        void *const data = annotate::quietly([=, this] { return allocate(size, ArrayBlock::alignment); });
+        detail::Unowned<Reap> memory{*this, handed_out(data, bytes), size, ArrayBlock::alignment};
+        T *const first =
+            detail::construct_array<T>(*this, data, count, static_cast<const Arguments &>(arguments)...);
+        memory.data = nullptr;
+        if constexpr (ArrayBlock::has_record) {
+            void *const place = ArrayBlock::place_of_record(first, count);
+            link(::new (place) typename ArrayBlock::Record(first, count));
+        }
+        return first;
+    }
+
+    /// Destroys and frees what create_array() made with the same count; null is ignored.
+    template <class T>
+    void destroy_array(T *first, std::size_t count) noexcept {
+        using ArrayBlock = detail::ArrayBlock<T, Cleanup>;
+        if (first == nullptr) return;
+        const std::size_t size = ArrayBlock::size(count);
+        if constexpr (checked) {
+            if (!check_live(first, size + (size == 0))) return;
+        }
+        if constexpr (ArrayBlock::has_record) {
+            auto *const record = std::launder(
+                static_cast<typename ArrayBlock::Record *>(ArrayBlock::place_of_record(first, count)));
+            if (!is_linked(record)) return;
+            unlink(*rare_, record);
+            detail::destroy_elements(first, count);
+        }
+        deallocate(first, size, ArrayBlock::alignment);
     }
 
     /// A reap inside this one: it takes its chunks from the same superblocks, and ends when this one is

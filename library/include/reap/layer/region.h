@@ -17,6 +17,7 @@
 #include "reap/core/keep.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
+#include "reap/core/typed.h"
 #include "reap/source/cached_pages.h"
 
 namespace reap::inline REAP_MODE {
@@ -179,6 +180,22 @@ class Region : private detail::RegionState {
         give_back(object, size);
     }
 
+    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count.
+    /// Throws std::bad_array_new_length for more than any array has, else as above.
+    template <class T>
+    [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
+        return reap::allocate<T>(*this, count);
+    }
+    /// The same, or null.
+    template <class T>
+    [[nodiscard]] T *try_allocate(std::size_t count) noexcept {
+        return reap::try_allocate<T>(*this, count);
+    }
+    template <class T>
+    void deallocate(std::type_identity_t<T> *data, std::size_t count) noexcept {
+        reap::deallocate<T>(*this, data, count);
+    }
+
     /// Grows or shrinks the object that was allocated last where it stands, and says whether it could.
     /// Any other object only "shrinks", to no effect.
     /// A size of 0 counts as 1.
@@ -189,12 +206,14 @@ class Region : private detail::RegionState {
 
     /// Makes a T. Its destructor runs at rewind() or reset(), the youngest object's first; where it is
     /// trivial that costs nothing. Throws as allocate() and as T's constructor; then nothing is left behind.
+    /// Where T's allocator_type is one that this region converts to (StlAllocator), T gets it as its
+    /// allocator unless the arguments name one.
     template <class T, class... Arguments>
     [[nodiscard]] T *create(Arguments &&...arguments) {
         if constexpr (std::is_trivially_destructible_v<T>) {
             void *const data = allocate(sizeof(T), alignof(T));
             Unfinished memory{*this, data, sizeof(T), alignof(T), data};
-            T *const object = ::new (memory.data) T(std::forward<Arguments>(arguments)...);
+            T *const object = detail::construct<T>(*this, memory.data, std::forward<Arguments>(arguments)...);
             memory.data = nullptr;
             return object;
         } else {
@@ -203,16 +222,39 @@ class Region : private detail::RegionState {
             Unfinished memory{*this, data, sizeof(Node), alignof(Node), nullptr};
             auto *const node = ::new (memory.data) Node;
             memory.object = handed_out(node->storage, sizeof(T));
-            T *const object = ::new (node->storage) T(std::forward<Arguments>(arguments)...);
+            T *const object =
+                detail::construct<T>(*this, node->storage, std::forward<Arguments>(arguments)...);
             memory.data = nullptr;
             node->run = [](Cleanup *self) {
                 std::launder(reinterpret_cast<T *>(static_cast<Node *>(self)->storage))->~T();
             };
-            node->older = cleanups_;
-            cleanups_ = node;
-            alone_ = nullptr;
+            link(node);
             return object;
         }
+    }
+
+    /// Makes an array of `count` elements, each from the same arguments; without any, value-initialized.
+    /// Their destructors run with those of what create() made, the last element's first. Throws
+    /// std::bad_array_new_length for more than any array has, and as create(); what was made is destroyed
+    /// then.
+    template <class T, class... Arguments>
+    [[nodiscard]] T *create_array(std::size_t count, Arguments &&...arguments) {
+        using Record = detail::ArrayRecord<T, Cleanup>;
+        // In front, so that checked mode finds what is written behind the array.
+        constexpr bool has_record = !std::is_trivially_destructible_v<T>;
+        constexpr std::size_t lead = has_record ? round_up(sizeof(Record), alignof(T)) : 0;
+        constexpr std::size_t alignment = has_record ? std::max(alignof(T), alignof(Record)) : alignof(T);
+        const std::size_t bytes = detail::bytes_of_array<T>(count);
+        const std::size_t size = lead + bytes + (bytes == 0);
+        void *const data = annotate::quietly([=, this] { return allocate(size, alignment); });
+        Unfinished memory{*this, data, size, alignment, nullptr};
+        void *const place = handed_out(static_cast<std::byte *>(data) + lead, bytes);
+        memory.object = place;
+        T *const first =
+            detail::construct_array<T>(*this, place, count, static_cast<const Arguments &>(arguments)...);
+        memory.data = nullptr;
+        if constexpr (has_record) link(::new (data) Record(first, count));
+        return first;
     }
 
     /// A region inside this one: it takes its chunks from the same source, and ends when this one is rewound
@@ -416,6 +458,11 @@ class Region : private detail::RegionState {
     void adopt(Allocation got) noexcept;
     void enter(Chunk *chunk) noexcept;
     void leave(Chunk *chunk) noexcept;
+    void link(Cleanup *cleanup) noexcept {
+        cleanup->older = cleanups_;
+        cleanups_ = cleanup;
+        alone_ = nullptr;
+    }
     /// In place and inline: a destructor may come back to this region.
     void run_cleanups(const Cleanup *last) noexcept {
         while (cleanups_ != last) {

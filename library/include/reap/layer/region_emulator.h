@@ -13,6 +13,7 @@
 #include "reap/core/guard.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
+#include "reap/core/typed.h"
 #include "reap/source/malloc.h"
 
 namespace reap::inline REAP_MODE {
@@ -126,7 +127,23 @@ class RegionEmulator {
         if constexpr (checked) {
             if (!ledger_.check(object, size + (size == 0), is_live(object), name)) return;
         }
-        if (object_of(objects_.top()) == object) free_last();
+        if (object_of(objects_.top()) == object) free_down_to(objects_.size() - 1);
+    }
+
+    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count.
+    /// Throws std::bad_array_new_length for more than any array has, else as above.
+    template <class T>
+    [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
+        return reap::allocate<T>(*this, count);
+    }
+    /// The same, or null.
+    template <class T>
+    [[nodiscard]] T *try_allocate(std::size_t count) noexcept {
+        return reap::try_allocate<T>(*this, count);
+    }
+    template <class T>
+    void deallocate(std::type_identity_t<T> *data, std::size_t count) noexcept {
+        reap::deallocate<T>(*this, data, count);
     }
 
     /// Frees an object and all that was allocated after it, as an obstack does; destructors run. False, and
@@ -145,20 +162,23 @@ class RegionEmulator {
     }
 
     /// Makes a T, whose destructor runs when it is freed. Throws as allocate() and as T's constructor; then
-    /// nothing is left behind.
+    /// nothing is left behind. T gets this region as its allocator where it would get a Region.
     template <class T, class... Arguments>
     [[nodiscard]] T *create(Arguments &&...arguments) {
-        constexpr bool has_cleanup = !std::is_trivially_destructible_v<T>;
-        if constexpr (has_cleanup) (void)cleanups_.template reserve<Failure::throws>(source_);
-        Unfinished memory{*this, objects_.size(), allocate(sizeof(T), alignof(T))};
-        // In its place before the constructor runs, which may create others.
-        [[maybe_unused]] const std::size_t place = cleanups_.size();
-        if constexpr (has_cleanup) cleanups_.push({memory.index, memory.data, nullptr});
-        T *const object = ::new (memory.data) T(std::forward<Arguments>(arguments)...);
-        if constexpr (has_cleanup)
-            cleanups_[place].run = [](void *data) { std::launder(static_cast<T *>(data))->~T(); };
-        memory.data = nullptr;
-        return object;
+        return make<T>(1, [&](void *data) {
+            return detail::construct<T>(*this, data, std::forward<Arguments>(arguments)...);
+        });
+    }
+
+    /// Makes an array of `count` elements, each from the same arguments; without any, value-initialized.
+    /// Their destructors run when it is freed, the last element's first. Throws std::bad_array_new_length for
+    /// more than any array has, and as create(); what was made is destroyed then.
+    template <class T, class... Arguments>
+    [[nodiscard]] T *create_array(std::size_t count, Arguments &&...arguments) {
+        return make<T>(count, [&](void *data) {
+            return detail::construct_array<T>(*this, data, count,
+                                              static_cast<const Arguments &>(arguments)...);
+        });
     }
 
     /// An emulated region that ends with this one, or earlier: by a reset() of its own, which frees all of
@@ -192,7 +212,8 @@ class RegionEmulator {
     struct Cleanup {
         std::size_t index; // of the object among all
         void *object;
-        void (*run)(void *); // null while it is made
+        std::size_t count;                // of elements
+        void (*run)(void *, std::size_t); // null while it is made
     };
     /// Memory for an object whose constructor may still throw. The constructor may allocate here as well.
     struct Unfinished {
@@ -203,6 +224,25 @@ class RegionEmulator {
             if (data != nullptr) owner.free_down_to(index);
         }
     };
+
+    /// `count` objects of T that `construct(data)` makes.
+    template <class T, class Construct>
+    T *make(std::size_t count, Construct construct) {
+        constexpr bool has_cleanup = !std::is_trivially_destructible_v<T>;
+        const std::size_t size = detail::bytes_of_array<T>(count);
+        if constexpr (has_cleanup) (void)cleanups_.template reserve<Failure::throws>(source_);
+        Unfinished memory{*this, objects_.size(), allocate(size, alignof(T))};
+        // In its place before the constructor runs, which may create others.
+        [[maybe_unused]] const std::size_t place = cleanups_.size();
+        if constexpr (has_cleanup) cleanups_.push({memory.index, memory.data, count, nullptr});
+        T *const first = construct(memory.data);
+        if constexpr (has_cleanup)
+            cleanups_[place].run = [](void *data, std::size_t elements) {
+                detail::destroy_elements(std::launder(static_cast<T *>(data)), elements);
+            };
+        memory.data = nullptr;
+        return first;
+    }
 
     template <Failure F>
     void *take(std::size_t size, std::size_t alignment) noexcept(F == Failure::returns_null) {
@@ -239,16 +279,15 @@ class RegionEmulator {
     }
 
     void free_down_to(std::size_t count) noexcept {
+        // All destructors first, as in a region: they find younger objects still there, as a container its
+        // elements, and may allocate.
+        while (cleanups_.size() > 0 && cleanups_.top().index >= count) {
+            const Cleanup cleanup = cleanups_.pop();
+            if (cleanup.run != nullptr) cleanup.run(cleanup.object, cleanup.count);
+        }
         while (objects_.size() > count) free_last();
     }
     void free_last() noexcept {
-        // A destructor finds its object still there, and may allocate: what is the last may change.
-        const std::size_t index = objects_.size() - 1;
-        if (cleanups_.size() > 0 && cleanups_.top().index == index) {
-            const Cleanup cleanup = cleanups_.pop();
-            if (cleanup.run != nullptr) cleanup.run(cleanup.object);
-            if (objects_.size() > index + 1) return free_down_to(index);
-        }
         const Record last = objects_.pop();
         if constexpr (checked) {
             ledger_.end_newer_than(objects_.size() == 0 ? nullptr : object_of(objects_.top()), name);

@@ -1,0 +1,179 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "reap/core/failure.h"
+#include "reap/core/mode.h"
+#include "reap/core/size.h"
+#include "reap/core/source.h"
+
+// Memory for objects of a type, and the construction of objects and arrays that all layers share.
+
+namespace reap::inline REAP_MODE {
+
+namespace detail {
+/// The bytes of an array. Throws std::bad_array_new_length for more elements than any array has.
+template <class T>
+[[nodiscard]] inline std::size_t bytes_of_array(std::size_t count) {
+    if (count > max_object / sizeof(T)) [[unlikely]]
+        throw_bad_array_new_length();
+    return count * sizeof(T);
+}
+} // namespace detail
+
+/// Uninitialized memory for `count` objects of T from any layer or source, aligned for T. A count of 0 gives
+/// an address of its own. Throws std::bad_array_new_length for more than any array has, else what the layer
+/// throws.
+template <class T, Source Layer>
+[[nodiscard, gnu::returns_nonnull]] T *allocate(Layer &layer, std::size_t count) {
+    return static_cast<T *>(obtain<Failure::throws>(layer, detail::bytes_of_array<T>(count), alignof(T)));
+}
+
+/// The same, or null.
+template <class T, Source Layer>
+[[nodiscard]] T *try_allocate(Layer &layer, std::size_t count) noexcept {
+    if (count > max_object / sizeof(T)) [[unlikely]]
+        return nullptr;
+    return static_cast<T *>(layer.try_allocate(count * sizeof(T), alignof(T)));
+}
+
+/// Frees such memory; type and count are those it was allocated with. T is never deduced from the pointer,
+/// which may be one to a base. Null is ignored.
+template <class T, Source Layer>
+void deallocate(Layer &layer, std::type_identity_t<T> *data, std::size_t count) noexcept {
+    if (data != nullptr) layer.deallocate(static_cast<void *>(data), count * sizeof(T), alignof(T));
+}
+
+namespace detail {
+
+/// Which argument of a constructor is the allocator.
+enum class AllocatorArgument { none, first, last };
+
+/// Where T's constructor takes, beside `Arguments`, an allocator that Origin converts to: a reference to a
+/// layer, or a pointer to a memory resource. None if one of the arguments converts to that allocator, too, or
+/// is std::allocator_arg: then the caller has chosen. Unlike std::make_obj_using_allocator(), a T without
+/// such a constructor is no error, and pairs are not looked into.
+template <class T, class Origin, class... Arguments>
+[[nodiscard]] consteval AllocatorArgument allocator_argument() {
+    if constexpr (requires { typename T::allocator_type; }) {
+        using Allocator = typename T::allocator_type;
+        constexpr bool is_chosen = ((std::is_convertible_v<Arguments, Allocator> ||
+                                     std::is_same_v<std::remove_cvref_t<Arguments>, std::allocator_arg_t>) ||
+                                    ...);
+        if constexpr (!is_chosen && std::is_convertible_v<Origin, Allocator> &&
+                      std::uses_allocator_v<T, Allocator>) {
+            if constexpr (std::is_constructible_v<T, std::allocator_arg_t, const Allocator &, Arguments...>)
+                return AllocatorArgument::first;
+            else if constexpr (std::is_constructible_v<T, Arguments..., const Allocator &>)
+                return AllocatorArgument::last;
+        }
+    }
+    return AllocatorArgument::none;
+}
+
+/// Calls `make` with the arguments of T's constructor, the allocator among them where T takes one.
+template <class T, class Origin, class Make, class... Arguments>
+[[gnu::always_inline]] inline decltype(auto) with_allocator(Origin &&origin, Make make,
+                                                            Arguments &&...arguments) {
+    constexpr AllocatorArgument at = allocator_argument<T, Origin, Arguments...>();
+    if constexpr (at == AllocatorArgument::none) {
+        return make(std::forward<Arguments>(arguments)...);
+    } else {
+        const typename T::allocator_type allocator = std::forward<Origin>(origin);
+        if constexpr (at == AllocatorArgument::first)
+            return make(std::allocator_arg, allocator, std::forward<Arguments>(arguments)...);
+        else
+            return make(std::forward<Arguments>(arguments)..., allocator);
+    }
+}
+
+/// Makes a T in memory of a layer. Uses-allocator construction where T's allocator_type is one that a
+/// reference to the layer converts to, as StlAllocator does.
+template <class T, class Layer, class... Arguments>
+[[gnu::always_inline]] inline T *construct(Layer &layer, void *place, Arguments &&...arguments) {
+    return with_allocator<T>(
+        layer,
+        [place](auto &&...all) {
+            if constexpr (std::is_array_v<T>) {
+                ::new (place) T(std::forward<decltype(all)>(all)...);
+                return static_cast<T *>(place);
+            } else {
+                return ::new (place) T(std::forward<decltype(all)>(all)...);
+            }
+        },
+        std::forward<Arguments>(arguments)...);
+}
+
+/// The last element first, as delete[] does.
+template <class T>
+void destroy_elements(T *first, std::size_t count) noexcept {
+    for (; count > 0; --count) std::destroy_at(first + count - 1);
+}
+
+/// Makes an array, each element from the same arguments. If a constructor throws, the elements made so far
+/// are destroyed.
+template <class T, class Layer, class... Arguments>
+T *construct_array(Layer &layer, void *place, std::size_t count, Arguments &...arguments) {
+    struct Unfinished {
+        T *first;
+        std::size_t made = 0;
+        ~Unfinished() { destroy_elements(first, made); }
+    };
+    Unfinished array{static_cast<T *>(place)};
+    for (; array.made < count; ++array.made) construct<T>(layer, array.first + array.made, arguments...);
+    array.made = 0;
+    return array.first;
+}
+
+/// Memory of a layer, freed unless the object in it is completed.
+template <class Layer>
+struct Unowned {
+    Layer &layer;
+    void *data;
+    std::size_t size;
+    std::size_t alignment;
+    ~Unowned() {
+        if (data != nullptr) layer.deallocate(data, size, alignment);
+    }
+};
+
+/// What a layer keeps beside an array whose elements it destroys: `Cleanup` is an entry of its list.
+template <class T, class Cleanup>
+struct ArrayRecord : Cleanup {
+    T *first;
+    std::size_t count;
+
+    ArrayRecord(T *array, std::size_t elements) noexcept : first(array), count(elements) {
+        this->run = [](Cleanup *self) {
+            auto *const record = static_cast<ArrayRecord *>(self);
+            destroy_elements(record->first, record->count);
+        };
+    }
+};
+
+/// The block of an array in a layer that frees it by the address of the first element: the elements, and
+/// behind them the record, if there is one.
+template <class T, class Cleanup>
+struct ArrayBlock {
+    using Record = ArrayRecord<T, Cleanup>;
+    static constexpr bool has_record = !std::is_trivially_destructible_v<T>;
+    static constexpr std::size_t alignment = has_record ? std::max(alignof(T), alignof(Record)) : alignof(T);
+
+    /// For a count that bytes_of_array() accepts.
+    [[nodiscard]] static constexpr std::size_t size(std::size_t count) noexcept {
+        const std::size_t elements = count * sizeof(T);
+        return has_record ? round_up(elements, alignof(Record)) + sizeof(Record) : elements;
+    }
+    [[nodiscard]] static void *place_of_record(T *first, std::size_t count) noexcept {
+        return reinterpret_cast<std::byte *>(first) + size(count) - sizeof(Record);
+    }
+};
+
+} // namespace detail
+
+} // namespace reap::inline REAP_MODE
