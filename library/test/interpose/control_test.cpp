@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -112,6 +113,30 @@ TEST_F(ControlTest, TellsTheSizeWhereItIsWrongOrNothingIsRead) {
     EXPECT_EQ(ask("stats.mapped", nullptr, &size), 0);
     EXPECT_EQ(size, sizeof value);
     EXPECT_EQ(ask("stats.mapped"), 0) << "whether it is known";
+}
+
+TEST_F(ControlTest, WritesAllFiguresAsJson) {
+    const std::string all =
+        R"({"library":"libtold","version":"1.2.3","allocated":14310,"mapped":15000,"chunks":10000,"freed":90,)"
+        R"("large":5000,"large_objects":3,"kept":600,"heaps":7,"idle_heaps":2,"thread_held":900,)"
+        R"("thread_freed":50})";
+    char text[512];
+    std::size_t size = sizeof text;
+    EXPECT_EQ(ask("stats.json", text, &size), 0);
+    EXPECT_EQ(text, all);
+    EXPECT_EQ(size, all.size() + 1);
+    EXPECT_EQ(ask("stats.json", text, &size), 0) << "that is enough";
+
+    size = 0;
+    EXPECT_EQ(ask("stats.json", nullptr, &size), 0);
+    EXPECT_EQ(size, all.size() + 1);
+    --size;
+    EXPECT_EQ(ask("stats.json", text, &size), EINVAL);
+    EXPECT_EQ(size, all.size() + 1);
+    EXPECT_EQ(text, all.substr(0, all.size() - 1));
+    EXPECT_EQ(ask("stats.json", text, nullptr), EINVAL);
+    EXPECT_EQ(ask("stats.json"), 0);
+    EXPECT_EQ(ask("stats.json", text, &size, &size, 1), EPERM);
 }
 
 TEST_F(ControlTest, PurgesAndSaysHowMuch) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "reap/face/json.h"
 #include "reap/interpose/statistics.h"
 
 namespace reap::inline REAP_MODE::interpose {
@@ -48,6 +49,7 @@ class Control {
         if (is(name, "version")) return give(version);
         if (is(name, "library")) return give(Served::library);
         if (is(name, "purge")) return purge<Served>();
+        if (is(name, "stats.json")) return give_json(Served::library, version, Served::statistics());
         if (const char *const figure = behind("stats.", name); figure != nullptr) {
             for (const auto &known : statistics_by_name)
                 if (is(figure, known.name)) return give(known.value(Served::statistics()));
@@ -79,6 +81,18 @@ class Control {
         const int error = check(sizeof value);
         if (error == 0 && value_ != nullptr) std::memcpy(value_, &value, sizeof value);
         return error;
+    }
+    [[nodiscard]] int give_json(const char *library, const char *version, const Statistics &now) noexcept {
+        if (sets_) return EPERM;
+        if (value_ != nullptr && size_ == nullptr) return EINVAL;
+        const std::size_t room = value_ == nullptr ? 0 : *size_;
+        detail::JsonObject object(static_cast<char *>(value_), room);
+        object.add("library", library);
+        object.add("version", version);
+        for (const auto &known : statistics_by_name) object.add(known.name, known.value(now));
+        const std::size_t length = object.end();
+        if (size_ != nullptr) *size_ = length + 1;
+        return value_ == nullptr || length < room ? 0 : EINVAL;
     }
     template <class Served>
     [[nodiscard]] int purge() noexcept {

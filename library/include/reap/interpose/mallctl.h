@@ -12,20 +12,21 @@ extern "C" {
 
 /* Reads the value of a name into `old_value`, whose size `*old_size` is: that of the value's type exactly,
  * for "stats.json" that of the buffer. A null `old_value` reads nothing. `*old_size`, if there is one, is
- * then the size of the value. Returns 0, or an error number, and leaves errno alone:
+ * then the size of the value.
  *
- *   ENOENT  the name is unknown
- *   EPERM   there is a new value, and nothing here can be set: all settings are fixed when the library is
- * built EINVAL  `name` or `old_size` is null where it is needed, or `*old_size` is not the size of the value;
- * then nothing is read or done, but `*old_size` is right afterwards
+ * - "version", "library": const char *, of the library, as "0.1.0"; "libreap-malloc".
+ * - "stats.NAME": size_t, a figure of malloc's heap. Each call looks anew.
+ * - "stats.json": char [], all figures of one moment, as a JSON object that ends with a null character.
+ * - "settings.NAME": size_t, in bytes, as the library was built.
+ * - "purge": size_t. Returns to the system what nothing is in, as malloc_trim(), whether or not the value is
+ *   read, which is by how many bytes less are mapped.
  *
- *   "version"       const char *  of the library, as "0.1.0"
- *   "library"       const char *  "libreap-malloc"
- *   "stats.NAME"    size_t        a figure of malloc's heap, each as of its own call
- *   "stats.json"    char []       all figures, of one moment, as a JSON object that ends with a null
- * character "settings.NAME" size_t        what the library was built with, in bytes "purge"         size_t
- * returns to the system what nothing is in, as malloc_trim(); the value says how many bytes less are mapped.
- * It is done whether or not the value is read.
+ * Returns 0, or an error number, and leaves errno alone:
+ *
+ * - ENOENT: the name is unknown.
+ * - EPERM: there is a new value, and nothing here can be set.
+ * - EINVAL: `name` or `old_size` is null where it is needed, or `*old_size` is not the size of the value.
+ *   Nothing is read (of "stats.json": what has room) or done, but `*old_size` is right afterwards.
  *
  * Allocates nothing. Any thread may call it at any time, but no signal handler: it takes the lock that
  * allocation takes for chunks and large objects, for a time in the number of threads' heaps; "purge" holds it
