@@ -1,6 +1,7 @@
 #include "reap/face/c/fixed_block.h"
 
 #include "face.h"
+#include "reap/face/json.h"
 #include "reap/layer/fixed_block.h"
 
 namespace c = reap::c;
@@ -36,4 +37,8 @@ void reap_fixed_block_get_statistics(const reap_fixed_block *pool, reap_fixed_bl
     const auto found = pool->layer.statistics();
     c::write_figures({sizeof(reap_fixed_block_statistics), found.held, found.spare, found.chunks, found.live},
                      statistics);
+}
+
+size_t reap_fixed_block_statistics_json(const reap_fixed_block *pool, char *buffer, size_t size) {
+    return reap::to_json(pool->layer.statistics(), buffer, size);
 }

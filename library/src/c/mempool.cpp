@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "face.h"
+#include "reap/face/json.h"
 #include "reap/layer/mempool.h"
 
 namespace c = reap::c;
@@ -106,4 +107,8 @@ void reap_mempool_get_statistics(const reap_mempool *pool, reap_mempool_statisti
     const auto found = pool->statistics();
     c::write_figures({sizeof(reap_mempool_statistics), found.held, found.live, found.chunks, found.spare},
                      statistics);
+}
+
+size_t reap_mempool_statistics_json(const reap_mempool *pool, char *buffer, size_t size) {
+    return reap::to_json(pool->statistics(), buffer, size);
 }

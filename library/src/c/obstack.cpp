@@ -1,6 +1,7 @@
 #include "reap/face/c/obstack.h"
 
 #include "face.h"
+#include "reap/face/json.h"
 #include "reap/layer/obstack.h"
 
 namespace c = reap::c;
@@ -61,4 +62,8 @@ void reap_obstack_get_statistics(const reap_obstack *obstack, reap_obstack_stati
     const auto found = obstack->layer.statistics();
     c::write_figures({sizeof(reap_obstack_statistics), found.held, found.used, found.spare, found.chunks},
                      statistics);
+}
+
+size_t reap_obstack_statistics_json(const reap_obstack *obstack, char *buffer, size_t size) {
+    return reap::to_json(obstack->layer.statistics(), buffer, size);
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "face.h"
+#include "reap/face/json.h"
 #include "reap/layer/reap.h"
 #include "reap/source/cached_superblocks.h"
 #include "reap/source/superblocks.h"
@@ -152,4 +153,8 @@ void reap_reap_get_statistics(const reap_reap *reap, reap_reap_statistics *stati
     c::write_figures({sizeof(reap_reap_statistics), found.held, found.live, found.free, found.largest_hole,
                       found.spare, found.chunks, found.large_objects},
                      statistics);
+}
+
+size_t reap_reap_statistics_json(const reap_reap *reap, char *buffer, size_t size) {
+    return reap::to_json(reap->reap.statistics(), buffer, size);
 }

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "face.h"
+#include "reap/face/json.h"
 #include "reap/layer/region.h"
 
 namespace c = reap::c;
@@ -93,4 +94,8 @@ void reap_region_get_statistics(const reap_region *region, reap_region_statistic
     c::write_figures({sizeof(reap_region_statistics), found.held, found.used, found.spare, found.chunks,
                       found.large_objects},
                      statistics);
+}
+
+size_t reap_region_statistics_json(const reap_region *region, char *buffer, size_t size) {
+    return reap::to_json(region->region.statistics(), buffer, size);
 }

@@ -1,6 +1,7 @@
 #include "reap/face/c/size_classes.h"
 
 #include "face.h"
+#include "reap/face/json.h"
 #include "reap/layer/size_class_allocator.h"
 
 namespace c = reap::c;
@@ -42,4 +43,8 @@ void reap_size_classes_get_statistics(const reap_size_classes *classes,
                                       reap_size_classes_statistics *statistics) {
     const auto found = classes->layer.statistics();
     c::write_figures({sizeof(reap_size_classes_statistics), found.held, found.live}, statistics);
+}
+
+size_t reap_size_classes_statistics_json(const reap_size_classes *classes, char *buffer, size_t size) {
+    return reap::to_json(classes->layer.statistics(), buffer, size);
 }

@@ -1,6 +1,7 @@
 #include "reap/face/c/stack.h"
 
 #include "face.h"
+#include "reap/face/json.h"
 #include "reap/layer/stack_like.h"
 
 namespace c = reap::c;
@@ -35,4 +36,8 @@ bool reap_stack_owns(const reap_stack *stack, const void *address) { return stac
 void reap_stack_get_statistics(const reap_stack *stack, reap_stack_statistics *statistics) {
     const auto found = stack->layer.statistics();
     c::write_figures({sizeof(reap_stack_statistics), found.held, found.used, found.pieces}, statistics);
+}
+
+size_t reap_stack_statistics_json(const reap_stack *stack, char *buffer, size_t size) {
+    return reap::to_json(stack->layer.statistics(), buffer, size);
 }

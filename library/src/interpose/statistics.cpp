@@ -20,13 +20,16 @@ int malloc_trim(std::size_t /*pad*/) noexcept { return Served::trim() ? 1 : 0; }
 // Nothing here can be set. 0 is what mallopt() says of a parameter that it does not know.
 int mallopt(int /*parameter*/, int /*value*/) noexcept { return 0; }
 
+// As glibc counts: large objects in use are in hblkhd, and in none of the others; what is held else is in
+// arena, which is uordblks and fordblks together. Large blocks that are kept stand for glibc's free top.
 struct mallinfo2 mallinfo2() noexcept {
     const HeapStatistics now = Served::statistics();
     struct mallinfo2 told = {};
-    told.arena = now.chunks;
-    told.hblkhd = now.large;
-    told.fordblks = now.mine_freed + now.kept;
-    told.uordblks = now.chunks + now.large - told.fordblks;
+    told.arena = now.chunks + now.kept;
+    told.hblks = now.large_objects;
+    told.hblkhd = now.large - now.kept;
+    told.fordblks = now.freed() + now.kept;
+    told.uordblks = told.arena - told.fordblks;
     told.keepcost = now.kept;
     return told;
 }
@@ -37,6 +40,7 @@ struct mallinfo mallinfo() noexcept {
     const auto narrow = [](std::size_t value) { return value > INT_MAX ? INT_MAX : static_cast<int>(value); };
     struct mallinfo told = {};
     told.arena = narrow(wide.arena);
+    told.hblks = narrow(wide.hblks);
     told.hblkhd = narrow(wide.hblkhd);
     told.uordblks = narrow(wide.uordblks);
     told.fordblks = narrow(wide.fordblks);
@@ -47,23 +51,33 @@ struct mallinfo mallinfo() noexcept {
 void malloc_stats() noexcept {
     const HeapStatistics now = Served::statistics();
     std::fprintf(stderr,
-                 "%s: %zu bytes in chunks, %zu in large objects (%zu of them kept), "
+                 "%s: %zu bytes in chunks (%zu of them known to be free), %zu in %zu large objects, "
+                 "%zu kept of freed ones, "
                  "%zu heaps (%zu idle); this thread holds %zu bytes, %zu of them freed\n",
-                 Served::library, now.chunks, now.large, now.kept, now.heaps, now.idle, now.mine,
-                 now.mine_freed);
+                 Served::library, now.chunks, now.freed(), now.large - now.kept, now.large_objects, now.kept,
+                 now.heaps, now.idle, now.mine, now.mine_freed);
 }
 
+// The elements that glibc has for a process, with figures as in mallinfo2(), and one of our own. There is
+// none for each heap: those of other threads cannot be looked into.
 int malloc_info(int options, FILE *stream) noexcept {
     if (options != 0) {
         errno = EINVAL;
         return -1;
     }
     const HeapStatistics now = Served::statistics();
+    const std::size_t held = now.chunks + now.kept;
     const int written = std::fprintf(stream,
-                                     "<malloc version=\"reap-1\">\n<heaps count=\"%zu\" idle=\"%zu\"/>\n"
-                                     "<system type=\"chunks\" size=\"%zu\"/>\n<system type=\"large\" "
-                                     "size=\"%zu\" kept=\"%zu\"/>\n</malloc>\n",
-                                     now.heaps, now.idle, now.chunks, now.large, now.kept);
+                                     "<malloc version=\"reap-1\">\n"
+                                     "<total type=\"rest\" size=\"%zu\"/>\n"
+                                     "<total type=\"mmap\" count=\"%zu\" size=\"%zu\"/>\n"
+                                     "<system type=\"current\" size=\"%zu\"/>\n"
+                                     "<aspace type=\"total\" size=\"%zu\"/>\n"
+                                     "<reap library=\"%s\" heaps=\"%zu\" idle=\"%zu\" chunks=\"%zu\" "
+                                     "kept=\"%zu\"/>\n"
+                                     "</malloc>\n",
+                                     now.freed() + now.kept, now.large_objects, now.large - now.kept, held,
+                                     held, Served::library, now.heaps, now.idle, now.chunks, now.kept);
     return written < 0 ? -1 : 0;
 }
 }

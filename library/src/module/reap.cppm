@@ -12,6 +12,7 @@ module;
 #include "reap/core/source.h"
 #include "reap/core/typed.h"
 #include "reap/face/allocator.h"
+#include "reap/face/json.h"
 #include "reap/face/pmr.h"
 #include "reap/face/unique.h"
 #include "reap/layer/count.h"
@@ -136,6 +137,7 @@ using reap::make_unique;
 using reap::PmrResource;
 using reap::RegionAllocator;
 using reap::StlAllocator;
+using reap::to_json;
 using reap::UniquePtr;
 
 } // namespace reap

@@ -22,6 +22,7 @@ int main(void) {
     test_reap();
     test_reap2002();
     test_layers();
+    test_json();
     printf("%u failures\n", failures);
     return failures != 0;
 }

@@ -20,6 +20,7 @@ void *counting_allocate(void *context, size_t size, size_t alignment);
 void counting_deallocate(void *context, void *data, size_t size, size_t alignment);
 #define COUNTING(counter) {&(counter), counting_allocate, counting_deallocate}
 
+void test_json(void);
 void test_layers(void);
 void test_reap(void);
 void test_reap2002(void);

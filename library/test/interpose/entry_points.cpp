@@ -22,6 +22,7 @@
 #include <gtest/gtest.h>
 
 #include "earlier_library.h"
+#include "reap/interpose/mallctl.h"
 
 // What headers of this age do not have.
 extern "C" {
@@ -85,6 +86,7 @@ TEST(EntryPoints, AreAllOurs) {
                              "mallinfo2",
                              "malloc_stats",
                              "malloc_info",
+                             "reap_mallctl",
                              "free_sized",
                              "free_aligned_sized",
                              "__libc_malloc",
@@ -282,7 +284,9 @@ TEST(EntryPoints, Statistics) {
     const struct mallinfo2 wide = mallinfo2();
     EXPECT_GE(wide.arena, 100U);
     EXPECT_GE(wide.hblkhd, 5000000U);
-    EXPECT_LE(wide.uordblks, wide.arena + wide.hblkhd);
+    EXPECT_EQ(wide.uordblks + wide.fordblks, wide.arena) << "as in glibc, without large objects";
+    EXPECT_LE(wide.keepcost, wide.fordblks);
+    EXPECT_EQ(wide.hblks, is_of_reaps() ? 1U : 0U);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     EXPECT_GE(mallinfo().hblkhd, 5000000);
@@ -293,6 +297,9 @@ TEST(EntryPoints, Statistics) {
     EXPECT_EQ(malloc_info(1, file), -1);
     ::fclose(file);
     EXPECT_NE(std::strstr(text, "<malloc version=\"reap-1\">"), nullptr) << text;
+    EXPECT_NE(std::strstr(text, "<total type=\"mmap\" count="), nullptr);
+    EXPECT_NE(std::strstr(text, "<system type=\"current\" size="), nullptr);
+    EXPECT_NE(std::strstr(text, ("<reap library=\"" + served_by() + "\" heaps=").c_str()), nullptr) << text;
     EXPECT_NE(std::strstr(text, "</malloc>"), nullptr);
     EXPECT_EQ(mallopt(M_MMAP_THRESHOLD, 1), 0) << "nothing can be set";
     free(large);
@@ -303,6 +310,26 @@ TEST(EntryPoints, Statistics) {
     testing::internal::CaptureStderr();
     malloc_stats();
     EXPECT_NE(testing::internal::GetCapturedStderr().find(served_by() + ": "), std::string::npos);
+}
+
+TEST(EntryPoints, Mallctl) {
+    auto *const ask = named<decltype(reap_mallctl)>("reap_mallctl");
+    const char *library = nullptr;
+    std::size_t size = sizeof library;
+    EXPECT_EQ(ask("library", static_cast<void *>(&library), &size, nullptr, 0), 0);
+    EXPECT_EQ(library, served_by());
+    const auto mapped = [ask] {
+        std::size_t value = 0;
+        std::size_t value_size = sizeof value;
+        EXPECT_EQ(ask("stats.mapped", &value, &value_size, nullptr, 0), 0);
+        return value;
+    };
+    void *const large = malloc(9000000);
+    EXPECT_GE(mapped(), 9000000U);
+    free(large);
+    EXPECT_EQ(ask("purge", nullptr, nullptr, nullptr, 0), 0);
+    EXPECT_LT(mapped(), 9000000U);
+    EXPECT_EQ(ask("no such name", nullptr, nullptr, nullptr, 0), ENOENT);
 }
 
 TEST(EntryPoints, Operators) {

@@ -35,6 +35,8 @@ class Heap {
     /// The library that it is, in messages.
     static constexpr const char *library = "libreap-malloc";
     static constexpr std::size_t granule = ThreadHeap::granule;
+    static constexpr HeapSettings settings{
+        .alignment = granule, .large_object = ReapOptions{}.large_object, .keep = LargeCache::capacity};
 
     /// Null where there is no memory; a size of 0 counts as 1.
     [[nodiscard, gnu::always_inline]] static void *allocate(std::size_t size) noexcept {
@@ -111,10 +113,15 @@ class Heap {
     [[nodiscard]] static HeapStatistics statistics() noexcept {
         const std::scoped_lock hold(ProcessChunks::lock);
         const ProcessChunks::Held held = ProcessChunks::held();
-        HeapStatistics found{.chunks = held.superblocks, .large = held.large, .kept = held.kept};
+        HeapStatistics found{.chunks = held.superblocks,
+                             .large = held.large,
+                             .kept = held.kept,
+                             .large_objects = held.large_objects};
         for (const ThreadHeap *heap = all_; heap != nullptr; heap = heap->next) {
             ++found.heaps;
-            found.idle += heap->state == ThreadHeap::State::idle;
+            if (heap->state != ThreadHeap::State::idle) continue;
+            ++found.idle;
+            found.idle_freed += heap->freed();
         }
         if (mine_ != nullptr) {
             found.mine = mine_->held();

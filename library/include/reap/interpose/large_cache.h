@@ -48,6 +48,7 @@ class LargeCache {
     /// Any block, or null: to empty it.
     [[nodiscard]] Allocation any() noexcept { return count_ > 0 ? remove(count_ - 1) : Allocation{}; }
     [[nodiscard]] std::size_t held() const noexcept { return held_; }
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
   private:
     static constexpr std::size_t most = 16;

@@ -135,16 +135,18 @@ class ProcessChunks {
         free_windows_.release();
     }
 
-    /// Bytes in superblocks and windows; those in large blocks, kept ones included; and the kept ones.
+    /// Bytes in superblocks and windows; those in large blocks, kept ones included; the kept ones; and how
+    /// many large blocks are in use.
     struct Held {
         std::size_t superblocks;
         std::size_t large;
         std::size_t kept;
+        std::size_t large_objects;
     };
     [[nodiscard]] static Held held() noexcept {
         const std::scoped_lock hold(lock);
         return {superblocks_.all.held() + windows_out_ * window, large_held_.load(std::memory_order_relaxed),
-                large_.held()};
+                large_.held(), large_count_.load(std::memory_order_relaxed) - large_.count()};
     }
 
     friend bool operator==(ProcessChunks, ProcessChunks) noexcept = default;

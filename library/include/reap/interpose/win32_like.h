@@ -68,6 +68,8 @@ class Win32Like {
     /// The library that it is, in messages.
     static constexpr const char *library = "libreap-win32-like";
     static constexpr std::size_t granule = Best::granule;
+    static constexpr HeapSettings settings{
+        .alignment = granule, .large_object = BestFitOptions{}.large_object, .keep = 0};
 
     /// Null where there is no memory.
     [[nodiscard]] static void *allocate(std::size_t size) noexcept { return allocate(size, granule); }

@@ -15,6 +15,11 @@
  *
  * Fields are only ever added, at the end, and mean at 0 what was so before. A caller that sets a field that
  * this library does not know is refused, with EINVAL.
+ *
+ * reap_X_statistics_json() writes the same figures as reap_X_get_statistics(), as one JSON object:
+ * {"held":8192,"used":100}. Keys are the fields' names, values numbers without a sign. It returns the length
+ * of the whole text, as snprintf() does: where that is not less than `size`, the text was cut. It ends with a
+ * null character anyway, unless `size` is 0. 256 bytes are enough. Nothing is allocated.
  */
 #ifndef REAP_FACE_C_COMMON_H
 #define REAP_FACE_C_COMMON_H

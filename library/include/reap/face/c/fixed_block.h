@@ -49,6 +49,8 @@ REAP_API bool reap_fixed_block_owns(const reap_fixed_block *pool, const void *ad
 /* Fills in as much as `statistics->size` has room for. */
 REAP_API void reap_fixed_block_get_statistics(const reap_fixed_block *pool,
                                               reap_fixed_block_statistics *statistics);
+/* Writes them as a JSON object of at most `size` bytes; see reap/face/c/common.h. */
+REAP_API size_t reap_fixed_block_statistics_json(const reap_fixed_block *pool, char *buffer, size_t size);
 
 #ifdef __cplusplus
 }

@@ -52,6 +52,8 @@ REAP_API bool reap_mempool_each(reap_mempool *pool, bool (*visit)(void *element,
 REAP_API bool reap_mempool_owns(const reap_mempool *pool, const void *address);
 /* Fills in as much as `statistics->size` has room for. */
 REAP_API void reap_mempool_get_statistics(const reap_mempool *pool, reap_mempool_statistics *statistics);
+/* Writes them as a JSON object of at most `size` bytes; see reap/face/c/common.h. */
+REAP_API size_t reap_mempool_statistics_json(const reap_mempool *pool, char *buffer, size_t size);
 
 #ifdef __cplusplus
 }

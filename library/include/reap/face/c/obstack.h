@@ -61,6 +61,8 @@ REAP_API void reap_obstack_reset(reap_obstack *obstack, size_t keep);
 REAP_API bool reap_obstack_owns(const reap_obstack *obstack, const void *address);
 /* Fills in as much as `statistics->size` has room for. */
 REAP_API void reap_obstack_get_statistics(const reap_obstack *obstack, reap_obstack_statistics *statistics);
+/* Writes them as a JSON object of at most `size` bytes; see reap/face/c/common.h. */
+REAP_API size_t reap_obstack_statistics_json(const reap_obstack *obstack, char *buffer, size_t size);
 
 #ifdef __cplusplus
 }

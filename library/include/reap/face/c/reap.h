@@ -94,6 +94,8 @@ REAP_API bool reap_reap_owns(const reap_reap *reap, const void *address);
 REAP_API bool reap_reap_check(const reap_reap *reap);
 /* Fills in as much as `statistics->size` has room for. */
 REAP_API void reap_reap_get_statistics(const reap_reap *reap, reap_reap_statistics *statistics);
+/* Writes them as a JSON object of at most `size` bytes; see reap/face/c/common.h. */
+REAP_API size_t reap_reap_statistics_json(const reap_reap *reap, char *buffer, size_t size);
 
 #ifdef __cplusplus
 }

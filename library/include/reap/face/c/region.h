@@ -69,6 +69,8 @@ REAP_API bool reap_region_splice(reap_region *region, reap_region *other);
 REAP_API bool reap_region_owns(const reap_region *region, const void *address);
 /* Fills in as much as `statistics->size` has room for. */
 REAP_API void reap_region_get_statistics(const reap_region *region, reap_region_statistics *statistics);
+/* Writes them as a JSON object of at most `size` bytes; see reap/face/c/common.h. */
+REAP_API size_t reap_region_statistics_json(const reap_region *region, char *buffer, size_t size);
 
 #ifdef __cplusplus
 }

@@ -47,6 +47,9 @@ REAP_API bool reap_size_classes_owns(const reap_size_classes *classes, const voi
 /* Fills in as much as `statistics->size` has room for. */
 REAP_API void reap_size_classes_get_statistics(const reap_size_classes *classes,
                                                reap_size_classes_statistics *statistics);
+/* Writes them as a JSON object of at most `size` bytes; see reap/face/c/common.h. */
+REAP_API size_t reap_size_classes_statistics_json(const reap_size_classes *classes, char *buffer,
+                                                  size_t size);
 
 #ifdef __cplusplus
 }

@@ -43,6 +43,8 @@ REAP_API void reap_stack_reset(reap_stack *stack);
 REAP_API bool reap_stack_owns(const reap_stack *stack, const void *address);
 /* Fills in as much as `statistics->size` has room for. */
 REAP_API void reap_stack_get_statistics(const reap_stack *stack, reap_stack_statistics *statistics);
+/* Writes them as a JSON object of at most `size` bytes; see reap/face/c/common.h. */
+REAP_API size_t reap_stack_statistics_json(const reap_stack *stack, char *buffer, size_t size);
 
 #ifdef __cplusplus
 }
