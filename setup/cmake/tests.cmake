@@ -1,5 +1,12 @@
 # How test programs are compiled: for a short build. What is timed or counted is compiled as users have it.
-find_package(GTest REQUIRED)
+set(REAP_GOOGLETEST "" CACHE PATH "GoogleTest's source, where the installed library does not fit the C++ library")
+if(REAP_GOOGLETEST)
+    set(BUILD_GMOCK OFF)
+    set(INSTALL_GTEST OFF)
+    add_subdirectory(${REAP_GOOGLETEST} ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL SYSTEM)
+else()
+    find_package(GTest REQUIRED)
+endif()
 include(GoogleTest)
 
 # GoogleTest and what most tests include, precompiled once. Everything that uses it has the options of

@@ -101,6 +101,7 @@ MORE = (
     Stage("release", build("release") + ctest("release"), after=("install",)),
     Stage("lab-slow", lab(f"slow and {EVERYWHERE}"), after=("install",)),
     Stage("golden", build("release", "counted") + "setup/golden\n", after=("release",), cores=Cores.ONE),
+    Stage("abi", "setup/abi\n", cores=Cores.ONE),
     Stage("clang", build("clang") + "setup/coverage build/clang $JOBS\n"),
     Stage(
         "tidy",
