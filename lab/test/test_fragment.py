@@ -268,7 +268,9 @@ def test_an_allocator_finds_its_settings_although_it_is_used_before_libc_has_sta
 def test_what_the_litter_costs_is_taken_off():
     done = run(litter((30, 0.5), peak=20000), target("spin"))
     (one,) = done.litterings
-    assert done.gross.user_ns - done.outcome.user_ns == one.user_ns > 0
+    # The kernel divides a process's time by its own ticks, and may say less of the whole than of a part.
+    assert one.user_ns > 0
+    assert done.outcome.user_ns == max(0, done.gross.user_ns - one.user_ns)
     assert done.gross.wall_ns - done.outcome.wall_ns == one.end_ns - one.begin_ns > 0
     assert done.gross.minor_faults - done.outcome.minor_faults == one.minor_faults > 1000
     assert done.outcome.cpu_ns == pytest.approx(50e6, rel=0.5), "the program itself spins for 50 ms"

@@ -12,13 +12,27 @@
 
 using reap::interpose::HeapStatistics;
 
+namespace {
+
+/// False: this heap has no such setting.
+template <class Heap>
+bool set_trim_threshold(int value) noexcept {
+    constexpr bool known = requires(std::size_t bytes) { Heap::set_trim_threshold(bytes); };
+    if constexpr (known) Heap::set_trim_threshold(static_cast<std::size_t>(value));
+    return known;
+}
+
+} // namespace
+
 #pragma GCC visibility push(default)
 extern "C" {
 
 int malloc_trim(std::size_t /*pad*/) noexcept { return Served::trim() ? 1 : 0; }
 
-// Nothing here can be set. 0 is what mallopt() says of a parameter that it does not know.
-int mallopt(int /*parameter*/, int /*value*/) noexcept { return 0; }
+// 0 is what mallopt() says of a parameter that it does not know, or of a value that it refuses.
+int mallopt(int parameter, int value) noexcept {
+    return parameter == M_TRIM_THRESHOLD && value >= 0 && set_trim_threshold<Served>(value) ? 1 : 0;
+}
 
 // As glibc counts: large objects in use are in hblkhd, and in none of the others; what is held else is in
 // arena, which is uordblks and fordblks together. Large blocks that are kept stand for glibc's free top.

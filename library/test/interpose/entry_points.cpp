@@ -301,7 +301,9 @@ TEST(EntryPoints, Statistics) {
     EXPECT_NE(std::strstr(text, "<system type=\"current\" size="), nullptr);
     EXPECT_NE(std::strstr(text, ("<reap library=\"" + served_by() + "\" heaps=").c_str()), nullptr) << text;
     EXPECT_NE(std::strstr(text, "</malloc>"), nullptr);
-    EXPECT_EQ(mallopt(M_MMAP_THRESHOLD, 1), 0) << "nothing can be set";
+    EXPECT_EQ(mallopt(M_MMAP_THRESHOLD, 1), 0) << "cannot be set";
+    EXPECT_EQ(mallopt(M_TRIM_THRESHOLD, -1), 0);
+    EXPECT_EQ(mallopt(M_TRIM_THRESHOLD, 16 << 20), served_by() == "libreap-malloc" ? 1 : 0);
     free(large);
     free(small);
     const int trimmed = malloc_trim(0);

@@ -424,6 +424,20 @@ TEST(Heap, PagesThatNothingIsInGoBackBesideObjectsThatLive) {
     Heap::trim();
 }
 
+TEST(Heap, KeepsMorePagesWhereTheThresholdIsHigher) {
+    if (REAP_TSAN) GTEST_SKIP() << "it has memory of its own for ours";
+    Heap::trim();
+    Heap::set_trim_threshold(200 * megabyte);
+    const std::vector<void *> objects = signed_objects(400, 200000);
+    const std::size_t before = resident();
+    for (std::size_t at = 0; at < objects.size(); ++at)
+        if (at % 8 != 0) Heap::free(objects[at]);
+    EXPECT_GT(resident(), before - 20 * megabyte);
+    Heap::set_trim_threshold(16 * megabyte);
+    for (std::size_t at = 0; at < objects.size(); at += 8) Heap::free(objects[at]);
+    Heap::trim();
+}
+
 TEST(Heap, TrimGivesBackEveryPageThatNothingIsIn) {
     if (REAP_TSAN) GTEST_SKIP() << "it has memory of its own for ours";
     Heap::trim();

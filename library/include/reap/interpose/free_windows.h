@@ -48,7 +48,9 @@ class FreeWindows {
     /// Gives the address space back, neighbours together. What the kernel refuses for the sake of its limit
     /// stays.
     void release() noexcept {
-        std::sort(windows_, windows_ + count_);
+        // With an order of its own, libc++ compiles it here, and needs no library.
+        std::sort(windows_, windows_ + count_,
+                  [](std::uintptr_t one, std::uintptr_t other) { return one < other; });
         std::size_t kept = 0;
         for (std::size_t first = 0, last = 0; first < count_; first = last) {
             for (last = first + 1; last < count_ && windows_[last] == windows_[last - 1] + window;) ++last;

@@ -36,7 +36,7 @@ class Heap {
     static constexpr const char *library = "libreap-malloc";
     static constexpr std::size_t granule = ThreadHeap::granule;
     static constexpr HeapSettings settings{
-        .alignment = granule, .large_object = ReapOptions{}.large_object, .keep = LargeCache::capacity};
+        .alignment = granule, .large_object = ThreadHeap::large_object, .keep = LargeCache::capacity};
 
     /// Null where there is no memory; a size of 0 counts as 1.
     [[nodiscard, gnu::always_inline]] static void *allocate(std::size_t size) noexcept {
@@ -109,6 +109,10 @@ class Heap {
         const ProcessChunks::Held after = ProcessChunks::held();
         return after.superblocks + after.large < before.superblocks + before.large;
     }
+
+    /// What is free between a heap's objects of middle size may keep so much memory. When more is free, and
+    /// so much was freed, pages go back to the system.
+    static void set_trim_threshold(std::size_t bytes) noexcept { OtherPart::set_trim_threshold(bytes); }
 
     [[nodiscard]] static HeapStatistics statistics() noexcept {
         const std::scoped_lock hold(ProcessChunks::lock);

@@ -88,7 +88,12 @@ struct OtherPart : HeapOwner {
             return report_misuse({Misuse::double_free, object, 0, "libreap-malloc"});
         freed_since_purge += Inner::usable_size(object);
         heap.deallocate(object);
-        if (freed_since_purge >= most_unused) purge_if_worth();
+        if (freed_since_purge >= most_unused.load(std::memory_order_relaxed)) purge_if_worth();
+    }
+
+    /// Of all heaps.
+    static void set_trim_threshold(std::size_t bytes) noexcept {
+        most_unused.store(bytes, std::memory_order_relaxed);
     }
 
     void collect() noexcept {
@@ -124,13 +129,14 @@ struct OtherPart : HeapOwner {
   private:
     /// What is free of a heap may keep so much memory, or a quarter of what the heap has, and is looked at
     /// when so much was freed.
-    static constexpr std::size_t most_unused = std::size_t{16} << 20;
+    static inline constinit std::atomic<std::size_t> most_unused{std::size_t{16} << 20};
     static constexpr std::size_t worth_purging = std::size_t{64} << 10;
 
     [[gnu::noinline]] void purge_if_worth() noexcept {
         freed_since_purge = 0;
         const BestFitStatistics held = heap.statistics();
-        if (held.free - held.purged >= std::max(most_unused, held.chunks / 4)) purge(worth_purging);
+        const std::size_t most = std::max(most_unused.load(std::memory_order_relaxed), held.chunks / 4);
+        if (held.free - held.purged >= most) purge(worth_purging);
     }
 
     std::size_t freed_since_purge = 0;
@@ -144,6 +150,8 @@ class ThreadHeap {
   public:
     /// What malloc() aligns to.
     static constexpr std::size_t granule = 16;
+    /// Objects that take more have pages of their own.
+    static constexpr std::size_t large_object = OtherPart::largest;
 
     ThreadHeap() noexcept : small_(small_options) {}
     ThreadHeap(const ThreadHeap &) = delete;
