@@ -34,7 +34,7 @@ test-long: ## what is run before a release: tests that take minutes each
 bench: ## reproduce the figures that the documents quote
 	@setup/bootstrap bench
 	@setup/install
-	@for bench in lab/bench/*.py library/bench/run.py; do echo "$$bench"; .venv/bin/python "$$bench" || exit 1; done
+	@for bench in lab/bench/*.py library/bench/run.py library/bench/malloc.py; do echo "$$bench"; .venv/bin/python "$$bench" || exit 1; done
 
 lint: ## formatting, types and imports alone
 	@setup/bootstrap test

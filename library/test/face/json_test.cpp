@@ -40,7 +40,7 @@ TEST(Json, HasEveryMemberOfEveryLayersStatistics) {
     EXPECT_EQ(json(reap::FixedBlockStatistics{1, 2, 3, 4}), R"({"held":1,"live":4,"spare":2,"chunks":3})");
     EXPECT_EQ(json(reap::SizeClassStatistics{1, 2}), R"({"held":1,"live":2})");
     EXPECT_EQ(json(reap::PerThreadStatistics{1, 2, 3}), R"({"held":1,"live":2,"threads":3})");
-    EXPECT_EQ(json(reap::BestFitStatistics{1, 2, 3}), R"({"free":2,"chunks":1,"large":3})");
+    EXPECT_EQ(json(reap::BestFitStatistics{1, 2, 3, 4}), R"({"free":2,"chunks":1,"large":3,"purged":4})");
     EXPECT_EQ(json(reap::RegionEmulatorStatistics{1, 2}), R"({"objects":1,"records":2})");
     EXPECT_EQ(json(reap::ArenaStatistics{1, 2, 3}), R"({"held":1,"used":2,"mappings":3})");
     EXPECT_EQ(json(reap::CountStatistics{1, 2, 3, 4, 5, 6, 7}),

@@ -68,6 +68,7 @@ constexpr void each_figure(const Statistics &of, Use use) noexcept {
     if constexpr (requires { of.spare; }) use("spare", of.spare);
     if constexpr (requires { of.chunks; }) use("chunks", of.chunks);
     if constexpr (requires { of.large; }) use("large", of.large);
+    if constexpr (requires { of.purged; }) use("purged", of.purged);
     if constexpr (requires { of.large_objects; }) use("large_objects", of.large_objects);
     if constexpr (requires { of.pieces; }) use("pieces", of.pieces);
     if constexpr (requires { of.mappings; }) use("mappings", of.mappings);
