@@ -325,7 +325,7 @@ TYPED_TEST(TypedLayer, IsTheAllocatorOfWhatItCreates) {
         return numbers.get_allocator().resource() == nullptr && &numbers.get_allocator().layer() == &layer;
     };
     EXPECT_TRUE(is_here(*layer.template create<Numbers>()));
-    const Numbers *const numbers = layer.template create<Numbers>(1000, 7);
+    const Numbers *const numbers = layer.template create<Numbers>(1000U, 7);
     EXPECT_TRUE(is_here(*numbers));
     EXPECT_EQ(*numbers, Numbers(1000, 7, layer));
     EXPECT_TRUE(is_here(*layer.template create<Numbers>(*numbers)));
@@ -342,7 +342,7 @@ TYPED_TEST(TypedLayer, IsTheAllocatorOfWhatItCreates) {
     // The caller's choice stands.
     TypeParam other;
     EXPECT_EQ(&layer.template create<Numbers>(other)->get_allocator().layer(), &other);
-    EXPECT_EQ(&layer.template create<Numbers>(10, 7, other)->get_allocator().layer(), &other);
+    EXPECT_EQ(&layer.template create<Numbers>(10U, 7, other)->get_allocator().layer(), &other);
     EXPECT_NE(
         layer.template create<Numbers>(reap::StlAllocator<char, TypeParam>())->get_allocator().resource(),
         nullptr);
@@ -461,7 +461,7 @@ TYPED_TEST(TypedLayer, IsTheResourceOfWhatItsResourceCreates) {
     EXPECT_EQ(*resource.template create<int>(3), 3);
     // The layer's own allocator, too, and the caller's choice.
     using Numbers = VectorOf<int, TypeParam>;
-    EXPECT_EQ(&resource.template create<Numbers>(3, 7)->get_allocator().layer(), &resource.layer());
+    EXPECT_EQ(&resource.template create<Numbers>(3U, 7)->get_allocator().layer(), &resource.layer());
     EXPECT_EQ(resource.template create<Words>(&other)->get_allocator().resource(), &other);
     EXPECT_EQ(resource.template create<Words>(Words::allocator_type(&other))->get_allocator().resource(),
               &other);
@@ -471,7 +471,7 @@ TEST(Typed, ALayerCreatesByAResourceThatRefersToIt) {
     const NoDefaultResource none;
     Reap reap;
     reap::PmrResource resource{reap};
-    auto *const text = resource.create<std::pmr::string>(100, 'x');
+    auto *const text = resource.create<std::pmr::string>(100U, 'x');
     EXPECT_TRUE(reap.owns(text->data()));
     auto *const texts = resource.create_array<std::pmr::string>(2, *text);
     EXPECT_TRUE(reap.owns(texts[1].data()));
