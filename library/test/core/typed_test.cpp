@@ -53,8 +53,8 @@ struct alignas(128) Line {
 struct Counted {
     static inline int live = 0;
     static inline std::string ended;
-    char letter;
-    Counted() : letter(static_cast<char>('a' + live)) {
+    char letter = static_cast<char>('a' + live);
+    Counted() {
         if (live == 2) throw std::runtime_error("the third");
         ++live;
     }
@@ -414,7 +414,7 @@ TEST(Typed, PassesAnAllocatorToWhatIsUnique) {
     Reap reap;
     using Numbers = VectorOf<int, Reap<>>;
     {
-        const auto numbers = reap::make_unique<Numbers>(reap, 1000, 7);
+        const auto numbers = reap::make_unique<Numbers>(reap, 1000U, 7);
         EXPECT_TRUE(reap.owns(numbers->data()));
         const auto array = reap::make_unique<Numbers[]>(reap, 2);
         array[1].push_back(7);

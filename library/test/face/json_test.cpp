@@ -65,7 +65,7 @@ TEST(Json, EndsWithinTheBufferAndTellsTheWholeLength) {
         std::string text(whole.size() + 2, '#');
         EXPECT_EQ(reap::to_json(statistics, text.data(), size), whole.size());
         if (size > 0) {
-            EXPECT_EQ(std::string(text.c_str()), whole.substr(0, size - 1));
+            EXPECT_STREQ(text.c_str(), whole.substr(0, size - 1).c_str());
         }
         EXPECT_EQ(text.find('#'), size) << "nothing behind the buffer is written";
     }

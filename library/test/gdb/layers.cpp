@@ -31,7 +31,7 @@ void fill(Layer &layer, std::size_t count, std::size_t size) {
 } // namespace
 
 int main() {
-    reap::Region<> region_empty;
+    const reap::Region<> region_empty;
     reap::Region<> region_used;
     fill(region_used, 300, 100);
     fill(region_used, 2, 400000);
@@ -53,7 +53,7 @@ int main() {
     [[maybe_unused]] const auto said_obstack_used = obstack_used.statistics();
     [[maybe_unused]] const auto said_obstack_growing = obstack_growing.statistics();
 
-    reap::Reap<> reap_empty;
+    const reap::Reap<> reap_empty;
     reap::Reap<> reap_used;
     fill(reap_used, 500, 100);
     reap::Reap<> reap_freed;
@@ -72,7 +72,7 @@ int main() {
     [[maybe_unused]] const auto said_reap_kept = reap_kept.statistics();
     [[maybe_unused]] const auto said_reap_sized = reap_sized.statistics();
 
-    reap::FixedBlock<> block_empty(48);
+    const reap::FixedBlock<> block_empty(48);
     reap::FixedBlock<> block_used(48);
     void *blocks[1000];
     for (void *&block : blocks) block = block_used.allocate();

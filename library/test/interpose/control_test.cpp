@@ -175,7 +175,7 @@ TYPED_TEST(ControlOf, FollowsAHeap) {
 }
 
 TEST_F(ControlTest, CountsLargeObjectsWithoutThoseThatAreKept) {
-    using Heap = reap::interpose::Heap;
+    using reap::interpose::Heap;
     const auto count = [] { return Heap::statistics().large_objects; };
     const std::size_t before = count();
     void *const first = Heap::allocate(500000);
@@ -189,7 +189,7 @@ TEST_F(ControlTest, CountsLargeObjectsWithoutThoseThatAreKept) {
 }
 
 TEST_F(ControlTest, KnowsWhatIsFreeInHeapsOfThreadsThatEnded) {
-    using Heap = reap::interpose::Heap;
+    using reap::interpose::Heap;
     std::size_t held = 0;
     std::size_t freed = 0;
     // One object in two stays, so that nothing is merged or given back.

@@ -79,7 +79,8 @@ class Control {
     template <class Value>
     [[nodiscard]] int give(Value value) noexcept {
         const int error = check(sizeof value);
-        if (error == 0 && value_ != nullptr) std::memcpy(value_, &value, sizeof value);
+        if (error == 0 && value_ != nullptr)
+            std::memcpy(value_, static_cast<const void *>(&value), sizeof value);
         return error;
     }
     [[nodiscard]] int give_json(const char *library, const char *version, const Statistics &now) noexcept {
