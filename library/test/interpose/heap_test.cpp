@@ -246,17 +246,18 @@ TEST(Heap, GrowsAndShrinksLargeObjectsWithoutACopy) {
 TEST(Heap, KnowsWhatAnotherThreadPutsWhereALargeObjectWasThatMoved) {
     using reap::interpose::MarkedPages;
     constexpr std::size_t window = 2 * megabyte;
+    Heap::trim(); // what was kept lies anywhere
+    // On both sides, so that it is not enlarged where it is.
+    void *const before = Heap::allocate(5 * megabyte);
     void *const object = Heap::allocate(20 * megabyte);
-    void *const wall = Heap::allocate(megabyte); // so that it is not enlarged where it is
+    void *const behind = Heap::allocate(5 * megabyte);
     auto *const place = reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(object) & ~(window - 1));
     bool taken = false;
-    // Where the kernel puts what another thread asks for is its own affair: here it is just there.
+    // As another thread might have it just now. Where the kernel puts what one asks for is its own affair.
     after_move = [&] {
-        std::thread([&] {
-            constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-            taken = ::mmap(place, window, PROT_READ | PROT_WRITE, flags, -1, 0) == place;
-            if (taken) MarkedPages::mark(place, window);
-        }).join();
+        taken = ::mmap(place, window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                       0) == place;
+        MarkedPages::mark(place, window);
     };
     void *const moved = Heap::reallocate(object, 200 * megabyte);
     after_move = nullptr;
@@ -265,8 +266,7 @@ TEST(Heap, KnowsWhatAnotherThreadPutsWhereALargeObjectWasThatMoved) {
     EXPECT_TRUE(Heap::may_own(object)) << "it is another one now";
     EXPECT_TRUE(Heap::may_own(moved));
     MarkedPages::deallocate(place, window, window);
-    Heap::free(wall);
-    Heap::free(moved);
+    for (void *each : {before, behind, moved}) Heap::free(each);
     EXPECT_FALSE(Heap::may_own(moved));
 }
 
