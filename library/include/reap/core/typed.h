@@ -92,21 +92,22 @@ template <class T, class Origin, class Make, class... Arguments>
     }
 }
 
+template <class T, class Layer, class... Arguments>
+T *construct_array(Layer &layer, void *place, std::size_t count, Arguments &...arguments);
+
 /// Makes a T in memory of a layer. Uses-allocator construction where T's allocator_type is one that a
-/// reference to the layer converts to, as StlAllocator does.
+/// reference to the layer converts to, as StlAllocator does. Of an array, each element from the arguments.
 template <class T, class Layer, class... Arguments>
 [[gnu::always_inline]] inline T *construct(Layer &layer, void *place, Arguments &&...arguments) {
-    return with_allocator<T>(
-        layer,
-        [place](auto &&...all) {
-            if constexpr (std::is_array_v<T>) {
-                ::new (place) T(std::forward<decltype(all)>(all)...);
-                return static_cast<T *>(place);
-            } else {
-                return ::new (place) T(std::forward<decltype(all)>(all)...);
-            }
-        },
-        std::forward<Arguments>(arguments)...);
+    if constexpr (std::is_array_v<T>) {
+        // By element: of an array as T(arguments...), clang 19 writes beyond its end where there are none.
+        construct_array<std::remove_extent_t<T>>(layer, place, std::extent_v<T>, arguments...);
+        return static_cast<T *>(place);
+    } else {
+        return with_allocator<T>(
+            layer, [place](auto &&...all) { return ::new (place) T(std::forward<decltype(all)>(all)...); },
+            std::forward<Arguments>(arguments)...);
+    }
 }
 
 /// The last element first, as delete[] does.
