@@ -668,10 +668,10 @@ bool Region<Upstream, Granule>::resize_raw(void *object, std::size_t old_size,
     // As in bump(): a size of 0 fails.
     const std::size_t old_last = (old_size - 1) & ~(Granule - 1);
     const std::size_t new_last = (new_size - 1) & ~(Granule - 1);
-    // Not as a pointer: of a size of 0 that would lie in front of the object.
-    const std::uintptr_t taken =
-        reinterpret_cast<std::uintptr_t>(current_) - reinterpret_cast<std::uintptr_t>(at);
-    if (taken == old_last + Granule && new_last < static_cast<std::size_t>(end_ - at)) [[likely]] {
+    // As a number: of a size of 0 it lies in front of the object.
+    const std::uintptr_t old_end = reinterpret_cast<std::uintptr_t>(at) + old_last + Granule;
+    const bool is_last = old_end == reinterpret_cast<std::uintptr_t>(current_);
+    if (is_last && new_last < static_cast<std::size_t>(end_ - at)) [[likely]] {
         current_ = at + new_last + Granule;
         pool_.came_back(object);
         handed_out(object, new_size);
@@ -679,7 +679,7 @@ bool Region<Upstream, Granule>::resize_raw(void *object, std::size_t old_size,
     }
     if (old_size == 0 || new_size == 0)
         return resize_raw(object, std::max(old_size, std::size_t{1}), std::max(new_size, std::size_t{1}));
-    return taken != old_last + Granule && new_size <= old_size;
+    return !is_last && new_size <= old_size;
 }
 
 template <Source Upstream, std::size_t Granule>
