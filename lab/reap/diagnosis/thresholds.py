@@ -104,6 +104,9 @@ A_FAULT = 1e-6
 """Seconds that a page fault takes in the kernel, with what comes with it (clearing the page, giving it back):
 about half of it on bare metal and twice as much on some virtual machines."""
 
+A_SLOW_FAULT = 300e-6
+"""No page fault or call for memory takes more seconds on average: a huge page on a slow machine."""
+
 TURNOVER = 3.0
 """How often a program must have its peak memory from the kernel again before that is called thrash: once is
 growth, and a second time may be a phase that ends."""

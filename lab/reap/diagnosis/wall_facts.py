@@ -114,7 +114,11 @@ class WallFacts:
         seen = sum(max(0, n) for n in faults.by.values())
         fresh = max(0, faults.by.get("heap", 0)) + max(0, faults.by.get("allocator", 0))
         own = self.owner("kernel_fault") * (_part(fresh, seen) if seen else 1.0)
-        return min(1.0, own + (_part(share.kernel_inside, share.samples) if share else 0.0))
+        inside = _part(share.kernel_inside, share.samples) if share else 0.0
+        # Inside the allocator the kernel also puts threads to sleep that wait for its lock.
+        calls = faults.minor + (self.memory_calls or 0)
+        most = _part(calls * at.A_SLOW_FAULT, self.cpu) if faults.minor > 0 else 1.0
+        return min(1.0, most, own + inside)
 
     @cached_property
     def past_malloc(self) -> int | None:
