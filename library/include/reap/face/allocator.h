@@ -85,6 +85,7 @@ class StlAllocator {
     }
 
     /// The layer that it refers to. Undefined where that is a memory resource.
+    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): one made of no layer is asked for none.
     [[nodiscard]] Layer &layer() const noexcept { return *reinterpret_cast<Layer *>(place_); }
     /// The memory resource that it refers to; null where it is a layer.
     [[nodiscard]] std::pmr::memory_resource *resource() const noexcept {
