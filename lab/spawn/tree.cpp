@@ -10,6 +10,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "text_file.h"
+
 namespace reap::spawn {
 namespace {
 
@@ -62,6 +64,30 @@ int list_processes() {
     return count;
 }
 
+/// Appends the children of a process to a list of `count`; returns how many it has then.
+int add_children(pid_t process, pid_t *out, int count, int limit) {
+    char path[96];
+    std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(process));
+    DIR *threads = opendir(path);
+    if (threads == nullptr) return count;
+    while (const dirent *entry = readdir(threads)) {
+        const auto thread = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+        if (thread <= 0) continue;
+        std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", static_cast<int>(process),
+                      static_cast<int>(thread));
+        char children[8192];
+        read_text(path, children, sizeof children);
+        char *at = children;
+        for (char *end = at; count < limit; at = end) {
+            const long child = std::strtol(at, &end, 10);
+            if (end == at) break;
+            out[count++] = static_cast<pid_t>(child);
+        }
+    }
+    closedir(threads);
+    return count;
+}
+
 bool is_below(pid_t pid, pid_t root, int count) {
     if (pid == root) return true;
     return std::any_of(processes, processes + count,
@@ -69,6 +95,13 @@ bool is_below(pid_t pid, pid_t root, int count) {
 }
 
 } // namespace
+
+int list_tree(pid_t root, pid_t *out, int limit) {
+    int count = 0;
+    if (limit > 0) out[count++] = root;
+    for (int at = 0; at < count; ++at) count = add_children(out[at], out, count, limit);
+    return count;
+}
 
 int signal_descendants(pid_t root, int signal) {
     const int count = list_processes();

@@ -1,4 +1,4 @@
-/* Ending a whole tree of processes.
+/* A whole tree of processes: listing it, and ending it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,6 +13,9 @@ namespace reap::spawn {
 /// to. The launcher is the subreaper of the tree, so that a process whose parent died is still below it.
 /// Returns how many were sent to.
 int signal_descendants(pid_t root, int signal);
+
+/// Writes `root` and then its descendants, nearest first, to `out`; no more than `most`. Returns how many.
+int list_tree(pid_t root, pid_t *out, int most);
 
 } // namespace reap::spawn
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "resident.h"
+#include "tree.h"
 
 namespace reap::spawn {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 constexpr std::int64_t flush_period_ns = 1'000'000'000;
 /// What it says of an event that nobody asked for.
 constexpr int not_asked = ECANCELED;
+constexpr int most_processes = 4096;
 
 } // namespace
 
@@ -37,6 +39,16 @@ bool Watcher::attach(pid_t child) {
 bool Watcher::attach_running(pid_t process) {
     if (!open(process)) return false;
     process_ = process;
+    static pid_t tree[most_processes];
+    const int count = list_tree(process, tree, most_processes);
+    if (!attach_threads(process)) return false;
+    for (int i = 1; i < count; ++i) attach_threads(tree[i]); // one that has ended meanwhile is none
+    say_sampler();
+    looker_.look(process, now_ns(), trace_);
+    return true;
+}
+
+bool Watcher::attach_threads(pid_t process) {
     char path[64];
     std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(process));
     DIR *threads = opendir(path);
@@ -46,8 +58,6 @@ bool Watcher::attach_running(pid_t process) {
         if (thread > 0) attach_thread(thread, true);
     }
     closedir(threads);
-    say_sampler();
-    looker_.look(process, now_ns(), trace_);
     return true;
 }
 

@@ -39,6 +39,7 @@ class Watcher final : public Observer {
 
   private:
     bool open(pid_t process);
+    bool attach_threads(pid_t process);
     void attach_thread(pid_t thread, bool running);
     void say_sampler();
     void drain();
