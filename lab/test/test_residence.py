@@ -119,6 +119,29 @@ def test_a_pin_is_named_with_what_it_holds():
     ]
 
 
+def test_rss_remedy_false_no_allocator_is_advised_for_scattered_survivors():
+    """Each slab of another allocator would keep a survivor, too."""
+    values = {"arena": 201 * MB, "mapped": 0, "used": MB, "free": 200 * MB, "fastbins": 0, "top": 4096}
+    walk = walk_of(
+        bytes=201 * MB,
+        resident=201 * MB,
+        live=MB,
+        whole_resident=120 * MB,
+        largest=64 << 10,
+        above_blocks=50_000,
+        above_bytes=10 * MB,
+        used=MB,
+        arena=201 * MB,
+    )
+    said = Said(kind="glibc", provider="", stamp=1, values=values, walk=walk)
+    moment = taken_of(kernel_of(heap=201 * MB), said)
+    verdict = judge(residence_of(moment))
+    assert verdict.cause == "pinned"
+    assert not any(each.allocator for each in verdict.remedies)
+    assert "scattered" in " ".join(verdict.sentences)
+    assert after(residence_of(moment), verdict, ["server"]) == ["reap", "compare", "--", "server"]
+
+
 def test_a_walk_of_yesterday_is_not_believed():
     """The heap was walked while all was live, and everything was freed since."""
     values = {"arena": 201 * MB, "mapped": 0, "used": 3000, "free": 200 * MB, "fastbins": 0, "top": 4096}
@@ -154,7 +177,14 @@ def test_what_grew_since_the_walk_is_not_called_fragmentation():
     walk = walk_of(bytes=20 * MB, resident=20 * MB, live=19 * MB, used=19 * MB, arena=20 * MB)
     said = Said(kind="glibc", provider="", stamp=1, values=values, walk=walk)
     parts = taken_of(kernel_of(heap=100 * MB), said).parts
-    assert parts == Parts(live=19 * MB, inside=MB, heap=80 * MB)
+    assert parts == Parts(live=(19 + 80) * MB, inside=MB)
+
+
+def test_i_leak_what_grew_since_glibc_was_asked_is_not_called_free():
+    """A heap without a walk, or with one of yesterday: glibc said 1 MB free, and it grew by 100 MB since."""
+    values = {"arena": 200 * MB, "mapped": 0, "used": 199 * MB, "free": MB, "fastbins": 0, "top": MB}
+    said = Said(kind="glibc", provider="", stamp=1, values=values, walk=None)
+    assert taken_of(kernel_of(heap=300 * MB), said).parts == Parts(live=299 * MB, heap=MB)
 
 
 def test_blocks_with_a_mapping_and_other_arenas_are_found_in_anonymous_memory():

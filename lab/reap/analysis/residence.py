@@ -100,7 +100,11 @@ def _with_the_rest(kernel: Kernel, **parts: int) -> Parts:
 
 
 def _glibc(kernel: Kernel, said: Said) -> Parts:
-    """The main heap by its walk; blocks with a mapping each, and the heaps of other arenas, by mallinfo2."""
+    """The main heap by its walk; blocks with a mapping each, and the heaps of other arenas, by mallinfo2.
+
+    A heap grows for blocks that do not fit: what it has grown by since the allocator said how much is free is
+    live.
+    """
     of, walk = said.values, said.walk
     heap, anonymous = _Pool(kernel.heap), _Pool(kernel.anonymous)
     arenas = _Pool(of["arena"] - (walk.bytes if walk else kernel.heap))
@@ -110,19 +114,21 @@ def _glibc(kernel: Kernel, said: Said) -> Parts:
         live += anonymous.take(arenas.take(_used_elsewhere(walk) if walk else 0))
         held = anonymous.take(arenas.rest())
         live += heap.take(of["used"])
-        return _with_the_rest(kernel, live=live, heap=heap.rest(), held=held, other=anonymous.rest())
+        free = heap.take(of["free"])
+        return _with_the_rest(kernel, live=live + heap.rest(), heap=free, held=held, other=anonymous.rest())
     top, pinned = heap.take(walk.top_resident), heap.take(walk.whole_resident)
     # What lies in fastbins is in use to the walk, and free to mallinfo2.
     live += heap.take(min(walk.live, walk.used))
     inside = heap.take(walk.resident - walk.live - walk.whole_resident - walk.top_resident)
     live += anonymous.take(arenas.take(_used_elsewhere(walk)))
+    fastbins = heap.take(max(walk.live - walk.used, 0))
     return _with_the_rest(
         kernel,
-        live=live,
+        live=live + heap.rest(),
         inside=inside,
         pinned=pinned,
         top=top,
-        heap=heap.rest(),  # in fastbins, or new since it was walked
+        heap=fastbins,
         held=anonymous.take(arenas.rest()),
         other=anonymous.rest(),
     )

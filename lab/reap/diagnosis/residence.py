@@ -12,6 +12,8 @@ LARGE = 0.2
 _LEAST = 4 << 20
 """Bytes below which no remedy is worth the trouble."""
 _GROWTH = 1.2
+_TOGETHER = 0.5
+"""The least part of the free pages that must lie in one stretch before another allocator is advised."""
 _KEPT = 0.5
 """Where less of the most is left at the end, the most is told, too."""
 
@@ -35,6 +37,9 @@ class ResidenceVerdict(Record):
     """The name of the part that matters, as `residence_records.NAMES` has them, or `nothing`."""
     sentences: list[str]
     remedies: list[Remedy] = []
+
+
+_APART = Remedy(what="allocate what lives long apart from what dies soon (a region, a pool)")
 
 
 @dataclass(frozen=True)
@@ -82,18 +87,23 @@ def _pinned(case: _Case) -> _Answer:
         lies = "lies" if pin.blocks == 1 else "lie"
         stretch = units.size(pin.stretch)
         who = f"{number}, {units.size(pin.bytes)} in all, {lies} above the largest stretch of them, {stretch}"
-    return case.answer(
+    sentences = [
         f"{case.of} are free pages that glibc cannot give back by itself: {who}.",
         "glibc shrinks this heap from the top alone: MALLOC_TRIM_THRESHOLD_ does nothing about that.",
-        remedies=[
-            Remedy(what=f"{TRIM}: it would give back {units.size(case.part)}"),
-            Remedy(
-                what="an allocator that gives back pages wherever they are",
-                allocator="jemalloc",
-                environment=_BACKGROUND,
-            ),
-        ],
+    ]
+    trim = Remedy(what=f"{TRIM}: it would give back {units.size(case.part)}")
+    if pin is not None and pin.stretch < _TOGETHER * case.part:
+        sentences.append(
+            "The free pages are scattered between live blocks: another allocator may keep a page of its own "
+            "for each of these."
+        )
+        return case.answer(*sentences, remedies=[trim, _APART])
+    returns = Remedy(
+        what="an allocator that gives back pages wherever they are",
+        allocator="jemalloc",
+        environment=_BACKGROUND,
     )
+    return case.answer(*sentences, remedies=[trim, returns])
 
 
 def _top(case: _Case) -> _Answer:
@@ -148,16 +158,10 @@ def _held(case: _Case) -> _Answer:
 
 
 def _inside(case: _Case) -> _Answer:
-    others = [
-        Remedy(what="an allocator that keeps sizes apart", allocator="jemalloc"),
-        Remedy(what="one whose pages each hold one size", allocator="mimalloc"),
-    ]
     return case.answer(
         f"{case.of} are free bytes inside pages that hold live ones, and bookkeeping: no trimming helps.",
-        remedies=[
-            *(each for each in others if each.allocator != case.residence.allocator),
-            Remedy(what="allocate what lives long apart from what dies soon (a region, a pool)"),
-        ],
+        "Whether another allocator has fewer of them depends on the order of frees: only a trial tells.",
+        remedies=[_APART],
     )
 
 
@@ -177,7 +181,7 @@ def _heap(case: _Case) -> _Answer:
         )
     if case.residence.allocator:
         return case.answer(
-            f"{case.of} are free in the heap, in glibc's fastbins or since the last look at it.",
+            f"{case.of} are free in the heap: in glibc's fastbins, or freed since the heap was walked.",
             "Whether as whole pages is not known.",
             remedies=[Remedy(what=f"{TRIM}: it joins what lies in fastbins first")],
         )
