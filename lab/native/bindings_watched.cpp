@@ -43,13 +43,13 @@ class PyWatched {
         return out;
     }
 
-    // (path, function, kernel function, in the kernel, system call, inside, count): the call is -1 where its
-    // number is not known, and None where it is none.
+    // (path, function, kernel function, in the kernel, system call, inside, fills, count): the call is -1
+    // where its number is not known, and None where it is none.
     nb::list samples() const {
         nb::list out;
         for (const auto &[kind, count] : watched_.samples) {
             out.append(nb::make_tuple(text(kind.path), text(kind.function), text(kind.kernel_function),
-                                      kind.kernel, number(kind.call), kind.inside, count));
+                                      kind.kernel, number(kind.call), kind.inside, kind.fills, count));
         }
         return out;
     }

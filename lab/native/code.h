@@ -7,6 +7,7 @@
 #include <string>
 
 #include "block_file.h"
+#include "symbols.h"
 
 namespace reap::native {
 
@@ -19,9 +20,18 @@ class Code {
     // The number of the system call that returns to this byte of a file, or one of the two above. x86-64.
     int64_t call_before(const std::string &path, uint64_t offset);
 
+    // The function that a call which returns to this byte calls by its name: in the same file, or through the
+    // table that the dynamic linker fills. Empty where that cannot be told. `address` as symbols have it.
+    // x86-64.
+    const std::string &called_before(Symbolizer &symbols, const std::string &path, uint64_t address);
+
   private:
+    bool read(const std::string &path, uint64_t offset, unsigned char *out, size_t count);
+    std::string find_called(Symbolizer &symbols, const std::string &path, uint64_t address);
+
     std::map<std::string, std::unique_ptr<Descriptor>> files_;
     std::map<std::pair<std::string, uint64_t>, int64_t> known_;
+    std::map<std::pair<std::string, uint64_t>, std::string> called_;
 };
 
 } // namespace reap::native

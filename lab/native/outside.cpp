@@ -30,7 +30,8 @@ class Judge {
             return;
         }
         // In the kernel (brk, mmap, munmap, madvise) the allocator may be the caller of libc's wrapper.
-        if (kernel ? places_.called_by_allocator(pid, *place, stack) : places_.in_allocator(*place)) {
+        if ((kernel ? places_.called_by_allocator(pid, *place, stack) : places_.in_allocator(*place)) ||
+            places_.fills_for_allocator(pid, *place, stack, recorder_)) {
             ++out.inside;
             if (kernel) ++out.kernel_inside;
         }

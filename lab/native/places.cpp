@@ -27,6 +27,12 @@ constexpr int kMostGenerations = 64;
 
 bool is_libc(const std::string &name) { return name.starts_with("libc.so") || name.starts_with("libc-2"); }
 
+// Whether a name is this one, or begins as it says before a last *.
+bool matches(const std::string &name, const std::string &pattern) {
+    return pattern.ends_with('*') ? name.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1))
+                                  : name == pattern;
+}
+
 } // namespace
 
 std::string base_name(const std::string &path) { return path.substr(path.rfind('/') + 1); }
@@ -96,8 +102,9 @@ std::vector<AddressRange> Places::ranges_of(const std::string &path) {
     if (name.starts_with("libstdc++") || name.starts_with("libc++")) {
         return symbols_.functions(path, operator_names());
     }
-    const bool serves = std::any_of(providers_.begin(), providers_.end(),
-                                    [&](const std::string &provider) { return base_name(provider) == name; });
+    const bool serves = std::any_of(providers_.begin(), providers_.end(), [&](const std::string &provider) {
+        return matches(name, base_name(provider));
+    });
     if (serves) return {{0, UINT64_MAX}}; // a file of its own: all of it is the allocator
     return functions_.empty() ? std::vector<AddressRange>() : symbols_.functions(path, functions_);
 }
@@ -110,6 +117,20 @@ bool Places::called_by_allocator(uint32_t pid, const Place &place, const std::ve
         const std::optional<Place> caller = find(pid, word);
         return caller && in_allocator(*caller);
     });
+}
+
+bool Places::fills_for_allocator(uint32_t pid, const Place &place, const std::vector<uint64_t> &stack,
+                                 const std::string &recorder) {
+    if (stack.empty() || in_allocator(place)) return false;
+    // Without debug symbols the variants of memset and memcpy have no names.
+    const std::string name = symbols_.function(place.path, place.address);
+    const bool fills =
+        name.find("memset") != std::string::npos || name.find("memmove") != std::string::npos ||
+        name.find("memcpy") != std::string::npos || (name.empty() && is_libc(base_name(place.path)));
+    const std::optional<Place> caller = fills ? find(pid, stack.front()) : std::nullopt;
+    if (!caller) return false;
+    if (in_allocator(*caller) || caller->path.ends_with(recorder)) return true;
+    return code_.called_before(symbols_, caller->path, caller->address).ends_with("calloc");
 }
 
 std::set<std::string> Places::files() const {

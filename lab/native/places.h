@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "code.h"
 #include "definitions.h"
 #include "symbols.h"
 
@@ -52,6 +53,12 @@ class Places {
     // wrappers in libc, and then the caller's return address lies near the top of the stack.
     bool called_by_allocator(uint32_t pid, const Place &place, const std::vector<uint64_t> &stack);
 
+    // Whether `place` is a function that clears or copies a block for the allocator. The first word of the
+    // stack is then its return address: into the allocator, into the recorder before it, or behind a call of
+    // calloc, which glibc leaves by a jump to memset.
+    bool fills_for_allocator(uint32_t pid, const Place &place, const std::vector<uint64_t> &stack,
+                             const std::string &recorder);
+
     // The files that were mapped, each once.
     [[nodiscard]] std::set<std::string> files() const;
 
@@ -61,6 +68,7 @@ class Places {
 
     const Definitions &definitions_;
     Symbolizer &symbols_;
+    Code code_;
     std::set<std::string> providers_;
     std::vector<std::string> functions_;
     std::map<uint32_t, std::vector<uint32_t>> images_by_pid_;

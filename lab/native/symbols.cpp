@@ -72,10 +72,19 @@ struct Symbolizer::Files {
         uint64_t begin;
         uint64_t end;
     };
+    struct Segment {
+        uint64_t offset;
+        uint64_t address;
+        uint64_t size;
+    };
     struct File {
         Dwfl *dwfl = nullptr;
         Dwfl_Module *module = nullptr;
         bool listed = false;
+        bool linked = false;
+        bool segmented = false;
+        std::vector<Segment> segments;
+        std::map<uint64_t, std::string> imports; // by the slot of the global offset table
         std::vector<Symbol> symbols;
         ~File() {
             if (dwfl != nullptr) dwfl_end(dwfl);
@@ -121,6 +130,59 @@ struct Symbolizer::Files {
         std::sort(found.begin(), found.end(),
                   [](const Symbol &a, const Symbol &b) { return a.begin < b.begin; });
         return found;
+    }
+
+    const std::vector<Segment> &segments(const std::string &path) {
+        Dwfl_Module *file = module(path);
+        File &held = open[path];
+        if (held.segmented) return held.segments;
+        held.segmented = true;
+        GElf_Addr bias = 0;
+        Elf *elf = file != nullptr ? dwfl_module_getelf(file, &bias) : nullptr;
+        size_t count = 0;
+        if (elf == nullptr || elf_getphdrnum(elf, &count) != 0) return held.segments;
+        for (size_t i = 0; i < count; ++i) {
+            GElf_Phdr header;
+            if (gelf_getphdr(elf, static_cast<int>(i), &header) != nullptr && header.p_type == PT_LOAD)
+                held.segments.push_back({header.p_offset, header.p_vaddr, header.p_filesz});
+        }
+        return held.segments;
+    }
+
+    const std::map<uint64_t, std::string> &imports(const std::string &path) {
+        Dwfl_Module *file = module(path);
+        File &held = open[path];
+        if (held.linked) return held.imports;
+        held.linked = true;
+        GElf_Addr bias = 0;
+        Elf *elf = file != nullptr ? dwfl_module_getelf(file, &bias) : nullptr;
+        for (Elf_Scn *section = nullptr;
+             elf != nullptr && (section = elf_nextscn(elf, section)) != nullptr;) {
+            GElf_Shdr header;
+            if (gelf_getshdr(section, &header) != nullptr && header.sh_type == SHT_RELA &&
+                header.sh_entsize != 0)
+                add_imports(elf, section, header, held.imports);
+        }
+        return held.imports;
+    }
+
+  private:
+    static void add_imports(Elf *elf, Elf_Scn *section, const GElf_Shdr &header,
+                            std::map<uint64_t, std::string> &out) {
+        Elf_Scn *table = elf_getscn(elf, header.sh_link);
+        GElf_Shdr names;
+        if (table == nullptr || gelf_getshdr(table, &names) == nullptr || names.sh_type != SHT_DYNSYM) return;
+        Elf_Data *relocations = elf_getdata(section, nullptr);
+        Elf_Data *symbols = elf_getdata(table, nullptr);
+        for (uint64_t i = 0; i < header.sh_size / header.sh_entsize; ++i) {
+            GElf_Rela entry;
+            GElf_Sym symbol;
+            if (gelf_getrela(relocations, static_cast<int>(i), &entry) == nullptr ||
+                gelf_getsym(symbols, static_cast<int>(GELF_R_SYM(entry.r_info)), &symbol) == nullptr)
+                continue;
+            const char *name = elf_strptr(elf, names.sh_link, symbol.st_name);
+            if (name != nullptr && *name != '\0') out.emplace(entry.r_offset, name);
+        }
     }
 };
 
@@ -220,19 +282,25 @@ std::vector<AddressRange> Symbolizer::malloc_ranges(const std::string &path) {
 }
 
 uint64_t Symbolizer::address_at(const std::string &path, uint64_t offset) {
-    Dwfl_Module *file = files_->module(path);
-    GElf_Addr bias = 0;
-    Elf *elf = file != nullptr ? dwfl_module_getelf(file, &bias) : nullptr;
-    size_t count = 0;
-    if (elf == nullptr || elf_getphdrnum(elf, &count) != 0) return offset;
-    for (size_t i = 0; i < count; ++i) {
-        GElf_Phdr header;
-        if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr || header.p_type != PT_LOAD) continue;
-        if (offset >= header.p_offset && offset - header.p_offset < header.p_filesz) {
-            return header.p_vaddr + (offset - header.p_offset);
-        }
+    for (const Files::Segment &segment : files_->segments(path)) {
+        if (offset >= segment.offset && offset - segment.offset < segment.size)
+            return segment.address + (offset - segment.offset);
     }
     return offset;
+}
+
+uint64_t Symbolizer::offset_at(const std::string &path, uint64_t address) {
+    for (const Files::Segment &segment : files_->segments(path)) {
+        if (address >= segment.address && address - segment.address < segment.size)
+            return segment.offset + (address - segment.address);
+    }
+    return address;
+}
+
+std::string Symbolizer::imported(const std::string &path, uint64_t slot) {
+    const std::map<uint64_t, std::string> &imports = files_->imports(path);
+    const auto found = imports.find(slot);
+    return found != imports.end() ? found->second : std::string();
 }
 
 std::string Symbolizer::function(const std::string &path, uint64_t address) {

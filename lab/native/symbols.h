@@ -40,6 +40,12 @@ class Symbolizer {
     // The address (as symbols have it) of a byte at this offset in the file.
     uint64_t address_at(const std::string &path, uint64_t offset);
 
+    // And back: the offset in the file of a byte at this address; the same number where no segment has it.
+    uint64_t offset_at(const std::string &path, uint64_t address);
+
+    // The function whose address the dynamic linker writes to `slot`, as relocations have it; empty if none.
+    std::string imported(const std::string &path, uint64_t slot);
+
     // The function at `address`, demangled; empty where no symbol covers it. Faster than `resolve`.
     std::string function(const std::string &path, uint64_t address);
 

@@ -117,8 +117,9 @@ class Reader {
             kind.function = function(*place);
             if (kernel && place->offset != kNoOffset)
                 kind.call = code_.call_before(place->path, place->offset);
-            kind.inside =
-                kernel ? places_.called_by_allocator(pid, *place, words) : places_.in_allocator(*place);
+            kind.fills = places_.fills_for_allocator(pid, *place, words, recorder_);
+            kind.inside = kind.fills || (kernel ? places_.called_by_allocator(pid, *place, words)
+                                                : places_.in_allocator(*place));
         }
         add_stack(pid, kind, callers);
         ++out_.samples[std::move(kind)];

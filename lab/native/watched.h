@@ -24,6 +24,7 @@ struct SampleKind {
     bool kernel = false;
     int64_t call = kNoCall; // in the kernel: the system call; kNoCall: a page fault or an interrupt
     bool inside = false;    // executing in the allocator, or on its behalf
+    bool fills = false;     // of those: clearing or copying a block
     auto operator<=>(const SampleKind &) const = default;
 };
 

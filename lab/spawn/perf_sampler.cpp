@@ -36,7 +36,7 @@ class Writer final : public RecordHandler {
         const bool kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
         if (!kernel) {
             if (user.pointer == 0) user.pointer = pointer;
-            user.count = 0;
+            if (user.count > 1) user.count = 1; // the return address of a function that calls none
         }
         if (!fields.good()) return;
         TraceBlocks::Record record(trace_, REAP_TAG_IP, static_cast<std::int64_t>(time));

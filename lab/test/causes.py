@@ -33,6 +33,7 @@ _MODES = {
     "mmap": "mmap thrash",
     "faults": "page faults",
     "pin": "pin at the top",
+    "calloc": "clearing and copying",
     "parse": "parsing",
     "lock": "a lock of its own",
     "disk": "disk",

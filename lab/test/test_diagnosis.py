@@ -19,6 +19,7 @@ from samples import (
 )
 
 from reap.analysis.records import Profile
+from reap.analysis.wall_records import Collector
 from reap.diagnosis import candidates, commands, rules, words
 from reap.diagnosis.verdict import diagnose
 from reap.experiment.records import Comparison
@@ -399,6 +400,21 @@ def test_every_allocator_and_the_sampling_are_in_the_evidence(answer: Any) -> No
     assert all(side.allocator in told for side in answer.comparison.sides)
     assert "against itself" in told
     assert {fact.source for fact in verdict.evidence} == {"sampling", "comparison", "recording"}
+
+
+def test_a_collector_is_told_of_where_it_takes_much() -> None:
+    answer = three_answers().answers[0]
+    assert answer.comparison is not None
+
+    def said(part: float) -> str:
+        seconds = part * answer.comparison.sides[0].ratios["cpu"].baseline
+        heard = [Collector(kind="cpython", count=7, pause_seconds=seconds, cpu_seconds=seconds)]
+        return diagnose(
+            answer.profile, answer.comparison, command=answer.command, collections=heard
+        ).paragraph
+
+    assert "CPython's collector of cycles ran 7 times and took 50 % of processor time." in said(0.5)
+    assert "collector" not in said(0.01)
 
 
 def test_rounds_needed_grows_with_the_noise() -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -60,6 +61,23 @@ def test_a_run_has_a_profile_a_comparison_and_a_diagnosis(done):
     assert answer["comparison"]["rounds"] >= 2
     assert [side["allocator"] for side in answer["comparison"]["sides"]] == ["good"]
     assert answer["diagnosis"]["paragraph"]
+
+
+COLLECTS = """
+keep = []
+for number in range(120_000):
+    keep.append([number])
+print(len(keep))
+"""
+
+
+def test_a_collector_that_takes_much_of_the_time_is_named(tmp_path):
+    done = run(tmp_path, "-o", "answer", "--json", "answer.json", "--", sys.executable, "-c", COLLECTS)
+    assert done.returncode == 0, done.stderr
+    (answer,) = json.loads((tmp_path / "answer.json").read_text())["answers"]
+    assert "CPython's collector of cycles" in answer["diagnosis"]["paragraph"]
+    assert "gc.freeze()" in answer["diagnosis"]["paragraph"]
+    assert (tmp_path / "answer" / "collectors.json").exists()
 
 
 @pytest.mark.parametrize(("script", "code"), [("exit 0", 0), ("exit 3", 3)])

@@ -24,7 +24,8 @@ def said_of(folder: Path, command: list[str], **environment: str) -> WallVerdict
     return judge(wall.measure(launch, found, folder, lambda _: None, by_strace=not TRACEPOINTS).wall)
 
 
-NAMES = ("tcache", "arena", "brk", "mmap", "faults", "pin", "parse", "lock", "disk", "network", "nothing")
+ALLOCATORS = ("tcache", "calloc", "arena", "brk", "mmap", "faults", "pin")
+NAMES = (*ALLOCATORS, "parse", "lock", "disk", "network", "nothing")
 
 
 @pytest.mark.parametrize("name", [*NAMES, "lazy", "cpython", "go", "java"])
@@ -46,3 +47,20 @@ def test_a_busy_allocator_on_its_fast_path_is_left_of_the_knee(tmp_path: Path) -
     assert verdict.expect is not None
     assert verdict.expect.low == 0
     assert verdict.expect.high < 0.3
+
+
+@pytest.mark.parametrize("mode", ["leak", "fresh"])
+def test_i_leak_memory_that_is_in_use_is_not_called_free(mode: str, tmp_path: Path) -> None:
+    verdict = said_of(tmp_path, [cause_program(), mode, str(SCALE)])
+    every = {verdict.cause, *(each.cause for each in verdict.others)}
+    assert "growing memory" in every, verdict.paragraph
+    assert "pin at the top" not in every, verdict.paragraph
+    said = " ".join(each.statement for each in verdict.evidence)
+    assert f"allocated at {'make_session' if mode == 'leak' else 'cause_fresh'}" in said
+
+
+def test_d_arena_one_contended_arena_is_the_lock_and_not_the_thread_cache(tmp_path: Path) -> None:
+    """A tcache holds none of these blocks, and what their threads wait for is the arena."""
+    verdict = said_of(tmp_path, [cause_program(), "arena", str(SCALE)])
+    assert verdict.cause == "arena lock", verdict.paragraph
+    assert "page faults" not in {each.cause for each in verdict.others}

@@ -18,6 +18,8 @@ from marked import marks
 from programs import as_nobody, program, reap, reap_command
 from recorded import target
 
+from reap.allocators import catalog
+from reap.allocators.records import Allocator
 from reap.analysis import wall as facts
 from reap.analysis import wall_strace
 from reap.analysis.records import Point
@@ -158,6 +160,58 @@ def test_a_running_process_is_watched_and_nothing_enters_it(tmp_path):
     assert wall["counted"] is None
 
 
+@pytest.mark.timed
+@needs_perf
+def test_pid_share_of_jemalloc_all_of_its_file_is_the_allocator(tmp_path):
+    """Few of its functions are exported, and a stripped file names no others."""
+    jemalloc = catalog.find("jemalloc")
+    if not isinstance(jemalloc, Allocator):
+        pytest.skip("needs libjemalloc2")
+    preload = {"LD_PRELOAD": jemalloc.library}
+    whole = measured(tmp_path, cause_program(), "tcache", "0.2", environment=preload).wall
+    with subprocess.Popen(
+        [cause_program(), "tcache", "100"], stdout=subprocess.DEVNULL, env={**os.environ, **preload}
+    ) as process:
+        try:
+            (tmp_path / "running").mkdir()
+            wall = experiment.watch_running(process.pid, 0.7, tmp_path / "running", lambda _: None).wall
+        finally:
+            process.kill()
+    assert wall.allocator == "jemalloc"
+    assert wall.share.share.high > whole.share.share.low
+    assert wall.share.share.value > 0.7 * whole.share.share.value
+
+
+_MASTER = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
+
+
+@pytest.mark.timed
+def test_pid_children_unseen_workers_that_exist_already_are_watched(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", _MASTER], start_new_session=True) as master:
+        try:
+            children = Path(f"/proc/{master.pid}/task/{master.pid}/children")
+            end = time.monotonic() + 20
+            while not children.read_text() and time.monotonic() < end:
+                time.sleep(0.01)
+            worker = int(children.read_text())
+            before = processor_ticks(worker)
+            words = ["--pid", str(master.pid), "--seconds", "1", "-o", "seen", "--json", "x.json"]
+            done = reap("wall", *words, cwd=tmp_path)
+            used = (processor_ticks(worker) - before) / os.sysconf("SC_CLK_TCK")
+            assert done.returncode == 0, done.stderr
+        finally:
+            os.killpg(master.pid, signal.SIGKILL)
+    wall = json.loads((tmp_path / "x.json").read_text())["answers"][0]["wall"]
+    # What the worker used while the command itself started and ended is in `used` alone.
+    assert 0.1 * used < wall["cpu_seconds"] <= used + 0.03
+    assert wall["share"]["samples"] > 100 * wall["cpu_seconds"]
+
+
+def processor_ticks(process):
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
 _THREADS = (
     "import threading as t, time\nfor _ in range(40): t.Thread(target=time.sleep, args=(60,)).start()\n"
 )
@@ -278,9 +332,9 @@ def test_waiting_is_told_by_what_for(tmp_path):
 
 @pytest.mark.timed
 def test_free_memory_below_a_pin_is_seen(tmp_path, monkeypatch):
-    looks, trimmable = [], facts.trimmable
+    looks, free = [], facts.free_in_heap
     monkeypatch.setattr(
-        facts, "trimmable", lambda counted, live: looks.extend(counted.memory()) or trimmable(counted, live)
+        facts, "free_in_heap", lambda counted, live: looks.extend(counted.memory()) or free(counted, live)
     )
     resident = measured(tmp_path, cause_program(), "pin", "1").wall.resident
     assert 100 << 20 < resident.trimmable < resident.peak
@@ -369,7 +423,7 @@ def test_without_marks_connections_are_the_requests(tmp_path):
 
 
 def sample(function="f", *, kernel=False, call=None, inside=False, path="/usr/bin/x"):
-    return Sample(path, function, "", kernel, call, inside, 1)
+    return Sample(path, function, "", kernel, call, inside, False, 1)
 
 
 @pytest.mark.parametrize(
@@ -438,11 +492,11 @@ def test_memory_is_judged_by_the_second_half_of_the_run():
     looks.append((9.0, 1, 100, 80, 0))
     watched = SimpleNamespace(memory=lambda: looks, resident=lambda: [(at, 90) for at, *_ in looks])
     live = [Point(seconds=0.5, bytes=70.0), Point(seconds=8.5, bytes=0.0)]
-    assert facts.trimmable(watched, live) == 10
+    assert facts.free_in_heap(watched, live) == 10
     held = facts.resident(watched, peak=100)
     assert (held.late, held.lazy_free) == (90, 50)
     nothing = SimpleNamespace(memory=list, resident=list)
-    assert facts.trimmable(nothing, live) is None
+    assert facts.free_in_heap(nothing, live) is None
     assert facts.resident(nothing, peak=7).lazy_free is None
 
 

@@ -170,11 +170,21 @@ def test_a_thread_that_listens_while_others_work_waits_for_nothing() -> None:
     assert judge(wall_of(0.01, cpu_seconds=0.4, samples=400, waiting=listening)).cause == "network"
 
 
-def test_memory_that_was_never_mallocs_is_not_pinned() -> None:
-    heap = wall_of(
-        resident=Resident(peak=170 * MIB, end=165 * MIB, trimmable=160 * MIB), counted=counted(9000)
-    )
-    assert judge(heap).cause == "nothing"
+def test_f_fresh_without_frees_no_cache_overflows() -> None:
+    slow = [hot("_int_malloc", 1000, "allocator"), hot("malloc", 200, "allocator")]
+    keeps = changed(counted(30_000_000), frees=0)
+    assert judge(wall_of(0.6, counted=keeps, hot=slow)).cause == "many allocations"
+
+
+def test_d_arena_no_cache_overflows_of_blocks_that_it_never_keeps() -> None:
+    assert judge(wall_of(0.6, counted=counted(30_000_000, size=4096))).cause == "large blocks"
+
+
+def test_what_a_block_costs_is_not_the_time_of_another_allocator() -> None:
+    """CPython's own serves many small objects for each call of malloc."""
+    verdict = judge(wall_of(0.6, counted=counted(100_000), allocator="cpython"))
+    assert not any("A block costs" in said.statement for said in verdict.evidence)
+    assert any("CPython's own allocator" in said.statement for said in verdict.evidence)
 
 
 def test_a_collector_beside_an_allocator() -> None:
@@ -233,8 +243,9 @@ def test_what_is_no_cause_is_told_if_it_is_some_part() -> None:
 def test_causes_of_memory_cost_no_time() -> None:
     for cause in OF_MEMORY:
         verdict = judge(WALLS[cause])
-        assert "costs no time" in verdict.paragraph
-        assert {each.metric for each in verdict.remedies} == {"resident"}
+        assert "of its memory" in verdict.paragraph
+        assert not {each.metric for each in verdict.remedies} & {"cpu", "wall"}
+        assert "processor time by the right remedy" not in verdict.paragraph
 
 
 def test_little_free_memory_is_no_cause() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from msgspec.structs import replace as changed
 from samples import MIB, share_of
 
+from reap.analysis.growth import Growth
 from reap.analysis.records import SizeBin
 from reap.analysis.wall_records import (
     CallCount,
@@ -112,6 +113,12 @@ WALLS: dict[str, Wall] = {
         resident=Resident(peak=170 * MIB, end=165 * MIB, trimmable=160 * MIB),
         counted=changed(counted(84_000, 2000), most_bytes=160.0 * MIB),
         faults=Faults(minor=42_000, samples=60, by={"heap": 60}),
+    ),
+    "clearing and copying": changed(wall_of(0.6, counted=counted(20_000, 1 << 20)), filling=1100),
+    "growing memory": wall_of(
+        0.05,
+        growth=Growth(half=80.0 * MIB, end=160.0 * MIB),
+        resident=Resident(peak=160 * MIB, end=160 * MIB),
     ),
     "lazy free": wall_of(
         0.03, allocator="jemalloc", resident=Resident(peak=170 * MIB, end=165 * MIB, lazy_free=150 * MIB)

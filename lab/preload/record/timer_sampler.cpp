@@ -87,7 +87,8 @@ void take_sample(int, siginfo_t *, void *context) {
     }
     const auto *stack = reinterpret_cast<const uint64_t *>(machine->uc_mcontext.gregs[REG_RSP]);
     const bool kernel = behind_system_call(pointer);
-    const size_t count = kernel ? words_on_page(stack) : 0;
+    const size_t count =
+        kernel ? words_on_page(stack) : 1; // the return address of a function that calls none
     uint8_t body[(6 + kMostWords) * format::kMaxVarint];
     if (uint8_t *out =
             samples.begin(*trace_of_samples, REAP_BLOCK_OUTSIDE, owner_of_samples, sizeof body + 8)) {

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from reap import native
 from reap.analysis import estimates, wall_owners
 from reap.analysis.records import Latency, Point, Profile, Share
+from reap.analysis.residence import take_apart
 from reap.analysis.wall_owners import CALL_NAMES, Sample
 from reap.analysis.wall_records import (
     CALLS,
@@ -28,6 +29,7 @@ from reap.analysis.wall_records import (
     Slab,
     Waiting,
 )
+from reap.launch.residence_records import Moment
 
 _MOST_HOT = 40
 _ACCEPTS = (43, 288)
@@ -55,7 +57,9 @@ def share(rows: Sequence[Sample], *, sees_kernel: bool) -> Share | None:
         method="perf",
         samples=every,
         inside=inside,
-        kernel_inside=sum(row.count for row in rows if row.inside and row.kernel),
+        kernel_inside=sum(
+            row.count for row in rows if row.inside and row.kernel and not wall_owners.waits_for_lock(row)
+        ),
         share=estimates.proportion(inside, every),
         sees_kernel=sees_kernel,
     )
@@ -67,6 +71,16 @@ def owners(rows: Iterable[Sample]) -> dict[str, int]:
     for row in rows:
         found[wall_owners.owner(row)] += row.count
     return {name: found[name] for name in OWNERS}
+
+
+def locking(rows: Iterable[Sample]) -> int:
+    """Samples in the allocator's locks, which are among those inside it."""
+    return sum(row.count for row in rows if row.inside and wall_owners.waits_for_lock(row))
+
+
+def filling(rows: Iterable[Sample]) -> int:
+    """Samples in which blocks were cleared or copied for the allocator, outside the kernel."""
+    return sum(row.count for row in rows if row.fills and not row.kernel)
 
 
 def hot(rows: Iterable[Sample]) -> list[Hot]:
@@ -201,10 +215,10 @@ def resident(watched: native.Watched, *, peak: int) -> Resident:
     )
 
 
-def trimmable(counted: native.Watched, live: Sequence[Point]) -> int | None:
-    """What the heap holds late in the run and no block does: what malloc_trim would give back, at most.
+def free_in_heap(counted: native.Watched, live: Sequence[Point]) -> int | None:
+    """About what the heap holds late in the run and no block does: a reason to ask the allocator.
 
-    Of the counted run, whose live bytes are known over time; None where nobody looked. Only the heap that
+    Of the counted run, whose live bytes are estimated over time; None where nobody looked. Only the heap that
     brk has grown: what a runtime maps for itself is not the allocator's.
     """
     held: Counter[float] = Counter()
@@ -217,6 +231,19 @@ def trimmable(counted: native.Watched, live: Sequence[Point]) -> int | None:
         before = bisect.bisect_right(times, at)
         free[at] = max(0, round(bytes_held - (live[before - 1].bytes if before else 0.0)))
     return _late(free)
+
+
+def trimmable(moments: Iterable[Moment]) -> int | None:
+    """Free whole pages late in a run, as glibc said of its heap; None where it did not say.
+
+    Of the process that had most.
+    """
+    found: dict[int, dict[float, int]] = {}
+    for moment in moments:
+        taken = take_apart(moment)
+        if taken.said:
+            found.setdefault(moment.pid, {})[taken.seconds] = taken.parts.pinned + taken.parts.top
+    return max((late for levels in found.values() if (late := _late(levels)) is not None), default=None)
 
 
 def _late(levels: Mapping[float, int]) -> int | None:

@@ -17,6 +17,8 @@ class Sample:
     call: int | None
     """The system call; None where there was none, -1 where its number is not known."""
     inside: bool
+    fills: bool
+    """Of those inside: in a function that clears or copies a block for the allocator."""
     count: int
 
 
@@ -134,7 +136,7 @@ def owner(sample: Sample) -> Owner:
         return _kernel_owner(sample)
     if collector(sample.function):
         return "collector"
-    return "lock" if _LOCKS.match(sample.function) else "other"
+    return "lock" if waits_for_lock(sample) else "other"
 
 
 def _kernel_owner(sample: Sample) -> Owner:
@@ -144,6 +146,11 @@ def _kernel_owner(sample: Sample) -> Owner:
         return "lock"
     unknown_io = sample.call == -1 and "yscall" in sample.function  # Go's general wrapper: files and sockets
     return "kernel_io" if sample.call in _IO_CALLS or unknown_io else "other"
+
+
+def waits_for_lock(sample: Sample) -> bool:
+    """Whether it puts a thread to sleep, or wakes one, that waits for a lock."""
+    return sample.call == FUTEX if sample.kernel else bool(_LOCKS.match(sample.function))
 
 
 def collector(function: str) -> CollectorKind | None:

@@ -5,6 +5,7 @@ Facts alone. Times in seconds unless a name says otherwise, sizes in bytes; what
 
 from typing import Literal
 
+from reap.analysis.growth import Growth
 from reap.analysis.records import Latency, Share, SizeBin
 from reap.records import Estimate, Record
 
@@ -85,7 +86,8 @@ class Resident(Record):
     """The median of the run's second half, as the next two are: what a program has for some milliseconds
     only, as when it frees all at its end, is no state of it."""
     trimmable: int | None = None
-    """What malloc_trim would give back at most; None where nobody looked."""
+    """Free whole pages that malloc_trim would return, as glibc said in a further run; None where it was not
+    asked, since too little seemed to be free."""
     lazy_free: int | None = None
     """Resident pages that the program has given back lazily (MADV_FREE); None where that is not known."""
 
@@ -156,6 +158,10 @@ class Wall(Record):
     """Of processor time, executing in the allocator; None where nothing could be sampled."""
     owners: dict[str, int] = {}
     """Samples by who was executing (OWNERS); together they are `share.samples`."""
+    locking: int = 0
+    """Samples in the allocator's locks: `allocator` has them, too."""
+    filling: int = 0
+    """Samples in memset for calloc, or in memcpy for realloc: `allocator` has them, too."""
     kernel: bool = False
     """Whether samples in the kernel are among them."""
     hot: list[Hot] = []
@@ -169,6 +175,8 @@ class Wall(Record):
     latency: Latency | None = None
     """Of malloc, sampled, the cost of looking subtracted."""
     resident: Resident = Resident()
+    growth: Growth | None = None
+    """Of the counted run; None where memory did not grow until its end."""
     collections: list[Collector] = []
     slab: Slab | None = None
     notes: list[str] = []

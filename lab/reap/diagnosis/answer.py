@@ -9,10 +9,11 @@ import msgspec
 from reap.analysis.drag_records import DragProfile
 from reap.analysis.profile import profile as analyse
 from reap.analysis.records import Profile
+from reap.analysis.wall_records import Collector
 from reap.diagnosis.records import Diagnosis
 from reap.diagnosis.verdict import diagnose
 from reap.errors import ExitCode, ReapError
-from reap.experiment import compare, drag
+from reap.experiment import collectors, compare, drag
 from reap.experiment.folder import Folder
 from reap.experiment.once import prepared
 from reap.experiment.records import Comparison
@@ -20,12 +21,16 @@ from reap.experiment.runner import InterruptedRunError, Listener
 from reap.files import read_back
 from reap.launch.records import Launch, Outcome
 from reap.records import Record
-from reap.trace import read, record
+from reap.trace import read, record, watch
 
 RECORDING = "recording.reap"
 """The recording's name in an experiment's folder."""
 _OUTCOME = "recording.json"
 """What the recorded run cost; written when it has ended, so that it marks a whole recording."""
+
+
+_COLLECTORS = "collectors.json"
+"""What its garbage collectors said of themselves."""
 
 
 class Findings(Record):
@@ -62,13 +67,14 @@ def answer(folder: Folder, listener: Listener, *, title: str, with_drag: bool = 
         )
     recorded = analyse(read.read(folder.path / RECORDING), folder.spec.program.command)
     try:
+        collections = _heard_once(folder, listener.say)
         compared = compare.compare(folder, listener)
     except InterruptedRunError as error:
         raise InterruptedRunError(error.what, hint, error.code) from None
     return Findings(
         profile=recorded,
         comparison=compared,
-        diagnosis=diagnose(recorded, compared, command=folder.spec.program.command),
+        diagnosis=diagnose(recorded, compared, command=folder.spec.program.command, collections=collections),
         drag=seen,
     )
 
@@ -80,8 +86,29 @@ def _record_once(folder: Folder, announce: Callable[[], None]) -> Outcome:
     if found is not None:
         return found
     announce()
+    with prepared(folder.spec):
+        outcome = record.record(_launch(folder), folder.path / RECORDING, "triage", force=True)
+    _mark(done, msgspec.json.encode(outcome) + b"\n")
+    return outcome
+
+
+def _heard_once(folder: Folder, say: Callable[[str], None]) -> list[Collector]:
+    """The program's garbage collectors; a program that has none is not run again."""
+    done = folder.path / _COLLECTORS
+    remove = f"rm {shlex.quote(str(done))}"
+    found = read_back(done, list[Collector], f"remove it, and the collector is heard anew: {remove}")
+    if found is not None:
+        return found
+    seen = watch.read(folder.path / RECORDING, files=[], functions=[])
+    with prepared(folder.spec):
+        heard = collectors.with_heard(_launch(folder), seen, [], say)
+    _mark(done, msgspec.json.encode(heard) + b"\n")
+    return heard
+
+
+def _launch(folder: Folder) -> Launch:
     spec = folder.spec
-    launch = Launch(
+    return Launch(
         argv=spec.program.command,
         program=spec.program.path,
         directory=spec.directory,
@@ -89,10 +116,6 @@ def _record_once(folder: Folder, announce: Callable[[], None]) -> Outcome:
         stdin=folder.stdin,
         timeout=spec.timeout,
     )
-    with prepared(spec):
-        outcome = record.record(launch, folder.path / RECORDING, "triage", force=True)
-    _mark(done, msgspec.json.encode(outcome) + b"\n")
-    return outcome
 
 
 def _mark(path: Path, content: bytes) -> None:

@@ -83,6 +83,9 @@ SHARE_BIAS = 0.07
 """What sampling by instruction pointer misses of the marginal cost of allocation, in points of the share: the
 mean error of nine cases of known truth."""
 
+FREES = 0.1
+"""The least part of its blocks that a program frees before their caches may be to blame."""
+
 TCACHE_LARGEST = 1032
 """Bytes of the largest block that glibc's cache of a thread keeps; no tunable raises it."""
 
@@ -122,10 +125,6 @@ FREE_PART = 0.5
 
 FREE_BYTES = 32 << 20
 """... and in bytes."""
-
-ONCE_IN_USE = 0.7
-"""What part of the memory that seems free in the heap must have been in use in blocks at one time; triage's
-estimate of the most in use is off by some percent, and small blocks hold less than they take."""
 
 PARSER_PART = 0.3
 """From this part of processor time in functions that by their names read text, parsing is the cause."""

@@ -1,31 +1,59 @@
 """The verdict: is memory allocation what holds this program back, and what is to be done?"""
 
+from collections.abc import Sequence
+
 from reap import units
+from reap.analysis.growth import growth
 from reap.analysis.records import Profile
+from reap.analysis.wall_records import Collector, Wall
+from reap.diagnosis import thresholds as at
 from reap.diagnosis import words
 from reap.diagnosis.facts import Facts
 from reap.diagnosis.findings import why_not
 from reap.diagnosis.records import Diagnosis, Evidence
 from reap.diagnosis.rules import RULES
+from reap.diagnosis.wall_facts import WallFacts
+from reap.diagnosis.wall_others import garbage_collection
 from reap.experiment.records import Comparison
 
 
-def diagnose(profile: Profile | None, comparison: Comparison | None, *, command: list[str]) -> Diagnosis:
+def diagnose(
+    profile: Profile | None,
+    comparison: Comparison | None,
+    *,
+    command: list[str],
+    collections: Sequence[Collector] = (),
+) -> Diagnosis:
     """Judge a program by what was recorded, by what was compared, or by both.
 
     Pure: the same records give the same verdict. The first rule of `rules.RULES` that applies decides;
     the evidence lists the figures behind it, and what limits them. `command` is the measured program's
-    command line, for the command to type next.
+    command line, for the command to type next; `collections` are its garbage collectors.
     """
     facts = Facts(profile, comparison, command)
     finding = next(rule for rule in RULES if rule.applies(facts)).says(facts)
     return Diagnosis(
         headline=finding.headline,
-        paragraph=" ".join(finding.sentences),
+        paragraph=" ".join([*finding.sentences, *_of_collectors(facts, collections), *_of_growth(facts)]),
         evidence=[*_of_sampling(facts), *_of_comparison(facts), *_of_recording(facts)],
         next_step=finding.next_step,
         next_command=finding.next_command,
     )
+
+
+def _of_collectors(facts: Facts, collections: Sequence[Collector]) -> list[str]:
+    """What a garbage collector takes, where that is a good part, and what would make it less."""
+    seen = Wall(command=facts.command, cpu_seconds=facts.cpu_seconds or 0.0, collections=list(collections))
+    suspicion = garbage_collection(WallFacts(seen))
+    if suspicion is None or suspicion.weight < at.CAUSE_WORTH:
+        return []
+    remedies = "; ".join(f"{each.name} ({each.expect})" for each in suspicion.remedies)
+    return [*(each.statement for each in suspicion.statements), f"No allocator changes that: {remedies}."]
+
+
+def _of_growth(facts: Facts) -> list[str]:
+    grown = growth(facts.profile) if facts.profile else None
+    return [words.growth(grown)] if grown else []
 
 
 def _of_sampling(facts: Facts) -> list[Evidence]:

@@ -35,7 +35,11 @@ def judge(wall: Wall) -> WallVerdict:
         cause=first.cause,
         regime=_regime(facts, worth),
         paragraph=wall_words.paragraph(facts, first, _regime(facts, worth), others),
-        evidence=[*first.statements, *wall_words.evidence(facts)],
+        evidence=[
+            *first.statements,
+            *(said for each in others if each.cause in OF_MEMORY for said in each.statements),
+            *wall_words.evidence(facts),
+        ],
         remedies=first.remedies,
         expect=first.saves if first.cause in CAN_BE_SAVED else None,
         others=others,

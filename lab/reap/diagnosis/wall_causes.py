@@ -5,6 +5,7 @@ from collections.abc import Callable
 from reap import units
 from reap.diagnosis import thresholds as at
 from reap.diagnosis import wall_remedies as remedies
+from reap.diagnosis import words
 from reap.diagnosis.records import Evidence
 from reap.diagnosis.wall_facts import WallFacts
 from reap.diagnosis.wall_records import Cause, Remedy, Suspicion
@@ -20,7 +21,7 @@ def arena_lock(facts: WallFacts) -> Suspicion | None:
     if waited is None or waited < at.LOCK_WORTH:
         return None
     # While some wait, the others run on the allocator's slow path, which the lock guards.
-    weight = min(1.0, waited + facts.of_busy(facts.own_part))
+    weight = min(1.0, waited + facts.of_busy(facts.own_part + facts.locking_part))
     said = f"Threads waited for the allocator's lock for {units.percent(waited)} of the program's time"
     if futex:
         said += f", and it called futex {units.count(futex)} times for that"
@@ -111,6 +112,25 @@ def _faults_past_malloc(facts: WallFacts, fresh: int, weight: float) -> Suspicio
     )
 
 
+def filling(facts: WallFacts) -> Suspicion | None:
+    """Blocks that the allocator clears for calloc, or copies for realloc."""
+    part = facts.filling_part
+    if part <= 0:
+        return None
+    saves = Estimate(value=part / 2, low=0.0, high=part)
+    calls = facts.wall.counted.calls if facts.wall.counted else {}
+    called = [f"{name} {units.count(calls[name])} times" for name in ("calloc", "realloc") if calls.get(name)]
+    said = f"{units.percent(part)} of processor time was in memset for calloc, or in memcpy for realloc"
+    said += f"; the program called {' and '.join(called)}" if called else ""
+    return Suspicion(
+        cause="clearing and copying",
+        weight=facts.of_busy(part),
+        saves=saves,
+        statements=[_sampling(f"{said}.")],
+        remedies=[*remedies.clear_less(saves), *remedies.other_allocators(saves)],
+    )
+
+
 def tcache_overflow(facts: WallFacts) -> Suspicion | None:
     """An allocator past the knee, with no call to the kernel to blame."""
     pair = facts.pair
@@ -127,7 +147,7 @@ def tcache_overflow(facts: WallFacts) -> Suspicion | None:
     usual = max(0.0, 1 - at.USUAL_PAIR / pair)
     saves = Estimate(value=facts.own_part * usual, low=_low(facts) * usual, high=_high(facts) * most)
     return Suspicion(
-        cause="tcache overflow",
+        cause="large blocks" if facts.large_blocks > at.FREE_PART else "tcache overflow",
         weight=facts.of_busy(facts.own_part),
         saves=saves,
         statements=[*_cost(facts), _sampling(f"On the fast path it is 7 to 13 ns; {why}.")],
@@ -150,7 +170,10 @@ def many_allocations(facts: WallFacts) -> Suspicion | None:
     saves = Estimate(value=most / 2, low=0.0, high=most)
     said = _cost(facts) if pair is not None else []
     if not said:
-        said = [_sampling("What a block costs is not known, since allocations were not counted.")]
+        why = "allocations were not counted"
+        if facts.in_front:
+            why = f"most of that time is in {facts.in_front}'s own allocator, whose blocks were not counted"
+        said = [_sampling(f"What a block costs is not known, since {why}.")]
     return Suspicion(
         cause="many allocations",
         weight=facts.of_busy(facts.own_part),
@@ -162,17 +185,34 @@ def many_allocations(facts: WallFacts) -> Suspicion | None:
 
 def pin_at_the_top(facts: WallFacts) -> Suspicion | None:
     """Free memory that one block keeps from going back."""
-    held, resident, counted = facts.wall.resident.trimmable, facts.wall.resident, facts.wall.counted
+    held, resident = facts.wall.resident.trimmable, facts.wall.resident
     if held is None or not facts.on_glibc:
         return None
-    if counted is None or counted.most_bytes < held * at.ONCE_IN_USE:
-        return None  # it never was malloc's: a virtual machine's heap, or pages of the program's own
     return _held(
         "pin at the top",
         held,
         max(resident.late or resident.end, held),
         "is free, and glibc gives back only what is above the last block in use",
         remedies.trim,
+    )
+
+
+def growth(facts: WallFacts) -> Suspicion | None:
+    """Memory that grows until the end: a leak, or what the program keeps."""
+    grown = facts.wall.growth
+    if grown is None:
+        return None
+    none = Estimate(value=0.0, low=0.0, high=0.0)
+    return Suspicion(
+        cause="growing memory",
+        weight=1 - grown.half / grown.end if grown.end > 0 else 0.0,
+        saves=none,
+        statements=[Evidence(statement=words.growth(grown), source="recording")],
+        remedies=remedies.by_hand(
+            "free what is no longer needed, or bound the cache",
+            "no allocator and no setting returns memory in use",
+            metric="resident",
+        ),
     )
 
 
@@ -246,9 +286,8 @@ def _low(facts: WallFacts) -> float:
 
 def _high(facts: WallFacts) -> float:
     high = facts.share.high * facts.sampled if facts.share else facts.own_part
-    return min(
-        1.0, max(facts.own_part, high - (facts.kernel_part if facts.sees_kernel else 0.0)) + at.SHARE_BIAS
-    )
+    others = facts.filling_part + facts.locking_part + (facts.kernel_part if facts.sees_kernel else 0.0)
+    return min(1.0, max(facts.own_part, high - others) + at.SHARE_BIAS)
 
 
 def _cost(facts: WallFacts) -> list[Evidence]:
@@ -275,8 +314,10 @@ RULES: tuple[Rule, ...] = (
     brk_thrash,
     mmap_thrash,
     page_faults,
+    filling,
     tcache_overflow,
     many_allocations,
     pin_at_the_top,
+    growth,
     lazy_free,
 )

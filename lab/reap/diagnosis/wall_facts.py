@@ -137,12 +137,25 @@ class WallFacts:
     def own_part(self) -> float:
         """The part of processor time in the allocator's own code, not the kernel."""
         share = self.wall.share
-        return self.sampled * _part(share.inside - share.kernel_inside, share.samples) if share else 0.0
+        if share is None:
+            return 0.0
+        own = share.inside - share.kernel_inside - max(0, self.wall.filling) - max(0, self.wall.locking)
+        return self.sampled * _part(own, share.samples)
+
+    @cached_property
+    def filling_part(self) -> float:
+        """The part of processor time in memset for calloc, or in memcpy for realloc."""
+        return self.sampled * _part(self.wall.filling, self.samples)
+
+    @cached_property
+    def locking_part(self) -> float:
+        """The part of processor time in the allocator's locks."""
+        return self.sampled * _part(self.wall.locking, self.samples)
 
     @cached_property
     def memory_part(self) -> float:
-        """Both."""
-        return min(1.0, self.own_part + self.kernel_part)
+        """All four."""
+        return min(1.0, self.own_part + self.filling_part + self.locking_part + self.kernel_part)
 
     @cached_property
     def allocations(self) -> int:
@@ -152,9 +165,14 @@ class WallFacts:
     @cached_property
     def pair(self) -> float | None:
         """Seconds in the allocator's own code for a block, from malloc to free; None where not known."""
-        if not self.allocations or not self.enough_samples or self.cpu <= 0:
+        if not self.allocations or not self.enough_samples or self.cpu <= 0 or self.in_front:
             return None
         return self.own_part * self.cpu / self.allocations
+
+    @property
+    def in_front(self) -> str:
+        """The language whose own allocator most of the time was in: its blocks are not the counted ones."""
+        return {"cpython": "CPython", "go": "Go"}.get(self.wall.allocator, "")
 
     @cached_property
     def slow_part(self) -> float | None:
@@ -171,11 +189,17 @@ class WallFacts:
 
         By its functions, where their names are seen; else by what a block costs.
         """
-        if self.pair is None or not self.on_glibc:
+        if self.pair is None or not self.on_glibc or not self.frees:
             return False
         if self.slow_part is not None:
             return self.slow_part >= at.SLOW_PART
         return self.pair >= at.KNEE_PAIR
+
+    @property
+    def frees(self) -> bool:
+        """Whether the program frees a good part of its blocks: without that, no cache can overflow."""
+        counted = self.wall.counted
+        return counted is None or counted.frees >= at.FREES * counted.allocations
 
     def calls(self, *names: str) -> int | None:
         """How often the allocator called these; None where nobody counted."""
@@ -219,7 +243,7 @@ class WallFacts:
         """Whether threads wait for each other often enough to be at the same work."""
         futex = (self.wall.calls or {}).get("futex")
         if futex is None:  # whoever waits for a lock has been executing in it, too
-            return self.owner("lock") >= at.LOCK_SEEN
+            return self.owner("lock") + self.locking_part >= at.LOCK_SEEN
         return self.elapsed > 0 and futex.total / self.elapsed >= at.LOCK_CALLS_A_SECOND
 
     @cached_property

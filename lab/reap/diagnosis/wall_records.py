@@ -7,12 +7,15 @@ from reap.records import Estimate, Record
 
 Cause = Literal[
     "tcache overflow",
+    "large blocks",
     "arena lock",
     "brk thrash",
     "mmap thrash",
     "page faults",
+    "clearing and copying",
     "many allocations",
     "pin at the top",
+    "growing memory",
     "lazy free",
     "garbage collection",
     "parsing",
@@ -26,10 +29,12 @@ Cause = Literal[
 
 OF_THE_ALLOCATOR: tuple[Cause, ...] = (
     "tcache overflow",
+    "large blocks",
     "arena lock",
     "brk thrash",
     "mmap thrash",
     "page faults",
+    "clearing and copying",
     "many allocations",
 )
 """The causes that are the allocator's time, or time that follows from what it does."""
@@ -37,10 +42,15 @@ OF_THE_ALLOCATOR: tuple[Cause, ...] = (
 BY_SAMPLES: tuple[Cause, ...] = (*OF_THE_ALLOCATOR, "parsing")
 """The causes that nothing but samples of processor time shows."""
 
-OF_MEMORY: tuple[Cause, ...] = ("pin at the top", "lazy free")
+OF_MEMORY: tuple[Cause, ...] = ("pin at the top", "growing memory", "lazy free")
 """The causes that cost memory and not time."""
 
-CAN_BE_SAVED: tuple[Cause, ...] = (*OF_THE_ALLOCATOR, *OF_MEMORY, "garbage collection")
+CAN_BE_SAVED: tuple[Cause, ...] = (
+    *OF_THE_ALLOCATOR,
+    "pin at the top",
+    "lazy free",
+    "garbage collection",
+)
 """The causes of which a remedy's effect can be foretold from the facts."""
 
 Regime = Literal["not the wall", "left of the knee", "right of the knee", "cannot tell"]

@@ -52,6 +52,17 @@ def other_allocators(saves: Estimate, *, metric: Metric = "cpu") -> list[Remedy]
     ]
 
 
+def clear_less(saves: Estimate) -> list[Remedy]:
+    """For blocks that are cleared or copied; needs a person."""
+    return [
+        Remedy(
+            name="clear and copy less",
+            expect="malloc where the program writes all of a block itself, a block kept and cleared as far "
+            f"as it was used, room for growth before realloc: {less(saves)}",
+        )
+    ]
+
+
 def huge_pages(facts: WallFacts, saves: Estimate) -> list[Remedy]:
     """For pages that are touched for the first time."""
     if not facts.on_glibc:
@@ -165,9 +176,9 @@ def collect_less(kind: str, saves: Estimate) -> list[Remedy]:
     ]
 
 
-def by_hand(name: str, expect: str) -> list[Remedy]:
+def by_hand(name: str, expect: str, *, metric: Metric = "wall") -> list[Remedy]:
     """Advice for what no allocator changes."""
-    return [Remedy(name=name, expect=expect, metric="wall")]
+    return [Remedy(name=name, expect=expect, metric=metric)]
 
 
 def less(saves: Estimate, metric: Metric = "cpu") -> str:

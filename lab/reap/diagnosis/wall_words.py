@@ -9,12 +9,15 @@ from reap.diagnosis.wall_remedies import less
 
 _CAUSES: dict[Cause, str] = {
     "tcache overflow": "each thread's cache for freed blocks overflows, so that calls take the slow path",
+    "large blocks": "most blocks are larger than a thread's cache keeps, so that calls take the slow path",
     "arena lock": "threads wait for the allocator's lock",
     "brk thrash": "the heap shrinks and grows again all the time (brk)",
     "mmap thrash": "blocks are mapped from the kernel and unmapped one by one (mmap)",
     "page faults": "pages come fresh from the kernel",
+    "clearing and copying": "blocks are cleared for calloc, or copied for realloc",
     "many allocations": "it allocates much, and the allocator does it fast",
     "pin at the top": "free memory stays resident below a block that is in use",
+    "growing memory": "its memory grows until the end",
     "lazy free": "memory that was given back still counts as resident",
     "garbage collection": "a garbage collector takes its time",
     "parsing": "it reads text, on the processor",
@@ -41,7 +44,8 @@ def paragraph(facts: WallFacts, first: Suspicion, regime: Regime, others: list[S
     elif first.cause in OF_THE_ALLOCATOR:
         said.append(f"That is about {units.percent(first.weight)} of its time; {_expect(first)}.")
     elif first.cause in OF_MEMORY:
-        said.append(f"That is {units.percent(first.weight)} of its memory, and costs no time.")
+        part = "grew in the second half of its time" if first.cause == "growing memory" else "costs no time"
+        said.append(f"That is {units.percent(first.weight)} of its memory, and {part}.")
     else:
         said.append(
             f"That is about {units.percent(first.weight)} of its time, which no allocator makes shorter."

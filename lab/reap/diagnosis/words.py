@@ -1,6 +1,7 @@
 """Sentences with figures in them. Every estimate has its interval beside it; nothing here decides."""
 
 from reap import units
+from reap.analysis.growth import Growth
 from reap.analysis.records import Profile, Share, Site
 from reap.experiment.records import Comparison, Ratio, Side
 from reap.records import Estimate
@@ -93,6 +94,17 @@ def origin(profile: Profile) -> str:
     if site is None:
         return text + "."
     return f"{text}. Most objects come from {place(site)}: {site_part(profile, site)}."
+
+
+def growth(grown: Growth) -> str:
+    """That memory grew until the end, and where most of it was allocated."""
+    said = (
+        f"Resident memory grew until the end, from {units.size(grown.half)} at half of the time to "
+        f"{units.size(grown.end)}: a leak, a cache without a limit, or data that the program needs"
+    )
+    if grown.site is None:
+        return f"{said}."
+    return f"{said}. About {units.percent(grown.part)} of it was allocated at {place(grown.site)}."
 
 
 def about(estimate: Estimate) -> str:

@@ -1,8 +1,12 @@
 """A run in which a program's garbage collector is heard."""
 
+from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
+
 from collections.abc import Callable, Iterable, Sequence
 
+from reap import native
 from reap.analysis import collectors as figures
+from reap.analysis import wall as facts
 from reap.analysis.wall_records import Collector
 from reap.launch import collectors, spawn
 from reap.launch.records import Launch
@@ -23,3 +27,15 @@ def hear(
     with collectors.listening(launch, kind, files) as listening:
         spawn.run(listening.launch)
         return figures.collector(kind, listening.said())
+
+
+def with_heard(
+    launch: Launch, seen: native.Watched, sampled: Sequence[Collector], say: Callable[[str], None]
+) -> list[Collector]:
+    """The collectors of a program that was sampled, `seen`, with what one says of itself in a further run.
+
+    Throws what `spawn.run` throws.
+    """
+    functions = [row.function for row in facts.samples(seen)]
+    heard = hear(launch, [launch.program, *seen.files()], functions, say)
+    return facts.with_heard(sampled, heard)

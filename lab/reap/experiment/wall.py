@@ -16,15 +16,17 @@ from msgspec.structs import replace
 from reap import native
 from reap.analysis import wall as facts
 from reap.analysis import wall_strace
+from reap.analysis.growth import growth
 from reap.analysis.profile import profile as analyse
 from reap.analysis.records import Profile, Share
 from reap.analysis.wall_owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Sample
 from reap.analysis.wall_records import Requests, Wall
 from reap.errors import ExitCode, ReapError
 from reap.experiment import collectors, wall_notes
-from reap.launch import attach, memory, syscalls
+from reap.launch import attach, memory, residence, syscalls
 from reap.launch.program import Program
 from reap.launch.records import Launch, Outcome
+from reap.launch.residence_records import Moment
 from reap.records import Record
 from reap.trace import clock, watch
 from reap.trace import read as traces
@@ -34,6 +36,10 @@ COUNTED = "counted.reap"
 _SAMPLED = "sampled.reap"
 RECORDINGS = (COUNTED, _SAMPLED)
 """What may be in the folder afterwards."""
+_WORTH_ASKING = 16 << 20
+"""Bytes that seem free in the heap, from which on glibc is asked: half of what is ever called a cause."""
+_ASKED_EVERY = 0.05
+"""Seconds."""
 _PERIOD = 1e-3
 """Seconds of processor time a sample stands for, as `watch.run` samples."""
 
@@ -94,10 +100,12 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_stra
     calls = _read(folder / COUNTED, files) if counting else None
     wall = _wall(seen, calls, counting.profile if counting else None, outcome, launch, growth())
     if counting is not None and calls is not None:
-        wall = _with_counted(wall, counting, calls)
-    sampled = [row.function for row in facts.samples(first)]
-    heard = collectors.hear(launch, [program.image, *first.files()], sampled, say)
-    wall = replace(wall, collections=facts.with_heard(wall.collections, heard))
+        wall = _with_counted(wall, counting)
+        suspected = facts.free_in_heap(calls, counting.profile.live) or 0
+        if suspected >= _WORTH_ASKING and wall.growth is None and wall.allocator in {"", "glibc"}:
+            say("asking glibc in a further run how much of its heap is free")
+            wall = replace(wall, resident=replace(wall.resident, trimmable=_trimmable(launch)))
+    wall = replace(wall, collections=collectors.with_heard(launch, first, wall.collections, say))
     if by_strace and wall.calls is None:
         say("counting its system calls by strace in a further run")
         wall = _with_strace(wall, launch)
@@ -158,12 +166,12 @@ def _counted(launch: Launch, folder: Path) -> _Counting:
     return _Counting(outcome, recording, analyse(recording, launch.argv))
 
 
-def _with_counted(wall: Wall, counting: _Counting, calls: native.Watched) -> Wall:
+def _with_counted(wall: Wall, counting: _Counting) -> Wall:
     """The facts with what the recorder counted and timed."""
     frees = counting.recording.totals()["frees"]
     return replace(
         wall,
-        resident=replace(wall.resident, trimmable=facts.trimmable(calls, counting.profile.live)),
+        growth=growth(counting.profile),
         counted=facts.counted(counting.profile, cpu_seconds=counting.outcome.cpu_ns * 1e-9, frees=frees),
         latency=facts.latency(counting.profile, native.clock_cost(clock.choose())),
     )
@@ -180,6 +188,13 @@ def _with_strace(wall: Wall, launch: Launch) -> Wall:
 
 def _read(path: Path, files: list[str]) -> native.Watched:
     return watch.read(path, files=files, functions=ALLOCATOR_FUNCTIONS)
+
+
+def _trimmable(launch: Launch) -> int | None:
+    """What glibc says of its free pages in a run in which it is asked."""
+    moments: list[Moment] = []
+    residence.run(launch, _ASKED_EVERY, moments.append, ask=True)
+    return facts.trimmable(moments)
 
 
 def _wall(
@@ -201,6 +216,8 @@ def _wall(
         threads=seen.totals()["threads"],
         share=share,
         owners=facts.owners(rows),
+        locking=facts.locking(rows),
+        filling=facts.filling(rows),
         kernel=kernel,
         hot=facts.hot(rows),
         requests=facts.requests(calls, profile) if calls and profile else Requests(),

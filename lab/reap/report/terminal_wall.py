@@ -104,7 +104,7 @@ def _memory(console: Console, wall: Wall) -> None:
     held, faults = wall.resident, wall.faults
     rows = [("Resident", f"{units.size(held.peak)} at most, {units.size(held.end)} at the end")]
     if held.trimmable:
-        rows.append(("Free in the heap", f"{units.size(held.trimmable)} late in the run, at most"))
+        rows.append(("Free whole pages", f"{units.size(held.trimmable)} late in the run, as glibc said"))
     if held.lazy_free:
         rows.append(("Given back lazily", f"{units.size(held.lazy_free)} late in the run, still resident"))
     rows.append(("Page faults", f"{units.whole(faults.minor)} minor, {units.whole(faults.major)} major"))

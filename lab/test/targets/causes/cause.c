@@ -18,7 +18,8 @@ static const struct {
     {"mmap", cause_mmap},       {"faults", cause_faults},     {"pin", cause_pin},
     {"lazy", cause_lazy},       {"many", cause_many},         {"parse", cause_parse},
     {"lock", cause_lock},       {"disk", cause_disk},         {"network", cause_network},
-    {"nothing", cause_nothing}, {"returned", cause_returned},
+    {"nothing", cause_nothing}, {"returned", cause_returned}, {"calloc", cause_calloc},
+    {"leak", cause_leak},       {"fresh", cause_fresh},
 };
 
 uint64_t compute(uint64_t turns, uint64_t seed) {

@@ -11,6 +11,9 @@ void cause_mmap(double scale);
 void cause_faults(double scale);
 void cause_pin(double scale);
 void cause_returned(double scale);
+void cause_calloc(double scale);
+void cause_leak(double scale);
+void cause_fresh(double scale);
 void cause_lazy(double scale);
 void cause_many(double scale);
 

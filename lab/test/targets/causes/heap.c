@@ -129,6 +129,50 @@ void cause_pin(double scale) {
     free(pin);
 }
 
+// A work area of a megabyte for each item, cleared by calloc, of which 3 KB are used.
+void cause_calloc(double scale) {
+    uint64_t sum = 0;
+    free(malloc(30 * MB)); // so that glibc keeps blocks of this size in its heap
+    for (long item = (long)(25000 * scale); item > 0; item--) {
+        char *area = calloc(1, MB);
+        for (int turn = 0; turn < 12; turn++)
+            for (int at = 0; at < 3 * KB; at++)
+                sum += (uint64_t)(unsigned char)(area[at] += (char)(at + item));
+        free(area);
+    }
+    printf("%lu\n", sum);
+}
+
+__attribute__((noinline)) static char *make_session(void) { return memset(malloc(200), 1, 200); }
+
+// Requests that free all they make, but for a session of 200 bytes each.
+void cause_leak(double scale) {
+    char *blocks[MOST];
+    uint64_t state = 1, sum = 0;
+    for (long request = (long)(1500000 * scale); request > 0; request--) {
+        sum += batch(blocks, 20, 64, 216, &state);
+        sum += sum_of(make_session());
+    }
+    printf("%lu\n", sum);
+}
+
+// A list that is built once, of which nothing is ever freed.
+void cause_fresh(double scale) {
+    struct node {
+        struct node *next;
+        long values[7];
+    } *list = NULL;
+    uint64_t sum = 0;
+    for (long count = (long)(11000000 * scale); count > 0; count--) {
+        struct node *node = malloc(sizeof *node);
+        node->next = list;
+        for (int at = 0; at < 7; at++) node->values[at] = count;
+        list = node;
+    }
+    for (; list != NULL; list = list->next) sum += (uint64_t)list->values[3];
+    printf("%lu\n", sum);
+}
+
 static long resident_bytes(void) {
     long pages = 0;
     FILE *file = fopen("/proc/self/statm", "r");
