@@ -41,6 +41,21 @@ def test_the_cause_is_named(name: str, tmp_path: Path) -> None:
     assert verdict.cause == case.cause, verdict.paragraph
 
 
+TWINS = (*ALLOCATORS, "lock", "cpython")
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_the_cause_is_not_named_of_the_same_work_without_it(name: str, tmp_path: Path) -> None:
+    case: Case = next(each for each in suite(SCALE) if each.name == name)
+    verdict = said_of(tmp_path, [*case.command, "cured"], **case.environment)
+    assert case.cause not in {verdict.cause, *(each.cause for each in verdict.others)}, verdict.paragraph
+
+
+def test_i_leak_a_session_that_is_freed_is_no_leak(tmp_path: Path) -> None:
+    verdict = said_of(tmp_path, [cause_program(), "leak", str(SCALE), "cured"])
+    assert "growing memory" not in {verdict.cause, *(each.cause for each in verdict.others)}
+
+
 def test_a_busy_allocator_on_its_fast_path_is_left_of_the_knee(tmp_path: Path) -> None:
     verdict = said_of(tmp_path, [cause_program(), "many", str(SCALE)])
     assert verdict.regime == "left of the knee", verdict.paragraph

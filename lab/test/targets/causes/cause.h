@@ -24,6 +24,9 @@ void cause_disk(double scale);
 void cause_network(double scale);
 void cause_nothing(double scale);
 
+// Whether the work is to be done without what holds the program back.
+extern int cured;
+
 // The next number of a sequence that begins with the same seed in every run.
 static inline uint64_t next_number(uint64_t *state) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;

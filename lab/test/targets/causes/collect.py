@@ -1,8 +1,9 @@
 """Held back by CPython's collector of cycles: many objects that live, and pairs that hold each other.
 
-collect.py [SCALE]
+collect.py [SCALE [cured]]: cured, the collector is off.
 """
 
+import gc
 import sys
 
 
@@ -16,6 +17,8 @@ class Node:
 def main() -> None:
     """Makes cycles beside a large live heap, which the collector visits again and again."""
     scale = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
+    if sys.argv[2:] == ["cured"]:
+        gc.disable()
     living = [[number] for number in range(300_000)]
     kept = []
     made = 0

@@ -32,7 +32,8 @@ void cause_tcache(double scale) {
     uint64_t state = 1, sum = 0;
     become_threaded();
     for (long turn = (long)(160000 * scale); turn > 0; turn--) {
-        sum += batch(blocks, 300, 150, 500, &state);
+        const int count = cured ? 6 : 300;
+        for (int made = 0; made < 300; made += count) sum += batch(blocks, count, 150, 500, &state);
         state = compute(1500, state);
     }
     printf("%lu\n", sum);
@@ -61,7 +62,7 @@ static void *share_an_arena(void *scale) {
 
 // More threads than arenas, and blocks that no thread's cache serves: each call takes the one lock.
 void cause_arena(double scale) {
-    mallopt(M_ARENA_MAX, 1);
+    if (!cured) mallopt(M_ARENA_MAX, 1);
     mallopt(M_TRIM_THRESHOLD, 512 * MB);
     mallopt(M_MMAP_THRESHOLD, 32 * MB);
     pthread_t threads[THREADS];
@@ -80,6 +81,7 @@ void cause_arena(double scale) {
 void cause_brk(double scale) {
     char *blocks[MOST];
     uint64_t state = 1, sum = 0;
+    if (cured) mallopt(M_TRIM_THRESHOLD, 512 * MB);
     for (long turn = (long)(20000 * scale); turn > 0; turn--) {
         sum += batch(blocks, 40, 5 * KB, 9 * KB, &state);
         state = compute(10000, state);
@@ -91,7 +93,8 @@ void cause_brk(double scale) {
 void cause_mmap(double scale) {
     char *blocks[MOST];
     uint64_t state = 1, sum = 0;
-    mallopt(M_MMAP_THRESHOLD, 128 * KB);
+    mallopt(M_MMAP_THRESHOLD, cured ? 32 * MB : 128 * KB);
+    if (cured) mallopt(M_TRIM_THRESHOLD, 512 * MB);
     for (long turn = (long)(20000 * scale); turn > 0; turn--) {
         sum += batch(blocks, 8, 160 * KB, 400 * KB, &state);
         state = compute(10000, state);
@@ -102,12 +105,14 @@ void cause_mmap(double scale) {
 // Buffers larger than any that glibc keeps, all of each written to once.
 void cause_faults(double scale) {
     uint64_t sum = 0;
+    char *kept = cured ? malloc(48 * MB) : NULL;
     for (long turn = (long)(45 * scale); turn > 0; turn--) {
-        char *buffer = malloc(48 * MB);
+        char *buffer = cured ? kept : malloc(48 * MB);
         memset(buffer, (int)turn, 48 * MB);
         sum += sum_of(buffer + 5 * MB);
-        free(buffer);
+        if (!cured) free(buffer);
     }
+    free(kept);
     printf("%lu\n", sum);
 }
 
@@ -118,6 +123,11 @@ static char *leave_free_memory(size_t size, size_t bytes) {
     for (size_t at = 0; at < count; at++) memset(blocks[at] = malloc(size), 1, size);
     char *pin = malloc(2 * KB);
     memset(pin, 1, 2 * KB);
+    if (cured) { // the same block below all that is freed
+        free(pin);
+        pin = blocks[0];
+        blocks[0] = NULL;
+    }
     for (size_t at = 0; at < count; at++) free(blocks[at]);
     free(blocks);
     return pin;
@@ -134,7 +144,7 @@ void cause_calloc(double scale) {
     uint64_t sum = 0;
     free(malloc(30 * MB)); // so that glibc keeps blocks of this size in its heap
     for (long item = (long)(25000 * scale); item > 0; item--) {
-        char *area = calloc(1, MB);
+        char *area = cured ? memset(malloc(MB), 0, 3 * KB) : calloc(1, MB);
         for (int turn = 0; turn < 12; turn++)
             for (int at = 0; at < 3 * KB; at++)
                 sum += (uint64_t)(unsigned char)(area[at] += (char)(at + item));
@@ -151,7 +161,9 @@ void cause_leak(double scale) {
     uint64_t state = 1, sum = 0;
     for (long request = (long)(1500000 * scale); request > 0; request--) {
         sum += batch(blocks, 20, 64, 216, &state);
-        sum += sum_of(make_session());
+        char *session = make_session();
+        sum += sum_of(session);
+        if (cured) free(session);
     }
     printf("%lu\n", sum);
 }
