@@ -236,13 +236,14 @@ def free_in_heap(counted: native.Watched, live: Sequence[Point]) -> int | None:
 def trimmable(moments: Iterable[Moment]) -> int | None:
     """Free whole pages late in a run, as glibc said of its heap; None where it did not say.
 
-    Of the process that had most.
+    Of the process that had most. A moment says nothing where much was freed since the heap was walked.
     """
     found: dict[int, dict[float, int]] = {}
     for moment in moments:
         taken = take_apart(moment)
-        if taken.said:
-            found.setdefault(moment.pid, {})[taken.seconds] = taken.parts.pinned + taken.parts.top
+        pages = taken.parts.pinned + taken.parts.top
+        if taken.said and taken.parts.heap <= max(pages, taken.parts.live):
+            found.setdefault(moment.pid, {})[taken.seconds] = pages
     return max((late for levels in found.values() if (late := _late(levels)) is not None), default=None)
 
 
