@@ -19,6 +19,7 @@ struct Options {
     char **environment = nullptr;  ///< the program's environment, null-terminated
     const char *input = nullptr;   ///< file that becomes its standard input; null: inherited
     bool capture = false;          ///< count, hash and discard its output; false: leave stdio alone
+    std::uint64_t ignored = 0;     ///< signals that it ignores from its start: bit N - 1 for number N
     bool check_sampling = false;   ///< run no program: try whether instruction pointers can be sampled
     bool huge_pages = true;        ///< false: the kernel gives the program no transparent huge pages
     bool resident = false;         ///< look at its resident memory over its time

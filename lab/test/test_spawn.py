@@ -252,6 +252,34 @@ def test_untouched_streams_are_those_of_the_caller():
     assert (done.stdout, done.stderr, done.returncode) == ("given\n", "error\n", 4)
 
 
+@pytest.mark.parametrize("capture", [True, False])
+def test_inherited_descriptors_reach_the_program(tmp_path, capture):
+    words = f"{sys.executable} -c \"$0\" /bin/sh -c 'echo five >&5; ls /proc/self/fd'"
+    script = f"exec 5> {tmp_path}/five; exec {words}"
+    code = UNTOUCHED.replace("capture=False", f"capture={capture}")
+    done = subprocess.run(["/bin/sh", "-c", script, code], capture_output=True, text=True, check=True)
+    assert (tmp_path / "five").read_text() == "five\n"
+    assert capture or done.stdout.split() == ["0", "1", "2", "3", "5"]  # 3 is the listing's own
+
+
+IGNORED = [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGQUIT, signal.SIGCHLD]
+
+
+@pytest.mark.parametrize("capture", [True, False])
+def test_ignored_signals_stay_ignored(capture):
+    """As under nohup. (SIGPIPE cannot be told: Python itself ignores it.)"""
+    code = UNTOUCHED.replace("capture=False", f"capture={capture}")
+    code = code.replace("sys.exit", "sys.stderr.write(outcome.stderr_tail); sys.exit")
+    ignores = f"import os, signal, sys; [signal.signal(n, signal.SIG_IGN) for n in {[*map(int, IGNORED)]}]; "
+    ignores += "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    looks = "import sys; print([n for n in open('/proc/self/status') if 'SigIgn' in n][0], file=sys.stderr)"
+    words = [sys.executable, "-c", ignores, "-c", code, "/usr/bin/python3", "-c", looks]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    mask = int(done.stderr.split()[1], 16)
+    assert [number for number in IGNORED if not mask >> (number - 1) & 1] == []
+    assert done.returncode == 0
+
+
 def test_untouched_programs_stay_in_the_foreground_group():
     command = [sys.executable, "-c", UNTOUCHED, program("echo_group")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0) as process:

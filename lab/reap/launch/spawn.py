@@ -19,6 +19,7 @@ from reap.launch.records import Launch, Outcome
 _PATIENCE = 2.0
 """Seconds that a program gets to end when we are interrupted, and then once more."""
 
+_STANDARD_ERROR = 2
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -87,6 +88,8 @@ def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[st
         command += ["--stdin", str(Path(launch.stdin).absolute())]
     if launch.timeout is not None:
         command += ["--timeout-ms", str(max(1, round(launch.timeout * 1000)))]
+    for number in _ignored():
+        command += ["--ignore", str(int(number))]
     for name in launch.remove:
         command += ["--unset", name]
     for name, value in launch.environment.items():
@@ -100,6 +103,25 @@ def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[st
     return [*command, *launch.options, "--", *launch.argv]
 
 
+def _inherited() -> list[int]:
+    """The descriptors above standard error that we were started with and pass on to the program.
+
+    `diff <(a) <(b)`, job servers and socket activation need them. Python opens its own for itself alone.
+    """
+    found = []
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names alone
+        number = int(name)
+        with contextlib.suppress(OSError):  # that of the listing itself is closed again
+            if number > _STANDARD_ERROR and os.get_inheritable(number):
+                found.append(number)
+    return found
+
+
+def _ignored() -> list[signal.Signals]:
+    """The signals that we pass on and were started to ignore, as by nohup: the program ignores them, too."""
+    return [number for number in _PASSED_ON if signal.getsignal(number) is signal.SIG_IGN]
+
+
 def _spawn(command: Sequence[str], launch: Launch) -> bytes:
     receiving, sending = os.pipe()
     signals = contextlib.nullcontext(_Signals()) if launch.capture else _passed_on()
@@ -107,7 +129,7 @@ def _spawn(command: Sequence[str], launch: Launch) -> bytes:
         try:
             process = subprocess.Popen(
                 [command[0], "--result-fd", str(sending), *command[1:]],
-                pass_fds=[sending],
+                pass_fds=[sending, *_inherited()],
                 cwd=launch.directory or None,
             )
         except OSError as error:
