@@ -1,6 +1,10 @@
 """A recorded program does what it does unrecorded."""
 
+import os
+import stat
+
 import pytest
+from programs import reap
 from recorded import recorded, target
 
 from reap.launch import spawn
@@ -82,3 +86,19 @@ def test_fragile_programs_do_not_notice(tmp_path, depth, words):
     assert same(native, done.outcome), (native, done.outcome)
     assert done.objects > 0 or words[0] == "fsize"
     assert not done.recording.damage()["corrupt"]
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link"])
+def test_force_replaces_no_special_files(tmp_path, kind):
+    """As root, `-f -o /dev/null` would remove the device."""
+    place = tmp_path / "place"
+    make = {"fifo": os.mkfifo, "link": lambda path: path.symlink_to(os.devnull)}
+    make[kind](place)
+    before = os.lstat(place)
+    done = reap("record", "-f", "-o", str(place), "--", "echo", "ran")
+    assert (done.returncode, done.stdout) == (125, "")
+    assert "is no regular file" in done.stderr
+    assert (os.lstat(place).st_ino, stat.S_IFMT(os.lstat(place).st_mode)) == (
+        before.st_ino,
+        stat.S_IFMT(before.st_mode),
+    )

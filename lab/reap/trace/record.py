@@ -1,6 +1,7 @@
 """Recording a program into a trace."""
 
 import os
+import stat
 from pathlib import Path
 from typing import Literal
 
@@ -74,4 +75,9 @@ def _make_room(path: Path, *, force: bool) -> None:
         raise ReapError(f"{path} exists already", "give another name with -o, or --force to replace it")
     if path.is_dir():
         raise ReapError(f"{path} is a folder", "give the name of a file with -o")
+    # Never a device, a pipe, a socket or a link: as root, -o /dev/null would remove the device.
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise ReapError(
+            f"{path} is no regular file, so --force does not replace it", "give the name of a file with -o"
+        )
     path.unlink()
