@@ -61,8 +61,6 @@ class Supervisor {
     }
 
     bool prepare_signals() {
-        // Orphans of the tree come to the launcher, where a walk of /proc finds them.
-        prctl(PR_SET_CHILD_SUBREAPER, 1);
         parent_ = getppid();
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         sigset_t mask;
@@ -127,7 +125,7 @@ class Supervisor {
     void reap_children() {
         int status = 0;
         rusage usage{};
-        // Orphans of the tree are waited for too, so that none stays a zombie; only the program counts.
+        // Orphans of a tree that is being ended are waited for, too; only the program counts.
         for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) {
             if (pid != child_.pid) continue;
             ended_at_ = now_ns();
@@ -144,6 +142,9 @@ class Supervisor {
 
     void end_tree() {
         if (kill_at_ != never) return;
+        // What loses its parent from here on comes to the launcher, where a walk of /proc finds it. Not
+        // before: a daemon may wait until its parent is init.
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
         signal_tree(SIGTERM);
         signal_tree(SIGCONT);
         kill_at_ = now_ns() + options_.grace_ns;

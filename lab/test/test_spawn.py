@@ -126,6 +126,21 @@ def test_orphans_are_not_taken_for_the_program():
     assert outcome.cpu_ns < 49e6
 
 
+@pytest.mark.parametrize("capture", [True, False])
+def test_orphans_are_adopted_as_they_would_be_without_us(capture):
+    """Daemons wait for getppid() == 1."""
+    alone = subprocess.run([program("orphan")], capture_output=True, text=True, check=True)
+    flags = ["--capture"] if capture else []
+    words = [native_files.spawner(), *flags, "--result-fd", "2", "--", program("orphan")]
+    seen = subprocess.run(words, capture_output=True, text=True, check=True)
+    if capture:
+        assert (
+            json.loads(seen.stderr)["stdout_digest"] == run("/bin/echo", alone.stdout.strip()).stdout_digest
+        )
+    else:
+        assert seen.stdout == alone.stdout
+
+
 @pytest.mark.timed
 def test_timeout_ends_a_tree_that_does_not_want_to():
     sleep = marked_sleep()
