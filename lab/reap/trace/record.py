@@ -1,5 +1,6 @@
 """Recording a program into a trace."""
 
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -22,13 +23,21 @@ _TIMER_PERIOD_US = 4000
 """The same by timer: the kernel's own tick is no finer."""
 
 
+class LostError(ReapError):
+    """The program ran, and its recording is gone or was written over: by the program itself, perhaps."""
+
+    def __init__(self, cause: ReapError, outcome: Outcome) -> None:
+        super().__init__(cause.what, cause.hint, cause.code)
+        self.outcome = outcome
+
+
 def record(launch: Launch, path: Path, depth: Depth, *, force: bool = False) -> Outcome:
     """Runs the program with the recorder in front of its allocator, and writes what it did to `path`.
 
     The file is private to the user, holds the whole process tree, and is readable at any moment, even if the
     program or this process is killed. `depth` triage counts everything and samples stacks, latencies and live
     bytes; full writes every event with its stack. Throws ReapError if the file exists (without `force`) or
-    cannot be made, and what `spawn.run` throws.
+    cannot be made, LostError if it cannot be completed, and what `spawn.run` throws.
     """
     _make_room(path, force=force)
     who, period = sampler(by_timer=sampling.check().samples == 0)
@@ -48,9 +57,16 @@ def record(launch: Launch, path: Path, depth: Depth, *, force: bool = False) -> 
         options=[*launch.options, "--trace", trace],
     )
     try:
-        return spawn.run(recorded)
-    finally:
+        outcome = spawn.run(recorded)
+    except BaseException:
+        with contextlib.suppress(ReapError):
+            finish(path)
+        raise
+    try:
         finish(path)
+    except ReapError as error:
+        raise LostError(error, outcome) from error
+    return outcome
 
 
 def sampler(*, by_timer: bool) -> tuple[int, int]:
