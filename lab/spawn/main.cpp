@@ -50,14 +50,14 @@ int main(int argc, char **argv) {
     stop_ignoring_children(options);
     static Result result;
     if (options.attach != 0) {
-        static Watcher watcher(options.trace, options.watch);
+        static Watcher watcher(options.trace, nullptr, options.watch);
         return watch_running(options.attach, options.timeout_ns, watcher, options.result_fd) ? 0 : 125;
     }
     if (options.trace != nullptr && options.watch.any) {
-        static Watcher watcher(options.trace, options.watch);
+        static Watcher watcher(options.trace, options.socket, options.watch);
         supervise(options, watcher, result);
     } else if (options.trace != nullptr) {
-        static Sampler sampler(options.trace);
+        static Sampler sampler(options.trace, options.socket);
         supervise(options, sampler, result);
     } else if (options.count) {
         EventCounter counter(options.event);

@@ -13,7 +13,8 @@ constexpr const char *usage =
     "usage: reap-spawn [--program FILE] [--preload LIST] [--set NAME=VALUE]... [--unset NAME]...\n"
     "                  [--ignore SIGNAL]... [--stdin FILE] [--capture] [--timeout-ms N] [--grace-ms N]\n"
     "                  [--result-fd N]\n"
-    "                  [--trace FILE [--watch LIST] | --count TYPE:CONFIG | --resident] [--no-huge-pages]\n"
+    "                  [--trace FILE [--trace-socket NAME] [--watch LIST] | --count TYPE:CONFIG | "
+    "--resident] [--no-huge-pages]\n"
     "                  -- CMD [ARGUMENT]...\n"
     "       reap-spawn --attach PID --timeout-ms N --trace FILE --watch LIST [--result-fd N]\n"
     "       reap-spawn --check-sampling [--result-fd N]\n";
@@ -163,6 +164,8 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
             options.input = value;
         } else if (std::strcmp(option, "--trace") == 0) {
             options.trace = value;
+        } else if (std::strcmp(option, "--trace-socket") == 0) {
+            options.socket = value;
         } else if (std::strcmp(option, "--count") == 0) {
             if (!parse_event(value, options.event)) return refuse("not an event, as TYPE:CONFIG", value);
             options.count = true;

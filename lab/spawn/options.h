@@ -26,6 +26,7 @@ struct Options {
     bool count = false;            ///< count `event` while the program runs
     Event event;
     const char *trace = nullptr;           ///< trace to write samples and resident memory into; null: none
+    const char *socket = nullptr;          ///< REAP_SOCKET_ENV of a program that is recorded; null: of none
     Watch watch;                           ///< what else to write into the trace
     pid_t attach = 0;                      ///< run no program: watch this process
     std::int64_t timeout_ns = 0;           ///< 0: none

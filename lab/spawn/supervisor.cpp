@@ -73,12 +73,14 @@ class Supervisor {
     }
 
     void step() {
-        pollfd watched[3] = {{signals_, POLLIN, 0},
+        pollfd watched[4] = {{signals_, POLLIN, 0},
                              {result_.output.fd(), POLLIN, 0}, // poll passes over a negative descriptor
-                             {result_.errors.fd(), POLLIN, 0}};
+                             {result_.errors.fd(), POLLIN, 0},
+                             {observer_.fd(), POLLIN, 0}};
         const std::int64_t due = std::min({deadline_, kill_at_, observer_.next_tick()});
-        wait_for(watched, 3, due);
+        wait_for(watched, 4, due);
         take_signals();
+        if (watched[3].revents != 0) observer_.serve();
         if (watched[1].revents != 0) result_.output.drain();
         if (watched[2].revents != 0) result_.errors.drain();
         const std::int64_t now = now_ns();

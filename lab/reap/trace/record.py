@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import stat
 from pathlib import Path
 from typing import Literal
@@ -50,11 +51,13 @@ def record(launch: Launch, path: Path, depth: Depth, *, force: bool = False) -> 
         raise ReapError(
             f"the recording {path} cannot be written: {error.strerror}", "name another file with -o"
         ) from error
+    # Its first half is a name that anybody may learn, its second a word for the program's processes alone.
+    socket = secrets.token_hex(native.SOCKET_NAME)
     recorded = replace(
         launch,
         preloads=[str(native_files.preload("record")), *launch.preloads],
-        environment={**launch.environment, native.TRACE_ENV: trace},
-        options=[*launch.options, "--trace", trace],
+        environment={**launch.environment, native.TRACE_ENV: trace, native.SOCKET_ENV: socket},
+        options=[*launch.options, "--trace", trace, "--trace-socket", socket],
     )
     try:
         outcome = spawn.run(recorded)
