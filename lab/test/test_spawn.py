@@ -26,6 +26,10 @@ EMPTY = "99aa06d3014798d86001c324468d497f"
 """XXH3-128 of nothing, as its authors publish it."""
 
 
+GUARD = str(native_files.preload("exec"))
+"""What keeps preloads out of programs that they would break."""
+
+
 def run(*argv, **options):
     return spawn.run(Launch(argv=list(argv), program=argv[0], **options))
 
@@ -231,7 +235,7 @@ def test_preloads_come_before_the_allocator_and_that_before_the_users(monkeypatc
     monkeypatch.setenv("LD_PRELOAD", library("no_malloc"))
     outcome = shell('echo "$LD_PRELOAD" >&2', allocator=library("good"), preloads=[library("talks")])
     assert outcome.stderr_tail.split() == [
-        ":".join([library("talks"), library("good"), library("no_malloc")])
+        ":".join([library("talks"), library("good"), GUARD, library("no_malloc")])
     ]
 
 

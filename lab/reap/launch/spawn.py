@@ -56,6 +56,8 @@ def run(launch: Launch) -> Outcome:
 def compose_preloads(launch: Launch, scratch: Path) -> str:
     """The value of LD_PRELOAD: reap's own, the allocator, then what the user preloads anyway.
 
+    Behind reap's own and the allocator stands what keeps all of these out of programs that they would break.
+
     The order matters: the recorder must see a call before the allocator does, and a user's preload has to
     meet both as it would meet the C library. The loader splits the list at spaces and colons; a file whose
     path has one gets a link in `scratch`.
@@ -63,6 +65,8 @@ def compose_preloads(launch: Launch, scratch: Path) -> str:
     probes = [str(native_files.preload("probe"))] if launch.probe else []
     timers = [str(native_files.preload("requests"))] if launch.requests else []
     ours = [*probes, *timers, *launch.preloads, *([launch.allocator] if launch.allocator else [])]
+    if ours:
+        ours.append(str(native_files.preload("exec")))
     linked = [_without_separators(path, scratch / str(number)) for number, path in enumerate(ours)]
     inherited = "" if "LD_PRELOAD" in launch.remove else os.environ.get("LD_PRELOAD", "")
     theirs = launch.environment.get("LD_PRELOAD", inherited)
