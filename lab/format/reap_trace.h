@@ -22,6 +22,13 @@
 /* The environment variable by which a recorded process finds its file (an absolute path). */
 #define REAP_TRACE_ENV "REAP_TRACE"
 
+/* And the one by which a process that cannot open it (another root, another user) gets it from the launcher:
+ * twice REAP_SOCKET_NAME bytes. The first name a datagram socket in the abstract namespace, behind
+ * REAP_SOCKET_PREFIX. Who sends the second to it gets an open descriptor of the trace back. */
+#define REAP_SOCKET_ENV "REAP_TRACE_SOCKET"
+#define REAP_SOCKET_PREFIX "reap-trace-"
+#define REAP_SOCKET_NAME 32u
+
 enum reap_depth { REAP_DEPTH_TRIAGE = 1, REAP_DEPTH_FULL = 2 };
 
 /* What stamps count. TSC only where it is invariant and the kernel itself trusts it. */
@@ -31,8 +38,9 @@ enum reap_clock { REAP_CLOCK_TSC = 1, REAP_CLOCK_MONOTONIC_NS = 2 };
 enum reap_stop {
     REAP_STOP_NONE = 0,
     REAP_STOP_NO_SPACE = 1, /* the file could not grow: disk full, quota, file size limit */
-    REAP_STOP_OPEN = 2,     /* the file could not be opened again: chroot, dropped rights, no descriptors */
-    REAP_STOP_MAP = 3       /* no address space or no memory for a block */
+    REAP_STOP_OPEN = 2,     /* the file could not be opened again, for a block behind `file_blocks` */
+    REAP_STOP_MAP = 3,      /* no address space or no memory for a block */
+    REAP_STOP_SANDBOX = 4   /* behind a filter of system calls, and what was reserved before it is full */
 };
 
 /* The first 4 KB of block 0. Mapped by every process of the tree; fields marked (atomic) are shared by them.
@@ -59,6 +67,7 @@ struct reap_file_header {
     uint32_t stop_errno;     /* (atomic) its errno */
     uint32_t stop_count;     /* (atomic) how often a thread or process had to stop recording */
     uint32_t finished;       /* 1: the tree ended and every block of a dead process was sealed */
+    uint32_t file_blocks;    /* for so many blocks the file is long enough, with holes where none is yet */
 };
 
 enum reap_sampler { REAP_SAMPLER_NONE = 0, REAP_SAMPLER_PERF = 1, REAP_SAMPLER_TIMER = 2 };
@@ -189,7 +198,17 @@ enum reap_tag {
                                callers were asked for: the kernel's instruction pointer (0: in user mode),
                                count of callers, their return addresses, innermost first */
     REAP_TAG_MAPPING = 0xb0,  /* stamp, pid, start, length, file offset, string path: an executable mapping */
-    REAP_TAG_SEEN = 0xc0      /* stamp, pid, enum reap_seen, fields by its kind */
+    REAP_TAG_SEEN = 0xc0,     /* stamp, pid, enum reap_seen, fields by its kind */
+    REAP_TAG_UNRECORDED =
+        0xd0 /* pid, enum reap_unrecorded, string executable: a process of the tree of which
+                nothing is recorded. In OUTSIDE blocks behind a stamp, else in DEFINITIONS */
+};
+
+/* Why nothing is recorded of a process. */
+enum reap_unrecorded {
+    REAP_UNRECORDED_NOT_LOADED = 1, /* it has no recorder: static, set-user-ID, another environment */
+    REAP_UNRECORDED_NO_TRACE = 2,   /* it has one, which did not reach the file */
+    REAP_UNRECORDED_FOREIGN = 3 /* it is for another C library or processor: started without the recorder */
 };
 
 /* What else the launcher saw. `words`: a count, and that many words from the top of the user stack. */

@@ -101,6 +101,18 @@ class Recording {
         return out;
     }
 
+    // (pid, reason, executable) of processes of which nothing is recorded.
+    nb::list unrecorded() const {
+        nb::list out;
+        for (const std::vector<UnrecordedProcess> *seen :
+             {&definitions_.unrecorded(), &outside_.unrecorded}) {
+            for (const UnrecordedProcess &each : *seen) {
+                out.append(nb::make_tuple(each.pid, each.reason, text(each.executable)));
+            }
+        }
+        return out;
+    }
+
     nb::dict totals() const {
         nb::dict out = in_use(summary_.tree, summary_.counted);
         out["frees"] = summary_.frees;
@@ -355,6 +367,12 @@ NB_MODULE(native, m) {
     m.attr("STOP_NO_SPACE") = static_cast<int>(REAP_STOP_NO_SPACE);
     m.attr("STOP_OPEN") = static_cast<int>(REAP_STOP_OPEN);
     m.attr("STOP_MAP") = static_cast<int>(REAP_STOP_MAP);
+    m.attr("SOCKET_ENV") = REAP_SOCKET_ENV;
+    m.attr("SOCKET_NAME") = REAP_SOCKET_NAME;
+    m.attr("UNRECORDED_NOT_LOADED") = static_cast<int>(REAP_UNRECORDED_NOT_LOADED);
+    m.attr("UNRECORDED_NO_TRACE") = static_cast<int>(REAP_UNRECORDED_NO_TRACE);
+    m.attr("UNRECORDED_FOREIGN") = static_cast<int>(REAP_UNRECORDED_FOREIGN);
+    m.attr("STOP_SANDBOX") = static_cast<int>(REAP_STOP_SANDBOX);
     m.attr("IMAGE_FORKED") = static_cast<int>(REAP_IMAGE_FORKED);
     m.attr("IMAGE_BYPASSED") = static_cast<int>(REAP_IMAGE_BYPASSED);
     m.attr("TRACE_ENV") = REAP_TRACE_ENV;
@@ -416,6 +434,7 @@ NB_MODULE(native, m) {
         .def("header", &Recording::header)
         .def("damage", &Recording::damage)
         .def("images", &Recording::images)
+        .def("unrecorded", &Recording::unrecorded)
         .def("totals", &Recording::totals)
         .def("sizes", &Recording::sizes)
         .def("sizes_at_peak", &Recording::sizes_at_peak)

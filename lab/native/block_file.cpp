@@ -37,8 +37,10 @@ BlockFile::BlockFile(const std::string &path)
         (header_.clock != REAP_CLOCK_TSC && header_.clock != REAP_CLOCK_MONOTONIC_NS)) {
         throw BadTrace("its header is damaged");
     }
-    const uint64_t whole = (length + REAP_BLOCK_BYTES - 1) / REAP_BLOCK_BYTES;
     const uint64_t expected = std::max<uint64_t>(header_.next_block, 1);
+    uint64_t whole = (length + REAP_BLOCK_BYTES - 1) / REAP_BLOCK_BYTES;
+    // While it is made, and where nobody closed it, the file is longer than what was used of it.
+    if (header_.file_blocks != 0) whole = std::min(whole, expected);
     // Blocks that were handed out but lie behind the end of the file: the disk was full then (the header says
     // so), or the file was cut afterwards.
     if (header_.stop_reason == REAP_STOP_NONE && expected > whole) damage_.truncated += expected - whole;

@@ -63,6 +63,11 @@ void Definitions::read_block(BlockFile &file, const BlockInfo &block) {
             image.executable = fields.string();
             image.provider = fields.string();
             image.command = split_command(fields.string());
+        } else if (tag == REAP_TAG_UNRECORDED) {
+            const auto pid = static_cast<uint32_t>(fields.varint());
+            const uint64_t reason = fields.varint();
+            const std::string_view executable = fields.string();
+            if (fields.good()) unrecorded_.push_back({pid, reason, std::string(executable)});
         } else if (tag == REAP_TAG_MODULE) {
             fields.varint(); // the id is for later versions that refer to modules
             Module module;

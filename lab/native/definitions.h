@@ -39,6 +39,13 @@ struct ImageInfo {
 };
 
 // All definitions of a trace. Memory is bounded by the number of distinct frames.
+// A process of the tree of which nothing is recorded.
+struct UnrecordedProcess {
+    uint32_t pid;
+    uint64_t reason; // enum reap_unrecorded
+    std::string executable;
+};
+
 class Definitions {
   public:
     explicit Definitions(BlockFile &file);
@@ -57,10 +64,14 @@ class Definitions {
     // How many numbers stacks of this image can have.
     [[nodiscard]] uint32_t frame_limit(uint32_t image) const noexcept;
 
+    // What the processes themselves say of others that they started without the recorder.
+    [[nodiscard]] const std::vector<UnrecordedProcess> &unrecorded() const noexcept { return unrecorded_; }
+
   private:
     void read_block(BlockFile &file, const BlockInfo &block);
 
     std::vector<ImageInfo> images_;
+    std::vector<UnrecordedProcess> unrecorded_;
     std::unordered_map<uint32_t, size_t> places_;
 };
 

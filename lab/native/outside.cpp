@@ -58,6 +58,10 @@ Outside read_outside(BlockFile &file, const Definitions &definitions, Symbolizer
         if (tag == REAP_TAG_RESIDENT) {
             const uint64_t bytes = fields.varint();
             if (fields.good()) out.resident.push_back({ticks, bytes});
+        } else if (tag == REAP_TAG_UNRECORDED) {
+            const uint64_t reason = fields.varint();
+            const std::string_view executable = fields.string();
+            if (fields.good()) out.unrecorded.push_back({pid, reason, std::string(executable)});
         } else if (tag == REAP_TAG_MAPPING) {
             const uint64_t start = fields.varint();
             const uint64_t length = fields.varint();

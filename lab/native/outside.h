@@ -30,6 +30,7 @@ struct SampleTotals {
 struct Outside {
     std::vector<ResidentPoint> resident;
     SampleTotals samples;
+    std::vector<UnrecordedProcess> unrecorded;
 };
 
 // A time in which a process did what is none of the program's doing, on the clock of the trace.

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -48,7 +49,8 @@ void write_at(int file, const void *bytes, size_t length, uint64_t offset, const
     if (wrote != static_cast<ssize_t>(length)) fail(path);
 }
 
-// Whether the process that wrote a block is still there. A pid that was used again has another start time.
+// Whether the process that wrote a block is still there. A pid that was used again has another start time,
+// where the process could learn its own.
 bool alive(uint32_t pid, uint64_t start) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string text;
@@ -60,7 +62,7 @@ bool alive(uint32_t pid, uint64_t start) {
         if (!(rest >> field)) return false;
         if (number == 3) state = field;
     }
-    return state != "Z" && state != "X" && std::to_string(start) == field;
+    return state != "Z" && state != "X" && (start == 0 || std::to_string(start) == field);
 }
 
 // Gives the disk back what a block did not use: a process that lived for a moment used a page of each of its
@@ -86,6 +88,39 @@ void punch_zeros(int file, const BlockInfo &info, const std::vector<unsigned cha
         }
         hole = page + 1;
     }
+}
+
+// Makes the file long, without taking any of the disk: what processes of any user and root write to they map
+// then, and do not have to make. 64 GB, or as much as the file system and limits let it.
+uint32_t lengthen(int file) {
+    constexpr uint64_t kLongest = UINT64_C(1) << 36;
+    constexpr uint64_t kShortest = UINT64_C(1) << 24;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return 0;
+    for (uint64_t length = kLongest; length >= kShortest; length /= 2) {
+        if (limit.rlim_cur != RLIM_INFINITY && length > limit.rlim_cur) continue; // a signal would say so
+        if (::ftruncate(file, static_cast<off_t>(length)) == 0) {
+            return static_cast<uint32_t>(length / REAP_BLOCK_BYTES);
+        }
+    }
+    return 0;
+}
+
+// Gives back what was taken of the disk for blocks that nobody began.
+void punch_unused(int file, const BlockFile &blocks) {
+    uint64_t next = 1;
+    const auto punch = [&](uint64_t until) {
+        if (until > next) {
+            (void)::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                              static_cast<off_t>(next * REAP_BLOCK_BYTES),
+                              static_cast<off_t>((until - next) * REAP_BLOCK_BYTES));
+        }
+    };
+    for (const BlockInfo &info : blocks.blocks()) {
+        punch(info.index);
+        next = info.index + 1;
+    }
+    punch(blocks.header().next_block);
 }
 
 } // namespace
@@ -125,6 +160,7 @@ void create_trace(const std::string &path, const TraceOptions &options) {
 
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file.get() < 0) fail(path);
+    header.file_blocks = lengthen(file.get());
     std::vector<unsigned char> block(REAP_BLOCK_BYTES);
     std::memcpy(block.data(), &header, sizeof header);
     if (::pwrite(file.get(), block.data(), block.size(), 0) != static_cast<ssize_t>(block.size())) {
@@ -164,6 +200,12 @@ uint64_t finish_trace(const std::string &path) {
     static_assert(offsetof(reap_file_header, end_monotonic_ns) == offsetof(reap_file_header, end_ticks) + 8);
     write_at(file.get(), end, sizeof end, offsetof(reap_file_header, end_ticks), path);
     const uint32_t finished = open == 0 ? 1 : 0;
+    const uint32_t used = std::max(blocks.header().next_block, UINT32_C(1));
+    if (finished != 0 && blocks.header().file_blocks > used) {
+        punch_unused(file.get(), blocks);
+        if (::ftruncate(file.get(), static_cast<off_t>(uint64_t{used} * REAP_BLOCK_BYTES)) != 0) fail(path);
+        write_at(file.get(), &used, sizeof used, offsetof(reap_file_header, file_blocks), path);
+    }
     write_at(file.get(), &finished, sizeof finished, offsetof(reap_file_header, finished), path);
     return open;
 }

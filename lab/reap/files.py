@@ -25,7 +25,8 @@ def write_safely(path: Path | str, data: bytes, *, force: bool = False) -> Path:
 
     The bytes go to a neighbour first and take their name when they are on the disk, so that a reader
     never meets half a file and a failure leaves nothing behind. An existing file is replaced only with
-    `force`, and what is no regular file (a device, a pipe) is written to as it stands.
+    `force`, a link's by what it leads to; what is no regular file (a device, a pipe) is written to as it
+    stands.
     Raises ReapError where the file exists, cannot be written or the disk is full.
     """
     target = Path(path)
@@ -37,7 +38,8 @@ def write_safely(path: Path | str, data: bytes, *, force: bool = False) -> Path:
             return target
         if not force and os.path.lexists(target):
             raise _exists(target)
-        _replace(target, data, force=force)
+        # /dev/stdout is a link, which may lead to a regular file: the link stays.
+        _replace(target.resolve() if target.is_symlink() else target, data, force=force)
     except OSError as error:
         raise _cannot_write(target, error) from error
     return target

@@ -49,6 +49,9 @@ constexpr int pipe_bytes = 1 << 20;
     }
     // Passed on to whatever it executes and forks.
     if (!options.huge_pages && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) fail_in_child(failure);
+    for (int number = 1; number <= 64; ++number) {
+        if ((options.ignored >> (number - 1) & 1) != 0) signal(number, SIG_IGN);
+    }
     sigprocmask(SIG_SETMASK, &mask, nullptr);
     execve(options.program, options.argv, options.environment);
     fail_in_child(failure);

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "attached.h"
@@ -22,6 +23,18 @@
 #include "sampler.h"
 #include "supervisor.h"
 #include "watcher.h"
+
+namespace {
+
+/// Who ignores SIGCHLD cannot wait for children: the launcher must not, and the program still does.
+void stop_ignoring_children(reap::spawn::Options &options) {
+    struct sigaction action{};
+    if (sigaction(SIGCHLD, nullptr, &action) != 0 || action.sa_handler != SIG_IGN) return;
+    signal(SIGCHLD, SIG_DFL);
+    options.ignored |= std::uint64_t{1} << (SIGCHLD - 1);
+}
+
+} // namespace
 
 int main(int argc, char **argv) {
     using namespace reap::spawn;
@@ -34,16 +47,17 @@ int main(int argc, char **argv) {
     }
     if (options.check_sampling) return check_sampling(options.result_fd) ? 0 : 125;
     if (options.result_fd > STDERR_FILENO) fcntl(options.result_fd, F_SETFD, FD_CLOEXEC);
+    stop_ignoring_children(options);
     static Result result;
     if (options.attach != 0) {
-        static Watcher watcher(options.trace, options.watch);
+        static Watcher watcher(options.trace, nullptr, options.watch);
         return watch_running(options.attach, options.timeout_ns, watcher, options.result_fd) ? 0 : 125;
     }
     if (options.trace != nullptr && options.watch.any) {
-        static Watcher watcher(options.trace, options.watch);
+        static Watcher watcher(options.trace, options.socket, options.watch);
         supervise(options, watcher, result);
     } else if (options.trace != nullptr) {
-        static Sampler sampler(options.trace);
+        static Sampler sampler(options.trace, options.socket);
         supervise(options, sampler, result);
     } else if (options.count) {
         EventCounter counter(options.event);

@@ -29,6 +29,10 @@ class Observer {
     /// The moment of `next_tick` has come, or has passed.
     virtual void tick(std::int64_t now) { (void)now; }
 
+    /// A descriptor that wants to be polled for input; -1 for none. `serve` is called when there is some.
+    virtual int fd() const { return -1; }
+    virtual void serve() {}
+
     /// The program has ended (and was waited for); `tick` is not called again.
     virtual void detach() {}
 

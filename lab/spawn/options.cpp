@@ -11,8 +11,10 @@ namespace {
 
 constexpr const char *usage =
     "usage: reap-spawn [--program FILE] [--preload LIST] [--set NAME=VALUE]... [--unset NAME]...\n"
-    "                  [--stdin FILE] [--capture] [--timeout-ms N] [--grace-ms N] [--result-fd N]\n"
-    "                  [--trace FILE [--watch LIST] | --count TYPE:CONFIG | --resident] [--no-huge-pages]\n"
+    "                  [--ignore SIGNAL]... [--stdin FILE] [--capture] [--timeout-ms N] [--grace-ms N]\n"
+    "                  [--result-fd N]\n"
+    "                  [--trace FILE [--trace-socket NAME] [--watch LIST] | --count TYPE:CONFIG | "
+    "--resident] [--no-huge-pages]\n"
     "                  -- CMD [ARGUMENT]...\n"
     "       reap-spawn --attach PID --timeout-ms N --trace FILE --watch LIST [--result-fd N]\n"
     "       reap-spawn --check-sampling [--result-fd N]\n";
@@ -155,10 +157,15 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
             variables.set(value);
         } else if (std::strcmp(option, "--unset") == 0) {
             variables.unset(value);
+        } else if (std::strcmp(option, "--ignore") == 0) {
+            if (!parse_number(value, 64, number) || number == 0) return refuse("not a signal", value);
+            options.ignored |= std::uint64_t{1} << (number - 1);
         } else if (std::strcmp(option, "--stdin") == 0) {
             options.input = value;
         } else if (std::strcmp(option, "--trace") == 0) {
             options.trace = value;
+        } else if (std::strcmp(option, "--trace-socket") == 0) {
+            options.socket = value;
         } else if (std::strcmp(option, "--count") == 0) {
             if (!parse_event(value, options.event)) return refuse("not an event, as TYPE:CONFIG", value);
             options.count = true;

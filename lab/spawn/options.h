@@ -19,12 +19,14 @@ struct Options {
     char **environment = nullptr;  ///< the program's environment, null-terminated
     const char *input = nullptr;   ///< file that becomes its standard input; null: inherited
     bool capture = false;          ///< count, hash and discard its output; false: leave stdio alone
+    std::uint64_t ignored = 0;     ///< signals that it ignores from its start: bit N - 1 for number N
     bool check_sampling = false;   ///< run no program: try whether instruction pointers can be sampled
     bool huge_pages = true;        ///< false: the kernel gives the program no transparent huge pages
     bool resident = false;         ///< look at its resident memory over its time
     bool count = false;            ///< count `event` while the program runs
     Event event;
     const char *trace = nullptr;           ///< trace to write samples and resident memory into; null: none
+    const char *socket = nullptr;          ///< REAP_SOCKET_ENV of a program that is recorded; null: of none
     Watch watch;                           ///< what else to write into the trace
     pid_t attach = 0;                      ///< run no program: watch this process
     std::int64_t timeout_ns = 0;           ///< 0: none

@@ -20,6 +20,7 @@ constexpr std::int64_t flush_period_ns = 1'000'000'000;
 bool Sampler::attach(pid_t child) {
     child_ = child;
     if (!trace_.open(path_, child)) return false;
+    server_.open(socket_);
     if (trace_.header().sampler == REAP_SAMPLER_PERF) {
         sampling_ = perf_.attach(child, {.period_us = trace_.header().sampler_period_us});
         // Where the kernel refuses after all, the recorder takes over: it reads the header when it starts.
@@ -33,6 +34,7 @@ bool Sampler::attach(pid_t child) {
 
 void Sampler::tick(std::int64_t now) {
     measure_resident(now);
+    if (socket_ != nullptr) unrecorded_.look(now, trace_);
     if (sampling_) perf_.drain(trace_);
     if (now >= next_flush_) {
         trace_.flush();

@@ -8,6 +8,8 @@
 #include "observer.h"
 #include "perf_sampler.h"
 #include "trace_block.h"
+#include "trace_server.h"
+#include "unrecorded.h"
 
 namespace reap::spawn {
 
@@ -15,23 +17,29 @@ namespace reap::spawn {
 class Sampler final : public Observer {
   public:
     /// `path` is the trace that the program will be recorded into; its header says how to sample.
-    explicit Sampler(const char *path) : path_(path) {}
+    /// Where the program is recorded, too, `socket` is the value of REAP_SOCKET_ENV.
+    Sampler(const char *path, const char *socket) : path_(path), socket_(socket) {}
 
     bool attach(pid_t child) override;
     std::int64_t next_tick() const override { return next_; }
     void tick(std::int64_t now) override;
     void detach() override;
+    int fd() const override { return server_.fd(); }
+    void serve() override { server_.serve(trace_.fd()); }
 
   private:
     void measure_resident(std::int64_t now);
 
     const char *path_;
+    const char *socket_;
     pid_t child_ = 0;
     std::int64_t started_ = 0;
     std::int64_t next_ = never;
     std::int64_t next_flush_ = 0;
     TraceBlocks trace_;
     PerfSampler perf_;
+    TraceServer server_;
+    Unrecorded unrecorded_;
     bool sampling_ = false;
 };
 

@@ -61,8 +61,6 @@ class Supervisor {
     }
 
     bool prepare_signals() {
-        // Orphans of the tree come to the launcher, where a walk of /proc finds them.
-        prctl(PR_SET_CHILD_SUBREAPER, 1);
         parent_ = getppid();
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         sigset_t mask;
@@ -75,12 +73,14 @@ class Supervisor {
     }
 
     void step() {
-        pollfd watched[3] = {{signals_, POLLIN, 0},
+        pollfd watched[4] = {{signals_, POLLIN, 0},
                              {result_.output.fd(), POLLIN, 0}, // poll passes over a negative descriptor
-                             {result_.errors.fd(), POLLIN, 0}};
+                             {result_.errors.fd(), POLLIN, 0},
+                             {observer_.fd(), POLLIN, 0}};
         const std::int64_t due = std::min({deadline_, kill_at_, observer_.next_tick()});
-        wait_for(watched, 3, due);
+        wait_for(watched, 4, due);
         take_signals();
+        if (watched[3].revents != 0) observer_.serve();
         if (watched[1].revents != 0) result_.output.drain();
         if (watched[2].revents != 0) result_.errors.drain();
         const std::int64_t now = now_ns();
@@ -127,7 +127,7 @@ class Supervisor {
     void reap_children() {
         int status = 0;
         rusage usage{};
-        // Orphans of the tree are waited for too, so that none stays a zombie; only the program counts.
+        // Orphans of a tree that is being ended are waited for, too; only the program counts.
         for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) {
             if (pid != child_.pid) continue;
             ended_at_ = now_ns();
@@ -144,6 +144,9 @@ class Supervisor {
 
     void end_tree() {
         if (kill_at_ != never) return;
+        // What loses its parent from here on comes to the launcher, where a walk of /proc finds it. Not
+        // before: a daemon may wait until its parent is init.
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
         signal_tree(SIGTERM);
         signal_tree(SIGCONT);
         kill_at_ = now_ns() + options_.grace_ns;

@@ -27,6 +27,9 @@ class TraceBlocks {
     /// Opens the trace that the recorder of `child` writes to. False with errno set.
     bool open(const char *path, pid_t child);
 
+    /// The open trace.
+    int fd() const { return fd_; }
+
     const reap_file_header &header() const { return *header_; }
 
     /// The stamp of a moment of CLOCK_MONOTONIC, in the trace's ticks.

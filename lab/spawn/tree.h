@@ -10,8 +10,7 @@
 namespace reap::spawn {
 
 /// Sends `signal` to every living descendant of `root`, as /proc shows them now. The root is not sent
-/// to. The launcher is the subreaper of the tree, so that a process whose parent died is still below it.
-/// Returns how many were sent to.
+/// to. Returns how many were sent to.
 int signal_descendants(pid_t root, int signal);
 
 /// Writes `root` and then its descendants, nearest first, to `out`; no more than `most`. Returns how many.

@@ -31,6 +31,7 @@ bool Watcher::open(pid_t process) {
 
 bool Watcher::attach(pid_t child) {
     if (!open(child)) return false;
+    server_.open(socket_);
     attach_thread(child, false);
     say_sampler();
     return true;
@@ -88,6 +89,7 @@ void Watcher::tick(std::int64_t now) {
             .number(bytes)
             .commit();
     }
+    if (socket_ != nullptr) unrecorded_.look(now, trace_);
     drain();
     if (now >= next_flush_) {
         trace_.flush();

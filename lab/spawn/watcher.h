@@ -11,6 +11,8 @@
 #include "observer.h"
 #include "perf_sampler.h"
 #include "trace_block.h"
+#include "trace_server.h"
+#include "unrecorded.h"
 
 namespace reap::spawn {
 
@@ -26,7 +28,9 @@ struct Watch {
 /// memory that it holds.
 class Watcher final : public Observer {
   public:
-    Watcher(const char *path, Watch watch) : path_(path), watch_(watch) {}
+    /// Where the program is recorded, too, `socket` is the value of REAP_SOCKET_ENV.
+    Watcher(const char *path, const char *socket, Watch watch)
+        : path_(path), socket_(socket), watch_(watch) {}
 
     /// A program that has not executed yet.
     bool attach(pid_t child) override;
@@ -36,6 +40,8 @@ class Watcher final : public Observer {
     std::int64_t next_tick() const override { return looker_.next(); }
     void tick(std::int64_t now) override;
     void detach() override;
+    int fd() const override { return server_.fd(); }
+    void serve() override { server_.serve(trace_.fd()); }
 
   private:
     bool open(pid_t process);
@@ -45,6 +51,7 @@ class Watcher final : public Observer {
     void drain();
 
     const char *path_;
+    const char *socket_;
     Watch watch_;
     pid_t process_ = 0; ///< attached to while it ran; 0: a child of ours
     pid_t first_ = 0;
@@ -54,6 +61,8 @@ class Watcher final : public Observer {
     FaultSampler faults_;
     CallWatcher calls_;
     Looker looker_;
+    TraceServer server_;
+    Unrecorded unrecorded_;
     int samples_error_ = 0;
     int faults_error_ = 0;
     int calls_error_ = 0;

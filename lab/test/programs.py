@@ -145,6 +145,30 @@ SOURCES = {
             for (int i = 0; i < 30; i++) nanosleep(&moment, 0);
             return seen;
         }""",
+    # An orphan says whether it is adopted by the process that adopts those of whoever started this program.
+    "orphan": r"""
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+        int main(int count, char **words) {
+            int ends[2], i;
+            char byte;
+            pipe(ends);
+            if (fork() == 0) {
+                pid_t parent = getpid();
+                if (fork() == 0) {
+                    for (i = 0; i < 5000 && getppid() == parent; i++) usleep(1000);
+                    printf("%d\n", getppid());
+                    fflush(stdout);
+                    _exit(0);
+                }
+                _exit(0);
+            }
+            close(ends[1]);
+            read(ends[0], &byte, 1);
+            return 0;
+        }""",
     "echo_group": r"""
         #include <stdio.h>
         #include <unistd.h>

@@ -111,6 +111,15 @@ def test_a_device_is_written_to() -> None:
     assert not Path("/dev/null").is_file()
 
 
+def test_force_leaves_a_link_and_replaces_what_it_leads_to(tmp_path: Path) -> None:
+    link, place = tmp_path / "link", tmp_path / "place"
+    place.write_bytes(b"old")
+    link.symlink_to(place)
+    write_safely(link, b"new", force=True)
+    assert link.is_symlink()
+    assert place.read_bytes() == b"new"
+
+
 def test_the_full_device_is_a_full_disk() -> None:
     with pytest.raises(ReapError, match="nothing of it was kept"):
         write_safely("/dev/full", b"text")

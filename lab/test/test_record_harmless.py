@@ -1,8 +1,14 @@
 """A recorded program does what it does unrecorded."""
 
-import pytest
-from recorded import recorded, target
+import os
+import stat
+import subprocess
 
+import pytest
+from programs import reap
+from recorded import recorded, recorded_as, target
+
+from reap import native
 from reap.launch import spawn
 from reap.launch.records import Launch
 
@@ -69,11 +75,16 @@ FRAGILE = [
     ("jump",),
     ("signals",),
     ("fibers",),
+    ("sandbox", "kill"),
+    ("sandbox", "errno"),
+    ("sandbox", "strict"),
+    ("sandbox", "tsc"),
+    ("table",),
 ]
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("words", FRAGILE, ids=lambda words: words[0])
+@pytest.mark.parametrize("words", FRAGILE, ids=" ".join)
 def test_fragile_programs_do_not_notice(tmp_path, depth, words):
     argv = [target("fragile"), *words]
     native = spawn.run(Launch(argv=argv, program=argv[0]))
@@ -82,3 +93,67 @@ def test_fragile_programs_do_not_notice(tmp_path, depth, words):
     assert same(native, done.outcome), (native, done.outcome)
     assert done.objects > 0 or words[0] == "fsize"
     assert not done.recording.damage()["corrupt"]
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("how", ["kill", "errno", "strict", "tsc"])
+def test_sandboxed_programs_are_recorded_or_it_is_said(tmp_path, depth, how):
+    """Strict mode allows no clock, and so no events; counters go on. Full depth records what was reserved."""
+    done = recorded(tmp_path, depth, target("fragile"), "sandbox", how)
+    objects = {low: objects for low, _, objects, _ in done.recording.sizes()}[700]
+    stopped = done.recording.header()["stop_reason"]
+    if depth == "triage" or how != "strict":
+        assert objects >= 200_000
+    assert (stopped == native.STOP_SANDBOX) == (how == "strict")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 600 KB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=600k", "none", str(place)]
+    if subprocess.run(words, capture_output=True, check=False).returncode != 0:
+        pytest.skip("nothing may be mounted here")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_a_full_disk_ends_the_recording_and_no_process(small_disk, depth):
+    sampled = {"triage": native.TRIAGE, "full": native.FULL}[depth]
+    for _ in range(3):  # every allocation is a sample
+        words = [target("processes"), "quick", "100"]
+        done = recorded_as(small_disk, *words, depth=sampled, sampler=native.SAMPLER_PERF, period_bytes=1)
+        assert done.outcome.status == 0, done.outcome.stderr_tail
+        assert done.recording.header()["stop_reason"] == native.STOP_NO_SPACE
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_recording_goes_on_where_all_descriptors_are_in_use(tmp_path, depth):
+    done = recorded(tmp_path, depth, target("fragile"), "table")
+    assert {low: objects for low, _, objects, _ in done.recording.sizes()}[700] == 400_000
+    assert done.recording.header()["stop_reason"] == 0
+
+
+@pytest.mark.parametrize(("kind", "count"), [("quick", 300), ("beside", 300)])
+def test_processes_and_threads_that_allocate_little_take_little_of_the_disk(tmp_path, kind, count):
+    done = recorded(tmp_path, "triage", target("processes"), kind, str(count))
+    assert done.objects >= count
+    assert done.path.stat().st_blocks * 512 < (count + 8) * 32768
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link"])
+def test_force_replaces_no_special_files(tmp_path, kind):
+    """As root, `-f -o /dev/null` would remove the device."""
+    place = tmp_path / "place"
+    make = {"fifo": os.mkfifo, "link": lambda path: path.symlink_to(os.devnull)}
+    make[kind](place)
+    before = os.lstat(place)
+    done = reap("record", "-f", "-o", str(place), "--", "echo", "ran")
+    assert (done.returncode, done.stdout) == (125, "")
+    assert "is no regular file" in done.stderr
+    assert (os.lstat(place).st_ino, stat.S_IFMT(os.lstat(place).st_mode)) == (
+        before.st_ino,
+        stat.S_IFMT(before.st_mode),
+    )

@@ -102,6 +102,19 @@ def test_a_recording_can_be_read_while_it_is_made(tmp_path):
     assert whole(read.read(tmp_path / "k.reap"))
 
 
+@pytest.mark.parametrize("how", ["rm k.reap", "rm k.reap; echo > k.reap", "rm k.reap; mkdir k.reap"])
+def test_a_program_that_removes_its_own_recording_keeps_its_status(tmp_path, how):
+    script = f"{how}; echo out; ls > listing; exit 7"
+    done = reap("record", "-o", "k.reap", "--", "/bin/sh", "-c", script, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (7, "out\n")
+    assert "the recording k.reap" in done.stderr
+    assert "Traceback" not in done.stderr
+    if how == "rm k.reap":
+        words = ["rss", "--record", "r.reap", "-o", "r.csv", "--", "/bin/sh", "-c"]
+        done = reap(*words, "rm r.reap; sleep 0.3; exit 7", cwd=tmp_path)
+        assert done.returncode == 7, done.stderr
+
+
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
     """The bytes of a sound recording with several blocks."""

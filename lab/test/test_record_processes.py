@@ -2,10 +2,11 @@
 
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
-from programs import program
+from programs import compile_c, program
 from recorded import recorded, shell, target
 
 from reap.analysis.notes import notes
@@ -77,6 +78,56 @@ def test_a_process_that_becomes_another_program_again_and_again(tmp_path):
     assert len({process.pid for process in done.profile.processes}) == 1
 
 
+SETPRIV = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can become another user or change the root directory"
+)
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("way", [SETPRIV, "unshare --mount", "chroot /"])
+def test_what_is_executed_as_another_user_is_recorded(tmp_path, depth, way):
+    tmp_path.chmod(0o755)
+    script = "hidden=$(ls / | head -1); exec /usr/bin/perl -e 'my @a = map {q(x) x 50} 1 .. 20000; print 7'"
+    done = shell(tmp_path, depth, f"exec {way} /bin/sh -c '{script.replace(chr(39), chr(34))}'")
+    objects = {process.name: process.totals.total_objects for process in done.profile.processes}
+    assert objects["perl"] > 20000
+    assert {"ls", "head"} <= objects.keys()
+    assert not any("Nothing was recorded" in note for note in done.profile.notes)
+
+
+def test_processes_that_are_not_recorded_are_named(tmp_path):
+    sleeper = compile_c(
+        "sleeps-static", "#include <unistd.h>\nint main(void) { return usleep(300000); }", ["-static"]
+    )
+    done = shell(tmp_path, "triage", f"{sleeper} & env -i sleep 0.3; wait; true")
+    said = [note for note in done.profile.notes if "Nothing was recorded" in note]
+    assert [("sleeps-static" in note, "not loaded" in note) for note in said].count((True, True)) == 1
+    assert any("of sleep:" in note for note in said)
+    assert len(said) == 2
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize(
+    "way", ["", "exec ", "env ", "find {} -maxdepth 0 -exec {{}} \\;", "/usr/bin/python3 -c {}"]
+)
+def test_a_child_for_another_c_library_runs_and_is_named(tmp_path, depth, way):
+    """Its loader would not take our preloads."""
+    source = tmp_path / "musl.c"
+    source.write_text(
+        '#include <stdio.h>\nint main(void) { puts(getenv("LD_PRELOAD") ? "preload" : "hi"); }\n'
+    )
+    source.write_text("#include <stdlib.h>\n" + source.read_text())
+    subprocess.run(["musl-gcc", "-o", tmp_path / "musl", source], check=True)
+    spawned = f"'import subprocess; subprocess.run([\"{tmp_path}/musl\"])'"
+    words = spawned if "python3" in way else f"{tmp_path}/musl"
+    script = way.format(words) if "{" in way else way + words
+    done = shell(tmp_path, depth, script)
+    assert done.outcome.status == 0, done.outcome.stderr_tail
+    assert done.outcome.stdout_bytes == 3
+    assert any("Nothing was recorded of musl: it is for another C" in note for note in done.profile.notes)
+
+
 def test_gcc_works_through_its_children(tmp_path):
     (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
     done = shell(tmp_path, "triage", f"gcc -o {tmp_path}/a {tmp_path}/a.c")
@@ -118,11 +169,10 @@ def test_a_daemon_that_outlives_its_parent_is_said_to_run_still(tmp_path):
     assert {low: objects for low, _, objects, _ in later.sizes()}[2006] == 10
 
 
-def test_a_child_that_changes_root_and_user_goes_on_and_is_said_to_be_lost(tmp_path):
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_a_child_that_changes_root_and_user_is_recorded(tmp_path, depth):
     (tmp_path / "empty").mkdir()
-    done = processes(tmp_path, "full", "other", tmp_path / "empty")
-    header = done.recording.header()
-    assert header["stop_reason"] != 0
-    assert objects_of(done, 2001) == 10
-    assert "could not be opened again" in done.profile.notes[0]
+    done = processes(tmp_path, depth, "other", tmp_path / "empty")
+    assert done.recording.header()["stop_reason"] == 0
+    assert (objects_of(done, 2001), objects_of(done, 2007)) == (10, 100_000 + 20 * 10)
     assert not any(done.recording.damage().values())

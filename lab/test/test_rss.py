@@ -188,6 +188,16 @@ def test_the_program_does_what_it_always_does(tmp_path, mode, output):
     assert said.kind == "glibc"
 
 
+SETPRIV = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_program_that_keeps_capabilities_and_changes_its_user_is_not_killed(tmp_path):
+    """As setpriv does before PostgreSQL: PR_SET_KEEPCAPS is one thread's, and its second change needs it."""
+    status, _, err, _ = asked(*SETPRIV, "sleep", "0.2", folder=tmp_path)
+    assert (status, err) == (0, "")
+
+
 def test_what_is_executed_next_is_asked_anew(tmp_path):
     status, out, _, said = asked("/bin/sh", "-c", "exec sleep 0.2", folder=tmp_path)
     assert (status, out) == (0, "")

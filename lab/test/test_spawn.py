@@ -26,6 +26,10 @@ EMPTY = "99aa06d3014798d86001c324468d497f"
 """XXH3-128 of nothing, as its authors publish it."""
 
 
+GUARD = str(native_files.preload("exec"))
+"""What keeps preloads out of programs that they would break."""
+
+
 def run(*argv, **options):
     return spawn.run(Launch(argv=list(argv), program=argv[0], **options))
 
@@ -126,6 +130,21 @@ def test_orphans_are_not_taken_for_the_program():
     assert outcome.cpu_ns < 49e6
 
 
+@pytest.mark.parametrize("capture", [True, False])
+def test_orphans_are_adopted_as_they_would_be_without_us(capture):
+    """Daemons wait for getppid() == 1."""
+    alone = subprocess.run([program("orphan")], capture_output=True, text=True, check=True)
+    flags = ["--capture"] if capture else []
+    words = [native_files.spawner(), *flags, "--result-fd", "2", "--", program("orphan")]
+    seen = subprocess.run(words, capture_output=True, text=True, check=True)
+    if capture:
+        assert (
+            json.loads(seen.stderr)["stdout_digest"] == run("/bin/echo", alone.stdout.strip()).stdout_digest
+        )
+    else:
+        assert seen.stdout == alone.stdout
+
+
 @pytest.mark.timed
 def test_timeout_ends_a_tree_that_does_not_want_to():
     sleep = marked_sleep()
@@ -216,7 +235,7 @@ def test_preloads_come_before_the_allocator_and_that_before_the_users(monkeypatc
     monkeypatch.setenv("LD_PRELOAD", library("no_malloc"))
     outcome = shell('echo "$LD_PRELOAD" >&2', allocator=library("good"), preloads=[library("talks")])
     assert outcome.stderr_tail.split() == [
-        ":".join([library("talks"), library("good"), library("no_malloc")])
+        ":".join([library("talks"), library("good"), GUARD, library("no_malloc")])
     ]
 
 
@@ -250,6 +269,34 @@ def test_untouched_streams_are_those_of_the_caller():
         check=False,
     )
     assert (done.stdout, done.stderr, done.returncode) == ("given\n", "error\n", 4)
+
+
+@pytest.mark.parametrize("capture", [True, False])
+def test_inherited_descriptors_reach_the_program(tmp_path, capture):
+    words = f"{sys.executable} -c \"$0\" /bin/sh -c 'echo five >&5; ls /proc/self/fd'"
+    script = f"exec 5> {tmp_path}/five; exec {words}"
+    code = UNTOUCHED.replace("capture=False", f"capture={capture}")
+    done = subprocess.run(["/bin/sh", "-c", script, code], capture_output=True, text=True, check=True)
+    assert (tmp_path / "five").read_text() == "five\n"
+    assert capture or done.stdout.split() == ["0", "1", "2", "3", "5"]  # 3 is the listing's own
+
+
+IGNORED = [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGQUIT, signal.SIGCHLD]
+
+
+@pytest.mark.parametrize("capture", [True, False])
+def test_ignored_signals_stay_ignored(capture):
+    """As under nohup. (SIGPIPE cannot be told: Python itself ignores it.)"""
+    code = UNTOUCHED.replace("capture=False", f"capture={capture}")
+    code = code.replace("sys.exit", "sys.stderr.write(outcome.stderr_tail); sys.exit")
+    ignores = f"import os, signal, sys; [signal.signal(n, signal.SIG_IGN) for n in {[*map(int, IGNORED)]}]; "
+    ignores += "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    looks = "import sys; print([n for n in open('/proc/self/status') if 'SigIgn' in n][0], file=sys.stderr)"
+    words = [sys.executable, "-c", ignores, "-c", code, "/usr/bin/python3", "-c", looks]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    mask = int(done.stderr.split()[1], 16)
+    assert [number for number in IGNORED if not mask >> (number - 1) & 1] == []
+    assert done.returncode == 0
 
 
 def test_untouched_programs_stay_in_the_foreground_group():

@@ -245,8 +245,8 @@ def wait_until_watched(ours, folder):
     trace = folder / "seen/sampled.reap"
     while ours.poll() is None and not trace.exists():
         time.sleep(0.01)
-    created = trace.stat().st_size
-    while ours.poll() is None and trace.stat().st_size == created:
+    created = trace.stat().st_blocks  # its size says nothing while it is made
+    while ours.poll() is None and trace.stat().st_blocks == created:
         time.sleep(0.01)
 
 

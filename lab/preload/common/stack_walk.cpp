@@ -24,6 +24,7 @@ struct Walk {
 // Behind the first frame of the main stack: its program's name. The kernel maps nothing else near.
 const uint64_t kMainEnd = getauxval(AT_EXECFN);
 constexpr uint64_t kMainStack = 64 << 20;
+bool may_ask = true;
 
 // Whether the frame at `at`, of 64 KB at the most, may be followed. Its caller's is read from memory above
 // it, and on a stack that a program has made itself the first frame may return to what has no frame, and the
@@ -34,6 +35,7 @@ bool may_follow(Walk &walk, uint64_t at) noexcept {
     if (at < walk.known_until || kMainEnd - at <= kMainStack) return true;
     // The C library's own stacks end well: behind the first frame is what it knows of the thread.
     if (static_cast<uint64_t>(pthread_self()) - at <= kFrame) return true;
+    if (!may_ask) return false;
     const ErrnoGuard keep;
     unsigned char pages[kFrame / kPage + 1];
     const uint64_t begin = at & ~(kPage - 1);
@@ -53,6 +55,8 @@ _Unwind_Reason_Code visit(_Unwind_Context *context, void *argument) {
 }
 
 } // namespace
+
+void stop_asking_of_stacks() noexcept { may_ask = false; }
 
 size_t walk_stack(uint64_t *frames, size_t most) noexcept {
     static uint64_t own_begin;

@@ -12,4 +12,8 @@ namespace reap::preload {
 // program has made itself, the 64 KB before its end.
 size_t walk_stack(uint64_t *frames, size_t most) noexcept;
 
+// From here on no system call is made for it: a stack that a program has made itself is walked by its first
+// frame alone.
+void stop_asking_of_stacks() noexcept;
+
 } // namespace reap::preload

@@ -1,10 +1,13 @@
 #include "image.h"
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "real.h"
@@ -48,7 +51,7 @@ Owner Image::process() const noexcept { return {pid_, 0, process_start_, number_
 void Image::start(uint32_t flags) noexcept {
     pthread_key_create(&thread_end_key, thread_ended);
     const char *path = getenv(REAP_TRACE_ENV);
-    if (path == nullptr || !trace_.open(path)) {
+    if (path == nullptr || !trace_.open(path, getenv(REAP_SOCKET_ENV))) {
         state_ = State::Off;
         return;
     }
@@ -73,15 +76,20 @@ void Image::define_self(uint32_t flags) noexcept {
     began_ = now();
     number_ = trace_.next_image();
     pid_ = static_cast<uint32_t>(getpid());
-    process_start_ = read_process_start();
 
     // A kilobyte or more on the stack of whatever thread comes first would be unkind: these are static and
     // written once an image, under the start lock.
     static char executable[kMostPath];
     static char command[kMostCommand];
     static uint8_t body[kMostPath * 2 + kMostCommand + 64];
-    const ssize_t linked = readlink("/proc/self/exe", executable, sizeof executable);
-    const size_t command_length = read_file("/proc/self/cmdline", command, sizeof command);
+    static ssize_t linked;
+    static size_t command_length;
+    // In a sandbox nobody may ask when it began.
+    process_start_ = trace_.in_sandbox() ? 0 : read_process_start();
+    if ((flags & REAP_IMAGE_FORKED) == 0) { // a fork has its parent's
+        linked = readlink("/proc/self/exe", executable, sizeof executable);
+        command_length = read_file("/proc/self/cmdline", command, sizeof command);
+    }
     uint8_t *out = body;
     out = format::put_varint(out, parent_);
     out = format::put_varint(out, static_cast<uint64_t>(getppid()));
@@ -90,15 +98,16 @@ void Image::define_self(uint32_t flags) noexcept {
     out = format::put_string(out, real_provider(), strnlen(real_provider(), kMostPath));
     out = format::put_string(out, command, command_length);
 
-    uint8_t *record = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), sizeof body + 16);
+    const auto length = static_cast<size_t>(out - body);
+    uint8_t *record = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), length + 16);
     if (record == nullptr) {
         state_ = State::Off;
         return;
     }
-    definitions_.commit(
-        RecordStream::put_long(record, REAP_TAG_IMAGE, body, static_cast<size_t>(out - body)));
+    definitions_.commit(RecordStream::put_long(record, REAP_TAG_IMAGE, body, length));
     state_ = State::Running;
-    if (trace_.sampler() == REAP_SAMPLER_TIMER) start_timer_sampler(trace_, process(), clock_);
+    if (trace_.sampler() == REAP_SAMPLER_TIMER && !trace_.in_sandbox())
+        start_timer_sampler(trace_, process(), clock_);
 }
 
 void Image::enter(ThreadState &thread) noexcept {
@@ -118,6 +127,7 @@ void Image::enter(ThreadState &thread) noexcept {
     if (state_ != State::Running || !give_place(thread)) {
         if (!begins) return; // it has ended already: not worth counters that nobody reads
         thread.counts = static_cast<reap_counts *>(map_private(sizeof(reap_counts)));
+        thread.exact = REAP_EXACT_SIZES;
         turn_off(thread);
         return;
     }
@@ -146,16 +156,79 @@ bool Image::give_place(ThreadState &thread) noexcept {
         const Handover &handed = *Handover::of(thread.counts_block);
         thread.events = handed.events;
         thread.number = handed.number;
+        thread.exact = handed.exact;
         thread.drawn = static_cast<int64_t>(handed.clock);
     } else {
         thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
         thread.drawn = 0;
-        thread.counts_block = trace_.add_block(REAP_BLOCK_COUNTS, owner(thread), 0, thread.began);
-        if (thread.counts_block == nullptr) return false;
+        if (!add_counts(thread)) return false;
         TraceFile::commit(thread.counts_block, sizeof(reap_counts));
     }
     thread.counts = reinterpret_cast<reap_counts *>(TraceFile::payload(thread.counts_block));
     return true;
+}
+
+// Counters for the smallest sizes, and all that lies behind those for sizes. Others come as they are needed.
+bool Image::add_counts(ThreadState &thread) noexcept {
+    constexpr uint32_t kBehind = offsetof(reap_counts, large_objects);
+    constexpr uint32_t kEnd = sizeof(reap_counts) + sizeof(Handover);
+    uint32_t room = sizeof(uint64_t);
+    thread.counts_block = trace_.add_block(REAP_BLOCK_COUNTS, owner(thread), 0, thread.began, room);
+    if (thread.counts_block == nullptr) return false;
+    if (room < kEnd && !trace_.make_room(thread.counts_block, kBehind, kEnd)) {
+        thread.counts_block = nullptr; // its mapping stays: the disk is full, and nothing more will be mapped
+        return false;
+    }
+    thread.exact = room < kEnd ? room / sizeof(uint64_t) : size_t{REAP_EXACT_SIZES};
+    return true;
+}
+
+bool Image::count_more_sizes(ThreadState &thread, size_t size) noexcept {
+    const ErrnoGuard keep;
+    constexpr size_t kPage = 4096;
+    const size_t end = (REAP_BLOCK_HEADER_BYTES + (size + 1) * sizeof(uint64_t) + kPage - 1) & ~(kPage - 1);
+    const auto until = static_cast<uint32_t>(end - REAP_BLOCK_HEADER_BYTES);
+    const auto from = static_cast<uint32_t>(thread.exact * sizeof(uint64_t));
+    if (thread.counts_block == nullptr || !trace_.make_room(thread.counts_block, from, until)) {
+        if (trace_.in_sandbox()) trace_.stopped(REAP_STOP_SANDBOX, 0);
+        return false;
+    }
+    const size_t sizes = until / sizeof(uint64_t);
+    thread.exact = sizes < REAP_EXACT_SIZES ? sizes : size_t{REAP_EXACT_SIZES};
+    return true;
+}
+
+void Image::enter_sandbox(ThreadState &thread, bool strict) noexcept {
+    const Inside inside(thread);
+    if (state_ != State::Running || pid_ != static_cast<uint32_t>(getpid())) return; // as after vfork
+    if (!trace_.in_sandbox()) {
+        stop_timer_sampler();
+        stop_asking_of_stacks();
+        define_module(getauxval(AT_ENTRY)); // the one whose name has to be asked for
+        thread.events.take_all_room(trace_);
+        if (thread.exact < REAP_EXACT_SIZES && thread.counts_block != nullptr) {
+            count_more_sizes(thread, REAP_EXACT_SIZES - 1);
+        }
+        const LockGuard guard(definitions_lock_);
+        definitions_.take_all_room(trace_);
+        trace_.enter_sandbox();
+    }
+    if (strict && thread.phase == Phase::Recording) {
+        trace_.stopped(REAP_STOP_SANDBOX, 0);
+        turn_off(thread);
+    }
+}
+
+void Image::forbid_tsc(bool forbidden) noexcept {
+    if (clock_ == REAP_CLOCK_TSC) tsc_forbidden_ = forbidden;
+}
+
+// Not by the vDSO, which reads the same counter.
+uint64_t Image::now_by_the_kernel() const noexcept {
+    timespec time{};
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &time);
+    constexpr uint64_t kSecond = 1'000'000'000;
+    return trace_.ticks(static_cast<uint64_t>(time.tv_sec) * kSecond + static_cast<uint64_t>(time.tv_nsec));
 }
 
 void Image::change_phase(ThreadState &thread) noexcept {
@@ -185,7 +258,8 @@ void Image::leave(ThreadState &thread) noexcept {
         if (counts != nullptr) munmap(counts, sizeof(reap_counts));
         return;
     }
-    *Handover::of(place) = {thread.events, static_cast<uint64_t>(thread.drawn), thread.number, nullptr};
+    *Handover::of(place) = {thread.events, static_cast<uint64_t>(thread.drawn), thread.exact, thread.number,
+                            nullptr};
     thread.events.forget();
     const LockGuard guard(idle_lock_);
     Handover::of(place)->next = idle_;
@@ -279,11 +353,24 @@ void Image::define_module(uint64_t address) noexcept {
     end = format::put_varint(end, finish);
     end = format::put_varint(end, found.dlfo_link_map->l_addr);
     end = format::put_string(end, name, length);
-    if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), sizeof body + 16)) {
-        definitions_.commit(
-            RecordStream::put_long(out, REAP_TAG_MODULE, body, static_cast<size_t>(end - body)));
+    const auto size = static_cast<size_t>(end - body);
+    if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), size + 16)) {
+        definitions_.commit(RecordStream::put_long(out, REAP_TAG_MODULE, body, size));
     }
     __atomic_store_n(&module_count_, module_count_ + 1, __ATOMIC_RELEASE);
+}
+
+void Image::note_unrecorded(const char *path, uint32_t reason) noexcept {
+    if (state_ != State::Running || trace_.in_sandbox()) return;
+    const LockGuard guard(definitions_lock_);
+    static uint8_t body[kMostPath + 32];
+    uint8_t *end = format::put_varint(body, static_cast<uint64_t>(getpid()));
+    end = format::put_varint(end, reason);
+    end = format::put_string(end, path, strnlen(path, kMostPath));
+    const auto size = static_cast<size_t>(end - body);
+    if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), size + 16)) {
+        definitions_.commit(RecordStream::put_long(out, REAP_TAG_UNRECORDED, body, size));
+    }
 }
 
 void Image::before_fork() noexcept {

@@ -23,7 +23,9 @@ class Image {
     // The thread's own destructors are over: its place goes to others.
     void leave(ThreadState &thread) noexcept;
 
-    [[nodiscard]] uint64_t now() const noexcept { return stamp(clock_); }
+    [[nodiscard]] uint64_t now() const noexcept {
+        return likely(!tsc_forbidden_) ? stamp(clock_) : now_by_the_kernel();
+    }
     [[nodiscard]] bool full() const noexcept { return full_; }
     [[nodiscard]] uint64_t to_ns(uint64_t ticks) const noexcept {
         return static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick_);
@@ -34,6 +36,16 @@ class Image {
     [[nodiscard]] uint32_t phase() const noexcept { return requests_.phase(); }
     void change_phase(ThreadState &thread) noexcept;
 
+    // `thread` has a counter of its own for each size up to this one. False when there is no room for them.
+    bool count_more_sizes(ThreadState &thread, size_t size) noexcept;
+
+    // The process is about to lay a filter of system calls on itself: what it may not know is not called any
+    // more. In a strict sandbox the thread may do nothing but read, write and end, and records no events.
+    void enter_sandbox(ThreadState &thread, bool strict) noexcept;
+
+    // Reading the processor's counter is about to be forbidden to the thread, or allowed again.
+    void forbid_tsc(bool forbidden) noexcept;
+
     // Room for an event of `thread`; null turns the thread off.
     uint8_t *begin_event(ThreadState &thread, size_t most = kMostHotBytes) noexcept;
 
@@ -43,6 +55,9 @@ class Image {
 
     // The module that `address` lies in is defined, if the loader knows one. Safe in a signal handler.
     void define_module(uint64_t address) noexcept;
+
+    // This process, or its child that shares its memory, is about to become a program that nothing records.
+    void note_unrecorded(const char *path, uint32_t reason) noexcept;
 
     // Whether this is a child that was made past the handlers of fork (_Fork, a system call of its own) and
     // still believes to be its parent.
@@ -64,15 +79,19 @@ class Image {
     void define_self(uint32_t flags) noexcept;
     void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
     bool give_place(ThreadState &thread) noexcept;
+    bool add_counts(ThreadState &thread) noexcept;
     void leave_requests(ThreadState &thread) noexcept;
     [[nodiscard]] Owner owner(const ThreadState &thread) const noexcept;
     [[nodiscard]] Owner process() const noexcept;
+
+    [[nodiscard]] uint64_t now_by_the_kernel() const noexcept;
 
     enum class State : uint8_t { Fresh, Starting, Running, Off };
 
     TraceFile trace_;
     State state_ = State::Fresh;
     bool full_ = false;
+    bool tsc_forbidden_ = false;
     uint32_t clock_ = REAP_CLOCK_MONOTONIC_NS;
     double ns_per_tick_ = 1;
     uint32_t number_ = 0;

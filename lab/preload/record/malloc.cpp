@@ -2,7 +2,7 @@
 // function by a jump. Everything else goes to slow_path.cpp.
 //
 // A fast path may be taken when the thread's budget of bytes has not run out (so nothing is to be sampled),
-// the size is counted one by one, and no watched block may be concerned.
+// the size is counted one by one in a counter that has its page, and no watched block may be concerned.
 #include "slow_path.h"
 
 using namespace reap::preload;
@@ -12,7 +12,7 @@ namespace {
 // Takes `size` off the thread's budget; whether the fast path may be taken.
 inline bool spend(ThreadState &thread, size_t size) noexcept {
     thread.spend(size);
-    return likely(thread.budget >= 0) && likely(size < REAP_EXACT_SIZES);
+    return likely(thread.budget >= 0) && likely(size < thread.exact);
 }
 
 inline bool watched(const ThreadState &thread, const void *pointer) noexcept {

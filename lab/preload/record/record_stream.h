@@ -17,7 +17,8 @@ class RecordStream {
     // Room for a record of at most `most` bytes; null when the trace cannot grow any more.
     uint8_t *begin(TraceFile &trace, reap_block_kind kind, const Owner &owner, size_t most) noexcept {
         if (block_ == nullptr || static_cast<size_t>(end_ - cursor_) < most) [[unlikely]] {
-            return next_block(trace, kind, owner);
+            if (block_ != nullptr && has_more_room(trace, most)) return cursor_;
+            return next_block(trace, kind, owner, most);
         }
         return cursor_;
     }
@@ -55,25 +56,51 @@ class RecordStream {
     }
 
     // Seals what there is. The stream can go on; it then takes a new block.
-    void close() noexcept {
-        if (block_ != nullptr) TraceFile::seal(block_);
+    void close(TraceFile &trace) noexcept {
+        if (block_ != nullptr) trace.seal(block_);
         block_ = nullptr;
+    }
+
+    // Makes all of the block that is being filled writable, if there is one.
+    void take_all_room(TraceFile &trace) noexcept {
+        if (block_ != nullptr) has_more_room(trace, static_cast<size_t>(whole_end() - cursor_));
     }
 
     // After a fork the blocks are the parent's: forget them without touching them.
     void forget() noexcept { *this = RecordStream{}; }
 
   private:
+    [[nodiscard]] uint8_t *whole_end() const noexcept {
+        return TraceFile::payload(block_) + REAP_PAYLOAD_BYTES;
+    }
+
+    // A process that writes little takes little of the disk: a block's pages are made writable as they are
+    // needed, twice as many each time.
+    [[gnu::noinline, gnu::cold]] bool has_more_room(TraceFile &trace, size_t most) noexcept {
+        if (static_cast<size_t>(whole_end() - cursor_) < most || end_ == whole_end()) return false;
+        uint8_t *begin = TraceFile::payload(block_);
+        uint8_t *wanted = begin + 2 * (end_ - begin);
+        if (wanted < cursor_ + most) wanted = cursor_ + most;
+        if (wanted > whole_end()) wanted = whole_end();
+        if (!trace.make_room(block_, static_cast<uint32_t>(end_ - begin),
+                             static_cast<uint32_t>(wanted - begin))) {
+            return false;
+        }
+        end_ = wanted;
+        return true;
+    }
+
     [[gnu::noinline, gnu::cold]] uint8_t *next_block(TraceFile &trace, reap_block_kind kind,
-                                                     const Owner &owner) noexcept {
-        close();
+                                                     const Owner &owner, size_t most) noexcept {
+        close(trace);
         // The event that needs the block may have been stamped a while ago: making a block takes its time.
         if (last_ticks_ == 0) last_ticks_ = owner.began;
-        block_ = trace.add_block(kind, owner, sequence_, last_ticks_);
+        auto room = static_cast<uint32_t>(most);
+        block_ = trace.add_block(kind, owner, sequence_, last_ticks_, room);
         if (block_ == nullptr) return nullptr;
         ++sequence_;
         cursor_ = TraceFile::payload(block_);
-        end_ = cursor_ + REAP_PAYLOAD_BYTES;
+        end_ = cursor_ + room;
         last_address_ = 0;
         return cursor_;
     }

@@ -40,7 +40,9 @@ reap_block_header *RequestBlocks::take(TraceFile &trace, const Owner &owner, uin
         return block;
     }
     if (full_) return nullptr;
-    reap_block_header *const block = trace.add_block(REAP_BLOCK_REQUESTS, owner, sequence_, owner.began);
+    uint32_t room = sizeof(reap_requests);
+    reap_block_header *const block =
+        trace.add_block(REAP_BLOCK_REQUESTS, owner, sequence_, owner.began, room);
     full_ = block == nullptr;
     if (full_) return nullptr;
     ++sequence_;

@@ -40,10 +40,12 @@ void count_block(ThreadState &thread, size_t size, bool succeeded) noexcept {
     }
 }
 
-// Adding up the table takes about a microsecond, and only samples do it.
-uint64_t allocations(const reap_counts &counts) noexcept {
+// Adding up the table takes about a microsecond, and only samples do it. What has no page yet is not touched:
+// on a full tmpfs even a look at it is a SIGBUS.
+uint64_t allocations(const ThreadState &thread) noexcept {
+    const reap_counts &counts = *thread.counts;
     uint64_t sum = 0;
-    for (const uint64_t count : counts.by_size) sum += count;
+    for (size_t size = 0; size < thread.exact; ++size) sum += counts.by_size[size];
     for (const uint64_t count : counts.large_objects) sum += count;
     return sum;
 }
@@ -112,6 +114,13 @@ void *call_realloc(void *pointer, size_t size) {
 
 } // namespace
 
+// What libreap-exec.so calls.
+REAP_EXPORT void reap_note_unrecorded(const char *path, uint32_t reason) {
+    if (!ready(thread_state)) return;
+    const Inside inside(thread_state);
+    image.note_unrecorded(path, reason);
+}
+
 bool ready(ThreadState &thread) noexcept {
     if (thread.busy) {
         if (thread.counts != nullptr) ++thread.counts->skipped;
@@ -133,7 +142,12 @@ bool ready(ThreadState &thread) noexcept {
 }
 
 void count_allocation(ThreadState &thread, reap_call call, size_t size, bool succeeded) noexcept {
-    on_counts(thread, [=](reap_counts &counts) { count_into(counts, call, size, succeeded); });
+    // A process that asks for few sizes has few pages of counters.
+    const bool counted = size < thread.exact || size >= REAP_EXACT_SIZES || !succeeded ||
+                         thread.counts == nullptr || image.count_more_sizes(thread, size);
+    on_counts(thread, [=](reap_counts &counts) {
+        if (counted) count_into(counts, call, size, succeeded);
+    });
     count_block(thread, size, succeeded);
 }
 
@@ -158,7 +172,7 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
     end = format::put_varint(end, period);
     end = format::put_varint(end, after - before);
     end = format::put_varint(end, clock);
-    end = format::put_varint(end, thread.counts == nullptr ? 0 : allocations(*thread.counts));
+    end = format::put_varint(end, thread.counts == nullptr ? 0 : allocations(thread));
     end = format::put_varint(end, thread.counts == nullptr ? 0 : thread.counts->frees);
     *length = static_cast<uint8_t>(end - length - 1);
     thread.events.commit(end);

@@ -1,4 +1,4 @@
-// What the recorder keeps for each thread. The fast paths touch the first four fields and nothing else.
+// What the recorder keeps for each thread. The fast paths touch the first five fields and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,7 @@ struct ThreadState {
     uintptr_t mask = 0;            // for WatchList::slot; 0: every free takes the slow path
     reap_counts *counts = nullptr; // never null while budget >= 0 or mask != 0
     uint64_t allocations = 0;      // blocks handed out to this thread, for what requests allocate
+    size_t exact = 0;              // sizes below are counted one by one without asking for room on the disk
 
     Phase phase = Phase::Fresh;
     bool busy = false; // inside the recorder: a signal handler or a library it calls must not enter again
@@ -74,6 +75,7 @@ struct ThreadState {
 struct Handover {
     RecordStream events;
     uint64_t clock;
+    size_t exact;
     uint32_t number;
     reap_block_header *next;
 

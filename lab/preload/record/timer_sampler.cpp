@@ -92,7 +92,7 @@ void take_sample(int, siginfo_t *, void *context) {
     uint8_t body[(6 + kMostWords) * format::kMaxVarint];
     if (uint8_t *out =
             samples.begin(*trace_of_samples, REAP_BLOCK_OUTSIDE, owner_of_samples, sizeof body + 8)) {
-        uint8_t *end = samples.put_plain_stamp(body, stamp(clock_of_samples));
+        uint8_t *end = samples.put_plain_stamp(body, image.now());
         end = format::put_varint(end, owner_of_samples.pid);
         end = format::put_varint(end, thread_id());
         end = format::put_varint(end, kernel ? 1 : 0);
@@ -132,6 +132,10 @@ void start_timer_sampler(TraceFile &trace, const Owner &process, uint32_t clock)
     const long period_ns = static_cast<long>(trace.sampler_period_us()) * 1000;
     const itimerspec every{{0, period_ns}, {0, period_ns}};
     running = timer_settime(timer, 0, &every, nullptr) == 0;
+}
+
+void stop_timer_sampler() noexcept {
+    if (runs_here()) yield_signal();
 }
 
 } // namespace reap::preload

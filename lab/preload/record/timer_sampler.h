@@ -13,4 +13,8 @@ namespace reap::preload {
 // survive exec, and fork does not copy them.
 void start_timer_sampler(TraceFile &trace, const Owner &process, uint32_t clock) noexcept;
 
+// Ends it for good, where this process has one: its handler may not return to a sandbox that does not know
+// how.
+void stop_timer_sampler() noexcept;
+
 } // namespace reap::preload

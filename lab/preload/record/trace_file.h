@@ -19,9 +19,10 @@ struct Owner {
 
 class TraceFile {
   public:
-    // Maps the header of the trace at `path` (absolute). False when it is not there or not ours.
-    // No descriptor stays open: a program may count on which numbers are free.
-    bool open(const char *path) noexcept;
+    // Maps the header of the trace at `path` (absolute). A process with another root or user that cannot open
+    // it asks the launcher for it, by `socket` (see REAP_SOCKET_ENV; null: by none). False when it is not to
+    // be had or not ours. No descriptor stays open: a program may count on which numbers are free.
+    bool open(const char *path, const char *socket) noexcept;
 
     [[nodiscard]] bool is_open() const noexcept { return header_ != nullptr; }
     [[nodiscard]] uint32_t depth() const noexcept { return header_->depth; }
@@ -34,14 +35,29 @@ class TraceFile {
     // The next process image of the tree.
     uint32_t next_image() noexcept;
 
-    // A fresh block, its space allocated and its head filled in; null when the file cannot grow or be mapped.
-    // The reason is then in the header. About 15 us.
-    // `base` is what its stamps count from.
-    reap_block_header *add_block(reap_block_kind kind, const Owner &owner, uint32_t sequence,
-                                 uint64_t base) noexcept;
+    // A fresh block, its head filled in; null when the file cannot grow or be mapped. The reason is then in
+    // the header. About 5 us. `base` is what its stamps count from.
+    //
+    // Of its payload `room` bytes at least may be written to, and are on return those that may be: writing to
+    // a page that the disk has no room for is a SIGBUS.
+    reap_block_header *add_block(reap_block_kind kind, const Owner &owner, uint32_t sequence, uint64_t base,
+                                 uint32_t &room) noexcept;
+
+    // Makes the bytes [begin, end) of the payload writable. False when there is no room on the disk, which
+    // the header says then, or in a sandbox.
+    bool make_room(reap_block_header *block, uint32_t begin, uint32_t end) noexcept;
+
+    // From here on no system call is made for blocks: the process is about to lay a filter on itself, and
+    // what that does not know may be its end. What blocks there will be are taken now; children of forks
+    // share them.
+    void enter_sandbox() noexcept;
+    [[nodiscard]] bool in_sandbox() const noexcept { return sandbox_ != nullptr; }
+
+    // The stamp of a moment of CLOCK_MONOTONIC.
+    [[nodiscard]] uint64_t ticks(uint64_t monotonic_ns) const noexcept;
 
     // Gives a full block its checksum and lets go of it.
-    static void seal(reap_block_header *block) noexcept;
+    void seal(reap_block_header *block) noexcept;
 
     static uint8_t *payload(reap_block_header *block) noexcept {
         return reinterpret_cast<uint8_t *>(block) + REAP_BLOCK_HEADER_BYTES;
@@ -52,10 +68,25 @@ class TraceFile {
         __atomic_store_n(&block->committed, bytes, __ATOMIC_RELEASE);
     }
 
-  private:
+    // The recording stopped somewhere: says so in the header.
     void stopped(reap_stop reason, int error) noexcept;
 
+  private:
+    // What is kept for a process that makes no system calls any more.
+    struct Sandbox {
+        uint32_t taken; // (atomic) shared by the children of forks
+        uint32_t count;
+        uint8_t *blocks;
+    };
+
+    bool map_header(int descriptor) noexcept;
+    uint8_t *map_blocks(uint64_t index, uint32_t count) noexcept;
+    uint8_t *map_by_path(uint64_t index) noexcept;
+    uint8_t *take_reserved() noexcept;
+
     reap_file_header *header_ = nullptr;
+    Sandbox *sandbox_ = nullptr;
+    bool lazy_ = false; // the kernel can make single pages writable
     char path_[4096] = {};
 };
 

@@ -82,10 +82,18 @@ void WatchList::guard(const void *begin, const void *end) noexcept {
 void WatchList::forget() noexcept {
     lock_.reset();
     if (live_ == 0) return;
-    for (uint8_t &count : filter) {
-        if (count != kSticky) count = 0;
+    // Of a filter that is nearly empty few pages are written to, and so copied, and the table is not copied
+    // at all.
+    for (size_t at = 0; at < kFilterBytes; at += sizeof(uint64_t)) {
+        uint64_t counts;
+        memcpy(&counts, filter + at, sizeof counts);
+        if (counts == 0) continue;
+        for (size_t i = at; i < at + sizeof counts; ++i) {
+            if (filter[i] != 0 && filter[i] != kSticky) filter[i] = 0;
+        }
     }
-    memset(table_->places, 0, table_->capacity * sizeof(uintptr_t));
+    munmap(table_, sizeof(Table) + table_->capacity * sizeof(uintptr_t));
+    table_ = nullptr;
     live_ = 0;
     filled_ = 0;
 }

@@ -3,7 +3,9 @@
  * A thread of its own asks the allocator at an interval and writes the answer into a mapped file (see
  * reap_resident.h). It is built so that the program does what it always does:
  *
- * - every signal is blocked in it but those by which glibc itself changes all threads' user;
+ * - every signal is blocked in it;
+ * - it is not there while glibc changes the user or group of all threads: it has not the capabilities that
+ * the program keeps for itself, and where one thread may not what another may glibc ends the process;
  * - it opens no descriptor once the program runs, so that none of the program's has another number;
  * - it holds no lock of ours, and of the allocator's only those that its own handlers of fork know, so that
  *   no order of handlers can be wrong; the child of a fork has no such thread and writes nothing;
@@ -24,6 +26,7 @@
 #include <ctime>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -48,13 +51,17 @@ constexpr size_t stack_bytes = size_t{256} * 1024;
 constexpr uint64_t longest_sleep = second / 4; // so long a process may outlive its main, at most
 constexpr int walk_attempts = 3;
 constexpr int one = 1;
+constexpr time_t longest_end = 1; // seconds that are waited for the thread where its end is wished for
 
 reap_resident *file;
 Statistics statistics;
 uint64_t heap_begin;
 uint64_t interval;
 pthread_t thread;
+void *thread_stack;
 pid_t owner;
+FutexLock id_lock;
+thread_local bool changes_ids __attribute__((tls_model("initial-exec")));
 int ending; // 1: the thread is to end
 
 uint64_t read_clock(clockid_t clock) noexcept {
@@ -166,19 +173,18 @@ void fill_head() noexcept {
 }
 
 bool start_thread() noexcept {
-    void *stack = map_private(stack_bytes);
-    if (stack == nullptr) return false;
+    if (thread_stack == nullptr) thread_stack = map_private(stack_bytes);
+    if (thread_stack == nullptr) return false;
     pthread_attr_t attributes;
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_attr_init(&attributes);
-    pthread_attr_setstack(&attributes, stack, stack_bytes);
+    pthread_attr_setstack(&attributes, thread_stack, stack_bytes);
     pthread_sigmask(SIG_SETMASK, &all, &before); // libc's own leaves out what setuid() needs
     const int error = pthread_create(&thread, &attributes, ask_again_and_again, nullptr);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
-    if (error != 0) munmap(stack, stack_bytes);
     return error == 0;
 }
 
@@ -199,26 +205,76 @@ bool start_thread() noexcept {
     if (statistics.kind() == REAP_RESIDENT_NONE || !start_thread()) file->stopped = 1;
 }
 
-void end_thread() noexcept {
-    if (file == nullptr || owner != getpid() || __atomic_load_n(&file->stopped, __ATOMIC_ACQUIRE) != 0)
-        return;
+bool runs() noexcept {
+    return file != nullptr && owner == getpid() && __atomic_load_n(&file->stopped, __ATOMIC_ACQUIRE) == 0;
+}
+
+// Whether it has ended: it waits for the allocator's locks, and a handler of signals may have interrupted who
+// holds them.
+bool end_thread() noexcept {
     __atomic_store_n(&ending, 1, __ATOMIC_RELEASE);
     syscall(SYS_futex, &ending, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-    pthread_join(thread, nullptr);
+    timespec until{};
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += longest_end;
+    return pthread_timedjoin_np(thread, nullptr, &until) == 0;
+}
+
+void start_again() noexcept {
+    const ErrnoGuard keep;
+    __atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&file->stopped, 0, __ATOMIC_RELEASE);
+    if (!start_thread()) __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);
+}
+
+// Calls libc's own `name`, which changes ids, without our thread.
+template <class... Arguments>
+int change_ids(const char *name, Arguments... arguments) noexcept {
+    auto *real = reinterpret_cast<int (*)(Arguments...)>(dlsym(RTLD_NEXT, name));
+    if (changes_ids || !runs()) return real(arguments...);
+    changes_ids = true; // for a handler of signals that changes them, too
+    id_lock.lock();
+    const bool ended = runs() && end_thread();
+    const int status = real(arguments...);
+    if (ended) start_again();
+    id_lock.unlock();
+    changes_ids = false;
+    return status;
 }
 
 } // namespace
 
+REAP_EXPORT int setuid(uid_t user) noexcept { return change_ids("setuid", user); }
+REAP_EXPORT int setgid(gid_t group) noexcept { return change_ids("setgid", group); }
+REAP_EXPORT int seteuid(uid_t user) noexcept { return change_ids("seteuid", user); }
+REAP_EXPORT int setegid(gid_t group) noexcept { return change_ids("setegid", group); }
+REAP_EXPORT int setreuid(uid_t real, uid_t effective) noexcept {
+    return change_ids("setreuid", real, effective);
+}
+REAP_EXPORT int setregid(gid_t real, gid_t effective) noexcept {
+    return change_ids("setregid", real, effective);
+}
+REAP_EXPORT int setresuid(uid_t real, uid_t effective, uid_t saved) noexcept {
+    return change_ids("setresuid", real, effective, saved);
+}
+REAP_EXPORT int setresgid(gid_t real, gid_t effective, gid_t saved) noexcept {
+    return change_ids("setresgid", real, effective, saved);
+}
+REAP_EXPORT int setgroups(size_t count, const gid_t *groups) noexcept {
+    return change_ids("setgroups", count, groups);
+}
+REAP_EXPORT int initgroups(const char *user, gid_t group) { return change_ids("initgroups", user, group); }
+
 // Main may end before its process does. The process then ends with the last of its threads, which must not be
 // ours.
 REAP_EXPORT void pthread_exit(void *result) {
-    if (static_cast<pid_t>(thread_id()) == getpid()) end_thread();
+    if (static_cast<pid_t>(thread_id()) == getpid() && runs()) end_thread();
     reinterpret_cast<void (*)(void *)>(dlsym(RTLD_NEXT, "pthread_exit"))(result);
     __builtin_unreachable();
 }
 
 REAP_EXPORT void thrd_exit(int result) {
-    if (static_cast<pid_t>(thread_id()) == getpid()) end_thread();
+    if (static_cast<pid_t>(thread_id()) == getpid() && runs()) end_thread();
     reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "thrd_exit"))(result);
     __builtin_unreachable();
 }

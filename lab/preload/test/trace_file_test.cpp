@@ -3,11 +3,14 @@
 #include "trace_file.h"
 
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
+#include <fcntl.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <string>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -64,13 +67,22 @@ class TraceFileTest : public testing::Test {
         return count;
     }
 
+    // As on a file system that cannot have long files with holes.
+    void shorten() const {
+        const int file = open(path_.c_str(), O_RDWR);
+        const uint32_t none = 0;
+        ASSERT_EQ(pwrite(file, &none, sizeof none, offsetof(reap_file_header, file_blocks)), 4);
+        ASSERT_EQ(ftruncate(file, REAP_BLOCK_BYTES), 0);
+        close(file);
+    }
+
     std::string folder_;
     std::string path_;
 };
 
 TEST_F(TraceFileTest, ThreadsWriteAndTheReaderFindsAll) {
     TraceFile trace;
-    ASSERT_TRUE(trace.open(path_.c_str()));
+    ASSERT_TRUE(trace.open(path_.c_str(), nullptr));
     static constexpr int kPairs = 20000; // several blocks each
     std::vector<std::thread> threads;
     threads.reserve(4);
@@ -90,19 +102,19 @@ TEST_F(TraceFileTest, ThreadsWriteAndTheReaderFindsAll) {
 
 TEST_F(TraceFileTest, FinishingSealsWhatADeadProcessLeftOpen) {
     TraceFile trace;
-    ASSERT_TRUE(trace.open(path_.c_str()));
+    ASSERT_TRUE(trace.open(path_.c_str(), nullptr));
     write_pairs(trace, 0, 10);
     EXPECT_EQ(native::finish_trace(path_), 0u);
     const native::BlockFile file(path_);
     ASSERT_EQ(file.blocks().size(), 1u);
     EXPECT_EQ(file.blocks()[0].head.flags & REAP_BLOCK_SEALED, REAP_BLOCK_SEALED);
     TraceFile again;
-    EXPECT_FALSE(again.open(path_.c_str())) << "a finished trace takes no more";
+    EXPECT_FALSE(again.open(path_.c_str(), nullptr)) << "a finished trace takes no more";
 }
 
 TEST_F(TraceFileTest, BlocksOfALivingProcessStayOpen) {
     TraceFile trace;
-    ASSERT_TRUE(trace.open(path_.c_str()));
+    ASSERT_TRUE(trace.open(path_.c_str(), nullptr));
     // Our own pid and start time, as the recorder reads them.
     std::ifstream stat("/proc/self/stat");
     std::string text;
@@ -118,15 +130,47 @@ TEST_F(TraceFileTest, BlocksOfALivingProcessStayOpen) {
     EXPECT_EQ(native::finish_trace(path_), 1u);
 }
 
+TEST_F(TraceFileTest, WhatIsWrittenTakesLittleMoreOfTheDisk) {
+    TraceFile trace;
+    ASSERT_TRUE(trace.open(path_.c_str(), nullptr));
+    write_pairs(trace, 0, 10);
+    struct stat status{};
+    ASSERT_EQ(stat(path_.c_str(), &status), 0);
+    EXPECT_LE(status.st_blocks * 512, REAP_BLOCK_BYTES + 8192);
+    EXPECT_EQ(native::finish_trace(path_), 0u);
+    ASSERT_EQ(stat(path_.c_str(), &status), 0);
+    EXPECT_EQ(status.st_size, off_t{2} * REAP_BLOCK_BYTES);
+}
+
+TEST_F(TraceFileTest, BlocksReservedForASandboxAreUsedUpAndThatIsSaid) {
+    TraceFile trace;
+    ASSERT_TRUE(trace.open(path_.c_str(), nullptr));
+    trace.enter_sandbox();
+    const rlimit none{0, 0}; // no descriptor, and no mapping, is to be had any more
+    const pid_t child = fork();
+    if (child == 0) {
+        setrlimit(RLIMIT_NOFILE, &none);
+        _exit(write_pairs(trace, 0, 10'000'000) < 10'000'000 ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(write_pairs(trace, 1, 1), 0) << "the child has used them up";
+    const native::BlockFile file(path_);
+    EXPECT_EQ(file.header().stop_reason, static_cast<uint32_t>(REAP_STOP_SANDBOX));
+    EXPECT_EQ(file.blocks().size(), 256u);
+}
+
 // A file size limit must end the recording, not the program: SIGXFSZ would kill it.
 TEST_F(TraceFileTest, AFileSizeLimitStopsTheRecordingAndSaysSo) {
+    shorten();
     const pid_t child = fork();
     if (child == 0) {
         signal(SIGXFSZ, SIG_DFL);
         const rlimit limit{rlim_t{3} * REAP_BLOCK_BYTES, rlim_t{3} * REAP_BLOCK_BYTES};
         setrlimit(RLIMIT_FSIZE, &limit);
         TraceFile trace;
-        if (!trace.open(path_.c_str())) _exit(1);
+        if (!trace.open(path_.c_str(), nullptr)) _exit(1);
         _exit(write_pairs(trace, 0, 100000) < 100000 ? 0 : 2);
     }
     int status = 0;
@@ -140,9 +184,9 @@ TEST_F(TraceFileTest, AFileSizeLimitStopsTheRecordingAndSaysSo) {
 
 TEST_F(TraceFileTest, WhatIsNoTraceIsNotOpened) {
     TraceFile trace;
-    EXPECT_FALSE(trace.open("/nonexistent/trace"));
-    EXPECT_FALSE(trace.open("/dev/null"));
-    EXPECT_FALSE(trace.open(""));
+    EXPECT_FALSE(trace.open("/nonexistent/trace", nullptr));
+    EXPECT_FALSE(trace.open("/dev/null", nullptr));
+    EXPECT_FALSE(trace.open("", nullptr));
 }
 
 } // namespace

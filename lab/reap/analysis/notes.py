@@ -22,6 +22,7 @@ def notes(recording: native.Recording, depth: str) -> list[str]:
         *_damage(recording.damage()),
         *_unfinished(header),
         *_nothing(header, images, whole),
+        *_unrecorded(recording.unrecorded(), images),
         *_bypassed(images),
         *_sampling(recording.instruction_samples(), header),
         *_few(whole, depth),
@@ -37,6 +38,7 @@ def _stopped(header: native.Header) -> list[str]:
     why = {
         native.STOP_NO_SPACE: "the file could not grow",
         native.STOP_OPEN: "the file could not be opened again (a changed root or dropped rights do that)",
+        native.STOP_SANDBOX: "a process in a sandbox of its own has used up what was reserved before",
         native.STOP_MAP: "there was no memory for a block",
     }.get(header["stop_reason"], "of an unknown reason")
     name = errno.errorcode.get(header["stop_errno"], str(header["stop_errno"]))
@@ -75,6 +77,38 @@ def _nothing(header: native.Header, images: list[native.Image], whole: native.To
     if not any(image["objects"] for image in images) and not whole["events"]:
         return ["No allocation was recorded."]
     return []
+
+
+_UNRECORDED = {
+    native.UNRECORDED_NOT_LOADED: "the recorder was not loaded into it (a static or set-user-ID program, "
+    "or one that was started with another environment)",
+    native.UNRECORDED_NO_TRACE: "it could not reach the recording",
+    native.UNRECORDED_FOREIGN: "it is for another C library or processor, and was started without "
+    "the recorder",
+}
+
+
+def _unrecorded(processes: list[tuple[int, int, str]], images: list[native.Image]) -> list[str]:
+    """One that was judged while it started is recorded all the same."""
+    recorded = {(image.get("pid"), _name(image["executable"])) for image in images}
+    seen = sorted({(reason, _name(file), pid) for pid, reason, file in processes})
+    missing: dict[tuple[int, str], int] = {}
+    for reason, name, pid in seen:
+        if (pid, name) not in recorded:
+            missing[reason, name] = missing.get((reason, name), 0) + 1
+    return [
+        f"Nothing was recorded of {_several(name, count)}: {_UNRECORDED[reason]}."
+        for (reason, name), count in missing.items()
+        if reason in _UNRECORDED
+    ]
+
+
+def _several(name: str, count: int) -> str:
+    return f"{name} ({count} processes)" if count > 1 else name
+
+
+def _name(executable: str) -> str:
+    return executable.removesuffix(" (deleted)").rpartition("/")[2]
 
 
 def _bypassed(images: list[native.Image]) -> list[str]:

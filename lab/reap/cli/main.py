@@ -83,7 +83,8 @@ def cli() -> None:
 def main() -> NoReturn:
     """Runs the command line and exits. What the user can act on is printed as what happened and a hint."""
     # Whoever stops us with SIGTERM gets what Ctrl-C gets: the program is ended, what was measured is kept.
-    signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, _interrupt)
     # As every Unix tool: `reap show FILE | head` ends when head has seen enough.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:

@@ -46,6 +46,7 @@ def record(
     """  # noqa: D301 - click wants the character itself
     from reap.allocators import catalog
     from reap.cli import reporting
+    from reap.cli.main import complain
     from reap.errors import ExitCode, ReapError
     from reap.launch import program as programs
     from reap.launch.records import Launch
@@ -66,7 +67,11 @@ def record(
         capture=False,
         timeout=timeout,
     )
-    outcome = recording.record(launch, path, "full" if depth == "full" else "triage", force=force)
+    try:
+        outcome = recording.record(launch, path, "full" if depth == "full" else "triage", force=force)
+    except recording.LostError as lost:
+        complain(lost)
+        return reporting.say_end(found.command[0], lost.outcome, timeout)
     status = reporting.say_end(found.command[0], outcome, timeout)
     reporting.say_written("the recording", path)
     reporting.say_next(["reap", "show", str(path)])

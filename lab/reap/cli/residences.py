@@ -79,7 +79,7 @@ def run(
 ) -> tuple[list[Residence], int]:
     """Runs a command and watches it; its processes, the largest first, and the status to exit with."""
     observed = watching.command(found, launch, interval, file, ask=ask, recording=recording, force=force)
-    if recording is not None:
+    if recording is not None and recording.exists():
         reporting.say_written("the recording", recording)
     return observed.processes, reporting.say_end(found.command[0], observed.outcome, launch.timeout)
 

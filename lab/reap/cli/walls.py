@@ -59,8 +59,14 @@ def folder(output: Path | None, command: tuple[str, ...], pid: int | None, *, fo
         raise ReapError(f"{path} exists already", "give another name with -o, or --force") from error
     except OSError as error:
         raise ReapError(f"{path} cannot be made: {error.strerror}", "name another folder with -o") from error
+    ours = (*experiment.RECORDINGS, _INPUT)
+    if any(path.iterdir()) and not any((path / name).is_file() for name in (*ours, RESULTS)):
+        raise ReapError(
+            f"{path} is no folder of reap wall's, so --force does not replace it",
+            "name another folder with -o",
+        )
     # Of an earlier time, not to be taken for this one's.
-    for name in (*experiment.RECORDINGS, _INPUT):
+    for name in ours:
         (path / name).unlink(missing_ok=True)
     try:
         yield path

@@ -124,7 +124,11 @@ def command(
     if recording is not None:
         require_preloadable(program)
         start = functools.partial(record.record, path=recording, depth="full", force=force)
-    outcome = residence.run(launch, interval, log.add, ask=ask, start=start)
+    try:
+        outcome = residence.run(launch, interval, log.add, ask=ask, start=start)
+    except record.LostError as lost:
+        outcome, recording = lost.outcome, None
+        notes.append(f"{lost.what}; live bytes are the allocator's word alone")
     if not log.moments:
         raise ReapError(
             f"{shlex.join(program.command)} ended ({_how(outcome)}) before it could be looked at once",

@@ -13,7 +13,7 @@ def spawner() -> Path:
 
 
 def preload(name: str) -> Path:
-    """An object to preload: `record`, `probe`, `requests`, `fragment`. Throws ReapError if it is missing."""
+    """An object to preload: `record`, `probe`, `requests`, `exec`. Throws ReapError if it is missing."""
     return _find(f"lib/libreap-{name}.so", executable=False)
 
 

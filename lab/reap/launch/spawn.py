@@ -19,6 +19,7 @@ from reap.launch.records import Launch, Outcome
 _PATIENCE = 2.0
 """Seconds that a program gets to end when we are interrupted, and then once more."""
 
+_STANDARD_ERROR = 2
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -55,6 +56,8 @@ def run(launch: Launch) -> Outcome:
 def compose_preloads(launch: Launch, scratch: Path) -> str:
     """The value of LD_PRELOAD: reap's own, the allocator, then what the user preloads anyway.
 
+    Behind reap's own and the allocator stands what keeps all of these out of programs that they would break.
+
     The order matters: the recorder must see a call before the allocator does, and a user's preload has to
     meet both as it would meet the C library. The loader splits the list at spaces and colons; a file whose
     path has one gets a link in `scratch`.
@@ -62,6 +65,8 @@ def compose_preloads(launch: Launch, scratch: Path) -> str:
     probes = [str(native_files.preload("probe"))] if launch.probe else []
     timers = [str(native_files.preload("requests"))] if launch.requests else []
     ours = [*probes, *timers, *launch.preloads, *([launch.allocator] if launch.allocator else [])]
+    if ours:
+        ours.append(str(native_files.preload("exec")))
     linked = [_without_separators(path, scratch / str(number)) for number, path in enumerate(ours)]
     inherited = "" if "LD_PRELOAD" in launch.remove else os.environ.get("LD_PRELOAD", "")
     theirs = launch.environment.get("LD_PRELOAD", inherited)
@@ -87,6 +92,8 @@ def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[st
         command += ["--stdin", str(Path(launch.stdin).absolute())]
     if launch.timeout is not None:
         command += ["--timeout-ms", str(max(1, round(launch.timeout * 1000)))]
+    for number in _ignored():
+        command += ["--ignore", str(int(number))]
     for name in launch.remove:
         command += ["--unset", name]
     for name, value in launch.environment.items():
@@ -100,6 +107,25 @@ def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[st
     return [*command, *launch.options, "--", *launch.argv]
 
 
+def _inherited() -> list[int]:
+    """The descriptors above standard error that we were started with and pass on to the program.
+
+    `diff <(a) <(b)`, job servers and socket activation need them. Python opens its own for itself alone.
+    """
+    found = []
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names alone
+        number = int(name)
+        with contextlib.suppress(OSError):  # that of the listing itself is closed again
+            if number > _STANDARD_ERROR and os.get_inheritable(number):
+                found.append(number)
+    return found
+
+
+def _ignored() -> list[signal.Signals]:
+    """The signals that we pass on and were started to ignore, as by nohup: the program ignores them, too."""
+    return [number for number in _PASSED_ON if signal.getsignal(number) is signal.SIG_IGN]
+
+
 def _spawn(command: Sequence[str], launch: Launch) -> bytes:
     receiving, sending = os.pipe()
     signals = contextlib.nullcontext(_Signals()) if launch.capture else _passed_on()
@@ -107,7 +133,7 @@ def _spawn(command: Sequence[str], launch: Launch) -> bytes:
         try:
             process = subprocess.Popen(
                 [command[0], "--result-fd", str(sending), *command[1:]],
-                pass_fds=[sending],
+                pass_fds=[sending, *_inherited()],
                 cwd=launch.directory or None,
             )
         except OSError as error:

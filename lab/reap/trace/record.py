@@ -1,6 +1,9 @@
 """Recording a program into a trace."""
 
+import contextlib
 import os
+import secrets
+import stat
 from pathlib import Path
 from typing import Literal
 
@@ -21,13 +24,21 @@ _TIMER_PERIOD_US = 4000
 """The same by timer: the kernel's own tick is no finer."""
 
 
+class LostError(ReapError):
+    """The program ran, and its recording is gone or was written over: by the program itself, perhaps."""
+
+    def __init__(self, cause: ReapError, outcome: Outcome) -> None:
+        super().__init__(cause.what, cause.hint, cause.code)
+        self.outcome = outcome
+
+
 def record(launch: Launch, path: Path, depth: Depth, *, force: bool = False) -> Outcome:
     """Runs the program with the recorder in front of its allocator, and writes what it did to `path`.
 
     The file is private to the user, holds the whole process tree, and is readable at any moment, even if the
     program or this process is killed. `depth` triage counts everything and samples stacks, latencies and live
     bytes; full writes every event with its stack. Throws ReapError if the file exists (without `force`) or
-    cannot be made, and what `spawn.run` throws.
+    cannot be made, LostError if it cannot be completed, and what `spawn.run` throws.
     """
     _make_room(path, force=force)
     who, period = sampler(by_timer=sampling.check().samples == 0)
@@ -40,16 +51,25 @@ def record(launch: Launch, path: Path, depth: Depth, *, force: bool = False) -> 
         raise ReapError(
             f"the recording {path} cannot be written: {error.strerror}", "name another file with -o"
         ) from error
+    # Its first half is a name that anybody may learn, its second a word for the program's processes alone.
+    socket = secrets.token_hex(native.SOCKET_NAME)
     recorded = replace(
         launch,
         preloads=[str(native_files.preload("record")), *launch.preloads],
-        environment={**launch.environment, native.TRACE_ENV: trace},
-        options=[*launch.options, "--trace", trace],
+        environment={**launch.environment, native.TRACE_ENV: trace, native.SOCKET_ENV: socket},
+        options=[*launch.options, "--trace", trace, "--trace-socket", socket],
     )
     try:
-        return spawn.run(recorded)
-    finally:
+        outcome = spawn.run(recorded)
+    except BaseException:
+        with contextlib.suppress(ReapError):
+            finish(path)
+        raise
+    try:
         finish(path)
+    except ReapError as error:
+        raise LostError(error, outcome) from error
+    return outcome
 
 
 def sampler(*, by_timer: bool) -> tuple[int, int]:
@@ -74,4 +94,9 @@ def _make_room(path: Path, *, force: bool) -> None:
         raise ReapError(f"{path} exists already", "give another name with -o, or --force to replace it")
     if path.is_dir():
         raise ReapError(f"{path} is a folder", "give the name of a file with -o")
+    # Never a device, a pipe, a socket or a link: as root, -o /dev/null would remove the device.
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise ReapError(
+            f"{path} is no regular file, so --force does not replace it", "give the name of a file with -o"
+        )
     path.unlink()

@@ -10,10 +10,16 @@
 //     fragile signals       uses SIGPROF and every real-time signal, by its own timers
 //     fragile resets        a child that sets every signal to its default and works on, after fork and after
 //     vfork fragile fibers        allocates on its own 8 KB stacks
+//     fragile sandbox HOW  allocates 200,000 blocks of 700 bytes behind a filter without open (HOW is kill or
+//     errno),
+//                          in strict mode (strict), or where the TSC may not be read (tsc)
+//     fragile table        the same where all descriptors were in use for a while
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -21,7 +27,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -212,6 +220,51 @@ static void fibers(void) {
     puts("fibers");
 }
 
+static void sandboxed_work(void) {
+    for (int i = 0; i < 200000; i++) free(malloc(700));
+}
+
+static void sandbox(const char *how) {
+    work(100);
+    if (!strcmp(how, "tsc")) {
+        prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+    } else if (!strcmp(how, "strict")) {
+        free(malloc(700));
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+    } else {
+        // What opens, asks of files or of the clock, and what maps files.
+        const unsigned act = !strcmp(how, "kill") ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM;
+        const int refused[] = {SYS_openat,        SYS_open,          SYS_fallocate, SYS_ftruncate,
+                               SYS_readlink,      SYS_mremap,        SYS_madvise,   SYS_mincore,
+                               SYS_clock_gettime, SYS_timer_settime, SYS_socket,    SYS_connect,
+                               SYS_timer_delete,  SYS_pread64};
+        enum { most = sizeof refused / sizeof *refused };
+        struct sock_filter filter[2 * most + 2] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0)};
+        for (int i = 0; i < most; i++) {
+            filter[1 + 2 * i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], 0, 1);
+            filter[2 + 2 * i] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, act);
+        }
+        filter[2 * most + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+        const struct sock_fprog whole = {sizeof filter / sizeof *filter, filter};
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &whole))
+            puts("no filter");
+    }
+    sandboxed_work();
+    (void)!write(1, "after\n", 6);
+    syscall(SYS_exit, 0);
+}
+
+static void table(void) {
+    const struct rlimit limit = {64, 64};
+    setrlimit(RLIMIT_NOFILE, &limit);
+    int opened[64];
+    int count = 0;
+    while ((opened[count] = open("/dev/null", O_RDONLY)) >= 0) count++;
+    sandboxed_work();
+    while (count) close(opened[--count]);
+    sandboxed_work();
+}
+
 int main(int count, char **words) {
     const char *mode = words[1];
     setvbuf(stdout, NULL, _IONBF, 0);
@@ -233,6 +286,10 @@ int main(int count, char **words) {
         signals();
     else if (!strcmp(mode, "resets"))
         resets();
+    else if (!strcmp(mode, "sandbox"))
+        sandbox(words[2]);
+    else if (!strcmp(mode, "table"))
+        table();
     else if (!strcmp(mode, "fibers"))
         fibers();
     else

@@ -4,6 +4,7 @@
 //     processes fork       a child (2002 bytes) goes on beside its parent (2001)
 //     processes threads N  the same N times, while other threads of the parent allocate (2003)
 //     processes quick N    N children with one block each (2002), one after another, ended by _exit
+//     processes beside N   N threads with one block each (2009), all at once
 //     processes vfork      vfork and exec of itself (`leaf`: 2005)
 //     processes spawn      posix_spawn of the same
 //     processes raw        a child made by a system call of its own, past the handlers of fork
@@ -65,6 +66,23 @@ static void with_threads(int times) {
     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
 }
 
+static pthread_barrier_t all;
+
+static void *one_block(void *argument) {
+    use(2009, 1);
+    pthread_barrier_wait(&all);
+    return argument;
+}
+
+static void beside(int times) {
+    pthread_t *threads = calloc((size_t)times, sizeof *threads);
+    pthread_barrier_init(&all, NULL, (unsigned)times);
+    for (int i = 0; i < times; i++)
+        if (pthread_create(&threads[i], NULL, one_block, NULL)) _exit(3);
+    for (int i = 0; i < times; i++) pthread_join(threads[i], NULL);
+    free(threads);
+}
+
 static void ignore(int signal) { (void)signal; }
 
 static void daemonize(void) {
@@ -120,6 +138,8 @@ int main(int count, char **words) {
             }
             wait_for(child);
         }
+    } else if (!strcmp(mode, "beside")) {
+        beside(times);
     } else if (!strcmp(mode, "vfork")) {
         use(2004, 3);
         const pid_t child = vfork();
