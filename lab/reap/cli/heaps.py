@@ -169,8 +169,6 @@ def finish(
     result: Fragmented, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool
 ) -> int:
     """Writes the files, prints the verdict and its tables, names the files, and returns the exit code."""
-    from rich.console import Console
-
     from reap.diagnosis.resilience import judge
     from reap.report.terminal_matrix import render
 
@@ -178,7 +176,7 @@ def finish(
     verdict = judge(result)
     answer = Answer(title=title, command=result.command, fragmented=result, resilience=verdict)
     reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
-    render(Console(), result, verdict)
+    render(reporting.console(json_file, html_file), result, verdict)
     reporting.say_files(json=json_file, html=html_file)
     reporting.say_written("the runs", folder)
     known = str(folder / matrix.PROFILE)

@@ -14,7 +14,6 @@ from reap.errors import ExitCode
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def list_cards(json_file: Path | None, force: bool) -> int:
     """List the programs: what kind their own allocator is of, and which variants they have."""
-    from rich.console import Console
     from rich.table import Table
 
     from reap import units
@@ -30,7 +29,7 @@ def list_cards(json_file: Path | None, force: bool) -> int:
     for each in cards:
         seconds = units.duration(each.expected_seconds)
         table.add_row(each.name, each.kind, ", ".join(each.variants), each.title, seconds)
-    Console().print(table)
+    reporting.console(json_file).print(table)
     if json_file is not None:
         reporting.write_plain(json_file, cards, force=force)
     click.echo("next: reap workloads run NAME", err=True)
