@@ -81,7 +81,8 @@ def _opening(result: Fragmented, arm: Arm) -> str:
         f"sizes came and {units.percent(1 - level.occupancy)} of them went before it began)"
     )
     if arm.rounds < at.FEWEST_ROUNDS:
-        return f"{heap} {arm.rounds} rounds were run, too few to tell: {at.FEWEST_ROUNDS} are the least."
+        ran = f"{units.number(arm.rounds, 'round')} {'was' if arm.rounds == 1 else 'were'} run"
+        return f"{heap} {ran}, too few to tell: {at.FEWEST_ROUNDS} are the least."
     return f"{heap} {_slowdown(_who(result, arm.variant), arm.slowdown['cpu'])}."
 
 

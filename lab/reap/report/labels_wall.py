@@ -119,7 +119,7 @@ def faults(wall: Wall) -> list[tuple[str, str]]:
 
 def collector(held: Collector) -> str:
     """What a collector did, in a line."""
-    said = [f"{units.count(held.count)} collections" if held.count is not None else ""]
+    said = [units.number(held.count, "collection") if held.count is not None else ""]
     said.append(f"{units.duration(held.pause_seconds)} stopped" if held.pause_seconds is not None else "")
     said.append(
         f"{units.duration(held.cpu_seconds)} on the processor" if held.cpu_seconds is not None else ""

@@ -33,7 +33,7 @@ def kinds(result: Fragmented) -> list[Kind]:
     two = len(result.variants) > 1
     base, clean = f"{result.variants[0]}, " if two else "", result.levels[0].name
     early = ", stopped early (the budget ended)" if result.stopped_early else ""
-    rounds = f"{result.rounds} paired round{'' if result.rounds == 1 else 's'}{early}"
+    rounds = units.number(result.rounds, "paired round") + early
     to = f"{base}{printable(result.allocators[0])}, {clean}"
     found = [
         Kind("normalised", f"CPU time, as a ratio to {to}; {rounds}"),

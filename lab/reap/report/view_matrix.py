@@ -143,7 +143,7 @@ def _figures(result: Fragmented) -> list[Figure]:
             kind="litter",
             title="What the heaps were littered with",
             remark="Objects by size in bins of powers of two, on a log scale.",
-            summary=f"{units.count(result.profile.count)} objects, "
+            summary=f"{units.number(result.profile.count, 'object')}, "
             f"{units.size(result.profile.mean_size)} on average",
             wide=True,
         ),
