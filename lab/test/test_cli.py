@@ -10,6 +10,8 @@ import pytest
 import together
 from programs import library, program, reap, reap_command
 
+from reap.allocators import catalog
+from reap.cli import experiments
 from reap.cli import main as cli
 from reap.errors import ExitCode
 
@@ -199,3 +201,10 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path):
 def test_everything_is_somewhere_else_than_the_current_folder(tmp_path):
     assert Path(reap("allocators", cwd=tmp_path).args[0]).exists()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_glibc_is_compared_with_our_own(monkeypatch):
+    monkeypatch.setattr(catalog, "FOLDERS", ("/nonexistent",))
+    chosen, said = experiments.choose(None)
+    assert [each.name for each in chosen] == ["glibc", "reap"]
+    assert "not installed: jemalloc, mimalloc, tcmalloc" in said

@@ -27,6 +27,9 @@ from reap.experiment.spec import specify
 USUAL = ("glibc", "jemalloc", "mimalloc", "tcmalloc")
 """What is compared when no one says otherwise, as far as it is installed."""
 
+LAST_RESORT = "reap"
+"""What glibc is compared with where none of the others is installed: it comes with Reap."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -157,13 +160,16 @@ def exit_code(comparison: Comparison) -> int:
 def choose(text: str | None, *, alone: bool = False) -> tuple[list[Allocator], str]:
     """The allocators asked for; without `text` the usual ones, and a line about those that are not here.
 
-    Throws ReapError where there is none but the C library's, unless that may stand `alone`.
+    Where none of them is here Reap's own stands in. Throws ReapError where there is none but the C library's,
+    unless that may stand `alone`.
     """
     if text is not None:
         return catalog.parse(text), ""
     found = [catalog.find(name) for name in USUAL]
     here = [each for each in found if isinstance(each, Allocator)]
     missing = [each for each in found if not isinstance(each, Allocator)]
+    if len(here) == 1 and not alone and isinstance(own := catalog.find(LAST_RESORT), Allocator):
+        here.append(own)
     if len(here) == 1 and not alone:
         raise ReapError(
             "no allocator but the C library's is installed, so there is nothing to compare",
