@@ -97,6 +97,22 @@ def test_the_demo_needs_neither_browser_nor_clang(machine):
     assert not re.search(r"chrom|clang|llvm|valgrind", packages)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["README.md", "docs/library/install.md"])
+def test_the_library_is_installed_as_the_page_has_it(page, tmp_path):
+    lines = re.findall(
+        r"^    (cmake -S .*|cmake --build .*|cmake --install .*)$", (ROOT / page).read_text(), re.MULTILINE
+    )
+    assert len(lines) == 3
+    for line in lines:
+        said = line.replace("build/install", f"{tmp_path}/build").replace("/usr/local", f"{tmp_path}/there")
+        subprocess.run(said, shell=True, cwd=ROOT, check=True, capture_output=True)  # noqa: S602
+    installed = {file.name for file in (tmp_path / "there").rglob("*")}
+    assert {"libreap.a", "region.h", "reap.pc", "ReapConfig.cmake"} <= installed
+    # Nor does it need GoogleTest.
+    assert not re.search(r"gtest|GTest", (tmp_path / "build" / "CMakeCache.txt").read_text())
+
+
 def test_a_purpose_that_is_none_is_refused(machine):
     answer = bootstrap("lunch", machine)
     assert answer.returncode == 2
