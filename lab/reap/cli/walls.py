@@ -183,6 +183,8 @@ def say(path: Path, answer: Answer, json_file: Path | None) -> None:
         click.echo(f"next: {line}", err=True)
     elif (path / experiment.COUNTED).exists():
         reporting.say_next(["reap", "show", str(path / experiment.COUNTED)])
+    elif answer.wall and answer.wall.titled:
+        reporting.say_next(["reap", "wall", "--pid", str(answer.wall.pid), "--seconds", "60"])
     elif answer.command:
         reporting.say_next(["reap", "wall", "--", *answer.command])
 

@@ -30,7 +30,7 @@ def headline(verdict: WallVerdict) -> str:
 
 def next_command(verdict: WallVerdict, wall: Wall) -> str:
     """The program with the remedy that won, or another look; empty where nothing is to be typed."""
-    command, trial = wall.command, verdict.trial
+    command, trial = ([] if wall.titled else wall.command), verdict.trial
     won = next((each for each in verdict.remedies if trial and each.name == trial.best), None)
     if won is not None and won.metric == "resident":
         under = ["--allocator", won.allocator] if won.allocator else []
