@@ -35,6 +35,7 @@ def compare(
     tell`. CMD should do the same each time; use --prepare where it needs things set up. Standard input is
     read once and given to every run; output is discarded after it was compared.
 
+    With --naive or --naive-env it compares CMD with its own allocator and without, under each allocator.
     With --levels it runs the whole matrix of variants, allocators and heaps fragmented like those of
     long-running processes (see `reap fragment`), with its controls. The littering is off every clock.
 
