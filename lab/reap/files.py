@@ -53,6 +53,19 @@ def write_safely(path: Path | str, data: bytes, *, force: bool = False) -> Path:
     return target
 
 
+def native_name(path: Path | str) -> str:
+    """The path as compiled code takes it, which is UTF-8 whatever the locale.
+
+    Throws ReapError where the file of that name is another one to Python.
+    """
+    name = str(path)
+    if name.encode(errors="replace") != os.fsencode(name):
+        raise ReapError(
+            f"the name of {name} is no text in this locale", "give it a plain name, or try LC_ALL=C.UTF-8"
+        )
+    return name
+
+
 def read_back(path: Path, kind: type[Kind], hint: str) -> Kind | None:
     """What a file that Reap wrote holds as JSON; None where there is none.
 

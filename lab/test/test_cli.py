@@ -203,6 +203,28 @@ def test_everything_is_somewhere_else_than_the_current_folder(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_without_libdw_there_is_one_message():
+    fails = (
+        "raise ImportError('libdw.so.1: cannot open shared object file: No such file', name='reap.native')"
+    )
+    code = f"""
+import sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "reap.native": {fails}
+sys.meta_path.insert(0, Finder())
+sys.argv = ["reap", "show", "/dev/null"]
+from reap.cli.main import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == ExitCode.INTERNAL
+    assert done.stderr == (
+        "reap: libdw.so.1 is not installed, without which recordings cannot be read\n"
+        "  sudo apt-get install libdw1\n"
+    )
+
+
 def test_only_glibc_is_compared_with_our_own(monkeypatch):
     monkeypatch.setattr(catalog, "FOLDERS", ("/nonexistent",))
     chosen, said = experiments.choose(None)
