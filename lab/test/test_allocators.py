@@ -106,6 +106,16 @@ def test_what_is_missing_comes_with_the_line_that_installs_it(monkeypatch):
     assert "apt-get install --no-install-recommends libjemalloc2 libmimalloc2.0" in caught.value.hint
 
 
+def test_a_damaged_allocator_spoils_no_list(monkeypatch, tmp_path):
+    (tmp_path / "libjemalloc.so.2").write_text("no library")
+    monkeypatch.setattr(catalog, "FOLDERS", (str(tmp_path),))
+    listed = {each.name: each for each in catalog.survey()}
+    assert isinstance(listed["jemalloc"], Missing)
+    assert "is not an ELF file" in listed["jemalloc"].install
+    assert "is not an ELF file" in catalog.install_command([listed["jemalloc"]])
+    assert isinstance(listed["glibc"], Allocator)
+
+
 def test_a_package_has_the_name_of_this_release(monkeypatch, tmp_path):
     monkeypatch.setattr(catalog, "FOLDERS", ("/nonexistent",))
     stub = tmp_path / "apt-cache"

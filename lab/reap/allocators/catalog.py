@@ -103,9 +103,17 @@ def find(name: str) -> Allocator | Missing:
     )
 
 
+def look(name: str) -> Allocator | Missing:
+    """The same, but a damaged one is missing, and what is wrong with it is said: it spoils no others."""
+    try:
+        return find(name)
+    except ReapError as error:
+        return Missing(name=name, install=f"{error.what}; {error.hint}" if error.hint else error.what)
+
+
 def survey() -> list[Allocator | Missing]:
     """All of the catalogue, with packages and versions where dpkg knows them."""
-    found = [find(name) for name in names()]
+    found = [look(name) for name in names()]
     return [with_package(each) if isinstance(each, Allocator) else each for each in found]
 
 
@@ -149,8 +157,9 @@ def install_command(missing: Iterable[Missing]) -> str:
     wanted = list(missing)
     others = dict.fromkeys(each.install for each in wanted if each.name in OWN)
     debian = [each.package for each in wanted if each.package]
-    built = [each.name for each in wanted if not each.package and each.name not in OWN]
-    return "; ".join([*filter(None, [_line(debian, built)]), *others])
+    built = [each.name for each in wanted if each.install == _line([], [each.name])]
+    damaged = [each.install for each in wanted if not each.package and each.name not in (*OWN, *built)]
+    return "; ".join([*filter(None, [_line(debian, built)]), *others, *damaged])
 
 
 def recipe_of(name: str) -> Recipe:

@@ -165,10 +165,10 @@ def choose(text: str | None, *, alone: bool = False) -> tuple[list[Allocator], s
     """
     if text is not None:
         return catalog.parse(text), ""
-    found = [catalog.find(name) for name in USUAL]
+    found = [catalog.look(name) for name in USUAL]
     here = [each for each in found if isinstance(each, Allocator)]
     missing = [each for each in found if not isinstance(each, Allocator)]
-    if len(here) == 1 and not alone and isinstance(own := catalog.find(LAST_RESORT), Allocator):
+    if len(here) == 1 and not alone and isinstance(own := catalog.look(LAST_RESORT), Allocator):
         here.append(own)
     if len(here) == 1 and not alone:
         raise ReapError(
