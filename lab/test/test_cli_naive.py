@@ -34,3 +34,17 @@ def test_what_is_of_fragmented_heaps_still_needs_levels(tmp_path):
     done = reap("compare", "--naive", "true", "--seed", "2", "--", program("busy"), cwd=tmp_path)
     assert done.returncode == ExitCode.USAGE
     assert "--seed is about fragmented heaps, and no --levels are given" in done.stderr
+
+
+def test_fragment_and_levels_refuse_a_malloc_of_the_programs_own_in_the_same_words(tmp_path):
+    own, busy = program("own_malloc"), program("busy")
+    for words in (
+        ["fragment", "--", own],
+        ["compare", "-n", "2", "--levels", "adv0,adv1", "--", own],
+        ["compare", "-n", "2", "--levels", "adv0,adv1", "--naive", busy, "--", own],
+    ):
+        done = reap(*words, cwd=tmp_path)
+        assert done.returncode == ExitCode.NOT_EXECUTABLE, done.stderr
+        assert "brings its own malloc, which a preload cannot replace: its heap cannot be" in done.stderr
+        assert f"reap rss -- {own}" in done.stderr
+    assert list(tmp_path.iterdir()) == []

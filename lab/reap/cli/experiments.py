@@ -23,6 +23,7 @@ from reap.experiment.matrix import PROFILE
 from reap.experiment.records import Comparison
 from reap.experiment.runner import Listener
 from reap.experiment.spec import specify
+from reap.launch import program as programs
 
 USUAL = ("glibc", "jemalloc", "mimalloc", "tcmalloc")
 """What is compared when no one says otherwise, as far as it is installed."""
@@ -201,6 +202,9 @@ def _create(
         stdin=stdin is not None,
         requests=options.requests,
     )
+    if asked is not None and asked.levels and spec.matrix is not None:
+        for variant in spec.matrix.variants:
+            programs.require_litterable(variant.program)
     path = output or new_folder(command)
     if missing:
         click.echo(missing, err=True)

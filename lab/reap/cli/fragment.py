@@ -104,6 +104,7 @@ def fragment(
     heaps = _level(level, multiplier, occupancy)
     found = programs.resolve(list(command))
     programs.require_preloadable(found)
+    programs.require_litterable(found)
     with _input(spool=profile_file is None or map_file is not None) as stdin:
         launch = Launch(
             argv=found.command,
