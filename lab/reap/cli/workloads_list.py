@@ -13,7 +13,10 @@ from reap.errors import ExitCode
 )
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def list_cards(json_file: Path | None, force: bool) -> int:
-    """List the programs: what kind their own allocator is of, and which variants they have."""
+    """List the programs: what kind their own allocator is of, and which variants they have.
+
+    Cards of your own are in ~/.config/reap/workloads, or in the folders that REAP_WORKLOADS names.
+    """
     from rich.table import Table
 
     from reap import units
@@ -21,7 +24,7 @@ def list_cards(json_file: Path | None, force: bool) -> int:
     from reap.experiment import card
 
     reporting.refuse_existing(json_file, force=force)
-    cards = [card.load(name) for name in card.names()]
+    cards, bad = card.sound(card.names())
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("workload", "kind", "variants", "about"):
         table.add_column(heading, overflow="fold")
@@ -32,5 +35,7 @@ def list_cards(json_file: Path | None, force: bool) -> int:
     reporting.console(json_file).print(table)
     if json_file is not None:
         reporting.write_plain(json_file, cards, force=force)
+    for error in bad.values():
+        click.echo(f"left out: {error.what}\n  {error.hint}", err=True)
     click.echo("next: reap workloads run NAME", err=True)
-    return ExitCode.OK
+    return ExitCode.FAILED if bad else ExitCode.OK
