@@ -1,6 +1,5 @@
 #include "drag_bindings.h"
 
-#include <map>
 #include <utility>
 
 #include <nanobind/stl/string.h>
@@ -94,10 +93,7 @@ class Level {
 // whose debug information is costly to open.
 const std::vector<SourceFrame> &names_of(const std::string &path, uint64_t address) {
     static Symbolizer symbols;
-    static std::map<std::pair<std::string, uint64_t>, std::vector<SourceFrame>> known;
-    const auto [entry, fresh] = known.try_emplace({path, address});
-    if (fresh) entry->second = symbols.resolve(path, address);
-    return entry->second;
+    return symbols.resolve(path, address);
 }
 
 // As those of a Recording.

@@ -7,10 +7,13 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <unordered_map>
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
+
+#include "scopes.h"
 
 namespace reap::native {
 namespace {
@@ -80,12 +83,15 @@ struct Symbolizer::Files {
     struct File {
         Dwfl *dwfl = nullptr;
         Dwfl_Module *module = nullptr;
+        bool tried = false;
         bool listed = false;
         bool linked = false;
         bool segmented = false;
         std::vector<Segment> segments;
         std::map<uint64_t, std::string> imports; // by the slot of the global offset table
         std::vector<Symbol> symbols;
+        Scopes scopes;
+        std::unordered_map<uint64_t, std::vector<SourceFrame>> resolved;
         ~File() {
             if (dwfl != nullptr) dwfl_end(dwfl);
         }
@@ -93,9 +99,9 @@ struct Symbolizer::Files {
     std::map<std::string, File> open;
 
     Dwfl_Module *module(const std::string &path) {
-        const auto [entry, fresh] = open.try_emplace(path);
-        File &file = entry->second;
-        if (fresh) {
+        File &file = open[path];
+        if (!file.tried) {
+            file.tried = true;
             file.dwfl = dwfl_begin(&callbacks());
             if (file.dwfl != nullptr) {
                 dwfl_report_begin(file.dwfl);
@@ -189,7 +195,13 @@ struct Symbolizer::Files {
 Symbolizer::Symbolizer() : files_(std::make_unique<Files>()) { forbid_network(); }
 Symbolizer::~Symbolizer() = default;
 
-std::vector<SourceFrame> Symbolizer::resolve(const std::string &path, uint64_t address) {
+const std::vector<SourceFrame> &Symbolizer::resolve(const std::string &path, uint64_t address) {
+    const auto [entry, fresh] = files_->open[path].resolved.try_emplace(address);
+    if (fresh) entry->second = look_up(path, address);
+    return entry->second;
+}
+
+std::vector<SourceFrame> Symbolizer::look_up(const std::string &path, uint64_t address) {
     std::vector<SourceFrame> frames;
     Dwfl_Module *file = files_->module(path);
     if (file == nullptr) return {SourceFrame{}};
@@ -201,23 +213,15 @@ std::vector<SourceFrame> Symbolizer::resolve(const std::string &path, uint64_t a
     }
     Dwarf_Addr bias = 0;
     Dwarf_Die *unit = dwfl_module_addrdie(file, address, &bias);
-    // Two steps: the first finds the innermost scope, but goes on to where an inlined function was written;
-    // the second goes out from it to where it was inlined.
-    Dwarf_Die *scopes = nullptr;
-    int count = unit != nullptr ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
-    if (count > 0) {
-        Dwarf_Die *innermost = scopes;
-        scopes = nullptr;
-        count = dwarf_getscopes_die(innermost, &scopes);
-        std::free(innermost);
-    }
-    for (int i = 0; i < count; ++i) {
-        const int tag = dwarf_tag(&scopes[i]);
+    std::vector<Dwarf_Die> scopes;
+    if (unit != nullptr) scopes = files_->open[path].scopes.at(unit, address - bias);
+    for (Dwarf_Die &scope : scopes) {
+        const int tag = dwarf_tag(&scope);
         if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
         Dwarf_Attribute memory;
-        Dwarf_Attribute *linkage = dwarf_attr_integrate(&scopes[i], DW_AT_linkage_name, &memory);
+        Dwarf_Attribute *linkage = dwarf_attr_integrate(&scope, DW_AT_linkage_name, &memory);
         const char *mangled = linkage != nullptr ? dwarf_formstring(linkage) : nullptr;
-        const char *plain = dwarf_diename(&scopes[i]);
+        const char *plain = dwarf_diename(&scope);
         here.function = mangled != nullptr ? demangle(mangled) : plain != nullptr ? plain : "";
         here.inlined = tag == DW_TAG_inlined_subroutine;
         frames.push_back(here);
@@ -225,17 +229,16 @@ std::vector<SourceFrame> Symbolizer::resolve(const std::string &path, uint64_t a
         // The next frame is the caller, at the line where this one was inlined.
         here = SourceFrame{};
         Dwarf_Word call_line = 0;
-        if (dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &memory), &call_line) == 0) {
+        if (dwarf_formudata(dwarf_attr(&scope, DW_AT_call_line, &memory), &call_line) == 0) {
             here.line = static_cast<int>(call_line);
         }
         Dwarf_Word call_file = 0;
         Dwarf_Files *files = nullptr;
-        if (dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &memory), &call_file) == 0 &&
+        if (dwarf_formudata(dwarf_attr(&scope, DW_AT_call_file, &memory), &call_file) == 0 &&
             dwarf_getsrcfiles(unit, &files, nullptr) == 0) {
             if (const char *name = dwarf_filesrc(files, call_file, nullptr, nullptr)) here.file = name;
         }
     }
-    std::free(scopes);
     if (frames.empty() || frames.back().function.empty()) {
         here.function = function(path, address);
         if (frames.empty()) {

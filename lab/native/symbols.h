@@ -29,8 +29,8 @@ class Symbolizer {
     Symbolizer &operator=(const Symbolizer &) = delete;
 
     // The function at `address` (as in the file, without load bias) and those it was inlined into, innermost
-    // first; at least one frame, perhaps without a name.
-    std::vector<SourceFrame> resolve(const std::string &path, uint64_t address);
+    // first; at least one frame, perhaps without a name. Each address is looked up once.
+    const std::vector<SourceFrame> &resolve(const std::string &path, uint64_t address);
 
     // Where the general allocator's own code lies in a libc: from its first helper to its last function.
     // glibc compiles malloc.c into one stretch; without debug symbols its beginning is taken to be the end of
@@ -55,6 +55,8 @@ class Symbolizer {
 
   private:
     struct Files;
+    std::vector<SourceFrame> look_up(const std::string &path, uint64_t address);
+
     std::unique_ptr<Files> files_;
 };
 

@@ -6,6 +6,7 @@ Whole or not at all, private, never over another file; what is damaged is told, 
 import contextlib
 import errno
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +18,9 @@ from reap.records import decode
 
 Kind = TypeVar("Kind")
 
+STANDARD_OUTPUT = Path("-")
+"""As a file of results: the standard output, as other tools have it. A file of that name is `$PWD/-`."""
+
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -26,11 +30,16 @@ def write_safely(path: Path | str, data: bytes, *, force: bool = False) -> Path:
     The bytes go to a neighbour first and take their name when they are on the disk, so that a reader
     never meets half a file and a failure leaves nothing behind. An existing file is replaced only with
     `force`, a link's by what it leads to; what is no regular file (a device, a pipe) is written to as it
-    stands.
+    stands. `-` is standard output.
     Raises ReapError where the file exists, cannot be written or the disk is full.
     """
     target = Path(path)
     try:
+        if target == STANDARD_OUTPUT:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+            return target
         if target.is_dir():
             raise ReapError(f"{target} is a folder, not a file", "Name a file inside it.")
         if target.exists() and not target.is_file():
@@ -43,6 +52,19 @@ def write_safely(path: Path | str, data: bytes, *, force: bool = False) -> Path:
     except OSError as error:
         raise _cannot_write(target, error) from error
     return target
+
+
+def native_name(path: Path | str) -> str:
+    """The path as compiled code takes it, which is UTF-8 whatever the locale.
+
+    Throws ReapError where the file of that name is another one to Python.
+    """
+    name = str(path)
+    if name.encode(errors="replace") != os.fsencode(name):
+        raise ReapError(
+            f"the name of {name} is no text in this locale", "give it a plain name, or try LC_ALL=C.UTF-8"
+        )
+    return name
 
 
 def read_back(path: Path, kind: type[Kind], hint: str) -> Kind | None:

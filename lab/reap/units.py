@@ -51,6 +51,11 @@ def whole(value: float) -> str:
     return f"{value:,.0f}".replace(",", " ") if math.isfinite(value) else UNKNOWN
 
 
+def number(value: float, noun: str) -> str:
+    """How many of a thing whose plural ends in s: `1 round`, `5 rounds`, `1.25 M objects`."""
+    return f"{count(value)} {noun}{'' if value == 1 else 's'}"
+
+
 def samples(value: int) -> str:
     """How many samples: `1 sample`, `1 234 samples`."""
     return f"{whole(value)} sample{'' if value == 1 else 's'}"

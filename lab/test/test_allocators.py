@@ -106,6 +106,31 @@ def test_what_is_missing_comes_with_the_line_that_installs_it(monkeypatch):
     assert "apt-get install --no-install-recommends libjemalloc2 libmimalloc2.0" in caught.value.hint
 
 
+def test_a_damaged_allocator_spoils_no_list(monkeypatch, tmp_path):
+    (tmp_path / "libjemalloc.so.2").write_text("no library")
+    monkeypatch.setattr(catalog, "FOLDERS", (str(tmp_path),))
+    listed = {each.name: each for each in catalog.survey()}
+    assert isinstance(listed["jemalloc"], Missing)
+    assert "is not an ELF file" in listed["jemalloc"].install
+    assert "is not an ELF file" in catalog.install_command([listed["jemalloc"]])
+    assert isinstance(listed["glibc"], Allocator)
+
+
+def test_a_package_has_the_name_of_this_release(monkeypatch, tmp_path):
+    monkeypatch.setattr(catalog, "FOLDERS", ("/nonexistent",))
+    stub = tmp_path / "apt-cache"
+    # Debian 13: libmimalloc3 breaks libmimalloc2.0, which is all that apt knows of that.
+    stub.write_text('#!/bin/sh\ncase "$3" in *2.0 | *l4 | *s4) ;; *) echo "Package: $3" ;; esac\n')
+    stub.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    missing = [catalog.find(name) for name in ("mimalloc", "tcmalloc", "tcmalloc-full")]
+    assert [each.package for each in missing] == [
+        "libmimalloc3",
+        "libtcmalloc-minimal4t64",
+        "libgoogle-perftools4t64",
+    ]
+
+
 def test_the_newest_of_several_versions_is_taken(monkeypatch, tmp_path):
     for version in ("9", "14", "19"):
         folder = tmp_path / f"llvm-{version}/lib/clang/{version}/lib/linux"

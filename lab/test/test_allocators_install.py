@@ -289,8 +289,21 @@ def test_each_fault_is_told_from_the_others(shop, tmp_path):
 
 def test_what_is_not_there_cannot_be_checked(shop):
     done = shop.reap("check", "mine")
-    assert done.returncode == ExitCode.USAGE
-    assert "reap allocators install mine" in done.stderr
+    assert done.returncode == ExitCode.FAILED
+    assert "mine: not installed here: mine" in done.stdout
+    assert "reap allocators install mine" in done.stdout
+
+
+def test_one_wrong_file_keeps_no_other_from_being_checked(shop, tmp_path):
+    (tmp_path / "text.so").write_text("no library")
+    done = shop.reap("check", f"wrong={tmp_path}/text.so", "gone=/nonexistent.so,nosuch", "glibc")
+    assert done.returncode == ExitCode.FAILED
+    wrong, gone, nosuch = (f"{name}: " for name in ("wrong", "gone", "nosuch"))
+    assert f"{wrong}allocator wrong: {tmp_path}/text.so is not an ELF file" in done.stdout
+    assert f"{gone}allocator gone: /nonexistent.so does not exist" in done.stdout
+    assert f"{nosuch}no allocator is called" in done.stdout
+    assert "glibc: serves (" in done.stdout
+    assert "leave wrong, gone, nosuch out of --allocators" in done.stderr
 
 
 def test_what_must_be_installed_first_is_named(shop, tmp_path):

@@ -1,13 +1,18 @@
 """Workload cards: each is whole, and gives the same inputs and output every time."""
 
+import json
+import re
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
+from programs import reap
 
 from reap.errors import ExitCode, ReapError
 from reap.experiment import card, workload
 from reap.launch import spawn
+from reap.study import ismm2026, measuring, oopsla2002
 
 LISTS = Path(__file__).resolve().parents[2] / "setup" / "apt"
 SMALL = {"perl": 1, "gcc": 1, "sed": 1}
@@ -120,6 +125,75 @@ def test_mistakes_are_named(tmp_path, monkeypatch):
     with pytest.raises(ReapError, match="needs no-such-program") as caught:
         card.prepare("mine", cache=tmp_path)
     assert caught.value.hint == "reap workloads prepare --yes mine"
+
+
+@pytest.fixture
+def own_cards(tmp_path, monkeypatch):
+    """A folder of the user's own: one card with both variants, and one that is none."""
+    for name, text in (("words", WORDS), ("bad", 'name = "bad"')):
+        (tmp_path / "cards" / name).mkdir(parents=True)
+        (tmp_path / "cards" / name / "card.toml").write_text(text)
+    monkeypatch.setenv(card.VARIABLE, str(tmp_path / "cards"))
+
+
+WORDS = """
+name = "words"
+title = "Counts words"
+description = "A script of the user's."
+kind = "hybrid"
+allocator = "pymalloc"
+switch = "PYTHONMALLOC=malloc"
+packages = []
+expected_seconds = 0.5
+origin = { package = "mine", licence = "MIT" }
+scale = "rounds"
+[variants.custom]
+argv = ["{python}", "-c", "print(len({str(n) for n in range({scale} * 1000)}))"]
+[variants.naive]
+argv = ["{python}", "-c", "print(len({str(n) for n in range({scale} * 1000)}))"]
+environment = { PYTHONMALLOC = "malloc" }
+"""
+
+
+@pytest.mark.usefixtures("own_cards")
+def test_a_folder_of_the_users_own_cards(tmp_path, monkeypatch):
+    assert {"words", "perl"} <= set(card.names())
+    assert card.own_names() == ["bad", "words"]
+    assert card.load("words").variants.keys() == {"custom", "naive"}
+    monkeypatch.delenv(card.VARIABLE)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "reap").mkdir()
+    (tmp_path / "cards").rename(tmp_path / "reap" / "workloads")
+    assert card.own_names() == ["bad", "words"]
+
+
+@pytest.mark.usefixtures("own_cards")
+def test_a_bad_card_stops_none_but_itself(tmp_path):
+    done = reap("workloads", "list", "--json", "list.json", cwd=tmp_path)
+    assert done.returncode == ExitCode.FAILED
+    assert "left out" in done.stderr
+    assert "bad/card.toml is not a card: Object missing required field" in done.stderr
+    assert "required are name, title, description, kind" in done.stderr
+    assert {"words", "perl"} <= {each["name"] for each in json.loads((tmp_path / "list.json").read_text())}
+    done = reap("workloads", "run", "words", "--scale", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "all print the same" in done.stderr
+    assert "reap study ismm2026 --quick --workloads words" in done.stderr
+
+
+def test_required_fields_are_documented():
+    page = (Path(__file__).parents[2] / "docs" / "workload-cards.md").read_text()
+    said = re.search(r"Required are (.*?)\.", page, re.DOTALL)
+    required = {field.name for field in msgspec.structs.fields(card.Card) if field.required}
+    assert set(re.findall(r"`(\w+)`", said[1])) == required
+
+
+@pytest.mark.usefixtures("own_cards")
+@pytest.mark.parametrize("studying", [ismm2026, oopsla2002])
+def test_a_study_takes_a_card_of_the_users_own(studying):
+    assert studying.plan("quick", ["words"], ["glibc"]).workloads == ["words"]
+    assert "words" not in studying.plan("quick", [], ["glibc"]).workloads
+    assert measuring.version_of(card.load("words")) == ""
 
 
 BUILT = MINE.replace('["cat", "{inputs}/made"]', '["sh", "{built}/made"]').replace("prepare =", "build =")

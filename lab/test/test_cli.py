@@ -10,6 +10,8 @@ import pytest
 import together
 from programs import library, program, reap, reap_command
 
+from reap.allocators import catalog
+from reap.cli import experiments
 from reap.cli import main as cli
 from reap.errors import ExitCode
 
@@ -199,3 +201,32 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path):
 def test_everything_is_somewhere_else_than_the_current_folder(tmp_path):
     assert Path(reap("allocators", cwd=tmp_path).args[0]).exists()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_libdw_there_is_one_message():
+    fails = (
+        "raise ImportError('libdw.so.1: cannot open shared object file: No such file', name='reap.native')"
+    )
+    code = f"""
+import sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "reap.native": {fails}
+sys.meta_path.insert(0, Finder())
+sys.argv = ["reap", "show", "/dev/null"]
+from reap.cli.main import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == ExitCode.INTERNAL
+    assert done.stderr == (
+        "reap: libdw.so.1 is not installed, without which recordings cannot be read\n"
+        "  sudo apt-get install libdw1\n"
+    )
+
+
+def test_only_glibc_is_compared_with_our_own(monkeypatch):
+    monkeypatch.setattr(catalog, "FOLDERS", ("/nonexistent",))
+    chosen, said = experiments.choose(None)
+    assert [each.name for each in chosen] == ["glibc", "reap"]
+    assert "not installed: jemalloc, mimalloc, tcmalloc" in said

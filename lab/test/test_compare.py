@@ -9,6 +9,7 @@ import time
 import pytest
 from programs import ends, library, program, reap, reap_command
 
+from reap import units
 from reap.allocators import catalog
 from reap.errors import ExitCode, ReapError
 from reap.experiment import compare as comparing
@@ -166,8 +167,8 @@ def test_it_says_how_often_the_program_runs_before_it_does(tmp_path):
     assert ear.seen[-1] == (9, 9, "")
 
 
-def test_the_budget_bounds_the_time(tmp_path, monkeypatch):
-    """Of runs that take a fifth of a second each, on a clock of their own."""
+def takes_a_fifth_of_a_second(monkeypatch):
+    """Each run does, on a clock of its own."""
     seconds = [0.0]
     start = once.Once._start
 
@@ -177,11 +178,35 @@ def test_the_budget_bounds_the_time(tmp_path, monkeypatch):
 
     monkeypatch.setattr(once.Once, "_start", slowly)
     monkeypatch.setattr(once.time, "monotonic", lambda: seconds[0])
+    return seconds
+
+
+def test_the_budget_bounds_the_time(tmp_path, monkeypatch):
+    seconds = takes_a_fifth_of_a_second(monkeypatch)
     comparison = compare(tmp_path, ["/bin/true"], runs=0, budget=2.5)
     assert seconds[0] == pytest.approx(2 * 0.2 + 3 * 3 * 0.2)
     assert comparison.stopped_early
     assert comparison.rounds == 3
     assert "the budget of 2.5 s allows" in comparison.notes[0]
+
+
+@pytest.mark.parametrize(("budget", "rounds"), [(0.7, "0 rounds"), (1.2, "1 round")])
+def test_a_budget_too_small_for_two_rounds_says_what_it_needs(tmp_path, monkeypatch, budget, rounds):
+    takes_a_fifth_of_a_second(monkeypatch)
+    ear = Ear()
+    comparison = compare(tmp_path, ["/bin/true"], runs=0, budget=budget, listener=ear)
+    assert comparison.stopped_early
+    assert units.number(comparison.rounds, "round") == rounds
+    assert comparison.needed_budget == 2
+    note = f"allows {rounds}, and an interval takes two: give --budget 2 for two, "
+    assert note in comparison.notes[0]
+    assert not [said for said in ear.said if "1 rounds" in said or "0 rounds" in said]
+
+
+def test_the_budget_that_is_asked_for_is_enough(tmp_path, monkeypatch):
+    takes_a_fifth_of_a_second(monkeypatch)
+    comparison = compare(tmp_path, ["/bin/true"], runs=0, budget=2)
+    assert (comparison.rounds >= 2, comparison.needed_budget) == (True, 0)
 
 
 def test_the_baseline_may_be_another(tmp_path):

@@ -224,6 +224,15 @@ SITUATIONS = [
         says=("budget ended", "larger --budget"),
     ),
     Situation(
+        "a budget too small for two rounds says what it needs",
+        "cannot tell",
+        "small_budget",
+        sides=(side_of("jemalloc", problem="too few rounds were run for an interval (1)"),),
+        comparison={"stopped_early": True, "needed_budget": 12.0, "rounds": 1},
+        says=("ended after 1 round, and", "Two rounds take about 12 s"),
+        command="reap run --budget 12 -- perl words.pl 'it'\"'\"'s here.txt'",
+    ),
+    Situation(
         "wide, but the share is small",
         "leave it alone",
         "small_share",

@@ -3,6 +3,7 @@
 import io
 import math
 import re
+from pathlib import Path
 
 import pytest
 from any_records import ANY, comparisons, profiles
@@ -287,3 +288,16 @@ def test_overview_has_a_line_for_each_program() -> None:
 @given(profiles(), comparisons())
 def test_any_records_are_drawn(profile, comparison) -> None:
     assert printed(render_answer, answer_of("any", profile, comparison))
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(0, "0 rounds"), (1, "1 round"), (2, "2 rounds"), (1.5e6, "1.50 M rounds")]
+)
+def test_one_round_is_one_round(count, words):
+    assert units.number(count, "round") == words
+
+
+def test_no_words_can_say_1_rounds():
+    counted = re.compile(r"\{(?:[a-z_.]*\.)?(?:rounds|runs|len\([^()]*\))\} (?:rounds|runs)\b")
+    for file in Path(units.__file__).parent.rglob("*.py"):
+        assert not counted.search(file.read_text()), f"{file}: by units.number()"

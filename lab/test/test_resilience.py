@@ -45,6 +45,33 @@ def test_the_headline_follows_the_interval(by, half, headline):
     assert judge(slowed(by, half)).headline == headline
 
 
+@pytest.mark.parametrize(
+    ("by", "half", "headline"),
+    [
+        (1.5, 0.1, "its own allocator saves time"),
+        (1.02, 0.01, "its own allocator saves no time"),
+        (0.8, 0.02, "its own allocator saves no time"),
+        (1.2, 0.3, "cannot tell"),
+    ],
+)
+def test_on_clean_heaps_alone_the_verdict_is_of_its_own_allocator(by, half, headline):
+    naive = arm_of("naive", "glibc", "adv0", to_custom={"cpu": ratio_of("cpu", by, half)})
+    result = with_arm(fragmented_of(levels=["adv0"]), naive)
+    verdict = judge(result)
+    assert verdict.headline == headline
+    assert "Without its own allocator, over glibc, it takes" in verdict.paragraph
+    shown = io.StringIO()
+    render(Console(file=shown, width=100), result, verdict)
+    assert "What should make no difference" not in shown.getvalue()
+    assert "Slower by level" not in shown.getvalue()
+
+
+def test_noise_of_that_size_is_no_saving():
+    naive = arm_of("naive", "glibc", "adv0", to_custom={"cpu": ratio_of("cpu", 1.2, 0.05)})
+    noisy = fragmented_of(levels=["adv0"], noise={"cpu": ratio_of("cpu", 1.0, 0.3)})
+    assert judge(with_arm(noisy, naive)).headline == "cannot tell"
+
+
 def test_few_rounds_tell_nothing():
     verdict = judge(slowed(2.0, rounds=3))
     assert verdict.headline == "cannot tell"

@@ -14,6 +14,23 @@ def command(names: Sequence[str]) -> str:
     return f"sudo apt-get install --no-install-recommends {' '.join(names)}"
 
 
+def known(names: Sequence[str]) -> str:
+    """The first of these packages that this system's archive has; the first of all where nobody knows."""
+    if shutil.which("apt-cache") is None or len(names) == 1:
+        return names[0]
+    for name in names:
+        # Of a name that others only conflict with apt-cache shows nothing, and succeeds.
+        done = subprocess.run(
+            ["apt-cache", "show", "--no-all-versions", name],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        if done.stdout:
+            return name
+    return names[0]
+
+
 def simulated(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """What apt would install and remove, by its own simulation, which anybody may run. Throws ReapError."""
     done = subprocess.run(

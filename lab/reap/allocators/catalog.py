@@ -20,22 +20,39 @@ class Entry(Record):
     name: str
     files: list[str]
     """Names or patterns below the folders for libraries; the last match in version order is taken."""
-    package: str
-    """The Debian package to install for it."""
+    packages: list[str]
+    """The Debian package to install for it, by its names in Debian 12 and later."""
+
+    @property
+    def package(self) -> str:
+        """The one that this system has."""
+        return apt.known(self.packages)
 
 
 _ARCHITECTURE = platform.machine()
 
 ENTRIES = (
-    Entry(name="jemalloc", files=["libjemalloc.so.2"], package="libjemalloc2"),
-    Entry(name="tcmalloc", files=["libtcmalloc_minimal.so.4"], package="libtcmalloc-minimal4"),
-    Entry(name="tcmalloc-full", files=["libtcmalloc.so.4"], package="libgoogle-perftools4"),
-    Entry(name="mimalloc", files=["libmimalloc.so.2", "libmimalloc.so.3"], package="libmimalloc2.0"),
-    Entry(name="tbbmalloc", files=["libtbbmalloc_proxy.so.2"], package="libtbbmalloc2"),
+    Entry(name="jemalloc", files=["libjemalloc.so.2"], packages=["libjemalloc2"]),
+    Entry(
+        name="tcmalloc",
+        files=["libtcmalloc_minimal.so.4"],
+        packages=["libtcmalloc-minimal4", "libtcmalloc-minimal4t64"],
+    ),
+    Entry(
+        name="tcmalloc-full",
+        files=["libtcmalloc.so.4"],
+        packages=["libgoogle-perftools4", "libgoogle-perftools4t64"],
+    ),
+    Entry(
+        name="mimalloc",
+        files=["libmimalloc.so.2", "libmimalloc.so.3"],
+        packages=["libmimalloc2.0", "libmimalloc3"],
+    ),
+    Entry(name="tbbmalloc", files=["libtbbmalloc_proxy.so.2"], packages=["libtbbmalloc2"]),
     Entry(
         name="scudo",
         files=[f"llvm-*/lib/clang/*/lib/linux/libclang_rt.scudo_standalone-{_ARCHITECTURE}.so"],
-        package="libclang-rt-19-dev",
+        packages=["libclang-rt-19-dev"],
     ),
 )
 """What Debian has beside glibc. `tcmalloc` is gperftools without its profilers."""
@@ -74,7 +91,8 @@ def find(name: str) -> Allocator | Missing:
         if entry.name == name:
             path = _locate(entry)
             if path is None:
-                return Missing(name=name, package=entry.package, install=_line([entry.package], []))
+                package = entry.package
+                return Missing(name=name, package=package, install=_line([package], []))
             return library.examine(name, str(path))
     if name in recipes():
         return _built(recipes()[name])
@@ -85,9 +103,17 @@ def find(name: str) -> Allocator | Missing:
     )
 
 
+def look(name: str) -> Allocator | Missing:
+    """The same, but a damaged one is missing, and what is wrong with it is said: it spoils no others."""
+    try:
+        return find(name)
+    except ReapError as error:
+        return Missing(name=name, install=f"{error.what}; {error.hint}" if error.hint else error.what)
+
+
 def survey() -> list[Allocator | Missing]:
     """All of the catalogue, with packages and versions where dpkg knows them."""
-    found = [find(name) for name in names()]
+    found = [look(name) for name in names()]
     return [with_package(each) if isinstance(each, Allocator) else each for each in found]
 
 
@@ -131,8 +157,9 @@ def install_command(missing: Iterable[Missing]) -> str:
     wanted = list(missing)
     others = dict.fromkeys(each.install for each in wanted if each.name in OWN)
     debian = [each.package for each in wanted if each.package]
-    built = [each.name for each in wanted if not each.package and each.name not in OWN]
-    return "; ".join([*filter(None, [_line(debian, built)]), *others])
+    built = [each.name for each in wanted if each.install == _line([], [each.name])]
+    damaged = [each.install for each in wanted if not each.package and each.name not in (*OWN, *built)]
+    return "; ".join([*filter(None, [_line(debian, built)]), *others, *damaged])
 
 
 def recipe_of(name: str) -> Recipe:

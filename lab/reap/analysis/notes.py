@@ -42,7 +42,8 @@ def _stopped(header: native.Header) -> list[str]:
         native.STOP_MAP: "there was no memory for a block",
     }.get(header["stop_reason"], "of an unknown reason")
     name = errno.errorcode.get(header["stop_errno"], str(header["stop_errno"]))
-    stopped = f"Recording stopped before the program did: {why} ({name}; {header['stop_count']} times)."
+    times = units.number(header["stop_count"], "time")
+    stopped = f"Recording stopped before the program did: {why} ({name}; {times})."
     return [f"{stopped} What is shown is what was recorded until then."]
 
 

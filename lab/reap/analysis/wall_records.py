@@ -144,6 +144,8 @@ class Wall(Record):
     """Where the time of one program goes, and what it asks of its allocator."""
 
     command: list[str]
+    titled: bool = False
+    """Whether `command` is a title that the process has given itself, which starts no program."""
     pid: int = 0
     """The process that was looked at with --pid; of a command that was started, its first process."""
     allocator: str = ""

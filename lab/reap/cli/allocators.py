@@ -27,7 +27,6 @@ def allocators(context: click.Context, json_file: Path | None, force: bool) -> i
             raise click.UsageError(f"options of {context.invoked_subcommand} stand after it")
         return ExitCode.OK
 
-    from rich.console import Console
     from rich.table import Table
 
     from reap.allocators import catalog
@@ -44,7 +43,7 @@ def allocators(context: click.Context, json_file: Path | None, force: bool) -> i
             table.add_row(each.name, "not installed", each.install, style="dim")
         else:
             table.add_row(each.name, each.origin, each.library or "(what programs have by default)")
-    Console().print(table)
+    reporting.console(json_file).print(table)
     if json_file is not None:
         reporting.write_plain(json_file, survey, force=force)
     found = [each.name for each in survey if not isinstance(each, Missing)]

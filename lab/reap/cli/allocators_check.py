@@ -2,7 +2,7 @@
 
 import click
 
-from reap.errors import ExitCode
+from reap.errors import ExitCode, ReapError
 
 
 @click.command()
@@ -11,15 +11,25 @@ def check(names: tuple[str, ...]) -> int:
     """Check allocators, all that are found if none is named: a line each.
 
     Small programs run under each: one says which file each of malloc's functions comes from, one asks for
-    aligned blocks, one has threads and forks, one is of C++. A fault is said, and the exit status is 1.
+    aligned blocks, one has threads and forks, one is of C++. A fault is said, the others are checked, and the
+    exit status is 1.
     """
     from reap.allocators import catalog, checking
     from reap.allocators.records import Allocator
     from reap.allocators.smoke import PARTS
 
-    found = [each for each in map(catalog.find, catalog.names()) if isinstance(each, Allocator)]
-    chosen = catalog.parse(",".join(names)) if names else found
+    chosen: list[Allocator] = []
     faulty = []
+    asked = [part for word in names for part in word.split(",")]
+    for name in dict.fromkeys(asked or catalog.names()):
+        try:
+            # Of those that nobody named, what is not installed is no fault.
+            chosen += catalog.parse(name) if asked or isinstance(catalog.find(name), Allocator) else []
+        except ReapError as error:
+            faulty.append(name.partition("=")[0])
+            click.echo(f"{faulty[-1]}: {error.what}")
+            if error.hint:
+                click.echo(f"  {error.hint}")
     for each in checking.check(chosen):
         wrong = [f"{PARTS[part]}: {said}" for part, said in each.problems.items() if said]
         fine = [PARTS[part] for part, said in each.problems.items() if not said]

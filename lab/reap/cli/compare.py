@@ -16,7 +16,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
+@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
 @heaps.options
 @experiments.options
@@ -35,6 +35,7 @@ def compare(
     tell`. CMD should do the same each time; use --prepare where it needs things set up. Standard input is
     read once and given to every run; output is discarded after it was compared.
 
+    With --naive or --naive-env it compares CMD with its own allocator and without, under each allocator.
     With --levels it runs the whole matrix of variants, allocators and heaps fragmented like those of
     long-running processes (see `reap fragment`), with its controls. The littering is off every clock.
 
@@ -59,14 +60,12 @@ def finish(
     comparison: Comparison, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool
 ) -> int:
     """Writes the files, prints the comparison, names the files, and returns the exit code."""
-    from rich.console import Console
-
     from reap.report.terminal import render_comparison
 
     title = reporting.name_of(comparison.command)
     answer = Answer(title=title, command=comparison.command, comparison=comparison)
     reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
-    render_comparison(Console(), comparison)
+    render_comparison(reporting.console(json_file, html_file), comparison)
     reporting.say_files(json=json_file, html=html_file)
     reporting.say_written("the runs", folder)
     reporting.say_next(["reap", "record", "-o", f"{title}.reap", "--", *comparison.command])

@@ -21,7 +21,6 @@ def doctor(json_file: Path | None, force: bool) -> int:
 
     Exits with 0 when everything essential works, and with 1 when not.
     """
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -38,7 +37,7 @@ def doctor(json_file: Path | None, force: bool) -> int:
         if check.mend:
             said.append(f"\n{check.mend}", style="bold")
         table.add_row(Text(check.state, style=_COLOURS[check.state]), check.name, said)
-    Console().print(table)
+    reporting.console(json_file).print(table)
     if json_file is not None:
         reporting.write_plain(json_file, checks, force=force)
     if not checkup.sound(checks):

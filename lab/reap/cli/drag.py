@@ -40,7 +40,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
     type=click.FloatRange(min=0, min_open=True),
     help="Seconds until it is ended; times 20 for exact.",
 )
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
+@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a page as one HTML file.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")

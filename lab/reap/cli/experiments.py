@@ -23,9 +23,13 @@ from reap.experiment.matrix import PROFILE
 from reap.experiment.records import Comparison
 from reap.experiment.runner import Listener
 from reap.experiment.spec import specify
+from reap.launch import program as programs
 
 USUAL = ("glibc", "jemalloc", "mimalloc", "tcmalloc")
 """What is compared when no one says otherwise, as far as it is installed."""
+
+LAST_RESORT = "reap"
+"""What glibc is compared with where none of the others is installed: it comes with Reap."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,13 +161,16 @@ def exit_code(comparison: Comparison) -> int:
 def choose(text: str | None, *, alone: bool = False) -> tuple[list[Allocator], str]:
     """The allocators asked for; without `text` the usual ones, and a line about those that are not here.
 
-    Throws ReapError where there is none but the C library's, unless that may stand `alone`.
+    Where none of them is here Reap's own stands in. Throws ReapError where there is none but the C library's,
+    unless that may stand `alone`.
     """
     if text is not None:
         return catalog.parse(text), ""
-    found = [catalog.find(name) for name in USUAL]
+    found = [catalog.look(name) for name in USUAL]
     here = [each for each in found if isinstance(each, Allocator)]
     missing = [each for each in found if not isinstance(each, Allocator)]
+    if len(here) == 1 and not alone and isinstance(own := catalog.look(LAST_RESORT), Allocator):
+        here.append(own)
     if len(here) == 1 and not alone:
         raise ReapError(
             "no allocator but the C library's is installed, so there is nothing to compare",
@@ -195,6 +202,9 @@ def _create(
         stdin=stdin is not None,
         requests=options.requests,
     )
+    if asked is not None and asked.levels and spec.matrix is not None:
+        for variant in spec.matrix.variants:
+            programs.require_litterable(variant.program)
     path = output or new_folder(command)
     if missing:
         click.echo(missing, err=True)

@@ -54,7 +54,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--map", "map_file", type=_PATH, help="Run once more, and draw where blocks lie (SVG).")
 @click.option("-a", "--allocator", default="glibc", help="A name, or NAME=/path/lib.so.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds until it is ended.")
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
+@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def fragment(
@@ -104,6 +104,7 @@ def fragment(
     heaps = _level(level, multiplier, occupancy)
     found = programs.resolve(list(command))
     programs.require_preloadable(found)
+    programs.require_litterable(found)
     with _input(spool=profile_file is None or map_file is not None) as stdin:
         launch = Launch(
             argv=found.command,

@@ -19,12 +19,16 @@ from reap.launch.callgrind import CACHES
 from reap.launch.litter import DEFAULT_SEED, ORDERS
 from reap.report.records import Answer
 
+CLEAN = "adv0"
+"""The level at which nothing is littered."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Heaps:
     """The options; a resumed experiment takes none of them."""
 
     levels: str
+    """Empty: clean heaps alone, to compare the program with its own allocator and without."""
     naive: str
     naive_env: tuple[str, ...]
     profile: Path | None
@@ -48,13 +52,13 @@ def options(verb: _Verb) -> _Verb:
             "--levels", help="On fragmented heaps, too: adv0,adv1,adv3,adv10 or MULTIPLIERxOCCUPANCY."
         ),
         click.option(
-            "--naive", default="", metavar="CMD", help="With --levels: CMD without its own allocator."
+            "--naive", default="", metavar="CMD", help="CMD without its own allocator, to compare with."
         ),
         click.option(
             "--naive-env",
             multiple=True,
             metavar="K=V",
-            help="With --levels: what switches its allocator off.",
+            help="What switches its allocator off, as a variable.",
         ),
         click.option(
             "--profile",
@@ -114,17 +118,21 @@ def options(verb: _Verb) -> _Verb:
 
 
 def asked(context: click.Context, given: dict[str, Any]) -> Heaps | None:
-    """Takes these options out of `given`; None without --levels. Throws ReapError for one that needs them."""
+    """Takes these options out of `given`; None without --levels, --naive and --naive-env.
+
+    Throws ReapError for one that needs --levels.
+    """
     held = {field.name: given.pop(field.name) for field in fields(Heaps)}
     if held["levels"] is not None:
         return Heaps(**held)
-    if stray := written(context):
+    two = bool(held["naive"] or held["naive_env"])
+    if stray := [each for each in written(context) if not two or each not in ("--naive", "--naive-env")]:
         raise ReapError(
             f"{stray[0]} is about fragmented heaps, and no --levels are given",
             "add --levels adv0,adv3",
             ExitCode.USAGE,
         )
-    return None
+    return Heaps(**{**held, "levels": ""}) if two else None
 
 
 def written(context: click.Context) -> list[str]:
@@ -151,7 +159,9 @@ def meant(heaps: Heaps) -> Asked:
             f"--naive cannot be split into words: {error}", "quote it as for a shell", ExitCode.USAGE
         ) from error
     return Asked(
-        levels=level.parse(heaps.levels),
+        levels=level.parse(heaps.levels or CLEAN),
+        clean=not heaps.levels,
+        controls=bool(heaps.levels),
         naive=naive,
         naive_environment=environment,
         children=heaps.children,
@@ -169,8 +179,6 @@ def finish(
     result: Fragmented, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool
 ) -> int:
     """Writes the files, prints the verdict and its tables, names the files, and returns the exit code."""
-    from rich.console import Console
-
     from reap.diagnosis.resilience import judge
     from reap.report.terminal_matrix import render
 
@@ -178,9 +186,16 @@ def finish(
     verdict = judge(result)
     answer = Answer(title=title, command=result.command, fragmented=result, resilience=verdict)
     reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
-    render(Console(), result, verdict)
+    render(reporting.console(json_file, html_file), result, verdict)
     reporting.say_files(json=json_file, html=html_file)
     reporting.say_written("the runs", folder)
+    if result.clean:
+        reporting.say_next(["reap", "wall", "--", *result.command])
+        return _status(result)
     known = str(folder / matrix.PROFILE)
     reporting.say_next(["reap", "fragment", "--profile", known, "--", *result.command])
+    return _status(result)
+
+
+def _status(result: Fragmented) -> int:
     return ExitCode.FAILED if matrix.differs(result) else result.exit_code

@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 
 from reap import __version__
+from reap.cli.plain import print_plainly
 from reap.errors import ExitCode, ReapError
 
 VERBS = {
@@ -87,6 +88,7 @@ def main() -> NoReturn:
         signal.signal(signal.SIGTERM, _interrupt)
     # As every Unix tool: `reap show FILE | head` ends when head has seen enough.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    print_plainly()
     try:
         status = cli.main(prog_name="reap", standalone_mode=False)
     except ReapError as error:
@@ -101,11 +103,51 @@ def main() -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         click.echo("reap: stopped", err=True)
         sys.exit(ExitCode.SIGNALLED + signal.SIGINT)
+    except ImportError as error:
+        if (lacking := _lacking(error)) is None:
+            _mistake()
+        complain(lacking)
+        sys.exit(lacking.code)
+    except UnicodeEncodeError as error:
+        if not any("\ud800" <= character <= "\udfff" for character in error.object):
+            _mistake()
+        complain(_NO_TEXT)
+        sys.exit(_NO_TEXT.code)
     except Exception:  # noqa: BLE001 - a mistake of ours must not look like the program's own exit code 1
-        traceback.print_exc()
-        click.echo("reap: this is a mistake in reap; please report it with the lines above", err=True)
-        sys.exit(ExitCode.INTERNAL)
+        _mistake()
     sys.exit(status if isinstance(status, int) else ExitCode.OK)
+
+
+_NO_TEXT = ReapError(
+    "a word of the command, or a name, holds bytes that are no text in this locale",
+    "try it under another one, as in LC_ALL=C.UTF-8; or put the command into a script with a plain name",
+    ExitCode.USAGE,
+)
+
+
+def _mistake() -> NoReturn:
+    traceback.print_exc()
+    click.echo("reap: this is a mistake in reap; please report it with the lines above", err=True)
+    sys.exit(ExitCode.INTERNAL)
+
+
+_PACKAGES = {"libdw.so.1": "libdw1", "libelf.so.1": "libelf1", "libxxhash.so.0": "libxxhash0"}
+"""Debian's, of the libraries that reap.native is linked with."""
+
+
+def _lacking(error: ImportError) -> ReapError | None:
+    """What to install; None where a part of reap itself cannot be imported."""
+    library = str(error).partition(":")[0]
+    if ".so" in library:
+        name = _PACKAGES.get(library, f"the package of {library}")
+        return ReapError(
+            f"{library} is not installed, without which recordings cannot be read",
+            f"sudo apt-get install {name}" if library in _PACKAGES else f"install {name}",
+        )
+    root = (error.name or "").partition(".")[0]
+    if root in {"", "reap"}:
+        return None
+    return ReapError(f"the Python package {root} is not installed here", "install reap again: setup/install")
 
 
 def complain(error: ReapError) -> None:

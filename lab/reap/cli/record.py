@@ -57,6 +57,7 @@ def record(
         raise ReapError("only one allocator can be recorded at a time", "name one", ExitCode.USAGE)
     found = programs.resolve(list(command))
     programs.require_preloadable(found)
+    reporting.require_file(output)
     path = output or Path(f"{reporting.name_of(found.command)}.reap")
     for note in found.notes:
         click.echo(f"note: {note}", err=True)

@@ -5,14 +5,19 @@ import shlex
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from reap import __version__
 from reap.errors import ExitCode, ReapError
+from reap.files import STANDARD_OUTPUT
 from reap.launch import machine
 from reap.launch.records import Outcome
 from reap.report.records import Answer, Report
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def report_of(*answers: Answer) -> Report:
@@ -29,10 +34,12 @@ def report_of(*answers: Answer) -> Report:
 def refuse_existing(*paths: Path | None, force: bool, made: Path | None = None) -> None:
     """Throws ReapError for a file that could not be written: before the measuring, not after it.
 
-    `made` is the folder that the verb makes meanwhile.
+    `made` is the folder that the verb makes meanwhile. `-` is standard output, for one of them.
     """
+    if paths.count(STANDARD_OUTPUT) > 1:
+        raise ReapError("standard output takes one result", "name a file for the others", ExitCode.USAGE)
     for path in paths:
-        if path is None:
+        if path is None or path == STANDARD_OUTPUT:
             continue
         if not force and os.path.lexists(path):
             raise ReapError(f"{path} exists already", "give another name, or --force", ExitCode.INTERNAL)
@@ -50,6 +57,19 @@ def refuse_existing(*paths: Path | None, force: bool, made: Path | None = None) 
                 f"{path} could not be written: {into} is not yours to write to",
                 "Name a file in another folder.",
             )
+
+
+def require_file(path: Path | None) -> None:
+    """Throws ReapError for standard output, where what is written cannot be a stream."""
+    if path == STANDARD_OUTPUT:
+        raise ReapError("this cannot be written to standard output", "name a file", ExitCode.USAGE)
+
+
+def console(*files: Path | None) -> "Console":
+    """Where an answer is printed: standard output, or standard error where one of `files` takes that."""
+    from rich.console import Console
+
+    return Console(stderr=STANDARD_OUTPUT in files)
 
 
 def write_files(report: Report, *, json: Path | None, html: Path | None, force: bool) -> None:
@@ -99,7 +119,8 @@ def say_end(name: str, outcome: Outcome, timeout: float | None) -> int:
 
 def say_written(what: str, path: Path) -> None:
     """One line that names a file."""
-    click.echo(f"{what}: {path}", err=True)
+    if path != STANDARD_OUTPUT:
+        click.echo(f"{what}: {path}", err=True)
 
 
 def say_next(command: list[str]) -> None:

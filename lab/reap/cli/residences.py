@@ -109,7 +109,7 @@ def finish(
         write_safely(html_file, page.encode(), force=force)
     if json_file is not None:
         reporting.write_plain(json_file, {"processes": found, "verdict": verdict}, force=force)
-    console = Console(stderr=bool(command))
+    console = Console(stderr=True) if command else reporting.console(json_file, html_file)
     terminal_residence.render(console, first, verdict)
     terminal_residence.render_others(console, found[1:])
     if html_file is not None:

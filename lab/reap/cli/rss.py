@@ -27,7 +27,7 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
 @click.option(
     "-o", "--output", type=_PATH, help="CSV that every look is appended to (a new one if not given)."
 )
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
+@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
@@ -74,6 +74,8 @@ def rss(
     if pid is None and seconds is not None:
         raise ReapError("--seconds is for --pid; CMD ends by itself", "use --timeout", ExitCode.USAGE)
     reporting.refuse_existing(json_file, html_file, force=force)
+    reporting.require_file(output)
+    reporting.require_file(record)
     name = f"pid{pid}" if pid is not None else reporting.name_of(list(command))
     path = output or Path(f"reap-rss-{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.csv")
     if pid is not None:

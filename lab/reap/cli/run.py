@@ -20,7 +20,7 @@ REPORT = "report.html"
     "--json",
     "json_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the results as JSON, too.",
+    help="Write the results as JSON, too; - is standard output.",
 )
 @click.option("--drag", is_flag=True, help="What it costs not to free at once, too: a run ten times slower.")
 @experiments.options
@@ -58,7 +58,6 @@ def run(
         diagnosis=findings.diagnosis,
         drag=findings.drag,
     )
-    from rich.console import Console
 
     from reap.report.terminal import render_answer
 
@@ -66,7 +65,7 @@ def run(
     report = reporting.report_of(answer)
     reporting.write_files(report, json=None, html=folder.path / REPORT, force=True)
     reporting.write_files(report, json=json_file, html=None, force=force)
-    render_answer(Console(), answer)
+    render_answer(reporting.console(json_file), answer)
     reporting.say_files(json=json_file, html=folder.path / REPORT)
     reporting.say_next(["reap", "show", str(folder.path / answering.RECORDING)])
     return experiments.exit_code(findings.comparison)

@@ -9,7 +9,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
+@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def scenario(name: str | None, json_file: Path | None, html_file: Path | None, force: bool) -> int:
@@ -48,7 +48,7 @@ def scenario(name: str | None, json_file: Path | None, html_file: Path | None, f
     if html_file is not None:
         page = residence_page.scenario_page(played, judged, ["reap", *sys.argv[1:]], machine.describe())
         write_safely(html_file, page.encode(), force=force)
-    terminal_scenario.render(Console(), played, judged)
+    terminal_scenario.render(reporting.console(json_file, html_file), played, judged)
     if json_file is not None:
         reporting.write_plain(json_file, {"played": played, "judged": judged}, force=force)
     if html_file is not None:

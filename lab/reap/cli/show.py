@@ -9,7 +9,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
+@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool) -> int:
@@ -19,8 +19,6 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool
     of time spent executing in the allocator. Figures from a triage recording that are estimates carry their
     95 % interval.
     """
-    from rich.console import Console
-
     from reap.analysis.profile import profile as analyse
     from reap.cli import reporting
     from reap.report.records import Answer
@@ -32,7 +30,7 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool
     title = reporting.name_of(profile.command) if profile.command else file.stem
     answer = Answer(title=title, command=profile.command, profile=profile)
     reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
-    render_profile(Console(), profile)
+    render_profile(reporting.console(json_file, html_file), profile)
     reporting.say_files(json=json_file, html=html_file)
     if profile.command:
         reporting.say_next(["reap", "compare", "--", *profile.command])

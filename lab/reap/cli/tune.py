@@ -24,7 +24,7 @@ _OWN = ("allocator", "objectives", "runs", "timeout", "prepare", "cleanup", "out
 
 
 @click.command()
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
+@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
 @click.option(
     "--for",
@@ -74,14 +74,12 @@ def tune(
 
 def finish(tuned: Tuned, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool) -> int:
     """Writes the files, prints what was found, names the files, and returns the exit code."""
-    from rich.console import Console
-
     from reap.report.terminal_tune import render_tuned
 
     title = reporting.name_of(tuned.command)
     answer = Answer(title=title, command=tuned.command, tuned=tuned)
     reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
-    render_tuned(Console(), tuned)
+    render_tuned(reporting.console(json_file, html_file), tuned)
     reporting.say_files(json=json_file, html=html_file)
     reporting.say_written("the runs", folder)
     reporting.say_next(["reap", "compare", "--", *tuned.command])

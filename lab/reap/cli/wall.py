@@ -22,7 +22,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder for what was seen (a new reap-wall-NAME-TIME here if not given).",
 )
-@click.option("--json", "json_file", type=_FILE, help="Write the results as JSON, too.")
+@click.option("--json", "json_file", type=_FILE, help="Write the results as JSON, too; - is standard output.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def wall(
@@ -51,12 +51,10 @@ def wall(
         reap wall -- perl script.pl
         reap wall --pid 1234 --seconds 30
     """  # noqa: D301 - click wants the character itself
-    from rich.console import Console
-
     from reap.cli import reporting, walls
 
     reporting.refuse_existing(json_file, force=force, made=output)
-    console = Console()
+    console = reporting.console(json_file)
     with walls.folder(output, command, pid, force=force) as path:
         asked = walls.Asked(command, pid, seconds, allocator, timeout, budget, calls, path)
         measured = walls.measured(asked)

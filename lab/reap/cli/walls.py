@@ -21,7 +21,7 @@ from reap.diagnosis import wall_trial
 from reap.errors import ExitCode, ReapError
 from reap.experiment import wall as experiment
 from reap.experiment.wall import Measured
-from reap.files import write_safely
+from reap.files import STANDARD_OUTPUT, write_safely
 from reap.launch import program as programs
 from reap.launch.records import Launch
 from reap.report import terminal_comparison, terminal_wall, terminal_wall_verdict
@@ -126,10 +126,11 @@ def judged(asked: Asked, seen: Measured) -> Answer:
 
 
 def write(path: Path, answer: Answer, json_file: Path | None, *, force: bool) -> None:
-    """Writes the results and the page. Throws ReapError."""
+    """Writes the results and the page, to standard output nothing yet. Throws ReapError."""
     report = reporting.report_of(answer)
     reporting.write_files(report, json=path / RESULTS, html=path / PAGE, force=True)
-    reporting.write_files(report, json=json_file, html=None, force=force)
+    if json_file != STANDARD_OUTPUT:
+        reporting.write_files(report, json=json_file, html=None, force=force)
 
 
 def show(console: Console, answer: Answer) -> None:
@@ -177,7 +178,10 @@ def tried(asked: Asked, answer: Answer, console: Console, json_file: Path | None
 
 
 def say(path: Path, answer: Answer, json_file: Path | None) -> None:
-    """Names what was written, and the next command."""
+    """Names what was written, and the next command; writes what goes to standard output."""
+    if json_file == STANDARD_OUTPUT:
+        json_file = None
+        reporting.write_files(reporting.report_of(answer), json=STANDARD_OUTPUT, html=None, force=False)
     reporting.say_written("the report", path / PAGE)
     reporting.say_written("the results", json_file or path / RESULTS)
     reporting.say_written("stacks, folded", path / STACKS)
@@ -185,6 +189,8 @@ def say(path: Path, answer: Answer, json_file: Path | None) -> None:
         click.echo(f"next: {line}", err=True)
     elif (path / experiment.COUNTED).exists():
         reporting.say_next(["reap", "show", str(path / experiment.COUNTED)])
+    elif answer.wall and answer.wall.titled:
+        reporting.say_next(["reap", "wall", "--pid", str(answer.wall.pid), "--seconds", "60"])
     elif answer.command:
         reporting.say_next(["reap", "wall", "--", *answer.command])
 

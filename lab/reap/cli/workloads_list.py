@@ -13,8 +13,10 @@ from reap.errors import ExitCode
 )
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def list_cards(json_file: Path | None, force: bool) -> int:
-    """List the programs: what kind their own allocator is of, and which variants they have."""
-    from rich.console import Console
+    """List the programs: what kind their own allocator is of, and which variants they have.
+
+    Cards of your own are in ~/.config/reap/workloads, or in the folders that REAP_WORKLOADS names.
+    """
     from rich.table import Table
 
     from reap import units
@@ -22,7 +24,7 @@ def list_cards(json_file: Path | None, force: bool) -> int:
     from reap.experiment import card
 
     reporting.refuse_existing(json_file, force=force)
-    cards = [card.load(name) for name in card.names()]
+    cards, bad = card.sound(card.names())
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("workload", "kind", "variants", "about"):
         table.add_column(heading, overflow="fold")
@@ -30,8 +32,10 @@ def list_cards(json_file: Path | None, force: bool) -> int:
     for each in cards:
         seconds = units.duration(each.expected_seconds)
         table.add_row(each.name, each.kind, ", ".join(each.variants), each.title, seconds)
-    Console().print(table)
+    reporting.console(json_file).print(table)
     if json_file is not None:
         reporting.write_plain(json_file, cards, force=force)
+    for error in bad.values():
+        click.echo(f"left out: {error.what}\n  {error.hint}", err=True)
     click.echo("next: reap workloads run NAME", err=True)
-    return ExitCode.OK
+    return ExitCode.FAILED if bad else ExitCode.OK

@@ -26,7 +26,11 @@ def prepare(names: tuple[str, ...], yes: bool) -> int:
 
     from reap.experiment import card, provision
 
-    wanted = provision.plan(list(dict.fromkeys(names)) or card.names())
+    named = list(dict.fromkeys(names))
+    cards, bad = card.sound([] if named else card.names())
+    for error in bad.values():
+        click.echo(f"left out: {error.what}\n  {error.hint}", err=True)
+    wanted = provision.plan(named or [each.name for each in cards])
     open_ones = [each for each in wanted.lacks if not each.nothing]
     if not open_ones:
         click.echo(f"all ready: {', '.join(each.workload for each in wanted.lacks)}")

@@ -57,6 +57,8 @@ def run(name: str, variant: str | None, scale: int | None, quick: bool) -> int:
         oopsla2002.NAME: oopsla2002.ORDINARY,
         allocators.NAME: allocators.WORKLOADS,
     }
+    if len(described.variants) > 1 and name in card.own_names():
+        runs[ismm2026.NAME] = (name,)
     if study := next((study for study, known in runs.items() if name in known), ""):
         reporting.say_next(["reap", "study", study, "--quick", "--workloads", name])
     else:

@@ -27,9 +27,10 @@ def record_full(command: list[str]) -> str:
     )
 
 
-def run(command: list[str]) -> str:
-    """Record, compare, judge."""
-    return shlex.join(["reap", "run", "--", *command])
+def run(command: list[str], budget: str = "") -> str:
+    """Record, compare, judge; within so many seconds, if any are named."""
+    within = ["--budget", budget] if budget else []
+    return shlex.join(["reap", "run", *within, "--", *command])
 
 
 def switched(side: Side, command: list[str]) -> str:

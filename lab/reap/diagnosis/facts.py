@@ -56,6 +56,11 @@ class Facts:
         return min(faster, key=lambda side: side.ratios["cpu"].ratio.value, default=None)
 
     @property
+    def needed_budget(self) -> float:
+        """Seconds that two rounds take, where the budget had no time for them; else 0."""
+        return self.comparison.needed_budget if self.comparison else 0.0
+
+    @property
     def undecided(self) -> list[Side]:
         """The allocators of which more rounds might say more."""
         return self.sides(Standing.UNDECIDED)

@@ -186,6 +186,23 @@ def wide_intervals(facts: Facts) -> Finding:
     return Finding("cannot tell", [*sentences, *_origin(facts)], step, command)
 
 
+def small_budget(facts: Facts) -> Finding:
+    """The budget had no time for two rounds, so that nothing was compared."""
+    assert facts.comparison is not None  # noqa: S101 - the rule applies only then
+    needed = f"{facts.needed_budget:.0f}"
+    ran = units.number(facts.comparison.rounds, "round")
+    why = f"the budget ended after {ran}, and an interval takes two"
+    sentences = [f"Whether another allocator would help was not measured: {why}."]
+    if facts.share:
+        sentences.append(f"{words.share(facts.share, 'The program')}.")
+    return Finding(
+        "cannot tell",
+        [*sentences, *_origin(facts)],
+        f"Two rounds take about {needed} s with their warm-ups; without --budget there are at least five.",
+        commands.run(facts.command, budget=needed),
+    )
+
+
 def allocate_less(facts: Facts) -> Finding:
     """Allocation is a large part, and no allocator makes it smaller."""
     profile, share = facts.profile, facts.share

@@ -15,7 +15,13 @@ _LIKELY = "adv3"
 _TELLING = 0.01
 """A control that differs by less than this is not worth a reader's time, however certain it is."""
 
-Standing = Literal["it would be slower", "it would hardly be slower", "cannot tell"]
+Standing = Literal[
+    "it would be slower",
+    "it would hardly be slower",
+    "its own allocator saves time",
+    "its own allocator saves no time",
+    "cannot tell",
+]
 
 
 class Resilience(Record):
@@ -31,7 +37,12 @@ class Resilience(Record):
 
 
 def judge(result: Fragmented) -> Resilience:
-    """The verdict. It is of the first variant, the program as it is; remedies are for the last one."""
+    """The verdict. It is of the first variant, the program as it is; remedies are for the last one.
+
+    On clean heaps alone it is about the program's own allocator.
+    """
+    if result.clean:
+        return _own_allocator(result)
     level = _level(result)
     first = [*_missed_program(result), *_preloads(result), *_emptied(result)]
     arm = result.arm(result.variants[0], result.allocators[0], level)
@@ -51,6 +62,39 @@ def judge(result: Fragmented) -> Resilience:
         level=level,
         paragraph=" ".join(said),
         evidence=_evidence(result),
+    )
+
+
+def _own_allocator(result: Fragmented) -> Resilience:
+    """What the program's own allocator saves over each general one, where nothing was littered."""
+    arms = [result.arm(result.variants[-1], name, result.levels[0].name) for name in result.allocators]
+    compared = [arm for arm in arms if arm and arm.sound and "cpu" in arm.to_custom]
+    first = compared[0] if compared and compared[0].allocator == result.allocators[0] else None
+    if first is None or first.rounds < at.FEWEST_ROUNDS:
+        ran = units.number(first.rounds if first else 0, "round")
+        paragraph = f"{ran} cannot tell: {at.FEWEST_ROUNDS} are the least."
+        return Resilience(
+            first=[], headline="cannot tell", level="", paragraph=paragraph, evidence=_noise(result)
+        )
+    ratio = first.to_custom["cpu"].ratio
+    headline: Standing = "cannot tell"
+    noise = result.noise["cpu"].ratio.high if "cpu" in result.noise else 1.0
+    if ratio.low > max(1.0, noise) and ratio.value >= 1 + at.WORTH_IT:
+        headline = "its own allocator saves time"
+    elif ratio.high <= 1 + at.MAY_HIDE:
+        headline = "its own allocator saves no time"
+    said = [
+        f"Without its own allocator, over {arm.allocator}, it takes "
+        f"{words.amount(arm.to_custom['cpu'].ratio.value, 'CPU time')} "
+        f"(95 % interval {words.interval(arm.to_custom['cpu'].ratio)})."
+        for arm in compared
+    ]
+    return Resilience(
+        first=[],
+        headline=headline,
+        level=result.levels[0].name,
+        paragraph=" ".join(said),
+        evidence=_noise(result),
     )
 
 
@@ -81,7 +125,8 @@ def _opening(result: Fragmented, arm: Arm) -> str:
         f"sizes came and {units.percent(1 - level.occupancy)} of them went before it began)"
     )
     if arm.rounds < at.FEWEST_ROUNDS:
-        return f"{heap} {arm.rounds} rounds were run, too few to tell: {at.FEWEST_ROUNDS} are the least."
+        ran = f"{units.number(arm.rounds, 'round')} {'was' if arm.rounds == 1 else 'were'} run"
+        return f"{heap} {ran}, too few to tell: {at.FEWEST_ROUNDS} are the least."
     return f"{heap} {_slowdown(_who(result, arm.variant), arm.slowdown['cpu'])}."
 
 
@@ -247,12 +292,16 @@ def _evidence(result: Fragmented) -> list[Evidence]:
         if arm and clean and arm.sound and arm.misses and clean.misses:
             source: Literal["simulation", "machine"] = "simulation" if arm.misses.caches else "machine"
             facts.append(Evidence(statement=_missed(result, arm, clean), source=source))
-    facts += _readied(result)
-    if noise := result.noise.get("cpu"):
-        span = words.interval(noise.ratio)
-        statement = f"The baseline differs from itself by {span} in CPU time: that much is noise."
-        facts.append(Evidence(statement=statement, source="comparison"))
-    return facts
+    return [*facts, *_readied(result), *_noise(result)]
+
+
+def _noise(result: Fragmented) -> list[Evidence]:
+    noise = result.noise.get("cpu")
+    if noise is None:
+        return []
+    span = words.interval(noise.ratio)
+    statement = f"The baseline differs from itself by {span} in CPU time: that much is noise."
+    return [Evidence(statement=statement, source="comparison")]
 
 
 def _parted(result: Fragmented, arm: Arm, clean: Arm) -> str:

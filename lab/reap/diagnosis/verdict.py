@@ -80,13 +80,15 @@ def _of_comparison(facts: Facts) -> list[Evidence]:
             continue
         memory = words.memory(side)
         texts.append(
-            f"Over {side.rounds} paired rounds {words.effect(side, side.ratios['cpu'])}"
+            f"Over {units.number(side.rounds, 'paired round')} {words.effect(side, side.ratios['cpu'])}"
             f"{'; ' + memory if memory else ''}."
         )
     if noise := words.noise(comparison):
         texts.append(f"{noise}.")
     if comparison.stopped_early:
-        texts.append(f"The budget ended after {comparison.rounds} rounds, before all were run.")
+        texts.append(
+            f"The budget ended after {units.number(comparison.rounds, 'round')}, before all were run."
+        )
     if 0 < comparison.exit_code < 126:
         texts.append(f"The program ended with status {comparison.exit_code} under its own allocator.")
     if comparison.stdout_varies:
@@ -104,7 +106,7 @@ def _of_recording(facts: Facts) -> list[Evidence]:
     held = units.size(peak.value)
     if not peak.exact:
         held = f"about {held} ({units.size(peak.low)} to {units.size(peak.high)})"
-    made = f"{units.count(totals.total_objects)} allocations of {units.size(totals.total_bytes)} in all"
+    made = f"{units.number(totals.total_objects, 'allocation')} of {units.size(totals.total_bytes)} in all"
     texts = [f"{made}; at most {held} in use at once."]
     missing = [process.name for process in profile.processes if not process.recorded]
     if missing:

@@ -24,7 +24,7 @@ def arena_lock(facts: WallFacts) -> Suspicion | None:
     weight = min(1.0, waited + facts.of_busy(facts.own_part + facts.locking_part))
     said = f"Threads waited for the allocator's lock for {units.percent(waited)} of the program's time"
     if futex:
-        said += f", and it called futex {units.count(futex)} times for that"
+        said += f", and it called futex {units.number(futex, 'time')} for that"
     saves = Estimate(value=waited, low=waited / 2, high=weight)
     return Suspicion(
         cause="arena lock",
@@ -44,7 +44,7 @@ def brk_thrash(facts: WallFacts) -> Suspicion | None:
     brk, mappings = facts.calls("brk") or 0, facts.calls("mmap", "munmap", "mremap") or 0
     if not facts.thrashes or brk < mappings:
         return None
-    return _thrash(facts, "brk thrash", f"brk {units.count(brk)} times", mappings=False)
+    return _thrash(facts, "brk thrash", f"brk {units.number(brk, 'time')}", mappings=False)
 
 
 def mmap_thrash(facts: WallFacts) -> Suspicion | None:
@@ -53,7 +53,7 @@ def mmap_thrash(facts: WallFacts) -> Suspicion | None:
     if not facts.thrashes or mappings <= brk:
         return None
     counted = ", ".join(
-        f"{name} {units.count(times)} times"
+        f"{name} {units.number(times, 'time')}"
         for name in ("mmap", "munmap", "mremap", "madvise")
         if (times := facts.calls(name))
     )

@@ -87,7 +87,7 @@ def own_lock(facts: WallFacts) -> Suspicion | None:
     futex = (facts.wall.calls or {}).get("futex")
     said = f"Threads waited for each other for {units.percent(part)} of the program's time"
     if futex is not None:
-        said += f"; the program called futex {units.count(futex.by_others)} times"
+        said += f"; the program called futex {units.number(futex.by_others, 'time')}"
         said += f", its allocator {units.count(futex.by_allocator)}"
     if known is None:
         said += "; whose lock it is was not seen, and the allocator's is not excluded"
@@ -157,7 +157,7 @@ def _stopped(facts: WallFacts, held: Collector) -> float:
 
 def _collected(facts: WallFacts, name: str, part: float) -> str:
     counts = [each.count for each in facts.wall.collections if each.count is not None]
-    times = f"ran {units.count(sum(counts))} times and " if counts else ""
+    times = f"ran {units.number(sum(counts), 'time')} and " if counts else ""
     return f"{name} {times}took {units.percent(part)} of processor time."
 
 

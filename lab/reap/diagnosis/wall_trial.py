@@ -127,7 +127,7 @@ def drawn(planned: Plan, comparison: Comparison) -> Trial:
     if noise := words.noise(comparison, candidates.RESIDENT[0] if of_memory else "cpu"):
         said.append(f"{noise}.")
     if comparison.stopped_early and comparison.rounds < LEAST_ROUNDS:
-        ran = f"{comparison.rounds} round{'' if comparison.rounds == 1 else 's'}"
+        ran = units.number(comparison.rounds, "round")
         said.append(f"The budget ended after {ran}, and {LEAST_ROUNDS} say something: --budget allows more.")
     return Trial(
         tried=[remedy for remedy, _ in pairs],

@@ -87,7 +87,7 @@ def evidence(facts: WallFacts) -> list[Evidence]:
     if wall.requests.unit and wall.requests.per_request is not None:
         said.append(
             Evidence(
-                statement=f"It made {units.count(wall.requests.per_request)} allocations for each "
+                statement=f"It made {units.number(wall.requests.per_request, 'allocation')} for each "
                 f"{wall.requests.unit} ({units.count(wall.requests.count)} of them).",
                 source="recording",
             )

@@ -87,7 +87,9 @@ def share(measured: Share, who: str = "it") -> str:
 def origin(profile: Profile) -> str:
     """How much is allocated, how big, how short-lived, and where most of it comes from."""
     totals = profile.totals
-    made = f"{units.count(totals.total_objects)} allocations of {units.size(totals.average_size)} on average"
+    made = (
+        f"{units.number(totals.total_objects, 'allocation')} of {units.size(totals.average_size)} on average"
+    )
     died = f"{about(profile.temporary)} of them were freed before the same thread allocated again"
     text = f"The program made {made}; {died}"
     site = busiest(profile)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from reap.allocators import verify
 from reap.allocators.records import Allocator
 from reap.experiment import arms, metrics, requests, statistics
@@ -24,7 +26,8 @@ def compare(folder: Folder, listener: Listener | None = None) -> Comparison:
         for arm in arms.arms(folder.spec)
         if arm.arm() in runner.dropped
     }
-    return draw(folder.spec, folder.runs, dropped, runner.notes, stopped_early=runner.stopped_early)
+    drawn = draw(folder.spec, folder.runs, dropped, runner.notes, stopped_early=runner.stopped_early)
+    return msgspec.structs.replace(drawn, needed_budget=runner.needed_budget)
 
 
 def draw(

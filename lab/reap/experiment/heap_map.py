@@ -7,6 +7,7 @@ import msgspec
 
 from reap import native
 from reap.errors import ExitCode, ReapError
+from reap.files import native_name
 from reap.launch import litter as littering
 from reap.launch import native_files
 from reap.launch.litter import Litter
@@ -73,7 +74,7 @@ def take(launch: Launch, litter: Litter, *, image: str = "") -> HeapMap:
     with tempfile.TemporaryDirectory(prefix="reap-map-") as folder:
         path = Path(folder) / "map.reap"
         # Stamps in nanoseconds of the clock that the litterings report by.
-        native.create_trace(str(path), native.FULL, native.MONOTONIC_NS, native.SAMPLER_NONE, 0)
+        native.create_trace(native_name(path), native.FULL, native.MONOTONIC_NS, native.SAMPLER_NONE, 0)
         recorded = msgspec.structs.replace(
             launch,
             capture=True,
@@ -94,7 +95,7 @@ def take(launch: Launch, litter: Litter, *, image: str = "") -> HeapMap:
             )
         pid = littered.litterings[0].pid
         windows = [(each.begin_ns, each.end_ns) for each in littered.litterings if each.pid == pid]
-        seen = native.heap_map(str(path), pid, windows, CELLS)
+        seen = native.heap_map(native_name(path), pid, windows, CELLS)
     cells = [
         HeapCell(litter=litter, program=program, pages=pages) for litter, program, pages in seen["cells"]
     ]

@@ -152,6 +152,11 @@ class Fragmented(Record):
     stopped_early: bool = False
     notes: list[str] = []
 
+    @property
+    def clean(self) -> bool:
+        """Whether no heap was littered: it is about the program's own allocator alone."""
+        return not any(level.multiplier for level in self.levels)
+
     def arm(
         self, variant: str, allocator: str, level: str, huge_pages: HugePages | None = None
     ) -> Arm | None:

@@ -178,4 +178,6 @@ class Comparison(Record):
     """Whether two runs under the baseline differed in output, so that output cannot be compared."""
     stopped_early: bool = False
     """Whether the budget ended before all rounds were run."""
+    needed_budget: float = 0.0
+    """Seconds that two rounds take, where the budget had no time for them."""
     notes: list[str] = []

@@ -84,6 +84,7 @@ def process(pid: int, interval: float, seconds: float | None, file: TextIO, prog
     log = Log(interval, file, progress)
     command = smaps.command(pid) or [f"process {pid}"]
     log.commands[pid] = command
+    titled = smaps.titled(pid, command)
     try:
         ended = residence.watch(pid, interval, seconds, log.add)
     except KeyboardInterrupt:
@@ -94,7 +95,7 @@ def process(pid: int, interval: float, seconds: float | None, file: TextIO, prog
             "name one that runs, or run it: reap rss -- CMD",
             ExitCode.NOT_FOUND,
         )
-    return msgspec.structs.replace(log.residence(pid), ended=ended)
+    return msgspec.structs.replace(log.residence(pid), ended=ended, titled=titled)
 
 
 def command(

@@ -1,13 +1,15 @@
 """Runs an experiment's cells, one after another, and keeps each as it ends."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
+from reap import units
 from reap.allocators import verify
 from reap.errors import ExitCode, ReapError
-from reap.experiment import arms, requests, schedule
+from reap.experiment import arms, requests, schedule, statistics
 from reap.experiment.folder import Folder
 from reap.experiment.once import Once, failure
 from reap.experiment.records import Cell
@@ -55,8 +57,10 @@ def stoppable(folder: Folder) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
+        ended = len(folder.runs)
+        kept = "run that ended is kept in" if ended == 1 else "runs that ended are kept in"
         raise InterruptedRunError(
-            f"stopped; the {len(folder.runs)} runs that ended are kept in {folder.path}",
+            f"stopped; the {ended} {kept} {folder.path}",
             f"go on with: {folder.resume_command}",
             ExitCode.SIGNALLED + 2,
         ) from None
@@ -97,6 +101,8 @@ class Runner:
         """By `Cell.arm()`: arms that are not run any more, and why, a sentence each."""
         self.notes: list[str] = []
         self.stopped_early = False
+        self.needed_budget = 0.0
+        """Seconds that two rounds take with the warm-ups, where the budget has no time for them; else 0."""
 
     def run(self) -> None:
         """Runs all that is left. Throws ReapError; `InterruptedRunError` on Ctrl-C."""
@@ -129,9 +135,10 @@ class Runner:
             f"{rounds * (count + 1) + others}" if rounds else f"{LEAST_ROUNDS * (count + 1) + others} or more"
         )
         each = (
-            f"under each of {count} allocators"
+            f"under each of {units.number(count, 'allocator')}"
             if self._spec.matrix is None
-            else f"of each of {count} combinations{' and controls' if self._spec.matrix.controls else ''}"
+            else f"of each of {units.number(count, 'combination')}"
+            + (" and controls" if self._spec.matrix.controls else "")
         )
         self._listener.say(
             f"{self._spec.program.command[0]} runs {many} times: a warm-up {each}, "
@@ -150,16 +157,36 @@ class Runner:
         rounds, _ = self._plan()
         if not self._spec.runs and rounds < LEAST_ROUNDS and len(self.dropped) < len(self._arms) - 1:
             self.stopped_early = True
-            self.notes.append(
-                f"the budget of {self._spec.budget:g} s allows {rounds} rounds; {LEAST_ROUNDS} would say more"
-            )
+            self.notes.append(self._of_budget(rounds))
+
+    def _of_budget(self, rounds: int) -> str:
+        """What the budget is too small for; below two rounds there is no interval, and so no answer."""
+        allows = f"the budget of {self._spec.budget:g} s allows {units.number(rounds, 'round')}"
+        if rounds >= statistics.LEAST_ROUNDS:
+            return f"{allows}; {LEAST_ROUNDS} would say more"
+        self.needed_budget = self._needs(statistics.LEAST_ROUNDS)
+        more = self._needs(LEAST_ROUNDS)
+        return (
+            f"{allows}, and an interval takes two: give --budget {self.needed_budget:.0f} for two, "
+            f"{more:.0f} for {LEAST_ROUNDS}"
+        )
+
+    def _needs(self, rounds: int) -> float:
+        """Whole seconds for the warm-ups and so many rounds, which may take a fifth longer than those."""
+        warm_ups = sum(run.seconds for run in self._folder.runs if run.warmup)
+        return math.ceil(warm_ups + rounds * 1.2 * self._a_round())
 
     def _foretell(self) -> None:
         rounds, seconds = self._plan()
+        if rounds == 0:
+            return
         runs = rounds * self._runs_a_round()
         later = self._later()
         beside = f", and about {_duration(later)} for what comes after them" if later else ""
-        self._listener.say(f"{runs} runs in {rounds} rounds, about {_duration(seconds)}{beside}")
+        self._listener.say(
+            f"{units.number(runs, 'run')} in {units.number(rounds, 'round')}, "
+            f"about {_duration(seconds)}{beside}"
+        )
 
     def _rounds(self) -> None:
         rounds, _ = self._plan()
@@ -168,6 +195,8 @@ class Runner:
                 return
             if self._over_budget(number):
                 self.stopped_early = True
+                if number < statistics.LEAST_ROUNDS and not self.needed_budget:
+                    self.notes.append(self._of_budget(number))
                 return
             done = number * self._runs_a_round()
             for place, cell in enumerate(schedule.a_round(self._living(number), number, self._spec.seed)):
@@ -255,7 +284,7 @@ class Runner:
             left = self._spec.budget - spent
             # What comes after the rounds takes no time from the fewest that say something.
             least = min(LEAST_ROUNDS, int(left / a_round))
-            rounds = min(MOST_ROUNDS, max(1, least, int((left - self._later()) / a_round)))
+            rounds = min(MOST_ROUNDS, max(0, least, int((left - self._later()) / a_round)))
         return rounds, rounds * a_round
 
     def _a_round(self) -> float:
@@ -271,8 +300,7 @@ class Runner:
         ):
             return False
         spent = sum(run.seconds for run in self._folder.runs)
-        rounds, seconds = self._plan()
-        return spent + seconds / rounds > self._spec.budget
+        return spent + self._a_round() > self._spec.budget
 
     def _judge(self, cell: Cell, outcome: Outcome) -> None:
         self._examine(cell, outcome, "in the warm-up")

@@ -60,7 +60,7 @@ def interval(pairs: Sequence[float], seed: int, level: float = LEVEL) -> Estimat
     Throws ValueError below LEAST_ROUNDS.
     """
     if len(pairs) < LEAST_ROUNDS:
-        raise ValueError(f"{len(pairs)} rounds have no interval")
+        raise ValueError("fewer than two rounds have no interval")
     logs = [math.log(pair) for pair in pairs]
     middle = statistics.fmean(logs)
     if max(logs) - min(logs) < 1e-12:

@@ -23,7 +23,7 @@ from reap.analysis.wall_owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Samp
 from reap.analysis.wall_records import Requests, Wall
 from reap.errors import ExitCode, ReapError
 from reap.experiment import collectors, wall_notes
-from reap.launch import attach, memory, residence, syscalls
+from reap.launch import attach, memory, residence, smaps, syscalls
 from reap.launch.program import Program
 from reap.launch.records import Launch, Outcome
 from reap.launch.residence_records import Moment
@@ -122,6 +122,7 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_stra
 def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
     """Watches a process that runs: nothing enters it, and it is not stopped. Throws ReapError."""
     command = attach.command_of(pid)
+    titled = smaps.titled(pid, command)
     if pid == os.getpid():
         raise ReapError(f"{pid} is this very process", "name another", ExitCode.USAGE)
     say(f"watching process {pid} for {seconds:g} s (Ctrl-C ends it earlier)")
@@ -141,7 +142,7 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
     if cost.wall_ns and not cost.user_ns + cost.system_ns:
         notes.append("it used no processor time while it was watched; give it work, or watch it for longer")
     notes += wall_notes.of_sources(seen, seen)
-    return Measured(wall=replace(wall, pid=pid, notes=notes), stacks=facts.folded(seen))
+    return Measured(wall=replace(wall, pid=pid, titled=titled, notes=notes), stacks=facts.folded(seen))
 
 
 def _uncountable(program: Program) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from reap.errors import ExitCode, ReapError
-from reap.launch import native_files
+from reap.launch import native_files, smaps
 from reap.records import Record
 
 
@@ -66,7 +66,8 @@ def command_of(pid: int) -> list[str]:
     """The command line of a process; empty where it has none. Throws ReapError where there is no process."""
     folder = Path(f"/proc/{pid}")
     try:
-        return [word.decode(errors="replace") for word in (folder / "cmdline").read_bytes().split(b"\0")[:-1]]
+        shown = (folder / "cmdline").read_bytes()  # which says why, unlike smaps.command()
+        return smaps.command(pid) if shown else []
     except OSError as error:
         if not folder.exists():
             hint = "no /proc to look at" if not Path("/proc/self").exists() else "pgrep NAME finds another"

@@ -1,6 +1,7 @@
 """Finds the program that a command names, and says what a preload can do with it before anything runs."""
 
 import os
+import shlex
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -74,6 +75,17 @@ def resolve(
         remedy=remedy,
         notes=[*notes, *_notes(image, facts)],
     )
+
+
+def require_litterable(program: Program) -> None:
+    """Throws ReapError where the heap is the program's own, into which no litter can be put from outside."""
+    if program.brings_malloc:
+        name = program.command[0]
+        raise _cannot(
+            f"{name} brings its own malloc, which a preload cannot replace: its heap cannot be littered",
+            "a build of it that takes malloc from the C library can; "
+            f"what its memory is used for: {shlex.join(['reap', 'rss', '--', *program.command])}",
+        )
 
 
 def require_preloadable(program: Program) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 from pathlib import Path
 
 from reap.errors import ExitCode, ReapError
@@ -104,12 +105,22 @@ def begun(pid: int) -> int:
 
 
 def command(pid: int) -> list[str]:
-    """Its words, as far as it shows them; empty for none."""
+    """Its words, as far as it shows them; empty for none.
+
+    A server may show a title instead, padded with zeros as far as its words went.
+    """
     try:
         text = (PROC / str(pid) / "cmdline").read_text(errors="replace")
     except OSError:
         return []
     return text.rstrip("\0").split("\0") if text else []
+
+
+def titled(pid: int, words: list[str]) -> bool:
+    """Whether these words of a process are a title that it has given itself, which starts no program."""
+    if not words or (PROC / str(pid) / "cwd" / words[0]).exists():  # also where it is absolute
+        return False
+    return shutil.which(words[0]) is None
 
 
 def executable(pid: int) -> str:

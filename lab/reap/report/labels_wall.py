@@ -30,7 +30,7 @@ def headline(verdict: WallVerdict) -> str:
 
 def next_command(verdict: WallVerdict, wall: Wall) -> str:
     """The program with the remedy that won, or another look; empty where nothing is to be typed."""
-    command, trial = wall.command, verdict.trial
+    command, trial = ([] if wall.titled else wall.command), verdict.trial
     won = next((each for each in verdict.remedies if trial and each.name == trial.best), None)
     if won is not None and won.metric == "resident":
         under = ["--allocator", won.allocator] if won.allocator else []
@@ -119,7 +119,7 @@ def faults(wall: Wall) -> list[tuple[str, str]]:
 
 def collector(held: Collector) -> str:
     """What a collector did, in a line."""
-    said = [f"{units.count(held.count)} collections" if held.count is not None else ""]
+    said = [units.number(held.count, "collection") if held.count is not None else ""]
     said.append(f"{units.duration(held.pause_seconds)} stopped" if held.pause_seconds is not None else "")
     said.append(
         f"{units.duration(held.cpu_seconds)} on the processor" if held.cpu_seconds is not None else ""

@@ -33,12 +33,13 @@ def kinds(result: Fragmented) -> list[Kind]:
     two = len(result.variants) > 1
     base, clean = f"{result.variants[0]}, " if two else "", result.levels[0].name
     early = ", stopped early (the budget ended)" if result.stopped_early else ""
-    rounds = f"{result.rounds} paired round{'' if result.rounds == 1 else 's'}{early}"
+    rounds = units.number(result.rounds, "paired round") + early
     to = f"{base}{printable(result.allocators[0])}, {clean}"
     found = [
         Kind("normalised", f"CPU time, as a ratio to {to}; {rounds}"),
-        Kind("slowdown", f"Slower by level: each as a ratio to its own {clean}"),
     ]
+    if not result.clean:
+        found.append(Kind("slowdown", f"Slower by level: each as a ratio to its own {clean}"))
     if two:
         found.append(Kind("to_custom", "Without the program's own allocator: naive as a ratio to custom"))
         found.append(
@@ -47,6 +48,11 @@ def kinds(result: Fragmented) -> list[Kind]:
     if "on" in result.huge_pages:
         found.append(Kind("to_small", "With transparent huge pages: each as a ratio to itself without"))
     return found
+
+
+def medians(result: Fragmented) -> str:
+    """What the table of medians is called."""
+    return "Medians" if result.clean else "Medians, littering taken off"
 
 
 def levels(result: Fragmented, kind: Kind) -> list[str]:

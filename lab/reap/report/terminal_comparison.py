@@ -22,7 +22,7 @@ _STYLES = {"better": "green", "worse": "yellow", "cannot tell": "dim"}
 
 def render(console: Console, comparison: Comparison) -> None:
     """Print the tables, how they are read, and what limits them."""
-    rounds = f"{comparison.rounds} paired round{'' if comparison.rounds == 1 else 's'}"
+    rounds = units.number(comparison.rounds, "paired round")
     early = " (stopped early: the budget ended)" if comparison.stopped_early else ""
     title = f"Allocators, each as a ratio to {printable(comparison.baseline)}; {rounds}{early}"
     console.print(Text(title, style="bold"))

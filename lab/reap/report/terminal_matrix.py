@@ -37,12 +37,13 @@ def render(console: Console, result: Fragmented, verdict: Resilience) -> None:
         names = matrix_words.levels(result, kind)
         for start in range(0, len(names), _ABREAST):
             console.print(_ratios(result, names[start : start + _ABREAST], kind))
-    console.print(Text("Medians, littering taken off", style="bold"))
+    console.print(Text(matrix_words.medians(result), style="bold"))
     console.print(_medians(result))
     if title := matrix_words.caches(result):
         console.print(Text(title, style="bold"))
         console.print(_misses(result))
-    _controls(console, result)
+    if not result.clean:
+        _controls(console, result)
     for problem in matrix_words.problems(result):
         console.print(Text(f"  {problem}", style="yellow"))
     for line in (matrix_words.BELOW_ONE, wording.CANNOT_TELL, wording.NOISE, matrix_words.MEMORY):

@@ -15,7 +15,7 @@ _BESIDE = ("cpu", "wall", "peak_resident")
 
 def title(tuned: Tuned) -> str:
     """The heading: whose settings, and how often the program ran."""
-    return f"Settings of {tuned.allocator}, {len(tuned.trials)} tried in {units.whole(tuned.runs)} runs"
+    return f"Settings of {tuned.allocator}, {len(tuned.trials)} tried in {units.number(tuned.runs, 'run')}"
 
 
 def look(tuned: Tuned) -> str:
@@ -78,7 +78,7 @@ def confirmation(tuned: Tuned) -> str:
     beside = f" As it is, to its own copy: {noise}." if noise else ""
     return (
         "Ratios are to the program as it is: below 1 is less. "
-        f"Confirmed in {tuned.rounds} paired rounds of their own, after the choice; "
+        f"Confirmed in {units.number(tuned.rounds, 'paired round')} of their own, after the choice; "
         f"intervals of {100 * tuned.level:.3g} %.{beside}"
     )
 

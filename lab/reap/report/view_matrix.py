@@ -40,6 +40,7 @@ class MatrixView:
     figures: list[Figure]
     tables: list[RatioTable]
     columns: list[str]
+    medians_of: str
     medians: list[tuple[str, str, list[str]]]
     caches: str
     missed: list[str]
@@ -66,6 +67,7 @@ def view(result: Fragmented, verdict: Resilience) -> MatrixView:
             for kind in matrix_words.kinds(result)
         ],
         columns=list(matrix_words.COLUMNS),
+        medians_of=matrix_words.medians(result),
         medians=[
             (matrix_words.name(result, matrix_words.row_of(arm)), arm.level, matrix_words.values(arm))
             for arm in result.arms
@@ -87,6 +89,8 @@ def view(result: Fragmented, verdict: Resilience) -> MatrixView:
 
 def _litter(result: Fragmented) -> str:
     profile = result.profile
+    if result.clean:
+        return "Heaps were as the program makes them: nothing was littered."
     return (
         "Before a run its heap was littered with objects of the program's own sizes "
         f"({wording.drawn_from(profile)}, {units.size(profile.mean_size)} on average), as many as a level "
@@ -143,7 +147,7 @@ def _figures(result: Fragmented) -> list[Figure]:
             kind="litter",
             title="What the heaps were littered with",
             remark="Objects by size in bins of powers of two, on a log scale.",
-            summary=f"{units.count(result.profile.count)} objects, "
+            summary=f"{units.number(result.profile.count, 'object')}, "
             f"{units.size(result.profile.mean_size)} on average",
             wide=True,
         ),

@@ -93,7 +93,7 @@ def view(wall: Wall, verdict: WallVerdict | None, stacks: Sequence[str] = ()) ->
 
 def _owners(wall: Wall) -> markupsafe.Markup:
     bars = [
-        Bar(words, exactly(part), _SHADES[name], f"{units.percent(part)} ({units.whole(count)} samples)")
+        Bar(words, exactly(part), _SHADES[name], f"{units.percent(part)} ({units.samples(count)})")
         for name, words, part, count in labels_wall.owners(wall)
     ]
     if not bars:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from reap import units
 from reap.analysis.profile import profile
 from reap.errors import ExitCode, ReapError
 from reap.experiment.folder import append_line, read_lines
@@ -85,7 +86,7 @@ def rounds(bank: Bank, asks: Sequence[Ask], count: int, until: float, label: str
     try:
         for number in range(count):
             if number >= LEAST_ROUNDS and time.monotonic() > until:
-                listener.say(f"{label}: {number} rounds; there is no time for more")
+                listener.say(f"{label}: {units.number(number, 'round')}; there is no time for more")
                 return
             left = [
                 ask for ask in asks if not bank.has(ask, number) and (not ask.rounds or number < ask.rounds)

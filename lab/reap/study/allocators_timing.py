@@ -226,5 +226,5 @@ def further(lines: Sequence[Paced], rounds: int, mode: Mode, listener: Listener)
     a_round = spent / (rounds + 1)  # the warm-up was one, too
     more = rounds + int(max(0.0, scales.QUICK_SECONDS - spent) / max(a_round, 1e-3))
     if more > rounds:
-        listener.say(f"there is time for {min(more, MOST_ROUNDS)} rounds")
+        listener.say(f"there is time for {units.number(min(more, MOST_ROUNDS), 'round')}")
     return min(more, MOST_ROUNDS)

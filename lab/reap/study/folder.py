@@ -70,17 +70,22 @@ def resumed(place: Path, study: str) -> Plan:
 
 
 def make_plan(
-    study: str, known: Sequence[str], mode: Mode, workloads: Sequence[str], allocators: Sequence[str]
+    study: str,
+    known: Sequence[str],
+    mode: Mode,
+    workloads: Sequence[str],
+    allocators: Sequence[str],
+    more: Sequence[str] = (),
 ) -> Plan:
     """A study of these workloads, each once; of all that it knows if none are named.
 
-    Throws ReapError for another.
+    `more` are the user's own, which are run if they are named. Throws ReapError for another.
     """
-    if strange := list(dict.fromkeys(name for name in workloads if name not in known)):
+    if strange := list(dict.fromkeys(name for name in workloads if name not in (*known, *more))):
         be = "is no workload" if len(strange) == 1 else "are no workloads"
         raise ReapError(
             f"{', '.join(strange)} {be} of this study",
-            f"it has {', '.join(known)}",
+            f"it has {', '.join([*known, *more])}",
             ExitCode.USAGE,
         )
     return Plan(

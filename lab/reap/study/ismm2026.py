@@ -41,7 +41,7 @@ SIMULATED_PART = 5
 
 def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:
     """A study of these workloads; all of them if none are named. Throws ReapError for one that it has not."""
-    return make_plan(NAME, WORKLOADS, mode, workloads, allocators)
+    return make_plan(NAME, WORKLOADS, mode, workloads, allocators, more=card.own_names())
 
 
 def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Study:

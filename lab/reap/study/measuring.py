@@ -69,16 +69,19 @@ def lacking(described: card.Card) -> str:
 
 
 def package_of(described: card.Card) -> str:
-    """The package whose version is the workload's: not that of a compiler which it needs, too."""
+    """The package whose version is the workload's: no compiler that it needs, too; empty for none."""
     if described.source == described.origin.package:
         return described.source
     own = (name for name in described.packages if described.origin.package in name)
-    return next(own, described.packages[0])
+    return next(own, described.packages[0] if described.packages else "")
 
 
 def version_of(described: card.Card) -> str:
-    """Of its Debian package, or reap's own; empty where dpkg does not know it."""
-    return __version__ if described.origin.package == "reap" else packages.version(package_of(described))
+    """Of its Debian package, or reap's own; else what the card says."""
+    if described.origin.package == "reap":
+        return __version__
+    package = package_of(described)
+    return (packages.version(package) if package else "") or described.origin.version
 
 
 def excluded(work: Work, why: str) -> Measured:

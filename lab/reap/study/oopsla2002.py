@@ -52,7 +52,7 @@ DRAG_SECONDS = 150.0
 
 def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:
     """A study of these workloads; all of them if none are named. Throws ReapError for one that it has not."""
-    return make_plan(NAME, WORKLOADS, mode, workloads, allocators)
+    return make_plan(NAME, WORKLOADS, mode, workloads, allocators, more=card.own_names())
 
 
 def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Study:
@@ -63,7 +63,8 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     """
     programs = [name for name in plan.workloads if name not in COUNTED]
     taken = [_statistics(place, name, plan.mode, listener) for name in programs]
-    custom = [name for name in programs if name in CUSTOM]
+    own = [name for name in programs if name not in WORKLOADS and "custom" in card.load(name).variants]
+    custom = [name for name in programs if name in (*CUSTOM, *own)]
     asked = [_memory(place, name, plan.mode, allocators, listener) for name in custom]
     begun = time.monotonic()
     drags = _drags(place, programs, plan.mode, listener)

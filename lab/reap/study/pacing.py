@@ -73,7 +73,8 @@ def _full(works: Sequence[Work], listener: Listener) -> list[Measured]:
             rounds = min(rounds + STEP, MOST_ROUNDS)
             if one.result.rounds < rounds:
                 listener.say(
-                    f"{len(still)} intervals are wider than {units.percent(NARROW)}: {rounds} rounds"
+                    f"{len(still)} intervals are wider than {units.percent(NARROW)}: "
+                    f"{units.number(rounds, 'round')}"
                 )
             one = measuring.measure(work, rounds, listener)
         measured.append(_with_widths(one))
@@ -135,7 +136,7 @@ def _further(
     rounds = min(ROUNDS["quick"] + int(left / a_round), MOST_ROUNDS) if sound and left > 0 else 0
     if rounds <= ROUNDS["quick"]:
         return list(measured)
-    listener.say(f"there is time for {rounds} rounds of each")
+    listener.say(f"there is time for {units.number(rounds, 'round')} of each")
     return [
         measuring.measure(work, rounds, listener) if one.result is not None else one
         for work, one in zip(works, measured, strict=True)

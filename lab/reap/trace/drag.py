@@ -4,6 +4,7 @@ from pathlib import Path
 
 from reap import native
 from reap.errors import ExitCode, ReapError
+from reap.files import native_name
 
 
 def read(path: Path) -> native.Drag:
@@ -13,7 +14,7 @@ def read(path: Path) -> native.Drag:
     the file, which must stay where it is.
     """
     try:
-        return native.Drag(str(path))
+        return native.Drag(native_name(path))
     except OSError as error:
         raise ReapError(f"the drag recording {path} cannot be read: {error.strerror}") from error
     except native.BadTraceError as error:

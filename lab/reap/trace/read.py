@@ -4,6 +4,7 @@ from pathlib import Path
 
 from reap import native
 from reap.errors import ReapError
+from reap.files import native_name
 from reap.launch import native_files
 
 
@@ -14,7 +15,7 @@ def read(path: Path) -> native.Recording:
     missing. Memory is bounded by what the recorded program had in use at once.
     """
     try:
-        return native.Recording(str(path), native_files.preload("record").name)
+        return native.Recording(native_name(path), native_files.preload("record").name)
     except OSError as error:
         hint = "make one with: reap record -o FILE -- CMD" if isinstance(error, FileNotFoundError) else ""
         raise ReapError(f"the recording {path} cannot be read: {error.strerror}", hint) from error

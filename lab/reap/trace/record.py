@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from reap import native
 from reap.errors import ReapError
+from reap.files import native_name
 from reap.launch import native_files, sampling, spawn
 from reap.launch.records import Launch, Outcome
 from reap.trace import clock
@@ -40,9 +41,9 @@ def record(launch: Launch, path: Path, depth: Depth, *, force: bool = False) -> 
     bytes; full writes every event with its stack. Throws ReapError if the file exists (without `force`) or
     cannot be made, LostError if it cannot be completed, and what `spawn.run` throws.
     """
+    trace = native_name(path.absolute())
     _make_room(path, force=force)
     who, period = sampler(by_timer=sampling.check().samples == 0)
-    trace = str(path.absolute())
     try:
         native.create_trace(
             trace, native.FULL if depth == "full" else native.TRIAGE, clock.choose(), who, period
@@ -80,7 +81,7 @@ def sampler(*, by_timer: bool) -> tuple[int, int]:
 def finish(path: Path) -> int:
     """Seals what the ended processes left; returns how many blocks belong to processes that still run."""
     try:
-        return native.finish_trace(str(path))
+        return native.finish_trace(native_name(path))
     except OSError as error:
         raise ReapError(f"the recording {path} cannot be completed: {error.strerror}") from error
     except native.BadTraceError as error:

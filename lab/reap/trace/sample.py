@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from reap import native
+from reap.files import native_name
 from reap.launch import litter as littering
 from reap.launch import native_files, sampling
 from reap.launch.litter import Litter, Littered
@@ -38,7 +39,7 @@ def sample(launch: Launch, litter: Litter, *, image: str = "", providers: list[s
     with tempfile.TemporaryDirectory(prefix="reap-sample-") as folder:
         path = Path(folder) / "samples"
         # Stamps in nanoseconds of the clock that the litterings report by.
-        native.create_trace(str(path), native.TRIAGE, native.MONOTONIC_NS, sampler, period)
+        native.create_trace(native_name(path), native.TRIAGE, native.MONOTONIC_NS, sampler, period)
         sampled = replace(launch, options=[*launch.options, "--trace", str(path)])
         if by_timer:
             sampled = replace(
@@ -49,7 +50,9 @@ def sample(launch: Launch, litter: Litter, *, image: str = "", providers: list[s
         littered = littering.run(sampled, litter, image=image)
         record.finish(path)
         left_out = [(each.pid, each.begin_ns, each.end_ns) for each in littered.litterings]
-        recording = native.Recording(str(path), native_files.preload("record").name, providers, left_out)
+        recording = native.Recording(
+            native_name(path), native_files.preload("record").name, providers, left_out
+        )
         return Sampled(
             littered=littered,
             seen=recording.instruction_samples(),

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from reap import native
 from reap.errors import ReapError
+from reap.files import native_name
 from reap.launch import attach, native_files, spawn
 from reap.launch.attach import Attached
 from reap.launch.records import Launch, Outcome
@@ -53,7 +54,7 @@ def counted(launch: Launch, path: Path) -> Outcome:
 def read(path: Path, *, files: list[str], functions: list[str]) -> native.Watched:
     """What was seen. `files` are allocators; `functions` the allocator's in other files, as in `Watched`."""
     try:
-        return native.Watched(str(path), native_files.preload("record").name, files, functions)
+        return native.Watched(native_name(path), native_files.preload("record").name, files, functions)
     except (OSError, native.BadTraceError) as error:
         raise ReapError(f"what was seen of the program cannot be read: {error}") from error
 
@@ -64,7 +65,9 @@ def _options(path: Path, what: list[str]) -> list[str]:
 
 def _create(path: Path) -> None:
     try:
-        native.create_trace(str(path), native.TRIAGE, native.MONOTONIC_NS, native.SAMPLER_PERF, _PERIOD_US)
+        native.create_trace(
+            native_name(path), native.TRIAGE, native.MONOTONIC_NS, native.SAMPLER_PERF, _PERIOD_US
+        )
     except OSError as error:
         raise ReapError(
             f"{path} cannot be written: {error.strerror}", "name another folder with -o"

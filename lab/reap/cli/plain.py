@@ -1,0 +1,31 @@
+"""What is printed where the locale has not all of Unicode: plain ASCII in place of what it lacks."""
+
+import codecs
+import io
+import sys
+
+_SPELT = {
+    "µ": "u",
+    "…": "...",
+    **dict(zip("▁▂▃▄▅▆▇█", "__..::##", strict=True)),
+    **dict(zip("▏▎▍▌▋▊▉", "...####", strict=True)),
+}
+"""A `?` stands for all others."""
+
+_NAME = "reap.plain"
+
+
+def spelt(error: UnicodeError) -> tuple[str, int]:
+    """An error handler of codecs: the characters that cannot be written, spelt in ASCII."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(_SPELT.get(character, "?") for character in lacking), error.end
+
+
+def print_plainly() -> None:
+    """From here on nothing that is printed fails for its characters, whatever the locale."""
+    codecs.register_error(_NAME, spelt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_NAME)

@@ -1,0 +1,67 @@
+"""`--json -`: the results on standard output, and nothing else there, for every verb that has --json."""
+
+import json
+
+import pytest
+from programs import library, program, reap
+
+from reap.errors import ExitCode
+
+BUSY = program("busy")
+GOOD = f"good={library('good')}"
+
+VERBS = {
+    "allocators": ["allocators", "--json", "-"],
+    "doctor": ["doctor", "--json", "-"],
+    "workloads list": ["workloads", "list", "--json", "-"],
+    "compare": ["compare", "-n", "2", "-a", GOOD, "--json", "-", "--", BUSY],
+    "run": ["run", "-n", "2", "-a", GOOD, "--json", "-", "--", BUSY],
+    "wall": ["wall", "--no-try", "--json", "-", "--", BUSY],
+}
+"""Those whose standard output is their own."""
+
+PROGRAMS = {
+    "rss": ["rss", "--json", "-", "--", "sh", "-c", "echo 1; sleep 0.3"],
+    "fragment": ["fragment", "--level", "adv0", "--json", "-", "--", BUSY],
+    "drag": ["drag", "--engine", "sample", "--json", "-", "--", BUSY],
+}
+"""Those whose standard output is the program's: the results come after what it prints."""
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_json_to_standard_output(tmp_path, verb):
+    done = reap(*VERBS[verb], cwd=tmp_path)
+    assert json.loads(done.stdout), done.stderr
+    assert done.stderr, "the answer is still told"
+    assert not (tmp_path / "-").exists()
+    assert "results: -" not in done.stderr
+
+
+@pytest.mark.parametrize("verb", PROGRAMS)
+def test_json_to_standard_output_comes_after_what_the_program_prints(tmp_path, verb):
+    done = reap(*PROGRAMS[verb], cwd=tmp_path)
+    own, _, results = done.stdout.partition("\n")
+    assert own.isdigit(), done.stderr
+    assert json.loads(results)
+    assert not (tmp_path / "-").exists()
+
+
+def test_json_of_a_recording_to_standard_output(tmp_path):
+    assert reap("record", "-o", "x.reap", "--", BUSY, cwd=tmp_path).returncode == 0
+    done = reap("show", "x.reap", "--json", "-", cwd=tmp_path)
+    assert json.loads(done.stdout)["answers"], done.stderr
+    assert "next: " in done.stderr
+
+
+def test_two_results_do_not_share_standard_output(tmp_path):
+    done = reap("compare", "--json", "-", "--html", "-", "--", "true", cwd=tmp_path)
+    assert done.returncode == ExitCode.USAGE
+    assert "standard output takes one result" in done.stderr
+
+
+def test_what_is_no_stream_is_not_written_to_standard_output(tmp_path):
+    for words in (["record", "-o", "-"], ["rss", "-o", "-"], ["rss", "--record", "-"]):
+        done = reap(*words, "--", BUSY, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (ExitCode.USAGE, ""), words
+        assert "name a file" in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,111 @@
+"""Functions and lines of addresses, as addr2line says them, and quickly where a unit is large."""
+
+import subprocess
+import time
+
+import pytest
+from building import OUT, compiled
+from recorded import recorded
+
+INLINED = r"""
+#include <cstdlib>
+#include <functional>
+namespace outer { namespace {
+    struct Maker {
+        static inline __attribute__((always_inline)) void *three(int size) { return std::malloc(size); }
+        static inline __attribute__((always_inline)) void *two(int size) {
+            { void *volatile made = three(size); return made; }
+        }
+        __attribute__((noinline)) void *one(int size) { void *volatile made = two(size); return made; }
+    };
+    template <typename T> __attribute__((noinline)) void *templated(T size) {
+        void *volatile made = Maker::two(size);
+        return made;
+    }
+} }
+__attribute__((noinline, cold)) static void *rare(int size) {
+    void *volatile made = outer::Maker::three(size);
+    return made;
+}
+int main(int count, char **) {
+    struct Local {
+        __attribute__((noinline)) static void *made(int size) {
+            void *volatile block = outer::Maker::two(size);
+            return block;
+        }
+    };
+    const auto lambda = [count](int size) __attribute__((noinline)) {
+        void *volatile block = std::malloc(size * count);
+        return block;
+    };
+    std::function<void *(int)> called = [](int size) { return std::malloc(size); };
+    void *blocks[] = {
+        outer::Maker().one(10), outer::templated(20L), outer::templated('c'), Local::made(30), lambda(40),
+        called(50), count > 0 ? rare(60) : nullptr, std::malloc(70),
+    };
+    for (void *block : blocks) std::free(block);
+}
+"""
+
+
+def program(text, *flags):
+    return compiled("symbols", ["g++", "-x", "c++", "-g", "-w", *flags, "-", "-o", OUT], text=text)
+
+
+def frames_by_address(recording, path):
+    """What is said of each address in the program, innermost function first."""
+    found = {}
+    for image, number, *_ in recording.stacks(100000):
+        chain = recording.frames(image, number)
+        # Not _start, which is no C++: the line before it is taken for its own.
+        for address in {frame[1] for frame in chain if frame[0] == path and frame[2] != "_start"}:
+            found[address] = [frame[2:5] for frame in chain if frame[:2] == (path, address)]
+    return found
+
+
+def said_by_addr2line(path, address):
+    words = ["addr2line", "-C", "-f", "-i", "-e", path, hex(address)]
+    lines = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    for function, place in zip(lines[::2], lines[1::2], strict=True):
+        file, _, line = place.partition(" ")[0].rpartition(":")
+        yield function, file, int(line) if line.isdigit() else 0
+
+
+@pytest.mark.parametrize("flags", [["-O1"], ["-O2"], ["-O2", "-flto"], ["-O2", "-gdwarf-4"]], ids="".join)
+def test_inlined_functions_are_those_that_addr2line_says(tmp_path, flags):
+    path = program(INLINED, *flags)
+    known = frames_by_address(recorded(tmp_path, "full", path).recording, path)
+    inlined = 0
+    for address, frames in known.items():
+        truth = list(said_by_addr2line(path, address))
+        assert [line for _, _, line in frames] == [line for _, _, line in truth], (
+            hex(address),
+            frames,
+            truth,
+        )
+        # Of the innermost addr2line says the symbol of them all.
+        assert [function for function, _, _ in frames[1:]] == [function for function, _, _ in truth[1:]]
+        inlined += len(frames) > 1
+    assert len(known) > 8
+    assert inlined >= 5
+
+
+@pytest.mark.timed
+def test_showing_sites_of_a_large_unit_takes_no_time(tmp_path):
+    # One unit of 6000 functions, as link-time optimization makes them, of which 300 allocate. A walk through
+    # the whole unit for each frame of each stack takes 6 s of CPU time; to walk it once, 0.1 s.
+    functions = [
+        f"__attribute__((noinline)) void *f{n}(int size) {{ void *volatile made = "
+        + (f"f{n - 20}(size + {n})" if n % 400 >= 20 else f"malloc(size + {n})")
+        + "; return made; }"
+        for n in range(6000)
+    ]
+    calls = "".join(f"free(f{n}({n}));" for n in range(0, 6000, 20))
+    text = "#include <stdlib.h>\n" + "\n".join(functions) + f"\nint main() {{ {calls} }}\n"
+    path = compiled("unit", ["gcc", "-x", "c", "-g", "-O1", "-w", "-", "-o", OUT], text=text)
+    recording = recorded(tmp_path, "full", path).recording
+    before = time.process_time()
+    known = frames_by_address(recording, path)
+    seconds = time.process_time() - before
+    assert len(known) >= 300
+    assert seconds < 2, seconds
