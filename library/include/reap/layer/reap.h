@@ -41,8 +41,9 @@ struct ReapOptions {
     /// source, which goes back there when they are freed. Up to 1 KB (2 KB where the granule is 16) none do.
     std::size_t large_object = std::size_t{256} << 10;
     /// 0: objects lie in the order in which they were made, whatever their sizes, until something is freed.
-    /// Else small objects of one size lie side by side, in runs of so many bytes, or a sixty-fourth of what
-    /// is held: for who goes through objects of one kind. Checked mode does not do it.
+    /// Else small objects of one size lie side by side, in runs of so many bytes, or 1/512 of what is held if
+    /// that is less (256 bytes at least): for who goes through objects of one kind. Checked mode does not do
+    /// it.
     std::size_t largest_run = 0;
     /// What the reap may hold at most.
     std::size_t limit = std::numeric_limits<std::size_t>::max();
@@ -536,6 +537,7 @@ class Reap : private detail::ReapState {
     // Objects of the current chunk before bins are looked at: a test that the processor cannot foresee, made
     // once for many objects.
     static constexpr std::size_t quantum = 4096;
+    static constexpr std::size_t smallest_run = 256;
 
     static constexpr std::size_t chunk_alignment = 4096;
     static constexpr std::size_t chunk_lead = sizeof(Chunk);
