@@ -515,6 +515,13 @@ class Reap : private detail::ReapState {
     /// Costs time in the number of chunks, large objects and holes.
     [[nodiscard]] ReapStatistics statistics() const noexcept;
 
+    /// Calls use(begin, size) for what of each hole of `least` bytes and more need not stay as it is, so that
+    /// its pages can go back. trim() beforehand makes holes of what was freed. Checked mode has none, since
+    /// it looks at what is free.
+    template <class Use>
+    void purge(std::size_t least, Use use) noexcept
+        requires(S == Sizes::kept);
+
     /// Looks at all that the reap knows of its memory, and says whether it fits together. In checked mode
     /// also at what stands around objects, and all that is found is reported; there it follows no link of a
     /// record that was written over. Costs time in the number of objects.
