@@ -9,6 +9,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,12 +69,16 @@ PROGRAMS = _programs(str(os.cpu_count() or 1))
 def fetch(build: Path) -> Path:
     """A checkout of the suite. Throws CalledProcessError where it cannot be had."""
     checkout = build / "mimalloc-bench"
-    if not (checkout / "bench").is_dir():
+    if not checkout.is_dir():
         folder = Path(os.environ.get("REAP_SOURCES", ""))
         places = [folder / name for name in ("mimalloc-bench", "mimalloc-bench.git")]
         source = next((str(place) for place in places if place.is_dir()), ADDRESS)
-        subprocess.run(["git", "clone", "--quiet", source, str(checkout)], check=True)
-        subprocess.run(["git", "-C", str(checkout), "checkout", "--quiet", COMMIT], check=True)
+        build.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=build) as scratch:
+            clone = Path(scratch) / "clone"  # named as the checkout when it is whole
+            subprocess.run(["git", "clone", "--quiet", source, str(clone)], check=True)
+            subprocess.run(["git", "-C", str(clone), "checkout", "--quiet", COMMIT], check=True)
+            clone.rename(checkout)
     return checkout / "bench"
 
 

@@ -452,6 +452,65 @@ TEST(Heap, TrimGivesBackEveryPageThatNothingIsIn) {
     Heap::trim();
 }
 
+TEST(Heap, TrimGivesBackPagesBetweenSmallObjects) {
+    if (REAP_TSAN) GTEST_SKIP() << "it has memory of its own for ours";
+    Heap::trim();
+    constexpr std::size_t size = 100;
+    const std::vector<void *> objects = signed_objects(400000, size); // 45 MB
+    const std::size_t before = resident();
+    // One in 200 KB: no chunk of 1 MB is empty.
+    for (std::size_t at = 0; at < objects.size(); ++at)
+        if (at % 2000 != 0) Heap::free(objects[at]);
+    Heap::trim();
+    EXPECT_LT(resident(), before - 35 * megabyte);
+    for (std::size_t at = 0; at < objects.size(); at += 2000) {
+        EXPECT_TRUE(is_signed(objects[at], size));
+        Heap::free(objects[at]);
+    }
+    // What was given back is used again.
+    for (void *const object : signed_objects(40000, size)) {
+        EXPECT_TRUE(is_signed(object, size));
+        Heap::free(object);
+    }
+    Heap::trim();
+}
+
+TEST(Heap, ChunksThatEndedThreadsGaveBackKeepLittleMemory) {
+    if (REAP_TSAN) GTEST_SKIP() << "it has memory of its own for ours";
+    Heap::trim();
+    Heap::set_trim_threshold(2 * megabyte);
+    std::atomic<int> turn{0};
+    // Both take chunks of the same superblocks in turn, and one of them keeps what it has.
+    std::vector<void *> kept;
+    const auto work = [&turn](int mine, std::vector<void *> &objects) {
+        for (int round = 0; round < 200; ++round) {
+            while (turn.load() % 2 != mine) std::this_thread::yield();
+            for (int i = 0; i < 1000; ++i) {
+                objects.push_back(Heap::allocate(100));
+                sign(objects.back(), 100);
+            }
+            ++turn;
+        }
+    };
+    std::size_t before = 0;
+    std::thread other([&] {
+        std::vector<void *> objects;
+        work(0, objects);
+        while (turn.load() < 400) std::this_thread::yield();
+        before = resident();
+        for (void *const object : objects) Heap::free(object);
+    });
+    work(1, kept);
+    other.join();
+    EXPECT_LT(resident(), before - 15 * megabyte) << "20 MB of the other thread";
+    Heap::set_trim_threshold(16 * megabyte);
+    for (void *const object : kept) {
+        EXPECT_TRUE(is_signed(object, 100));
+        Heap::free(object);
+    }
+    Heap::trim();
+}
+
 // frag.cpp: peak memory was 1.7 times that of glibc.
 TEST(Heap, ObjectsOfManySizesTakeLittleMoreThanTheirBytes) {
     if (REAP_TSAN) GTEST_SKIP() << "slow there, and of one thread";

@@ -110,9 +110,11 @@ class Heap {
         return after.superblocks + after.large < before.superblocks + before.large;
     }
 
-    /// What is free between a heap's objects of middle size may keep so much memory. When more is free, and
-    /// so much was freed, pages go back to the system.
-    static void set_trim_threshold(std::size_t bytes) noexcept { OtherPart::set_trim_threshold(bytes); }
+    /// What is free between a heap's objects of middle size may keep so much memory, and so may chunks that
+    /// heaps gave back. When more is free, and so much was freed, pages go back to the system.
+    static void set_trim_threshold(std::size_t bytes) noexcept {
+        ProcessChunks::most_unused.store(bytes, std::memory_order_relaxed);
+    }
 
     [[nodiscard]] static HeapStatistics statistics() noexcept {
         const std::scoped_lock hold(ProcessChunks::lock);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <sys/mman.h>
 
@@ -102,7 +103,10 @@ class ProcessChunks {
     static void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
         if (!is_large(size, alignment)) {
             const std::scoped_lock hold(lock);
-            return superblocks_.all.deallocate(data, size, alignment);
+            superblocks_.all.deallocate(data, size, alignment);
+            freed_since_purge_ += size;
+            if (freed_since_purge_ >= most_unused.load(std::memory_order_relaxed)) purge(worth_purging);
+            return;
         }
         const std::size_t whole = LargeCache::block_for(size);
         if (alignment != window) return give_back({data, whole}, alignment);
@@ -130,10 +134,28 @@ class ProcessChunks {
     static void trim() noexcept {
         const std::scoped_lock hold(lock);
         superblocks_.all.trim();
+        purge(All::smallest);
         for (Allocation block = large_.any(); block.data != nullptr; block = large_.any())
             give_back(block, window);
         free_windows_.release();
     }
+
+    /// Gives whole pages among these bytes back to the system, which has others, all zero, when they are
+    /// touched.
+    static void drop(void *data, std::size_t size) noexcept {
+        const std::size_t page = page_size();
+        const auto begin = round_up(reinterpret_cast<std::uintptr_t>(data), page);
+        const auto end = (reinterpret_cast<std::uintptr_t>(data) + size) & ~(page - 1);
+        if (begin >= end) return;
+        const int before = errno; // free() leaves it alone
+        ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
+        errno = before;
+    }
+    /// What is free may keep so much memory: of a heap's objects of middle size, and of chunks that heaps
+    /// gave back.
+    static inline constinit std::atomic<std::size_t> most_unused{std::size_t{16} << 20};
+    /// Pages go back where so much side by side is free.
+    static constexpr std::size_t worth_purging = std::size_t{64} << 10;
 
     /// Bytes in superblocks and windows; those in large blocks, kept ones included; the kept ones; and how
     /// many large blocks are in use.
@@ -161,6 +183,12 @@ class ProcessChunks {
 
   private:
     using All = Superblocks<SuperblockPages>;
+
+    /// Of free chunks. The lock is held.
+    static void purge(std::size_t least) noexcept {
+        freed_since_purge_ = 0;
+        superblocks_.all.purge(least, drop);
+    }
 
     static bool is_large(std::size_t size, std::size_t alignment) noexcept {
         return size > All::largest || alignment > All::smallest;
@@ -234,6 +262,7 @@ class ProcessChunks {
 
     static inline constinit detail::ImmortalSuperblocks<SuperblockPages> superblocks_;
     static inline constinit std::size_t windows_out_ = 0;
+    static inline constinit std::size_t freed_since_purge_ = 0; // in chunks
     static inline constinit LargeCache large_{};
     static inline constinit std::atomic<std::size_t> large_held_{0};
     static inline constinit std::atomic<std::size_t> large_count_{0};

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <sys/mman.h>
 
 #include "reap/core/annotate.h"
 #include "reap/core/keep.h"
@@ -52,6 +50,8 @@ struct SmallPart : HeapOwner {
         reap.trim(keep_none);
         freed_at_trim = reap.freed();
     }
+    /// Gives pages between objects back to the system, as far as trim() put what is free there together.
+    void purge() noexcept { reap.purge(page_size(), ProcessChunks::drop); }
     /// The same if it is worth it: a quarter is free, and an eighth became so since the last time.
     void trim_if_worth() noexcept {
         collect();
@@ -88,12 +88,7 @@ struct OtherPart : HeapOwner {
             return report_misuse({Misuse::double_free, object, 0, "libreap-malloc"});
         freed_since_purge += Inner::usable_size(object);
         heap.deallocate(object);
-        if (freed_since_purge >= most_unused.load(std::memory_order_relaxed)) purge_if_worth();
-    }
-
-    /// Of all heaps.
-    static void set_trim_threshold(std::size_t bytes) noexcept {
-        most_unused.store(bytes, std::memory_order_relaxed);
+        if (freed_since_purge >= ProcessChunks::most_unused.load(std::memory_order_relaxed)) purge_if_worth();
     }
 
     void collect() noexcept {
@@ -110,15 +105,7 @@ struct OtherPart : HeapOwner {
         if (held.free - held.purged >= held.chunks / 4) trim();
     }
     /// Gives pages that nothing is in back to the system, where `least` bytes or so side by side are free.
-    void purge(std::size_t least) noexcept {
-        const int error = errno; // free() leaves it alone
-        heap.purge(least, [page = page_size()](void *data, std::size_t size) {
-            const auto begin = round_up(reinterpret_cast<std::uintptr_t>(data), page);
-            const auto end = (reinterpret_cast<std::uintptr_t>(data) + size) & ~(page - 1);
-            if (begin < end) ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
-        });
-        errno = error;
-    }
+    void purge(std::size_t least) noexcept { heap.purge(least, ProcessChunks::drop); }
     [[nodiscard]] std::size_t held() const noexcept {
         return heap.statistics().chunks + heap.statistics().large;
     }
@@ -127,16 +114,14 @@ struct OtherPart : HeapOwner {
     Inner heap;
 
   private:
-    /// What is free of a heap may keep so much memory, or a quarter of what the heap has, and is looked at
-    /// when so much was freed.
-    static inline constinit std::atomic<std::size_t> most_unused{std::size_t{16} << 20};
-    static constexpr std::size_t worth_purging = std::size_t{64} << 10;
-
+    /// What is free of a heap may keep most_unused, or a quarter of what the heap has, and is looked at when
+    /// so much was freed.
     [[gnu::noinline]] void purge_if_worth() noexcept {
         freed_since_purge = 0;
         const BestFitStatistics held = heap.statistics();
-        const std::size_t most = std::max(most_unused.load(std::memory_order_relaxed), held.chunks / 4);
-        if (held.free - held.purged >= most) purge(worth_purging);
+        const std::size_t most =
+            std::max(ProcessChunks::most_unused.load(std::memory_order_relaxed), held.chunks / 4);
+        if (held.free - held.purged >= most) purge(ProcessChunks::worth_purging);
     }
 
     std::size_t freed_since_purge = 0;
@@ -194,11 +179,7 @@ class ThreadHeap {
             owner.returned.is_empty() ? 0 : owner.large_returned.load(std::memory_order_relaxed);
         if (before + size <= LargeCache::capacity)
             return owner.large_returned.store(before + size, std::memory_order_relaxed);
-        const auto begin = round_up(reinterpret_cast<std::uintptr_t>(object) + sizeof(void *), page_size());
-        const auto end = (reinterpret_cast<std::uintptr_t>(object) + size) & ~(page_size() - 1);
-        const int error = errno; // free() leaves it alone
-        ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
-        errno = error;
+        ProcessChunks::drop(static_cast<std::byte *>(object) + sizeof(void *), size - sizeof(void *));
     }
     /// An object of any heap, made larger or smaller. Null: it is as it was.
     [[nodiscard]] void *reallocate(void *object, std::size_t size) noexcept {
@@ -225,6 +206,7 @@ class ThreadHeap {
 
     void trim() noexcept {
         small_.trim();
+        small_.purge();
         other_.trim();
     }
     void trim_if_worth() noexcept {

@@ -41,8 +41,9 @@ struct ReapOptions {
     /// source, which goes back there when they are freed. Up to 1 KB (2 KB where the granule is 16) none do.
     std::size_t large_object = std::size_t{256} << 10;
     /// 0: objects lie in the order in which they were made, whatever their sizes, until something is freed.
-    /// Else small objects of one size lie side by side, in runs of so many bytes, or a sixty-fourth of what
-    /// is held: for who goes through objects of one kind. Checked mode does not do it.
+    /// Else small objects of one size lie side by side, in runs of so many bytes, or 1/512 of what is held if
+    /// that is less (256 bytes at least): for who goes through objects of one kind. Checked mode does not do
+    /// it.
     std::size_t largest_run = 0;
     /// What the reap may hold at most.
     std::size_t limit = std::numeric_limits<std::size_t>::max();
@@ -514,6 +515,13 @@ class Reap : private detail::ReapState {
     /// Costs time in the number of chunks, large objects and holes.
     [[nodiscard]] ReapStatistics statistics() const noexcept;
 
+    /// Calls use(begin, size) for what of each hole of `least` bytes and more need not stay as it is, so that
+    /// its pages can go back. trim() beforehand makes holes of what was freed. Checked mode has none, since
+    /// it looks at what is free.
+    template <class Use>
+    void purge(std::size_t least, Use use) noexcept
+        requires(S == Sizes::kept);
+
     /// Looks at all that the reap knows of its memory, and says whether it fits together. In checked mode
     /// also at what stands around objects, and all that is found is reported; there it follows no link of a
     /// record that was written over. Costs time in the number of objects.
@@ -536,6 +544,7 @@ class Reap : private detail::ReapState {
     // Objects of the current chunk before bins are looked at: a test that the processor cannot foresee, made
     // once for many objects.
     static constexpr std::size_t quantum = 4096;
+    static constexpr std::size_t smallest_run = 256;
 
     static constexpr std::size_t chunk_alignment = 4096;
     static constexpr std::size_t chunk_lead = sizeof(Chunk);

@@ -106,6 +106,19 @@ class Superblocks {
         }
     }
 
+    /// Calls use(data, size) for chunks of `least` bytes and more that are free. Their bytes need not stay as
+    /// they are.
+    template <class Use>
+    void purge(std::size_t least, Use use) noexcept {
+        for (unsigned order = order_of(least); order < orders; ++order) {
+            for (Place *place = free_[order]; place != nullptr; place = place->next) {
+                Superblock *const superblock = superblock_of(place);
+                const auto grain = static_cast<std::size_t>(place - superblock->places);
+                use(reinterpret_cast<std::byte *>(superblock) + grain * smallest, smallest << order);
+            }
+        }
+    }
+
     /// Bytes taken from the source in superblocks.
     [[nodiscard]] std::size_t held() const noexcept { return superblocks_ * Window; }
     [[nodiscard]] const Upstream &source() const noexcept { return upstream_; }

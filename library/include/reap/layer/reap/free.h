@@ -207,6 +207,20 @@ void Reap<Upstream, Granule, Window, S>::mark_bins(typename Shadow::Code free) c
     }
 }
 
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+template <class Use>
+void Reap<Upstream, Granule, Window, S>::purge(std::size_t least, Use use) noexcept
+    requires(S == Sizes::kept)
+{
+    if (checked || reuse_ == nullptr) return;
+    for (Block *const list : reuse_->holes) {
+        for (Block *hole = list; hole != nullptr; hole = hole->next) {
+            const std::size_t size = Shadow::size_of(hole);
+            if (size >= least) use(static_cast<void *>(hole + 1), size - sizeof(Block));
+        }
+    }
+}
+
 /// A mark comes back to what was free when it was taken, and what was freed since of what is older.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::count_free(const void *block, std::size_t whole) noexcept {

@@ -112,7 +112,8 @@ void *Reap<Upstream, Granule, Window, S>::take_run(std::size_t code) noexcept {
     const std::size_t whole = Shadow::size_for(code);
     const std::size_t room = distance(current_, end_);
     if (room < whole) return nullptr;
-    const std::size_t run = std::min({held_ / 64, options_->largest_run, room});
+    // So little that the bins of many sizes, each with a part of a run, hold little together.
+    const std::size_t run = std::min({std::max(held_ / 512, smallest_run), options_->largest_run, room});
     std::byte *const first = current_;
     current_ += std::max(run - run % whole, whole);
     // From the last to the first, which are used from the first on.
