@@ -24,6 +24,7 @@ def notes(recording: native.Recording, depth: str) -> list[str]:
         *_nothing(header, images, whole),
         *_unrecorded(recording.unrecorded(), images),
         *_bypassed(images),
+        *_deepbind(header),
         *_sampling(recording.instruction_samples(), header),
         *_few(whole, depth),
         *_elsewhere(recording, whole),
@@ -123,6 +124,13 @@ def _bypassed(images: list[native.Image]) -> list[str]:
         return []
     own = "the executable brings a malloc of its own, which no preload can get in front of"
     return [f"{', '.join(names)}: {own}; its allocations are not in these figures."]
+
+
+def _deepbind(header: native.Header) -> list[str]:
+    if not header["deepbind"]:
+        return []
+    opened = f"{header['deepbind']} libraries were to be opened with RTLD_DEEPBIND"
+    return [f"{opened}, past the recorder: they were opened without, and are recorded."]
 
 
 def _sampling(seen: native.InstructionSamples, header: native.Header) -> list[str]:
