@@ -11,6 +11,9 @@
 
 #include "platform.h"
 
+// The recorder's, where it is here. Weak, because a dlsym that finds nothing allocates its complaint.
+extern "C" [[gnu::weak]] void reap_note_deepbind();
+
 namespace {
 
 using namespace reap::preload;
@@ -19,17 +22,19 @@ using namespace reap::preload;
 constexpr char kRecord[] = "0\0RTLD_DEEPBIND\0\0\0\0\0\0\0\0\0";
 
 void *(*real_dlopen)(const char *, int);
-void (*note_deepbind)(); // the recorder's, where it is here
 
-template <class Function>
-Function find(Function &slot, void *handle, const char *name) noexcept {
-    if (slot == nullptr) slot = reinterpret_cast<Function>(dlsym(handle, name));
-    return slot;
+void *(*next_dlopen() noexcept)(const char *, int) {
+    auto *found = __atomic_load_n(&real_dlopen, __ATOMIC_RELAXED);
+    if (found == nullptr) {
+        found = reinterpret_cast<void *(*)(const char *, int)>(dlsym(RTLD_NEXT, "dlopen"));
+        __atomic_store_n(&real_dlopen, found, __ATOMIC_RELAXED);
+    }
+    return found;
 }
 
 [[gnu::noinline, gnu::cold]] void say_so() noexcept {
     const ErrnoGuard keep;
-    if (find(note_deepbind, RTLD_DEFAULT, "reap_note_deepbind") != nullptr) note_deepbind();
+    if (reap_note_deepbind != nullptr) reap_note_deepbind();
     for (char *const *entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
         if (strncmp(*entry, "REAP_PROBE=", 11) != 0) continue;
         const long file = syscall(SYS_openat, AT_FDCWD, *entry + 11, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -48,5 +53,5 @@ REAP_EXPORT void *dlopen(const char *file, int mode) {
         mode &= ~RTLD_DEEPBIND;
         say_so();
     }
-    return find(real_dlopen, RTLD_NEXT, "dlopen")(file, mode);
+    return next_dlopen()(file, mode);
 }
