@@ -173,7 +173,7 @@ def _past_us(images: list[native.Image], whole: native.Totals) -> list[str]:
     if forked or whole["frees"] <= objects * 1.05 + _FEW_FREES:
         return []
     given = f"{whole['frees']} blocks were given back, but the recorder saw only {objects} handed out"
-    why = "a part of the program calls malloc past it, as a library opened with RTLD_DEEPBIND does"
+    why = "a part of the program calls malloc past it, as one that finds libc's malloc by itself does"
     return [f"{given}: {why}."]
 
 
