@@ -68,6 +68,7 @@ struct reap_file_header {
     uint32_t stop_count;     /* (atomic) how often a thread or process had to stop recording */
     uint32_t finished;       /* 1: the tree ended and every block of a dead process was sealed */
     uint32_t file_blocks;    /* for so many blocks the file is long enough, with holes where none is yet */
+    uint32_t deepbind;       /* (atomic) how often RTLD_DEEPBIND was taken off what dlopen was asked for */
 };
 
 enum reap_sampler { REAP_SAMPLER_NONE = 0, REAP_SAMPLER_PERF = 1, REAP_SAMPLER_TIMER = 2 };

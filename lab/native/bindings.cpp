@@ -66,6 +66,7 @@ class Recording {
         out["stop_reason"] = header.stop_reason;
         out["stop_errno"] = header.stop_errno;
         out["stop_count"] = header.stop_count;
+        out["deepbind"] = header.deepbind;
         out["ended"] = header.end_ticks != 0;
         out["seconds"] =
             header.end_ticks > header.start_ticks ? seconds(header.end_ticks) : seconds(summary_.last_ticks);
@@ -280,7 +281,7 @@ class Recording {
             const Frame *frame = definitions_.frame(image, stack);
             if (frame == nullptr) break;
             const uint64_t call = frame->address - 1; // inside the call instruction, not behind it
-            if (const Module *module = definitions_.module(image, call)) {
+            if (const Module *module = definitions_.module_of(image, stack)) {
                 const uint64_t address = call - module->bias;
                 for (const SourceFrame &source : symbols_.resolve(module->path, address)) {
                     out.append(nb::make_tuple(text(module->path), address, text(source.function),

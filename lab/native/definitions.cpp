@@ -1,7 +1,6 @@
 #include "definitions.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "record_reader.h"
 
@@ -81,6 +80,7 @@ void Definitions::read_block(BlockFile &file, const BlockInfo &block) {
             Frame frame;
             frame.address = fields.varint();
             frame.parent = static_cast<uint32_t>(fields.varint());
+            frame.modules = static_cast<uint32_t>(image.modules.size());
             // A frame is defined after its parent, so ids only grow and chains end.
             if (fields.good() && id > 0 && id < kMostFrames && frame.parent < id) {
                 if (image.frames.empty()) image.first_frame = static_cast<uint32_t>(id);
@@ -108,6 +108,38 @@ int64_t Definitions::find(uint32_t number) const noexcept {
     return place == places_.end() ? -1 : static_cast<int64_t>(place->second);
 }
 
+namespace {
+
+// Of the first `count` modules the latest that covers `address`.
+const Module *latest(const ImageInfo &info, uint64_t address, size_t count) noexcept {
+    for (size_t at = std::min(count, info.modules.size()); at-- > 0;) {
+        const Module &module = info.modules[at];
+        if (address >= module.start && address < module.end) return &module;
+    }
+    return nullptr;
+}
+
+} // namespace
+
+const Module *Definitions::module_of(uint32_t image, uint32_t frame) const noexcept {
+    const Frame *const found = this->frame(image, frame);
+    if (found == nullptr) return nullptr;
+    bool own = false; // the frame is of this image, and its parents' modules are all older
+    for (int64_t at = find(image); at >= 0;) {
+        const ImageInfo &info = images_[static_cast<size_t>(at)];
+        const bool here = !own && !info.frames.empty() && found >= info.frames.data() &&
+                          found < info.frames.data() + info.frames.size();
+        own = own || here;
+        const size_t count = here ? found->modules : info.modules.size();
+        if (own) {
+            if (const Module *module = latest(info, found->address - 1, count)) return module;
+        }
+        if (info.parent < 0 || info.parent >= info.number) return nullptr;
+        at = find(static_cast<uint32_t>(info.parent));
+    }
+    return nullptr;
+}
+
 const Frame *Definitions::frame(uint32_t image, uint32_t id) const noexcept {
     for (int64_t at = find(image); at >= 0 && id != 0;) {
         const ImageInfo &info = images_[static_cast<size_t>(at)];
@@ -124,10 +156,7 @@ const Frame *Definitions::frame(uint32_t image, uint32_t id) const noexcept {
 const Module *Definitions::module(uint32_t image, uint64_t address) const noexcept {
     for (int64_t at = find(image); at >= 0;) {
         const ImageInfo &info = images_[static_cast<size_t>(at)];
-        // The latest first: a library that was closed may have given its place to another.
-        for (const Module &module : std::views::reverse(info.modules)) {
-            if (address >= module.start && address < module.end) return &module;
-        }
+        if (const Module *module = latest(info, address, info.modules.size())) return module;
         if (info.parent < 0 || info.parent >= info.number) return nullptr;
         at = find(static_cast<uint32_t>(info.parent));
     }

@@ -20,6 +20,7 @@ struct Module {
 struct Frame {
     uint64_t address = 0; // a return address
     uint32_t parent = 0;  // frame id, 0: this is the outermost
+    uint32_t modules = 0; // how many modules of its image were defined before it
 };
 
 struct ImageInfo {
@@ -38,7 +39,6 @@ struct ImageInfo {
     uint32_t first_frame = 1;  // a forked image goes on counting where its parent was
 };
 
-// All definitions of a trace. Memory is bounded by the number of distinct frames.
 // A process of the tree of which nothing is recorded.
 struct UnrecordedProcess {
     uint32_t pid;
@@ -46,6 +46,7 @@ struct UnrecordedProcess {
     std::string executable;
 };
 
+// All definitions of a trace. Memory is bounded by the number of distinct frames.
 class Definitions {
   public:
     explicit Definitions(BlockFile &file);
@@ -58,8 +59,12 @@ class Definitions {
     // The frame with this id as `image` knows it, its own or inherited by fork; null if undefined.
     [[nodiscard]] const Frame *frame(uint32_t image, uint32_t id) const noexcept;
 
-    // The module that `address` lies in as `image` sees it; null if none is known.
+    // The module that `address` lies in as `image` sees it; null if none is known. The latest: a library that
+    // was closed may have given its place to another.
     [[nodiscard]] const Module *module(uint32_t image, uint64_t address) const noexcept;
+
+    // The module that a frame of `image` lies in: the latest that was defined before it.
+    [[nodiscard]] const Module *module_of(uint32_t image, uint32_t frame) const noexcept;
 
     // How many numbers stacks of this image can have.
     [[nodiscard]] uint32_t frame_limit(uint32_t image) const noexcept;

@@ -31,6 +31,7 @@ class Header(TypedDict):
     finished: bool
     ended: bool
     stop_reason: int
+    deepbind: int
     stop_errno: int
     stop_count: int
     seconds: float

@@ -228,9 +228,10 @@ def library(name: str) -> str:
     return compile_c(f"lib{name}.so", LIBRARIES[name], ["-O1", "-fPIC", "-shared", "-fno-builtin"])
 
 
-def compile_c(name: str, source: str, flags: list[str]) -> str:
+def compile_c(name: str, source: str, flags: list[str], libraries: list[str] | None = None) -> str:
     """The path of a program or library, compiled as `name`."""
-    return compiled(name, ["gcc", "-w", "-x", "c", *flags, "-o", OUT, "-"], text=source)
+    words = ["gcc", "-w", "-x", "c", *flags, "-o", OUT, "-", *(libraries or [])]
+    return compiled(name, words, text=source)
 
 
 def reap(*words: str, **options) -> subprocess.CompletedProcess:

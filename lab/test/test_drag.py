@@ -51,6 +51,46 @@ def threads_agree(module, result, done):
     assert sum(int(site.needed_area) for site in own) == needed
 
 
+OWN_MALLOC = r"""
+    #include <stdio.h>
+    #include <string.h>
+    #include <unistd.h>
+    static char heap[1 << 20]; static size_t used; static void *list;
+    void *malloc(size_t n) {
+        if (n <= 64) { void *p = list; if (p) { list = *(void **)p; return p; } n = 64; }
+        used += (n + 15) & ~15ul;
+        return heap + used - ((n + 15) & ~15ul);
+    }
+    void zfree(void *p) {
+        if ((char *)p < heap || (char *)p >= heap + sizeof heap) _exit(9);
+        *(void **)p = list; list = p;
+    }
+    void free(void *p) { if (p) zfree(p); }
+    void *calloc(size_t a, size_t b) { return memset(malloc(a * b), 0, a * b); }
+    void *realloc(void *p, size_t n) { void *q = malloc(n); if (p) memcpy(q, p, n); return q; }
+    int main(void) {
+        for (int i = 0; i < 50000; i++) { char *p = malloc(48); p[0] = 1; zfree(p); }
+        return write(1, "ran\n", 4) != 4;
+    }"""
+DALLOCX = r"""
+    #include <stdlib.h>
+    #include <unistd.h>
+    void dallocx(void *, int);
+    int main(void) {
+        for (int i = 0; i < 20000; i++) { volatile char *p = malloc(100); p[0] = 1; dallocx((void *)p, 0); }
+        return write(1, "ran\n", 4) != 4;
+    }"""
+
+
+@pytest.mark.parametrize(("name", "source"), [("own-abort", OWN_MALLOC), ("dallocx", DALLOCX)])
+def test_programs_that_free_by_another_name_run_and_it_is_said(name, source):
+    """Replaced alone, their malloc would hand out blocks that their free does not know."""
+    library = ["-l:libjemalloc.so.2"] if name == "dallocx" else []
+    done = reap("drag", "--", compile_c(f"drag-{name}", source, ["-O1", "-fno-builtin"], library))
+    assert (done.returncode, done.stdout) == (0, "ran\n"), done.stderr
+    assert "was left to it, and its blocks are not in these figures" in " ".join(done.stderr.split())
+
+
 @pytest.mark.parametrize("way", ["malloc", "realloc", "coroutine", "stack", "pool", "requests", "exec"])
 def test_a_program_that_computes_its_own_drag_agrees(way, tmp_path):
     result, done = drag(tmp_path, target("drag"), way, SEED)

@@ -8,7 +8,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from programs import NOBODY, as_nobody, compile_c, program
+from programs import NOBODY, as_nobody, compile_c, program, reap
 
 from reap.errors import ExitCode, ReapError
 from reap.launch.program import require_preloadable, resolve
@@ -154,6 +154,22 @@ def test_set_user_id(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
+@pytest.mark.parametrize(
+    ("flag", "name"),
+    [
+        ("-fsanitize=address", "AddressSanitizer"),
+        ("-fsanitize=thread", "ThreadSanitizer"),
+        ("-static-libasan -fsanitize=address", "AddressSanitizer"),
+    ],
+)
+def test_sanitizers_are_recognised_before_the_start(tmp_path, flag, name):
+    path = compile_c(f"sanitized{flag.replace(' ', '')}", "int main(void) { return 0; }", flag.split())
+    for words in (["run"], ["compare"], ["record"], ["drag"]):
+        done = reap(*words, "--", path, cwd=tmp_path)
+        assert done.returncode == 126, done.stderr
+        assert f"is built with {name}" in done.stderr
+
+
 def test_set_group_id_and_unreadable_as_an_unprivileged_user(tmp_path):
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_uid == os.geteuid() and folder.is_relative_to("/tmp") and folder != Path("/tmp"):

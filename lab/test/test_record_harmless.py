@@ -5,7 +5,7 @@ import stat
 import subprocess
 
 import pytest
-from programs import reap
+from programs import compile_c, reap
 from recorded import recorded, recorded_as, target
 
 from reap import native
@@ -107,6 +107,46 @@ def test_sandboxed_programs_are_recorded_or_it_is_said(tmp_path, depth, how):
     assert (stopped == native.STOP_SANDBOX) == (how == "strict")
 
 
+PLUGIN = """
+    #include <stdlib.h>
+    void *make(void) { return malloc(3000); }
+    void drop(void *block) { free(block); }"""
+HOST = r"""
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    int main(int count, char **words) {
+        void *plugin = dlopen(words[1], RTLD_NOW | RTLD_DEEPBIND);
+        void *(*make)(void) = dlsym(plugin, "make");
+        void (*drop)(void *) = dlsym(plugin, "drop");
+        for (int i = 0; i < 100; i++) { free(make()); drop(malloc(20)); }
+        return puts("ran") < 0;
+    }"""
+
+
+def deepbind():
+    plugin = compile_c("libdeepbind.so", PLUGIN, ["-shared", "-fPIC", "-O1", "-fno-builtin"])
+    return [compile_c("deepbind", HOST, ["-O1", "-fno-builtin"]), plugin]
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_a_library_opened_past_all_preloads_is_recorded(tmp_path, depth):
+    """As Debian's php opens its extensions."""
+    done = recorded(tmp_path, depth, *deepbind())
+    assert done.outcome.status == 0
+    assert {low: objects for low, _, objects, _ in done.recording.sizes()}[3000] == 100
+    assert done.totals["unmatched_frees"] == 0
+    assert any("RTLD_DEEPBIND" in note for note in done.profile.notes)
+
+
+def test_a_library_opened_past_an_allocator_is_no_crash_under_it(tmp_path):
+    words = ["compare", "-n", "3", "-a", "jemalloc", "-o", str(tmp_path / "x"), "--", *deepbind()]
+    done = reap(*words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "opens libraries with RTLD_DEEPBIND" in " ".join((done.stdout + done.stderr).split())
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system of 600 KB."""
@@ -116,7 +156,7 @@ def small_disk(tmp_path):
     if subprocess.run(words, capture_output=True, check=False).returncode != 0:
         pytest.skip("nothing may be mounted here")
     yield place
-    subprocess.run(["umount", str(place)], check=True)
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 @pytest.mark.parametrize("depth", DEPTHS)

@@ -1,8 +1,35 @@
 """Which function of a stack is said to have asked for memory."""
 
 import pytest
+from programs import compile_c
+from recorded import recorded
 
 from reap.analysis.sites import telling
+
+PLUGIN = "#include <stdlib.h>\nvoid *NAME(int n) { void *volatile p = malloc(n); return p; }\n"
+HOST = r"""
+    #include <dlfcn.h>
+    #include <stdlib.h>
+    int main(int count, char **words) {
+        for (int i = 1; i + 1 < count; i += 2) {
+            void *plugin = dlopen(words[i], RTLD_NOW);
+            void *(*make)(int) = dlsym(plugin, words[i + 1]);
+            for (int k = 0; k < 1000; k++) free(make(100 * i));
+            dlclose(plugin);
+        }
+        return 0;
+    }"""
+
+
+def test_sites_of_a_library_that_was_closed_keep_their_names(tmp_path):
+    """The next one comes to lie in its place."""
+    words = []
+    for name in ("plugin_a_parse", "plugin_b_parse", "plugin_c_parse"):
+        flags = ["-g", "-O1", "-fno-builtin", "-shared", "-fPIC", f"-DNAME={name}"]
+        words += [compile_c(f"lib{name}.so", PLUGIN, flags), name]
+    done = recorded(tmp_path, "full", compile_c("closes", HOST, ["-g", "-O1", "-fno-builtin"]), *words)
+    seen = {site.function: site.objects for site in done.profile.sites}
+    assert [seen.get(name) for name in words[1::2]] == [1000, 1000, 1000], seen
 
 
 @pytest.mark.parametrize(

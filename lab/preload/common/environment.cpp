@@ -37,6 +37,17 @@ void remove_word(char *list, const char *word) noexcept {
     }
 }
 
+// Takes the first word out where it names libreap-exec.so: that has nothing of ours left to keep out of
+// programs.
+void remove_leading_guard(char *list) noexcept {
+    constexpr const char *kGuard = "/libreap-exec.so";
+    const size_t length = strlen(kGuard);
+    const size_t width = strcspn(list, ": ");
+    if (width < length || strncmp(list + width - length, kGuard, length) != 0) return;
+    const char *rest = list + width + (list[width] != '\0' ? 1 : 0);
+    memmove(list, rest, strlen(rest) + 1);
+}
+
 } // namespace
 
 const char *find_variable(char **environment, const char *name) noexcept {
@@ -51,6 +62,7 @@ void remove_traces(char **environment) noexcept {
     if (entry == nullptr || dladdr(reinterpret_cast<const void *>(&remove_traces), &self) == 0) return;
     char *list = *entry + strlen(kPreload) + 1;
     remove_word(list, self.dli_fname);
+    remove_leading_guard(list);
     if (*list == '\0') remove_entry(entry);
 }
 

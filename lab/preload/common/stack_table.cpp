@@ -32,6 +32,13 @@ uint32_t StackTable::add(uint32_t parent, uint64_t address) noexcept {
     return id;
 }
 
+void StackTable::forget(uint64_t begin, uint64_t end) noexcept {
+    for (size_t i = 0; table_ != nullptr && i < table_->capacity; ++i) {
+        uint64_t &address = table_->edges[i].address;
+        if (address > begin && address <= end) __atomic_store_n(&address, 0, __ATOMIC_RELAXED);
+    }
+}
+
 bool StackTable::grow() noexcept {
     const size_t capacity = table_ == nullptr ? 2048 : table_->capacity * 2;
     auto *bigger = static_cast<Table *>(map_private(sizeof(Table) + capacity * sizeof(Edge)));
@@ -39,7 +46,7 @@ bool StackTable::grow() noexcept {
     bigger->capacity = capacity;
     for (size_t i = 0; table_ != nullptr && i < table_->capacity; ++i) {
         const Edge &edge = table_->edges[i];
-        if (edge.id != 0) *place(bigger, edge.parent, edge.address) = edge;
+        if (edge.id != 0 && edge.address != 0) *place(bigger, edge.parent, edge.address) = edge;
     }
     __atomic_store_n(&table_, bigger, __ATOMIC_RELEASE);
     return true;

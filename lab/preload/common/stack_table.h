@@ -17,9 +17,13 @@ class StackTable {
     // Adds an edge that `find` did not know; 0 when there is no memory. Callers hold the lock.
     uint32_t add(uint32_t parent, uint64_t address) noexcept;
 
+    // What lay in (begin, end] is not there any more: its edges, and those to frames below it, are not found
+    // again. Callers hold the lock.
+    void forget(uint64_t begin, uint64_t end) noexcept;
+
   private:
     struct Edge {
-        uint64_t address;
+        uint64_t address; // 0: forgotten
         uint32_t parent;
         uint32_t id; // release store, last; 0 is an empty place
     };

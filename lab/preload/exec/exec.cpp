@@ -24,6 +24,9 @@
 #include "platform.h"
 #include "reap_trace.h"
 
+// The recorder's, where it is here. Weak, because a dlsym that finds nothing allocates its complaint.
+extern "C" [[gnu::weak]] void reap_note_unrecorded(const char *path, uint32_t reason);
+
 namespace {
 
 using namespace reap::preload;
@@ -39,7 +42,6 @@ int (*real_execvpe)(const char *, char *const[], char *const[]);
 int (*real_fexecve)(int, char *const[], char *const[]);
 Spawn real_posix_spawn;
 Spawn real_posix_spawnp;
-void (*note_unrecorded)(const char *, uint32_t); // the recorder's, where it is here
 const char *own_path = "";
 
 template <class Function>
@@ -55,8 +57,6 @@ void find(Function &slot, const char *name) noexcept {
     find(real_fexecve, "fexecve");
     find(real_posix_spawn, "posix_spawn");
     find(real_posix_spawnp, "posix_spawnp");
-    note_unrecorded =
-        reinterpret_cast<void (*)(const char *, uint32_t)>(dlsym(RTLD_DEFAULT, "reap_note_unrecorded"));
 }
 
 // What follows this object in a list of preloads; null where it is not in it.
@@ -105,8 +105,9 @@ auto execute_without(char *const *environment, Execute execute) {
 template <class Execute>
 auto execute_as(Kind kind, const char *path, char *const *environment, Execute execute) {
     if (kind == Kind::Ours) return execute(environment);
-    if (note_unrecorded != nullptr) {
-        note_unrecorded(path, kind == Kind::Foreign ? REAP_UNRECORDED_FOREIGN : REAP_UNRECORDED_NOT_LOADED);
+    if (reap_note_unrecorded != nullptr) {
+        reap_note_unrecorded(path,
+                             kind == Kind::Foreign ? REAP_UNRECORDED_FOREIGN : REAP_UNRECORDED_NOT_LOADED);
     }
     if (kind == Kind::Static) return execute(environment);
     return execute_without(environment, execute);

@@ -360,6 +360,22 @@ void Image::define_module(uint64_t address) noexcept {
     __atomic_store_n(&module_count_, module_count_ + 1, __ATOMIC_RELEASE);
 }
 
+void Image::forget_closed_modules() noexcept {
+    if (state_ != State::Running) return;
+    const LockGuard guard(definitions_lock_);
+    for (uint32_t i = 0; i < module_count_; ++i) {
+        Module &module = modules_[i];
+        if (module.end == 0) continue;
+        dl_find_object found{};
+        const bool there = _dl_find_object(reinterpret_cast<void *>(module.start), &found) == 0 &&
+                           found.dlfo_link_map == module.link_map;
+        if (there) continue;
+        stacks_.forget(module.start, module.end);
+        module.end = 0;
+        __atomic_store_n(&module.start, 0, __ATOMIC_RELEASE);
+    }
+}
+
 void Image::note_unrecorded(const char *path, uint32_t reason) noexcept {
     if (state_ != State::Running || trace_.in_sandbox()) return;
     const LockGuard guard(definitions_lock_);

@@ -56,6 +56,13 @@ class Image {
     // The module that `address` lies in is defined, if the loader knows one. Safe in a signal handler.
     void define_module(uint64_t address) noexcept;
 
+    void note_deepbind() noexcept {
+        if (trace_.is_open()) trace_.note_deepbind();
+    }
+
+    // A library was closed: what comes to lie where it was is another.
+    void forget_closed_modules() noexcept;
+
     // This process, or its child that shares its memory, is about to become a program that nothing records.
     void note_unrecorded(const char *path, uint32_t reason) noexcept;
 

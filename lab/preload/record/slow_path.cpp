@@ -115,6 +115,8 @@ void *call_realloc(void *pointer, size_t size) {
 } // namespace
 
 // What libreap-exec.so calls.
+REAP_EXPORT void reap_note_deepbind() { image.note_deepbind(); }
+
 REAP_EXPORT void reap_note_unrecorded(const char *path, uint32_t reason) {
     if (!ready(thread_state)) return;
     const Inside inside(thread_state);

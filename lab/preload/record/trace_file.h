@@ -68,6 +68,9 @@ class TraceFile {
         __atomic_store_n(&block->committed, bytes, __ATOMIC_RELEASE);
     }
 
+    // A library was opened without the RTLD_DEEPBIND that it was to have.
+    void note_deepbind() noexcept { __atomic_fetch_add(&header_->deepbind, 1, __ATOMIC_RELAXED); }
+
     // The recording stopped somewhere: says so in the header.
     void stopped(reap_stop reason, int error) noexcept;
 

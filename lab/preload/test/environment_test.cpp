@@ -43,6 +43,15 @@ TEST(Environment, HasNoEmptyListOfPreloadsLeft) {
     EXPECT_EQ(after_removal({"LD_PRELOAD=" + self(), "B=2"}), (Entries{"B=2"}));
 }
 
+TEST(Environment, KeepsWhatGuardsOtherPreloadsAndNoMore) {
+    const std::string guard = "/lib/reap/libreap-exec.so";
+    EXPECT_EQ(after_removal({"LD_PRELOAD=" + self() + ":" + guard, "B=2"}), (Entries{"B=2"}));
+    EXPECT_EQ(after_removal({"LD_PRELOAD=" + self() + ":" + guard + ":/b.so"}),
+              (Entries{"LD_PRELOAD=/b.so"}));
+    EXPECT_EQ(after_removal({"LD_PRELOAD=" + self() + ":/jemalloc.so:" + guard}),
+              (Entries{"LD_PRELOAD=/jemalloc.so:" + guard}));
+}
+
 TEST(Environment, KeepsWhatOnlyLooksLikeOurs) {
     const Entries others{"REAP_LITTERS=1", "XREAP_LITTER=2", "LD_PRELOAD=" + self() + "x:/y" + self()};
     EXPECT_EQ(after_removal(others), others);

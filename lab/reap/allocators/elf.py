@@ -50,6 +50,8 @@ class Elf(Record):
     """Functions of `interesting` that it defines for others to find."""
     defines: frozenset[str]
     """Functions of `interesting` that it defines at all, exported or not (unless it was stripped)."""
+    imports: frozenset[str] = frozenset()
+    """Functions of `interesting` that it wants from others."""
 
     @property
     def native(self) -> bool:
@@ -95,15 +97,17 @@ def _read(path: str, file: BinaryIO, interesting: frozenset[str]) -> Elf:
     needed: list[str] = []
     exports: set[str] = set()
     defines: set[str] = set()
+    imports: set[str] = set()
     for section in elf.iter_sections():
         if isinstance(section, DynamicSection):
             tags: Iterable[Any] = section.iter_tags()  # pyelftools makes up their attributes
             needed += [tag.needed for tag in tags if tag.entry.d_tag == "DT_NEEDED"]
         elif isinstance(section, SymbolTableSection):
-            found = _defined(section, interesting)
+            found, wanted = _symbols(section, interesting)
             defines |= found
             if section.name == ".dynsym":
                 exports |= found
+                imports |= wanted
     return Elf(
         path=path,
         bits=elf.elfclass,
@@ -114,6 +118,7 @@ def _read(path: str, file: BinaryIO, interesting: frozenset[str]) -> Elf:
         needed=needed,
         exports=frozenset(exports),
         defines=frozenset(defines),
+        imports=frozenset(imports),
     )
 
 
@@ -124,21 +129,26 @@ def _size(file: BinaryIO) -> int:
     return end
 
 
-def _defined(section: SymbolTableSection, interesting: frozenset[str]) -> set[str]:
-    """Those of `interesting` that the table defines as functions.
+def _symbols(section: SymbolTableSection, interesting: frozenset[str]) -> tuple[set[str], set[str]]:
+    """Those of `interesting` that the table defines as functions, and those that it has undefined.
 
     Read by hand: the name index that pyelftools builds takes seconds on the tables of large programs.
     """
     if section["sh_entsize"] != _SYMBOL.size:
-        return set()  # 32-bit: refused for its class anyway
+        return set(), set()  # 32-bit: refused for its class anyway
     names = _name_offsets(section.stringtable.data(), interesting)
     data = section.data()
     whole = len(data) - len(data) % _SYMBOL.size
-    return {
-        names[name]
-        for name, info, section_index in _SYMBOL.iter_unpack(memoryview(data)[:whole])
-        if name in names and section_index != _SHN_UNDEF and info & 15 in _FUNCTION_TYPES
-    }
+    defined: set[str] = set()
+    undefined: set[str] = set()
+    for name, info, section_index in _SYMBOL.iter_unpack(memoryview(data)[:whole]):
+        if name not in names:
+            continue
+        if section_index == _SHN_UNDEF:
+            undefined.add(names[name])
+        elif info & 15 in _FUNCTION_TYPES:
+            defined.add(names[name])
+    return defined, undefined
 
 
 def _name_offsets(strings: bytes, interesting: frozenset[str]) -> dict[int, str]:

@@ -6,6 +6,9 @@ from pathlib import Path
 from reap.allocators.records import MALLOC, Allocator
 from reap.records import Record
 
+DEEPBIND = "RTLD_DEEPBIND"
+"""In place of an executable: the program wanted to open libraries so."""
+
 Heap = dict[str, dict[str, str]]
 """What the probe saw: by executable, in the order they started, the file that serves each function."""
 
@@ -35,7 +38,7 @@ def judge(allocator: Allocator, heap: Heap) -> Verification:
             provider="",
             problem="where malloc comes from could not be seen: the program does not load what is preloaded",
         )
-    executables = list(heap)
+    executables = [each for each in heap if each != DEEPBIND]
     program = executables[0]
     served = heap[program]
     provider = served.get(MALLOC, "")
@@ -54,6 +57,11 @@ def judge(allocator: Allocator, heap: Heap) -> Verification:
         f"not from {allocator.name}"
         for each in strays
     ]
+    if DEEPBIND in heap and allocator.library:
+        notes.append(
+            f"{Path(program).name} opens libraries with RTLD_DEEPBIND, which would mix two heaps: under "
+            "another allocator they are opened without"
+        )
     return Verification(verified=True, provider=provider, notes=notes)
 
 

@@ -24,6 +24,7 @@ def notes(recording: native.Recording, depth: str) -> list[str]:
         *_nothing(header, images, whole),
         *_unrecorded(recording.unrecorded(), images),
         *_bypassed(images),
+        *_deepbind(header),
         *_sampling(recording.instruction_samples(), header),
         *_few(whole, depth),
         *_elsewhere(recording, whole),
@@ -126,6 +127,13 @@ def _bypassed(images: list[native.Image]) -> list[str]:
     return [f"{', '.join(names)}: {own}; its allocations are not in these figures."]
 
 
+def _deepbind(header: native.Header) -> list[str]:
+    if not header["deepbind"]:
+        return []
+    opened = f"{header['deepbind']} libraries were to be opened with RTLD_DEEPBIND"
+    return [f"{opened}, past the recorder: they were opened without, and are recorded."]
+
+
 def _sampling(seen: native.InstructionSamples, header: native.Header) -> list[str]:
     if seen["all"] == 0:
         return ["No instruction pointer was sampled: the share of time is unknown (see `reap doctor`)."]
@@ -166,7 +174,7 @@ def _past_us(images: list[native.Image], whole: native.Totals) -> list[str]:
     if forked or whole["frees"] <= objects * 1.05 + _FEW_FREES:
         return []
     given = f"{whole['frees']} blocks were given back, but the recorder saw only {objects} handed out"
-    why = "a part of the program calls malloc past it, as a library opened with RTLD_DEEPBIND does"
+    why = "a part of the program calls malloc past it, as one that finds libc's malloc by itself does"
     return [f"{given}: {why}."]
 
 

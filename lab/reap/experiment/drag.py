@@ -45,7 +45,9 @@ def measure(
             notes = drag.unseen(program)
         else:
             drag.require(program)
-            outcome = drag.run(launch, drag_tool.ready(say), folder, depth=depth)
+            outcome = drag.run(
+                launch, drag_tool.ready(say), folder, depth=depth, keep_malloc=bool(program.keeps_malloc)
+            )
             complaints = drag.complaints(folder)
             notes = drag.notes(program, outcome)
         seen = profile(

@@ -197,10 +197,13 @@ def _notes(
         said.append(f"malloc was not served by {allocator.name} but by {' and '.join(strange)}")
     if run.deepbind and allocator.library:
         said.append(
-            f"{program.command[0]} opens extensions with RTLD_DEEPBIND: these take malloc from the C library "
-            f"and mix its blocks with those of {allocator.name}"
-            + (", of which it may have died" if run.outcome.signal else "")
-            + "; use --allocator glibc, or run it without extensions (php -n, for one)"
+            f"{program.command[0]} opens extensions with RTLD_DEEPBIND, which would mix the C library's "
+            f"blocks with those of {allocator.name}: they were opened without it"
+            + (
+                "; it may have died of that: run it without them (php -n, for one)"
+                if run.outcome.signal
+                else ""
+            )
         )
     of, image = Path(profile.program).name, Path(program.image).resolve().name
     if profile.program and of != image and profile.processes > 1 and not litter.children:

@@ -290,8 +290,8 @@ def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Mat
         said.append(fragment.not_waited_for(uncounted))
     if any(each.deepbind for each in laid):
         said.append(
-            "the program opens extensions with RTLD_DEEPBIND: these take malloc from the C library and mix "
-            "its blocks with those of other allocators; only its figures under glibc are sound"
+            "the program opens extensions with RTLD_DEEPBIND, which would mix the C library's blocks with "
+            "those of other allocators: they were opened without it wherever something is preloaded"
         )
     said += [
         f"time inside the allocator is unknown of {arms.label(table.spec, cell)}: sampled, {why}"

@@ -21,11 +21,12 @@ SLOWER = 20
 """How much longer than usual a run may take; ten times is common."""
 
 
-def run(launch: Launch, engine: Path, folder: Path, *, depth: int) -> Outcome:
+def run(launch: Launch, engine: Path, folder: Path, *, depth: int, keep_malloc: bool = False) -> Outcome:
     """Runs the program and what it executes; the recordings are in `folder`, which must exist and be empty.
 
-    `engine` is what `drag_tool.ready` gave; `depth` is how many frames an allocation's stack has. The
-    outcome is that of a program some ten times slower. Throws what `spawn.run` throws.
+    `engine` is what `drag_tool.ready` gave; `depth` is how many frames an allocation's stack has. With
+    `keep_malloc` only the C library's malloc is replaced, and what another serves is not seen. The outcome is
+    that of a program some ten times slower. Throws what `spawn.run` throws.
     """
     return spawn.run(
         msgspec.structs.replace(
@@ -42,6 +43,8 @@ def run(launch: Launch, engine: Path, folder: Path, *, depth: int) -> Outcome:
                 f"--num-callers={depth}",
                 f"--log-file={folder}/log.%p",
                 f"--drag-folder={folder}",
+                # To Valgrind: which libraries beside the C library have a malloc to be replaced.
+                *(["--soname-synonyms=somalloc=none"] if keep_malloc else []),
                 launch.program,
                 *launch.argv[1:],
             ],
@@ -66,6 +69,10 @@ def unseen(program: Program) -> list[str]:
 def notes(program: Program, outcome: Outcome) -> list[str]:
     """What a reader must know of such a run."""
     said = unseen(program)
+    if program.keeps_malloc:
+        said.append(
+            f"{program.keeps_malloc}: that malloc was left to it, and its blocks are not in these figures"
+        )
     if outcome.signal == signal.SIGKILL and not outcome.timed_out:
         said.append(
             "it was ended by SIGKILL: if nobody sent that, there was not enough memory; "

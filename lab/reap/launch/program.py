@@ -24,7 +24,26 @@ _PRIVATE_NAMES = {
 }
 """Functions by which an allocator that was linked in gives itself away."""
 
-_INTERESTING = frozenset({MALLOC, "free", *_PRIVATE_NAMES})
+_OTHER_FREES = frozenset(
+    {"dallocx", "sdallocx", "rallocx", "xallocx", "je_free", "je_dallocx", "mi_free", "mi_free_size"}
+    | {"mi_heap_destroy", "mi_heap_delete", "tc_free", "tc_free_sized", "tc_delete", "rpfree", "sn_free"}
+)
+"""Functions by which a program gives blocks back to one allocator and no other."""
+
+_SANITIZERS = {
+    "__asan_init": "AddressSanitizer",
+    "__hwasan_init": "HWAddressSanitizer",
+    "__msan_init": "MemorySanitizer",
+    "__tsan_init": "ThreadSanitizer",
+    "libasan.so": "AddressSanitizer",
+    "libclang_rt.asan": "AddressSanitizer",
+    "libhwasan.so": "HWAddressSanitizer",
+    "libtsan.so": "ThreadSanitizer",
+    "libclang_rt.tsan": "ThreadSanitizer",
+}
+"""Functions and libraries of the sanitizers that bring a malloc of their own and must come first."""
+
+_INTERESTING = frozenset({MALLOC, "free", *_PRIVATE_NAMES, *_OTHER_FREES, *_SANITIZERS})
 _LONGEST_CHAIN = 5
 """The kernel follows as many scripts that interpret scripts."""
 
@@ -42,6 +61,8 @@ class Program(Record):
     """The dynamic loader that it asks for; empty for a static program."""
     brings_malloc: bool
     """Whether it exports a malloc of its own, so that no preload can serve it."""
+    keeps_malloc: str = ""
+    """Why blocks of another malloc than its own would be its end, as a clause; empty if they would not."""
     obstacle: str = ""
     """Why no preload can enter it, as a sentence; empty if one can."""
     remedy: str = ""
@@ -71,6 +92,7 @@ def resolve(
         image=str(image),
         loader=facts.interpreter,
         brings_malloc=MALLOC in facts.exports,
+        keeps_malloc=_keeps_malloc(facts),
         obstacle=obstacle,
         remedy=remedy,
         notes=[*notes, *_notes(image, facts)],
@@ -229,12 +251,32 @@ def _obstacle(image: Path, facts: elf.Elf) -> tuple[str, str]:
             f"{image} is built for the musl C library; reap's preloads and the allocators are for glibc",
             "build it for glibc",
         )
+    if sanitizer := _sanitizer(facts):
+        return (
+            f"{image} is built with {sanitizer}, which brings its own malloc and must come first",
+            "build it without -fsanitize, as its users have it",
+        )
     copy = f"measure a copy without the privilege: cp {image} /tmp/"
     if _changes_identity(image.stat()):
         return f"{image} is set-user-ID or set-group-ID: the loader ignores preloads", copy
     if os.getuid() != 0 and _has_capabilities(image):
         return f"{image} has file capabilities: the loader ignores preloads", copy
     return "", ""
+
+
+def _keeps_malloc(facts: elf.Elf) -> str:
+    if MALLOC in facts.exports:
+        return "it brings its own malloc, and may give blocks back to that by another name than free"
+    other = sorted(facts.imports & _OTHER_FREES)
+    return f"it gives blocks back by {other[0]}, which knows its own allocator's alone" if other else ""
+
+
+def _sanitizer(facts: elf.Elf) -> str:
+    """The sanitizer that it was built with, linked in or as a library; empty if none."""
+    for sign, name in _SANITIZERS.items():
+        if sign in facts.defines or any(library.startswith(sign) for library in facts.needed):
+            return name
+    return ""
 
 
 def _changes_identity(status: os.stat_result) -> bool:

@@ -1,0 +1,57 @@
+// dlopen without RTLD_DEEPBIND.
+//
+// A library that is opened so takes malloc from the C library that it depends on, and not from a preload:
+// what it allocates is then freed by another allocator, or is not recorded. Debian's php opens its extensions
+// so.
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "platform.h"
+
+// The recorder's, where it is here. Weak, because a dlsym that finds nothing allocates its complaint.
+extern "C" [[gnu::weak]] void reap_note_deepbind();
+
+namespace {
+
+using namespace reap::preload;
+
+// A record as libreap-probe.so writes them, with this as its executable and no files: see reap.launch.probe.
+constexpr char kRecord[] = "0\0RTLD_DEEPBIND\0\0\0\0\0\0\0\0\0";
+
+void *(*real_dlopen)(const char *, int);
+
+void *(*next_dlopen() noexcept)(const char *, int) {
+    auto *found = __atomic_load_n(&real_dlopen, __ATOMIC_RELAXED);
+    if (found == nullptr) {
+        found = reinterpret_cast<void *(*)(const char *, int)>(dlsym(RTLD_NEXT, "dlopen"));
+        __atomic_store_n(&real_dlopen, found, __ATOMIC_RELAXED);
+    }
+    return found;
+}
+
+[[gnu::noinline, gnu::cold]] void say_so() noexcept {
+    const ErrnoGuard keep;
+    if (reap_note_deepbind != nullptr) reap_note_deepbind();
+    for (char *const *entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        if (strncmp(*entry, "REAP_PROBE=", 11) != 0) continue;
+        const long file = syscall(SYS_openat, AT_FDCWD, *entry + 11, O_WRONLY | O_APPEND | O_CLOEXEC);
+        if (file < 0) return;
+        syscall(SYS_write, file, kRecord, sizeof kRecord - 1);
+        close_quietly(static_cast<int>(file));
+        return;
+    }
+}
+
+} // namespace
+
+// By a jump, so that the loader still sees who asks: its search path is the caller's.
+REAP_EXPORT void *dlopen(const char *file, int mode) {
+    if (unlikely((mode & RTLD_DEEPBIND) != 0)) {
+        mode &= ~RTLD_DEEPBIND;
+        say_so();
+    }
+    return next_dlopen()(file, mode);
+}

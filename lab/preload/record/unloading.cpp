@@ -1,0 +1,22 @@
+// Libraries that are closed: their sites keep their names when another comes to lie there.
+#include <dlfcn.h>
+
+#include "slow_path.h"
+
+using namespace reap::preload;
+
+REAP_EXPORT int dlclose(void *handle) {
+    static int (*known)(void *);
+    auto *real = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (real == nullptr) {
+        real = reinterpret_cast<int (*)(void *)>(dlsym(RTLD_NEXT, "dlclose"));
+        __atomic_store_n(&known, real, __ATOMIC_RELAXED);
+    }
+    const int status = real(handle);
+    ThreadState &thread = thread_state;
+    if (ready(thread)) {
+        const Inside inside(thread);
+        image.forget_closed_modules();
+    }
+    return status;
+}
