@@ -12,6 +12,7 @@ from types import FrameType
 
 import msgspec
 
+from reap.allocators import library
 from reap.errors import ExitCode, ReapError
 from reap.launch import native_files, probe, requests
 from reap.launch.records import Launch, Outcome
@@ -61,7 +62,7 @@ def compose_preloads(launch: Launch, scratch: Path) -> str:
     """
     probes = [str(native_files.preload("probe"))] if launch.probe else []
     timers = [str(native_files.preload("requests"))] if launch.requests else []
-    ours = [*probes, *timers, *launch.preloads, *([launch.allocator] if launch.allocator else [])]
+    ours = [*probes, *timers, *launch.preloads, *library.preloads(launch.allocator)]
     linked = [_without_separators(path, scratch / str(number)) for number, path in enumerate(ours)]
     inherited = "" if "LD_PRELOAD" in launch.remove else os.environ.get("LD_PRELOAD", "")
     theirs = launch.environment.get("LD_PRELOAD", inherited)
