@@ -27,17 +27,11 @@ class Aggregator {
     Summary run();
 
   private:
-    struct Counters {
-        uint64_t allocations = 0;
-        uint64_t frees = 0;
-    };
     struct ImageState {
         ImageTotals totals;
         LiveTable live;
         uint32_t streams = 0;              // still to be read
         std::vector<uint32_t> allocations; // by thread: how many so far
-        std::vector<Counters> counters;    // by thread, at its latest sample
-        double counted = 0;                // what these say is in use
     };
 
     // Which thread did something, and what its clock showed: allocations in full depth, bytes in triage.
@@ -53,7 +47,6 @@ class Aggregator {
     // The weight of the block that was freed; 0 if it is not known.
     template <bool kWeighted>
     double freed(ImageState &image, const Event &event, Actor actor);
-    void counted(ImageState &image, const Event &event);
     void take_out(ImageState &image, const Live &live, float weight);
     void give_back(const Live &live);
     void image_ended(ImageState &image);
@@ -70,7 +63,7 @@ class Aggregator {
     std::unordered_map<uint32_t, size_t> places_;
     uint64_t peak_epoch_ = 0;   // of bytes
     uint64_t number_epoch_ = 0; // of blocks
-    double counted_ = 0;        // blocks in use in the whole tree, from the counters of samples
+    CountedBlocks counted_;
     double ns_per_tick_ = 1;
 };
 
@@ -240,7 +233,7 @@ inline void Aggregator::handle(EventStream &stream, const Event &event) {
         const auto weight = static_cast<float>(1.0 / -std::expm1(-drawn));
         allocated(image, event, {event.thread, static_cast<uint32_t>(event.clock)}, weight);
         latency(event, event.call, weight);
-        counted(image, event);
+        counted_.sampled(stream.place, event.thread, event.allocations, event.frees);
         break;
     }
     case What::SampleEnd: {
@@ -252,22 +245,6 @@ inline void Aggregator::handle(EventStream &stream, const Event &event) {
     }
 }
 
-void Aggregator::counted(ImageState &image, const Event &event) {
-    if (event.thread >= image.counters.size()) image.counters.resize(event.thread + size_t{1});
-    Counters &known = image.counters[event.thread];
-    if (event.allocations < known.allocations || event.frees < known.frees) return;
-    const auto handed_out = static_cast<double>(event.allocations - known.allocations);
-    const auto given_back = static_cast<double>(event.frees - known.frees);
-    known = {event.allocations, event.frees};
-    const auto take = [&](Counted &most, double &sum) {
-        most.bound = std::max(most.bound, sum + handed_out);
-        sum += handed_out - given_back;
-        most.most = std::max(most.most, sum);
-    };
-    take(image.totals.counted, image.counted);
-    take(out_.counted, counted_);
-}
-
 // What a process had in use when it ended goes back to the system with it.
 void Aggregator::image_ended(ImageState &image) {
     image.live.each([this](uint64_t, const Live &live) {
@@ -276,7 +253,6 @@ void Aggregator::image_ended(ImageState &image) {
         give_back(live);
     });
     out_.tree.remove(image.totals.use);
-    counted_ -= image.counted;
     for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) site(image, stack).live_bytes = 0;
     image.live.clear();
 }
@@ -316,6 +292,7 @@ void Aggregator::read_counts() {
         }
         totals.objects += objects;
         totals.frees += counts.frees;
+        counted_.ended(place_of(block.head.image), block.head.thread, objects, counts.frees);
         const uint64_t all_reallocs = counts.calls[REAP_CALL_REALLOC] + counts.calls[REAP_CALL_REALLOCARRAY];
         const uint64_t reallocs =
             all_reallocs > counts.fresh_reallocs ? all_reallocs - counts.fresh_reallocs : 0;
@@ -383,7 +360,11 @@ Summary Aggregator::run() {
             ImageState &image = states_[stream.place];
             if (--image.streams == 0) image_ended(image);
         });
-    for (ImageState &image : states_) {
+    out_.counted = counted_.of_all();
+    const std::vector<Counted> counted = counted_.of_each(states_.size());
+    for (size_t place = 0; place < states_.size(); ++place) {
+        ImageState &image = states_[place];
+        image.totals.counted = counted[place];
         // A process without events has no site; of the others each was looked at when they ended.
         for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) site(image, stack);
         out_.images.push_back(std::move(image.totals));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "block_file.h"
+#include "counted.h"
 #include "definitions.h"
 #include "statistics.h"
 
@@ -24,12 +25,6 @@ struct SiteTotals {
     double live_bytes = 0;
     double at_peak = 0; // live bytes when the whole tree used most
     uint64_t epoch = 0; // the peak that `at_peak` belongs to
-};
-
-// How many blocks were in use, from the counters that samples carry: exact at those moments.
-struct Counted {
-    double most = 0;  // at any sample
-    double bound = 0; // at any time: what was in use at a sample and all that was handed out until the next
 };
 
 // Blocks of one size, or of one bin of large sizes: in use now, and when the tree had most blocks in use.

@@ -29,6 +29,7 @@ nb::dict in_use(const InUse &use, const Counted &counted) {
     out["max_objects"] = use.max_objects;
     out["max_objects_variance"] = use.max_objects_variance;
     out["counted_objects"] = counted.most;
+    out["counted_low"] = counted.low;
     out["counted_bound"] = counted.bound;
     out["max_bytes"] = use.max_bytes;
     out["max_bytes_variance"] = use.max_bytes_variance;

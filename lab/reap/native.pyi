@@ -47,6 +47,7 @@ class InUse(TypedDict):
     max_objects: float
     max_objects_variance: float
     counted_objects: float
+    counted_low: float
     counted_bound: float
     max_bytes: float
     max_bytes_variance: float

@@ -103,11 +103,29 @@ def ratio(value: float) -> str:
     return f"{value:.2f}" if value < 10 else _three_digits(value)
 
 
+TOO_FEW = "too few rounds"
+"""In the place of an interval that says nothing."""
+_WIDEST = 10
+"""An interval of a ratio that reaches over more than this factor is of rounds that are too few."""
+
+
+def says_nothing(estimate: Estimate) -> bool:
+    """Whether the interval of a ratio is too wide to be of any use: two or three rounds give such."""
+    return not estimate.exact and not 0 < estimate.high <= _WIDEST * estimate.low
+
+
+def span(estimate: Estimate, between: str = ", ") -> str:
+    """The 95 % interval of a ratio: `0.92, 0.945`."""
+    if says_nothing(estimate):
+        return TOO_FEW
+    return f"{ratio(estimate.low)}{between}{ratio(estimate.high)}"
+
+
 def ratio_with_interval(estimate: Estimate) -> str:
     """`0.931 [0.92, 0.945]`: a ratio and its 95 % interval; an exact one has none."""
     if estimate.exact:
         return ratio(estimate.value)
-    return f"{ratio(estimate.value)} [{ratio(estimate.low)}, {ratio(estimate.high)}]"
+    return f"{ratio(estimate.value)} [{span(estimate)}]"
 
 
 def change(value: float) -> str:

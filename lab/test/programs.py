@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import subprocess
 import sys
 import time
@@ -203,12 +204,22 @@ _FORWARD = r"""
     """
 _ALIGNED = "void *aligned_alloc(size_t a, size_t n) { return __libc_memalign(a, n); }\n"
 
+
+def _without(*functions: str) -> str:
+    """The allocator less these functions, each of which is a line."""
+    named = re.compile(rf"\W({'|'.join(functions)})\(.*\{{")
+    return "\n".join(line for line in _FORWARD.splitlines() if not named.search(line))
+
+
 LIBRARIES = {
     "good": "#define ODD(n)\n" + _FORWARD + _ALIGNED,
     "crashes": "#define ODD(n) if (n == 777777) *(volatile int *)0 = 0;\n" + _FORWARD + _ALIGNED,
     "hangs": "#define ODD(n) if (n == 777777) for (;;) pause();\n" + _FORWARD + _ALIGNED,
     "refuses": "#define ODD(n) if (n == 777777) return NULL;\n" + _FORWARD + _ALIGNED,
-    "lacks_aligned": "#define ODD(n)\n" + _FORWARD,
+    "lacks_aligned": "#define ODD(n)\n" + _without("memalign", "posix_memalign"),
+    # As Hoard: aligned blocks by other names.
+    "memalign": "#define ODD(n)\n" + _FORWARD,
+    "posix_memalign": "#define ODD(n)\n" + _without("memalign"),
     "no_malloc": "int nothing(void) { return 0; }\n",
     # Speaks on the program's standard output.
     "talks": '#define ODD(n) if (n == 777777) (void)!write(1, "hello\\n", 6);\n' + _FORWARD + _ALIGNED,

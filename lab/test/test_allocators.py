@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from programs import library, program
 
-from reap.allocators import catalog, elf, huge_pages
+from reap.allocators import catalog, checking, elf, huge_pages
 from reap.allocators.records import FUNCTIONS, OWN, Allocator, Missing
 from reap.allocators.verify import judge
 from reap.errors import ExitCode, ReapError
@@ -69,8 +69,22 @@ def test_files_that_are_no_allocator(tmp_path):
 
 def test_an_allocator_that_would_mix_heaps_is_refused():
     message = refused(f"a={library('lacks_aligned')}")
-    assert "lacks aligned_alloc" in message
+    assert "lacks posix_memalign" in message
     assert "two heaps" in message
+
+
+@pytest.mark.parametrize("instead", ["memalign", "posix_memalign"])
+def test_aligned_alloc_falls_back_on_what_the_allocator_has(instead):
+    (hoard,) = catalog.parse(f"hoard={library(instead)}")
+    assert f"hoard lacks aligned_alloc, which is served by its {instead}" in hoard.notes
+    # It asks for aligned blocks and frees them.
+    seen = heap(program("busy"), hoard)
+    assert Path(next(iter(seen.values()))["aligned_alloc"]).name == "libreap-aligned.so"
+    judged = judge(hoard, seen)
+    assert (judged.verified, judged.problem) == (True, "")
+    checked = next(iter(checking.check([hoard])))
+    assert checked.problems["aligned"] == ""
+    assert checked.problems["threads"] == ""
 
 
 @pytest.mark.parametrize(("name", "file"), OWN.items())

@@ -350,7 +350,7 @@ def test_a_failed_build_shows_its_end_keeps_its_log_and_what_was_there(shop):
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        (LIBRARIES["lacks_aligned"], "lacks aligned_alloc"),
+        (LIBRARIES["lacks_aligned"], "lacks posix_memalign"),
         (LIBRARIES["no_malloc"], "exports no malloc"),
         (
             LIBRARIES["good"].replace("return __libc_realloc(p, n);", "free(p); return __libc_malloc(n);"),

@@ -696,7 +696,7 @@ BAD = {
     ),
     "an unknown level": (["--level", "adv2"], 2, "no level is called 'adv2'"),
     "two allocators": (["--allocator", "glibc,jemalloc"], 2, "a run has one allocator"),
-    "an allocator that lacks a call": (["--allocator", "lacks=LACKS"], 2, "lacks aligned_alloc"),
+    "an allocator that lacks a call": (["--allocator", "lacks=LACKS"], 2, "lacks posix_memalign"),
     "what is no profile": (["--profile", "/etc/passwd"], 125, "/etc/passwd is no size profile"),
     "no profile there": (["--profile", "/nowhere"], 125, "/nowhere cannot be read"),
     "an empty profile": (["--profile", "EMPTY"], 125, "allocates nothing of less than 4096 bytes"),

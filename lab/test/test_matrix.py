@@ -1018,7 +1018,7 @@ BAD = {
     "a multiplier beyond all memory": (["--levels", "1e305x0.5"], 2, "littered with 1e+305 times"),
     "an impossible occupancy": (["--levels", "3x1.5"], 2, "occupancy of 1.5 is impossible"),
     "an empty profile": (["--levels", "adv1", "--profile", "EMPTY"], 125, "allocates nothing of less than"),
-    "an allocator that lacks a call": (["--levels", "adv1", "-a", "lacks=LACKS"], 2, "lacks aligned_alloc"),
+    "an allocator that lacks a call": (["--levels", "adv1", "-a", "lacks=LACKS"], 2, "lacks posix_memalign"),
     "levels for a resumed one": (["--levels", "adv1", "--resume", "x"], 2, "it takes no --levels"),
 }
 

@@ -5,6 +5,7 @@ import statistics
 
 import chance
 import pytest
+from building import OUT, compiled
 from programs import program
 from recorded import recorded, recorded_as, target
 from test_record_exact import Truth
@@ -151,3 +152,73 @@ def test_peak_memory_of_a_recorded_program_is_its_own(tmp_path, megabytes, depth
     assert abs(plain.outcome.peak_resident - truth) < 1 << 20
     seen = max((point.bytes for point in plain.profile.resident), default=0)
     assert seen <= plain.outcome.peak_resident + (1 << 20)
+
+
+TOGETHER = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#define THREADS 4
+#define BLOCKS 25000
+static void *slots[THREADS][BLOCKS];
+static void *fill(void *number) {
+    for (int i = 0; i < BLOCKS; ++i) slots[(long)number][i] = malloc(48);
+    return 0;
+}
+int main(void) {
+    pthread_t threads[THREADS];
+    for (long i = 0; i < THREADS; ++i) pthread_create(&threads[i], 0, fill, (void *)i);
+    for (int i = 0; i < THREADS; ++i) pthread_join(threads[i], 0);
+    for (int i = 0; i < THREADS * BLOCKS; i += 2) free(slots[i % THREADS][i / THREADS]);
+    for (int i = 0; i < 300; ++i) free(malloc(100));
+    return 0;
+}
+"""
+
+CHURN = r"""
+#include <pthread.h>
+#include <stdlib.h>
+static void *churn(void *number) {
+    void *held[500] = {0};
+    unsigned long x = (unsigned long)number * 7919 + 1;
+    for (int i = 0; i < 400000; ++i) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        free(held[x % 500]);
+        held[x % 500] = malloc(1100 + (x >> 32) % 4096);
+        *(char *)held[x % 500] = 1;
+    }
+    return 0;
+}
+int main(void) {
+    pthread_t threads[4];
+    for (long i = 0; i < 4; ++i) pthread_create(&threads[i], 0, churn, (void *)(i + 1));
+    for (int i = 0; i < 4; ++i) pthread_join(threads[i], 0);
+    return 0;
+}
+"""
+
+
+def in_threads(name, text):
+    words = ["gcc", "-x", "c", "-O1", "-w", "-fno-builtin", "-pthread", "-", "-o", OUT]
+    return compiled(name, words, text=text)
+
+
+def test_the_interval_of_most_in_use_holds_the_truth_of_threads(tmp_path):
+    path = in_threads("together", TOGETHER)
+    truth = recorded(tmp_path, "full", path).totals["max_objects"]
+    assert truth >= 100_000
+    for _ in range(5):
+        done = recorded(tmp_path, "triage", path)
+        seen = done.profile.totals.max_objects
+        assert holds(seen, truth), (seen, truth)
+        assert seen.low <= seen.value <= seen.high <= done.objects
+        (process,) = done.profile.processes
+        assert holds(process.totals.max_objects, truth)
+
+
+def test_most_bytes_in_use_is_not_far_above_what_is_resident(tmp_path):
+    # Two thousand blocks of 3 KB are in use, 6 MB; each sample stands for many times as much.
+    done = recorded(tmp_path, "triage", in_threads("churn", CHURN))
+    resident = max(point.bytes for point in done.profile.resident)
+    seen = done.profile.totals.max_bytes
+    assert seen.high <= resident + seen.low
+    assert seen.value <= seen.high

@@ -26,6 +26,7 @@ from samples import (
 
 from reap import units
 from reap.analysis.records import Point, Share
+from reap.diagnosis.words import interval, noise
 from reap.records import Estimate, exactly
 from reap.report import text, wording
 from reap.report.terminal import (
@@ -295,6 +296,17 @@ def test_any_records_are_drawn(profile, comparison) -> None:
 )
 def test_one_round_is_one_round(count, words):
     assert units.number(count, "round") == words
+
+
+def test_an_interval_of_two_rounds_is_too_few_rounds():
+    absurd = Estimate(value=0.98, low=1e-7, high=1_732_136)
+    assert interval(absurd) == "unknown: too few rounds"
+    assert units.ratio_with_interval(absurd) == "0.980 [too few rounds]"
+    assert interval(Estimate(value=0.9, low=0.85, high=0.95)) == "5.0 to 15.0 % less"
+    comparison = comparison_of([side_of("jemalloc", 1.0, rounds=2)])
+    wide = msg_replace(comparison, noise={"cpu": msg_replace(comparison.noise["cpu"], ratio=absurd)})
+    assert "too few rounds" in noise(wide)
+    assert "[too few rounds]" in " ".join(printed(render_comparison, wide).split())
 
 
 def test_no_words_can_say_1_rounds():

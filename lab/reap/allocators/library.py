@@ -1,13 +1,32 @@
 """Is this file an allocator that can be preloaded?"""
 
+import functools
+from importlib.resources import files
 from pathlib import Path
 
 from reap.allocators import elf
-from reap.allocators.records import FUNCTIONS, MALLOC, Allocator
+from reap.allocators.records import ALIGNED_ALLOC, FUNCTIONS, MALLOC, Allocator
 from reap.errors import ExitCode, ReapError
 
-_ESSENTIAL = (MALLOC, "free", "calloc", "realloc", "aligned_alloc", "posix_memalign")
+_ESSENTIAL = (MALLOC, "free", "calloc", "realloc", "posix_memalign")
 """Without one of these, ordinary programs get a block from one heap and give it to another."""
+
+ALIGNED = Path(str(files("reap"))) / "lib" / "libreap-aligned.so"
+"""What serves aligned_alloc and memalign by what else an allocator has, where it lacks them."""
+_STOOD_IN = frozenset({ALIGNED_ALLOC, "memalign"})
+
+
+@functools.cache
+def preloads(library: str) -> tuple[str, ...]:
+    """What is preloaded so that this file serves malloc, in order; none for the C library's own."""
+    if not library:
+        return ()
+    try:
+        found = elf.read(library, frozenset(FUNCTIONS)).exports
+    except (OSError, elf.NotElfError):
+        return (library,)  # whoever preloads it is told what is wrong with it
+    stands_in = found.issuperset(_ESSENTIAL) and not found.issuperset(_STOOD_IN)
+    return (library, str(ALIGNED)) if stands_in else (library,)
 
 
 def examine(name: str, path: str) -> Allocator:
@@ -38,7 +57,13 @@ def examine(name: str, path: str) -> Allocator:
             f"lacks {_list(fatal)}: blocks of two heaps would be mixed, and programs would crash",
             f"add {_list(fatal)} to the allocator",
         )
-    notes = [f"{name} lacks {_list(lacking)}; a program that uses it would mix two heaps"] if lacking else []
+    notes = []
+    instead = "posix_memalign" if "memalign" in lacking else "memalign"
+    for function in [each for each in lacking if each in _STOOD_IN]:
+        lacking.remove(function)
+        notes.append(f"{name} lacks {function}, which is served by its {instead}")
+    if lacking:
+        notes.append(f"{name} lacks {_list(lacking)}; a program that uses it would mix two heaps")
     return Allocator(name=name, library=str(library), notes=notes)
 
 

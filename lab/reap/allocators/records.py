@@ -3,13 +3,14 @@
 from reap.records import Record
 
 MALLOC = "malloc"
+ALIGNED_ALLOC = "aligned_alloc"
 
 FUNCTIONS = (
     MALLOC,
     "free",
     "calloc",
     "realloc",
-    "aligned_alloc",
+    ALIGNED_ALLOC,
     "posix_memalign",
     "memalign",
     "malloc_usable_size",

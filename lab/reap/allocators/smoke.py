@@ -6,6 +6,7 @@ import signal
 from importlib.resources import files
 from pathlib import Path
 
+from reap.allocators.library import preloads
 from reap.allocators.process import Runner
 from reap.allocators.records import Allocator
 from reap.allocators.verify import judge
@@ -86,7 +87,7 @@ def _environment(work: Path) -> dict[str, str]:
 
 def _run(command: list[str], allocator: Allocator, work: Path, runner: Runner) -> tuple[str, str]:
     """What the program said, and what went wrong, as a sentence."""
-    preload = {"LD_PRELOAD": allocator.library} if allocator.library else {}
+    preload = {"LD_PRELOAD": ":".join(preloads(allocator.library))} if allocator.library else {}
     done = runner.run(command, cwd=work, environment=_environment(work) | preload, seconds=_PATIENCE)
     said = done.stdout.decode(errors="replace")
     if done.returncode == -signal.SIGALRM:

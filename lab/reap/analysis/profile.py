@@ -31,6 +31,8 @@ CALLS = (
 _MOST_STACKS = 1000
 """By bytes and by objects, each."""
 _MOST_SITES = 200
+_UNSURE = 0.2
+"""An interval that reaches down to this part of its value says little."""
 
 
 def profile(recording: native.Recording, command: list[str]) -> Profile:
@@ -42,12 +44,13 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
     objects = sum(image["objects"] for image in images)
     size = sum(image["bytes"] for image in images)
     width, moments = recording.timeline()
+    resident = max((float(level) for _, level in recording.resident()), default=0.0)
     return Profile(
         command=command or next((image["command"] for image in images if image.get("command")), []),
         depth=depth,
         seconds=header["seconds"],
-        totals=_totals(objects, size, whole),
-        processes=[_process(image) for image in images],
+        totals=_totals(objects, size, whole, resident),
+        processes=[_process(image, resident) for image in images],
         sizes=sizes.bins(recording.sizes()),
         lifetimes=_lifetimes(recording, whole),
         temporary=_temporary(whole, depth),
@@ -67,9 +70,12 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
     )
 
 
-def _totals(objects: int, size: int, use: native.InUse) -> Totals:
+def _totals(objects: int, size: int, use: native.InUse, resident: float) -> Totals:
     # Totals are counted: a rare sample that stands for too much cannot lift a peak above them.
     largest = estimates.at_most(estimates.from_variance(use["max_bytes"], use["max_bytes_variance"]), size)
+    # Few samples that each stand for much say next to nothing: what was touched is resident.
+    if resident > 0 and not largest.exact and largest.low <= _UNSURE * largest.value:
+        largest = estimates.at_most(largest, largest.low + resident)
     return Totals(
         total_objects=objects,
         max_objects=_most_objects(objects, use),
@@ -81,14 +87,14 @@ def _totals(objects: int, size: int, use: native.InUse) -> Totals:
 
 
 def _most_objects(objects: int, use: native.InUse) -> Estimate:
-    seen = use["counted_objects"]
-    if seen > 0:  # triage: what the counters said at a sample, and what they cannot have exceeded between two
-        return Estimate(value=seen, low=seen, high=max(seen, min(use["counted_bound"], float(objects))))
+    if use["counted_bound"] > 0:  # triage: by the counters that samples carry
+        counted = Estimate(value=use["counted_objects"], low=use["counted_low"], high=use["counted_bound"])
+        return estimates.at_most(counted, objects)
     most = estimates.from_variance(use["max_objects"], use["max_objects_variance"])
     return estimates.at_most(most, objects)
 
 
-def _process(image: native.Image) -> Process:
+def _process(image: native.Image, resident: float) -> Process:
     command = image.get("command", [])
     executable = image.get("executable", "")
     flags = image.get("flags", 0)
@@ -104,7 +110,7 @@ def _process(image: native.Image) -> Process:
         name=executable.rpartition("/")[2] or (command[0] if command else "unknown"),
         command=command,
         allocator=image.get("provider", ""),
-        totals=_totals(image["objects"], image["bytes"], image),
+        totals=_totals(image["objects"], image["bytes"], image, resident),
         recorded=not bypassed,
         note="; ".join(said),
     )

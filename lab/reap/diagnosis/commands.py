@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Mapping
 
+from reap.allocators.library import preloads
 from reap.experiment.records import Side
 
 _CATALOGUE = frozenset({"glibc", "jemalloc", "mimalloc", "tcmalloc"})
@@ -43,7 +44,7 @@ def preloading(library: str) -> dict[str, str]:
     """The variable that preloads a library; none where it cannot name its file."""
     if not library.startswith("/") or any(c in library for c in " :\t\n"):
         return {}
-    return {"LD_PRELOAD": library}
+    return {"LD_PRELOAD": ":".join(preloads(library))}
 
 
 def with_variables(variables: Mapping[str, str], command: list[str]) -> str:

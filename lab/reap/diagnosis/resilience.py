@@ -301,6 +301,8 @@ def _noise(result: Fragmented) -> list[Evidence]:
         return []
     span = words.interval(noise.ratio)
     statement = f"The baseline differs from itself by {span} in CPU time: that much is noise."
+    if units.says_nothing(noise.ratio):
+        statement = f"How far the baseline differs from itself is unknown: {units.TOO_FEW}."
     return [Evidence(statement=statement, source="comparison")]
 
 

@@ -32,6 +32,8 @@ def change_with_interval(estimate: Estimate) -> str:
 def interval(estimate: Estimate) -> str:
     """The interval of a ratio as changes, the smaller change first."""
     low, high = estimate.low, estimate.high
+    if units.says_nothing(estimate):
+        return f"unknown: {units.TOO_FEW}"
     if high <= 1:
         return f"{units.percent_span(1 - high, 1 - low)} less"
     if low >= 0.9995 and high < 2:
@@ -137,6 +139,8 @@ def noise(comparison: Comparison, metric: str = "cpu") -> str:
     ratio = comparison.noise.get(metric)
     if ratio is None:
         return ""
+    if units.says_nothing(ratio.ratio):
+        return f"How far {comparison.baseline} differs from itself is unknown: {units.TOO_FEW}"
     span = interval(ratio.ratio)
     return f"{comparison.baseline} against itself differs by {span} in {METRICS[metric]}: that much is noise"
 

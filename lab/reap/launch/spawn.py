@@ -12,6 +12,7 @@ from types import FrameType
 
 import msgspec
 
+from reap.allocators import library
 from reap.errors import ExitCode, ReapError
 from reap.launch import native_files, probe, requests
 from reap.launch.records import Launch, Outcome
@@ -64,7 +65,7 @@ def compose_preloads(launch: Launch, scratch: Path) -> str:
     """
     probes = [str(native_files.preload("probe"))] if launch.probe else []
     timers = [str(native_files.preload("requests"))] if launch.requests else []
-    ours = [*probes, *timers, *launch.preloads, *([launch.allocator] if launch.allocator else [])]
+    ours = [*probes, *timers, *launch.preloads, *library.preloads(launch.allocator)]
     if ours:
         ours.append(str(native_files.preload("exec")))
     linked = [_without_separators(path, scratch / str(number)) for number, path in enumerate(ours)]

@@ -82,7 +82,7 @@ def _ratios(comparison: Comparison, metrics: tuple[str, ...]) -> Table:
 def _ratio(ratio: Ratio | None, *, noise: bool = False) -> Text:
     if ratio is None:
         return Text(units.UNKNOWN)
-    span = f"[{units.ratio(ratio.ratio.low)}, {units.ratio(ratio.ratio.high)}]"
+    span = f"[{units.span(ratio.ratio)}]"
     if noise:
         return Text(f"{units.ratio(ratio.ratio.value)}\n{span}", style="dim")
     word = wording.verdict_word(ratio)

@@ -73,7 +73,7 @@ def _ratio(ratio: Ratio | None) -> Text:
     value, estimate = units.ratio(ratio.ratio.value), ratio.ratio
     if estimate.low == estimate.high == 1:  # an arm to itself
         return Text("1")
-    span, style = f"[{units.ratio(estimate.low)}, {units.ratio(estimate.high)}]", _STYLES[ratio.verdict]
+    span, style = f"[{units.span(estimate)}]", _STYLES[ratio.verdict]
     if ratio.verdict == "cannot tell":  # too long for the line of the ratio at 80 columns
         return Text(f"{value}\n{span}\ncannot tell", style=style)
     return Text(f"{value} {'less' if ratio.verdict == 'better' else 'more'}\n{span}", style=style)

@@ -199,7 +199,7 @@ def _cell(ratio: Ratio | None) -> Cell | None:
         return None
     return Cell(
         ratio=units.ratio(ratio.ratio.value),
-        interval=f"{units.ratio(ratio.ratio.low)} to {units.ratio(ratio.ratio.high)}",
+        interval=units.span(ratio.ratio, " to "),
         word=wording.verdict_word(ratio),
         verdict=ratio.verdict.replace(" ", "-"),
         medians=f"{units.in_unit(ratio.value, ratio.unit)} vs {units.in_unit(ratio.baseline, ratio.unit)}",

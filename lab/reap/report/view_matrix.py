@@ -183,7 +183,7 @@ def _cell(ratio: Ratio | None) -> RatioCell | None:
         return RatioCell(ratio="1", interval="", word="", verdict="")
     return RatioCell(
         ratio=units.ratio(ratio.ratio.value),
-        interval=f"{units.ratio(ratio.ratio.low)} to {units.ratio(ratio.ratio.high)}",
+        interval=units.span(ratio.ratio, " to "),
         word={"better": "less", "worse": "more"}.get(ratio.verdict, "cannot tell"),
         verdict=ratio.verdict.replace(" ", "-"),
     )
