@@ -119,6 +119,10 @@ MORE = (
         build("asan-plain", "library-model-plain", "library-sweep-plain")
         + ctest("asan-plain", "-R '^plain.(model|library-sweep)'"),
     ),
+    Stage(
+        "asan-hardened",
+        build("asan-hardened", "unit-tests", "sweeps") + ctest("asan-hardened", "-R '^hardened.'"),
+    ),
 )
 
 # What needs 1.3 GB of packages, or tracefs.

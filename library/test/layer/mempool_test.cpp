@@ -157,6 +157,7 @@ TEST(Mempool, HasRoomForAsManyAsAsked) {
 }
 
 TEST(Mempool, UsesThePlaceThatWasFreedLast) {
+    if (reap::hardened) GTEST_SKIP() << "what is freed waits in quarantine";
     for (const Kind &kind : kinds) {
         SCOPED_TRACE(kind.size);
         StrictSource source;
@@ -230,7 +231,8 @@ TEST(Mempool, AllocatesWithNoValue) {
     object->fill(3);
     EXPECT_EQ(pool.begin()->at(4), 3);
     pool.deallocate(object);
-    EXPECT_EQ(pool.try_allocate(), object);
+    auto *const next = pool.try_allocate();
+    EXPECT_TRUE(next == object || reap::hardened); // where it waits in quarantine
 }
 
 TEST(Mempool, RunsDestructors) {
@@ -263,7 +265,9 @@ TEST(Mempool, LeavesNothingWhenAConstructorThrows) {
     Thrower *const object = pool.create(false);
     EXPECT_THROW((void)pool.try_create(true), std::runtime_error);
     pool.destroy(object);
-    EXPECT_EQ(pool.create(false), object);
+    const Thrower *const next = pool.create(false);
+    EXPECT_TRUE(next == object || reap::hardened); // where it waits in quarantine
+    EXPECT_EQ(pool.statistics().live, 1U);
 }
 
 TEST(Mempool, KeepsChunksAsAsked) {
@@ -326,7 +330,8 @@ TEST(Mempool, IteratesOverEachOrderOfFreeing) {
                     ASSERT_EQ(seen, live);
                 }
             } while (std::next_permutation(order.begin(), order.end()));
-            EXPECT_LE(source.blocks(), (count + per_chunk - 1) / per_chunk);
+            const std::size_t waiting = reap::hardened ? REAP_QUARANTINE : 0;
+            EXPECT_LE(source.blocks(), (count + waiting + per_chunk - 1) / per_chunk);
         }
     }
 }
@@ -439,7 +444,9 @@ TEST(Mempool, SurvivesEachFailureOfItsSource) {
             source.fail_after(good, failures);
             const unsigned refused = use(pool, 5, 500);
             const bool reached = source.calls() > good;
-            EXPECT_EQ(refused > 0, reached);
+            if (!reap::hardened) { // which has what waits in quarantine
+                EXPECT_EQ(refused > 0, reached);
+            }
             source.fail_never();
             EXPECT_EQ(use(pool, 6, 300), 0U);
             if (!reached) break;

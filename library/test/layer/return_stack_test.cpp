@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <gtest/gtest.h>
 #include <optional>
@@ -63,6 +64,7 @@ Result push_and_take(const std::vector<std::size_t> &pushers, int takes) {
     const std::size_t orders = explorer.run(
         [&] {
             stack.emplace();
+            stack->cover(nullptr, SIZE_MAX);
             objects.clear();
             for (const std::size_t count : pushers) objects.emplace_back(count);
         },
@@ -133,6 +135,7 @@ Result abandon(const std::vector<std::size_t> &freers, std::size_t freed_by_owne
     const std::size_t orders = explorer.run(
         [&] {
             owned.emplace();
+            owned->stack.cover(nullptr, SIZE_MAX);
             objects.clear();
             ends = 0;
             to_free = 0;

@@ -381,7 +381,7 @@ TEST(CrossThreadFree, LosesNoBlockUnderContention) {
     for (const auto &box : mailbox) blocks.deallocate(box.load());
     // Every block that is out can be had again: none is on two lists, none is lost.
     const std::size_t held = blocks.statistics().held;
-    const std::size_t room = held / 4096 * (reap::checked ? 20 : 60);
+    const std::size_t room = held / 4096 * (reap::checked ? 20 : 60) - (reap::hardened ? REAP_QUARANTINE : 0);
     std::set<void *> all;
     for (std::size_t i = 0; i < room; ++i) {
         void *const block = blocks.allocate();

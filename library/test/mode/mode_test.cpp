@@ -13,12 +13,23 @@ namespace {
 using Kinds = std::vector<reap::Misuse>;
 
 const Setting *const settings[] = {
-    &plain,     &optimized, &debug, &checked, &without_exceptions, &checked_without_exceptions, &marked,
+    &plain,
+    &optimized,
+    &debug,
+    &checked,
+    &without_exceptions,
+    &checked_without_exceptions,
+    &marked,
+    &hardened,
+    &quarantine,
+    &hardened_without_exceptions,
 #if defined(WITH_MEMCHECK)
     &memcheck,
 #endif
 #if defined(WITH_SANITIZERS)
-    &undefined, &address,
+    &undefined,
+    &address,
+    &hardened_address,
 #endif
 };
 
@@ -48,11 +59,14 @@ TEST(Modes, WorkInsideEachOther) {
 
 TEST(Modes, AreWhatTheyWereBuiltAs) {
     EXPECT_FALSE(plain.checked || optimized.checked || debug.checked || without_exceptions.checked ||
-                 marked.checked);
+                 marked.checked || hardened.checked || quarantine.checked);
+    EXPECT_TRUE(hardened.hardened && quarantine.hardened && hardened_without_exceptions.hardened);
+    EXPECT_FALSE(plain.hardened || checked.hardened);
     EXPECT_TRUE(checked.checked && checked_without_exceptions.checked);
 #if defined(WITH_SANITIZERS)
     EXPECT_TRUE(address.checked);
-    EXPECT_FALSE(undefined.checked);
+    EXPECT_FALSE(undefined.checked || hardened_address.checked);
+    EXPECT_TRUE(hardened_address.hardened);
 #endif
 }
 

@@ -56,4 +56,4 @@ bool work(const std::function<void()> &inner) {
 
 } // namespace
 
-extern const Setting SETTING{SETTING_NAME, reap::checked, work};
+extern const Setting SETTING{SETTING_NAME, reap::checked, reap::hardened, work};

@@ -8,9 +8,12 @@
 // change nothing here.
 //
 //   REAP_CHECKED   1: layers keep guard zones and report misuse (core/guard.h). Default: 1 under
-//   AddressSanitizer, else 0. REAP_MEMCHECK  1: checked layers tell Valgrind's memcheck what may be touched.
-//   Default: 1 where its header is found.
-//   REAP_TSAN  0: -fsanitize=thread is there for something else than ThreadSanitizer.
+//   AddressSanitizer unless REAP_HARDENED is 1, else 0.
+//   REAP_MEMCHECK  1: checked layers tell Valgrind's memcheck what may be touched. Default: 1 where its
+//   header is found. REAP_HARDENED  1: links in freed memory are encoded, freed blocks wait before they are
+//   used again, and frees are checked (core/link.h, core/quarantine.h). For production. Default: 0. Not with
+//   REAP_CHECKED. REAP_QUARANTINE  how many freed blocks of a hardened layer wait, 0 to 4096, in digits
+//   alone. Default: 16. REAP_TSAN  0: -fsanitize=thread is there for something else than ThreadSanitizer.
 //   REAP_MARK_POOLS  1: layers say what they hand out (reap/mark.h), for who measures drag. Default: 0.
 
 #if defined(__has_feature)
@@ -34,8 +37,22 @@
 #define REAP_TSAN 0
 #endif
 
+#if !defined(REAP_HARDENED)
+#define REAP_HARDENED 0
+#endif
 #if !defined(REAP_CHECKED)
-#define REAP_CHECKED REAP_ASAN
+#define REAP_CHECKED (REAP_ASAN && !REAP_HARDENED)
+#endif
+#if REAP_HARDENED && REAP_CHECKED
+#error                                                                                                       \
+    "REAP_HARDENED and REAP_CHECKED exclude each other: hardened mode is for production, checked mode for \
+tests. Define one of them as 1."
+#endif
+#if !defined(REAP_QUARANTINE)
+#define REAP_QUARANTINE 16
+#endif
+#if REAP_QUARANTINE < 0 || REAP_QUARANTINE > 4096
+#error "REAP_QUARANTINE is a number of blocks, 0 to 4096."
 #endif
 #if !defined(REAP_MEMCHECK)
 #if REAP_CHECKED && !REAP_ASAN && __has_include(<valgrind/memcheck.h>)
@@ -48,11 +65,15 @@
 #if !defined(REAP_MARK_POOLS)
 #define REAP_MARK_POOLS 0
 #endif
-#if REAP_MARK_POOLS && (REAP_CHECKED || REAP_TSAN)
+#if REAP_MARK_POOLS && (REAP_CHECKED || REAP_HARDENED || REAP_TSAN)
 #error                                                                                                       \
-    "REAP_MARK_POOLS is for layers as they are used: guard zones and race detection touch freed objects. \
-Build without REAP_CHECKED and without sanitizers."
+    "REAP_MARK_POOLS is for plain layers: guard zones, encoded links and race detection touch freed objects. \
+Build without REAP_CHECKED, without REAP_HARDENED and without sanitizers."
 #endif
+
+// The quarantine is in each hardened layer, and so its length is in the name.
+#define REAP_MODE_OF(name, quarantine) REAP_MODE_JOIN(name, quarantine)
+#define REAP_MODE_JOIN(name, quarantine) name##quarantine
 
 #if REAP_MARK_POOLS && defined(REAP_MARK_VALGRIND) && REAP_MARK_VALGRIND
 #define REAP_MODE v0_marked_valgrind
@@ -66,6 +87,10 @@ Build without REAP_CHECKED and without sanitizers."
 #define REAP_MODE v0_checked_memcheck
 #elif REAP_CHECKED
 #define REAP_MODE v0_checked
+#elif REAP_HARDENED && REAP_TSAN
+#define REAP_MODE REAP_MODE_OF(v0_hardened_tsan_, REAP_QUARANTINE)
+#elif REAP_HARDENED
+#define REAP_MODE REAP_MODE_OF(v0_hardened_, REAP_QUARANTINE)
 #elif REAP_TSAN
 #define REAP_MODE v0_tsan
 #else
@@ -76,5 +101,7 @@ namespace reap::inline REAP_MODE {
 
 /// Whether layers here guard their objects and report misuse.
 inline constexpr bool checked = REAP_CHECKED != 0;
+/// Whether layers here encode their links, keep freed blocks back and check frees.
+inline constexpr bool hardened = REAP_HARDENED != 0;
 
 } // namespace reap::inline REAP_MODE

@@ -7,12 +7,17 @@
 #include <cstdint>
 #include <limits>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "reap/core/annotate.h"
 #include "reap/core/failure.h"
 #include "reap/core/guard.h"
 #include "reap/core/keep.h"
+#include "reap/core/link.h"
+#include "reap/core/misuse.h"
+#include "reap/core/quarantine.h"
+#include "reap/core/secret.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/source/cached_pages.h"
@@ -91,19 +96,20 @@ class FixedBlock {
     /// A block; throws what the source throws, else std::bad_alloc.
     [[nodiscard, gnu::returns_nonnull]] void *allocate() {
         if constexpr (checked) return guarded<Failure::throws>(block_size_);
-        return pool_.handed_out(take([this] { return refill<Failure::throws>(); }), block_size_);
+        return pool_.handed_out(serve([this] { return refill<Failure::throws>(); }), block_size_);
     }
 
     /// The same, or null.
     [[nodiscard]] void *try_allocate() noexcept {
         if constexpr (checked) return guarded<Failure::returns_null>(block_size_);
-        return pool_.handed_out(take([this] { return refill<Failure::returns_null>(); }), block_size_);
+        return pool_.handed_out(serve([this] { return refill<Failure::returns_null>(); }), block_size_);
     }
 
     /// Takes a block back.
     void deallocate(void *block) noexcept {
         if constexpr (checked) return guarded_deallocate(block, guard::any_size);
         if (block == nullptr) return;
+        if constexpr (hardened) return retire(block, name);
         annotate::ended(block, block_size_);
         pool_.came_back(block);
         put(block);
@@ -128,6 +134,8 @@ class FixedBlock {
     }
     void deallocate(void *block, std::size_t size, std::size_t /*alignment*/) noexcept {
         if constexpr (checked) return guarded_deallocate(block, size);
+        if (hardened && block != nullptr && size > block_size_) [[unlikely]]
+            return report_misuse({Misuse::wrong_size, block, block_size_, name});
         deallocate(block);
     }
 
@@ -163,29 +171,78 @@ class FixedBlock {
     template <Failure F>
     [[gnu::noinline]] void *refill() noexcept(F == Failure::returns_null);
 
+    /// The same as take(); hardened mode writes down that the block is out, and looks at what was free.
+    template <class Otherwise>
+    [[gnu::always_inline]] void *serve(Otherwise otherwise) {
+        if constexpr (hardened) return serve_hardened(otherwise);
+        return take(otherwise);
+    }
+    template <class Otherwise>
+    void *serve_hardened(Otherwise otherwise);
+    /// Hardened mode's free. A report names `layer`.
+    void retire(void *block, const char *layer) noexcept;
+    /// Whether a pool made the slab that the address would be in: in hardened mode, for any address that
+    /// can be read.
+    static bool is_sealed(const void *address, std::size_t slab_size) noexcept;
+    /// Whether it is in a slab of this pool: in hardened mode.
+    [[nodiscard]] bool holds(const void *address) const noexcept {
+        return links_.covers(address) && slab_of(const_cast<void *>(address), slab_size_)->owner == this;
+    }
+
     /// Whose block this is: in plain mode, for a block of any pool with such slabs.
     static FixedBlock *owner_of(void *block, std::size_t slab_size) noexcept {
         return slab_of(block, slab_size)->owner;
     }
     [[nodiscard]] std::size_t slab_size() const noexcept { return slab_size_; }
+    [[nodiscard]] const Links<FixedBlock> &links() const noexcept { return links_; }
     /// Whether the address is one that could have been handed out.
     [[nodiscard]] bool is_block(const void *address) const noexcept;
 
   private:
+    template <Source Other, std::size_t... List>
+    friend class SizeClassAllocator;
+
     static constexpr const char *name = "FixedBlock";
     static constexpr std::size_t magazine_size = 64;
     static constexpr std::size_t largest_block = std::size_t{64} << 20;
 
     /// In front of the blocks of a slab; the bitmap of its free blocks follows. The blocks that are in the
-    /// magazine, and those of the run, count as handed out here.
+    /// magazine, and those of the run, count as handed out here. Hardened mode has a second bitmap behind it,
+    /// of the blocks that are handed out in fact.
     struct Slab {
-        Slab *next = nullptr; // with free blocks
+        Slab *next = nullptr; // with free blocks; a link of links_
         FixedBlock *owner;
         std::size_t free = 0;  // how many
         Slab *older = nullptr; // of the first slab of a chunk: the chunk before this one
         std::size_t size = 0;  // of the first slab of a chunk: all of the chunk
+        struct NoSecret {
+            static void set(Slab & /*slab*/) noexcept {}
+        };
+        struct WithSecret {
+            static std::uint64_t word_for(const Slab *slab, const FixedBlock *owner) noexcept {
+                const std::uint64_t at = reinterpret_cast<std::uintptr_t>(slab);
+                return at ^ std::rotl(std::uint64_t{reinterpret_cast<std::uintptr_t>(owner)}, 16) ^
+                       Secret::of_process();
+            }
+            static void set(Slab &slab) noexcept { slab.seal.word = word_for(&slab, slab.owner); }
+            std::uint64_t word = 0;
+        };
+        [[no_unique_address]] std::conditional_t<hardened, WithSecret, NoSecret> seal{};
         [[nodiscard]] std::uint64_t *bitmap() noexcept { return reinterpret_cast<std::uint64_t *>(this + 1); }
     };
+
+    /// What is in a block while it is in quarantine, or was when it last left it.
+    struct Kept {
+        Kept *next;
+    };
+    /// Where it is written down whether a block is handed out. False: no block begins there.
+    struct Place {
+        std::uint64_t *word;
+        std::uint64_t bit;
+    };
+    bool find_place(void *address, Place &place) const noexcept;
+    bool is_untouched(const void *block) const noexcept;
+    void end_hardened(bool keeps_chunks) noexcept;
 
     static Slab *slab_of(void *block, std::size_t slab_size) noexcept {
         auto *const at = static_cast<std::byte *>(block);
@@ -236,6 +293,8 @@ class FixedBlock {
     [[no_unique_address]] Upstream source_;
     FixedBlockOptions options_;
     [[no_unique_address]] Ledger ledger_;
+    [[no_unique_address]] Links<FixedBlock> links_;
+    [[no_unique_address]] Quarantined<FixedBlock> quarantine_;
     [[no_unique_address]] annotate::Pool<FixedBlock> pool_{name};
     void *magazine_[magazine_size];
 };
@@ -261,7 +320,7 @@ void FixedBlock<Upstream>::start() {
     const std::size_t raw_alignment = checked ? std::max(alignment_, alignof(std::max_align_t)) : alignment_;
     stride_ = checked ? round_up(guard::padded(block_size_, alignment_), raw_alignment) : block_size_;
     slab_size_ = std::max(std::size_t{4096}, std::bit_ceil(16 * stride_));
-    const std::size_t bitmap = (slab_size_ / stride_ + 63) / 64 * sizeof(std::uint64_t);
+    const std::size_t bitmap = (slab_size_ / stride_ + 63) / 64 * sizeof(std::uint64_t) * (hardened ? 2 : 1);
     lead_ = round_up(sizeof(Slab) + bitmap, raw_alignment);
     capacity_ = (slab_size_ - lead_) / stride_;
     inverse_ = static_cast<std::uint32_t>((std::uint64_t{1} << 32U) / stride_ + 1);
@@ -275,6 +334,13 @@ void *FixedBlock<Upstream>::refill() noexcept(F == Failure::returns_null) {
     if (available_ != nullptr) {
         restock(available_);
     } else {
+        if constexpr (hardened) {
+            // Rather what waits than nothing.
+            if (carve_ == carve_end_ && quarantine_.size() > 0 && !take_chunk<Failure::returns_null>()) {
+                quarantine_.drain([this](void *block) { put(block); });
+                return take([] { return nullptr; });
+            }
+        }
         if (carve_ == carve_end_ && !take_chunk<F>()) return nullptr;
         carve();
     }
@@ -303,7 +369,8 @@ void FixedBlock<Upstream>::restock(Slab *slab) noexcept {
         }
     }
     if (slab->free == 0) {
-        available_ = slab->next;
+        if (hardened && !links_.is_valid(slab)) report_misuse({Misuse::corruption, slab, 0, name});
+        available_ = links_.next(slab);
         // The start of the one that will be next: the processor fetches the rest of a slab by itself once it
         // sees a row of lines, but it does not see across pages. A quarter of the time of warm allocation.
         constexpr int lines = 4;
@@ -319,7 +386,7 @@ void FixedBlock<Upstream>::spill(void *block) noexcept {
     for (void **at = magazine_; at != half;) {
         Slab *const slab = slab_of(*at, slab_size_);
         if (slab->free == 0) {
-            slab->next = available_;
+            links_.set_next(slab, available_);
             available_ = slab;
         }
         // Blocks that were freed together are often neighbours.
@@ -346,7 +413,8 @@ void FixedBlock<Upstream>::carve() noexcept {
     } else {
         slab = ::new (carve_) Slab{.owner = this};
     }
-    std::fill_n(slab->bitmap(), words(), 0);
+    slab->seal.set(*slab);
+    std::fill_n(slab->bitmap(), words() * (hardened ? 2 : 1), 0);
     carve_ += slab_size_;
     ++slabs_;
     run_ = blocks_of(slab);
@@ -378,6 +446,7 @@ bool FixedBlock<Upstream>::take_chunk() {
     }
 
     held_ += size;
+    links_.cover(data, size);
     const std::size_t growth = std::max(options_.growth, std::size_t{1});
     next_chunk_ =
         next_chunk_ > options_.largest_chunk / growth ? options_.largest_chunk : next_chunk_ * growth;
@@ -413,6 +482,7 @@ void FixedBlock<Upstream>::leave(Slab *chunk) noexcept {
 template <Source Upstream>
 void FixedBlock<Upstream>::reset(std::size_t keep) noexcept {
     if constexpr (checked) open_free_blocks();
+    if constexpr (hardened) end_hardened(keep != keep_none);
     pool_.emptied();
     ledger_.end_newer_than(nullptr, name);
     top_ = magazine_;
@@ -468,9 +538,95 @@ FixedBlockStatistics FixedBlock<Upstream>::statistics() const noexcept {
     }
     for (const Slab *chunk = chunk_; chunk != nullptr; chunk = chunk->older) ++found.chunks;
     found.live = slabs_ * capacity_ - static_cast<std::size_t>(run_end_ - run_) / stride_ -
-                 static_cast<std::size_t>(top_ - magazine_);
-    for (const Slab *slab = available_; slab != nullptr; slab = slab->next) found.live -= slab->free;
+                 static_cast<std::size_t>(top_ - magazine_) - quarantine_.size();
+    for (const Slab *slab = available_; slab != nullptr; slab = links_.next(slab)) found.live -= slab->free;
     return found;
+}
+
+// Hardened mode: it is written down which blocks are handed out, and freed ones wait.
+
+/// Not for a tool that watches memory: the address may be anybody's.
+template <Source Upstream>
+#if REAP_ASAN
+[[gnu::no_sanitize_address]]
+#endif
+bool FixedBlock<Upstream>::is_sealed(const void *address, std::size_t slab_size) noexcept {
+    if constexpr (hardened) {
+        const Slab *const slab = slab_of(const_cast<void *>(address), slab_size);
+        return slab->seal.word == Slab::WithSecret::word_for(slab, slab->owner);
+    }
+    return true;
+}
+
+template <Source Upstream>
+bool FixedBlock<Upstream>::find_place(void *address, Place &place) const noexcept {
+    Slab *const slab = slab_of(address, slab_size_);
+    const auto offset = static_cast<std::size_t>(static_cast<std::byte *>(address) - blocks_of(slab));
+    if (offset >= slab_size_) return false; // in front of the first block
+    // As in spill(); exact where a block begins.
+    const std::size_t number = offset * inverse_ >> 32U;
+    if (number * stride_ != offset || number >= capacity_) return false;
+    place = {slab->bitmap() + words() + number / 64, std::uint64_t{1} << number % 64};
+    return true;
+}
+
+/// Whether what was written into a block when it was freed is still there.
+template <Source Upstream>
+bool FixedBlock<Upstream>::is_untouched(const void *block) const noexcept {
+    return links_.is_last(static_cast<const Kept *>(block));
+}
+
+template <Source Upstream>
+template <class Otherwise>
+void *FixedBlock<Upstream>::serve_hardened(Otherwise otherwise) {
+    for (;;) {
+        void *const block = take(otherwise);
+        if (block == nullptr) return nullptr;
+        Place place{};
+        if (!find_place(block, place) || (*place.word & place.bit) != 0) [[unlikely]] {
+            report_misuse({Misuse::corruption, block, block_size_, name});
+            continue;
+        }
+        // What comes from the run may never have been free.
+        if (static_cast<std::byte *>(block) + stride_ != run_) {
+            if (!is_untouched(block)) [[unlikely]] {
+                report_misuse({Misuse::use_after_free, block, block_size_, name});
+                continue;
+            }
+            ::new (block) Kept{nullptr};
+        }
+        *place.word |= place.bit;
+        return block;
+    }
+}
+
+template <Source Upstream>
+void FixedBlock<Upstream>::retire(void *block, const char *layer) noexcept {
+    if (!holds(block)) [[unlikely]]
+        return report_misuse({Misuse::foreign_free, block, 0, layer});
+    Place place{};
+    if (!find_place(block, place)) [[unlikely]]
+        return report_misuse({Misuse::interior_free, block, block_size_, layer});
+    if ((*place.word & place.bit) == 0) [[unlikely]]
+        return report_misuse({Misuse::double_free, block, block_size_, layer});
+    *place.word &= ~place.bit;
+    annotate::ended(block, block_size_);
+    links_.template make<Kept>(block, nullptr);
+    if (void *const oldest = quarantine_.exchange(block); oldest != nullptr) put(oldest);
+}
+
+/// Before all blocks are freed: none is handed out any more.
+template <Source Upstream>
+void FixedBlock<Upstream>::end_hardened(bool keeps_chunks) noexcept {
+    quarantine_.drain([this](void *block) {
+        if (!is_untouched(block)) report_misuse({Misuse::use_after_free, block, block_size_, name});
+    });
+    for (Slab *chunk = chunk_; keeps_chunks && chunk != nullptr; chunk = chunk->older) {
+        auto *at = reinterpret_cast<std::byte *>(chunk);
+        const std::byte *const end = chunk == chunk_ ? carve_ : at + chunk->size;
+        for (; at != end; at += slab_size_)
+            std::fill_n(reinterpret_cast<Slab *>(at)->bitmap() + words(), words(), 0);
+    }
 }
 
 // Checked mode: the same operations on blocks that have guards around their object.
@@ -524,7 +680,7 @@ template <Source Upstream>
 void FixedBlock<Upstream>::open_free_blocks() noexcept {
     for (void **at = magazine_; at != top_; ++at) guard::open(*at, stride_, name);
     guard::open(run_, static_cast<std::size_t>(run_end_ - run_), name);
-    for (Slab *slab = available_; slab != nullptr; slab = slab->next) {
+    for (Slab *slab = available_; slab != nullptr; slab = links_.next(slab)) {
         for (std::size_t number = 0; number < capacity_; ++number) {
             if ((slab->bitmap()[number / 64] >> number % 64 & 1U) != 0)
                 guard::open(blocks_of(slab) + number * stride_, stride_, name);

@@ -14,6 +14,9 @@
 #include "reap/core/failure.h"
 #include "reap/core/guard.h"
 #include "reap/core/keep.h"
+#include "reap/core/link.h"
+#include "reap/core/misuse.h"
+#include "reap/core/quarantine.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/source/cached_pages.h"
@@ -112,6 +115,7 @@ class Mempool {
         if constexpr (checked) {
             if (!ledger_.check(object, guard::any_size, is_place(object), name)) return;
         }
+        if (hardened && !is_live(object)) return;
         word_of(object) &= ~bit_of(object);
         object->~T();
         give_back(object);
@@ -228,13 +232,31 @@ class Mempool {
     [[gnu::always_inline]] void *take() noexcept(F == Failure::returns_null) {
         if constexpr (checked) return guarded<F>();
         if (Place *const place = free_; place != nullptr) {
-            free_ = place->next;
-            return place;
+            if (!hardened || links_.is_valid(place)) [[likely]] {
+                free_ = links_.next(place);
+                if constexpr (hardened) ::new (static_cast<void *>(place)) Place{nullptr};
+                return place;
+            }
+            free_ = nullptr; // the list cannot be followed
+            report_misuse({Misuse::use_after_free, place, sizeof(T), name});
         }
         if (fresh_ == fresh_end_) [[unlikely]] {
-            if (!next_block<F>()) return nullptr;
+            if constexpr (hardened) {
+                if (void *const place = take_waiting(); place != nullptr) return place;
+            }
+            if ((!hardened || fresh_ == fresh_end_) && !next_block<F>()) return nullptr;
         }
         return std::exchange(fresh_, fresh_ + place_size);
+    }
+    /// Hardened mode: the place that has been in quarantine longest, where there is no other. Null: the
+    /// source has given another block, or there is none in quarantine.
+    [[gnu::noinline]] void *take_waiting() noexcept {
+        if (quarantine_.size() == 0 || next_block<Failure::returns_null>()) return nullptr;
+        quarantine_.drain([this](void *place) { put_on_list(place); });
+        Place *const place = free_;
+        if (place == nullptr) return nullptr;
+        free_ = links_.next(place);
+        return place;
     }
 
     /// Gives a place back whose object does not begin after all.
@@ -259,7 +281,19 @@ class Mempool {
     [[gnu::always_inline]] void give_back(void *object) noexcept {
         if constexpr (checked) return guarded_give_back(object);
         pool_.came_back(object);
-        free_ = ::new (object) Place{free_};
+        if constexpr (hardened) {
+            links_.template make<Place>(object, nullptr);
+            object = quarantine_.exchange(object);
+            if (object == nullptr) return;
+        }
+        put_on_list(object);
+    }
+    [[gnu::always_inline]] void put_on_list(void *place) noexcept {
+        if constexpr (hardened) {
+            if (!links_.is_last(static_cast<Place *>(place))) [[unlikely]]
+                return report_misuse({Misuse::use_after_free, place, sizeof(T), name});
+        }
+        free_ = links_.make(place, free_);
     }
 
     template <Failure F>
@@ -272,6 +306,15 @@ class Mempool {
     template <Failure F>
     void *guarded() noexcept(F == Failure::returns_null);
     void guarded_give_back(void *object) noexcept;
+    /// Hardened mode: whether an object of this pool is there; what it is instead is reported.
+    bool is_live(T *object) const noexcept {
+        const std::size_t in_blocks = offset_of(object) - layout_.first;
+        const bool mine = links_.covers(object) && in_blocks < layout_.block() && in_blocks % place_size == 0;
+        if (mine && (word_of(object) & bit_of(object)) != 0) [[likely]]
+            return true;
+        report_misuse({mine ? Misuse::double_free : Misuse::foreign_free, object, sizeof(T), name});
+        return false;
+    }
     bool is_place(const T *object) const noexcept;
     void look_at_free_places() noexcept;
 
@@ -286,6 +329,8 @@ class Mempool {
     std::size_t objects_per_chunk_;
     [[no_unique_address]] Upstream source_;
     [[no_unique_address]] Ledger ledger_;
+    [[no_unique_address]] Links<Mempool> links_;
+    [[no_unique_address]] Quarantined<Mempool> quarantine_;
     [[no_unique_address]] annotate::Pool<Mempool> pool_{name};
 };
 
@@ -434,6 +479,7 @@ typename Mempool<T, Upstream>::Block *Mempool<T, Upstream>::take_chunk() noexcep
     void *const data = obtain<F>(source_, bytes, layout_.block());
     if (data == nullptr) return nullptr;
     chunk_ = ::new (data) Block{nullptr, chunk_, bytes};
+    links_.cover(data, bytes);
     if constexpr (checked)
         guard::close(chunk_->data() + layout_.first, bytes - layout_.first, guard::Fill::fresh);
     return chunk_;
@@ -459,6 +505,10 @@ void Mempool<T, Upstream>::clear(std::size_t keep) noexcept {
         for (Block *chunk = chunk_; chunk != nullptr; chunk = chunk->older_chunk)
             guard::close(chunk->data() + layout_.first, chunk->bytes - layout_.first, guard::Fill::reset);
     }
+    quarantine_.drain([this](void *place) {
+        if (!links_.is_last(static_cast<Place *>(place)))
+            report_misuse({Misuse::use_after_free, place, sizeof(T), name});
+    });
     free_ = nullptr;
     fresh_ = nullptr;
     fresh_end_ = nullptr;

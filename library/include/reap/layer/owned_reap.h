@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -17,6 +18,7 @@
 #include "reap/core/guard.h"
 #include "reap/core/keep.h"
 #include "reap/core/misuse.h"
+#include "reap/core/secret.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/layer/reap.h"
@@ -39,6 +41,29 @@ struct ReapOwner : ThreadSlot {
     alignas(64) ReturnStack<> returned; // others write it: a cache line of its own
 };
 
+/// From where to where something is that threads share: it grows, and never shrinks.
+class SharedRange {
+  public:
+    void cover(const void *data, std::size_t size) noexcept {
+        const auto start = reinterpret_cast<std::uintptr_t>(data);
+        std::uintptr_t low = low_.load(std::memory_order_relaxed);
+        while (start < low && !low_.compare_exchange_weak(low, start, std::memory_order_relaxed)) {
+        }
+        std::uintptr_t high = high_.load(std::memory_order_relaxed);
+        while (start + size > high &&
+               !high_.compare_exchange_weak(high, start + size, std::memory_order_relaxed)) {
+        }
+    }
+    [[nodiscard]] bool covers(const void *address) const noexcept {
+        const auto at = reinterpret_cast<std::uintptr_t>(address);
+        return at > low_.load(std::memory_order_relaxed) && at < high_.load(std::memory_order_relaxed);
+    }
+
+  private:
+    std::atomic<std::uintptr_t> low_{std::numeric_limits<std::uintptr_t>::max()};
+    std::atomic<std::uintptr_t> high_{0};
+};
+
 /// The chunks of one owner, which say so: where a block lies its superblock has a word that points to the
 /// owner. As a source it is a pointer, and can be copied.
 template <class Owner, std::size_t Window>
@@ -55,13 +80,14 @@ class OwnedChunks {
         const Allocation got = chunk_source().template obtain_chunk<F>(least, wanted);
         for (std::size_t at = 0; at < got.size; at += Words::smallest)
             claim(static_cast<std::byte *>(got.data) + at);
+        cover(got.data, got.size);
         return got;
     }
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
-        return claim_large(obtain<Failure::returns_null>(owner_->chunks, size, alignment), alignment);
+        return claim_large(obtain<Failure::returns_null>(owner_->chunks, size, alignment), size, alignment);
     }
     [[nodiscard]] void *allocate(std::size_t size, std::size_t alignment) {
-        return claim_large(obtain<Failure::throws>(owner_->chunks, size, alignment), alignment);
+        return claim_large(obtain<Failure::throws>(owner_->chunks, size, alignment), size, alignment);
     }
     void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
         owner_->chunks.deallocate(data, size, alignment);
@@ -71,7 +97,12 @@ class OwnedChunks {
                                    std::size_t alignment) noexcept
         requires ResizingSource<decltype(Owner::chunks)>
     {
-        return owner_->chunks.try_resize(data, size, new_size, alignment);
+        void *const resized = owner_->chunks.try_resize(data, size, new_size, alignment);
+        if constexpr (hardened) {
+            // The words have their own address in them.
+            if (resized != nullptr) claim_large(resized, new_size, alignment);
+        }
+        return resized;
     }
 
     /// What a reap asks for before it looks for room.
@@ -83,21 +114,49 @@ class OwnedChunks {
     /// Whose object that is. By the byte in front of it, which is in the same chunk, or in the same memory if
     /// it is a large one: that may be aligned to a superblock's beginning, whose words are its own bytes.
     [[nodiscard]] static Owner &owner_of(const void *object) noexcept {
-        return *static_cast<Owner *>(*Words::word_for(static_cast<const std::byte *>(object) - 1));
+        return *decode(Words::word_for(static_cast<const std::byte *>(object) - 1));
     }
     /// The same for one that is not aligned to a superblock, and so is behind a chunk's own first bytes.
     [[nodiscard]] static Owner &owner_of_unaligned(const void *object) noexcept {
-        return *static_cast<Owner *>(*Words::word_for(object));
+        return *decode(Words::word_for(object));
+    }
+    /// Hardened mode: whether it can be an object of any owner. What is near one, and is none, is found to
+    /// have no owner in all but one of 2^23 cases.
+    [[nodiscard]] static bool has_owner(const void *object) noexcept {
+        if (!all_.covers(object)) return false;
+        const auto owner = reinterpret_cast<std::uintptr_t>(&owner_of(object));
+        return owner != 0 && owner % alignof(Owner) == 0 && owner >> 47U == 0;
     }
 
   private:
+    /// In hardened mode a word names the owner to nobody else.
+    static Owner *decode(void **word) noexcept {
+        if constexpr (hardened)
+            return reinterpret_cast<Owner *>(reinterpret_cast<std::uintptr_t>(*word) ^
+                                             reinterpret_cast<std::uintptr_t>(word) ^ Secret::of_process());
+        return static_cast<Owner *>(*word);
+    }
     void claim(const void *address) noexcept {
-        ::new (static_cast<void *>(Words::word_for(address))) void *(owner_);
+        void **const word = Words::word_for(address);
+        if constexpr (hardened)
+            ::new (static_cast<void *>(word)) void *(
+                reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(owner_) ^
+                                         reinterpret_cast<std::uintptr_t>(word) ^ Secret::of_process()));
+        else
+            ::new (static_cast<void *>(word)) void *(owner_);
+    }
+    void cover(const void *data, std::size_t size) noexcept {
+        if constexpr (hardened) {
+            if (data == nullptr) return;
+            owner_->returned.cover(data, size);
+            all_.cover(data, size);
+        }
     }
     /// What a reap puts in front of a large object is as much as the object's alignment, or less than Window.
     /// Only one word is looked at later; the reap writes over others.
-    void *claim_large(void *data, std::size_t alignment) noexcept {
+    void *claim_large(void *data, std::size_t size, std::size_t alignment) noexcept {
         if (data == nullptr) return nullptr;
+        cover(data, size);
         const std::size_t least = std::max(alignment, Window) - Window;
         for (std::size_t lead = least; lead < least + Window; lead += Words::smallest)
             claim(static_cast<std::byte *>(data) + lead);
@@ -110,6 +169,7 @@ class OwnedChunks {
             return owner_->chunks;
     }
 
+    static inline constinit SharedRange all_{}; // of all owners
     Owner *owner_;
 };
 
@@ -258,7 +318,7 @@ class OwnedReap : private detail::ReapOwner<
     /// Frees an object of any OwnedReap of this type, in any thread; null is none.
     static void deallocate(void *object) noexcept {
         if constexpr (checked) return guarded_deallocate(object, guard::any_size);
-        if (object == nullptr) return;
+        if (object == nullptr || (hardened && !has_owner(object))) return;
         OwnedReap &reap = of(object);
         reap.pool_.came_back(object);
         const annotate::Quiet quiet;
@@ -269,7 +329,7 @@ class OwnedReap : private detail::ReapOwner<
     /// The same, told the size. As Reap's.
     static void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
-        if (object == nullptr) return;
+        if (object == nullptr || (hardened && !has_owner(object))) return;
         OwnedReap &reap = of(object);
         reap.pool_.came_back(object);
         const annotate::Quiet quiet;
@@ -339,6 +399,14 @@ class OwnedReap : private detail::ReapOwner<
         return static_cast<OwnedReap &>(Chunks::owner_of(object));
     }
 
+    /// Hardened mode: whether it can be an object of any reap of this type; if not, that is reported.
+    static bool has_owner(const void *object) noexcept {
+        if (Chunks::has_owner(object)) [[likely]]
+            return true;
+        report_misuse({Misuse::foreign_free, object, 0, name});
+        return false;
+    }
+
     template <class Free>
     [[gnu::always_inline]] void free_here(Free free, [[maybe_unused]] void *object) noexcept {
         if constexpr (REAP_TSAN) annotate::ended(object, usable_size(object));
@@ -350,7 +418,10 @@ class OwnedReap : private detail::ReapOwner<
             free_behind(object);
     }
     [[gnu::noinline]] void free_behind(void *object) noexcept {
-        if (this->returned.count(usable_size(object))) end(this);
+        const std::size_t size = usable_size(object);
+        if (hardened && !Inner::end_without_owner(object)) [[unlikely]]
+            return report_misuse({Misuse::double_free, object, size, name});
+        if (this->returned.count(size)) end(this);
     }
     void collect() noexcept {
         const annotate::Quiet quiet; // their ends were told when they came

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -11,6 +14,10 @@
 #include "reap/core/annotate.h"
 #include "reap/core/failure.h"
 #include "reap/core/guard.h"
+#include "reap/core/link.h"
+#include "reap/core/misuse.h"
+#include "reap/core/quarantine.h"
+#include "reap/core/secret.h"
 #include "reap/core/source.h"
 #include "reap/source/malloc.h"
 #include "reap/source/system_pages.h"
@@ -63,7 +70,7 @@ class PerClass {
     /// Takes such memory back.
     void deallocate(void *object) noexcept {
         if constexpr (checked) return guarded_deallocate(object);
-        if (object == nullptr) return;
+        if (object == nullptr || (hardened && !is_live(object))) return;
         annotate::ended(object, sizeof(T));
         pool_.came_back(object);
         put(object);
@@ -84,21 +91,29 @@ class PerClass {
         if constexpr (checked) {
             if (!ledger_.check(object, guard::any_size, known_.contains(object), name)) return;
         }
+        if (hardened && !is_live(object)) return;
         object->~T();
         deallocate(object);
     }
 
     /// Gives all on the list back to the source.
     void release() noexcept {
-        while (free_ != nullptr) give_back(pop());
+        quarantine_.drain([this](void *raw) {
+            if (is_untouched(raw)) return give_back(raw);
+            report_misuse({Misuse::use_after_free, raw, sizeof(T), name});
+        });
+        while (free_ != nullptr) {
+            void *const raw = pop();
+            if (raw != nullptr) give_back(raw);
+        }
     }
 
     /// How many objects are on the list. Costs time in their number.
     [[nodiscard]] std::size_t free_objects() const noexcept {
-        std::size_t count = 0;
+        std::size_t count = quarantine_.size();
         for (const Free *free = free_; free != nullptr; ++count) {
             const Opened window(free);
-            free = free->next;
+            free = links_.next(free);
         }
         return count;
     }
@@ -108,9 +123,15 @@ class PerClass {
   private:
     static constexpr const char *name = "PerClass";
 
-    struct Free {
-        Free *next;
+    struct PlainFree {
+        PlainFree *next;
     };
+    /// Hardened mode tells a free object by its second word.
+    struct MarkedFree {
+        MarkedFree *next;
+        std::uint64_t mark = 0;
+    };
+    using Free = std::conditional_t<hardened, MarkedFree, PlainFree>;
     struct NoWindow {
         explicit NoWindow(const Free * /*free*/) noexcept {}
         NoWindow(const NoWindow &) = delete;
@@ -139,6 +160,11 @@ class PerClass {
         if (free_ == nullptr) [[unlikely]]
             return ask<F>();
         void *const raw = pop();
+        if constexpr (hardened) {
+            if (raw == nullptr) [[unlikely]]
+                return ask<F>();
+            ::new (raw) Free{nullptr};
+        }
         if constexpr (checked) {
             open(raw);
             return ledger_.admit(raw, sizeof(T), alignment);
@@ -149,7 +175,18 @@ class PerClass {
     template <Failure F>
     [[gnu::noinline]] void *ask() noexcept(F == Failure::returns_null) {
         const annotate::Quiet quiet;
-        void *const raw = obtain<F>(source_, size, alignment);
+        void *raw = nullptr;
+        if constexpr (hardened) {
+            // Rather what waits than nothing.
+            if (quarantine_.size() > 0) {
+                raw = obtain<Failure::returns_null>(source_, size, alignment);
+                if (raw == nullptr) {
+                    quarantine_.drain([this](void *waiting) { put_on_list(waiting); });
+                    return take<F>();
+                }
+            }
+        }
+        if (raw == nullptr) raw = obtain<F>(source_, size, alignment);
         if constexpr (checked) {
             if (raw == nullptr) return nullptr;
             void *const object = ledger_.admit(raw, sizeof(T), alignment);
@@ -159,20 +196,76 @@ class PerClass {
             source_.deallocate(raw, size, alignment);
             return fail<F>();
         }
+        if (raw != nullptr) links_.cover(raw, size);
+        if constexpr (hardened) {
+            if (raw != nullptr) set_mark(raw, 0); // somebody's before
+        }
         return raw;
     }
 
+    /// In hardened mode null where the first object was written to: the list is given up then.
     void *pop() noexcept {
         Free *const free = free_;
         const Opened window(free);
-        free_ = free->next;
+        if constexpr (hardened) {
+            if (!links_.is_valid(free) || !is_marked(free)) [[unlikely]] {
+                free_ = nullptr;
+                report_misuse({Misuse::use_after_free, free, sizeof(T), name});
+                return nullptr;
+            }
+        }
+        free_ = links_.next(free);
         return free;
     }
 
     [[gnu::always_inline]] void put(void *raw) noexcept {
         if (freelist_ == Freelist::off) [[unlikely]]
             return source_.deallocate(raw, size, alignment);
-        free_ = ::new (raw) Free{free_};
+        if constexpr (hardened) {
+            links_.template make<Free>(raw, nullptr);
+            set_mark(raw, mark_of(raw));
+            raw = quarantine_.exchange(raw);
+            if (raw != nullptr) put_on_list(raw);
+            return;
+        }
+        free_ = links_.make(raw, free_);
+    }
+
+    /// Whether nothing was written to the first words of what is in quarantine.
+    bool is_untouched(const void *raw) const noexcept {
+        return is_marked(raw) && links_.is_last(static_cast<const Free *>(raw));
+    }
+    /// From the quarantine to the list.
+    void put_on_list(void *raw) noexcept {
+        auto *const free = static_cast<Free *>(raw);
+        if (!is_untouched(raw)) [[unlikely]]
+            return report_misuse({Misuse::use_after_free, raw, sizeof(T), name});
+        links_.set_next(free, free_);
+        free_ = free;
+    }
+
+    // Hardened mode's marks: what only a free object of this layer has in its second word.
+
+    std::uint64_t mark_of(const void *raw) const noexcept {
+        return Secret::of_process() ^ std::rotl(std::uint64_t{reinterpret_cast<std::uintptr_t>(raw)}, 24) ^
+               reinterpret_cast<std::uintptr_t>(this);
+    }
+    static void set_mark(void *raw, std::uint64_t mark) noexcept {
+        std::memcpy(static_cast<std::byte *>(raw) + sizeof(void *), &mark, sizeof mark);
+    }
+    bool is_marked(const void *raw) const noexcept {
+        std::uint64_t mark = 0;
+        std::memcpy(&mark, static_cast<const std::byte *>(raw) + sizeof(void *), sizeof mark);
+        return mark == mark_of(raw);
+    }
+    /// Whether an object can be there; what it is instead is reported.
+    bool is_live(const void *object) const noexcept {
+        const bool is_mine =
+            links_.covers(object) && reinterpret_cast<std::uintptr_t>(object) % alignment == 0;
+        if (is_mine && !is_marked(object)) [[likely]]
+            return true;
+        report_misuse({is_mine ? Misuse::double_free : Misuse::foreign_free, object, sizeof(T), name});
+        return false;
     }
 
     /// From the list to the source.
@@ -182,6 +275,7 @@ class PerClass {
             annotate::defined(raw, size);
             known_.erase(static_cast<std::byte *>(raw) + guard::lead(alignment));
         }
+        if constexpr (hardened) set_mark(raw, 0);
         source_.deallocate(raw, size, alignment);
     }
 
@@ -202,6 +296,8 @@ class PerClass {
     }
 
     Free *free_ = nullptr;
+    [[no_unique_address]] Links<PerClass> links_;
+    [[no_unique_address]] Quarantined<PerClass> quarantine_;
     [[no_unique_address]] Upstream source_;
     Freelist freelist_;
     [[no_unique_address]] Ledger ledger_;

@@ -16,6 +16,9 @@
 #include "reap/core/failure.h"
 #include "reap/core/guard.h"
 #include "reap/core/keep.h"
+#include "reap/core/link.h"
+#include "reap/core/misuse.h"
+#include "reap/core/quarantine.h"
 #include "reap/core/seal.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
@@ -122,10 +125,17 @@ struct ReapState {
         MarkRecord *marks = nullptr;
     };
     /// Stands at the end of the oldest chunk, which keeps room for it: so there is some when the first object
-    /// is freed. In checked mode in the reap itself, out of the way of what is written behind objects.
+    /// is freed. In checked and hardened mode in the reap itself, out of the way of what is written behind
+    /// objects.
     struct Reserve {
         Rare rare;
         FreeBlocks free;
+    };
+    static constexpr bool has_own_reserve = checked || hardened;
+    /// Room for it, in which nothing is yet.
+    union ReserveRoom {
+        ReserveRoom() noexcept {} // NOLINT(modernize-use-equals-default): which would be deleted
+        Reserve reserve;
     };
 
     // No more than these: a compiler keeps an object of ten words among a function's own variables in
@@ -262,7 +272,7 @@ class Reap : private detail::ReapState {
         if (checked || over > Shadow::largest_small - Shadow::first_of_second || reuse_ == nullptr)
             return nullptr;
         const std::size_t code = over / unit;
-        return reuse_->bins[code] != nullptr ? handed_out(take_free(code), size) : nullptr;
+        return has_free(code) ? handed_out(take_free(code), size) : nullptr;
     }
 
     /// The same, or null, with all the bytes that the object takes anyway. Checked mode hands out what was
@@ -281,11 +291,12 @@ class Reap : private detail::ReapState {
     }
 
     /// Frees an object; null is none. Anything else that this reap did not hand out is undefined, as is an
-    /// object that is free already; checked mode reports both.
+    /// object that is free already; checked mode reports both, hardened mode mostly.
     void deallocate(void *object) noexcept
         requires(S == Sizes::kept)
     {
         if constexpr (checked) return guarded_deallocate(object, guard::any_size);
+        if constexpr (hardened) return retire(object, guard::any_size, unit);
         pool_.came_back(object);
         if (Shadow::offset_of(object) == 0) [[unlikely]] // null, and large ones that are aligned to as much
             return free_slowly(object, 0);
@@ -295,7 +306,7 @@ class Reap : private detail::ReapState {
     /// The same, told that it is no large object: not null, and allocated with a size and an alignment that
     /// together are no more than largest_small.
     void deallocate_small(void *object) noexcept {
-        if constexpr (checked || told) {
+        if constexpr (checked || hardened || told) {
             deallocate(object);
         } else {
             pool_.came_back(object);
@@ -304,9 +315,10 @@ class Reap : private detail::ReapState {
     }
 
     /// The same, told the size: what was asked for, or what is usable. It saves a look into memory. A wrong
-    /// size is undefined; checked mode reports it.
+    /// size is undefined; checked mode reports it, and where sizes are kept hardened mode as well.
     void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
+        if constexpr (hardened) return retire(object, size + (size == 0), alignment);
         const std::size_t code = Shadow::code_for(size);
         if (object == nullptr || code > Shadow::last_small || alignment > unit) [[unlikely]] {
             if constexpr (!told) return deallocate(object);
@@ -358,6 +370,7 @@ class Reap : private detail::ReapState {
         requires(S == Sizes::kept)
     {
         if constexpr (checked) return guarded_resize(object, size);
+        if (hardened && !is_live(object)) return false;
         if (resize_last(object, size)) return resized(object, size);
         const bool large = Shadow::offset_of(object) == 0 || Shadow::size_of(object) == 0;
         return resize_raw(object, size_of_block(object), large, size) && resized(object, size);
@@ -368,6 +381,7 @@ class Reap : private detail::ReapState {
         requires(S == Sizes::told)
     {
         if constexpr (checked) return guarded_resize(object, new_size);
+        if (hardened && !is_live(object)) return false;
         auto *const at = static_cast<std::byte *>(object);
         // As in bump(): a size of 0 fails.
         const std::size_t new_last = (new_size - 1) & ~(unit - 1);
@@ -415,6 +429,7 @@ class Reap : private detail::ReapState {
         if constexpr (checked) {
             if (!check_live(object, guard::any_size)) return;
         }
+        if (hardened && !is_live(object)) return;
         if constexpr (!std::is_trivially_destructible_v<T>) {
             auto *const node = reinterpret_cast<NodeOf<T> *>(object); // which begins with the object
             if (!is_linked(&node->cleanup)) return;
@@ -454,6 +469,7 @@ class Reap : private detail::ReapState {
         if constexpr (checked) {
             if (!check_live(first, size + (size == 0))) return;
         }
+        if (hardened && !is_live(first)) return;
         if constexpr (ArrayBlock::has_record) {
             auto *const record = std::launder(
                 static_cast<typename ArrayBlock::Record *>(ArrayBlock::place_of_record(first, count)));
@@ -537,6 +553,9 @@ class Reap : private detail::ReapState {
     [[nodiscard]] const Chunks &source() const noexcept { return chunks_; }
 
   private:
+    template <Source Other, std::size_t OtherGranule, std::size_t OtherWindow>
+    friend class OwnedReap;
+
     static constexpr const char *name = "Reap";
     using Pool = annotate::Pool<Reap>;
     using Silent = typename Pool::Silent;
@@ -548,7 +567,7 @@ class Reap : private detail::ReapState {
 
     static constexpr std::size_t chunk_alignment = 4096;
     static constexpr std::size_t chunk_lead = sizeof(Chunk);
-    static constexpr std::size_t reserve = checked ? 0 : round_up(sizeof(Reserve), 16);
+    static constexpr std::size_t reserve = has_own_reserve ? 0 : round_up(sizeof(Reserve), 16);
     static_assert(chunk_lead % 16 == 0);
     // As the shadow's bytes for a large object are to be behind those for its own header.
     static constexpr std::size_t large_lead = 1024;
@@ -682,12 +701,21 @@ class Reap : private detail::ReapState {
     [[gnu::always_inline]] bool has_free(std::size_t code) noexcept {
         Block *&bin = reuse_->bins[code];
         if constexpr (checked) return bin != nullptr && is_sound(bin, Shadow::size_for(code), false);
+        if constexpr (hardened) return bin != nullptr && (is_intact(bin, code) || give_up(bin));
         return bin != nullptr;
     }
 
-    /// Takes a block off its bin, which has one. To the shadow it was never free.
+    /// Whether the first of a bin is free, of that size, and leads on: hardened mode's look.
+    [[gnu::always_inline]] bool is_intact(const Block *block, std::size_t code) const noexcept {
+        return *Shadow::byte_of(block) == (code | Shadow::is_free) && links_.is_valid(block);
+    }
+
+    /// Takes a block off its bin, which has one. To the shadow it was never free, but in hardened mode.
     [[gnu::always_inline]] void *take_free(std::size_t code) noexcept {
-        Block *const block = FreeBlocks::pop(reuse_->bins[code]);
+        Block *const block = FreeBlocks::pop(links_, reuse_->bins[code]);
+        if constexpr (hardened)
+            *Shadow::byte_of(block) =
+                told ? typename Shadow::Code{} : static_cast<typename Shadow::Code>(code);
         __builtin_prefetch(reuse_->bins[code]);
         reuse_->bytes -= Shadow::size_for(code);
         return block;
@@ -705,8 +733,37 @@ class Reap : private detail::ReapState {
         }
         if (reuse_ == nullptr) [[unlikely]]
             return free_slowly(object, whole);
-        FreeBlocks::push(reuse_->bins[code], object);
+        FreeBlocks::push(links_, reuse_->bins[code], object);
         reuse_->bytes += whole;
+    }
+
+    /// Hardened mode's free: of a small block where all is as it mostly is. The shadow says from now on that
+    /// it is free. `size`: what was told, or any_size.
+    [[gnu::always_inline]] void retire(void *object, std::size_t size, std::size_t alignment) noexcept {
+        if (reuse_ == nullptr || !links_.covers(object) || Shadow::offset_of(object) == 0) [[unlikely]]
+            return retire_anyhow(object, size, alignment);
+        typename Shadow::Code *const byte = Shadow::byte_of(object);
+        const std::size_t asked = told || size != guard::any_size ? Shadow::code_for(size) : *byte;
+        const bool is_as_told = told ? *byte == 0 && alignment <= unit : *byte == asked;
+        if (!is_as_told || asked > Shadow::last_small ||
+            reinterpret_cast<std::uintptr_t>(object) % unit != 0 ||
+            distance(current_, object) < distance(current_, end_)) [[unlikely]]
+            return retire_anyhow(object, size, alignment);
+        *byte = static_cast<typename Shadow::Code>(asked | Shadow::is_free);
+        reuse_->bytes += Shadow::size_for(asked);
+        keep_back(object);
+    }
+
+    /// Puts a block that the shadow says is free into quarantine, and the one that has been there longest
+    /// into its bin. While it is there its link leads nowhere, and is looked at afterwards.
+    [[gnu::always_inline]] void keep_back(void *block) noexcept {
+        links_.template make<Block>(block, nullptr);
+        auto *const oldest = static_cast<Block *>(quarantine_.exchange(block));
+        if (oldest == nullptr) return;
+        const std::size_t code = *Shadow::byte_of(oldest) - std::size_t{Shadow::is_free};
+        if (code > Shadow::last_small || !links_.is_last(oldest)) [[unlikely]]
+            return report_written(oldest);
+        FreeBlocks::push(links_, reuse_->bins[code], oldest);
     }
 
     /// The same where both sizes are small ones, and the object is the last.
@@ -735,7 +792,7 @@ class Reap : private detail::ReapState {
     /// one whose source points to what it is part of: that one is in memory anyway.
     template <class Call>
     [[gnu::always_inline]] auto out_of_line(Call call) {
-        if constexpr (!checked && !is_owned && std::copy_constructible<Chunks>) {
+        if constexpr (!has_own_reserve && !is_owned && std::copy_constructible<Chunks>) {
             Detached copy{*this};
             const auto result = call(copy.reap);
             static_cast<ReapState &>(*this) = copy.reap;
@@ -830,6 +887,7 @@ class Reap : private detail::ReapState {
     [[gnu::noinline]] void free_anyhow(void *object, std::size_t whole, std::size_t alignment) noexcept;
     [[nodiscard]] std::size_t largest_in_chunk() const noexcept;
     void note(std::byte *block, std::size_t whole) noexcept;
+    void note_in_bin(std::byte *block, std::size_t whole) noexcept;
     void begin_marks() noexcept;
     static void clear_shadow(Chunk *chunk) noexcept;
     /// Whether the shadow says what is free.
@@ -910,6 +968,17 @@ class Reap : private detail::ReapState {
     const Large *large_of(const void *address) const noexcept;
     void open_free(const Chunk *chunk) noexcept;
 
+    void retire_anyhow(void *object, std::size_t size, std::size_t alignment) noexcept;
+    void retire_large(void *object, std::size_t size) noexcept;
+    bool give_up(Block *&list) const noexcept;
+    void report_written(const Block *block) const noexcept;
+    bool is_live(const void *object) const noexcept;
+    static bool end_without_owner(void *object) noexcept;
+    bool is_linked_large(const Large *large) const noexcept;
+    bool check_quarantine() const noexcept;
+    void end_quarantine() noexcept;
+    struct HeldBack;
+
     template <Failure F>
     void *guarded(std::size_t size, std::size_t alignment);
     bool is_in_shadow(const void *object) const noexcept;
@@ -934,7 +1003,9 @@ class Reap : private detail::ReapState {
     [[no_unique_address]] Chunks chunks_;
     [[no_unique_address]] Ledger ledger_;
     struct Nothing {};
-    [[no_unique_address]] std::conditional_t<checked, Reserve, Nothing> checked_reserve_;
+    [[no_unique_address]] std::conditional_t<has_own_reserve, ReserveRoom, Nothing> own_reserve_;
+    [[no_unique_address]] Links<Reap> links_;
+    [[no_unique_address]] Quarantined<Reap> quarantine_;
     [[no_unique_address]] Pool pool_{name};
 };
 
@@ -953,10 +1024,11 @@ using SizedReap = Reap<Upstream, 16, Window, Sizes::told>;
 } // namespace reap::inline REAP_MODE
 
 // What a reap does out of line, by purpose.
-#include "reap/layer/reap/chunks.h"  // IWYU pragma: keep
-#include "reap/layer/reap/ends.h"    // IWYU pragma: keep
-#include "reap/layer/reap/free.h"    // IWYU pragma: keep
-#include "reap/layer/reap/guarded.h" // IWYU pragma: keep
-#include "reap/layer/reap/look.h"    // IWYU pragma: keep
-#include "reap/layer/reap/resize.h"  // IWYU pragma: keep
-#include "reap/layer/reap/serve.h"   // IWYU pragma: keep
+#include "reap/layer/reap/chunks.h"   // IWYU pragma: keep
+#include "reap/layer/reap/ends.h"     // IWYU pragma: keep
+#include "reap/layer/reap/free.h"     // IWYU pragma: keep
+#include "reap/layer/reap/guarded.h"  // IWYU pragma: keep
+#include "reap/layer/reap/hardened.h" // IWYU pragma: keep
+#include "reap/layer/reap/look.h"     // IWYU pragma: keep
+#include "reap/layer/reap/resize.h"   // IWYU pragma: keep
+#include "reap/layer/reap/serve.h"    // IWYU pragma: keep

@@ -56,11 +56,13 @@ class OwnedBlock : public FixedBlock<Upstream> {
         : FixedBlock<Upstream>(source, shape.size, shape.alignment, options), slot_(&slot) {}
 
     using FixedBlock<Upstream>::put;
+    using FixedBlock<Upstream>::retire;
     using FixedBlock<Upstream>::slab_size;
+    using FixedBlock<Upstream>::is_sealed;
 
     template <Failure F>
     [[gnu::always_inline]] void *allocate_here() noexcept(F == Failure::returns_null) {
-        return this->take([this] { return drain<F>(); });
+        return this->serve([this] { return drain<F>(); });
     }
 
     static OwnedBlock &of(void *block, std::size_t slab_size) noexcept {
@@ -72,10 +74,12 @@ class OwnedBlock : public FixedBlock<Upstream> {
 
     /// Takes a block back in a thread that is not the owner.
     [[gnu::noinline]] void push(void *block) noexcept {
-        auto *const first = ::new (block) Waiting{waiting_.load(std::memory_order_relaxed)};
-        while (!waiting_.compare_exchange_weak(first->next, first, std::memory_order_release,
-                                               std::memory_order_relaxed)) {
-        }
+        Waiting *first = waiting_.load(std::memory_order_relaxed);
+        Waiting *node = nullptr;
+        do {
+            node = this->links().make(block, first);
+        } while (!waiting_.compare_exchange_weak(first, node, std::memory_order_release,
+                                                 std::memory_order_relaxed));
     }
 
     /// Forgets the blocks that wait: all of them are freed at once.
@@ -93,9 +97,23 @@ class OwnedBlock : public FixedBlock<Upstream> {
     [[gnu::noinline]] void *drain() noexcept(F == Failure::returns_null) {
         Waiting *block = waiting_.exchange(nullptr, std::memory_order_acquire);
         if (block == nullptr) return this->template refill<F>();
+        if constexpr (hardened) {
+            while (block != nullptr) {
+                if (!this->links().is_valid(block)) {
+                    // What is behind it is lost.
+                    report_misuse({Misuse::use_after_free, block, this->block_size(), name});
+                    break;
+                }
+                retire(std::exchange(block, this->links().next(block)), name);
+            }
+            // All of it may be in quarantine.
+            return this->take([this] { return this->template refill<F>(); });
+        }
         while (block != nullptr) put(std::exchange(block, block->next));
         return this->take([] { return nullptr; });
     }
+
+    static constexpr const char *name = "PerThread";
 
     const ThreadSlot *slot_;
     mutable std::mutex mutex_;
@@ -184,6 +202,13 @@ class PerThreadPools : private ThreadHome {
     [[gnu::always_inline]] void deallocate(std::size_t number, void *block, std::size_t size) noexcept {
         if constexpr (checked) return guarded_deallocate(number, block, size);
         if (block == nullptr) return;
+        if constexpr (hardened) {
+            if (!is_from(number, block)) [[unlikely]]
+                return report_wrong(block);
+            auto &pool = OwnedBlock<Upstream>::of(block, slab_sizes_[number]);
+            if (pool.is_mine()) [[likely]]
+                return pool.retire(block, name);
+        }
         if (number >= count) __builtin_unreachable();
         annotate::ended(block, shapes_[number].size);
         pool_.came_back(block);
@@ -223,6 +248,17 @@ class PerThreadPools : private ThreadHome {
             auto &pools = static_cast<Slot *>(slot)->pools;
             std::for_each(std::begin(pools), std::end(pools), visit);
         }
+    }
+
+    /// Whether a pool of that shape made the slab of a block: hardened mode's look, in any thread.
+    [[nodiscard]] bool is_from(std::size_t number, void *block) const noexcept {
+        return number < count && OwnedBlock<Upstream>::is_sealed(block, slab_sizes_[number]) &&
+               OwnedBlock<Upstream>::of(block, slab_sizes_[number]).block_size() == shapes_[number].size;
+    }
+    [[gnu::noinline]] void report_wrong(void *block) const noexcept {
+        bool mine = false;
+        for (std::size_t number = 0; number < count; ++number) mine = mine || is_from(number, block);
+        report_misuse({mine ? Misuse::wrong_size : Misuse::foreign_free, block, 0, name});
     }
 
     void guarded_deallocate(std::size_t number, void *block, std::size_t size) noexcept {

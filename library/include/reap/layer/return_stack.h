@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "reap/core/link.h"
+#include "reap/core/misuse.h"
 #include "reap/core/mode.h"
 
 namespace reap::inline REAP_MODE::detail {
@@ -20,6 +22,8 @@ namespace reap::inline REAP_MODE::detail {
 /// When the owner is gone, but not its objects, the stack is closed, for good, and bytes are counted instead:
 /// the owner adds what is live, once, and each free subtracts its own. Both may come first; the count is at
 /// zero, afterwards, exactly once, and who brings it there is the last who may look at anything here.
+///
+/// In hardened mode its links are encoded, and taking ends at an object that was written to, or pushed twice.
 ///
 /// Atomic is std::atomic, or what a test counts the steps of.
 template <template <class> class Atomic = std::atomic>
@@ -41,11 +45,14 @@ class ReturnStack {
         Link *link = nullptr;
         do {
             if (first == closed()) return false;
-            link = ::new (object) Link{first};
+            link = links_.make(object, first);
         } while (
             !first_.compare_exchange_weak(first, link, std::memory_order_release, std::memory_order_relaxed));
         return true;
     }
+
+    /// The owner says where its objects may be, before it has any there.
+    void cover(const void *data, std::size_t size) noexcept { links_.cover(data, size); }
 
     /// Whether nothing is there, at this moment.
     [[nodiscard]] bool is_empty() const noexcept { return first_.load(std::memory_order_relaxed) == nullptr; }
@@ -80,16 +87,27 @@ class ReturnStack {
     static constexpr std::uintptr_t ahead = 384;
 
     template <class Use>
-    static void each(Link *link, Use use) noexcept {
+    void each(Link *link, Use use) noexcept {
         while (link != nullptr) {
             // Another thread wrote to them last, and each link is waited for. But what lies near was mostly
             // freed as well, in whatever order: this halves the time.
             __builtin_prefetch(
                 reinterpret_cast<const void *>(reinterpret_cast<std::uintptr_t>(link) - ahead));
-            use(static_cast<void *>(std::exchange(link, link->next)));
+            if constexpr (hardened) {
+                const bool is_valid = links_.is_valid(link);
+                Link *const next = links_.next(link);
+                // Not a link of this stack if it comes again: it was pushed twice.
+                ::new (static_cast<void *>(link)) Link{nullptr};
+                use(static_cast<void *>(link)); // which finds out whether it is free already
+                if (!is_valid) report_misuse({Misuse::use_after_free, link, 0, "ReturnStack"});
+                link = next;
+            } else {
+                use(static_cast<void *>(std::exchange(link, link->next)));
+            }
         }
     }
 
+    [[no_unique_address]] Links<ReturnStack> links_;
     Atomic<Link *> first_{nullptr};
     Atomic<std::size_t> remaining_{0}; // before leave(): less than zero, as it were
 };

@@ -157,6 +157,7 @@ class SizeClassAllocator {
         const std::size_t number = Classes::find(size, alignment);
         if constexpr (checked) return guarded_deallocate(object, size, number);
         if (object == nullptr) return;
+        if constexpr (hardened) return retire(object, number);
         if (number == Classes::count) __builtin_unreachable();
         pool_.came_back(object);
         const annotate::Quiet quiet;
@@ -199,6 +200,16 @@ class SizeClassAllocator {
         : source_(source), pools_{pool(Classes::sizes[Numbers], options)...} {}
     Pool pool(std::size_t size, const FixedBlockOptions &options) {
         return Pool(Shared<Upstream>(source_), size, Classes::alignment_of(size), options);
+    }
+
+    /// Hardened mode's free.
+    void retire(void *object, std::size_t number) noexcept {
+        if (number == Classes::count || !pools_[number].holds(object)) [[unlikely]] {
+            const bool mine = std::any_of(std::begin(pools_), std::end(pools_),
+                                          [object](const Pool &pool) { return pool.holds(object); });
+            return report_misuse({mine ? Misuse::wrong_size : Misuse::foreign_free, object, 0, name});
+        }
+        pools_[number].retire(object, name);
     }
 
     void guarded_deallocate(void *object, std::size_t size, std::size_t number) noexcept {

@@ -53,6 +53,7 @@ Reap<Upstream, Granule, Window, S>::largest_of(Chunk *&list) noexcept {
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 inline void Reap<Upstream, Granule, Window, S>::adopt(Allocation got) noexcept {
     held_ += got.size;
+    links_.cover(got.data, got.size);
     Chunk *const chunk = ::new (got.data) Chunk{nullptr, 0, got.size, nullptr};
     if constexpr (checked) guard::close(start_of(chunk), got.size - chunk_lead, guard::Fill::fresh);
     enter(chunk);
@@ -124,6 +125,7 @@ void *Reap<Upstream, Granule, Window, S>::take_large(std::size_t size, std::size
     std::byte *const object = data + lead;
     if (Shadow::offset_of(object) != 0) Shadow::set_large(object);
     held_ += lead + whole;
+    links_.cover(data, lead + whole);
     const std::uint64_t serial = known().marks == nullptr ? 0 : known().marks->serial;
     Large *const older = known().large;
     Large *const large = ::new (header_of(object)) Large{older, nullptr, whole, alignment, lead, serial};

@@ -13,6 +13,7 @@ namespace reap::inline REAP_MODE {
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 typename Reap<Upstream, Granule, Window, S>::Mark Reap<Upstream, Granule, Window, S>::mark() {
     mend();
+    end_quarantine();
     // What is free stays so: it is older than the mark, and what comes now is newer.
     struct Undo {
         Reap &reap;
@@ -96,6 +97,7 @@ void Reap<Upstream, Granule, Window, S>::rewind_anyhow(MarkRecord *record) noexc
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::reset_anyhow(std::size_t keep) noexcept {
     mend();
+    end_quarantine();
     ledger_.end_newer_than(nullptr, name);
     if constexpr (checked) {
         forget_free();
@@ -130,6 +132,7 @@ void Reap<Upstream, Granule, Window, S>::reset_anyhow(std::size_t keep) noexcept
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::trim_anyhow(std::size_t keep) noexcept {
     mend();
+    end_quarantine();
     if (reuse_ != nullptr) sweep();
     keep_spare(keep);
 }

@@ -52,8 +52,8 @@ detail::ReapState::Rare &Reap<Upstream, Granule, Window, S>::rare() noexcept {
         const Chunk *oldest = chunk_;
         while (oldest->older != nullptr) oldest = oldest->older;
         auto *place = reinterpret_cast<Reserve *>(end_of(oldest));
-        if constexpr (checked)
-            place = &checked_reserve_;
+        if constexpr (has_own_reserve)
+            place = &own_reserve_.reserve;
         else
             annotate::undefined(place, sizeof(Reserve));
         rare_ = ::new (&place->rare) Rare;
@@ -98,8 +98,8 @@ void Reap<Upstream, Granule, Window, S>::put_free(std::byte *block, std::size_t 
     if constexpr (told) Shadow::clear(block, whole);
     if (reuse_ == nullptr || whole < Shadow::least) return Shadow::set(block, whole, Shadow::is_free);
     const auto put_in_bin = [this](std::byte *small, std::size_t size) {
-        note(small, size);
-        FreeBlocks::push(reuse_->bins[Shadow::code_for(size)], small);
+        note_in_bin(small, size);
+        FreeBlocks::push(links_, reuse_->bins[Shadow::code_for(size)], small);
     };
     if (whole < FreeBlocks::smallest_hole) return put_in_bin(block, whole);
     if (unit < 16 && reinterpret_cast<std::uintptr_t>(block + whole) % 16 != 0) {
@@ -109,7 +109,7 @@ void Reap<Upstream, Granule, Window, S>::put_free(std::byte *block, std::size_t 
         if (whole < FreeBlocks::smallest_hole) return put_in_bin(block, whole);
     }
     Shadow::set(block, whole, Shadow::is_free);
-    FreeBlocks::push(reuse_->holes[FreeBlocks::magnitude_of(whole)], block);
+    FreeBlocks::push(links_, reuse_->holes[FreeBlocks::magnitude_of(whole)], block);
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
@@ -121,6 +121,7 @@ bool Reap<Upstream, Granule, Window, S>::is_sweep_due() const noexcept {
 /// must be worth it: if little was won, the next one waits until twice as much is held.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::sweep() noexcept {
+    const HeldBack held_back(*this);
     forget_free();
     rare_->free_bytes = 0;
     std::size_t won = 0;
@@ -182,20 +183,22 @@ void Reap<Upstream, Granule, Window, S>::forget_free() noexcept {
     if constexpr (checked) {
         // The links go as they came.
         for (Block *&list : reuse_->bins)
-            while (list != nullptr && is_sound(list, 0, true)) FreeBlocks::pop(list);
+            while (list != nullptr && is_sound(list, 0, true)) FreeBlocks::pop(links_, list);
         for (Block *&list : reuse_->holes)
-            while (list != nullptr && is_sound(list, 0, true)) FreeBlocks::pop(list);
+            while (list != nullptr && is_sound(list, 0, true)) FreeBlocks::pop(links_, list);
     }
     rare_->free_bytes += reuse_->bytes;
     *reuse_ = FreeBlocks{};
 }
 
 /// Has the shadow say of blocks in bins that they are free, or no longer. Checked mode leaves out what is
-/// behind something else in a bin.
+/// behind something else in a bin. In hardened mode the shadow says it all the time.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::mark_bins(typename Shadow::Code free) const noexcept {
+    if constexpr (hardened) return;
     for (std::size_t code = 0; code < FreeBlocks::small_codes; ++code) {
-        for (Block *block = reuse_->bins[code]; block != nullptr; block = FreeBlocks::next_of(block)) {
+        for (Block *block = reuse_->bins[code]; block != nullptr;
+             block = FreeBlocks::next_of(links_, block)) {
             if constexpr (checked) {
                 if (!is_free_block(block, Shadow::size_for(code), free == 0)) break;
             }

@@ -36,35 +36,41 @@ struct FreeBlocks {
 
     /// In checked mode free blocks are closed to the program; and what they are filled with is looked at when
     /// they are used again, so a link goes as it came.
-    [[nodiscard]] static Block *next_of(Block *block) noexcept {
+    template <class L>
+    [[nodiscard]] static Block *next_of(const L &links, Block *block) noexcept {
         annotate::defined(block, sizeof *block);
-        Block *const next = block->next;
+        Block *const next = links.next(block);
         annotate::no_access(block, sizeof *block);
         return next;
     }
-    static void push(Block *&list, void *block) noexcept {
+    template <class L>
+    static void push(const L &links, Block *&list, void *block) noexcept {
         annotate::undefined(block, sizeof(Block));
-        list = ::new (block) Block{list};
+        list = links.make(block, list);
         annotate::no_access(block, sizeof(Block));
     }
-    static Block *pop(Block *&list) noexcept {
+    template <class L>
+    static Block *pop(const L &links, Block *&list) noexcept {
         Block *const block = list;
-        list = next_of(block);
+        list = next_of(links, block);
         forget_link(block);
         return block;
     }
     /// Has a list go on at `next`: behind the block `before`, or if that is null, from its beginning.
-    static void lead(Block *&list, Block *before, Block *next) noexcept {
+    template <class L>
+    static void lead(const L &links, Block *&list, Block *before, Block *next) noexcept {
         if (before == nullptr) {
             list = next;
             return;
         }
         annotate::undefined(before, sizeof *before);
-        ::new (before) Block{next};
+        links.make(before, next);
         annotate::no_access(before, sizeof *before);
     }
+    /// In hardened mode the program does not find in an object what a link looks like.
     static void forget_link(void *block) noexcept {
         if constexpr (checked) guard::close(block, sizeof(Block), guard::Fill::freed);
+        if constexpr (hardened) ::new (block) Block{nullptr};
     }
 };
 

@@ -121,7 +121,7 @@ ReapStatistics Reap<Upstream, Granule, Window, S>::statistics() const noexcept {
         found.live += large->size;
     if (reuse_ == nullptr) return found;
     for (Block *hole : reuse_->holes) {
-        for (; hole != nullptr; hole = FreeBlocks::next_of(hole))
+        for (; hole != nullptr; hole = FreeBlocks::next_of(links_, hole))
             found.largest_hole = std::max(found.largest_hole, Shadow::size_of(hole));
     }
     return found;
@@ -141,6 +141,7 @@ bool Reap<Upstream, Granule, Window, S>::check() const noexcept {
         held += chunk->size;
     most = held / unit;
     if (held > held_) return report_corruption(); // the list goes in circles, or into nowhere
+    if constexpr (hardened) good &= check_quarantine();
     if (reuse_ != nullptr) {
         for (std::size_t code = 0; code < FreeBlocks::small_codes && good; ++code)
             good &= check_list(reuse_->bins[code], Shadow::size_for(code), most);
@@ -185,8 +186,9 @@ bool Reap<Upstream, Granule, Window, S>::report_corruption() const noexcept {
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::check_list(Block *block, std::size_t whole,
                                                     std::size_t &blocks) const noexcept {
-    for (; block != nullptr; block = FreeBlocks::next_of(block)) {
-        if (blocks-- == 0 || !is_free_block(block, whole, whole == 0)) return false;
+    for (; block != nullptr; block = FreeBlocks::next_of(links_, block)) {
+        if (blocks-- == 0 || !is_free_block(block, whole, hardened || whole == 0) || !links_.is_valid(block))
+            return false;
     }
     return true;
 }

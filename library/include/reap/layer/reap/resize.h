@@ -50,7 +50,9 @@ template <Failure F>
 void *Reap<Upstream, Granule, Window, S>::reallocate_anyhow(void *object, std::size_t size,
                                                             std::size_t alignment) {
     // Before anything is allocated: that might be the very object, if it is free.
-    const bool lives = !checked || object == nullptr || check_live(object, guard::any_size);
+    bool lives = true;
+    if constexpr (checked) lives = object == nullptr || check_live(object, guard::any_size);
+    if constexpr (hardened) lives = object == nullptr || is_live(object);
     if (lives && object != nullptr && is_alignment(alignment) && padding_at(object, alignment) == 0 &&
         resize(object, size))
         return object;
@@ -86,6 +88,7 @@ void *Reap<Upstream, Granule, Window, S>::resize_large(void *object, std::size_t
     auto *const data = static_cast<std::byte *>(chunks_.try_resize(
         object_of(large) - old.lead, old.lead + old.size, old.lead + whole, old.alignment));
     if (data == nullptr) return nullptr;
+    links_.cover(data, old.lead + whole);
     Large *const moved = header_of(data + old.lead);
     moved->size = whole;
     (old.newer == nullptr ? rare_->large : old.newer->older) = moved;

@@ -60,6 +60,7 @@ void *Reap<Upstream, Granule, Window, S>::serve_block(std::size_t size, std::siz
     }
     if (reuse_ != nullptr && free_bytes() >= whole) {
         if (!take_chunk<Failure::returns_null>(need)) {
+            end_quarantine();
             sweep();
             if (void *const object = find_free(whole, alignment); object != nullptr) return object;
             if (void *const object = take_from_bins(whole, alignment); object != nullptr) return object;
@@ -119,8 +120,8 @@ void *Reap<Upstream, Granule, Window, S>::take_run(std::size_t code) noexcept {
     // From the last to the first, which are used from the first on.
     Block *&bin = reuse_->bins[code];
     for (std::byte *block = current_ - whole; block != first; block -= whole) {
-        note(block, whole);
-        FreeBlocks::push(bin, block);
+        note_in_bin(block, whole);
+        FreeBlocks::push(links_, bin, block);
     }
     reuse_->bytes += distance(first, current_) - whole;
     note(first, whole);
@@ -188,18 +189,18 @@ std::byte *Reap<Upstream, Granule, Window, S>::find_hole(std::size_t need) noexc
         Block *&list = reuse_->holes[magnitude];
         Block *before = nullptr;
         for (int tried = 0; tried < tries; ++tried) {
-            Block *const hole = before == nullptr ? list : FreeBlocks::next_of(before);
+            Block *const hole = before == nullptr ? list : FreeBlocks::next_of(links_, before);
             if (hole == nullptr) break;
-            if constexpr (checked) {
-                if (!is_free_block(hole, 0, true)) {
+            if constexpr (checked || hardened) {
+                if (!is_free_block(hole, 0, true) || !links_.is_valid(hole)) {
                     report_misuse({Misuse::corruption, hole, 0, name});
-                    FreeBlocks::lead(list, before, nullptr);
+                    FreeBlocks::lead(links_, list, before, nullptr);
                     break;
                 }
             }
             const std::size_t size = Shadow::size_of(hole);
             if (size >= need) {
-                FreeBlocks::lead(list, before, FreeBlocks::next_of(hole));
+                FreeBlocks::lead(links_, list, before, FreeBlocks::next_of(links_, hole));
                 FreeBlocks::forget_link(hole);
                 rare_->free_bytes -= size;
                 return reinterpret_cast<std::byte *>(hole);
@@ -245,6 +246,15 @@ void Reap<Upstream, Granule, Window, S>::note(std::byte *block, std::size_t whol
         *Shadow::byte_of(block) = 0;
     else
         Shadow::set(block, whole, 0);
+}
+
+/// The same of a small block that goes into a bin: in hardened mode that it is free, too.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::note_in_bin(std::byte *block, std::size_t whole) noexcept {
+    if constexpr (hardened)
+        Shadow::set(block, whole, Shadow::is_free);
+    else
+        note(block, whole);
 }
 
 } // namespace reap::inline REAP_MODE

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <sys/random.h>
+
+#include "reap/core/mode.h"
+
+namespace reap::inline REAP_MODE {
+
+/// What is drawn once for a process, and from it a secret for each layer that encodes its links.
+///
+/// Whoever reads the secret of one layer knows neither that of another nor what they are drawn from. A child
+/// of fork() has its parent's.
+class Secret {
+  public:
+    /// One for the layer at this address. Costs some fifteen instructions; the first, a system call.
+    [[nodiscard]] static std::uint64_t draw(std::uintptr_t layer) noexcept {
+        static const Seed seed = read_seed();
+        return mix(mix(seed.first + layer) ^ seed.second);
+    }
+
+    /// One for all of the process.
+    [[nodiscard]] static std::uint64_t of_process() noexcept {
+        static const std::uint64_t word = draw(0);
+        return word;
+    }
+
+    /// SplitMix64's output function (Steele, Lea and Flood, OOPSLA 2014).
+    [[nodiscard]] static constexpr std::uint64_t mix(std::uint64_t word) noexcept {
+        word += 0x9E3779B97F4A7C15U;
+        word = (word ^ (word >> 30U)) * 0xBF58476D1CE4E5B9U;
+        word = (word ^ (word >> 27U)) * 0x94D049BB133111EBU;
+        return word ^ (word >> 31U);
+    }
+
+  private:
+    struct Seed {
+        std::uint64_t first;
+        std::uint64_t second;
+    };
+    /// From the system. Where it has none yet, or no such call, from what differs from run to run.
+    static Seed read_seed() noexcept {
+        Seed seed{};
+        if (::getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed) return seed;
+        const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+        return {mix(reinterpret_cast<std::uintptr_t>(&seed)), mix(static_cast<std::uint64_t>(now))};
+    }
+};
+
+} // namespace reap::inline REAP_MODE
