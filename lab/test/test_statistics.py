@@ -106,7 +106,7 @@ def test_counts_of_zero():
 
 
 def test_one_round_has_no_interval():
-    with pytest.raises(ValueError, match="1 rounds"):
+    with pytest.raises(ValueError, match="fewer than two rounds"):
         compare([1.0], [2.0])
 
 
