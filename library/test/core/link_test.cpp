@@ -39,7 +39,7 @@ TEST(Link, LeadsWhereItWasSetTo) {
 }
 
 TEST(Link, IsNoAddressInMemory) {
-    Row row;
+    const Row row;
     for (const Node &node : row.nodes) {
         for (const Node &other : row.nodes) EXPECT_NE(node.next, &other);
         EXPECT_NE(node.next, nullptr);
@@ -72,7 +72,7 @@ TEST(Link, WhoseFirstByteChangedLeadsNowhere) {
 
 TEST(Link, OfAnotherPlaceOrAnotherLayerIsNotValid) {
     Row row;
-    Row other;
+    const Row other;
     std::memcpy(static_cast<void *>(&row.nodes[0]), &row.nodes[1], sizeof(Node));
     EXPECT_NE(row.links.next(&row.nodes[0]), &row.nodes[2]);
     EXPECT_FALSE(other.links.is_valid(&row.nodes[1]));
@@ -93,12 +93,12 @@ TEST(Link, LeadsToWhatTheLayerCoversAlone) {
 }
 
 TEST(Link, OfPlainLayersIsTheAddress) {
-    const reap::PlainLinks<Layer> links;
+    using Plain = reap::PlainLinks<Layer>;
     Node nodes[2]{};
-    Node *const node = links.make(&nodes[0], &nodes[1]);
+    Node *const node = Plain::make(&nodes[0], &nodes[1]);
     EXPECT_EQ(node->next, &nodes[1]);
-    EXPECT_EQ(links.next(node), &nodes[1]);
-    links.set_next<Node>(node, nullptr);
+    EXPECT_EQ(Plain::next(node), &nodes[1]);
+    Plain::set_next<Node>(node, nullptr);
     EXPECT_EQ(node->next, nullptr);
 }
 

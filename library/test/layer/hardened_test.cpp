@@ -110,7 +110,7 @@ TYPED_TEST(Hardened, KeepsWhatIsFreedBack) {
     EXPECT_EQ(std::set<void *>(objects.begin(), objects.end()).size(), objects.size());
     for (void *object : objects) of.give(object);
     const std::set<void *> last(objects.end() - static_cast<std::ptrdiff_t>(waiting), objects.end());
-    for (std::size_t number = 0; number < objects.size(); ++number) EXPECT_EQ(last.count(of.take()), 0U);
+    for (std::size_t number = 0; number < objects.size(); ++number) EXPECT_FALSE(last.contains(of.take()));
     EXPECT_EQ(MisuseLog::take(), Kinds{});
 }
 
@@ -193,7 +193,7 @@ TYPED_TEST(Hardened, LeavesNoAddressInWhatItHandsOutAgain) {
         void *const object = of.take();
         std::uint64_t first = 0;
         std::memcpy(&first, object, sizeof first);
-        EXPECT_TRUE(first == 0U || freed.count(object) == 0); // else it was never freed
+        EXPECT_TRUE(first == 0U || !freed.contains(object)); // else it was never freed
     }
 }
 
@@ -283,7 +283,7 @@ TEST(HardenedReap, KeepsBackWhatASweepWouldMerge) {
     const std::set<void *> last(objects.end() - static_cast<std::ptrdiff_t>(waiting), objects.end());
     const std::size_t held = reap.held();
     for (std::size_t taken = 0; taken < held / 4; taken += 500) // which has to be made of merged blocks
-        EXPECT_EQ(last.count(reap.allocate(500)), 0U);
+        EXPECT_FALSE(last.contains(reap.allocate(500)));
     EXPECT_LE(reap.held(), held + held / 8);
     EXPECT_TRUE(reap.check());
     EXPECT_EQ(MisuseLog::take(), Kinds{});
