@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from programs import ends, library, program, reap, reap_command
@@ -107,6 +108,7 @@ def test_a_program_with_its_own_malloc_is_not_measured_under_another(tmp_path):
     (side,) = comparison.sides
     assert not side.verified
     assert "brings its own malloc" in side.problem
+    assert comparison.baseline == f"its own ({Path(program('own_malloc')).name})"
     assert side.ratios == {}
     runs, _ = read_runs(tmp_path / "experiment" / "runs.jsonl")
     assert all(run.warmup for run in runs)

@@ -5,7 +5,7 @@ from reap.diagnosis import words
 from reap.diagnosis.records import Evidence
 from reap.diagnosis.wall_facts import WallFacts
 from reap.diagnosis.wall_records import OF_MEMORY, OF_THE_ALLOCATOR, Cause, Metric, Regime, Suspicion
-from reap.diagnosis.wall_remedies import less
+from reap.diagnosis.wall_remedies import at_most
 
 _CAUSES: dict[Cause, str] = {
     "tcache overflow": "each thread's cache for freed blocks overflows, so that calls take the slow path",
@@ -106,4 +106,4 @@ def evidence(facts: WallFacts) -> list[Evidence]:
 def _expect(first: Suspicion) -> str:
     # Who waits for a lock is off the processor.
     metric: Metric = "wall" if first.cause == "arena lock" else "cpu"
-    return f"expect {less(first.saves, metric)} by the right remedy"
+    return f"the right remedy takes {at_most(first.saves, metric)}"

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
 from reap.allocators import verify
-from reap.allocators.records import Allocator
+from reap.allocators.records import DEFAULT, Allocator
 from reap.experiment import arms, metrics, requests, statistics
 from reap.experiment.folder import Folder
 from reap.experiment.records import Comparison, Ratio, Run, Side
@@ -59,7 +60,7 @@ def draw(
     return Comparison(
         workload=spec.workload,
         command=spec.program.command,
-        baseline=spec.baseline.name,
+        baseline=_name_of_baseline(spec, warmups.get(spec.baseline.name)),
         rounds=len(baseline),
         sides=sides,
         noise=_ratios(baseline, control, spec.seed),
@@ -73,6 +74,16 @@ def draw(
 def differs(comparison: Comparison) -> bool:
     """Whether some allocator changed what the program does."""
     return any(not side.same_exit or side.same_output is False for side in comparison.sides)
+
+
+def _name_of_baseline(spec: Spec, warmup: Run | None) -> str:
+    """The allocator that the program has by itself: glibc's, unless another served it in the probed run."""
+    name, provider = spec.baseline.name, warmup.outcome.malloc_provider if warmup else ""
+    file = Path(provider).name
+    if name != DEFAULT or spec.baseline.library or not file or file.startswith(("libc.so", "libc-2")):
+        return name
+    own = Path(spec.program.path).name == file
+    return f"its own ({file})" if own else file
 
 
 def _by_round(runs: Sequence[Run], name: str, *, control: bool = False) -> dict[int, Run]:
