@@ -222,6 +222,12 @@ def test_nothing_to_compare_with(tmp_path):
         compare(tmp_path, [program("busy")], [])
 
 
+def finished(where):
+    """How many runs the log in this folder has; the folder is there a moment before its log."""
+    log = where / "runs.jsonl"
+    return len(log.read_bytes().splitlines()) if log.exists() else 0
+
+
 def test_a_kill_loses_one_run_and_resume_goes_on(tmp_path):
     where = tmp_path / "e"
     command = ["compare", "-a", f"good={library('good')}", "-n", "4", "-o", str(where)]
@@ -232,7 +238,7 @@ def test_a_kill_loses_one_run_and_resume_goes_on(tmp_path):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    while not where.exists() or len((where / "runs.jsonl").read_bytes().splitlines()) < 5:
+    while finished(where) < 5:
         assert process.poll() is None
         time.sleep(0.01)
     process.kill()
@@ -269,7 +275,7 @@ def test_ctrl_c_names_the_command_that_goes_on(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not where.exists() or len((where / "runs.jsonl").read_bytes().splitlines()) < 3:
+    while finished(where) < 3:
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)

@@ -7,12 +7,12 @@ using namespace reap::preload;
 
 REAP_EXPORT int dlclose(void *handle) {
     static int (*known)(void *);
-    auto *real = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (real == nullptr) {
-        real = reinterpret_cast<int (*)(void *)>(dlsym(RTLD_NEXT, "dlclose"));
-        __atomic_store_n(&known, real, __ATOMIC_RELAXED);
+    auto *close_it = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (close_it == nullptr) {
+        close_it = reinterpret_cast<int (*)(void *)>(dlsym(RTLD_NEXT, "dlclose"));
+        __atomic_store_n(&known, close_it, __ATOMIC_RELAXED);
     }
-    const int status = real(handle);
+    const int status = close_it(handle);
     ThreadState &thread = thread_state;
     if (ready(thread)) {
         const Inside inside(thread);
