@@ -50,9 +50,14 @@ template <Failure F>
 void *Reap<Upstream, Granule, Window, S>::reallocate_anyhow(void *object, std::size_t size,
                                                             std::size_t alignment) {
     // Before anything is allocated: that might be the very object, if it is free.
-    bool lives = true;
-    if constexpr (checked) lives = object == nullptr || check_live(object, guard::any_size);
-    if constexpr (hardened) lives = object == nullptr || is_live(object);
+    const bool lives = [&] {
+        if constexpr (checked)
+            return object == nullptr || check_live(object, guard::any_size);
+        else if constexpr (hardened)
+            return object == nullptr || is_live(object);
+        else
+            return true;
+    }();
     if (lives && object != nullptr && is_alignment(alignment) && padding_at(object, alignment) == 0 &&
         resize(object, size))
         return object;
