@@ -16,6 +16,7 @@
 #include "misuse_log.h"
 #include "reap/layer/locked.h"
 #include "reap/layer/per_thread_reap.h"
+#include "reap/testkit/failing_source.h"
 #include "strict_source.h"
 
 namespace {
@@ -372,6 +373,24 @@ TEST(OwnedReap, SurvivesFailuresOfItsSource) {
         OwnedReap<Ref<SharedStrict>>::deallocate(large);
     });
     EXPECT_EQ(reap.statistics().live, 0U);
+}
+
+TEST(PerThreadReap, HasNothingForAThreadWhileThereIsNoMemory) {
+    using reap::testkit::FailingSource;
+    FailingSource<> source;
+    reap::PerThread<reap::Reap<Ref<FailingSource<>>>> reap{Ref(source)};
+    source.fail_from(0);
+    EXPECT_EQ(reap.try_allocate(40), nullptr);
+    EXPECT_EQ(reap.try_allocate_at_least(40).data, nullptr);
+    EXPECT_EQ(reap.try_reallocate(nullptr, 40), nullptr);
+    EXPECT_THROW((void)reap.allocate(40), std::bad_alloc);
+    source.succeed();
+    void *const object = reap.allocate(40);
+    EXPECT_NE(reap.try_allocate(40), nullptr);
+    EXPECT_NE(reap.try_allocate_at_least(40).data, nullptr);
+    void *const moved = reap.try_reallocate(object, 400);
+    EXPECT_TRUE(reap.owns(moved));
+    EXPECT_FALSE(reap.owns(&source));
 }
 
 TEST(PerThreadReap, GivesEachThreadAReapOfItsOwn) {

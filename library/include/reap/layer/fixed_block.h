@@ -134,8 +134,10 @@ class FixedBlock {
     }
     void deallocate(void *block, std::size_t size, std::size_t /*alignment*/) noexcept {
         if constexpr (checked) return guarded_deallocate(block, size);
-        if (hardened && block != nullptr && size > block_size_) [[unlikely]]
-            return report_misuse({Misuse::wrong_size, block, block_size_, name});
+        if constexpr (hardened) {
+            if (block != nullptr && size > block_size_) [[unlikely]]
+                return report_misuse({Misuse::wrong_size, block, block_size_, name});
+        }
         deallocate(block);
     }
 
@@ -369,7 +371,9 @@ void FixedBlock<Upstream>::restock(Slab *slab) noexcept {
         }
     }
     if (slab->free == 0) {
-        if (hardened && !links_.is_valid(slab)) report_misuse({Misuse::corruption, slab, 0, name});
+        if constexpr (hardened) {
+            if (!links_.is_valid(slab)) report_misuse({Misuse::corruption, slab, 0, name});
+        }
         available_ = links_.next(slab);
         // The start of the one that will be next: the processor fetches the rest of a slab by itself once it
         // sees a row of lines, but it does not see across pages. A quarter of the time of warm allocation.

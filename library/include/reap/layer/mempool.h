@@ -115,7 +115,9 @@ class Mempool {
         if constexpr (checked) {
             if (!ledger_.check(object, guard::any_size, is_place(object), name)) return;
         }
-        if (hardened && !is_live(object)) return;
+        if constexpr (hardened) {
+            if (!is_live(object)) return;
+        }
         word_of(object) &= ~bit_of(object);
         object->~T();
         give_back(object);
@@ -232,7 +234,7 @@ class Mempool {
     [[gnu::always_inline]] void *take() noexcept(F == Failure::returns_null) {
         if constexpr (checked) return guarded<F>();
         if (Place *const place = free_; place != nullptr) {
-            if (!hardened || links_.is_valid(place)) [[likely]] {
+            if (links_.is_valid(place)) [[likely]] {
                 free_ = links_.next(place);
                 if constexpr (hardened) ::new (static_cast<void *>(place)) Place{nullptr};
                 return place;
@@ -243,8 +245,9 @@ class Mempool {
         if (fresh_ == fresh_end_) [[unlikely]] {
             if constexpr (hardened) {
                 if (void *const place = take_waiting(); place != nullptr) return place;
+                if (fresh_ != fresh_end_) return std::exchange(fresh_, fresh_ + place_size);
             }
-            if ((!hardened || fresh_ == fresh_end_) && !next_block<F>()) return nullptr;
+            if (!next_block<F>()) return nullptr;
         }
         return std::exchange(fresh_, fresh_ + place_size);
     }

@@ -318,7 +318,10 @@ class OwnedReap : private detail::ReapOwner<
     /// Frees an object of any OwnedReap of this type, in any thread; null is none.
     static void deallocate(void *object) noexcept {
         if constexpr (checked) return guarded_deallocate(object, guard::any_size);
-        if (object == nullptr || (hardened && !has_owner(object))) return;
+        if (object == nullptr) return;
+        if constexpr (hardened) {
+            if (!has_owner(object)) return;
+        }
         OwnedReap &reap = of(object);
         reap.pool_.came_back(object);
         const annotate::Quiet quiet;
@@ -329,7 +332,10 @@ class OwnedReap : private detail::ReapOwner<
     /// The same, told the size. As Reap's.
     static void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
-        if (object == nullptr || (hardened && !has_owner(object))) return;
+        if (object == nullptr) return;
+        if constexpr (hardened) {
+            if (!has_owner(object)) return;
+        }
         OwnedReap &reap = of(object);
         reap.pool_.came_back(object);
         const annotate::Quiet quiet;
@@ -419,8 +425,10 @@ class OwnedReap : private detail::ReapOwner<
     }
     [[gnu::noinline]] void free_behind(void *object) noexcept {
         const std::size_t size = usable_size(object);
-        if (hardened && !Inner::end_without_owner(object)) [[unlikely]]
-            return report_misuse({Misuse::double_free, object, size, name});
+        if constexpr (hardened) {
+            if (!Inner::end_without_owner(object)) [[unlikely]]
+                return report_misuse({Misuse::double_free, object, size, name});
+        }
         if (this->returned.count(size)) end(this);
     }
     void collect() noexcept {

@@ -70,7 +70,10 @@ class PerClass {
     /// Takes such memory back.
     void deallocate(void *object) noexcept {
         if constexpr (checked) return guarded_deallocate(object);
-        if (object == nullptr || (hardened && !is_live(object))) return;
+        if (object == nullptr) return;
+        if constexpr (hardened) {
+            if (!is_live(object)) return;
+        }
         annotate::ended(object, sizeof(T));
         pool_.came_back(object);
         put(object);
@@ -91,7 +94,9 @@ class PerClass {
         if constexpr (checked) {
             if (!ledger_.check(object, guard::any_size, known_.contains(object), name)) return;
         }
-        if (hardened && !is_live(object)) return;
+        if constexpr (hardened) {
+            if (!is_live(object)) return;
+        }
         object->~T();
         deallocate(object);
     }

@@ -370,7 +370,9 @@ class Reap : private detail::ReapState {
         requires(S == Sizes::kept)
     {
         if constexpr (checked) return guarded_resize(object, size);
-        if (hardened && !is_live(object)) return false;
+        if constexpr (hardened) {
+            if (!is_live(object)) return false;
+        }
         if (resize_last(object, size)) return resized(object, size);
         const bool large = Shadow::offset_of(object) == 0 || Shadow::size_of(object) == 0;
         return resize_raw(object, size_of_block(object), large, size) && resized(object, size);
@@ -381,7 +383,9 @@ class Reap : private detail::ReapState {
         requires(S == Sizes::told)
     {
         if constexpr (checked) return guarded_resize(object, new_size);
-        if (hardened && !is_live(object)) return false;
+        if constexpr (hardened) {
+            if (!is_live(object)) return false;
+        }
         auto *const at = static_cast<std::byte *>(object);
         // As in bump(): a size of 0 fails.
         const std::size_t new_last = (new_size - 1) & ~(unit - 1);
@@ -429,7 +433,9 @@ class Reap : private detail::ReapState {
         if constexpr (checked) {
             if (!check_live(object, guard::any_size)) return;
         }
-        if (hardened && !is_live(object)) return;
+        if constexpr (hardened) {
+            if (!is_live(object)) return;
+        }
         if constexpr (!std::is_trivially_destructible_v<T>) {
             auto *const node = reinterpret_cast<NodeOf<T> *>(object); // which begins with the object
             if (!is_linked(&node->cleanup)) return;
@@ -469,7 +475,9 @@ class Reap : private detail::ReapState {
         if constexpr (checked) {
             if (!check_live(first, size + (size == 0))) return;
         }
-        if (hardened && !is_live(first)) return;
+        if constexpr (hardened) {
+            if (!is_live(first)) return;
+        }
         if constexpr (ArrayBlock::has_record) {
             auto *const record = std::launder(
                 static_cast<typename ArrayBlock::Record *>(ArrayBlock::place_of_record(first, count)));
