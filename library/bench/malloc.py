@@ -3,11 +3,12 @@
     .venv/bin/python library/bench/malloc.py [--rounds N] [--only PROGRAM] [--allocators NAMES]
 
 Each program is given to `reap compare`: rounds in which every allocator has its turn, ratios to glibc's
-malloc with 95 % intervals, and the proof that each served the program. Those of mimalloc-bench (suite.py) do
-a fixed work, all allocators together on one core, or as much as they can in a time, one after another; their
-ratios are medians over the rounds, and between brackets the least and the most. Allocators that are not on
-this machine are left out. Takes some twenty minutes with seven rounds; nothing else should run meanwhile, and
-the load that there was is printed. The exit code says whether every bar was held.
+malloc with 95 % intervals, and the proof that each served the program. Those of mimalloc-bench (suite.py) run
+under all allocators at the same time: with a fixed work on one core, or on all cores for as long as they are
+told, where the cost is CPU time an operation. Their ratios are medians over the rounds, and between brackets
+the minimum and the maximum. Allocators that are not on this machine are left out. Takes some twenty minutes
+with seven rounds; nothing else should run meanwhile, and the load that there was is printed. The exit code
+says whether every bar was held.
 """
 
 import argparse

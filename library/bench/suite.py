@@ -17,7 +17,7 @@ from reap.launch import spawn
 from reap.launch.records import Launch
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "lab" / "test"))
-import together
+import paired
 
 ADDRESS = "https://github.com/daanx/mimalloc-bench"
 COMMIT = "ce5784f1cef3d48ddc931479e4899ffad5ab3943"
@@ -107,29 +107,45 @@ def command(name: str, bench: Path, folder: Path) -> list[str]:
     return ["/bin/sh", "-c", 'exec "$@" <"$0"', str(bench / program.reads), *words]
 
 
-def _seconds_an_operation(name: str, words: list[str], preload: str) -> float:
-    environment = {**os.environ, **({"LD_PRELOAD": preload} if preload else {})}
-    said = subprocess.run(
-        words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True
-    ).stdout
-    found = re.search(PROGRAMS[name].rate, said)
-    if not found:
-        raise ValueError(f"{name} does not say how many operations a second it did")
-    return 1 / float(found[1])
+def _cpu_seconds_at_a_rate(name: str, words: list[str], preloads: list[str]) -> list[float]:
+    """Runs a program that works for a time under each preload, all at the same time on all cores.
+
+    CPU seconds for each operation a second that it says: all run as long, so their ratios are those of CPU
+    seconds an operation. Operations a second by themselves vary by half between runs beside other processes.
+    """
+    started = []
+    for preload in preloads:
+        environment = {**os.environ, **({"LD_PRELOAD": preload} if preload else {})}
+        started.append(
+            subprocess.Popen(
+                words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+            )
+        )
+    costs = []
+    for process in started:
+        with process:  # closes its output
+            said = process.stdout.read() if process.stdout else ""
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        found = re.search(PROGRAMS[name].rate, said)
+        if process.returncode != 0 or not found:
+            raise ValueError(f"{name} does not say how many operations a second it did")
+        costs.append((usage.ru_utime + usage.ru_stime) / float(found[1]))
+    return costs
 
 
 def costs(name: str, words: list[str], preloads: dict[str, str], rounds: int) -> dict[str, list[float]]:
     """What each round costs under each allocator, after one that does not count.
 
-    Of a fixed work in CPU seconds, all together on one core; else in seconds an operation, in turn.
+    All at the same time: of a fixed work CPU seconds on one core, else CPU seconds an operation on all cores.
     """
     costs: dict[str, list[float]] = {each: [] for each in preloads}
     for turn in range(rounds + 1):
         if PROGRAMS[name].rate:
-            seconds = [_seconds_an_operation(name, words, preload) for preload in preloads.values()]
+            seconds = _cpu_seconds_at_a_rate(name, words, list(preloads.values()))
         else:
             environments = [{"LD_PRELOAD": preload} if preload else {} for preload in preloads.values()]
-            seconds = together.cpu_seconds(*[words] * len(preloads), environments=environments)
+            seconds = paired.cpu_seconds(*[words] * len(preloads), environments=environments)
         if turn > 0:
             for each, cost in zip(preloads, seconds, strict=True):
                 costs[each].append(cost)

@@ -238,7 +238,7 @@ def print_bars(samples: Samples, layouts: int) -> bool:
                 continue
             sure = ratio.low > 1
             slower += sure
-            verdict = "SLOWER" if sure else "cannot tell"
+            verdict = "SLOWER" if sure else "inconclusive"
             print(f"{workload:<6} Region / {contender}  {in_words(ratio)}  {verdict}")
     print(f"no slower than any peer: {'held' if slower == 0 else f'NOT on {slower}'}")
     return held and slower == 0

@@ -19,7 +19,7 @@ Child = tuple[str, "gdb.Value | int | str"]
 
 
 class DamagedError(Exception):
-    """A list goes in circles."""
+    """A list goes in circles, or one of its links was written over."""
 
 
 def chain(first: gdb.Value, link: str) -> Iterator[gdb.Value]:
@@ -32,6 +32,41 @@ def chain(first: gdb.Value, link: str) -> Iterator[gdb.Value]:
         seen.add(int(record))
         yield record.dereference()
         record = record.dereference()[link]
+
+
+def encoded_chain(layer: gdb.Value, first: gdb.Value) -> Iterator[gdb.Value]:
+    """Records from a pointer to one, along their first member, `next`: a link of the layer's `links_`."""
+    if mode_of(layer) != "hardened":
+        yield from chain(first, "next")
+        return
+    links = layer["links_"]
+    secret, low, high = (int(links[name]) for name in ("secret_", "low_", "high_"))
+    seen = set()
+    address = int(first)
+    while address != 0:
+        if address % 8 != 0 or not low <= address < high:
+            raise DamagedError(f"a link of the list of {first.type.target().tag} was written over")
+        if address in seen:
+            raise DamagedError(f"the list of {first.type.target().tag} goes in circles")
+        seen.add(address)
+        yield gdb.Value(address).cast(first.type).dereference()
+        # bswap(next ^ own address ^ secret)
+        (word,) = words_at(address, 1)
+        address = int.from_bytes(word.to_bytes(8, "big"), "little") ^ address ^ secret
+
+
+def waiting(layer: gdb.Value) -> int:
+    """How many freed blocks are in quarantine."""
+    quarantine = layer["quarantine_"]
+    if not any(field.name == "blocks_" for field in quarantine.type.strip_typedefs().fields()):
+        return 0
+    blocks = quarantine["blocks_"]
+    return sum(word != 0 for word in words_at(int(blocks.address), blocks.type.sizeof // 8))
+
+
+def in_quarantine(layer: gdb.Value) -> Figures:
+    """A figure that hardened mode alone has."""
+    return {"waiting": waiting(layer)} if mode_of(layer) == "hardened" else {}
 
 
 def size_of(pointer: gdb.Value) -> int:
@@ -99,8 +134,8 @@ def reap(layer: gdb.Value) -> Figures:
     if int(reuse) != 0:
         free += int(reuse["bytes"])
     lead = len(chunks) * size_of(layer["chunk_"])
-    # In plain mode the oldest chunk keeps room at its end, in checked mode the reap does.
-    if chunks and not is_checked(layer):
+    # In plain mode the oldest chunk keeps room at its end, in the others the reap does.
+    if chunks and mode_of(layer) == "":
         lead += round_up(size_of(rare) + size_of(reuse), 16)
     return {
         "held": int(layer["held_"]),
@@ -109,6 +144,7 @@ def reap(layer: gdb.Value) -> Figures:
         "spare": found["spare"],
         "chunks": found["chunks"],
         "large_objects": len(large),
+        **in_quarantine(layer),
     }
 
 
@@ -118,13 +154,15 @@ def fixed_block(layer: gdb.Value) -> Figures:
     live = int(layer["slabs_"]) * int(layer["capacity_"])
     live -= distance(layer["run_"], layer["run_end_"]) // int(layer["stride_"])
     live -= distance(layer["magazine_"].address, layer["top_"]) // size_of(layer["top_"])
-    live -= sum(int(slab["free"]) for slab in chain(layer["available_"], "next"))
+    live -= sum(int(slab["free"]) for slab in encoded_chain(layer, layer["available_"]))
+    live -= waiting(layer)
     return {
         "block_size": int(layer["block_size_"]),
         "held": int(layer["held_"]),
         "live": live,
         "spare": found["spare"],
         "chunks": found["chunks"],
+        **in_quarantine(layer),
     }
 
 
@@ -136,6 +174,7 @@ def mempool(layer: gdb.Value) -> Figures:
         "live": sum(word.bit_count() for _, words in live_words(layer) for word in words),
         "spare": found["spare"],
         "chunks": found["chunks"],
+        **in_quarantine(layer),
     }
 
 
@@ -152,9 +191,10 @@ def elements(array: gdb.Value) -> Iterator[gdb.Value]:
         yield array[at]
 
 
-def is_checked(layer: gdb.Value) -> bool:
-    """Whether a layer is one of checked mode, which the name of its namespace tells."""
-    return layer.type.strip_typedefs().tag.startswith("reap::v0_checked")
+def mode_of(layer: gdb.Value) -> str:
+    """How a layer was built, checked or hardened; nothing of plain mode. Its namespace tells."""
+    space = layer.type.strip_typedefs().tag.split("::")[1]
+    return next((mode for mode in ("checked", "hardened") if space.startswith(f"v0_{mode}")), "")
 
 
 def live_words(layer: gdb.Value) -> Iterator[tuple[gdb.Value, list[int]]]:
@@ -169,7 +209,7 @@ def objects(layer: gdb.Value) -> Iterator[gdb.Value]:
     kind = layer.type.strip_typedefs().template_argument(0)
     # The least that a place takes is a link.
     alignment, size, lead = max(kind.alignof, 8), max(kind.sizeof, 8), 0
-    if is_checked(layer):
+    if mode_of(layer) == "checked":
         alignment = max(kind.alignof, 16)
         space = layer.type.strip_typedefs().tag.split("::")[1]
         lead = round_up(gdb.lookup_type(f"reap::{space}::guard::detail::Header").sizeof, alignment)
@@ -219,7 +259,8 @@ class Printer:
 
     def to_string(self) -> str:
         """What gdb prints in front of the figures."""
-        return f"reap::{self._name}" + (" (checked)" if is_checked(self._layer) else "")
+        mode = mode_of(self._layer)
+        return f"reap::{self._name}" + (f" ({mode})" if mode else "")
 
     def children(self) -> Iterator[Child]:
         """What gdb prints in braces."""

@@ -45,6 +45,7 @@ add_custom_target(unit-tests)
 add_custom_target(as-shipped)
 add_custom_target(sweeps)
 add_custom_target(counted) # by setup/golden
+add_custom_target(memchecked) # by setup/memcheck: the programs of all tests without the label no-memcheck
 
 # google_test(TARGET PREFIX [NAME name] [FILTER filter] [SHARDS n] [LABEL label] [ENVIRONMENT name=value] [GROUP target])
 # The cases of a program as tests of ctest, each named PREFIX and its own name. With a sanitizer, whose start takes
@@ -62,6 +63,9 @@ function(google_test target prefix)
     endif()
     if(TARGET ${arg_GROUP})
         add_dependencies(${arg_GROUP} ${target})
+    endif()
+    if(NOT arg_LABEL STREQUAL "no-memcheck")
+        add_dependencies(memchecked ${target})
     endif()
     if(NOT arg_NAME)
         set(arg_NAME ${target})

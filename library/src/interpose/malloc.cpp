@@ -12,6 +12,13 @@
 
 using reap::is_alignment;
 
+// As the C library declares what it has itself.
+#if defined(__GLIBC__)
+#define AS_DECLARED noexcept
+#else
+#define AS_DECLARED
+#endif
+
 namespace {
 
 // What a request that cannot be met says.
@@ -38,17 +45,17 @@ void *aligned(std::size_t alignment, std::size_t size) noexcept {
 #pragma GCC visibility push(default)
 extern "C" {
 
-void *malloc(std::size_t size) noexcept {
+void *malloc(std::size_t size) AS_DECLARED {
     void *const object = Served::allocate_at_hand(size);
     if (object != nullptr) [[likely]]
         return object;
     return malloc_slowly(size);
 }
 
-void free(void *object) noexcept { Served::free(object); }
+void free(void *object) AS_DECLARED { Served::free(object); }
 void cfree(void *object) noexcept { free(object); }
 
-void *calloc(std::size_t count, std::size_t size) noexcept {
+void *calloc(std::size_t count, std::size_t size) AS_DECLARED {
     std::size_t whole = 0;
     if (__builtin_mul_overflow(count, size, &whole)) [[unlikely]]
         return answer(nullptr);
@@ -56,7 +63,7 @@ void *calloc(std::size_t count, std::size_t size) noexcept {
 }
 
 // As glibc: a size of 0 frees.
-void *realloc(void *object, std::size_t size) noexcept {
+void *realloc(void *object, std::size_t size) AS_DECLARED {
     if (object == nullptr) return malloc(size);
     if (size == 0) {
         free(object);
@@ -67,13 +74,13 @@ void *realloc(void *object, std::size_t size) noexcept {
     return answer(Served::reallocate(object, size));
 }
 
-void *reallocarray(void *object, std::size_t count, std::size_t size) noexcept {
+void *reallocarray(void *object, std::size_t count, std::size_t size) AS_DECLARED {
     std::size_t whole = 0;
     if (__builtin_mul_overflow(count, size, &whole)) return answer(nullptr);
     return realloc(object, whole);
 }
 
-int posix_memalign(void **out, std::size_t alignment, std::size_t size) noexcept {
+int posix_memalign(void **out, std::size_t alignment, std::size_t size) AS_DECLARED {
     if (!is_alignment(alignment) || alignment % sizeof(void *) != 0) return EINVAL;
     const int before = errno; // which is not how this one answers
     void *const object = aligned(alignment, size);
@@ -83,10 +90,10 @@ int posix_memalign(void **out, std::size_t alignment, std::size_t size) noexcept
     return 0;
 }
 
-void *aligned_alloc(std::size_t alignment, std::size_t size) noexcept { return aligned(alignment, size); }
+void *aligned_alloc(std::size_t alignment, std::size_t size) AS_DECLARED { return aligned(alignment, size); }
 
 // As glibc: an alignment that is none becomes the next that is one.
-void *memalign(std::size_t alignment, std::size_t size) noexcept {
+void *memalign(std::size_t alignment, std::size_t size) AS_DECLARED {
     if (alignment > SIZE_MAX / 2 + 1) {
         errno = EINVAL;
         return nullptr;
@@ -96,7 +103,7 @@ void *memalign(std::size_t alignment, std::size_t size) noexcept {
     return aligned(next, size);
 }
 
-void *valloc(std::size_t size) noexcept { return aligned(reap::page_size(), size); }
+void *valloc(std::size_t size) AS_DECLARED { return aligned(reap::page_size(), size); }
 
 void *pvalloc(std::size_t size) noexcept {
     const std::size_t page = reap::page_size();
@@ -104,7 +111,7 @@ void *pvalloc(std::size_t size) noexcept {
     return aligned(page, size == 0 ? page : reap::round_up(size, page));
 }
 
-std::size_t malloc_usable_size(void *object) noexcept {
+std::size_t malloc_usable_size(void *object) AS_DECLARED {
     if (object == nullptr) return 0;
     if (!Served::may_own(object)) [[unlikely]]
         reap::interpose::misused(Served::library, "malloc_usable_size", object);

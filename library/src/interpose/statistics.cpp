@@ -16,7 +16,7 @@ namespace {
 
 /// False: this heap has no such setting.
 template <class Heap>
-bool set_trim_threshold(int value) noexcept {
+[[maybe_unused]] bool set_trim_threshold(int value) noexcept {
     constexpr bool known = requires(std::size_t bytes) { Heap::set_trim_threshold(bytes); };
     if constexpr (known) Heap::set_trim_threshold(static_cast<std::size_t>(value));
     return known;
@@ -29,6 +29,7 @@ extern "C" {
 
 int malloc_trim(std::size_t /*pad*/) noexcept { return Served::trim() ? 1 : 0; }
 
+#if defined(__GLIBC__) // others have neither settings nor figures
 // 0 is what mallopt() says of a parameter that it does not know, or of a value that it refuses.
 int mallopt(int parameter, int value) noexcept {
     return parameter == M_TRIM_THRESHOLD && value >= 0 && set_trim_threshold<Served>(value) ? 1 : 0;
@@ -61,6 +62,8 @@ struct mallinfo mallinfo() noexcept {
     told.keepcost = narrow(wide.keepcost);
     return told;
 }
+
+#endif
 
 void malloc_stats() noexcept {
     const HeapStatistics now = Served::statistics();

@@ -249,7 +249,29 @@ static void test_misuse_of_cleanups(void) {
     reap_reap_destroy(reap);
 }
 
+#if REAP_HARDENED
+/* What hardened mode tells, in the codes that the header has. */
+static void test_misuse_in_hardened_mode(void) {
+    reap_reap *const reap = reap_reap_create(NULL);
+    char *const object = reap_reap_allocate(reap, 64);
+    EXPECT(reap_reap_allocate(reap, 64) != NULL);
+    reap_set_misuse_handler(remember);
+    reap_reap_deallocate_sized(reap, object, 65);
+    EXPECT(found == REAP_MISUSE_WRONG_SIZE && found_at == object);
+    reap_reap_deallocate(reap, said);
+    EXPECT(found == REAP_MISUSE_FOREIGN_FREE && found_at == said);
+    reap_reap_deallocate(reap, object);
+    reap_reap_deallocate(reap, object);
+    EXPECT(found == REAP_MISUSE_DOUBLE_FREE && found_at == object);
+    reap_set_misuse_handler(NULL);
+    reap_reap_destroy(reap);
+}
+#endif
+
 static void test_misuse(void) {
+#if REAP_HARDENED
+    test_misuse_in_hardened_mode();
+#endif
     if (!reap_is_checked()) return;
     test_misuse_of_cleanups();
     reap_reap *const reap = reap_reap_create(NULL);

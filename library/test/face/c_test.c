@@ -11,7 +11,7 @@ unsigned failures = 0;
 
 static void test_common(void) {
     EXPECT(strcmp(reap_version(), REAP_VERSION) == 0);
-#if defined(REAP_CHECKED)
+#if REAP_CHECKED
     EXPECT(reap_is_checked());
 #endif
 }

@@ -1,6 +1,7 @@
 #ifndef REAP_TEST_C_TEST_H
 #define REAP_TEST_C_TEST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -10,6 +11,13 @@ extern unsigned failures;
     ((what) ? (void)0 : (void)(++failures, fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what)))
 
 #define IS_ALIGNED(address, alignment) ((uintptr_t)(address) % (alignment) == 0)
+
+/* Whether freed blocks wait before they are used again, as in hardened mode. */
+#if REAP_HARDENED
+#define WAITS true
+#else
+#define WAITS false
+#endif
 
 /* A source with a limit, which counts what is out. */
 struct counting_source {

@@ -19,7 +19,7 @@ def shown(name: str) -> tuple[str, dict]:
     return printer.to_string(), dict(printer.children())
 
 
-def check_figures(checked: bool) -> None:
+def check_figures(mode: str) -> None:
     variables = [symbol.name for symbol in gdb.selected_frame().block() if symbol.is_variable]
     names = [name.removeprefix("said_") for name in variables if name.startswith("said_")]
     assert len(names) > 15, names
@@ -27,7 +27,7 @@ def check_figures(checked: bool) -> None:
     for name in names:
         title, children = shown(name)
         titles.add(title)
-        assert title.endswith(" (checked)") == checked, title
+        assert title == f"reap::{title.split('::')[1].split(' ')[0]}{mode}", title
         said = gdb.parse_and_eval(f"said_{name}")
         for field in said.type.strip_typedefs().fields():
             if field.name in LEFT_OUT:
@@ -46,8 +46,7 @@ def check_objects() -> None:
     assert "".join(letters) == "abcdefghijklmnopqrstuvwxyz", letters
 
 
-def check_text(checked: bool) -> None:
-    mode = " (checked)" if checked else ""
+def check_text(mode: str) -> None:
     text = gdb.execute("print region_empty", to_string=True)
     assert f"= reap::Region{mode} = {{held = " in text, text
     text = gdb.execute("print classes", to_string=True)
@@ -58,11 +57,26 @@ def check_text(checked: bool) -> None:
     assert f"reap::Region{mode} = " in gdb.execute("print region_nested", to_string=True)
 
 
-def check_damage(space: str) -> None:
+def check_quarantine(mode: str) -> None:
+    for name, freed in (
+        ("reap_freed", 667),
+        ("block_used", 250),
+        ("mempool_points", 495),
+        ("region_used", None),
+    ):
+        waiting = shown(name)[1].get("waiting")
+        expected = min(freed, 16) if mode == " (hardened)" and freed is not None else None
+        assert waiting == expected, (name, waiting)
+
+
+def check_damage(space: str, mode: str) -> None:
     gdb.execute("set var region_kept.chunk_->older = region_kept.chunk_")
     assert "goes in circles" in shown("region_kept")[1]["damaged"]
     gdb.execute(f"set var region_used.chunk_ = ({space}detail::RegionState::Chunk *)16")
     assert "Cannot access memory" in shown("region_used")[1]["damaged"]
+    gdb.execute("set var block_used.available_->next = block_used.available_")
+    damaged = "was written over" if mode == " (hardened)" else "goes in circles"
+    assert damaged in shown("block_used")[1]["damaged"]
 
 
 gdb.execute("set confirm off")
@@ -77,10 +91,11 @@ except gdb.error as error:  # a container may forbid to trace
 gdb.execute("up")
 tag = gdb.parse_and_eval("region_empty").type.strip_typedefs().tag
 namespace = tag.split("Region<")[0]
-is_checked = "_checked" in namespace
-check_figures(is_checked)
+mode = next((f" ({mode})" for mode in ("checked", "hardened") if f"v0_{mode}" in namespace), "")
+check_figures(mode)
 check_objects()
-check_text(is_checked)
-check_damage(namespace)
+check_text(mode)
+check_quarantine(mode)
+check_damage(namespace, mode)
 print("the printers show what the layers say")
 gdb.execute("quit 0")

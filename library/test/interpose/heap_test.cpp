@@ -546,6 +546,31 @@ TEST(HeapDeathTest, AnObjectOfMiddleSizeThatIsFreedAgainEndsTheProgram) {
     EXPECT_DEATH(twice(), "double free");
 }
 
+TEST(HeapDeathTest, HardenedModeFindsSmallObjectsThatAreFreedAgainAndAddressesOfNone) {
+    if (!reap::hardened) GTEST_SKIP() << "only in hardened mode";
+    const auto twice = [] {
+        const std::vector<void *> objects = signed_objects(3, 100);
+        Heap::free(objects[1]);
+        Heap::free(objects[1]);
+    };
+    EXPECT_DEATH(twice(), "double free");
+    const auto twice_elsewhere = [] {
+        const std::vector<void *> objects = signed_objects(3, 100);
+        Heap::free(objects[1]);
+        std::thread([&] { Heap::free(objects[1]); }).join();
+        Heap::trim(); // takes back what the thread freed
+    };
+    EXPECT_DEATH(twice_elsewhere(), "double free");
+    const auto of_nobody = [] {
+        const std::vector<void *> objects = signed_objects(1, 5000); // in a window of its own kind
+        auto *const window = reinterpret_cast<std::byte *>(reinterpret_cast<std::uintptr_t>(objects[0]) &
+                                                           ~(reap::usual_window - 1));
+        std::memset(static_cast<void *>(window), 0, 4096); // what says whose it is
+        Heap::free(objects[0]);
+    };
+    EXPECT_DEATH(of_nobody(), "not this layer's");
+}
+
 TEST(Heap, StaysAsLargeAsWhatLives) {
     constexpr std::size_t live = 20000;
     constexpr std::size_t operations = reap::checked || REAP_TSAN ? 300000 : 3000000;

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <sys/random.h>
 
 #include "reap/core/mode.h"
@@ -44,8 +44,12 @@ class Secret {
     static Seed read_seed() noexcept {
         Seed seed{};
         if (::getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed) return seed;
-        const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-        return {mix(reinterpret_cast<std::uintptr_t>(&seed)), mix(static_cast<std::uint64_t>(now))};
+        // Not std::chrono: libreap-malloc has no C++ runtime.
+        std::timespec now{};
+        ::clock_gettime(CLOCK_MONOTONIC, &now);
+        const auto moment =
+            static_cast<std::uint64_t>(now.tv_sec) << 32U ^ static_cast<std::uint64_t>(now.tv_nsec);
+        return {mix(reinterpret_cast<std::uintptr_t>(&seed)), mix(moment)};
     }
 };
 

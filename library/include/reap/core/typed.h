@@ -92,6 +92,46 @@ template <class T, class Origin, class Make, class... Arguments>
     }
 }
 
+/// Whether with_allocator() throws nothing where T is made.
+template <class T, class Origin, class... Arguments>
+[[nodiscard]] consteval bool is_nothrow_with_allocator() {
+    constexpr AllocatorArgument at = allocator_argument<T, Origin, Arguments...>();
+    if constexpr (at == AllocatorArgument::none) {
+        return std::is_nothrow_constructible_v<T, Arguments...>;
+    } else {
+        using Allocator = typename T::allocator_type;
+        if constexpr (!std::is_nothrow_convertible_v<Origin, Allocator>)
+            return false;
+        else if constexpr (at == AllocatorArgument::first)
+            return std::is_nothrow_constructible_v<T, std::allocator_arg_t, const Allocator &, Arguments...>;
+        else
+            return std::is_nothrow_constructible_v<T, Arguments..., const Allocator &>;
+    }
+}
+
+/// What a layer that serves one type gives its objects as their allocator: its source. Of a Ref, what that
+/// refers to; of an Upstream, its memory resource.
+template <class S>
+[[nodiscard]] constexpr decltype(auto) origin_of(S &source) noexcept {
+    if constexpr (requires { source.get(); })
+        return origin_of(source.get());
+    else if constexpr (requires { source.resource(); })
+        return source.resource();
+    else
+        return *std::addressof(source);
+}
+template <class S>
+using OriginOf = decltype(origin_of(std::declval<S &>()));
+
+/// Makes a T in memory of a layer that serves one type and stands on a source.
+template <class T, class S, class... Arguments>
+[[gnu::always_inline]] inline T *construct_over(S &source, void *place, Arguments &&...arguments) {
+    return with_allocator<T>(
+        origin_of(source),
+        [place](auto &&...all) { return ::new (place) T(std::forward<decltype(all)>(all)...); },
+        std::forward<Arguments>(arguments)...);
+}
+
 template <class T, class Layer, class... Arguments>
 T *construct_array(Layer &layer, void *place, std::size_t count, Arguments &...arguments);
 

@@ -202,11 +202,11 @@ class Heap {
 
     /// Heaps are carved out of pages, and stay.
     static ThreadHeap *make() noexcept {
-        constexpr std::size_t page = 4096;
-        static_assert(sizeof(ThreadHeap) <= page);
+        // One page, but where a long quarantine takes more.
+        constexpr std::size_t pages = round_up(sizeof(ThreadHeap), 4096);
         if (room_ < sizeof(ThreadHeap)) {
-            space_ = static_cast<std::byte *>(SystemPages::try_allocate(page, 1));
-            room_ = space_ == nullptr ? 0 : page;
+            space_ = static_cast<std::byte *>(SystemPages::try_allocate(pages, 1));
+            room_ = space_ == nullptr ? 0 : pages;
             if (space_ == nullptr) return nullptr;
         }
         auto *const heap = ::new (static_cast<void *>(space_)) ThreadHeap;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <new>
 
 #include "reap/core/source.h"
 #include "reap/interpose/process_chunks.h"
@@ -24,14 +23,13 @@ class OwnedWindows {
     /// What is aligned so is a large block, and no chunk.
     static constexpr std::size_t large_alignment = window;
 
-    explicit OwnedWindows(Owner &owner) noexcept : owner_(&owner), large_(owner) {}
+    explicit OwnedWindows(Owner &owner) noexcept : large_(owner) {}
 
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         if (alignment >= large_alignment) return large_.try_allocate(size, alignment);
         auto *const data = static_cast<std::byte *>(ProcessChunks::obtain_window());
         if (data == nullptr) return nullptr;
-        for (std::size_t at = 0; at < words; at += sizeof(void *))
-            ::new (static_cast<void *>(data + at)) void *(owner_);
+        large_.claim_window(data);
         return data + words;
     }
     void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
@@ -44,7 +42,6 @@ class OwnedWindows {
     }
 
   private:
-    Owner *owner_;
     detail::OwnedChunks<Owner, window> large_;
 };
 

@@ -155,7 +155,7 @@ class ThreadHeap {
     /// null.
     [[gnu::always_inline]] static void free(ThreadHeap *heap, void *object) noexcept {
         if constexpr (REAP_TSAN) annotate::ended(object, usable_size(object));
-        const HeapOwner *const owner = &SmallPart::Chunks::owner_of_unaligned(object);
+        const HeapOwner *const owner = SmallPart::Chunks::owner_of_unaligned(object);
         // The first member: of no heap it is null, which is nobody's.
         if (reinterpret_cast<const HeapOwner *>(heap) == owner) [[likely]]
             heap->small_.reap.deallocate_small(object);
@@ -164,6 +164,10 @@ class ThreadHeap {
     }
     /// The same for one that may be aligned so, and is seldom small.
     [[gnu::noinline]] static void free_other(ThreadHeap *heap, void *object) noexcept {
+        if constexpr (hardened) {
+            if (!SmallPart::Chunks::has_owner(object)) [[unlikely]]
+                return report_misuse({Misuse::foreign_free, object, 0, "libreap-malloc"});
+        }
         HeapOwner &owner = SmallPart::Chunks::owner_of(object);
         if (heap != nullptr && &owner == &heap->other_) return heap->other_.deallocate(object);
         give_pages_back(owner, object);

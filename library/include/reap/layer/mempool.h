@@ -19,6 +19,7 @@
 #include "reap/core/quarantine.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
+#include "reap/core/typed.h"
 #include "reap/source/cached_pages.h"
 
 namespace reap::inline REAP_MODE {
@@ -79,7 +80,9 @@ class Mempool {
     ~Mempool() { clear(keep_none); }
 
     /// Makes a T. Throws what the source throws, else std::bad_alloc, and what T's constructor throws; then
-    /// nothing is left behind.
+    /// nothing is left behind. Where T's allocator_type is one that the source converts to (StlAllocator of
+    /// the layer that the pool stands on, std::pmr::polymorphic_allocator over an Upstream), T gets it as its
+    /// allocator unless the arguments name one.
     template <class... Arguments>
     [[nodiscard, gnu::returns_nonnull]] T *create(Arguments &&...arguments) {
         void *const place = pool_.handed_out(take<Failure::throws>(), sizeof(T));
@@ -88,8 +91,8 @@ class Mempool {
 
     /// The same, but null where the memory is exhausted.
     template <class... Arguments>
-    [[nodiscard]] T *
-    try_create(Arguments &&...arguments) noexcept(std::is_nothrow_constructible_v<T, Arguments...>) {
+    [[nodiscard]] T *try_create(Arguments &&...arguments) noexcept(
+        detail::is_nothrow_with_allocator<T, detail::OriginOf<Upstream>, Arguments...>()) {
         void *const place = pool_.handed_out(take<Failure::returns_null>(), sizeof(T));
         return place == nullptr ? nullptr : construct(place, std::forward<Arguments>(arguments)...);
     }
@@ -273,7 +276,7 @@ class Mempool {
     template <class... Arguments>
     [[gnu::always_inline]] T *construct(void *place, Arguments &&...arguments) {
         Unfinished memory{*this, place};
-        T *const object = ::new (place) T(std::forward<Arguments>(arguments)...);
+        T *const object = detail::construct_over<T>(source_, place, std::forward<Arguments>(arguments)...);
         memory.object = nullptr;
         return live(object);
     }

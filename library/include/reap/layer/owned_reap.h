@@ -99,10 +99,18 @@ class OwnedChunks {
     {
         void *const resized = owner_->chunks.try_resize(data, size, new_size, alignment);
         if constexpr (hardened) {
-            // The words have their own address in them.
-            if (resized != nullptr) claim_large(resized, new_size, alignment);
+            if (resized != nullptr) {
+                cover(resized, new_size);
+                if (resized != data) claim_again(data, resized, alignment);
+            }
         }
         return resized;
+    }
+
+    /// Says of all of a window whose it is, in the words at its beginning: for who takes whole windows.
+    void claim_window(std::byte *data) noexcept {
+        for (std::size_t at = 0; at < Window; at += Words::smallest) claim(data + at);
+        cover(data, Window);
     }
 
     /// What a reap asks for before it looks for room.
@@ -113,35 +121,37 @@ class OwnedChunks {
 
     /// Whose object that is. By the byte in front of it, which is in the same chunk, or in the same memory if
     /// it is a large one: that may be aligned to a superblock's beginning, whose words are its own bytes.
-    [[nodiscard]] static Owner &owner_of(const void *object) noexcept {
-        return *decode(Words::word_for(static_cast<const std::byte *>(object) - 1));
-    }
+    [[nodiscard]] static Owner &owner_of(const void *object) noexcept { return *word_of(object); }
     /// The same for one that is not aligned to a superblock, and so is behind a chunk's own first bytes.
-    [[nodiscard]] static Owner &owner_of_unaligned(const void *object) noexcept {
-        return *decode(Words::word_for(object));
+    [[nodiscard]] static Owner *owner_of_unaligned(const void *object) noexcept {
+        return decode(Words::word_for(object));
     }
     /// Hardened mode: whether it can be an object of any owner. What is near one, and is none, is found to
     /// have no owner in all but one of 2^23 cases.
     [[nodiscard]] static bool has_owner(const void *object) noexcept {
         if (!all_.covers(object)) return false;
-        const auto owner = reinterpret_cast<std::uintptr_t>(&owner_of(object));
+        const auto owner = reinterpret_cast<std::uintptr_t>(word_of(object));
         return owner != 0 && owner % alignof(Owner) == 0 && owner >> 47U == 0;
     }
 
   private:
+    static Owner *word_of(const void *object) noexcept {
+        return decode(Words::word_for(static_cast<const std::byte *>(object) - 1));
+    }
     /// In hardened mode a word names the owner to nobody else.
     static Owner *decode(void **word) noexcept {
-        if constexpr (hardened)
-            return reinterpret_cast<Owner *>(reinterpret_cast<std::uintptr_t>(*word) ^
-                                             reinterpret_cast<std::uintptr_t>(word) ^ Secret::of_process());
+        if constexpr (hardened) return static_cast<Owner *>(encoded(*word, word));
         return static_cast<Owner *>(*word);
+    }
+    /// An owner as the word at this address has it, and back.
+    static void *encoded(const void *owner, void *const *word) noexcept {
+        return reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(owner) ^
+                                        reinterpret_cast<std::uintptr_t>(word) ^ Secret::of_process());
     }
     void claim(const void *address) noexcept {
         void **const word = Words::word_for(address);
         if constexpr (hardened)
-            ::new (static_cast<void *>(word)) void *(
-                reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(owner_) ^
-                                         reinterpret_cast<std::uintptr_t>(word) ^ Secret::of_process()));
+            ::new (static_cast<void *>(word)) void *(encoded(owner_, word));
         else
             ::new (static_cast<void *>(word)) void *(owner_);
     }
@@ -161,6 +171,17 @@ class OwnedChunks {
         for (std::size_t lead = least; lead < least + Window; lead += Words::smallest)
             claim(static_cast<std::byte *>(data) + lead);
         return data;
+    }
+    /// Hardened mode: words have their own address in them. Of memory that moved, the words that said whose
+    /// it was do so again; all else is the object's.
+    void claim_again(const void *before, void *data, std::size_t alignment) noexcept {
+        const std::size_t least = std::max(alignment, Window) - Window;
+        for (std::size_t lead = least; lead < least + Window; lead += Words::smallest) {
+            void **const word = Words::word_for(static_cast<const std::byte *>(data) + lead);
+            void *const *const was = Words::word_for(static_cast<const std::byte *>(before) + lead);
+            if (*word == encoded(owner_, was))
+                ::new (static_cast<void *>(word)) void *(encoded(owner_, word));
+        }
     }
     auto &chunk_source() noexcept {
         if constexpr (requires { owner_->chunks.get(); })

@@ -19,6 +19,7 @@
 #include "reap/core/quarantine.h"
 #include "reap/core/secret.h"
 #include "reap/core/source.h"
+#include "reap/core/typed.h"
 #include "reap/source/malloc.h"
 #include "reap/source/system_pages.h"
 
@@ -79,11 +80,13 @@ class PerClass {
         put(object);
     }
 
-    /// Makes a T. Throws as allocate() and as T's constructor; then nothing is left behind.
+    /// Makes a T. Throws as allocate() and as T's constructor; then nothing is left behind. T's allocator is
+    /// that of the source, as in a Mempool.
     template <class... Arguments>
     [[nodiscard, gnu::returns_nonnull]] T *create(Arguments &&...arguments) {
         Unfinished memory{*this, allocate()};
-        T *const object = ::new (memory.data) T(std::forward<Arguments>(arguments)...);
+        T *const object =
+            detail::construct_over<T>(source_, memory.data, std::forward<Arguments>(arguments)...);
         memory.data = nullptr;
         return object;
     }

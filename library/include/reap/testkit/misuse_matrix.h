@@ -16,6 +16,10 @@
 #include "reap/testkit/failing_source.h"
 #include "reap/testkit/subject.h"
 
+// Written by clang's coverage, and by nothing else.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+extern "C" [[gnu::weak]] int __llvm_profile_write_file();
+
 // Each kind of misuse that applies to an allocator, done to it on purpose, each in a process of its own: what
 // finds it may end the program, and what does not find it may leave anything behind.
 
@@ -173,6 +177,12 @@ inline bool misuse(AnySubject &subject, const FailingSource<> &upstream, const M
 /// Where the child writes what its handler is told.
 inline int report_to = -1;
 
+/// Ends a child without the destructors of statics, which are the parent's; what it covered counts.
+[[noreturn]] inline void end(int status) {
+    if (__llvm_profile_write_file != nullptr) __llvm_profile_write_file();
+    ::_exit(status);
+}
+
 inline MisuseCell judge(const Factory &make, MisuseCell cell) {
     int ends[2];
     if (::pipe(ends) != 0) return cell;
@@ -185,8 +195,8 @@ inline MisuseCell judge(const Factory &make, MisuseCell cell) {
             const int length =
                 std::snprintf(line, sizeof line, "\nreap:%d:%s: %s", static_cast<int>(report.what),
                               report.layer, reap::to_string(report.what));
-            if (length < 0 || ::write(report_to, line, static_cast<std::size_t>(length)) < 0) ::_exit(1);
-            ::_exit(2);
+            if (length < 0 || ::write(report_to, line, static_cast<std::size_t>(length)) < 0) end(1);
+            end(2);
         });
         bool applies = false;
         {
@@ -194,8 +204,7 @@ inline MisuseCell judge(const Factory &make, MisuseCell cell) {
             const auto subject = make(upstream);
             applies = misuse(*subject, upstream, cell);
         }
-        // Without destructors of statics: they are the parent's.
-        ::_exit(applies ? 0 : 3);
+        end(applies ? 0 : 3);
     }
     ::close(ends[1]);
     std::string said;

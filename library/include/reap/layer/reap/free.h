@@ -217,7 +217,7 @@ void Reap<Upstream, Granule, Window, S>::purge(std::size_t least, Use use) noexc
 {
     if (checked || reuse_ == nullptr) return;
     for (Block *const list : reuse_->holes) {
-        for (Block *hole = list; hole != nullptr; hole = hole->next) {
+        for (Block *hole = list; hole != nullptr; hole = links_.next(hole)) {
             const std::size_t size = Shadow::size_of(hole);
             if (size >= least) use(static_cast<void *>(hole + 1), size - sizeof(Block));
         }
