@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT
  *
- * The lab (reap.launch.residence) makes a folder; every process of the tree that the preload enters makes one
+ * The lab (reap.rss.watch) makes a folder; every process of the tree that the preload enters makes one
  * file in it, named by its pid, maps it shared and writes the same fields over and over, so that the last of
  * them outlive whatever ends the process. A reader takes them when `sequence` is even, and was the same
  * before and after. All sizes are bytes, all stamps nanoseconds of CLOCK_MONOTONIC. Little-endian;
@@ -52,7 +52,7 @@ struct reap_resident_walk {
     uint64_t above_bytes;    /* and their bytes */
     uint64_t used;           /* what mallinfo2 said just before, of all arenas: uordblks, */
     uint64_t arena;          /* and arena: whether these changed says whether the walk is of today */
-    uint64_t duration;       /* nanoseconds of processor time that the walk took */
+    uint64_t duration;       /* nanoseconds of CPU time that the walk took */
 };
 
 struct reap_resident {

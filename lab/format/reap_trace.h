@@ -67,8 +67,9 @@ struct reap_file_header {
     uint32_t stop_errno;     /* (atomic) its errno */
     uint32_t stop_count;     /* (atomic) how often a thread or process had to stop recording */
     uint32_t finished;       /* 1: the tree ended and every block of a dead process was sealed */
-    uint32_t file_blocks;    /* for so many blocks the file is long enough, with holes where none is yet */
-    uint32_t deepbind;       /* (atomic) how often RTLD_DEEPBIND was taken off what dlopen was asked for */
+    uint32_t
+        file_blocks;   /* for so many blocks the file is long enough, with holes where none is yet; grows */
+    uint32_t deepbind; /* (atomic) how often RTLD_DEEPBIND was taken off what dlopen was asked for */
 };
 
 enum reap_sampler { REAP_SAMPLER_NONE = 0, REAP_SAMPLER_PERF = 1, REAP_SAMPLER_TIMER = 2 };
@@ -209,7 +210,8 @@ enum reap_tag {
 enum reap_unrecorded {
     REAP_UNRECORDED_NOT_LOADED = 1, /* it has no recorder: static, set-user-ID, another environment */
     REAP_UNRECORDED_NO_TRACE = 2,   /* it has one, which did not reach the file */
-    REAP_UNRECORDED_FOREIGN = 3 /* it is for another C library or processor: started without the recorder */
+    REAP_UNRECORDED_FOREIGN = 3, /* it is for another C library or processor: started without the recorder */
+    REAP_UNRECORDED_OUT_OF_REACH = 4 /* its root, or its user, cannot reach the recorder: started without */
 };
 
 /* What else the launcher saw. `words`: a count, and that many words from the top of the user stack. */
@@ -218,7 +220,8 @@ enum reap_seen {
                            about `period` page faults */
     REAP_SEEN_CALL = 2,   /* tid, number, user instruction pointer, words: a system call */
     REAP_SEEN_WAIT = 3,   /* tid, state as /proc has it, number + 1 (0: in none), enum reap_waited_for,
-                           instruction pointer, words: a thread that did not run when it was looked at */
+                           instruction pointer, words: a thread that did not run when it was looked at;
+                           with the state R one that did, or would have if it had had a processor */
     REAP_SEEN_LOOK = 4,   /* processes, threads: all of the tree were looked at; its waits come before it */
     REAP_SEEN_FILE = 5,   /* start, length: a mapping of a file, executable or not */
     REAP_SEEN_MEMORY = 6, /* peak resident, resident in the heap that brk grows, lazily freed bytes (each + 1;

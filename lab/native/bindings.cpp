@@ -374,6 +374,7 @@ NB_MODULE(native, m) {
     m.attr("UNRECORDED_NOT_LOADED") = static_cast<int>(REAP_UNRECORDED_NOT_LOADED);
     m.attr("UNRECORDED_NO_TRACE") = static_cast<int>(REAP_UNRECORDED_NO_TRACE);
     m.attr("UNRECORDED_FOREIGN") = static_cast<int>(REAP_UNRECORDED_FOREIGN);
+    m.attr("UNRECORDED_OUT_OF_REACH") = static_cast<int>(REAP_UNRECORDED_OUT_OF_REACH);
     m.attr("STOP_SANDBOX") = static_cast<int>(REAP_STOP_SANDBOX);
     m.attr("IMAGE_FORKED") = static_cast<int>(REAP_IMAGE_FORKED);
     m.attr("IMAGE_BYPASSED") = static_cast<int>(REAP_IMAGE_BYPASSED);

@@ -79,6 +79,7 @@ class PyWatched {
         out["uncalled"] = watched_.uncalled;
         out["recorder"] = watched_.recorder;
         out["looks"] = watched_.looks;
+        out["busy_looks"] = watched_.busy_looks;
         out["processes"] = watched_.most_processes;
         out["threads"] = watched_.most_threads;
         return out;

@@ -1,8 +1,10 @@
 #include "drag_bindings.h"
 
+#include <memory>
 #include <utility>
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "drag_file.h"
@@ -28,6 +30,7 @@ nb::dict totals_of(const DragTotals &totals) {
     out["all"] = counted(totals.all);
     out["never"] = counted(totals.never);
     out["write_only"] = counted(totals.write_only);
+    out["released"] = counted(totals.released);
     out["live"] = whole(totals.live);
     out["needed"] = whole(totals.needed);
     return out;
@@ -110,7 +113,12 @@ void append_frames(nb::list &out, const std::string &path, uint64_t address) {
 
 class Drag {
   public:
-    explicit Drag(const std::string &path) : file_(path) {}
+    explicit Drag(const std::string &path, DragAccess access = DragAccess::All)
+        : path_(path), file_(path, DragFile::kWindow, access) {}
+
+    [[nodiscard]] std::unique_ptr<Drag> before_free() const {
+        return std::make_unique<Drag>(path_, DragAccess::BeforeFree);
+    }
 
     [[nodiscard]] nb::dict header() const {
         nb::dict out;
@@ -121,6 +129,7 @@ class Drag {
         out["full"] = file_.full();
         out["malformed"] = file_.malformed();
         out["pooled"] = file_.pooled();
+        out["released"] = file_.released();
         out["objects"] = file_.objects();
         nb::list command;
         for (const std::string &each : file_.command()) command.append(text(each));
@@ -142,6 +151,7 @@ class Drag {
     }
 
   private:
+    std::string path_;
     DragFile file_;
 };
 
@@ -167,6 +177,9 @@ void bind_drag(nb::module_ &m) {
              "last access, and for the first `drawn` the bytes that it drags in each stretch of the curve.");
     nb::class_<Drag>(m, "Drag", "A drag recording of one process. Raises BadTraceError or OSError.")
         .def(nb::init<const std::string &>(), "path"_a)
+        .def("before_free", &Drag::before_free,
+             "The same recording, in which no object is needed for accesses in the step of its free. Reads "
+             "the file again, and raises as this does.")
         .def("header", &Drag::header)
         .def("level", &Drag::level, "chunks"_a, "bins"_a, nb::keep_alive<0, 1>())
         .def("frames", &Drag::frames, "stack"_a);

@@ -71,7 +71,9 @@ class DragFile::Survey {
         }
     }
 
-    void ended(const DragLife &life) {
+    void ended(DragLife life) {
+        file_.released_ = file_.released_ || life.used != life.last;
+        if (file_.access_ == DragAccess::BeforeFree) life.last = life.used;
         if ((life.flags & REAP_DRAG_CHUNK) != 0 && life.kind == DragKind::Block)
             carved(life.birth, life.kind, life.size);
         std::vector<DragWindow> &windows = file_.windows_;
@@ -112,9 +114,12 @@ namespace {
 // Later walks: steps and ends alone.
 class Again {
   public:
-    explicit Again(DragVisitor &visitor) : visitor_(visitor) {}
+    Again(DragVisitor &visitor, DragAccess access) : visitor_(visitor), access_(access) {}
     void step(const DragStep &step, size_t) { visitor_.step(step); }
-    void ended(const DragLife &life) { visitor_.ended(life); }
+    void ended(DragLife life) {
+        if (access_ == DragAccess::BeforeFree) life.last = life.used;
+        visitor_.ended(life);
+    }
     void carved(size_t, DragKind, uint64_t) {}
     void end(DragEnd, bool) {}
     void full() {}
@@ -124,11 +129,13 @@ class Again {
 
   private:
     DragVisitor &visitor_;
+    DragAccess access_;
 };
 
 } // namespace
 
-DragFile::DragFile(const std::string &path, size_t window) : file_(std::make_unique<DragMapping>(path)) {
+DragFile::DragFile(const std::string &path, size_t window, DragAccess access)
+    : file_(std::make_unique<DragMapping>(path)), access_(access) {
     if (file_->size() < sizeof header_) throw BadTrace("it is too short");
     std::memcpy(&header_, file_->begin(), sizeof header_);
     if (header_.magic != REAP_DRAG_MAGIC) throw BadTrace("it is no drag recording");
@@ -142,7 +149,7 @@ DragFile::DragFile(const std::string &path, size_t window) : file_(std::make_uni
 DragFile::~DragFile() = default;
 
 void DragFile::walk(DragVisitor &visitor) const {
-    Again again(visitor);
+    Again again(visitor, access_);
     DragReader<Again>(*file_, header_.base, again).run();
 }
 

@@ -23,6 +23,10 @@ enum class DragLevel : uint8_t { Objects, Chunks };
 
 enum class DragKind : uint8_t { Block, Pooled, Mapping };
 
+// Which accesses an object is needed for: the code that frees an object may access it to find the next one,
+// or to take it out of a list.
+enum class DragAccess : uint8_t { All, BeforeFree };
+
 // A step of the clock: an allocation. Places count from 0 in a file.
 struct DragStep {
     size_t place;
@@ -36,6 +40,7 @@ struct DragLife {
     uint64_t size;
     uint32_t birth; // place of the step that made it
     uint32_t last;  // place of the last step in which it was needed; not before its birth
+    uint32_t used;  // the same without the accesses that are part of its free; not after `last`
     uint32_t freed; // place of the last step that it took part in
     uint32_t stack;
     uint8_t flags; // enum reap_drag_object
@@ -80,8 +85,9 @@ class DragFile {
     static constexpr size_t kWindow = size_t{1} << 20;
 
     // Throws std::system_error when it cannot be read and BadTrace when it is no drag recording. `window` is
-    // the least number of steps in one.
-    explicit DragFile(const std::string &path, size_t window = kWindow);
+    // the least number of steps in one. Where only accesses before the free count, each life's `last` is its
+    // `used`.
+    explicit DragFile(const std::string &path, size_t window = kWindow, DragAccess access = DragAccess::All);
     ~DragFile();
     DragFile(const DragFile &) = delete;
     DragFile &operator=(const DragFile &) = delete;
@@ -111,6 +117,8 @@ class DragFile {
     // The rest of the file made no sense and was passed over.
     [[nodiscard]] bool malformed() const noexcept { return malformed_; }
     [[nodiscard]] bool pooled() const noexcept { return pooled_; }
+    // Some object was last accessed as part of its free.
+    [[nodiscard]] bool released() const noexcept { return released_; }
     // The frames of a stack, innermost first; empty for one that the file does not have.
     [[nodiscard]] const std::vector<DragFrame> &frames(uint32_t stack) const;
     [[nodiscard]] const std::string &module(uint32_t number) const;
@@ -140,6 +148,8 @@ class DragFile {
     bool full_ = false;
     bool malformed_ = false;
     bool pooled_ = false;
+    bool released_ = false;
+    DragAccess access_;
 };
 
 } // namespace reap::native

@@ -69,6 +69,7 @@ class DragSummary::Sums final : public DragVisitor {
         for (DragTotals *totals : {&to_.totals_, static_cast<DragTotals *>(&site)}) {
             if (touched == 0) count(totals->never, life);
             if (touched == REAP_DRAG_WRITTEN) count(totals->write_only, life);
+            if (life.used != life.last) count(totals->released, life);
             totals->live += static_cast<Area>(life.size) * now();
         }
         if (life.last >= begin()) needed_until(life, site);

@@ -20,8 +20,9 @@ struct DragTotals {
     DragCount all;
     DragCount never; // neither read nor written
     DragCount write_only;
-    Area live = 0;   // bytes in use, over time
-    Area needed = 0; // the same if each had been freed at its last access
+    DragCount released; // last accessed in the step of their free, and needed for that
+    Area live = 0;      // bytes in use, over time
+    Area needed = 0;    // the same if each had been freed at its last access
 };
 
 struct DragSite : DragTotals {

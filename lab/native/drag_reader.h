@@ -161,18 +161,21 @@ class DragReader {
         const uint64_t age = in_.varint();
         const uint64_t since = in_.varint();
         const bool mapped = kind == REAP_DRAG_UNMAPPED || kind == REAP_DRAG_LIVE_MAPPED;
+        const bool freed = kind == REAP_DRAG_FREE || kind == REAP_DRAG_UNMAPPED;
+        const uint64_t unused = freed && since == 0 && age != 0 ? in_.varint() : since;
         const uint64_t part = mapped ? in_.varint() : 0;
         size_t place = 0;
         Object *object = take(age, place);
         // Its last access is not before its birth, and of a mapping no more goes than there is.
-        if (object == nullptr || since > age || mapped != (object->kind == DragKind::Mapping) ||
-            part > object->size) {
+        if (object == nullptr || since > age || unused > age ||
+            mapped != (object->kind == DragKind::Mapping) || part > object->size) {
             in_.fail();
             return;
         }
         const DragLife life = {.size = mapped ? part : object->size,
                                .birth = static_cast<uint32_t>(place),
                                .last = static_cast<uint32_t>(steps_ - 1 - since),
+                               .used = static_cast<uint32_t>(steps_ - 1 - unused),
                                .freed = static_cast<uint32_t>(steps_ - 1),
                                .stack = object->stack,
                                .flags = flags,
@@ -235,6 +238,7 @@ class DragReader {
             teller_.ended({.size = object.size,
                            .birth = place,
                            .last = now,
+                           .used = now,
                            .freed = now,
                            .stack = object.stack,
                            .flags = kTouched,

@@ -91,9 +91,9 @@ void punch_zeros(int file, const BlockInfo &info, const std::vector<unsigned cha
 }
 
 // Makes the file long, without taking any of the disk: what processes of any user and root write to they map
-// then, and do not have to make. 64 GB, or as much as the file system and limits let it.
+// then, and do not have to make. 1 GB, or as much as the file system and limits let it; the launcher goes on.
 uint32_t lengthen(int file) {
-    constexpr uint64_t kLongest = UINT64_C(1) << 36;
+    constexpr uint64_t kLongest = UINT64_C(1) << 30;
     constexpr uint64_t kShortest = UINT64_C(1) << 24;
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return 0;

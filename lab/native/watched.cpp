@@ -212,6 +212,10 @@ class Reader {
         const uint64_t pointer = fields.varint();
         const std::vector<uint64_t> words = read_words(fields);
         if (!fields.good()) return;
+        if (kind.state == 'R') {
+            runs_ = true;
+            return;
+        }
         const std::optional<Place> place = places_.find(pid, pointer);
         if (kind.what == REAP_WAITED_LOCK && place && of_runtime(pid, *place, words)) {
             kind.what = REAP_WAITED_OTHER;
@@ -234,6 +238,8 @@ class Reader {
         const uint64_t threads = fields.varint();
         if (!fields.good()) return;
         ++out_.looks;
+        out_.busy_looks += runs_ ? 1 : 0;
+        runs_ = false;
         out_.most_processes = std::max(out_.most_processes, processes);
         out_.most_threads = std::max(out_.most_threads, threads);
     }
@@ -263,6 +269,7 @@ class Reader {
     std::map<StackFrame, uint32_t> frame_places_;
     std::map<uint32_t, std::map<uint64_t, uint64_t>> file_ranges_;
     Watched out_;
+    bool runs_ = false; // whether some thread of the present look does
 };
 
 } // namespace

@@ -78,6 +78,7 @@ struct Watched {
     std::map<CallKind, uint64_t> calls;
     std::map<WaitKind, uint64_t> waits;
     uint64_t looks = 0;
+    uint64_t busy_looks = 0; // at which some thread ran, or would have if it had had a processor
     uint64_t most_processes = 0;
     uint64_t most_threads = 0;
     std::vector<ResidentPoint> resident;

@@ -49,7 +49,8 @@ std::uint64_t find_tracepoint(const char *name) {
 
 class Writer final : public RecordHandler {
   public:
-    Writer(TraceBlocks &trace, bool *accepted) : trace_(trace), accepted_(accepted) {}
+    Writer(TraceBlocks &trace, bool *accepted, bool &has_connections)
+        : trace_(trace), accepted_(accepted), has_connections_(has_connections) {}
 
     void handle(const perf_event_header &header, Fields fields) override {
         if (header.type != PERF_RECORD_SAMPLE) return;
@@ -66,7 +67,10 @@ class Writer final : public RecordHandler {
         const auto value = called.next<std::uint64_t>(); // the first argument, or what accept returned
         const UserSide user = read_user_side(fields);
         if (!fields.good() || number < 0) return;
-        if (accepts(number) && value < most_descriptors) accepted_[value] = true;
+        if (accepts(number)) {
+            has_connections_ = true;
+            if (value < most_descriptors) accepted_[value] = true;
+        }
         if (reads(number) && !is_socket(static_cast<pid_t>(pid), number, value)) return;
         TraceBlocks::Record record(trace_, REAP_TAG_SEEN, static_cast<std::int64_t>(time));
         record.number(pid).number(REAP_SEEN_CALL).number(tid).number(static_cast<std::uint64_t>(number));
@@ -76,9 +80,12 @@ class Writer final : public RecordHandler {
     }
 
   private:
-    /// The descriptor may be closed by now: then what is known of it is whether it was accepted.
+    /// The descriptor may be closed by now: then what is known of it is whether it was accepted. Or it may be
+    /// another by now, as where a program reads its own files first and then serves: what was read before any
+    /// connection was accepted is no request.
     bool is_socket(pid_t pid, long number, std::uint64_t descriptor) const {
         if (number == SYS_recvfrom || number == SYS_recvmsg) return true;
+        if (!has_connections_ && descriptor > STDERR_FILENO) return false;
         const reap_waited_for what = waited_for(pid, static_cast<int>(descriptor));
         if (what != REAP_WAITED_UNKNOWN) return what == REAP_WAITED_SOCKET;
         return descriptor < most_descriptors && accepted_[descriptor];
@@ -86,6 +93,7 @@ class Writer final : public RecordHandler {
 
     TraceBlocks &trace_;
     bool *accepted_;
+    bool &has_connections_;
 };
 
 /// `id==1||id==2||...`
@@ -113,6 +121,7 @@ bool CallWatcher::attach(pid_t thread, bool running) {
     char entered[512];
     char numbers[512];
     char left[600];
+    has_connections_ = has_connections_ || running;
     put_numbers(entered, watched);
     put_numbers(numbers, accepting);
     std::snprintf(left, sizeof left, "(%s)&&ret>=0", numbers);
@@ -123,7 +132,7 @@ bool CallWatcher::attach(pid_t thread, bool running) {
 }
 
 void CallWatcher::drain(TraceBlocks &trace) {
-    Writer writer(trace, accepted_);
+    Writer writer(trace, accepted_, has_connections_);
     rings_.drain(writer);
 }
 

@@ -27,6 +27,7 @@ class CallWatcher {
   private:
     PerfRings rings_;
     bool accepted_[most_descriptors] = {}; ///< a process's descriptor of this number was a connection
+    bool has_connections_ = false;         ///< one was accepted, or may have been before the watching
 };
 
 } // namespace reap::spawn

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -48,6 +49,12 @@ constexpr int pipe_bytes = 1 << 20;
         if (file < 0 || dup2(file, STDIN_FILENO) < 0) fail_in_child(failure);
     }
     // Passed on to whatever it executes and forks.
+    if (options.core >= 0) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(static_cast<unsigned>(options.core), &one);
+        if (sched_setaffinity(0, sizeof one, &one) != 0) fail_in_child(failure);
+    }
     if (!options.huge_pages && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) fail_in_child(failure);
     for (int number = 1; number <= 64; ++number) {
         if ((options.ignored >> (number - 1) & 1) != 0) signal(number, SIG_IGN);

@@ -163,7 +163,20 @@ void Looker::look_at_thread(pid_t process, pid_t thread) {
     const char *name_end = std::strrchr(text, ')');
     if (name_end == nullptr || name_end[1] != ' ') return;
     const char state = name_end[2];
-    if (state != 'S' && state != 'D') return; // runs, or is stopped, or has ended
+    if (state == 'R') { // runs, or would if there were a processor for it: while that is so, nobody waits
+        TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
+            .number(static_cast<std::uint64_t>(process))
+            .number(REAP_SEEN_WAIT)
+            .number(static_cast<std::uint64_t>(thread))
+            .number(static_cast<std::uint64_t>(state))
+            .number(0)
+            .number(REAP_WAITED_OTHER)
+            .number(0)
+            .number(0)
+            .commit();
+        return;
+    }
+    if (state != 'S' && state != 'D') return; // is stopped, or has ended
     std::snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", static_cast<int>(process),
                   static_cast<int>(thread));
     read_text(path, text, sizeof text);

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <initializer_list>
 #include <signal.h>
 #include <unistd.h>
 
@@ -26,6 +27,13 @@
 
 namespace {
 
+/// None of our files may have the number of a standard stream that is closed; the program finds it closed.
+void fill_standard_streams() {
+    int descriptor = 0;
+    while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (descriptor > STDERR_FILENO) close(descriptor);
+}
+
 /// Who ignores SIGCHLD cannot wait for children: the launcher must not, and the program still does.
 void stop_ignoring_children(reap::spawn::Options &options) {
     struct sigaction action{};
@@ -38,6 +46,7 @@ void stop_ignoring_children(reap::spawn::Options &options) {
 
 int main(int argc, char **argv) {
     using namespace reap::spawn;
+    fill_standard_streams();
     static Options options; // static: what it points to is kept to the end
     if (!parse_options(argc, argv, environ, options)) return 2;
     if (fcntl(options.result_fd, F_GETFD) < 0) {
@@ -46,7 +55,9 @@ int main(int argc, char **argv) {
         return 2;
     }
     if (options.check_sampling) return check_sampling(options.result_fd) ? 0 : 125;
-    if (options.result_fd > STDERR_FILENO) fcntl(options.result_fd, F_SETFD, FD_CLOEXEC);
+    for (const int ours : {options.result_fd, options.ready_fd, options.start_fd}) {
+        if (ours > STDERR_FILENO) fcntl(ours, F_SETFD, FD_CLOEXEC);
+    }
     stop_ignoring_children(options);
     static Result result;
     if (options.attach != 0) {

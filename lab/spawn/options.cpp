@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sched.h>
 
 namespace reap::spawn {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr const char *usage =
     "usage: reap-spawn [--program FILE] [--preload LIST] [--set NAME=VALUE]... [--unset NAME]...\n"
     "                  [--ignore SIGNAL]... [--stdin FILE] [--capture] [--timeout-ms N] [--grace-ms N]\n"
-    "                  [--result-fd N]\n"
+    "                  [--result-fd N] [--core N] [--ready-fd N --start-fd N]\n"
     "                  [--trace FILE [--trace-socket NAME] [--watch LIST] | --count TYPE:CONFIG | "
     "--resident] [--no-huge-pages]\n"
     "                  -- CMD [ARGUMENT]...\n"
@@ -184,11 +185,23 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
         } else if (std::strcmp(option, "--result-fd") == 0) {
             if (!parse_number(value, 1'000'000, number)) return refuse("not a file descriptor", value);
             options.result_fd = static_cast<int>(number);
+        } else if (std::strcmp(option, "--core") == 0) {
+            if (!parse_number(value, CPU_SETSIZE - 1, number)) return refuse("not a core", value);
+            options.core = static_cast<int>(number);
+        } else if (std::strcmp(option, "--ready-fd") == 0) {
+            if (!parse_number(value, 1'000'000, number)) return refuse("not a file descriptor", value);
+            options.ready_fd = static_cast<int>(number);
+        } else if (std::strcmp(option, "--start-fd") == 0) {
+            if (!parse_number(value, 1'000'000, number)) return refuse("not a file descriptor", value);
+            options.start_fd = static_cast<int>(number);
         } else {
             return refuse("unknown option", option);
         }
     }
     if (options.check_sampling) return true;
+    if ((options.ready_fd < 0) != (options.start_fd < 0)) {
+        return refuse("one needs the other", "--ready-fd and --start-fd");
+    }
     if (options.attach != 0) {
         return (options.trace != nullptr && options.timeout_ns > 0) ||
                refuse("--attach needs --trace and --timeout-ms", "--attach");

@@ -32,6 +32,9 @@ struct Options {
     std::int64_t timeout_ns = 0;           ///< 0: none
     std::int64_t grace_ns = 1'000'000'000; ///< from SIGTERM to SIGKILL
     int result_fd = 1;                     ///< where the result goes
+    int core = -1;                         ///< the one core that the program may use; -1: any
+    int ready_fd = -1;                     ///< written to when the program could start; -1: it starts at once
+    int start_fd = -1;                     ///< the program starts when its other end is closed
 };
 
 /// Parses the command line. On a mistake says which on standard error and returns false.

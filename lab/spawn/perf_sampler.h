@@ -1,4 +1,4 @@
-/* Sampling where a program's processor time goes, through the kernel's perf events.
+/* Sampling where a program's CPU time goes, through the kernel's perf events.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -33,6 +33,7 @@ bool Sampler::attach(pid_t child) {
 }
 
 void Sampler::tick(std::int64_t now) {
+    trace_.grow();
     measure_resident(now);
     if (socket_ != nullptr) unrecorded_.look(now, trace_);
     if (sampling_) perf_.drain(trace_);

@@ -14,6 +14,9 @@ namespace {
 
 /// The image number of what belongs to no image.
 constexpr std::uint32_t no_image = UINT32_MAX;
+/// How much longer than what is used of it the file is kept, where it can be: 1 GB, without taking any of the
+/// disk.
+constexpr std::uint64_t blocks_ahead = 16384;
 /// Room that a record's tag, length and stamp take at most.
 constexpr std::size_t head_room = 32;
 
@@ -103,6 +106,20 @@ void TraceBlocks::stop(int error) {
                                     __ATOMIC_RELAXED)) {
         header_->stop_errno = static_cast<std::uint32_t>(error);
     }
+}
+
+void TraceBlocks::grow() {
+    const std::uint64_t have = header_->file_blocks;
+    const std::uint64_t used = __atomic_load_n(&header_->next_block, __ATOMIC_RELAXED);
+    if (have == 0 || used + blocks_ahead / 2 < have) return;
+    const std::uint64_t wanted = used + blocks_ahead;
+    const std::uint64_t length = wanted * REAP_BLOCK_BYTES;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || length > limit.rlim_cur || wanted > UINT32_MAX) return;
+    // Not by ftruncate: a process that had to make a block itself may have made the file longer than that.
+    constexpr std::uint64_t page = 4096;
+    if (fallocate(fd_, 0, static_cast<off_t>(length - page), page) != 0) return;
+    __atomic_store_n(&header_->file_blocks, static_cast<std::uint32_t>(wanted), __ATOMIC_RELEASE);
 }
 
 void TraceBlocks::flush() {

@@ -57,6 +57,9 @@ class TraceBlocks {
         unsigned char body_[4608];
     };
 
+    /// Makes the file longer, as a hole, where the recorder is about to need it.
+    void grow();
+
     /// Writes what has been collected, so that it survives the launcher's death.
     void flush();
 

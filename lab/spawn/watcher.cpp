@@ -81,6 +81,7 @@ void Watcher::attach_thread(pid_t thread, bool running) {
 
 void Watcher::tick(std::int64_t now) {
     const pid_t root = process_ != 0 ? process_ : getpid();
+    trace_.grow();
     looker_.look(root, now, trace_);
     const std::uint64_t own = process_ != 0 ? own_resident_bytes(process_) : 0;
     if (const std::uint64_t bytes = own + resident_bytes(root); bytes > 0) {

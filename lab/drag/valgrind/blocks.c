@@ -83,13 +83,17 @@ static void *of_many(ThreadId thread, SizeT count, SizeT size) {
     return serve(thread, all, VG_(clo_alignment), True);
 }
 
+static void end(const DragBlock *block, DragUse use) {
+    drag_write_free(REAP_DRAG_FREE, block->birth, use);
+    drag_forget_reads(block->at, block->size);
+    (block->small ? drag_slabs_give : drag_large_give)(block->at);
+}
+
 /* What is no block of ours is left alone: the program frees something twice, or from before. */
 static void release(ThreadId thread, void *at) {
     (void)thread;
     DragBlock block;
-    if (!find((Addr)at, &block)) return;
-    write_block(REAP_DRAG_FREE, &block);
-    (block.small ? drag_slabs_give : drag_large_give)(block.at);
+    if (find((Addr)at, &block)) end(&block, drag_use(block.at, block.size, block.birth));
 }
 
 static void release_aligned(ThreadId thread, void *at, SizeT alignment) {
@@ -112,7 +116,9 @@ static void *resize(ThreadId thread, void *at, SizeT size) {
     const SizeT kept = old.size < size ? old.size : size;
     VG_(memcpy)((void *)fresh, at, kept);
     drag_mark_read((Addr)at, kept);
-    release(thread, at);
+    DragUse use = drag_use(old.at, old.size, old.birth);
+    use.earlier = use.last; /* the copy is a use */
+    end(&old, use);
     add(thread, fresh, size, VG_(clo_alignment));
     drag_mark_write(fresh, kept);
     return (void *)fresh;

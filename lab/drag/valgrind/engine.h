@@ -11,33 +11,36 @@
 #include <pub_tool_execontext.h>
 #include <pub_tool_tooliface.h>
 
-/* main.c: the clock, one step an allocation; both halves of a pair say the same, so that one store marks both
- * halves of a slot. */
-extern ULong drag_pair;
-static inline UInt drag_now(void) { return (UInt)drag_pair; }
+/* main.c: the clock, one step an allocation, as a write puts it into a slot; a read adds DRAG_READ. */
+extern UInt drag_clock;
+enum { DRAG_READ = 1 };
+static inline UInt drag_now(void) { return drag_clock / 2; }
 /* A step; False once the clock has come to its end: then nothing is recorded any more. */
 Bool drag_tick(void);
 /* main.c: whether some pool has objects on a thread's own stack, so that no access to it may be skipped. */
 extern Bool drag_stack_pools;
 
-/* shadow.c: for each eight bytes of the program a slot of two clocks, last write and last read, at a fixed
- * distance. */
+/* shadow.c: for each eight bytes of the program a slot of two clocks, that of the last access, and of the
+ * last one in an earlier step, at a fixed distance. */
 #define DRAG_SHADOW 0x200000000000ul /* above all that Valgrind gives out */
 /* Programs may ask for mappings anywhere (Go's runtime at 0xc000000000); of such addresses the last 44 bits
  * tell the slot. Two that agree in them are one to us, and 16 TiB apart. */
 #define DRAG_WINDOW (1ul << 44)
 #define DRAG_BEHIND (1ul << 21) /* kept free behind the slots, for the window of the recording */
 #define DRAG_SPAN (1ul << 37)   /* what Valgrind gives out by itself: where blocks are */
-#define DRAG_READ_HALF 4        /* bytes from a slot to its second half */
+#define DRAG_EARLIER 4          /* bytes from a slot to its second half */
 typedef struct {
-    UInt last;  /* clock of the last access, or the birth if there was none */
-    UInt flags; /* of enum reap_drag_object: READ, WRITTEN */
+    UInt last;    /* clock of the last access, or the birth if there was none */
+    UInt earlier; /* of the last one before this step */
+    UInt flags;   /* of enum reap_drag_object: READ, WRITTEN */
 } DragUse;
 void drag_shadow_start(void);
 void drag_mark_read(Addr at, SizeT size);
 void drag_mark_write(Addr at, SizeT size);
 /* What was done with these bytes since `birth`. Costs a read of one slot each eight bytes. */
 DragUse drag_use(Addr at, SizeT size, UInt birth);
+/* What comes to be in these bytes was not read yet. */
+void drag_forget_reads(Addr at, SizeT size);
 void drag_move(Addr from, Addr to, SizeT size); /* a range's slots, to whole granules */
 void drag_forget(Addr at, SizeT size); /* gives a range's slots back to the system: it was unmapped */
 

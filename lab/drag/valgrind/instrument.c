@@ -3,12 +3,14 @@
  * Copyright (c) 2026 The Reap authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-/* Marks each access of the program: a store of the clock into the slot of its address.
+/* Marks each access of the program: a store of the clock into the slot of its address, whose second half
+ * keeps what was there, if it is of an earlier step.
  *
  * A block of code runs between two steps of the clock, so the clock is read once in it, and an address is
- * marked once for reading and once for writing. Of the accesses through the stack pointer only the first in a
- * block is marked: all of them are to one stack. Where that stack is an object (a coroutine's) this is all
- * that is needed; where it is the thread's own and a pool lies in it, all are marked: see drag_stack_pools.
+ * marked once, or once more where a write was first: to say that there was a read. Of the accesses through
+ * the stack pointer only the first in a block is marked: all of them are to one stack. Where that stack is an
+ * object (a coroutine's) this is all that is needed; where it is the thread's own and a pool lies in it, all
+ * are marked: see drag_stack_pools.
  */
 #include "engine.h"
 #include <libvex_ir.h>
@@ -19,8 +21,8 @@ enum { MOST_SEEN = 48 };
 
 typedef struct {
     IRSB *out;
-    IRTemp clock;      /* of 32 bits, or IRTemp_INVALID until it is needed */
-    IRTemp pair;       /* of 64 */
+    IRTemp clock;      /* or IRTemp_INVALID until it is needed */
+    IRTemp read_clock; /* what a read puts into a slot */
     UChar *from_stack; /* for each temporary whether it is the stack pointer and a constant */
     UInt temporaries;
     Bool stack_marked;
@@ -32,6 +34,7 @@ typedef struct {
 } Pass;
 
 static IRExpr *word(ULong value) { return IRExpr_Const(IRConst_U64(value)); }
+static IRExpr *half(UInt value) { return IRExpr_Const(IRConst_U32(value)); }
 
 static void add(Pass *pass, IRStmt *statement) { addStmtToIRSB(pass->out, statement); }
 
@@ -42,18 +45,22 @@ static IRExpr *assign(Pass *pass, IRType type, IRExpr *value) {
 }
 
 /* A clock is read where it is first needed. Later ones come after it, since the block has one entrance. */
-static IRExpr *clock_of(Pass *pass, Bool both) {
-    IRTemp *held = both ? &pass->pair : &pass->clock;
-    if (*held == IRTemp_INVALID) {
-        const IRType type = both ? Ity_I64 : Ity_I32;
-        *held = newIRTemp(pass->out->tyenv, type);
-        add(pass, IRStmt_WrTmp(*held, IRExpr_Load(Iend_LE, type, word((ULong)(Addr)&drag_pair))));
-    }
-    return IRExpr_RdTmp(*held);
+static IRExpr *clock_of(Pass *pass) {
+    if (pass->clock == IRTemp_INVALID)
+        pass->clock = assign(pass, Ity_I32, IRExpr_Load(Iend_LE, Ity_I32, word((ULong)(Addr)&drag_clock)))
+                          ->Iex.RdTmp.tmp;
+    return IRExpr_RdTmp(pass->clock);
 }
 
-static IRExpr *slot(Pass *pass, IRExpr *address, UInt further, UInt half) {
-    const ULong distance = DRAG_SHADOW + half;
+static IRExpr *read_clock_of(Pass *pass) {
+    if (pass->read_clock == IRTemp_INVALID)
+        pass->read_clock =
+            assign(pass, Ity_I32, IRExpr_Binop(Iop_Or32, clock_of(pass), half(DRAG_READ)))->Iex.RdTmp.tmp;
+    return IRExpr_RdTmp(pass->read_clock);
+}
+
+static IRExpr *slot(Pass *pass, IRExpr *address, UInt further) {
+    const ULong distance = DRAG_SHADOW;
     if (address->tag == Iex_Const)
         return word(((address->Iex.Const.con->Ico.U64 + further) & (DRAG_WINDOW - 8)) + distance);
     if (further) address = assign(pass, Ity_I64, IRExpr_Binop(Iop_Add64, address, word(further)));
@@ -65,20 +72,55 @@ static void store(Pass *pass, IRExpr *guard, IRExpr *where, IRExpr *clock) {
     add(pass, guard ? IRStmt_StoreG(Iend_LE, where, clock, guard) : IRStmt_Store(Iend_LE, where, clock));
 }
 
+static IRExpr *above(Pass *pass, IRExpr *where, UInt bytes) {
+    if (where->tag == Iex_Const) return word(where->Iex.Const.con->Ico.U64 + bytes);
+    return assign(pass, Ity_I64, IRExpr_Binop(Iop_Add64, where, word(bytes)));
+}
+
+static IRExpr *both(Pass *pass, IRExpr *one, IRExpr *other) {
+    IRExpr *wide = assign(pass, Ity_I32, IRExpr_Unop(Iop_1Uto32, one));
+    IRExpr *wider = assign(pass, Ity_I32, IRExpr_Unop(Iop_1Uto32, other));
+    return assign(pass, Ity_I1,
+                  IRExpr_Unop(Iop_32to1, assign(pass, Ity_I32, IRExpr_Binop(Iop_And32, wide, wider))));
+}
+
+/* `first`: none of these accesses was marked in this block before. */
+static void mark_slot(Pass *pass, IRExpr *guard, IRExpr *where, Bool write, Bool first) {
+    IRExpr *clock = clock_of(pass);
+    if (first) {
+        IRExpr *last = assign(pass, Ity_I32, IRExpr_Load(Iend_LE, Ity_I32, where));
+        IRExpr *old = assign(pass, Ity_I1, IRExpr_Binop(Iop_CmpLT32U, last, clock));
+        if (guard) old = both(pass, guard, old);
+        store(pass, old, above(pass, where, DRAG_EARLIER), last);
+        if (write) {
+            IRExpr *read = assign(pass, Ity_I32, IRExpr_Binop(Iop_And32, last, half(DRAG_READ)));
+            store(pass, guard, where, assign(pass, Ity_I32, IRExpr_Binop(Iop_Or32, clock, read)));
+            return;
+        }
+    }
+    store(pass, guard, where, read_clock_of(pass));
+}
+
 static Bool is_from_stack(const Pass *pass, const IRExpr *address) {
     return address->tag == Iex_RdTmp && address->Iex.RdTmp.tmp < pass->temporaries &&
            pass->from_stack[address->Iex.RdTmp.tmp];
 }
 
-static Bool seen_before(Pass *pass, const IRExpr *address, Bool write) {
-    if (address->tag != Iex_RdTmp) return False;
+/* What was done to this address in the block, by an access of eight bytes at the most. */
+enum { NOTHING, WROTE, READ };
+static UInt done_before(Pass *pass, const IRExpr *address, Bool write) {
+    if (address->tag != Iex_RdTmp) return NOTHING;
     for (UInt i = 0; i < pass->seen; ++i)
-        if (pass->marked[i].address == address->Iex.RdTmp.tmp && pass->marked[i].write == write) return True;
+        if (pass->marked[i].address == address->Iex.RdTmp.tmp) {
+            const UInt before = pass->marked[i].write ? WROTE : READ;
+            pass->marked[i].write = pass->marked[i].write && write;
+            return before;
+        }
     if (pass->seen < MOST_SEEN) {
         pass->marked[pass->seen].address = address->Iex.RdTmp.tmp;
         pass->marked[pass->seen++].write = write;
     }
-    return False;
+    return NOTHING;
 }
 
 /* An access counts for the granule that it begins in, and for each eight bytes further on. */
@@ -86,14 +128,14 @@ static void mark(Pass *pass, IRExpr *address, UInt size, Bool write, IRExpr *gua
     if (!drag_stack_pools && is_from_stack(pass, address)) {
         if (pass->stack_marked || guard) return;
         pass->stack_marked = True;
-        store(pass, 0, slot(pass, address, 0, 0), clock_of(pass, True));
+        mark_slot(pass, 0, slot(pass, address, 0), False, True);
         return;
     }
     /* With a guard it may not happen, and a wider one may come to the same address. */
-    if (!guard && size <= 8 && seen_before(pass, address, write)) return;
-    IRExpr *clock = clock_of(pass, False);
+    const UInt before = !guard && size <= 8 ? done_before(pass, address, write) : NOTHING;
+    if (before == READ || (before == WROTE && write)) return;
     for (UInt further = 0; further < size; further += 8)
-        store(pass, guard, slot(pass, address, further, write ? 0 : DRAG_READ_HALF), clock);
+        mark_slot(pass, guard, slot(pass, address, further), write, before == NOTHING);
 }
 
 static UInt size_of(IRType type) { return (UInt)sizeofIRType(type); }
@@ -184,7 +226,7 @@ IRSB *drag_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout
     for (UInt i = 0; i <= temporaries; ++i) from_stack[i] = 0;
     Pass pass = {.out = deepCopyIRSBExceptStmts(in),
                  .clock = IRTemp_INVALID,
-                 .pair = IRTemp_INVALID,
+                 .read_clock = IRTemp_INVALID,
                  .from_stack = from_stack,
                  .temporaries = temporaries};
     Int i = 0;

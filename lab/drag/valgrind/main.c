@@ -17,14 +17,14 @@
 #include <pub_tool_vki.h>
 #include <pub_tool_vkiscnums.h>
 
-ULong drag_pair;
+UInt drag_clock;
 Bool drag_stack_pools;
 
 Bool drag_tick(void) {
-    const UInt next = drag_now() + 1;
-    if (next == 0) return False;
-    drag_pair = next | (ULong)next << 32;
-    if (next == 0xFFFFFFFFu) drag_write_full();
+    enum { LAST = 0x7FFFFFFF };
+    if (drag_now() == LAST) return False;
+    drag_clock += 2;
+    if (drag_now() == LAST) drag_write_full();
     return True;
 }
 

@@ -71,7 +71,7 @@ static Bool take(Addr at, SizeT size, Stretch *part) {
 
 /* Slots are looked at only where it matters: a mapping may be larger than what is ever used of it. */
 static void write_part(UInt kind, const Stretch *part) {
-    const DragUse unknown = {part->birth, 0};
+    const DragUse unknown = {part->birth, part->birth, 0};
     drag_write_unmapped(kind, part->birth,
                         part->carved ? drag_use(part->at, part->size, part->birth) : unknown, part->size);
 }

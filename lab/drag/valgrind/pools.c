@@ -59,6 +59,7 @@ static void add(ThreadId thread, Pool *pool, Addr at, SizeT size) {
     if (!drag_tick()) return;
     drag_write_alloc(within || pool ? REAP_DRAG_POOLED : REAP_DRAG_ALLOC, thread, size);
     drag_object_add(at, size, drag_now(), pool ? pool->ring : 0);
+    drag_forget_reads(at, size);
 }
 
 static void write_object(UInt kind, const DragObject *object) {

@@ -3,7 +3,7 @@
  * Copyright (c) 2026 The Reap authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-/* When each eight bytes were last written and last read.
+/* When each eight bytes were last accessed, and when before that step.
  *
  * The slot of an address lies at a fixed distance above its last bits: no table has to be walked, and a mark
  * is one store. The whole span is reserved and costs nothing where nothing is touched; slots of bytes that
@@ -28,8 +28,9 @@ extern Bool VG_(am_notify_client_mmap)(Addr at, SizeT size, UInt protection, UIn
                                        Off64T offset);
 
 typedef struct {
-    UInt written;
-    UInt read;
+    UInt last; /* twice the clock, and DRAG_READ if there was a read since the bytes came to be what they are
+                */
+    UInt earlier;
 } Slot;
 
 static inline Slot *slot_of(Addr at) { return (Slot *)((at & (DRAG_WINDOW - 8)) + DRAG_SHADOW); }
@@ -54,34 +55,37 @@ static Bool spanned(Addr at, SizeT size) {
     return size > 0 && size <= DRAG_WINDOW - (at & (DRAG_WINDOW - 1));
 }
 
-void drag_mark_read(Addr at, SizeT size) {
+static void mark(Addr at, SizeT size, UInt read) {
     if (!spanned(at, size)) return;
-    for (Slot *slot = slot_of(at); slot <= slot_of(at + size - 1); ++slot) slot->read = drag_now();
+    for (Slot *slot = slot_of(at); slot <= slot_of(at + size - 1); ++slot) {
+        if (slot->last < drag_clock) slot->earlier = slot->last;
+        slot->last = drag_clock | read | (slot->last & DRAG_READ);
+    }
 }
 
-void drag_mark_write(Addr at, SizeT size) {
-    if (!spanned(at, size)) return;
-    for (Slot *slot = slot_of(at); slot <= slot_of(at + size - 1); ++slot) slot->written = drag_now();
-}
+void drag_mark_read(Addr at, SizeT size) { mark(at, size, DRAG_READ); }
+
+void drag_mark_write(Addr at, SizeT size) { mark(at, size, 0); }
 
 DragUse drag_use(Addr at, SizeT size, UInt birth) {
-    DragUse use = {birth, 0};
+    DragUse use = {birth, birth, 0};
     if (!spanned(at, size)) return use;
     const Slot *end = slot_of(at + size - 1) + 1;
-    UInt written = 0, read = 0;
-    for (const Slot *slot = slot_of(at); slot < end;) {
-        const Slot *stop = end - slot > 64 ? slot + 64 : end;
-        for (; slot < stop; ++slot) {
-            written = slot->written > written ? slot->written : written;
-            read = slot->read > read ? slot->read : read;
-        }
-        if (written == drag_now() && read == drag_now()) break; /* it cannot be later */
+    for (const Slot *slot = slot_of(at); slot < end; ++slot) {
+        const UInt last = slot->last / 2;
+        if (last < birth) continue; /* of what was there before */
+        use.flags |= slot->last & DRAG_READ ? REAP_DRAG_READ : REAP_DRAG_WRITTEN;
+        const UInt earlier = slot->last < drag_clock ? last : slot->earlier / 2;
+        use.last = last > use.last ? last : use.last;
+        use.earlier = earlier > use.earlier ? earlier : use.earlier;
     }
-    if (written >= birth) use.flags |= REAP_DRAG_WRITTEN;
-    if (read >= birth) use.flags |= REAP_DRAG_READ;
-    const UInt last = written > read ? written : read;
-    if (last > birth) use.last = last;
     return use;
+}
+
+void drag_forget_reads(Addr at, SizeT size) {
+    if (!spanned(at, size)) return;
+    for (Slot *slot = slot_of(at); slot <= slot_of(at + size - 1); ++slot)
+        if (slot->last & DRAG_READ) slot->last &= ~(UInt)DRAG_READ;
 }
 
 void drag_move(Addr from, Addr to, SizeT size) {
@@ -95,6 +99,9 @@ void drag_move(Addr from, Addr to, SizeT size) {
 }
 
 void drag_forget(Addr at, SizeT size) {
-    if (spanned(at, size) && size >= 65536)
+    if (!spanned(at, size)) return;
+    if (size < 65536)
+        drag_forget_reads(at, size);
+    else
         drag_give_back((Addr)slot_of(VG_PGROUNDUP(at)), VG_PGROUNDDN(at + size) - VG_PGROUNDUP(at));
 }

@@ -244,6 +244,8 @@ void drag_write_free(UInt kind, UInt birth, DragUse use) {
     byte(kind | use.flags << REAP_DRAG_KIND_BITS);
     number(drag_now() - birth);
     number(drag_now() - use.last);
+    const Bool freed = kind == REAP_DRAG_FREE || kind == REAP_DRAG_UNMAPPED;
+    if (freed && use.last == drag_now() && birth != drag_now()) number(drag_now() - use.earlier);
 }
 
 void drag_write_unmapped(UInt kind, UInt birth, DragUse use, SizeT bytes) {
@@ -275,5 +277,5 @@ void drag_write_full(void) {
     if (stopped) return;
     reserve(32);
     if (!stopped) byte(REAP_DRAG_FULL);
-    give_up("the clock, of 32 bits, is at its end", 0);
+    give_up("the clock, of 31 bits, is at its end", 0);
 }

@@ -10,7 +10,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     using namespace reap::native;
     reap::test::DragBuilder builder(size > 0 ? UINT32_MAX - data[0] * 8u : 0);
     builder.bytes().insert(builder.bytes().end(), data, data + size);
-    const DragFile file(builder.write(), 5);
+    const DragAccess access = size % 2 == 0 ? DragAccess::All : DragAccess::BeforeFree;
+    const DragFile file(builder.write(), 5, access);
     for (const DragLevel level : {DragLevel::Objects, DragLevel::Chunks}) {
         const DragSummary summary(file, level, 7);
         std::vector<uint32_t> stacks;

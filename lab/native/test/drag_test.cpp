@@ -25,6 +25,7 @@ struct Life {
     uint32_t freed;
     DragKind kind;
     bool chunk;
+    uint32_t used; // last, but for accesses that are part of the free
 };
 
 // Random lives, as the engine would have written them. Not all are freed, and not all of those are told of.
@@ -37,10 +38,18 @@ std::vector<Life> random_lives(DragBuilder &file, unsigned seed) {
     const auto now = [&] { return kBase + steps; };
     const auto end = [&](Life &life, unsigned kind) {
         life.freed = now();
-        life.last = life.birth + static_cast<uint32_t>(random() % (life.freed - life.birth + 1));
+        const auto any = [&] {
+            return life.birth + static_cast<uint32_t>(random() % (life.freed - life.birth + 1));
+        };
+        life.last = random() % 3 == 0 ? now() : any();
+        life.used = life.last;
         const bool early = life.chunk; // said before
         life.chunk = life.chunk || (life.kind == DragKind::Block && random() % 5 == 0);
         std::vector<uint64_t> numbers = {now() - life.birth, now() - life.last};
+        if (kind == REAP_DRAG_FREE && life.last == now() && life.birth != now()) {
+            life.used = any();
+            numbers.push_back(now() - life.used);
+        }
         if (life.kind == DragKind::Mapping) {
             numbers.push_back(life.size);
             kind = kind == REAP_DRAG_FREE ? REAP_DRAG_UNMAPPED : REAP_DRAG_LIVE_MAPPED;
@@ -58,7 +67,7 @@ std::vector<Life> random_lives(DragBuilder &file, unsigned seed) {
             file.event(kEvents[kind], {stack, size});
             ++steps;
             live.push_back(lives.size());
-            lives.push_back({size, stack, now(), 0, 0, kKinds[kind], false});
+            lives.push_back({size, stack, now(), 0, 0, kKinds[kind], false, 0});
             continue;
         }
         const size_t which = random() % live.size();
@@ -79,7 +88,7 @@ std::vector<Life> random_lives(DragBuilder &file, unsigned seed) {
     }
     for (const size_t which : live) {
         if (random() % 4 == 0) {
-            lives[which].last = lives[which].freed = now();
+            lives[which].last = lives[which].used = lives[which].freed = now();
         } else {
             end(lives[which], REAP_DRAG_LIVE);
         }
@@ -98,7 +107,7 @@ struct Truth {
 };
 
 // By the definition: at each step, who takes part in it.
-Truth count(const std::vector<Life> &lives, DragLevel level) {
+Truth count(const std::vector<Life> &lives, DragLevel level, DragAccess access) {
     Truth truth;
     const auto counts = [&](const Life &life) {
         if (life.kind == DragKind::Mapping) return level == DragLevel::Chunks && life.chunk;
@@ -112,7 +121,7 @@ Truth count(const std::vector<Life> &lives, DragLevel level) {
         for (const Life &life : lives) {
             if (!counts(life) || life.birth > step) continue;
             const bool lives_on = life.freed >= step;
-            const bool is_needed = life.last >= step;
+            const bool is_needed = (access == DragAccess::All ? life.last : life.used) >= step;
             live += lives_on ? life.size : 0;
             needed += is_needed ? life.size : 0;
             without += (life.stack == 2 || life.stack == 3 ? is_needed : lives_on) ? life.size : 0;
@@ -127,17 +136,21 @@ Truth count(const std::vector<Life> &lives, DragLevel level) {
     return truth;
 }
 
-TEST(Drag, AgreesWithTheDefinition) {
+class DragOf : public testing::TestWithParam<DragAccess> {};
+INSTANTIATE_TEST_SUITE_P(Access, DragOf, testing::Values(DragAccess::All, DragAccess::BeforeFree));
+
+TEST_P(DragOf, AgreesWithTheDefinition) {
     size_t late = 0;
     for (unsigned seed = 1; seed <= 10; ++seed) {
         DragBuilder builder(kBase);
         const std::vector<Life> lives = random_lives(builder, seed);
-        const DragFile file(builder.write(), 1 + seed * seed); // windows of few steps and of many
+        const DragFile file(builder.write(), 1 + seed * seed, GetParam()); // windows of few steps and of many
         EXPECT_EQ(file.end(), DragEnd::Exited);
         EXPECT_FALSE(file.malformed());
+        EXPECT_TRUE(file.released());
         for (const DragWindow &window : file.windows()) late += window.late.size();
         for (const DragLevel level : {DragLevel::Objects, DragLevel::Chunks}) {
-            const Truth truth = count(lives, level);
+            const Truth truth = count(lives, level, GetParam());
             const DragSummary summary(file, level, 37);
             EXPECT_TRUE(summary.totals().live == truth.live);
             EXPECT_TRUE(summary.totals().needed == truth.needed);
@@ -179,7 +192,7 @@ TEST(Drag, IsReadAsFarAsItGoes) {
     random_lives(builder, 3);
     const std::vector<unsigned char> whole = builder.bytes();
     size_t before = 0;
-    for (size_t size = sizeof(reap_drag_header); size < whole.size(); size += 17) {
+    for (size_t size = sizeof(reap_drag_header); size + 1 < whole.size(); size += 17) { // END is two bytes
         DragBuilder part(kBase);
         part.bytes().assign(whole.begin(), whole.begin() + static_cast<long>(size));
         const DragFile file(part.write());
@@ -232,6 +245,27 @@ TEST(Drag, WhatMakesNoSenseIsDamage) {
     DragBuilder other;
     other.bytes()[0] = 'x';
     EXPECT_THROW(DragFile(other.write()), BadTrace);
+}
+
+// The third number is there where an older object was accessed in the step of its free, and nowhere else.
+TEST(Drag, AccessesThatArePartOfAFreeAreTold) {
+    for (const bool before : {false, true}) {
+        DragBuilder builder;
+        builder.event(REAP_DRAG_ALLOC, {1, 100})
+            .event(REAP_DRAG_ALLOC, {1, 10})
+            .event(REAP_DRAG_ALLOC, {1, 1});
+        builder.event(REAP_DRAG_FREE, {2, 0, 1}).event(REAP_DRAG_FREE, {1, 1}).event(REAP_DRAG_FREE, {0, 0});
+        const DragFile file(builder.write(), 1, before ? DragAccess::BeforeFree : DragAccess::All);
+        EXPECT_FALSE(file.malformed());
+        EXPECT_TRUE(file.released());
+        const DragSummary summary(file, DragLevel::Objects, 4);
+        // Needed in all three steps, or in the first two; 10 bytes in their own step; 1 byte in its own.
+        EXPECT_EQ(summary.totals().released.bytes, before ? 0u : 100u);
+        EXPECT_TRUE(summary.totals().needed == (before ? 100 * 110 : 100 * 111) + 10 * 10 + 1);
+    }
+    DragBuilder lie;
+    lie.event(REAP_DRAG_ALLOC, {1, 100}).event(REAP_DRAG_ALLOC, {1, 10}).event(REAP_DRAG_FREE, {1, 0, 2});
+    EXPECT_TRUE(DragFile(lie.write()).malformed());
 }
 
 TEST(Drag, AnExecThatFailedEndsNothing) {

@@ -60,11 +60,15 @@ void *map_private(size_t bytes) noexcept {
     return memory == MAP_FAILED ? nullptr : memory;
 }
 
-uint32_t thread_id() noexcept { return static_cast<uint32_t>(syscall(SYS_gettid)); }
+uint32_t thread_id() noexcept { return static_cast<uint32_t>(raw_call(SYS_gettid)); }
+
+bool FutexLock::try_lock() noexcept {
+    int expected = 0;
+    return __atomic_compare_exchange_n(&word_, &expected, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
 
 void FutexLock::lock() noexcept {
-    int expected = 0;
-    if (__atomic_compare_exchange_n(&word_, &expected, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+    if (try_lock()) return;
     while (__atomic_exchange_n(&word_, 2, __ATOMIC_ACQUIRE) != 0) {
         syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, 2, nullptr, nullptr, 0);
     }

@@ -20,6 +20,14 @@ inline bool unlikely(bool condition) noexcept {
     return __builtin_expect(static_cast<long>(condition), 0) != 0;
 }
 
+// A system call that leaves errno alone: a negative errno on failure. The child of a fork has none of libc's
+// pages mapped yet, and each that it comes by costs a page fault.
+inline long raw_call(long number, long a = 0, long b = 0, long c = 0) noexcept {
+    long result;
+    asm volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+    return result;
+}
+
 // Puts errno back to what the program last saw.
 class ErrnoGuard {
   public:
@@ -58,6 +66,7 @@ uint32_t thread_id() noexcept;
 class FutexLock {
   public:
     void lock() noexcept;
+    bool try_lock() noexcept;
     void unlock() noexcept;
     // The child of a fork is alone: whatever the parent's threads held is free.
     void reset() noexcept { __atomic_store_n(&word_, 0, __ATOMIC_RELAXED); }

@@ -5,7 +5,7 @@
 
 namespace reap::drag {
 
-constinit State reap_drag_state_1 = {kOnePage, 0, 1};
+constinit State reap_drag_state_2 = {kOnePage, 0, 1};
 
 namespace {
 
@@ -17,52 +17,69 @@ bool map(uintptr_t begin, uintptr_t size) noexcept {
 }
 
 constexpr uintptr_t kPages = 0x2000; // with the skew, and an access of 16 bytes at the end
+constexpr uintptr_t kShadowOfEarlier = kShadow / 2 + kEarlier;
 
 } // namespace
 
-bool map_shadow() noexcept { return map(kShadow, kPages); }
+bool map_shadow() noexcept { return map(kShadow, kPages) && map(kShadowOfEarlier, kPages / 2); }
 
 bool open_shadow() noexcept {
     if (!map(kShadow + kPages, kShadowBytes)) return false;
-    auto *memory = reinterpret_cast<void *>(kShadow);
-    madvise(memory, kShadowBytes, MADV_DONTDUMP);
-    madvise(memory, kShadowBytes, MADV_NOHUGEPAGE); // it is sparse, but see below
+    if (!map(kShadowOfEarlier + kPages / 2, kShadowBytes / 2)) return false;
+    const auto advise = [](uintptr_t begin, uintptr_t size) {
+        madvise(reinterpret_cast<void *>(begin), size, MADV_DONTDUMP);
+        madvise(reinterpret_cast<void *>(begin), size, MADV_NOHUGEPAGE); // it is sparse, but see below
+    };
+    advise(kShadow, kShadowBytes);
+    advise(kShadowOfEarlier, kShadowBytes / 2);
     state.mask = kAllAddresses;
     return true;
 }
 
 void expect_dense(uintptr_t address, uintptr_t size) noexcept {
     const uintptr_t begin = kShadow + (address & kAllAddresses);
-    if (begin + size <= kShadow + kShadowBytes) madvise(reinterpret_cast<void *>(begin), size, MADV_HUGEPAGE);
+    if (begin + size > kShadow + kShadowBytes) return;
+    madvise(reinterpret_cast<void *>(begin), size, MADV_HUGEPAGE);
+    madvise(reinterpret_cast<void *>(begin / 2 + kEarlier), size / 2, MADV_HUGEPAGE);
 }
 
 namespace {
 
-template <bool forget>
+enum class Then { Keep, ForgetReads, Clear };
+
+template <Then then>
 Use look(uintptr_t address, size_t size, uint32_t birth) noexcept {
-    uint32_t most = 0;
+    uint32_t most = birth;
+    uint32_t earlier = birth;
     uint32_t flags = 0;
     each_slot(address, size, [&](Slot &slot) {
         const uint32_t last = __atomic_load_n(&slot.last, __ATOMIC_RELAXED);
-        if (forget && (last & 1) != 0) __atomic_store_n(&slot.last, last & ~uint32_t{1}, __ATOMIC_RELAXED);
+        if (then == Then::ForgetReads && (last & 1) != 0)
+            __atomic_store_n(&slot.last, last & ~uint32_t{1}, __ATOMIC_RELAXED);
+        if (then == Then::Clear && last != 0) __atomic_store_n(&slot.last, 0, __ATOMIC_RELAXED);
         if (last / 2 < birth) return; // of what was there before
         flags |= (last & 1) != 0 ? REAP_DRAG_READ : REAP_DRAG_WRITTEN;
+        const uint32_t before =
+            last < state.written ? last / 2 : __atomic_load_n(earlier_of(&slot), __ATOMIC_RELAXED) / 2;
         if (last / 2 > most) most = last / 2;
+        if (before > earlier) earlier = before;
     });
-    return {most > birth ? most : birth, flags};
+    return {most, earlier, flags};
 }
 
 } // namespace
 
 Use use_of(uintptr_t address, size_t size, uint32_t birth) noexcept {
-    return look<false>(address, size, birth);
+    return look<Then::Keep>(address, size, birth);
 }
 
 Use last_use_of(uintptr_t address, size_t size, uint32_t birth) noexcept {
-    return look<true>(address, size, birth);
+    return look<Then::Clear>(address, size, birth);
 }
 
-void forget_reads(uintptr_t address, size_t size) noexcept { look<true>(address, size, kLastClock); }
+void forget_reads(uintptr_t address, size_t size) noexcept {
+    look<Then::ForgetReads>(address, size, kLastClock);
+}
 
 } // namespace reap::drag
 

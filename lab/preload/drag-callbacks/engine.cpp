@@ -77,7 +77,7 @@ uint32_t step(uint32_t kind, const Stack &stack, size_t size) noexcept {
 
 void write_end(uint32_t kind, uintptr_t address, size_t size, uint32_t birth, uint32_t flags) noexcept {
     const Use use = use_of(address, size, birth);
-    recording.ended(kind, state.clock(), birth, use.last, use.flags | flags);
+    recording.ended(kind, state.clock(), birth, use, flags);
 }
 
 void start(char **environment) noexcept {
@@ -108,7 +108,7 @@ void born(const void *pointer, size_t size, const void *frame, const void *calle
     if (any_objects) block_born(reinterpret_cast<uintptr_t>(pointer), size);
 }
 
-void died(const void *pointer) noexcept {
+void died(const void *pointer, bool copied) noexcept {
     if (!recorded || pointer == nullptr) return;
     Block &block = *block_at(pointer);
     __builtin_prefetch(static_cast<const char *>(pointer) - 16, 1); // where most allocators look next
@@ -116,8 +116,9 @@ void died(const void *pointer) noexcept {
     const Turn turn;
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     const uint32_t flags = any_objects && block_died(address, block.size) ? REAP_DRAG_CHUNK : 0;
-    const Use use = last_use_of(address, block.size, block.birth);
-    recording.ended(REAP_DRAG_FREE, state.clock(), block.birth, use.last, use.flags | flags);
+    Use use = last_use_of(address, block.size, block.birth);
+    if (copied) use.earlier = use.last;
+    recording.ended(REAP_DRAG_FREE, state.clock(), block.birth, use, flags);
     block.birth = 0;
 }
 

@@ -33,8 +33,9 @@ void resume() noexcept;
 // A block was allocated; `frame` and `caller` are those of the function that the program called. Takes a
 // lock.
 void born(const void *pointer, size_t size, const void *frame, const void *caller) noexcept;
-// A block is about to be freed; costs a look at each eight bytes of it.
-void died(const void *pointer) noexcept;
+// A block is about to be freed; costs a look at each eight bytes of it. `copied`: to another one, by realloc,
+// which is a use.
+void died(const void *pointer, bool copied = false) noexcept;
 // How many bytes were asked for; kUnknown of what is none of ours.
 size_t size_of(const void *pointer) noexcept;
 inline constexpr size_t kUnknown = SIZE_MAX;

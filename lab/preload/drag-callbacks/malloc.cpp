@@ -62,7 +62,7 @@ void *reallocate(void *pointer, size_t size, const void *frame, const void *call
     if (fresh == nullptr) return nullptr;
     const size_t kept = old < size ? old : size;
     mark_range<mark_read>(pointer, kept);
-    died(pointer);
+    died(pointer, true);
     born(fresh, size, frame, caller);
     memcpy(fresh, pointer, kept);
     if (kept == old && old < usable)

@@ -8,6 +8,7 @@
 #include "reap_drag.h"
 #include "reap_encode.h"
 #include "seen_stacks.h"
+#include "shadow.h"
 #include "stack.h"
 #include "stack_table.h"
 
@@ -36,11 +37,13 @@ class Recording {
     }
     // `kind` is REAP_DRAG_FREE or REAP_DRAG_LIVE; what this file does not know is left out: what was there
     // before a fork, or came after the recording stopped.
-    void ended(uint32_t kind, uint32_t now, uint32_t birth, uint32_t last, uint32_t flags) noexcept {
+    void ended(uint32_t kind, uint32_t now, uint32_t birth, const Use &use, uint32_t flags) noexcept {
         if (birth <= base_ || birth - base_ > written_ || !reserve(kSmall)) return;
         uint8_t *at = window_ + used_;
-        *at++ = static_cast<uint8_t>(kind | flags << REAP_DRAG_KIND_BITS);
-        at = format::put_varint(format::put_varint(at, now - birth), now - last);
+        *at++ = static_cast<uint8_t>(kind | (use.flags | flags) << REAP_DRAG_KIND_BITS);
+        at = format::put_varint(format::put_varint(at, now - birth), now - use.last);
+        if (kind == REAP_DRAG_FREE && use.last == now && birth != now)
+            at = format::put_varint(at, now - use.earlier);
         used_ = static_cast<size_t>(at - window_);
     }
     void full() noexcept;

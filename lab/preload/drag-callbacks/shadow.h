@@ -1,6 +1,7 @@
 // When each eight bytes of the program were last accessed, and whether a read was among the accesses: at an
-// address that follows from the program's own. What is known of a block lies between, in the same line of the
-// processor's cache: a program with much memory waits for these lines more than for all else.
+// address that follows from the program's own. And when they were accessed before that step, elsewhere. What
+// is known of a block lies between, in the same line of the processor's cache: a program with much memory
+// waits for these lines more than for all else.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +29,8 @@ struct State {
     }
 };
 inline constexpr uint32_t kLastClock = UINT32_MAX / 2 - 1;
-extern "C" __attribute__((visibility("protected"))) State reap_drag_state_1;
-inline constexpr State &state = reap_drag_state_1;
+extern "C" __attribute__((visibility("protected"))) State reap_drag_state_2;
+inline constexpr State &state = reap_drag_state_2;
 
 // The last 44 bits of an address: what is high in the address space (libraries, stacks, large blocks) and
 // what is low (the program and its heap) differ in these, too.
@@ -37,6 +38,8 @@ inline constexpr uintptr_t kShadow = 0x1000'0000'0000;
 inline constexpr uintptr_t kShadowBytes = uintptr_t{1} << 44;
 inline constexpr uintptr_t kAllAddresses = (kShadowBytes - 1) & ~uintptr_t{7};
 inline constexpr uintptr_t kOnePage = 0xff8;
+// The last access in an earlier step, four bytes for each eight: half a slot's address, and this.
+inline constexpr uintptr_t kEarlier = uintptr_t{1} << 46; // not where the exact engine has its slots
 // The last bits of an address and of its slot's differ: loads and stores of addresses that agree in these
 // take each other for the same, and contend for the same few places of the cache.
 inline constexpr uintptr_t kSkew = 0x840;
@@ -60,16 +63,23 @@ inline Slot *slot_of(uintptr_t address) noexcept {
     return reinterpret_cast<Slot *>(kShadow + kSkew + (address & state.mask));
 }
 
-// Threads may mark the same slot: the last of them is as good as any. A read at the very moment of another
-// thread's write may be lost.
+inline uint32_t *earlier_of(const Slot *slot) noexcept {
+    return reinterpret_cast<uint32_t *>(reinterpret_cast<uintptr_t>(slot) / 2 + kEarlier);
+}
+
+// `clock` is what a write or a read puts into a slot. Threads may mark the same one: the last of them is as
+// good as any. A read at the very moment of another thread's write may be lost.
+inline void mark_slot(Slot &slot, uint32_t clock) noexcept {
+    const uint32_t last = __atomic_load_n(&slot.last, __ATOMIC_RELAXED);
+    if (last >= clock) return;
+    __atomic_store_n(&slot.last, clock | (last & 1), __ATOMIC_RELAXED);
+    if (last > 1 && (last | 1) != clock) __atomic_store_n(earlier_of(&slot), last, __ATOMIC_RELAXED);
+}
 inline void mark_written(uintptr_t address) noexcept {
-    uint32_t *last = &slot_of(address)->last;
-    const uint32_t read = __atomic_load_n(last, __ATOMIC_RELAXED) & 1;
-    __atomic_store_n(last, __atomic_load_n(&state.written, __ATOMIC_RELAXED) | read, __ATOMIC_RELAXED);
+    mark_slot(*slot_of(address), __atomic_load_n(&state.written, __ATOMIC_RELAXED));
 }
 inline void mark_read(uintptr_t address) noexcept {
-    __atomic_store_n(&slot_of(address)->last, __atomic_load_n(&state.read, __ATOMIC_RELAXED),
-                     __ATOMIC_RELAXED);
+    mark_slot(*slot_of(address), __atomic_load_n(&state.read, __ATOMIC_RELAXED));
 }
 
 // For many reads at one moment: what each would ask the state for.
@@ -77,8 +87,7 @@ class Reads {
   public:
     void mark(const void *at) const noexcept {
         const uintptr_t address = reinterpret_cast<uintptr_t>(at) & mask_;
-        __atomic_store_n(&reinterpret_cast<Slot *>(kShadow + kSkew + address)->last, clock_,
-                         __ATOMIC_RELAXED);
+        mark_slot(*reinterpret_cast<Slot *>(kShadow + kSkew + address), clock_);
     }
 
   private:
@@ -106,21 +115,20 @@ inline void mark_range(const void *from, size_t size) noexcept {
     if (size == 0) return;
     constexpr bool kReads = mark == mark_read;
     const uint32_t clock = __atomic_load_n(kReads ? &state.read : &state.written, __ATOMIC_RELAXED);
-    each_slot(reinterpret_cast<uintptr_t>(from), size, [clock](Slot &slot) {
-        const uint32_t read = kReads ? 0 : __atomic_load_n(&slot.last, __ATOMIC_RELAXED) & 1;
-        __atomic_store_n(&slot.last, clock | read, __ATOMIC_RELAXED);
-    });
+    each_slot(reinterpret_cast<uintptr_t>(from), size, [clock](Slot &slot) { mark_slot(slot, clock); });
 }
 
 struct Use {
-    uint32_t last;  // clock of the last access, or the birth if there was none
-    uint32_t flags; // of enum reap_drag_object; of what was read and written, REAP_DRAG_READ at least
+    uint32_t last;    // clock of the last access, or the birth if there was none
+    uint32_t earlier; // of the last one before this step
+    uint32_t flags;   // of enum reap_drag_object; of what was read and written, REAP_DRAG_READ at least
 };
 // What was done with these bytes since `birth`.
 Use use_of(uintptr_t address, size_t size, uint32_t birth) noexcept;
 // What comes to be in these bytes was not read yet.
 void forget_reads(uintptr_t address, size_t size) noexcept;
-// Both at once: a block's end.
+// A block's end. Its slots are as new: what was there before is nothing to keep for the next, which spares
+// the processor a line for each.
 Use last_use_of(uintptr_t address, size_t size, uint32_t birth) noexcept;
 
 } // namespace reap::drag

@@ -1,9 +1,10 @@
 /* libreap-exec.so: starts programs that our preloads cannot enter without them.
  *
  * A program for another C library (musl) or processor dies of LD_PRELOAD, or its loader complains on standard
- * error. So the functions by which a process executes another look at the file first. This object comes last
- * of those that reap preloads: what stands before it in LD_PRELOAD, and itself, is taken out of the
- * environment of such a program. What the user preloads stays.
+ * error; so does the loader of any program in a root, or of a user, that cannot reach the preloads. So the
+ * functions by which a process executes another look at the files first. This object comes last of those that
+ * reap preloads: what stands before it in LD_PRELOAD, and itself, is taken out of the environment of such a
+ * program. What the user preloads stays.
  *
  * Freestanding C++20: needs libc alone and allocates nothing; after vfork it writes to the stack alone.
  *
@@ -72,6 +73,57 @@ const char *behind_ours(const char *list) noexcept {
     return nullptr;
 }
 
+// What a list of preloads in an environment says; null where there is none.
+const char *preloads_of(char *const *environment) noexcept {
+    for (char *const *entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+        if (strncmp(*entry, kPreload, kPreloadLength) == 0) return *entry + kPreloadLength;
+    }
+    return nullptr;
+}
+
+// Whether the loader could open a file, whose path is as long as `width`. Only where that is certain is it
+// false.
+bool can_open(const char *path, size_t width) noexcept {
+    const ErrnoGuard keep;
+    char name[kMostPath];
+    if (width >= sizeof name) return true;
+    memcpy(name, path, width);
+    name[width] = '\0';
+    const long file = syscall(SYS_openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC);
+    if (file >= 0) close_quietly(static_cast<int>(file));
+    return file >= 0 || (errno != ENOENT && errno != EACCES && errno != ENOTDIR);
+}
+
+// Whether our preloads are there for a program that is executed here: not in another root, and not for a
+// user who may not read them.
+bool within_reach(char *const *environment) noexcept {
+    const char *list = preloads_of(environment);
+    return list == nullptr || behind_ours(list) == nullptr || can_open(own_path, strlen(own_path));
+}
+
+// Copies what stays of a list of preloads without ours, behind which `rest` begins; returns the end. Of what
+// stands before ours a program for another loader gets nothing. Any other gets what can be found: fakeroot
+// and its like put themselves first.
+char *copy_others(char *out, const char *list, const char *rest, Kind kind) noexcept {
+    const char *const begin = out;
+    for (const char *at = list; at < rest && kind != Kind::Foreign;) {
+        const size_t width = strcspn(at, ": ");
+        if (width != 0 && (*at != '/' || can_open(at, width))) {
+            memcpy(out, at, width);
+            out += width;
+            *out++ = ':';
+        }
+        at += width;
+        at += strspn(at, ": ");
+    }
+    const size_t length = strlen(rest);
+    memcpy(out, rest, length);
+    out += length;
+    if (length == 0 && out != begin) --out; // the colon
+    *out = '\0';
+    return out;
+}
+
 size_t count_of(char *const *list) noexcept {
     size_t count = 0;
     while (list != nullptr && list[count] != nullptr) ++count;
@@ -80,7 +132,7 @@ size_t count_of(char *const *list) noexcept {
 
 // What `execute` is called with in place of `environment`: the same without our preloads.
 template <class Execute>
-auto execute_without(char *const *environment, Execute execute) {
+auto execute_without(Kind kind, char *const *environment, Execute execute) {
     const size_t count = count_of(environment);
     auto **changed = static_cast<char **>(alloca((count + 1) * sizeof(char *)));
     size_t kept = 0;
@@ -90,27 +142,30 @@ auto execute_without(char *const *environment, Execute execute) {
         const char *rest = list ? behind_ours(entry + kPreloadLength) : nullptr;
         if (rest == nullptr) {
             changed[kept++] = environment[i];
-        } else if (*rest != '\0') {
-            const size_t length = strlen(rest);
-            auto *text = static_cast<char *>(alloca(kPreloadLength + length + 1));
-            memcpy(text, kPreload, kPreloadLength);
-            memcpy(text + kPreloadLength, rest, length + 1);
-            changed[kept++] = text;
+            continue;
         }
+        auto *text = static_cast<char *>(alloca(strlen(entry) + 2));
+        memcpy(text, kPreload, kPreloadLength);
+        const char *end = copy_others(text + kPreloadLength, entry + kPreloadLength, rest, kind);
+        if (end != text + kPreloadLength) changed[kept++] = text;
     }
     changed[kept] = nullptr;
     return execute(changed);
 }
 
+uint32_t reason_of(Kind kind) noexcept {
+    if (kind == Kind::Foreign) return REAP_UNRECORDED_FOREIGN;
+    return kind == Kind::Static ? REAP_UNRECORDED_NOT_LOADED : REAP_UNRECORDED_OUT_OF_REACH;
+}
+
 template <class Execute>
 auto execute_as(Kind kind, const char *path, char *const *environment, Execute execute) {
-    if (kind == Kind::Ours) return execute(environment);
-    if (reap_note_unrecorded != nullptr) {
-        reap_note_unrecorded(path,
-                             kind == Kind::Foreign ? REAP_UNRECORDED_FOREIGN : REAP_UNRECORDED_NOT_LOADED);
-    }
-    if (kind == Kind::Static) return execute(environment);
-    return execute_without(environment, execute);
+    const bool reachable = kind == Kind::Foreign || within_reach(environment);
+    if (kind == Kind::Ours && reachable) return execute(environment);
+    if (reap_note_unrecorded != nullptr) reap_note_unrecorded(path, reason_of(kind));
+    // A static program takes them to what it executes itself.
+    if (kind == Kind::Static && reachable) return execute(environment);
+    return execute_without(kind, environment, execute);
 }
 
 // Finds a program as execvp does. The path is in `found`; false where there is none.

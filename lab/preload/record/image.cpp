@@ -16,7 +16,7 @@
 
 namespace reap::preload {
 
-Image image;
+alignas(4096) constinit Image image;
 
 namespace {
 
@@ -38,6 +38,14 @@ uint64_t read_process_start() noexcept {
         at = strchr(at + 1, ' ');
     }
     return at != nullptr ? strtoull(at, nullptr, 10) : 0;
+}
+
+// Since the machine started, as field 22 counts it: in ticks of a hundredth of a second.
+uint64_t boot_ticks() noexcept {
+    constexpr uint64_t kTick = 10'000'000;
+    timespec time{};
+    if (raw_call(SYS_clock_gettime, CLOCK_BOOTTIME, reinterpret_cast<long>(&time)) != 0) return 0;
+    return (static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec)) / kTick;
 }
 
 } // namespace
@@ -72,42 +80,60 @@ void Image::start(uint32_t flags) noexcept {
     define_self(flags);
 }
 
+// When this process began. The child of a fork knows it without asking, which costs it more than all of its
+// other calls, where the clock's tick is the same as before the fork.
+uint64_t Image::began_in_tick(bool forked) noexcept {
+    if (trace_.in_sandbox()) return 0; // nobody may ask
+    const uint64_t before = fork_tick_;
+    fork_tick_ = 0;
+    if (forked && before != 0 && before == boot_ticks()) return before;
+    const ErrnoGuard keep;
+    return read_process_start();
+}
+
 void Image::define_self(uint32_t flags) noexcept {
     began_ = now();
     number_ = trace_.next_image();
-    pid_ = static_cast<uint32_t>(getpid());
+    pid_ = static_cast<uint32_t>(raw_call(SYS_getpid));
 
     // A kilobyte or more on the stack of whatever thread comes first would be unkind: these are static and
     // written once an image, under the start lock.
     static char executable[kMostPath];
     static char command[kMostCommand];
-    static uint8_t body[kMostPath * 2 + kMostCommand + 64];
-    static ssize_t linked;
-    static size_t command_length;
-    // In a sandbox nobody may ask when it began.
-    process_start_ = trace_.in_sandbox() ? 0 : read_process_start();
-    if ((flags & REAP_IMAGE_FORKED) == 0) { // a fork has its parent's
-        linked = readlink("/proc/self/exe", executable, sizeof executable);
-        command_length = read_file("/proc/self/cmdline", command, sizeof command);
+    static uint8_t strings[kMostPath * 2 + kMostCommand + 64]; // the record's, of all forks alike
+    static size_t strings_length;
+    const bool forked = (flags & REAP_IMAGE_FORKED) != 0;
+    process_start_ = began_in_tick(forked);
+    if (!forked) {
+        const ssize_t linked = readlink("/proc/self/exe", executable, sizeof executable);
+        const size_t command_length = read_file("/proc/self/cmdline", command, sizeof command);
+        uint8_t *end = format::put_string(strings, executable, linked > 0 ? static_cast<size_t>(linked) : 0);
+        end = format::put_string(end, real_provider(), strnlen(real_provider(), kMostPath));
+        end = format::put_string(end, command, command_length);
+        strings_length = static_cast<size_t>(end - strings);
     }
-    uint8_t *out = body;
-    out = format::put_varint(out, parent_);
-    out = format::put_varint(out, static_cast<uint64_t>(getppid()));
+    uint8_t numbers[3 * format::kMaxVarint];
+    uint8_t *out = format::put_varint(numbers, parent_);
+    out = format::put_varint(out, static_cast<uint64_t>(raw_call(SYS_getppid)));
     out = format::put_varint(out, flags);
-    out = format::put_string(out, executable, linked > 0 ? static_cast<size_t>(linked) : 0);
-    out = format::put_string(out, real_provider(), strnlen(real_provider(), kMostPath));
-    out = format::put_string(out, command, command_length);
 
-    const auto length = static_cast<size_t>(out - body);
+    const auto numbers_length = static_cast<size_t>(out - numbers);
+    const size_t length = numbers_length + strings_length;
     uint8_t *record = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), length + 16);
     if (record == nullptr) {
         state_ = State::Off;
         return;
     }
-    definitions_.commit(RecordStream::put_long(record, REAP_TAG_IMAGE, body, length));
+    *record++ = REAP_TAG_IMAGE;
+    record = format::put_varint(record, length);
+    memcpy(record, numbers, numbers_length);
+    memcpy(record + numbers_length, strings, strings_length);
+    definitions_.commit(record + length);
     state_ = State::Running;
-    if (trace_.sampler() == REAP_SAMPLER_TIMER && !trace_.in_sandbox())
+    if (trace_.sampler() == REAP_SAMPLER_TIMER && !trace_.in_sandbox()) {
+        const ErrnoGuard keep;
         start_timer_sampler(trace_, process(), clock_);
+    }
 }
 
 void Image::enter(ThreadState &thread) noexcept {
@@ -121,7 +147,8 @@ void Image::enter(ThreadState &thread) noexcept {
     }
     const bool begins = thread.phase == Phase::Fresh;
     // Any value but null makes the key's destructor run when the thread ends.
-    if (begins) pthread_setspecific(thread_end_key, &thread);
+    if (begins && !thread.end_is_seen) pthread_setspecific(thread_end_key, &thread);
+    thread.end_is_seen = true;
     thread.tid = thread_id();
     thread.began = now();
     if (state_ != State::Running || !give_place(thread)) {
@@ -250,6 +277,7 @@ void Image::leave(ThreadState &thread) noexcept {
     reap_counts *const counts = thread.counts;
     reap_block_header *const place = thread.counts_block;
     thread.phase = Phase::Ended;
+    thread.end_is_seen = false;
     thread.budget = 0;
     thread.mask = 0;
     thread.counts = nullptr;
@@ -377,10 +405,12 @@ void Image::forget_closed_modules() noexcept {
 }
 
 void Image::note_unrecorded(const char *path, uint32_t reason) noexcept {
-    if (state_ != State::Running || trace_.in_sandbox()) return;
+    if (state_ != State::Running) return;
     const LockGuard guard(definitions_lock_);
     static uint8_t body[kMostPath + 32];
-    uint8_t *end = format::put_varint(body, static_cast<uint64_t>(getpid()));
+    // Behind vfork another one than ours; in a sandbox nobody may ask.
+    const auto pid = trace_.in_sandbox() ? pid_ : static_cast<uint32_t>(getpid());
+    uint8_t *end = format::put_varint(body, uint64_t{pid});
     end = format::put_varint(end, reason);
     end = format::put_string(end, path, strnlen(path, kMostPath));
     const auto size = static_cast<size_t>(end - body);
@@ -395,9 +425,13 @@ void Image::before_fork() noexcept {
     definitions_lock_.lock();
     idle_lock_.lock();
     requests_.before_fork();
+    if (state_ != State::Running) return;
+    trace_.before_fork();
+    fork_tick_ = trace_.in_sandbox() ? 0 : boot_ticks();
 }
 
 void Image::after_fork_in_parent() noexcept {
+    fork_tick_ = 0;
     requests_.after_fork_in_parent();
     idle_lock_.unlock();
     definitions_lock_.unlock();
@@ -406,7 +440,7 @@ void Image::after_fork_in_parent() noexcept {
 }
 
 void Image::after_fork_in_child() noexcept {
-    const ErrnoGuard keep;
+    trace_.after_fork_in_child();
     requests_.after_fork_in_child();
     idle_lock_.reset();
     definitions_lock_.reset();
@@ -416,7 +450,9 @@ void Image::after_fork_in_child() noexcept {
     definitions_.forget();
     watched.forget();
     threads_ = 0;
+    const bool end_is_seen = thread_state.end_is_seen;
     thread_state = ThreadState{};
+    thread_state.end_is_seen = end_is_seen;
     if (alive_ != nullptr) *alive_ = 1;
     if (state_ != State::Running) return;
     parent_ = number_ + 1;

@@ -82,6 +82,7 @@ class Image {
 
   private:
     void start(uint32_t flags) noexcept;
+    uint64_t began_in_tick(bool forked) noexcept;
     static void turn_off(ThreadState &thread) noexcept;
     void define_self(uint32_t flags) noexcept;
     void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
@@ -95,7 +96,6 @@ class Image {
 
     enum class State : uint8_t { Fresh, Starting, Running, Off };
 
-    TraceFile trace_;
     State state_ = State::Fresh;
     bool full_ = false;
     bool tsc_forbidden_ = false;
@@ -105,7 +105,8 @@ class Image {
     uint32_t parent_ = 0; // parent image + 1
     uint32_t pid_ = 0;
     uint64_t process_start_ = 0;
-    uint64_t began_ = 0; // ticks
+    uint64_t fork_tick_ = 0; // the clock's when a fork began; 0: none is under way
+    uint64_t began_ = 0;     // ticks
     uint32_t threads_ = 0;
 
     FutexLock start_lock_;
@@ -117,8 +118,6 @@ class Image {
         uint64_t end;
         const void *link_map;
     };
-    static constexpr size_t kMostModules = 1024;
-    Module modules_[kMostModules] = {};
     uint32_t module_count_ = 0;
 
     // The places of threads that have ended, for threads that begin: their counters, with a Handover behind
@@ -129,6 +128,10 @@ class Image {
     RequestBlocks requests_;
 
     uint8_t *alive_ = nullptr; // 1 in memory that the kernel clears in a child
+
+    TraceFile trace_; // its long parts and the modules last: what a child writes to lies on one page
+    static constexpr size_t kMostModules = 1024;
+    Module modules_[kMostModules] = {};
 };
 
 extern Image image;

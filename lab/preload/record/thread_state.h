@@ -39,6 +39,7 @@ struct ThreadState {
     bool busy = false; // inside the recorder: a signal handler or a library it calls must not enter again
     bool inside_operator = false; // an allocator's own operator runs; what it calls is its own business
     bool called_back = false;     // it has called malloc or free by name
+    bool end_is_seen = false;     // the key whose destructor tells its end is set
     uint32_t number = 0;
     uint32_t tid = 0;
     uint64_t began = 0; // ticks

@@ -1,6 +1,8 @@
 #include "timer_sampler.h"
 
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <dlfcn.h>
 #include <ucontext.h>
@@ -55,6 +57,15 @@ void yield_signal() noexcept {
 
 // Whether this process's own timer runs: not in a child that shares its parent's memory (vfork).
 bool runs_here() noexcept { return running && owner_of_samples.pid == static_cast<uint32_t>(getpid()); }
+
+// Whether a debugger sees every signal before we do: gdb stops at each, strace writes it down.
+bool is_traced() noexcept {
+    char text[512];
+    const size_t length = read_file("/proc/self/status", text, sizeof text - 1);
+    text[length] = '\0';
+    const char *line = strstr(text, "\nTracerPid:");
+    return line != nullptr && strtoul(line + sizeof "\nTracerPid:" - 1, nullptr, 10) != 0;
+}
 
 constexpr size_t kMostWords = 16;
 constexpr uintptr_t kPage = 4096;
@@ -112,6 +123,7 @@ void start_timer_sampler(TraceFile &trace, const Owner &process, uint32_t clock)
     const bool restart = trace_of_samples != nullptr; // in the child of a fork the handler is there already
     if (restart && !running) return;                  // the parent had yielded the signal
     if (!restart && (real_sigaction(signal, nullptr, &current) != 0 || current.sa_handler != SIG_DFL)) return;
+    if (!restart && is_traced()) return;
     trace_of_samples = &trace;
     owner_of_samples = process;
     clock_of_samples = clock;

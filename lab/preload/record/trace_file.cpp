@@ -25,10 +25,11 @@ constexpr uint32_t kReservedInFull = 256;  // 16 MB
 
 // Allocates pages of a mapped file as a write to each would; 0 or an errno, and never a SIGBUS.
 int populate(uint8_t *begin, uint64_t length) noexcept {
-    while (madvise(begin, length, MADV_POPULATE_WRITE) != 0) {
-        if (errno != EINTR && errno != EAGAIN) return errno;
+    for (;;) {
+        const long error = -raw_call(SYS_madvise, reinterpret_cast<long>(begin), static_cast<long>(length),
+                                     MADV_POPULATE_WRITE);
+        if (error != EINTR && error != EAGAIN) return static_cast<int>(error);
     }
-    return 0;
 }
 
 } // namespace
@@ -88,6 +89,47 @@ uint8_t *TraceFile::map_blocks(uint64_t index, uint32_t count) noexcept {
     return static_cast<uint8_t *>(memory) + before;
 }
 
+// No lock is waited for: a signal handler may take a block while its thread does.
+uint8_t *TraceFile::take_from_window(uint64_t index) noexcept {
+    if (window_ == nullptr || !window_lock_.try_lock()) return nullptr;
+    const uint64_t place = index - window_first_; // below it: wraps around
+    uint8_t *memory = nullptr;
+    if (place < kWindow) {
+        memory = window_ + place * REAP_BLOCK_BYTES;
+        window_taken_ |= uint64_t{1} << place;
+    }
+    window_lock_.unlock();
+    return memory;
+}
+
+void TraceFile::before_fork() noexcept {
+    if (!lazy_ || sandbox_ != nullptr || !window_lock_.try_lock()) return;
+    const uint64_t next = __atomic_load_n(&header_->next_block, __ATOMIC_RELAXED);
+    const bool serves = window_ != nullptr && next >= window_first_ && next < window_first_ + kWindow * 3 / 4;
+    if (!serves && next + kWindow <= file_blocks()) {
+        const ErrnoGuard keep;
+        if (uint8_t *const fresh = map_blocks(next, kWindow)) {
+            drop_window();
+            window_ = fresh;
+            window_first_ = next;
+            window_taken_ = 0;
+        }
+    }
+    window_lock_.unlock();
+}
+
+// Unmaps what nobody took. What this process took is unmapped when it is full, and what its parent had taken
+// may be so already: something else may lie there.
+void TraceFile::drop_window() noexcept {
+    for (uint64_t place = 0; window_ != nullptr && place < kWindow;) {
+        uint64_t end = place;
+        while (end < kWindow && (window_taken_ >> end & 1) == 0) ++end;
+        if (end > place) munmap(window_ + place * REAP_BLOCK_BYTES, (end - place) * REAP_BLOCK_BYTES);
+        place = end + 1;
+    }
+    window_ = nullptr;
+}
+
 // For kernels and file systems that cannot do so, and for what lies behind `file_blocks`.
 uint8_t *TraceFile::map_by_path(uint64_t index) noexcept {
     const int descriptor = open_shared(path_);
@@ -122,7 +164,7 @@ void TraceFile::enter_sandbox() noexcept {
     if (lazy_) {
         const uint64_t index = __atomic_fetch_add(&header_->next_block, count, __ATOMIC_RELAXED);
         const uint64_t bytes = uint64_t{count} * REAP_BLOCK_BYTES;
-        if (index + count <= header_->file_blocks) sandbox->blocks = map_blocks(index, count);
+        if (index + count <= file_blocks()) sandbox->blocks = map_blocks(index, count);
         if (sandbox->blocks != nullptr && populate(sandbox->blocks, bytes) == 0) sandbox->count = count;
     }
     sandbox_ = sandbox;
@@ -155,9 +197,15 @@ reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner
         memory = take_reserved();
     } else {
         const uint64_t index = __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
-        if (lazy_ && index < header_->file_blocks) memory = map_blocks(index, 1);
-        whole = memory == nullptr;
-        if (whole) memory = map_by_path(index);
+        memory = take_from_window(index);
+        if (memory == nullptr) {
+            const ErrnoGuard keep;
+            if (lazy_ && index < file_blocks()) memory = map_blocks(index, 1);
+            whole = memory == nullptr;
+            if (whole) memory = map_by_path(index);
+        } else {
+            whole = false;
+        }
     }
     if (memory == nullptr) return nullptr;
     auto *block = reinterpret_cast<reap_block_header *>(memory);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "platform.h"
 #include "reap_trace.h"
 
 namespace reap::preload {
@@ -53,6 +54,11 @@ class TraceFile {
     void enter_sandbox() noexcept;
     [[nodiscard]] bool in_sandbox() const noexcept { return sandbox_ != nullptr; }
 
+    // A child takes its blocks from a mapping that it inherits: making one costs it as much as all else that
+    // it does for the recording. The mapping is made here, in the parent, once for many children.
+    void before_fork() noexcept;
+    void after_fork_in_child() noexcept { window_lock_.reset(); }
+
     // The stamp of a moment of CLOCK_MONOTONIC.
     [[nodiscard]] uint64_t ticks(uint64_t monotonic_ns) const noexcept;
 
@@ -82,14 +88,28 @@ class TraceFile {
         uint8_t *blocks;
     };
 
+    // The launcher makes it more.
+    [[nodiscard]] uint64_t file_blocks() const noexcept {
+        return __atomic_load_n(&header_->file_blocks, __ATOMIC_ACQUIRE);
+    }
     bool map_header(int descriptor) noexcept;
     uint8_t *map_blocks(uint64_t index, uint32_t count) noexcept;
     uint8_t *map_by_path(uint64_t index) noexcept;
     uint8_t *take_reserved() noexcept;
+    uint8_t *take_from_window(uint64_t index) noexcept;
+    void drop_window() noexcept;
 
     reap_file_header *header_ = nullptr;
     Sandbox *sandbox_ = nullptr;
     bool lazy_ = false; // the kernel can make single pages writable
+
+    // Blocks that are mapped before anybody takes them, by number; null: none.
+    static constexpr uint64_t kWindow = 64;
+    uint8_t *window_ = nullptr;
+    uint64_t window_first_ = 0;
+    uint64_t window_taken_ = 0; // a bit for each, ever
+    FutexLock window_lock_;
+
     char path_[4096] = {};
 };
 

@@ -92,6 +92,7 @@ void WatchList::forget() noexcept {
             if (filter[i] != 0 && filter[i] != kSticky) filter[i] = 0;
         }
     }
+    const ErrnoGuard keep;
     munmap(table_, sizeof(Table) + table_->capacity * sizeof(uintptr_t));
     table_ = nullptr;
     live_ = 0;

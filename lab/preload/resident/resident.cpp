@@ -6,6 +6,7 @@
  * - every signal is blocked in it;
  * - it is not there while glibc changes the user or group of all threads: it has not the capabilities that
  * the program keeps for itself, and where one thread may not what another may glibc ends the process;
+ * - nor while the program changes its namespaces, which some may only who has one thread;
  * - it opens no descriptor once the program runs, so that none of the program's has another number;
  * - it holds no lock of ours, and of the allocator's only those that its own handlers of fork know, so that
  *   no order of handlers can be wrong; the child of a fork has no such thread and writes nothing;
@@ -60,8 +61,8 @@ uint64_t interval;
 pthread_t thread;
 void *thread_stack;
 pid_t owner;
-FutexLock id_lock;
-thread_local bool changes_ids __attribute__((tls_model("initial-exec")));
+FutexLock alone_lock;
+thread_local bool calls_alone __attribute__((tls_model("initial-exec")));
 int ending; // 1: the thread is to end
 
 uint64_t read_clock(clockid_t clock) noexcept {
@@ -227,43 +228,48 @@ void start_again() noexcept {
     if (!start_thread()) __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);
 }
 
-// Calls libc's own `name`, which changes ids, without our thread.
+// Calls libc's own `name`, which a second thread would change, without our thread.
 template <class... Arguments>
-int change_ids(const char *name, Arguments... arguments) noexcept {
+int call_alone(const char *name, Arguments... arguments) noexcept {
     auto *real = reinterpret_cast<int (*)(Arguments...)>(dlsym(RTLD_NEXT, name));
-    if (changes_ids || !runs()) return real(arguments...);
-    changes_ids = true; // for a handler of signals that changes them, too
-    id_lock.lock();
+    if (calls_alone || !runs()) return real(arguments...);
+    calls_alone = true; // for a handler of signals that calls such a function, too
+    alone_lock.lock();
     const bool ended = runs() && end_thread();
     const int status = real(arguments...);
     if (ended) start_again();
-    id_lock.unlock();
-    changes_ids = false;
+    alone_lock.unlock();
+    calls_alone = false;
     return status;
 }
 
 } // namespace
 
-REAP_EXPORT int setuid(uid_t user) noexcept { return change_ids("setuid", user); }
-REAP_EXPORT int setgid(gid_t group) noexcept { return change_ids("setgid", group); }
-REAP_EXPORT int seteuid(uid_t user) noexcept { return change_ids("seteuid", user); }
-REAP_EXPORT int setegid(gid_t group) noexcept { return change_ids("setegid", group); }
+REAP_EXPORT int setuid(uid_t user) noexcept { return call_alone("setuid", user); }
+REAP_EXPORT int setgid(gid_t group) noexcept { return call_alone("setgid", group); }
+REAP_EXPORT int seteuid(uid_t user) noexcept { return call_alone("seteuid", user); }
+REAP_EXPORT int setegid(gid_t group) noexcept { return call_alone("setegid", group); }
 REAP_EXPORT int setreuid(uid_t real, uid_t effective) noexcept {
-    return change_ids("setreuid", real, effective);
+    return call_alone("setreuid", real, effective);
 }
 REAP_EXPORT int setregid(gid_t real, gid_t effective) noexcept {
-    return change_ids("setregid", real, effective);
+    return call_alone("setregid", real, effective);
 }
 REAP_EXPORT int setresuid(uid_t real, uid_t effective, uid_t saved) noexcept {
-    return change_ids("setresuid", real, effective, saved);
+    return call_alone("setresuid", real, effective, saved);
 }
 REAP_EXPORT int setresgid(gid_t real, gid_t effective, gid_t saved) noexcept {
-    return change_ids("setresgid", real, effective, saved);
+    return call_alone("setresgid", real, effective, saved);
 }
 REAP_EXPORT int setgroups(size_t count, const gid_t *groups) noexcept {
-    return change_ids("setgroups", count, groups);
+    return call_alone("setgroups", count, groups);
 }
-REAP_EXPORT int initgroups(const char *user, gid_t group) { return change_ids("initgroups", user, group); }
+REAP_EXPORT int initgroups(const char *user, gid_t group) { return call_alone("initgroups", user, group); }
+
+// Refused where there are several threads: a user or time namespace, and another's mount namespace. In some
+// no thread can begin any more; then the process is looked at by the kernel's word alone.
+REAP_EXPORT int unshare(int what) noexcept { return call_alone("unshare", what); }
+REAP_EXPORT int setns(int descriptor, int what) noexcept { return call_alone("setns", descriptor, what); }
 
 // Main may end before its process does. The process then ends with the last of its threads, which must not be
 // ours.

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "aggregate.h"
+#include "block_file.h"
 #include "record_stream.h"
 #include "trace_writer.h"
 
@@ -155,6 +156,51 @@ TEST_F(TraceFileTest, WhatIsWrittenTakesLittleMoreOfTheDisk) {
     EXPECT_EQ(native::finish_trace(path_), 0u);
     ASSERT_EQ(stat(path_.c_str(), &status), 0);
     EXPECT_EQ(status.st_size, off_t{2} * REAP_BLOCK_BYTES);
+}
+
+// How much of the trace this process has mapped.
+uint64_t mapped_bytes(const std::string &path) {
+    std::ifstream maps("/proc/self/maps");
+    uint64_t bytes = 0;
+    for (std::string line; std::getline(maps, line);) {
+        if (line.find(path) == std::string::npos) continue;
+        char *end = nullptr;
+        const uint64_t from = strtoull(line.c_str(), &end, 16);
+        bytes += strtoull(end + 1, nullptr, 16) - from;
+    }
+    return bytes;
+}
+
+TEST_F(TraceFileTest, ChildrenTakeBlocksFromAMappingThatTheyInherit) {
+    if (!can_double_mappings()) GTEST_SKIP() << "needs Linux 5.14, and no valgrind";
+    TraceFile trace;
+    ASSERT_TRUE(trace.open(path_.c_str(), nullptr));
+    constexpr int kPairs = 20'000; // several blocks
+    write_pairs(trace, 0, kPairs);
+    constexpr uint32_t kChildren = 200;
+    for (uint32_t child = 1; child <= kChildren; ++child) {
+        trace.before_fork();
+        const pid_t pid = fork();
+        if (pid == 0) {
+            trace.after_fork_in_child();
+            const uint64_t before = mapped_bytes(path_);
+            uint32_t room = 64;
+            const bool first = trace.add_block(REAP_BLOCK_EVENTS, owner(child), 7, 1, room) != nullptr;
+            const bool mapped_none = mapped_bytes(path_) == before;
+            const bool wrote = write_pairs(trace, child, kPairs) == kPairs;
+            _exit(first && mapped_none && wrote ? 0 : 1);
+        }
+        int status = 0;
+        ASSERT_EQ(waitpid(pid, &status, 0), pid);
+        ASSERT_EQ(status, 0);
+    }
+    EXPECT_LE(mapped_bytes(path_), uint64_t{66} * REAP_BLOCK_BYTES); // one mapping, not one for each child
+    EXPECT_EQ(native::finish_trace(path_), 0u);
+    native::BlockFile file(path_);
+    std::vector<unsigned char> payload;
+    for (const native::BlockInfo &block : file.blocks()) EXPECT_TRUE(file.payload(block, payload));
+    EXPECT_EQ(file.damage().empty + file.damage().foreign + file.damage().corrupt, 0u);
+    EXPECT_EQ(file.blocks().size(), file.header().next_block - 1);
 }
 
 TEST_F(TraceFileTest, BlocksReservedForASandboxAreUsedUpAndThatIsSaid) {
