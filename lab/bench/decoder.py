@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from reap.launch.records import Launch
-from reap.trace.record import record
+from reap.recording.record import record
 
 PROGRAM = """
 #include <stdint.h>
@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
 READER = """
 import resource, sys, time
 from pathlib import Path
-from reap.trace.read import read
+from reap.recording.read import read
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 best = 0.0
 for _ in range(5):

@@ -26,13 +26,17 @@ from pathlib import Path
 import msgspec
 from recorder import ROOT, interleaved, paired
 
-from reap.analysis.drag import profile
-from reap.analysis.drag_sample import process as sampled_process
+from reap.drag.exact import launch as drag
+from reap.drag.exact import recompiled as drag_recompiled
+from reap.drag.exact import valgrind
+from reap.drag.exact.analyse import profile
+from reap.drag.exact.read import read_all
+from reap.drag.sample import run
+from reap.drag.sample.analyse import process as sampled_process
+from reap.drag.sample.read import read as read_samples
 from reap.experiment import statistics
-from reap.launch import drag, drag_recompiled, drag_sample, drag_tool, spawn
+from reap.launch import spawn
 from reap.launch.records import Launch, Outcome
-from reap.trace.drag import read_all
-from reap.trace.drag_samples import read as read_samples
 
 PYTHON = r"""
 import json
@@ -54,7 +58,7 @@ IN_USE = 40 << 20
 def main() -> int:
     """Prints a row for each program; the exit code says whether every bar was held."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    engine = drag_tool.ready(print)
+    engine = valgrind.ready(print)
     print(f"{'program':<24} {'alone':>8} {'drag [95 % interval]':>24} ", end="")
     print("".join(f"{name:>10}" for name in OTHERS) + f" {'memory':>8}")
     with tempfile.TemporaryDirectory(prefix="reap-bench-", dir=ROOT / "build") as folder:
@@ -87,7 +91,7 @@ def main() -> int:
 
 def ratio(title: str, pairs: list[tuple[float, float]], bar: float) -> bool:
     """Prints a row of CPU time over that of the program alone."""
-    found = statistics.interval([b / a for a, b in pairs], seed=1)
+    found = statistics.interval([b / a for a, b in pairs])
     alone = sorted(first for first, _ in pairs)[len(pairs) // 2] / 1e9
     held = "held" if found.value <= bar else f"OVER {bar:g}"
     figures = f"{found.value:>9.2f} [{found.low:.2f}, {found.high:.2f}]"
@@ -130,15 +134,15 @@ def sampling_cost(title: str, repeated: Callable[[int], Launch], rounds: int) ->
 
     def dragged() -> float:
         with tempfile.TemporaryDirectory(prefix="reap-bench-") as name:
-            cpu = drag_sample.run(launch, Path(name)).cpu_ns
-            (file,) = [read_samples(path) for path in Path(name).glob(drag_sample.FILES)]
+            cpu = run.run(launch, Path(name)).cpu_ns
+            (file,) = [read_samples(path) for path in Path(name).glob(run.FILES)]
             accounts.append(file.seconds * 1e9 / cpu)
             return cpu
 
     pairs = interleaved(lambda: spawn.run(launch).cpu_ns, dragged, rounds)
-    found = statistics.interval([b / a for a, b in pairs], seed=1)
+    found = statistics.interval([b / a for a, b in pairs])
     alone = min(first for first, _ in pairs) / 1e9
-    verdict = "held" if found.high <= bar else f"OVER {bar:g}" if found.low > bar else "cannot tell"
+    verdict = "held" if found.high <= bar else f"OVER {bar:g}" if found.low > bar else "inconclusive"
     print(
         f"{'sampling, ' + title:<24} {alone:>7.2f}s {found.value:>9.3f} [{found.low:.3f}, {found.high:.3f}]  "
         f"{verdict}; its own account: {max(accounts):.1%}",
@@ -157,11 +161,11 @@ def sampling_result(trees: str, engine: Path) -> bool:
         )
     level = exact.processes[0].levels[0]
     with tempfile.TemporaryDirectory(prefix="reap-bench-") as name:
-        drag_sample.run(launch, Path(name), period=level.total.bytes // 2000)
-        (file,) = [read_samples(path) for path in Path(name).glob(drag_sample.FILES)]
+        run.run(launch, Path(name), period=level.total.bytes // 2000)
+        (file,) = [read_samples(path) for path in Path(name).glob(run.FILES)]
     sampled = sampled_process(file)
     if sampled.drag is None:
-        print("sampling, C++: cannot tell")
+        print("sampling, C++: inconclusive")
         return False
     held = abs(sampled.drag.value / level.drag - 1) <= 0.1
     print(
@@ -188,7 +192,7 @@ def row(title: str, launch: Launch, engine: Path, rounds: int, bar: float, memor
     ratios = {name: second.cpu_ns / first.cpu_ns for name, (first, second) in others.items()}
     needed = (max(each.peak_resident for each in engines) - others["none"][1].peak_resident) / live
     alone = sorted(first for first, _ in pairs)[len(pairs) // 2]
-    found = statistics.interval([b / a for a, b in pairs], seed=1)
+    found = statistics.interval([b / a for a, b in pairs])
     good = found.value <= bar and needed <= memory_bar
     print(
         f"{title:<24} {alone / 1e9:>7.2f}s "

@@ -5,7 +5,7 @@
 Each workload runs at its quick scale, once under each engine, as the variant that takes all its memory from
 malloc; of several processes that which allocates most counts. Programs of ours are built anew for the
 recompiled engine. The exact engine's figure is the truth. Sampling must have it within its interval or a
-tenth, with some 2,000 samples drawn; where it says that it cannot tell, that is an answer. What was built
+tenth, with some 2,000 samples drawn; an inconclusive pair is an answer, too. What was built
 anew must count the same objects, and its drag may only be higher, by what libraries access unseen: more than
 a hundredth stands in EXPLAINED, with the reason.
 """
@@ -16,16 +16,19 @@ import tempfile
 from pathlib import Path
 from unittest.mock import patch
 
-from reap.analysis.drag import process
-from reap.analysis.drag_records import DragLevel
-from reap.analysis.drag_sample import process as sampled_process
-from reap.analysis.drag_sample_records import SampledProcess
-from reap.errors import ReapError
-from reap.experiment import card, workload
-from reap.launch import drag, drag_recompiled, drag_sample, drag_tool
+from reap.base.errors import ReapError
+from reap.drag.exact import launch as drag
+from reap.drag.exact import recompiled as drag_recompiled
+from reap.drag.exact import valgrind
+from reap.drag.exact.analyse import process
+from reap.drag.exact.read import read_all
+from reap.drag.exact.records import DragLevel
+from reap.drag.sample import run as drag_sample
+from reap.drag.sample.analyse import process as sampled_process
+from reap.drag.sample.read import read as read_samples
+from reap.drag.sample.records import SampledProcess
 from reap.launch.records import Launch
-from reap.trace.drag import read_all
-from reap.trace.drag_samples import read as read_samples
+from reap.workloads import card, run
 
 SAMPLES = 2000
 EXPLAINED = {"chart-parser": "words are read by strcmp"}
@@ -34,7 +37,7 @@ EXPLAINED = {"chart-parser": "words are read by strcmp"}
 
 def main() -> int:
     """Prints a row for each workload; the exit code says whether every difference is explained."""
-    engine = drag_tool.ready(print)
+    engine = valgrind.ready(print)
     print(f"{'workload':<18} {'variant':<8} {'objects':>10} {'exact':>8} {'recompiled':>11} {'samples':>26}")
     held = [row(name, engine) for name in sys.argv[1:] or card.names()]
     return 0 if all(held) else 1
@@ -45,7 +48,7 @@ def row(name: str, engine: Path) -> bool:
     described = card.load(name)
     variant = "naive" if "naive" in described.variants else next(iter(described.variants))
     try:
-        launch = workload.launch_of(card.prepare(name, variant, scale=described.quick_scale))
+        launch = run.launch_of(card.prepare(name, variant, scale=described.quick_scale))
         truth = exactly(launch, engine)
     except ReapError as error:
         print(f"{name:<18} {variant:<8} left out: {error.what}", flush=True)
@@ -89,7 +92,7 @@ def recompiled(name: str, variant: str) -> DragLevel | None:
             ready = card.prepare(name, variant, scale=described.quick_scale, cache=kept)
         results = Path(folder) / "results"
         results.mkdir()
-        outcome = drag_recompiled.run(workload.launch_of(ready), results)
+        outcome = drag_recompiled.run(run.launch_of(ready), results)
         if outcome.status != 0:
             raise ReapError(f"{name} ended with {outcome.status} when built anew", outcome.stderr_tail)
         return _largest(results, [])
@@ -115,7 +118,7 @@ def sampled(launch: Launch, period: int) -> SampledProcess | None:
 def sampled_words(drawn: SampledProcess | None, truth: DragLevel) -> tuple[str, bool]:
     """The estimate with its interval, and whether it may be so."""
     if drawn is None or drawn.drag is None:
-        return "cannot tell", True
+        return "inconclusive", True
     said = drawn.drag
     words = f"{said.value:.3f} [{said.low:.3f}, {said.high:.3f}]"
     if drawn.few:

@@ -18,13 +18,15 @@ from pathlib import Path
 from scipy.stats import binom
 
 from drag import PERL, PYTHON, ROOT
-from reap.analysis.drag import profile
-from reap.analysis.drag_sample import process
-from reap.analysis.drag_sample_records import SampledProcess
-from reap.launch import drag, drag_sample, drag_tool
+from reap.drag.exact import launch as drag
+from reap.drag.exact import valgrind
+from reap.drag.exact.analyse import profile
+from reap.drag.exact.read import read_all
+from reap.drag.sample import run
+from reap.drag.sample.analyse import process
+from reap.drag.sample.read import read
+from reap.drag.sample.records import SampledProcess
 from reap.launch.records import Launch
-from reap.trace.drag import read_all
-from reap.trace.drag_samples import read
 
 SAMPLES = 2000
 WITHIN = 0.1
@@ -34,7 +36,7 @@ HERE = Path(__file__).parent
 def main() -> int:
     """Prints a row for each program; the exit code says whether every bar was held."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 40
-    engine = drag_tool.ready(print)
+    engine = valgrind.ready(print)
     print(f"{'program':<22} {'exact':>7} {'mean':>7} {'+-':>6} {'off by':>7} {'within 10 %':>12} ", end="")
     print(f"{'covered':>9} {'samples':>8} {'few':>4}")
     with tempfile.TemporaryDirectory(prefix="reap-bench-", dir=ROOT / "build") as folder:
@@ -108,8 +110,8 @@ def truth(launch: Launch, engine: Path) -> tuple[float, int]:
 def sampled(launch: Launch, period: int, exact: float) -> tuple[SampledProcess, float]:
     """What a run's samples say, and the truth: threads take turns as it comes, and say it themselves."""
     with tempfile.TemporaryDirectory(prefix="reap-bench-") as name:
-        outcome = drag_sample.run(launch, Path(name), period=period)
-        files = [read(path) for path in Path(name).glob(drag_sample.FILES)]
+        outcome = run.run(launch, Path(name), period=period)
+        files = [read(path) for path in Path(name).glob(run.FILES)]
     if outcome.stderr_tail:
         live, needed, _ = outcome.stderr_tail.split()
         exact = float(live) / float(needed)

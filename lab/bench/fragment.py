@@ -13,12 +13,13 @@ from recorder import card_program, paired
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
-from reap.experiment import card, statistics
+from reap.experiment import statistics
 from reap.launch import litter as littering
 from reap.launch import spawn
 from reap.launch.level import LEVELS, custom
 from reap.launch.litter import Litter
 from reap.launch.records import Launch
+from reap.workloads import card
 
 OBJECTS = 10_000_000
 MIX = [(size, 16_000 // size) for size in range(16, 512, 8)]
@@ -109,10 +110,10 @@ def preload_row(title: str, launch: Launch, rounds: int) -> bool:
         lambda: littering.run(launch, nothing).outcome.cpu_ns,
         rounds,
     )
-    estimate = statistics.interval([b / a for a, b in pairs], seed=1)
+    estimate = statistics.interval([b / a for a, b in pairs])
     first, second = (sorted(side)[len(pairs) // 2] / 1e9 for side in zip(*pairs, strict=True))
     good = estimate.low <= 1.01 and estimate.high >= 0.99
-    verdict = "cannot tell" if good else "beyond 1 %"
+    verdict = "inconclusive" if good else "beyond 1 %"
     if abs(estimate.value - 1) <= 0.01:
         verdict = "held"
     print(

@@ -17,7 +17,7 @@ import msgspec
 
 from reap.launch import spawn
 from reap.launch.records import Launch
-from reap.trace import record
+from reap.recording import record
 
 LOOP = r"""
 #include <stdio.h>

@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
+from reap.base.records import Estimate
 from reap.experiment import statistics
 from reap.launch import spawn
 from reap.launch.records import Launch, Outcome
-from reap.records import Estimate
-from reap.trace import read, record
+from reap.recording import read, record
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "docs" / "patterns"
@@ -145,7 +145,7 @@ def table(language: Language, threads: int, requests: Path, rounds: int) -> bool
     print(f"{'pattern':<32} {'ns':>8}  ratio [95 % interval]      calls")
     for arm in arms:
         pairs = [value / base for value, base in zip(figures[arm], figures[arms[0]], strict=True)]
-        ratio = statistics.interval(pairs, seed=1) if arm != arms[0] else Estimate(value=1, low=1, high=1)
+        ratio = statistics.interval(pairs) if arm != arms[0] else Estimate(value=1, low=1, high=1)
         middle = sorted(figures[arm])[rounds // 2]
         said = f"{ratio.value:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
         counted = (

@@ -16,10 +16,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from reap.experiment import card, statistics
+from reap.experiment import statistics
 from reap.launch import spawn
 from reap.launch.records import Launch
-from reap.trace.record import Depth, record
+from reap.recording.record import Depth, record
+from reap.workloads import card
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOP = ROOT / "lab" / "preload" / "test" / "malloc_loop.c"
@@ -75,7 +76,7 @@ def row(title: str, launch: Launch, depth: Depth, bar: float, rounds: int, trace
         return record(launch, trace, depth, force=True).cpu_ns
 
     pairs = interleaved(alone, recorded, rounds)
-    estimate = statistics.interval([b / a for a, b in pairs], seed=1)
+    estimate = statistics.interval([b / a for a, b in pairs])
     first, second = (sorted(side)[len(pairs) // 2] / 1e9 for side in zip(*pairs, strict=True))
     verdict = "" if bar == float("inf") else ("held" if estimate.value <= bar else f"OVER {bar}")
     print(

@@ -2,7 +2,7 @@
 
 .venv/bin/python lab/bench/verdicts.py [--try] [NAME...]
 
-With `--try` also what the remedy that won takes of processor time, wall time or memory, with its interval.
+With `--try` also what the remedy that won takes of CPU time, wall time or memory, with its interval.
 Each is run as `reap wall` runs it. The exit code says whether all were right; those that cannot be run here
 are named and not counted.
 """
@@ -13,16 +13,17 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "truth"))
 
-from causes import Case, suite
+from cases import Case, asked, command
 
-from reap import units
-from reap.diagnosis import candidates, wall_trial
-from reap.diagnosis.wall import judge
-from reap.diagnosis.wall_records import WallVerdict
-from reap.experiment import wall
+from reap.base import units
+from reap.compare import judge as candidates
 from reap.launch import program as programs
 from reap.launch.records import Launch
+from reap.wall import run, trial
+from reap.wall.judge.records import WallVerdict
+from reap.wall.judge.verdict import judge
 
 BUDGET = 30.0
 """Seconds to try the remedies of one."""
@@ -34,19 +35,20 @@ SMALL = 0.2
 
 def verdict(case: Case, *, tries: bool) -> tuple[WallVerdict, str]:
     """What is said of one, and what its best remedy did."""
-    small = [*case.command[:-1], str(SMALL)]
-    found = programs.resolve(case.command, environment={**os.environ, **case.environment})
-    launch = Launch(argv=case.command, program=found.path, environment=case.environment)
+    words, _ = command(case, 1.0)
+    small, _ = command(case, SMALL)
+    found = programs.resolve(words, environment={**os.environ, **case.environment})
+    launch = Launch(argv=words, program=found.path, environment=case.environment)
     with tempfile.TemporaryDirectory(prefix="reap-bench-") as folder:
-        said = judge(wall.measure(launch, found, Path(folder), lambda _: None).wall)
-        planned = wall_trial.plan(said, {**os.environ, **case.environment})
+        said = judge(run.measure(launch, found, Path(folder), lambda _: None).wall)
+        planned = trial.plan(said, {**os.environ, **case.environment})
         if not tries or not planned.allocators:
             return said, ""
         # The case's own variables are the baseline's, too.
         os.environ.update(case.environment)
-        runs = wall_trial.begin(Path(folder) / "remedies", small, planned, budget=BUDGET)
+        runs = trial.begin(Path(folder) / "remedies", small, planned, budget=BUDGET)
         with runs:
-            said, comparison = wall_trial.tried(said, runs, planned)
+            said, comparison = trial.tried(said, runs, planned)
         for name in case.environment:
             os.environ.pop(name)
     won = next((each for each in comparison.sides if said.trial and each.allocator == said.trial.best), None)
@@ -60,14 +62,15 @@ def main() -> int:
     """Prints a row for each case."""
     words, wrong = sys.argv[1:], 0
     tries, wanted = "--try" in words, [word for word in words if word != "--try"]
-    for case in suite():
+    for case in asked("wall"):
         if wanted and case.name not in wanted:
             continue
         if case.missing:
             print(f"{case.name:>10}  needs {case.missing}")
             continue
         said, tried = verdict(case, tries=tries)
-        right = said.cause == case.cause
+        assert case.wall is not None  # noqa: S101 - `asked` says so
+        right = said.cause == case.wall.cause
         wrong += not right
         also = ", ".join(f"{each.cause} {units.percent(each.weight)}" for each in said.others)
         print(

@@ -15,12 +15,12 @@ from pathlib import Path
 
 from recorder import together
 
-from reap.analysis import wall
-from reap.analysis.wall_owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS
 from reap.experiment import statistics
 from reap.launch import spawn
 from reap.launch.records import Launch
-from reap.trace import watch
+from reap.recording import watch
+from reap.wall import analyse
+from reap.wall.owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = (
@@ -49,7 +49,7 @@ def main() -> int:
             error, ratios = row(program, words, rounds)
             errors.append(error)
             pairs += ratios
-    overhead = statistics.interval(pairs, seed=1)
+    overhead = statistics.interval(pairs)
     mean, worst = plain.fmean(errors), max(errors, key=abs)
     absolute = plain.fmean(map(abs, errors))
     print(f"error: {absolute:.1f} points in the mean, {worst:+.1f} at worst; bias {mean:+.1f}")
@@ -78,14 +78,14 @@ def row(program: Path, words: list[str], rounds: int) -> tuple[float, list[float
         if number == 0:
             continue
         seen = watch.read(trace, files=ALLOCATOR_FILES, functions=ALLOCATOR_FUNCTIONS)
-        rows = wall.samples(seen)
+        rows = analyse.samples(seen)
         inside += sum(each.count for each in rows if each.inside or fresh(words[0], each.call, each.kernel))
         every += sum(each.count for each in rows)
         saved.append(without / alone)
         ratios.append(watched / alone)
-    truth = 100 * (1 - statistics.interval(saved, seed=1).value)
+    truth = 100 * (1 - statistics.interval(saved).value)
     sampled = 100 * inside / every
-    cost = statistics.interval(ratios, seed=1)
+    cost = statistics.interval(ratios)
     print(
         f"{words[0]:<8} {words[1]:>9} {truth:>6.1f}% {sampled:>7.1f}% {sampled - truth:>+6.1f}  "
         f"{cost.value:.3f} [{cost.low:.3f}, {cost.high:.3f}]",

@@ -1,10 +1,8 @@
 """Reap, the lab: is memory allocation what holds a program back, and what would each remedy give?
 
-The folders of this package are a pipeline. Each may import itself and those to its left:
-
-    allocators < launch < trace < analysis < experiment < diagnosis < study < report < cli
-
-`reap.errors` and `reap.records` stand below all of them.
+Three layers, each of which imports only those before it: the foundation (base, allocators, draw, launch,
+recording, workloads, experiment, verdicts, commandline), a folder for each capability, and what puts them
+together (run, report, study, cli). The contracts in pyproject.toml hold the order.
 """
 
 __version__ = "0.1.0"

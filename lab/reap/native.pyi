@@ -16,6 +16,7 @@ SOCKET_NAME: int
 UNRECORDED_NOT_LOADED: int
 UNRECORDED_NO_TRACE: int
 UNRECORDED_FOREIGN: int
+UNRECORDED_OUT_OF_REACH: int
 IMAGE_FORKED: int
 IMAGE_BYPASSED: int
 TRACE_ENV: str
@@ -147,6 +148,7 @@ class Looks(TypedDict):
     uncalled: int
     recorder: int
     looks: int
+    busy_looks: int
     processes: int
     threads: int
 
@@ -172,6 +174,7 @@ class DragHeader(TypedDict):
     full: bool
     malformed: bool
     pooled: bool
+    released: bool
     objects: int
     command: list[str]
 
@@ -179,6 +182,7 @@ class DragTotals(TypedDict):
     all: tuple[int, int]
     never: tuple[int, int]
     write_only: tuple[int, int]
+    released: tuple[int, int]
     live: int
     needed: int
 
@@ -201,6 +205,7 @@ def frames_at(path: str, address: int) -> list[tuple[str, int, str, str, int, bo
 
 class Drag:
     def __init__(self, path: str) -> None: ...
+    def before_free(self) -> Drag: ...
     def header(self) -> DragHeader: ...
     def level(self, chunks: bool, bins: int) -> DragLevel: ...
     def frames(self, stack: int) -> list[tuple[str, int, str, str, int, bool]]: ...

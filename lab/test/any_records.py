@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from samples import around, comparison_of, msg_replace, profile_of, ratio_of, share_of, side_of
 
-from reap.records import Estimate
+from reap.base.records import Estimate
 
 ANY = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
@@ -25,7 +25,7 @@ names = st.one_of(st.sampled_from(["glibc", "jemalloc", "x"]), st.text(max_size=
 def ratios(draw: Any, metric: str) -> Any:
     estimate = draw(st.one_of(near_one, near_one, estimates))
     made = ratio_of(metric, 1.0, rounds=1, baseline=draw(st.one_of(finite, any_number)))
-    verdict = draw(st.sampled_from(["better", "worse", "cannot tell"]))
+    verdict = draw(st.sampled_from(["better", "worse", "inconclusive"]))
     return msgspec.structs.replace(made, ratio=estimate, value=draw(any_number), verdict=verdict)
 
 

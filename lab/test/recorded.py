@@ -10,11 +10,12 @@ from pathlib import Path
 from building import OUT, compiled
 
 from reap import native
-from reap.analysis.profile import CALLS, profile
-from reap.analysis.records import Profile
-from reap.launch import drag_recompiled, native_files, spawn
+from reap.drag.exact import recompiled
+from reap.launch import native_files, spawn
 from reap.launch.records import Launch, Outcome
-from reap.trace import clock, read, record
+from reap.recording import clock, read, record
+from reap.recording.profile import CALLS, profile
+from reap.recording.records import Profile
 
 TARGETS = Path(__file__).parent / "targets"
 
@@ -38,7 +39,7 @@ def drag_compiled(name: str, *flags: str, compiler: str = "") -> str:
     return compiled(
         f"recompiled-{name}{compiler}",
         [str(wrapper), *flags, source, "-o", OUT],
-        compiler_files=[Path(drag_recompiled.__file__), callbacks, assembler],
+        compiler_files=[Path(recompiled.__file__), callbacks, assembler],
         environment={"REAP_CC": compiler, "REAP_CXX": compiler} if compiler else None,
     )
 

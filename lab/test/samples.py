@@ -7,7 +7,13 @@ from typing import Any
 
 import msgspec
 
-from reap.analysis.records import (
+from reap.base.records import Estimate, exactly
+from reap.compare.levels.judge import judge
+from reap.compare.levels.records import Arm, Control, Fragmented, Luck, Split
+from reap.experiment.records import Comparison, Laid, Ratio, Side, Verdict
+from reap.launch.level import LEVELS
+from reap.launch.records import Machine, Misses
+from reap.recording.records import (
     Latency,
     LifetimeBin,
     PerRequest,
@@ -21,17 +27,11 @@ from reap.analysis.records import (
     SizeBin,
     Totals,
 )
-from reap.analysis.size_profile import SizeProfile
-from reap.diagnosis.resilience import judge
-from reap.diagnosis.verdict import diagnose
-from reap.experiment import card
-from reap.experiment.matrix_records import Arm, Control, Fragmented, Luck, Split
-from reap.experiment.records import Comparison, Laid, Ratio, Side, Verdict
-from reap.launch.level import LEVELS
-from reap.launch.records import Machine, Misses
-from reap.records import Estimate, exactly
+from reap.recording.size_profile import SizeProfile
 from reap.report.records import Answer, Report
+from reap.run.judge import diagnose
 from reap.study.records import Statistics
+from reap.workloads import card
 
 MIB = 1 << 20
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -51,7 +51,7 @@ def ratio_of(
     chance = random.Random(f"{metric} {value} {half}")
     sigma = half * math.sqrt(rounds) / 2
     low, high = value - half, value + half
-    verdict: Verdict = "better" if high < 1 else "worse" if low > 1 else "cannot tell"
+    verdict: Verdict = "better" if high < 1 else "worse" if low > 1 else "inconclusive"
     return Ratio(
         metric=metric,
         unit=UNITS.get(metric, "count"),

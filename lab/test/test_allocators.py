@@ -9,7 +9,7 @@ from programs import library, program
 from reap.allocators import catalog, checking, elf, huge_pages
 from reap.allocators.records import FUNCTIONS, OWN, Allocator, Missing
 from reap.allocators.verify import judge
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
 from reap.launch import spawn
 from reap.launch.records import Launch
 

@@ -18,7 +18,7 @@ from programs import LIBRARIES, ends, reap
 
 from reap.allocators import catalog, recipe, store
 from reap.allocators.records import Missing
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
 
 RECIPE = """
 about = "a test's own"

@@ -10,6 +10,36 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "library" / "bench"))
 import suite
 
 
+def counts(name: str, folder: Path) -> list[str]:
+    """A program that works for a time and says how much it did; the preload decides how long each takes."""
+    script = folder / f"{name}.py"
+    script.write_text(
+        "import os, time\n"
+        "work = 30000 if os.environ.get('LD_PRELOAD') else 10000\n"
+        "end, done = time.process_time() + 0.1, 0\n"
+        "while time.process_time() < end:\n"
+        "    sum(range(work))\n"
+        "    done += 1\n"
+        "print(done, 'iterations')\n"
+    )
+    return [sys.executable, str(script)]
+
+
+@pytest.mark.timed
+def test_what_works_for_a_time_costs_cpu_time_an_operation(tmp_path: Path) -> None:
+    words = counts("glibc-thread", tmp_path)
+    # A preload that is not there is no more than a variable, and a line on standard error.
+    costs = suite.costs("glibc-thread", words, {"one": "", "three": "/nowhere.so"}, 3)
+    middle, least, most = suite.ratio(costs["three"], costs["one"])
+    assert least <= middle <= most
+    assert 2 < middle < 4.5, costs
+
+
+def test_a_program_that_does_not_say_its_rate_is_an_error() -> None:
+    with pytest.raises(ValueError, match="larson does not say"):
+        suite.costs("larson", ["/bin/true"], {"glibc": ""}, 1)
+
+
 def git(*words: str) -> str:
     names = ["-c", "user.name=a", "-c", "user.email=a@b"]
     return subprocess.run(["git", *names, *words], check=True, capture_output=True, text=True).stdout.strip()

@@ -9,10 +9,13 @@ import msgspec
 import pytest
 from programs import reap
 
-from reap.errors import ExitCode, ReapError
-from reap.experiment import card, workload
+from reap.base.errors import ExitCode, ReapError
 from reap.launch import spawn
-from reap.study import ismm2026, measuring, oopsla2002
+from reap.study import measuring
+from reap.study.ismm2026 import run as ismm2026
+from reap.study.oopsla2002 import run as oopsla2002
+from reap.workloads import card
+from reap.workloads import run as workload
 
 LISTS = Path(__file__).resolve().parents[2] / "setup" / "apt"
 SMALL = {"perl": 1, "gcc": 1, "sed": 1}

@@ -6,14 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import paired
 import pytest
-import together
 from programs import library, program, reap, reap_command
 
 from reap.allocators import catalog
+from reap.base.errors import ExitCode
 from reap.cli import experiments
 from reap.cli import main as cli
-from reap.errors import ExitCode
 
 pytestmark = pytest.mark.bare
 
@@ -29,7 +29,7 @@ def test_help_is_quick_and_loads_nothing_heavy():
     assert not loaded & HEAVY
     # The bar is 0.3 s (lab/bench/start.py); beside what it cannot do without, 0.08 s of CPU time to 0.07 s.
     least = [sys.executable, "-c", "import click"]
-    assert together.ratios(least, [*reap_command(), "--help"], pairs=3).mean < 2
+    assert paired.ratios(least, [*reap_command(), "--help"], pairs=3).mean < 2
 
 
 def test_help_names_every_verb_and_every_exit_code():
@@ -64,7 +64,7 @@ def test_version():
         (["compare", "--", program("peak_static")], ExitCode.NOT_EXECUTABLE, "statically linked"),
         (["compare", "--json", "/etc/passwd", "--", "true"], ExitCode.INTERNAL, "/etc/passwd exists already"),
         (["compare", "--resume", "/etc"], ExitCode.INTERNAL, "no experiment's folder"),
-        (["compare", "--resume", "/etc", "--runs", "5"], ExitCode.USAGE, "it takes no --runs"),
+        (["compare", "--resume", "/etc", "--timeout", "5"], ExitCode.USAGE, "it takes no --timeout"),
     ],
 )
 def test_mistakes_get_one_message_and_the_right_code(tmp_path, words, code, message):

@@ -5,7 +5,7 @@ import json
 import pytest
 from programs import library, program, reap
 
-from reap.errors import ExitCode
+from reap.base.errors import ExitCode
 
 BUSY = program("busy")
 GOOD = f"good={library('good')}"

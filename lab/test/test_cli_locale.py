@@ -7,8 +7,8 @@ import sys
 import pytest
 from programs import library, program, reap
 
+from reap.base.errors import ExitCode
 from reap.cli.plain import print_plainly
-from reap.errors import ExitCode
 
 ASCII = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 """As a terminal of any locale whose letters are no UTF-8, as far as Python is concerned."""

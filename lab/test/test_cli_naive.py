@@ -4,7 +4,7 @@ import json
 
 from programs import program, reap
 
-from reap.errors import ExitCode
+from reap.base.errors import ExitCode
 
 OPTIONS = ["-n", "2", "-a", "glibc", "--json", "r.json"]
 

@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 from programs import ends, library, program, reap, reap_command
 
-from reap import units
 from reap.allocators import catalog
-from reap.errors import ExitCode, ReapError
-from reap.experiment import compare as comparing
+from reap.base import units
+from reap.base.errors import ExitCode, ReapError
+from reap.compare import run as comparing
 from reap.experiment import once
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.runner import Listener
-from reap.experiment.spec import specify
+from reap.experiment.specify import specify
+from reap.experiment.starter import Starter
 
 
 class Ear(Listener):
@@ -172,13 +173,13 @@ def test_it_says_how_often_the_program_runs_before_it_does(tmp_path):
 def takes_a_fifth_of_a_second(monkeypatch):
     """Each run does, on a clock of its own."""
     seconds = [0.0]
-    start = once.Once._start
+    start = Starter.start
 
     def slowly(self, cell, *, probe):
         seconds[0] += 0.2
         return start(self, cell, probe=probe)
 
-    monkeypatch.setattr(once.Once, "_start", slowly)
+    monkeypatch.setattr(Starter, "start", slowly)
     monkeypatch.setattr(once.time, "monotonic", lambda: seconds[0])
     return seconds
 
@@ -254,6 +255,28 @@ def test_a_kill_loses_one_run_and_resume_goes_on(tmp_path):
     assert len({(run.warmup, run.cell.key()) for run in after}) == 14
 
 
+def test_resume_with_more_rounds_extends_the_experiment(tmp_path):
+    where = tmp_path / "e"
+    done = reap("compare", "-a", f"good={library('good')}", "-n", "2", "-o", str(where), "--", "/bin/true")
+    assert done.returncode == 0, done.stderr
+    before, _ = read_runs(where / "runs.jsonl")
+    refused = reap("compare", "--resume", str(where), "--runs", "2")
+    assert refused.returncode == ExitCode.USAGE
+    assert "the experiment has 2 rounds already" in refused.stderr
+    refused = reap("compare", "--resume", str(where), "--budget", "0.001")
+    assert refused.returncode == ExitCode.USAGE
+    assert "the experiment has taken" in refused.stderr
+    done = reap("compare", "--resume", str(where), "--runs", "4")
+    assert done.returncode == 0, done.stderr
+    assert "rounds were added after 2" in done.stdout
+    after, _ = read_runs(where / "runs.jsonl")
+    assert after[: len(before)] == before
+    assert len([run for run in after if not run.warmup]) == 4 * 3
+    again = reap("compare", "--resume", str(where))
+    assert again.returncode == 0, again.stderr
+    assert read_runs(where / "runs.jsonl")[0] == after, "more rounds are for good"
+
+
 def test_ctrl_c_names_the_command_that_goes_on(tmp_path):
     where = tmp_path / "e"
     command = [
@@ -299,13 +322,13 @@ def test_as_a_library_it_is_silent():
     code = f"""
 import pathlib, tempfile
 from reap.allocators import catalog
-from reap.experiment import compare
+from reap.compare import run
 from reap.experiment.folder import Folder
-from reap.experiment.spec import specify
+from reap.experiment.specify import specify
 with tempfile.TemporaryDirectory() as scratch:
     spec = specify([{program("busy")!r}], catalog.parse("good={library("good")}"), runs=2)
     with Folder.create(pathlib.Path(scratch) / "e", spec) as folder:
-        assert compare.compare(folder).sides[0].verified
+        assert run.compare(folder).sides[0].verified
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -18,12 +18,14 @@ from samples import (
     three_answers,
 )
 
-from reap.analysis.records import Profile
-from reap.analysis.wall_records import Collector
-from reap.diagnosis import candidates, commands, rules, words
-from reap.diagnosis.verdict import diagnose
+from reap.base.records import Estimate, exactly
+from reap.compare import judge
 from reap.experiment.records import Comparison
-from reap.records import Estimate, exactly
+from reap.recording.records import Profile
+from reap.run import rules
+from reap.run.judge import diagnose
+from reap.verdicts import commands, words
+from reap.wall.records import Collector
 
 COMMAND = ["perl", "words.pl", "it's here.txt"]
 SMALL, MIDDLE, LARGE = share_of(0.02), share_of(0.09), share_of(0.32)
@@ -106,7 +108,7 @@ SITUATIONS = [
     ),
     Situation(
         "within large noise",
-        "cannot tell",
+        "inconclusive",
         "wide_intervals",
         sides=(jemalloc(0.93, 0.02),),
         comparison={"noise": 0.2},
@@ -162,16 +164,16 @@ SITUATIONS = [
     ),
     Situation(
         "other output",
-        "cannot tell",
+        "inconclusive",
         "not_compared",
         sides=(jemalloc(0.5, same_output=False),),
         says=("jemalloc: the program's output was different under it",),
         command="reap doctor",
     ),
-    Situation("other exit status", "cannot tell", "not_compared", sides=(jemalloc(0.5, same_exit=False),)),
-    Situation("not verified", "cannot tell", "not_compared", sides=(jemalloc(0.5, verified=False),)),
-    Situation("a ratio that is none", "cannot tell", "not_compared", sides=(jemalloc(0.0, 0.0),)),
-    Situation("a ratio without an end", "cannot tell", "not_compared", sides=(jemalloc(math.inf, 0.0),)),
+    Situation("other exit status", "inconclusive", "not_compared", sides=(jemalloc(0.5, same_exit=False),)),
+    Situation("not verified", "inconclusive", "not_compared", sides=(jemalloc(0.5, verified=False),)),
+    Situation("a ratio that is none", "inconclusive", "not_compared", sides=(jemalloc(0.0, 0.0),)),
+    Situation("a ratio without an end", "inconclusive", "not_compared", sides=(jemalloc(math.inf, 0.0),)),
     Situation(
         "output varies by itself",
         "switch the allocator",
@@ -188,28 +190,28 @@ SITUATIONS = [
     ),
     Situation(
         "too few rounds",
-        "cannot tell",
+        "inconclusive",
         "wide_intervals",
         sides=(jemalloc(0.8, rounds=3),),
         says=("3 rounds are too few",),
     ),
     Situation(
         "one round",
-        "cannot tell",
+        "inconclusive",
         "wide_intervals",
         sides=(jemalloc(0.8, rounds=1),),
         says=("1 round is too few",),
     ),
     Situation(
         "a wide interval",
-        "cannot tell",
+        "inconclusive",
         "wide_intervals",
         sides=(jemalloc(0.96, 0.06), tcmalloc(1.0)),
         command="reap compare --allocators jemalloc --runs 45 -- perl words.pl 'it'\"'\"'s here.txt'",
     ),
     Situation(
         "hopelessly wide",
-        "cannot tell",
+        "inconclusive",
         "wide_intervals",
         sides=(jemalloc(1.0, 0.6),),
         says=("hardly settle it",),
@@ -217,7 +219,7 @@ SITUATIONS = [
     ),
     Situation(
         "wide and stopped early",
-        "cannot tell",
+        "inconclusive",
         "wide_intervals",
         sides=(jemalloc(0.96, 0.06),),
         comparison={"stopped_early": True},
@@ -225,7 +227,7 @@ SITUATIONS = [
     ),
     Situation(
         "a budget too small for two rounds says what it needs",
-        "cannot tell",
+        "inconclusive",
         "small_budget",
         sides=(side_of("jemalloc", problem="too few rounds were run for an interval (1)"),),
         comparison={"stopped_early": True, "needed_budget": 12.0, "rounds": 1},
@@ -244,7 +246,7 @@ SITUATIONS = [
     Situation("a small share, never compared", "leave it alone", "small_share", SMALL),
     Situation(
         "small in user time, kernel not seen",
-        "cannot tell",
+        "inconclusive",
         "not_compared",
         share_of(0.02, sees_kernel=False),
         says=("only in part", "kernel could not be sampled"),
@@ -279,7 +281,7 @@ SITUATIONS = [
     ),
     Situation(
         "large, never compared",
-        "cannot tell",
+        "inconclusive",
         "not_compared",
         LARGE,
         says=("a large part", "was tried"),
@@ -287,7 +289,7 @@ SITUATIONS = [
     ),
     Situation(
         "a share that could be anything",
-        "cannot tell",
+        "inconclusive",
         "unclear_share",
         share_of(0.1, 0.1, 30),
         (jemalloc(1.0),),
@@ -295,7 +297,7 @@ SITUATIONS = [
     ),
     Situation(
         "a share that could be anything, never compared",
-        "cannot tell",
+        "inconclusive",
         "not_compared",
         share_of(0.1, 0.1, 30),
         says=("too few to say",),
@@ -320,17 +322,17 @@ SITUATIONS = [
     Situation("not one allocation", "leave it alone", "no_allocations", profile={"objects": 0}),
     Situation(
         "too short to measure",
-        "cannot tell",
+        "inconclusive",
         "too_short",
         sides=(jemalloc(1.3, cpu_seconds=0.004),),
         says=("4.00 ms of CPU time",),
     ),
     Situation(
-        "not found", "cannot tell", "program_failed", sides=(jemalloc(0.5),), comparison={"exit_code": 127}
+        "not found", "inconclusive", "program_failed", sides=(jemalloc(0.5),), comparison={"exit_code": 127}
     ),
     Situation(
         "killed",
-        "cannot tell",
+        "inconclusive",
         "program_failed",
         sides=(jemalloc(0.5),),
         comparison={"exit_code": 139},
@@ -359,10 +361,10 @@ SITUATIONS = [
         sides=(jemalloc(0.8),),
         profile=NO_PROFILE,
     ),
-    Situation("nothing at all", "cannot tell", "nothing_measured", profile=NO_PROFILE),
+    Situation("nothing at all", "inconclusive", "nothing_measured", profile=NO_PROFILE),
     Situation(
         "nothing usable",
-        "cannot tell",
+        "inconclusive",
         "nothing_measured",
         profile=NO_PROFILE,
         sides=(jemalloc(0.5, problem="It is no allocator."),),
@@ -422,12 +424,12 @@ def test_a_collector_is_told_of_where_it_takes_much() -> None:
             answer.profile, answer.comparison, command=answer.command, collections=heard
         ).paragraph
 
-    assert "CPython's collector of cycles ran 7 times and took 50 % of processor time." in said(0.5)
+    assert "CPython's collector of cycles ran 7 times and took 50 % of CPU time." in said(0.5)
     assert "collector" not in said(0.01)
 
 
 def test_rounds_needed_grows_with_the_noise() -> None:
-    needed = [candidates.rounds_needed(jemalloc(0.95, half)) for half in (0.02, 0.06, 0.1, 0.5)]
+    needed = [judge.rounds_needed(jemalloc(0.95, half)) for half in (0.02, 0.06, 0.1, 0.5)]
     assert needed.pop() is None
     assert needed == sorted(needed, key=lambda rounds: rounds or 0)
     assert needed[1] != needed[2]
@@ -484,7 +486,7 @@ def test_only_a_trusted_and_proven_allocator_is_recommended(profile: Any, compar
     assert chosen.same_output is not False
     assert not chosen.problem
     assert chosen.rounds >= 5
-    metric = (candidates.gain(chosen, comparison) or chosen.ratios["peak_resident"]).metric
+    metric = (judge.gain(chosen, comparison) or chosen.ratios["peak_resident"]).metric
     assert chosen.ratios[metric].ratio.high < 1
     noise = comparison.noise.get(metric)
     if noise and 0 < noise.ratio.low <= noise.ratio.value <= noise.ratio.high < math.inf:

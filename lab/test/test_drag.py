@@ -11,7 +11,7 @@ import pytest
 from programs import compile_c, program, reap
 from recorded import target
 
-from reap.analysis.drag_records import DragLevel, DragProfile
+from reap.drag.exact.records import DragLevel, DragProfile
 
 SEED = "7"
 

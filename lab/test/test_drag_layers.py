@@ -9,9 +9,9 @@ from building import workload_cache
 from recorded import drag_compiled, target
 from test_drag import SEED, drag, said
 
-from reap.analysis.drag_records import DragLevel, DragProcess, DragSite
-from reap.errors import ReapError
-from reap.experiment import card
+from reap.base.errors import ReapError
+from reap.drag.exact.records import DragLevel, DragProcess, DragSite
+from reap.workloads import card
 
 HEADERS = Path(__file__).resolve().parents[2] / "library" / "include"
 LAYERS = [

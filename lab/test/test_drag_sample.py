@@ -15,15 +15,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from recorded import target
 
-from reap.analysis import drag_sample
-from reap.analysis.drag_sample_records import SampledProcess
-from reap.errors import ReapError
-from reap.launch import drag_sample as launching
+from reap.base.errors import ReapError
+from reap.drag.sample import analyse, read
+from reap.drag.sample import page as drag_sample_page
+from reap.drag.sample import run as launching
+from reap.drag.sample.records import SampledProcess
+from reap.drag.sample.samples import DragSample, DragSamples
 from reap.launch import native_files
 from reap.launch.records import Launch, Outcome
-from reap.report import drag_sample_page
-from reap.trace import drag_samples
-from reap.trace.drag_sample_records import DragSample, DragSamples
 
 PERIOD = 40_000
 REAP = Path(sys.executable).parent / "reap"
@@ -32,7 +31,7 @@ REAP = Path(sys.executable).parent / "reap"
 def run(folder: Path, *argv: str, period: int = PERIOD) -> tuple[Outcome, list[DragSamples]]:
     folder.mkdir(exist_ok=True)
     outcome = launching.run(Launch(argv=list(argv), program=argv[0]), folder, period=period)
-    return outcome, [drag_samples.read(path) for path in sorted(folder.glob(launching.FILES))]
+    return outcome, [read.read(path) for path in sorted(folder.glob(launching.FILES))]
 
 
 def sampled(folder: Path, mode: str, objects: int = 400_000) -> tuple[SampledProcess, float]:
@@ -47,8 +46,8 @@ def sampled(folder: Path, mode: str, objects: int = 400_000) -> tuple[SampledPro
     command = [target("own_drag"), str(objects), mode]
     done = subprocess.run(command, capture_output=True, check=True, env=environment)
     live, needed, _ = done.stdout.split()
-    files = [drag_samples.read(path) for path in sorted(folder.glob(launching.FILES))]
-    return drag_sample.process(max(files, key=lambda file: file.clock)), float(live) / float(needed)
+    files = [read.read(path) for path in sorted(folder.glob(launching.FILES))]
+    return analyse.process(max(files, key=lambda file: file.clock)), float(live) / float(needed)
 
 
 def errors_off(found: SampledProcess, true: float) -> float:
@@ -149,7 +148,7 @@ def test_what_a_killed_process_sampled_is_kept(tmp_path: Path) -> None:
     for seconds in (0.5, 3, 30):  # until it had time to allocate
         script = f"timeout -s KILL {seconds} {target('own_drag')} 100000000 plain"
         outcome, files = run(tmp_path / str(seconds), "/bin/sh", "-c", script)
-        found = [drag_sample.process(each) for each in files if "own_drag" in each.program]
+        found = [analyse.process(each) for each in files if "own_drag" in each.program]
         if found and found[0].samples > 30:
             break
     assert outcome.status != 0
@@ -174,7 +173,7 @@ def test_real_programs_do_what_they_do_anyway(tmp_path: Path) -> None:
     seen = subprocess.run(["/usr/bin/python3", "-c", code], capture_output=True, check=True, env=environment)
     assert seen.stdout == plain.stdout
     assert seen.stderr == plain.stderr
-    files = [drag_samples.read(path) for path in tmp_path.glob("s.*")]
+    files = [read.read(path) for path in tmp_path.glob("s.*")]
     assert max(len(file.samples) for file in files) > 500
     assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.glob("s.*"))
 
@@ -184,7 +183,7 @@ def test_a_machine_that_refuses_leaves_the_program_as_it_is(limit: str, tmp_path
     command = f"ulimit {limit}; exec {target('own_drag')} 20000 plain"
     outcome, files = run(tmp_path, "/bin/sh", "-c", command)
     assert outcome.status == 0, outcome.stderr_tail
-    assert all(drag_sample.process(file).notes for file in files if not file.samples)
+    assert all(analyse.process(file).notes for file in files if not file.samples)
 
 
 @pytest.mark.parametrize("period", [2**63, 2**64 - 1])
@@ -193,23 +192,23 @@ def test_a_period_that_no_run_reaches_draws_nothing(period: int, tmp_path: Path)
     launch = Launch(argv=[program, "100", "plain"], program=program, timeout=300)
     outcome = launching.run(launch, tmp_path, period=period)
     assert outcome.status == 0
-    assert not any(drag_samples.read(path).samples for path in tmp_path.glob(launching.FILES))
+    assert not any(read.read(path).samples for path in tmp_path.glob(launching.FILES))
 
 
 def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"no")
     with pytest.raises(ReapError, match="too short"):
-        drag_samples.read(tmp_path / "x")
+        read.read(tmp_path / "x")
     (tmp_path / "x").write_bytes(b"x" * 1000)
     with pytest.raises(ReapError, match="no file of drag samples"):
-        drag_samples.read(tmp_path / "x")
+        read.read(tmp_path / "x")
     with pytest.raises(ReapError, match="cannot be read"):
-        drag_samples.read(tmp_path / "missing")
+        read.read(tmp_path / "missing")
 
 
 def test_a_process_that_was_killed_before_its_file_had_a_length_says_nothing(tmp_path: Path) -> None:
     (tmp_path / "x").touch()
-    assert drag_samples.read(tmp_path / "x").clock == 0
+    assert read.read(tmp_path / "x").clock == 0
 
 
 def test_the_command_says_the_interval_and_passes_the_status_on(tmp_path: Path) -> None:
@@ -270,21 +269,21 @@ def test_what_is_loaded_where_another_library_was_is_not_taken_for_it(tmp_path: 
     ]
     outcome, (file,) = run(tmp_path, target("drag_reloaded"), *libraries, period=20_000)
     assert outcome.status == 0
-    sites = {each.function: each for each in drag_sample.process(file, drag_samples.frames).sites}
+    sites = {each.function: each for each in analyse.process(file, read.frames).sites}
     assert sites["first"].share.value == pytest.approx(0.5, abs=0.1)
     assert sites["other"].share.value == pytest.approx(0.5, abs=0.1)
 
 
 def test_the_curves_have_the_areas_of_the_sums() -> None:
     rows = [(10, 10 * i, 10 * i + 500, 100.0) for i in range(999)]
-    found = drag_sample.process(samples_of((10_000, 1_000, 6_000, 2_000.0), *rows, clock=11_000))
+    found = analyse.process(samples_of((10_000, 1_000, 6_000, 2_000.0), *rows, clock=11_000))
     width = 11_000 / 50
     assert len(found.curve) == 50
     assert sum(point.live for point in found.curve) * width == pytest.approx(10_000 * 5_000 + 999 * 5_000)
     assert sum(point.needed for point in found.curve) * width == pytest.approx(10_000 * 2_000 + 999 * 1_000)
     assert found.curve[20].live == pytest.approx(10_000 + 500)
     assert found.curve[20].needed == pytest.approx(100)
-    assert drag_sample.process(samples_of(*rows[:100])).curve == []
+    assert analyse.process(samples_of(*rows[:100])).curve == []
 
 
 def test_sites_of_few_samples_are_told_and_come_last() -> None:
@@ -294,7 +293,7 @@ def test_sites_of_few_samples_are_told_and_come_last() -> None:
         replace(each, stack=rare if number < 3 else common) for number, each in enumerate(files.samples)
     ]
     frames = {common: ("/bin/a", 1, "common", "a.c", 1, False), rare: ("/bin/a", 2, "rare", "a.c", 9, False)}
-    found = drag_sample.process(replace(files, samples=marked), lambda _, stack: [frames[stack]])
+    found = analyse.process(replace(files, samples=marked), lambda _, stack: [frames[stack]])
     assert [(site.function, site.samples, site.few) for site in found.sites] == [
         ("common", 97, False),
         ("rare", 3, True),
@@ -307,7 +306,7 @@ def test_names_of_the_program_stay_text_on_the_page() -> None:
     hostile = "<script>alert(1)</script>"
     files = samples_of(*[(10, 10 * i, 10 * i + 50, 20.0) for i in range(100)])
     frame = ("/bin/a", 1, hostile, hostile, 1, False)
-    sampled = drag_sample.profile([files], [hostile], lambda *_: [frame], status=0, notes=[hostile])
+    sampled = analyse.profile([files], [hostile], lambda *_: [frame], status=0, notes=[hostile])
     page = drag_sample_page.render(sampled)
     assert hostile not in page
     assert "&lt;script&gt;" in page
@@ -331,7 +330,7 @@ def samples_of(*rows: tuple[int, int, int, float], clock: int = 1_000_000, perio
 
 
 def test_where_everything_was_drawn_and_known_the_estimate_is_the_truth() -> None:
-    found = drag_sample.process(samples_of(*[(10, 10 * i, 10 * i + 50, 20.0) for i in range(100)]))
+    found = analyse.process(samples_of(*[(10, 10 * i, 10 * i + 50, 20.0) for i in range(100)]))
     assert found.drag is not None
     assert found.drag.value == pytest.approx(2)
     assert found.drag.high == pytest.approx(2, rel=1e-6)
@@ -341,12 +340,12 @@ def test_where_everything_was_drawn_and_known_the_estimate_is_the_truth() -> Non
 
 def test_no_more_is_in_use_than_was_allocated() -> None:
     rows = [(10, 10 * i, 0, 20.0) for i in range(100)]
-    assert drag_sample.process(samples_of(*rows, clock=1000, period=1000)).peak == 1000
+    assert analyse.process(samples_of(*rows, clock=1000, period=1000)).peak == 1000
 
 
 def test_an_interval_has_room_for_what_can_be() -> None:
     rows = [(10, 10 * i, 10 * i + 500, 510.0) for i in range(400)]
-    found = drag_sample.process(samples_of(*rows)).drag
+    found = analyse.process(samples_of(*rows)).drag
     assert found is not None
     assert found.value == pytest.approx(510 / 520)
     assert found.low <= found.value
@@ -355,18 +354,18 @@ def test_an_interval_has_room_for_what_can_be() -> None:
 
 def test_where_the_interval_is_wide_more_samples_are_advised() -> None:
     rows = [(10, 10 * i, 10 * i + 500, 490.0 if i % 16 == 0 else 0.0) for i in range(400)]
-    wide = drag_sample.process(samples_of(*rows, period=1000))
+    wide = analyse.process(samples_of(*rows, period=1000))
     assert wide.drag is not None
     reach = wide.drag.high / wide.drag.value - 1
     assert reach > 0.1
     period = int(wide.notes[0].partition("--period ")[2].partition(",")[0])
     assert period == pytest.approx(1_000_000 / 400 * (0.1 / reach) ** 2, rel=0.01)
-    assert drag_sample.process(samples_of(*rows, period=10)).notes == []
+    assert analyse.process(samples_of(*rows, period=10)).notes == []
 
 
 def test_one_object_that_rules_is_told() -> None:
     rows = [(10, i, i + 50, 25.0) for i in range(100)]
-    assert drag_sample.process(samples_of((100_000, 0, 1_000_000, 1000.0), *rows)).few
+    assert analyse.process(samples_of((100_000, 0, 1_000_000, 1000.0), *rows)).few
 
 
 @given(
@@ -381,7 +380,7 @@ def test_one_object_that_rules_is_told() -> None:
 def test_whatever_a_file_says_there_is_an_answer(
     rows: list[tuple[int, int, int, float]], period: int
 ) -> None:
-    found = drag_sample.process(samples_of(*rows, clock=1 << 41, period=period))
+    found = analyse.process(samples_of(*rows, clock=1 << 41, period=period))
     assert found.samples == len(rows)
     if found.drag is not None:
         assert found.drag.low <= found.drag.value <= found.drag.high

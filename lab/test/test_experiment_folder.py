@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from programs import library, program
 
 from reap.allocators import catalog
-from reap.errors import ReapError
+from reap.base.errors import ReapError
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.records import Cell, Run
-from reap.experiment.spec import specify
+from reap.experiment.specify import specify
 from reap.launch.records import Outcome
 
 

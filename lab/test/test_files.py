@@ -11,10 +11,10 @@ import msgspec
 import pytest
 from samples import hostile_report, report_of, three_answers
 
-from reap import files
-from reap.errors import ExitCode, ReapError
-from reap.files import read_back, write_safely
-from reap.records import Estimate, exactly
+from reap.base import files
+from reap.base.errors import ExitCode, ReapError
+from reap.base.files import read_back, write_safely
+from reap.base.records import Estimate, exactly
 from reap.report.json import encode, read_json, write_json
 from reap.report.records import SCHEMA
 
@@ -80,8 +80,8 @@ def test_a_file_size_limit_is_a_full_disk(tmp_path: Path) -> None:
     """A real limit: the kernel refuses the second block."""
     script = (
         "import resource, signal, sys\n"
-        "from reap.errors import ReapError\n"
-        "from reap.files import write_safely\n"
+        "from reap.base.errors import ReapError\n"
+        "from reap.base.files import write_safely\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
         "try:\n    write_safely(sys.argv[1], b'x' * 100_000)\n"

@@ -14,7 +14,7 @@ from programs import compile_c, library, program, reap
 from recorded import recorded
 
 from reap.allocators import catalog
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
 from reap.launch import litter as littering
 from reap.launch import memory, native_files, spawn
 from reap.launch import program as programs

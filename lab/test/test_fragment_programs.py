@@ -7,14 +7,16 @@ import msgspec
 import pytest
 
 from reap.allocators import catalog
-from reap.analysis.size_profile import SizeProfile
-from reap.errors import ReapError
-from reap.experiment import card, fragment
+from reap.base.errors import ReapError
+from reap.experiment.littering import litter_of
+from reap.fragment import run
 from reap.launch import litter as littering
 from reap.launch import program as programs
 from reap.launch import spawn
 from reap.launch.level import LEVELS
 from reap.launch.records import Launch
+from reap.recording.size_profile import SizeProfile
+from reap.workloads import card
 
 pytestmark = pytest.mark.slow
 
@@ -83,14 +85,14 @@ def known(launch: Launch) -> tuple[SizeProfile, str]:
     if key not in _known:
         clean = spawn.run(launch)
         assert clean.status == 0, clean.stderr_tail
-        _known[key] = fragment.take_profile(launch, cut_off=4096), clean.stdout_digest
+        _known[key] = run.take_profile(launch, cut_off=4096), clean.stdout_digest
     return _known[key]
 
 
 def unharmed(launch: Launch, allocator: str, level: str) -> None:
     """Throws if the program does anything else on a littered heap, or it was not littered."""
     profile, digest = known(launch)
-    how = fragment.litter_of(profile, LEVELS[level], children=True)
+    how = litter_of(profile, LEVELS[level], children=True)
     # A shell with its children: each gets all of the litter, so that some of it has to do.
     how = msgspec.structs.replace(how, peak=min(how.peak, 200_000))
     library = catalog.parse(allocator)[0].library
@@ -135,7 +137,7 @@ def test_other_allocators_that_are_installed_serve_a_littered_heap():
             continue
         launch = launched("perl")
         profile, digest = known(launch)
-        how = fragment.litter_of(profile, LEVELS["adv1"])
+        how = litter_of(profile, LEVELS["adv1"])
         done = littering.run(msgspec.structs.replace(launch, allocator=library), how)
         assert (done.outcome.status, done.outcome.stdout_digest) == (0, digest), (name, done.outcome)
         assert done.litterings[0].failure == "", name

@@ -10,11 +10,11 @@ from programs import compile_c, program, reap
 from test_fragment import PROFILE, litter
 
 from reap.allocators import catalog
-from reap.errors import ReapError
-from reap.experiment import heap_map
-from reap.experiment.heap_map import PAGE, HeapCell, HeapMap
+from reap.base.errors import ReapError
+from reap.fragment import heap_map
+from reap.fragment.heap_map import PAGE, HeapCell, HeapMap
+from reap.fragment.picture import draw, index
 from reap.launch.records import Launch
-from reap.report.heap_svg import draw, index
 
 # Five thousand blocks in use, and as many that come and go before them.
 BLOCKS = r"""

@@ -7,11 +7,11 @@ import shutil
 import pytest
 from programs import program
 
-from reap.analysis import high_water as seen
-from reap.analysis.address_space import AddressSpace, Mapping
-from reap.errors import ReapError
+from reap.base.errors import ReapError
 from reap.launch import spawn, syscalls
 from reap.launch.records import Launch
+from reap.study import high_water as seen
+from reap.study.address_space import AddressSpace, Mapping
 
 MIB = 1 << 20
 PAGE = 4096

@@ -13,28 +13,31 @@ import recorded
 from programs import compile_c, library, program, reap
 
 from reap.allocators import catalog, huge_pages
-from reap.analysis.size_profile import SizeProfile
+from reap.base.errors import ExitCode, ReapError
+from reap.base.records import exactly
 from reap.cli.compare import compare
-from reap.diagnosis.resilience import judge
-from reap.errors import ExitCode, ReapError
-from reap.experiment import arms, matrix, once, runner
+from reap.compare.levels import run as matrix
+from reap.compare.levels.judge import judge
+from reap.experiment import arms, once, runner
 from reap.experiment import folder as folders
 from reap.experiment.folder import Folder, read_runs
-from reap.experiment.fragment import load_profile
+from reap.experiment.littering import litter_of
 from reap.experiment.records import BARE, Laid, Run, Samples
 from reap.experiment.runner import Listener
 from reap.experiment.schedule import sampled
-from reap.experiment.spec import COUNTERS, Fragmented, specify
+from reap.experiment.spec import COUNTERS
+from reap.experiment.specify import Fragmented, specify
 from reap.experiment.starter import Started, Starter
+from reap.fragment.run import load_profile
 from reap.launch import callgrind, counters, level, machine, sampling, valgrind
 from reap.launch import litter as littering
 from reap.launch.level import LEVELS
 from reap.launch.litter import Event
 from reap.launch.records import Launch, Outcome
-from reap.records import exactly
+from reap.recording import sample
+from reap.recording.size_profile import SizeProfile
 from reap.report import matrix_words
 from reap.report.view_matrix import view
-from reap.trace import sample
 
 # A list of 20 000 nodes, walked ten times: from a region of its own, or with NAIVE set by malloc each.
 LIST = r"""
@@ -376,7 +379,7 @@ def test_samples_of_the_littering_are_left_out(monkeypatch, method):
         refuse_perf_events(monkeypatch)
     spin = program("spin")  # 50 ms of the process's CPU time, the littering counted: it has them all
     launch = Launch(argv=[spin], program=spin)
-    big = matrix.fragment.litter_of(msgspec.structs.replace(PROFILE, peak=exactly(600_000)), LEVELS["adv3"])
+    big = litter_of(msgspec.structs.replace(PROFILE, peak=exactly(600_000)), LEVELS["adv3"])
     run = sample.sample(launch, big, image=spin, providers=[])
     net, gross = run.littered.outcome.cpu_ns / 1e6, run.littered.gross.cpu_ns / 1e6
     assert run.method == method
@@ -391,7 +394,7 @@ def test_time_in_the_allocator_is_told_from_time_outside_it(monkeypatch, method)
     """Where perf events are refused, a timer tells it."""
     if method == "timer":
         refuse_perf_events(monkeypatch)
-    how = matrix.fragment.litter_of(PROFILE, LEVELS["adv1"])
+    how = litter_of(PROFILE, LEVELS["adv1"])
     shares = []
     for work, turns in (("20", "40000"), ("10000", "300")):
         words = [recorded.target("share"), "with", work, turns]
@@ -427,7 +430,7 @@ def test_misses_are_counted_from_where_the_heap_is_littered(tmp_path):
 @VALGRIND
 @pytest.mark.parametrize("caches", callgrind.CACHES)
 def test_the_named_caches_are_ones_that_the_model_takes(caches):
-    how = matrix.fragment.litter_of(PROFILE, LEVELS["adv0"])
+    how = litter_of(PROFILE, LEVELS["adv0"])
     launch = Launch(argv=["/bin/true"], program="/bin/true")
     littered, misses = callgrind.run(launch, how, caches)
     assert littered.outcome.status == 0
@@ -439,7 +442,7 @@ def test_the_named_caches_are_ones_that_the_model_takes(caches):
 
 @VALGRIND
 def test_a_program_that_executes_another_has_no_misses():
-    how = matrix.fragment.litter_of(PROFILE, LEVELS["adv1"])
+    how = litter_of(PROFILE, LEVELS["adv1"])
     env = Launch(argv=["/bin/sh", "-c", "kill -KILL $$"], program="/bin/sh")
     assert callgrind.run(env, how, "machine")[1] is None
 
@@ -469,7 +472,7 @@ def only_page_faults(monkeypatch, lacking=()):
 def test_what_the_littering_causes_is_no_event_of_the_program():
     launch = Launch(argv=[target()], program=target(), environment={"NAIVE": "1"})
     for name in ("adv0", "adv3"):
-        how = matrix.fragment.litter_of(PROFILE, LEVELS[name])
+        how = litter_of(PROFILE, LEVELS[name])
         done = littering.run(launch, how, event=PAGE_FAULTS)
         # Those in the kernel, as when a program is loaded, are not counted.
         assert done.outcome.events == pytest.approx(done.outcome.minor_faults, abs=80)
@@ -482,7 +485,7 @@ def test_what_the_littering_causes_is_no_event_of_the_program():
 
 def test_events_of_threads_are_the_program_s_and_those_of_their_littering_are_not():
     threads = compile_c("matrix-threads", THREADS, ["-O1", "-fno-builtin", "-pthread"])
-    how = matrix.fragment.litter_of(msgspec.structs.replace(PROFILE, threads=4), LEVELS["adv3"])
+    how = litter_of(msgspec.structs.replace(PROFILE, threads=4), LEVELS["adv3"])
     done = littering.run(Launch(argv=[threads], program=threads), how, event=PAGE_FAULTS)
     assert len(done.litterings) == 4
     for one in done.litterings:
@@ -957,7 +960,7 @@ def test_the_command_runs_the_matrix_and_writes_it_down(tmp_path, profile):
     assert "next: reap fragment --profile" in done.stderr
     answer = json.loads((tmp_path / "m.json").read_text())["answers"][0]
     assert answer["fragmented"]["naive_environment"] == {"NAIVE": "1"}
-    assert answer["resilience"]["headline"] == "cannot tell", "two rounds are too few"
+    assert answer["resilience"]["headline"] == "inconclusive", "two rounds are too few"
     asked = json.loads((tmp_path / "x" / "experiment.json").read_text())["spec"]["matrix"]
     assert (asked["seed"], asked["order"], asked["touch"]) == (7, "reversed", False)
     held = answer["fragmented"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from programs import NOBODY, as_nobody, compile_c, program, reap
 
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
 from reap.launch.program import require_preloadable, resolve
 
 

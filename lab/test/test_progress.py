@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from reap.cli import progress
+from reap.commandline import progress
 
 
 def drawn(monkeypatch, *, patience, terminal):

@@ -107,6 +107,17 @@ def test_sandboxed_programs_are_recorded_or_it_is_said(tmp_path, depth, how):
     assert (stopped == native.STOP_SANDBOX) == (how == "strict")
 
 
+def test_the_sampling_timer_sends_no_signals_to_what_is_debugged(tmp_path):
+    """gdb would stop at each."""
+    log = tmp_path / "log"
+    busy = "my $n = 0; for my $i (1 .. 500000) { $n += $i % 7 } print $n"
+    words = ["/usr/bin/strace", "-f", "-e", "trace=none", "-o", str(log), "/usr/bin/perl", "-e", busy]
+    done = recorded_as(tmp_path, *words, depth=native.TRIAGE, sampler=native.SAMPLER_TIMER)
+    assert done.outcome.status == 0
+    assert "exited with 0" in log.read_text()
+    assert "SIG" not in log.read_text()
+
+
 PLUGIN = """
     #include <stdlib.h>
     void *make(void) { return malloc(3000); }

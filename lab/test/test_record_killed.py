@@ -11,8 +11,8 @@ from programs import reap, reap_command
 from recorded import recorded, target
 
 from reap import native
-from reap.errors import ExitCode
-from reap.trace import read, record
+from reap.base.errors import ExitCode
+from reap.recording import read, record
 
 DEPTHS = ("triage", "full")
 
@@ -84,8 +84,28 @@ def test_reap_or_its_launcher_may_be_killed_outright(tmp_path, victim):
     seen = read.read(tmp_path / "k.reap")
     assert whole(seen)
     assert not seen.damage()["corrupt"]
+    assert (tmp_path / "k.reap").stat().st_size <= 1 << 30  # most of it a hole
     record.finish(tmp_path / "k.reap")
     assert read.read(tmp_path / "k.reap").header()["finished"]
+
+
+def test_the_file_grows_before_it_is_used_up(tmp_path):
+    process, _, program = start_recording(tmp_path, "wait")
+    path = tmp_path / "k.reap"
+    try:
+        length = path.stat().st_size
+        with path.open("r+b") as file:
+            file.seek(92)  # next_block: three quarters are used
+            file.write(int(length / 65536 * 0.75).to_bytes(4, "little"))
+        while path.stat().st_size == length:
+            assert process.poll() is None
+            os.sched_yield()
+        assert length * 1.7 < path.stat().st_size < length * 1.8
+        assert path.stat().st_blocks * 512 < 1 << 20
+    finally:
+        os.kill(program, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
 
 
 def test_a_recording_can_be_read_while_it_is_made(tmp_path):

@@ -11,7 +11,7 @@ from recorded import recorded, recorded_as, target
 from test_record_exact import Truth
 
 from reap import native
-from reap.analysis import profile
+from reap.recording import profile
 
 SEEDS = 40
 CALLS = 12000

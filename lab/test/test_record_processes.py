@@ -1,17 +1,20 @@
 """Process trees: each process is counted, however it came to be and however it ended."""
 
 import os
+import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from programs import compile_c, program
 from recorded import recorded, shell, target
 
-from reap.analysis.notes import notes
+from reap.launch import spawn
 from reap.launch.records import Launch
-from reap.trace import read, record
+from reap.recording import read, record
+from reap.recording.notes import notes
 
 DEPTHS = ("triage", "full")
 
@@ -52,6 +55,17 @@ def test_two_hundred_quick_children(tmp_path):
     assert len({process.pid for process in done.profile.processes}) == 201
     assert done.recording.header()["finished"]
     assert done.path.stat().st_blocks * 512 < 201 * 40000  # what a process did not use is given back
+
+
+def test_a_child_costs_few_page_faults(tmp_path):
+    """More than anything else they are what recording costs a program that forks."""
+    faults = {}
+    for count in (100, 300):
+        words = [target("processes"), "tiny", str(count)]
+        alone = spawn.run(Launch(argv=words, program=words[0]))
+        recording = processes(tmp_path, "triage", "tiny", count).outcome
+        faults[count] = recording.minor_faults - alone.minor_faults
+    assert (faults[300] - faults[100]) / 200 < 16
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
@@ -126,6 +140,48 @@ def test_a_child_for_another_c_library_runs_and_is_named(tmp_path, depth, way):
     assert done.outcome.status == 0, done.outcome.stderr_tail
     assert done.outcome.stdout_bytes == 3
     assert any("Nothing was recorded of musl: it is for another C" in note for note in done.profile.notes)
+
+
+@pytest.fixture
+def bare_root(tmp_path):
+    """A root directory with dash, echo and the C library, and without the recorder."""
+    root = tmp_path / "root"
+    libraries = ["/lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/libc.so.6"]
+    for file in ["/bin/dash", "/bin/echo", *libraries]:
+        place = root / file.removeprefix("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, place)
+    return root
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the root directory")
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("way", ["chroot", "setpriv --no-new-privs chroot"])
+def test_what_is_executed_in_a_root_without_the_recorder_runs_quietly_and_is_named(
+    tmp_path, bare_root, depth, way
+):
+    """Its loader would complain on standard error that it cannot preload: bwrap does this to programs."""
+    script = "echo $LD_PRELOAD; /bin/echo run >&2; exit 3"
+    done = shell(tmp_path, depth, f"{way} {bare_root} /bin/dash -c '{script}'")
+    assert done.outcome.status == 3
+    assert done.outcome.stderr_tail == "run\n"
+    assert done.outcome.stdout_bytes == 1
+    assert any("Nothing was recorded of dash: its root" in note for note in done.profile.notes)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the root directory")
+def test_what_a_program_preloads_itself_stays_where_the_recorder_is_out_of_reach(tmp_path, bare_root):
+    """As fakeroot puts its library in front of what is preloaded already."""
+    own = bare_root / "own.so"
+    source = '#include <unistd.h>\n__attribute__((constructor)) void f(void) { write(2, "own\\n", 4); }'
+    words = ["gcc", "-w", "-shared", "-fPIC", "-x", "c", "-o", own, "-"]
+    subprocess.run(words, input=source, text=True, check=True)
+    script = f'LD_PRELOAD="/own.so:$LD_PRELOAD" exec {sys.executable} -c "$0" {bare_root}'
+    enters = "import os, sys; os.chroot(sys.argv[1]); os.execv('/bin/echo', ['echo', 'run'])"
+    done = recorded(tmp_path, "triage", "/bin/sh", "-c", script, enters)
+    complaint = "from LD_PRELOAD cannot be preloaded"  # of Python's loader, outside
+    said = [line for line in done.outcome.stderr_tail.splitlines() if complaint not in line]
+    assert (done.outcome.status, done.outcome.stdout_bytes, said) == (0, 4, ["own"])
 
 
 def test_gcc_works_through_its_children(tmp_path):

@@ -4,8 +4,8 @@ import pytest
 from marked import marks
 from recorded import recorded
 
-from reap.analysis.records import PerRequest, Requests
-from reap.trace.record import Depth
+from reap.recording.record import Depth
+from reap.recording.records import PerRequest, Requests
 
 
 def requests(folder, depth: Depth, *words: str, **options) -> Requests | None:

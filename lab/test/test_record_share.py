@@ -4,8 +4,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import paired
 import pytest
-import together
 from recorded import recorded, recorded_as, target
 
 from reap import native
@@ -26,7 +26,7 @@ def truths():
     """What share of the loop's time goes when malloc and free go."""
     with_, without = ([target("share"), mode] for mode in ("with", "without"))
     return {
-        work: 1 - together.ratios([*with_, *words], [*without, *words], pairs=2).mean
+        work: 1 - paired.ratios([*with_, *words], [*without, *words], pairs=2).mean
         for work in LEVELS
         for words in [[str(work), turns(work)]]
     }

@@ -6,8 +6,11 @@ import msgspec
 import pytest
 from samples import HOSTILE, report_of
 
-from reap.analysis.drag_records import DragLevel, DragPoint, DragProcess, DragProfile, DragSite, Tally
-from reap.report import drag_page, drag_svg, html, view_drag
+from reap.drag import figures
+from reap.drag.exact import page as drag_page
+from reap.drag.exact import view
+from reap.drag.exact.records import DragLevel, DragPoint, DragProcess, DragProfile, DragSite, Tally
+from reap.report import html
 from reap.report.records import Answer
 from reap.report.trim import STEPS, trim
 
@@ -30,6 +33,7 @@ def site(name: str, share: float, dragged: list[float] | None = None, **changes:
         "dragged_at_peak": 100,
         "never": NONE,
         "write_only": NONE,
+        "released": NONE,
         "saves": 100,
         "dragged": dragged,
     }
@@ -51,6 +55,7 @@ def level(live: float = 1000.0, needed: float = 400.0, **changes: object) -> Dra
         "peak_at": 900,
         "never": Tally(objects=3, bytes=300),
         "write_only": NONE,
+        "released": NONE,
         "curve": [point, changed(point, at=1000.0)],
         "sites": [site("big", 0.5, [300.0, 300.0]), site("small", 0.3, [200.0, 200.0]), site("rest", 0.2)],
     }
@@ -73,17 +78,17 @@ def heights(drawing: str) -> list[float]:
 
 
 def test_what_is_dragged_lies_on_what_is_needed_by_site() -> None:
-    drawn = drag_svg.draw("t", level())
+    drawn = figures.draw("t", level())
     assert heights(drawn) == pytest.approx([0.0, 0.4, 0.4, 0.7, 0.7, 0.9, 0.9, 1.0])
     places = [drawn.index(name) for name in ("needed: ", "dragged: big", "dragged: small", "all others")]
     assert places == sorted(places)
-    assert drag_svg.draw_difference("t", level()) == ""  # it is seen well as it is
+    assert figures.draw_difference("t", level()) == ""  # it is seen well as it is
 
 
 def test_a_small_difference_has_a_scale_of_its_own() -> None:
     thin = level(needed=950.0, sites=[site("big", 0.6, [30.0, 30.0]), site("rest", 0.4)])
-    assert heights(drag_svg.draw_difference("t", thin)) == pytest.approx([0.0, 0.6, 0.6, 1.0])
-    assert drag_svg.draw_difference("t", level(needed=1000.0, sites=[])) == ""
+    assert heights(figures.draw_difference("t", thin)) == pytest.approx([0.0, 0.6, 0.6, 1.0])
+    assert figures.draw_difference("t", level(needed=1000.0, sites=[])) == ""
 
 
 def test_the_page_has_curves_tables_and_what_was_never_accessed() -> None:
@@ -103,8 +108,22 @@ def test_objects_and_chunks_are_told_apart() -> None:
     assert "Objects: what the program asked for last" in page
 
 
+def test_where_accesses_may_only_free_both_figures_are_shown() -> None:
+    released = level(needed=1000.0, released=Tally(objects=7, bytes=700), before_free=level())
+    page = drag_page.render(profile_of(released))
+    assert "Total drag 1.000 to 2.500: 7 objects were last accessed just before being freed" in page
+    assert "objects, without release" in page
+    assert "again, without release: accesses since the last allocation" in page
+    assert "dragged: big" in page  # the curves of the second
+    alike = changed(released, before_free=level(needed=995.0, peak_ratio=1.005))
+    same = drag_page.render(profile_of(changed(alike, peak_ratio=1.0)))
+    assert "Total drag 1.000." in same
+    assert "objects, without release" in same
+    assert "again, without release" not in same
+
+
 def test_many_processes_have_an_overview_and_the_first_is_open() -> None:
-    shown = view_drag.view(profile_of(level(), processes=60))
+    shown = view.view(profile_of(level(), processes=60))
     assert len(shown.overview) + shown.left_out == 60
     page = drag_page.render(profile_of(level(), processes=60))
     assert f"{shown.left_out} more processes" in page
@@ -126,7 +145,8 @@ def test_nothing_was_allocated() -> None:
 
 def test_the_report_has_drag_and_is_cut_until_it_fits() -> None:
     many = [site(f"f{number}", 0.001, stack=[HOSTILE * 40] * 40) for number in range(200)]
-    whole = profile_of(level(sites=[*level().sites, *many]), processes=50)
+    full = level(sites=[*level().sites, *many])
+    whole = profile_of(changed(full, drag=1.0, before_free=full), processes=50)
     report = report_of(Answer(title="work", command=["work"], drag=whole))
     page = html.render(report)
     assert len(page.encode()) <= html.MOST_BYTES
@@ -135,8 +155,8 @@ def test_the_report_has_drag_and_is_cut_until_it_fits() -> None:
     cut = trim(report, STEPS[0]).answers[0].drag
     assert cut is not None
     assert len(cut.processes) == 50
-    shown = view_drag.view(cut)
-    assert all(each.levels[0].drawings for each in shown.processes)
+    shown = view.view(cut)
+    assert all(each.levels[0].drawings and each.levels[1].drawings for each in shown.processes)
     assert len(shown.processes) < len(shown.overview)
 
 

@@ -28,10 +28,11 @@ from samples import (
     three_answers,
 )
 
-from reap.analysis.records import Point, Site
-from reap.errors import ReapError
+from reap.base.errors import ReapError
+from reap.draw.html import embedded, tied
+from reap.recording.records import Point, Site
 from reap.report import html as page
-from reap.report.html import MOST_BYTES, embedded, render, tied, write_html
+from reap.report.html import MOST_BYTES, render, write_html
 from reap.report.records import Report
 from reap.report.trim import STEPS, thin, trim
 
@@ -82,7 +83,7 @@ def hostile() -> str:
 
 
 def test_the_vendored_library_is_the_one_that_was_published() -> None:
-    held = resources.files("reap.report") / "vendor"
+    held = resources.files("reap.draw") / "vendor"
     assert hashlib.sha256((held / ECHARTS[0]).read_bytes()).hexdigest() == ECHARTS[1]
     assert "Apache License" in (held / "LICENSE-echarts").read_text()
     assert "Apache Software Foundation" in (held / "NOTICE-echarts").read_text()
@@ -109,7 +110,7 @@ def test_the_page_needs_nothing_else(three: str) -> None:
     style = three[three.index("<style>") : three.index("</style>")]
     assert "url(" not in style
     assert "@import" not in style
-    ours = "".join((resources.files("reap.report") / "page" / name).read_text() for name in page.SCRIPTS)
+    ours = "".join((resources.files("reap.draw") / "page" / name).read_text() for name in page.SCRIPTS)
     assert not re.search(r"https?://|fetch\(|XMLHttpRequest|WebSocket|innerHTML|eval\(|import\(", ours)
 
 

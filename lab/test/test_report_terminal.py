@@ -24,11 +24,10 @@ from samples import (
     three_answers,
 )
 
-from reap import units
-from reap.analysis.records import Point, Share
-from reap.diagnosis.words import interval, noise
-from reap.records import Estimate, exactly
-from reap.report import text, wording
+from reap.base import text, units
+from reap.base.records import Estimate, exactly
+from reap.recording.records import Point, Share
+from reap.report import wording
 from reap.report.terminal import (
     render_answer,
     render_comparison,
@@ -36,6 +35,7 @@ from reap.report.terminal import (
     render_overview,
     render_profile,
 )
+from reap.verdicts.words import interval, noise
 
 
 def printed(draw, held, width: int = 80, **options) -> str:
@@ -185,7 +185,7 @@ def test_an_interval_that_holds_1_cannot_tell() -> None:
     shown = printed(
         render_comparison, comparison_of([side_of("x", 1.0, ratios={"cpu": ratio_of("cpu", 1.0)})])
     )
-    assert "1.000 [0.990, 1.010] cannot tell" in flat(shown.replace(" - ", ""))
+    assert "1.000 [0.990, 1.010] inconclusive" in flat(shown.replace(" - ", ""))
 
 
 def test_an_unknown_metric_is_shown_too() -> None:

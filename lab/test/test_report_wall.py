@@ -11,15 +11,16 @@ from samples import HOSTILE, comparison_of, profile_of, report_of, side_of
 from test_wall_verdict import ANY, walls
 from walls import WALLS
 
-from reap.analysis.records import Latency
-from reap.analysis.wall_records import Collector, Faults, Hot, Wall
-from reap.diagnosis import wall_trial
-from reap.diagnosis.wall import judge
-from reap.report import flame_svg, html, labels_wall
+from reap.draw import flame
+from reap.recording.records import Latency
+from reap.report import html, labels_wall
 from reap.report.json import encode, read_json
 from reap.report.records import Answer
 from reap.report.terminal import render_answer
 from reap.report.trim import STEPS, trim
+from reap.wall import trial
+from reap.wall.judge.verdict import judge
+from reap.wall.records import Collector, Faults, Hot, Wall
 
 changed = msgspec.structs.replace
 
@@ -37,10 +38,10 @@ def tried() -> Answer:
         hot=[Hot(function="_int_malloc", module="/usr/lib/libc.so.6", owner="allocator", samples=700)],
     )
     verdict = judge(wall)
-    planned = wall_trial.Plan(remedies=verdict.remedies[:2], allocators=[])
+    planned = trial.Plan(remedies=verdict.remedies[:2], allocators=[])
     names = [each.name for each in planned.remedies]
     comparison = comparison_of([side_of(names[0], 0.48), side_of(names[1], 0.61)])
-    judged = wall_trial.with_trial(verdict, planned, comparison)
+    judged = trial.with_trial(verdict, planned, comparison)
     return Answer(title="server", command=wall.command, wall=wall, wall_verdict=judged, comparison=comparison)
 
 
@@ -71,7 +72,7 @@ def test_what_won_is_the_next_command() -> None:
     page = html.render(report_of(held))
     assert next_command in page
     assert "won when it was tried" in page
-    assert "Processor time by who was executing" in page
+    assert "CPU time by who was executing" in page
     assert "72 collections" in page
 
 
@@ -141,7 +142,7 @@ def test_a_stack_too_long_for_a_page_keeps_its_samples() -> None:
         cut = trim(report_of(held), limits).answers[0].stacks
         assert [line.rpartition(" ")[2] for line in cut] == ["75", "25"]
         assert all(len(line) <= limits.text for line in cut)
-        assert "main: 100 % (100 samples)" in flame_svg.draw("t", cut)
+        assert "main: 100 % (100 samples)" in flame.draw("t", cut)
     long = [f"main;x<{'y' * 5000}>::{end} 3" for end in ("begin", "end_[a]")]
     one, other = trim(report_of(answer(WALLS["nothing"], stacks=long)), STEPS[0]).answers[0].stacks
     assert one.endswith("y>::begin 3")

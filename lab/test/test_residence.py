@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reap.analysis import residence
-from reap.analysis.records import Point
-from reap.analysis.residence_records import NAMES, Parts, Residence
-from reap.diagnosis.residence import judge
-from reap.diagnosis.residence_commands import after
-from reap.launch import residence_file, smaps
+from reap.launch import smaps
 from reap.launch.machine import describe
 from reap.launch.residence_records import Kernel, Moment, Said, Walk
-from reap.report import residence_page
+from reap.recording.records import Point
+from reap.rss import analyse, file
+from reap.rss import page as pages
+from reap.rss.commands import after
+from reap.rss.judge import judge
+from reap.rss.records import NAMES, Parts, Residence
 
 MB = 1 << 20
 
@@ -53,7 +53,7 @@ def walk_of(**fields):
 
 
 def taken_of(kernel, said=None, seconds=1.0):
-    return residence.take_apart(Moment(pid=1, seconds=seconds, kernel=kernel, said=said))
+    return analyse.take_apart(Moment(pid=1, seconds=seconds, kernel=kernel, said=said))
 
 
 def residence_of(*moments, allocator="glibc", **fields):
@@ -167,7 +167,7 @@ def test_what_lies_in_fastbins_is_not_called_live():
 
 def test_a_page_draws_the_largest_of_many_processes():
     seen = [(f"job {number}", residence_of(pinned())) for number in range(40)]
-    text = residence_page.page("title", seen, ["reap"], describe())
+    text = pages.page("title", seen, ["reap"], describe())
     assert text.count("<figure>") == 12
     assert "28 smaller ones" in text
 
@@ -230,7 +230,7 @@ def test_a_recording_says_what_an_allocator_does_not():
     """Live from its first second, given back at its third; nobody knows what the rest is."""
     moments = [taken_of(kernel_of(heap=100 * MB), seconds=at) for at in (0.5, 1.5, 4)]
     live = [Point(seconds=1, bytes=60 * MB), Point(seconds=3, bytes=0)]
-    taken = residence.with_recorded(moments, live)
+    taken = analyse.with_recorded(moments, live)
     assert [each.parts.live for each in taken] == [0, 60 * MB, 0]
     assert [each.parts.heap for each in taken] == [100 * MB, 40 * MB, 100 * MB]
     assert all(each.resident == 100 * MB for each in taken)
@@ -264,13 +264,13 @@ SIZES = st.integers(0, 1 << 50)
 
 @settings(max_examples=60, deadline=None)
 @given(
-    kind=st.sampled_from(sorted(residence_file.NAMES)),
+    kind=st.sampled_from(sorted(file.NAMES)),
     kernel=st.builds(Kernel, **dict.fromkeys(Kernel.__struct_fields__, SIZES)),
     values=st.lists(SIZES, min_size=10, max_size=10),
     walk=st.none() | st.builds(Walk, **dict.fromkeys(Walk.__struct_fields__, SIZES)),
 )
 def test_parts_add_up_whatever_is_said(kind, kernel, values, walk):
-    named = dict(zip(residence_file.NAMES[kind], values, strict=False))
+    named = dict(zip(file.NAMES[kind], values, strict=False))
     said = Said(kind=kind, provider="", stamp=1, values=named, walk=walk)
     taken = taken_of(kernel, said)
     areas = ("heap", "anonymous", "stack", "files", "written", "shared", "lazy_free")
@@ -285,32 +285,27 @@ def test_every_part_has_a_name():
 
 def test_thinning_keeps_the_ends_and_the_largest():
     moments = [taken_of(kernel_of(heap=1000 + (77 if at == 1234 else 0)), seconds=at) for at in range(5000)]
-    thin = residence.thinned(moments, 100)
+    thin = analyse.thinned(moments, 100)
     assert len(thin) <= 100
     assert [thin[0].seconds, thin[-1].seconds] == [0, 4999]
     assert 1234 in [each.seconds for each in thin]
-    assert residence.thinned(moments[:100], 100) == moments[:100]
+    assert analyse.thinned(moments[:100], 100) == moments[:100]
 
 
-def packed(kind=1, sequence=2, magic=residence_file._MAGIC, values=(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), walk=0):
-    head = residence_file._HEAD.pack(magic, 1, kind, sequence, 0, 99)
+def packed(kind=1, sequence=2, magic=file._MAGIC, values=(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), walk=0):
+    head = file._HEAD.pack(magic, 1, kind, sequence, 0, 99)
     fields = [walk, *range(2, len(Walk.__struct_fields__) + 1)]
-    return (
-        head
-        + residence_file._VALUES.pack(*values)
-        + residence_file._WALK.pack(*fields)
-        + b"/lib/libc.so.6".ljust(256, b"\0")
-    )
+    return head + file._VALUES.pack(*values) + file._WALK.pack(*fields) + b"/lib/libc.so.6".ljust(256, b"\0")
 
 
 def test_the_file_is_read_as_it_was_written():
-    said = residence_file.decode(packed(walk=5))
+    said = file.decode(packed(walk=5))
     assert said is not None
     assert (said.kind, said.provider, said.stamp) == ("glibc", "/lib/libc.so.6", 99)
     assert said.values == {"arena": 1, "mapped": 2, "used": 3, "free": 4, "fastbins": 5, "top": 6}
     assert said.walk is not None
     assert (said.walk.stamp, said.walk.begin) == (5, 2)
-    unknown = residence_file.decode(packed(kind=2, values=(1, (1 << 64) - 1, *range(8))))
+    unknown = file.decode(packed(kind=2, values=(1, (1 << 64) - 1, *range(8))))
     assert unknown is not None
     assert "active" not in unknown.values
 
@@ -319,4 +314,4 @@ def test_the_file_is_read_as_it_was_written():
     "data", [b"", packed()[:-1], packed(sequence=3), packed(magic=1), packed(kind=200)], ids=range(5)
 )
 def test_what_is_no_such_file_says_nothing(data):
-    assert residence_file.decode(data) is None
+    assert file.decode(data) is None

@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 from samples import HOSTILE, arm_of, fragmented_answer, fragmented_of, ratio_of
 
-from reap.diagnosis.resilience import inverse, judge
-from reap.experiment.matrix_records import Control, Luck
+from reap.base.records import Estimate
+from reap.compare.levels.judge import inverse, judge
+from reap.compare.levels.records import Control, Luck
 from reap.launch.level import LEVELS, custom
-from reap.records import Estimate
 from reap.report.terminal_matrix import render
 
 
@@ -37,8 +37,8 @@ def slowed(by: float, half: float = 0.01, **changes):
         (1.02, 0.01, "it would hardly be slower"),
         (1.0, 0.04, "it would hardly be slower"),
         (0.9, 0.02, "it would hardly be slower"),
-        (1.02, 0.1, "cannot tell"),
-        (1.5, 0.6, "cannot tell"),
+        (1.02, 0.1, "inconclusive"),
+        (1.5, 0.6, "inconclusive"),
     ],
 )
 def test_the_headline_follows_the_interval(by, half, headline):
@@ -51,7 +51,7 @@ def test_the_headline_follows_the_interval(by, half, headline):
         (1.5, 0.1, "its own allocator saves time"),
         (1.02, 0.01, "its own allocator saves no time"),
         (0.8, 0.02, "its own allocator saves no time"),
-        (1.2, 0.3, "cannot tell"),
+        (1.2, 0.3, "inconclusive"),
     ],
 )
 def test_on_clean_heaps_alone_the_verdict_is_of_its_own_allocator(by, half, headline):
@@ -69,12 +69,12 @@ def test_on_clean_heaps_alone_the_verdict_is_of_its_own_allocator(by, half, head
 def test_noise_of_that_size_is_no_saving():
     naive = arm_of("naive", "glibc", "adv0", to_custom={"cpu": ratio_of("cpu", 1.2, 0.05)})
     noisy = fragmented_of(levels=["adv0"], noise={"cpu": ratio_of("cpu", 1.0, 0.3)})
-    assert judge(with_arm(noisy, naive)).headline == "cannot tell"
+    assert judge(with_arm(noisy, naive)).headline == "inconclusive"
 
 
 def test_few_rounds_tell_nothing():
     verdict = judge(slowed(2.0, rounds=3))
-    assert verdict.headline == "cannot tell"
+    assert verdict.headline == "inconclusive"
     assert "3 rounds were run, too few to tell" in verdict.paragraph
 
 
@@ -92,7 +92,7 @@ def test_a_remedy_that_is_not_proven_is_none():
     arm = arm_of("naive", "jemalloc", "adv3", to_allocator={"cpu": ratio_of("cpu", 0.95, 0.1)})
     said = judge(with_arm(result, arm)).paragraph
     assert "jemalloc would take back" not in said
-    assert "Of jemalloc one cannot tell." in said
+    assert "The result is inconclusive for jemalloc." in said
     arm = arm_of("naive", "jemalloc", "adv3", to_allocator={"cpu": ratio_of("cpu", 1.2, 0.1)})
     assert "jemalloc" not in judge(with_arm(result, arm)).paragraph
 
@@ -115,7 +115,7 @@ def test_without_adv3_the_last_level_is_judged():
 def test_a_program_that_fails_there_is_not_judged():
     result = with_arm(fragmented_of(), arm_of("custom", "glibc", "adv3", problem="it died"))
     verdict = judge(result)
-    assert verdict.headline == "cannot tell"
+    assert verdict.headline == "inconclusive"
     assert "it died" in verdict.paragraph
 
 
@@ -166,7 +166,7 @@ def test_what_a_level_costs_is_told_apart():
 
 def test_a_program_that_leaves_the_work_to_another_has_no_verdict():
     found = judge(fragmented_of(elsewhere="/usr/bin/worker"))
-    assert found.headline == "cannot tell"
+    assert found.headline == "inconclusive"
     assert "/usr/bin/worker" in found.first[0]
     assert "--children" in found.first[0]
     assert found.paragraph == "/usr/bin/worker, which allocates most, ran on a clean heap: add --children."

@@ -14,10 +14,11 @@ import pytest
 from programs import as_nobody, reap, reap_command
 from recorded import target
 
-from reap.errors import ExitCode, ReapError
-from reap.experiment.residence import Log, rows
-from reap.launch import native_files, residence_file, smaps
+from reap.base.errors import ExitCode, ReapError
+from reap.launch import native_files, smaps
 from reap.launch.residence_records import Moment
+from reap.rss import file
+from reap.rss.run import Log, rows
 
 MB = 1 << 20
 ALLOCATORS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
@@ -144,7 +145,7 @@ def asked(*words, allocator="", folder, **options):
     environment = {
         **os.environ,
         "LD_PRELOAD": ":".join(preloads),
-        residence_file.VARIABLE: f"1000:{folder}",
+        file.VARIABLE: f"1000:{folder}",
     }
     with subprocess.Popen(
         words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
@@ -153,7 +154,7 @@ def asked(*words, allocator="", folder, **options):
             out, err = process.communicate(timeout=100)
         finally:
             process.kill()  # one that hangs, or nothing
-    return process.returncode, out, err, residence_file.read(folder / str(process.pid))
+    return process.returncode, out, err, file.read(folder / str(process.pid))
 
 
 def library_of(name):
@@ -196,6 +197,26 @@ def test_a_program_that_keeps_capabilities_and_changes_its_user_is_not_killed(tm
     """As setpriv does before PostgreSQL: PR_SET_KEEPCAPS is one thread's, and its second change needs it."""
     status, _, err, _ = asked(*SETPRIV, "sleep", "0.2", folder=tmp_path)
     assert (status, err) == (0, "")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="without root a container may forbid namespaces")
+@pytest.mark.parametrize("what", ["--user", "--time", "--mount", "--pid --fork"])
+def test_a_program_may_change_its_namespaces(tmp_path, what):
+    """A user or time namespace is only for who has one thread."""
+    words = ["unshare", *what.split(), "/bin/sh", "-c", "sleep 0.1; echo inside"]
+    if subprocess.run(words, check=False, capture_output=True).returncode != 0:
+        pytest.skip("such a namespace may not be made here")
+    status, out, err, _ = asked(*words, folder=tmp_path)
+    assert (status, out, err) == (0, "inside\n", "")
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_a_program_that_ends_before_it_is_seen_keeps_its_status(tmp_path, status):
+    """A look comes before the program, or after it: both are the program's own status."""
+    for attempt in range(6):
+        words = ["sh", "-c", f"exit {status}"]
+        done = reap("rss", "--no-ask", "-o", str(tmp_path / f"{attempt}.csv"), "--", *words)
+        assert done.returncode == status, done.stderr
 
 
 def test_what_is_executed_next_is_asked_anew(tmp_path):

@@ -14,12 +14,12 @@ import pytest
 from programs import as_nobody, library, program, reap, reap_command
 
 from reap.allocators.records import Allocator
-from reap.analysis.drag_records import DragProfile
-from reap.cli import reporting
-from reap.errors import ExitCode, ReapError
-from reap.experiment import drag
+from reap.base.errors import ExitCode, ReapError
+from reap.commandline import reporting
+from reap.drag.exact import run as drag
+from reap.drag.exact.records import DragProfile
 from reap.experiment.folder import Folder
-from reap.experiment.spec import specify
+from reap.experiment.specify import specify
 from reap.launch.records import Outcome
 
 QUICK = ("--budget", "3", "--runs", "2")

@@ -8,13 +8,14 @@ import pytest
 from programs import reap
 from test_residence import MB, kernel_of, residence_of, taken_of
 
-from reap.analysis.residence_records import Parts, Pin, Taken
-from reap.diagnosis import scenarios as judging
-from reap.errors import ReapError
-from reap.experiment import scenario
-from reap.experiment.scenario_records import Played, Remedied, Requests, Scenario, Tried
+from reap.base.errors import ReapError
 from reap.launch.machine import describe
-from reap.report import residence_page, scenario_table
+from reap.rss.records import Parts, Pin, Taken
+from reap.scenario import judge as judging
+from reap.scenario import page as pages
+from reap.scenario import run as scenario
+from reap.scenario import table
+from reap.scenario.records import Played, Remedied, Requests, Scenario, Tried
 
 CLAIMS = {name: len(rules) for name, rules in judging._RULES.items()}
 
@@ -77,7 +78,7 @@ def test_the_climb_is_judged_by_what_is_left():
 
 def test_an_allocator_that_is_not_here_decides_nothing():
     said = standings(played("midnight-climb", **{"jemalloc, idle": {"skipped": "not installed"}}))
-    assert said["jemalloc gives it back within seconds"] == "cannot tell"
+    assert said["jemalloc gives it back within seconds"] == "inconclusive"
 
 
 def test_lazy_pages_are_judged_where_there_were_most():
@@ -100,7 +101,7 @@ def test_requests_are_judged_by_their_interval():
     assert said["larger thread caches in glibc do as much"] == "does not hold", "as jemalloc does"
     wild = {"runs": [requests_of(rate, 1e3) for rate in (100, 4000, 900, 2000, 300)]}
     said = standings(played("retry-storm", **{"one arena, no thread caches": wild}))
-    assert said["one lock for all costs half of the throughput"] == "cannot tell"
+    assert said["one lock for all costs half of the throughput"] == "inconclusive"
 
 
 def test_a_storm_is_run_in_turn_and_counted(built):
@@ -120,9 +121,9 @@ def test_a_storm_is_run_in_turn_and_counted(built):
     for tried in result.tried:
         assert len(tried.runs) == 2
         assert all(run.requests > 0 and 0 < run.p50_ns <= run.p99_ns <= run.p999_ns for run in tried.runs)
-    headings, rows = scenario_table.table(result)
+    headings, rows = table.table(result)
     assert {len(row) for row in rows} == {len(headings)}
-    page = residence_page.scenario_page(result, [], ["reap", "<b>"], describe())
+    page = pages.page(result, [], ["reap", "<b>"], describe())
     assert "&lt;b&gt;" in page
     assert "<b>'" not in page
 
@@ -135,7 +136,7 @@ def test_memory_is_watched_in_a_scenario(built):
     assert seen is not None
     assert seen.largest.resident > 200 * MB
     assert seen.last.resident > 190 * MB
-    page = residence_page.scenario_page(result, [], ["reap"], describe())
+    page = pages.page(result, [], ["reap"], describe())
     assert "glibc &lt;as it is&gt;" in page
     assert "<svg" in page
 

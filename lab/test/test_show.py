@@ -12,8 +12,8 @@ import pytest
 from programs import NOBODY, as_nobody, library, program, reap, reap_command
 from recorded import target
 
-from reap.errors import ExitCode
-from reap.trace.read import read
+from reap.base.errors import ExitCode
+from reap.recording.read import read
 
 
 @pytest.fixture(scope="module")

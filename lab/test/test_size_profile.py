@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from programs import compile_c
 from recorded import recorded
 
-from reap.analysis.size_profile import SizeProfile, decode, encode, narrow, size_profile
-from reap.errors import ReapError
-from reap.experiment.fragment import load_profile
-from reap.records import Estimate, exactly
+from reap.base.errors import ReapError
+from reap.base.records import Estimate, exactly
+from reap.fragment.run import load_profile
+from reap.recording.size_profile import SizeProfile, decode, encode, narrow, size_profile
 
 # Keeps 100 blocks of 40 bytes for good, turns over a thousand of 48, and has 50 of 600 together for a while.
 # Ten more are beyond the usual cut-off.

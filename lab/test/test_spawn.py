@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from programs import ends, library, program
 
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
 from reap.launch import native_files, spawn
 from reap.launch.records import Launch
 
@@ -279,6 +279,15 @@ def test_inherited_descriptors_reach_the_program(tmp_path, capture):
     done = subprocess.run(["/bin/sh", "-c", script, code], capture_output=True, text=True, check=True)
     assert (tmp_path / "five").read_text() == "five\n"
     assert capture or done.stdout.split() == ["0", "1", "2", "3", "5"]  # 3 is the listing's own
+
+
+def test_descriptors_that_reap_opens_itself_do_not_reach_the_program():
+    """libdw keeps those of the files that it has read symbols from: a second run would have had them."""
+    opens = "import os; os.set_inheritable(os.open('/dev/null', os.O_RDONLY), True)\n"
+    code = UNTOUCHED.replace("outcome =", f"{opens}outcome =")
+    words = [sys.executable, "-c", code, "/bin/ls", "/proc/self/fd"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "1", "2", "3"]  # 3 is the listing's own
 
 
 IGNORED = [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGQUIT, signal.SIGCHLD]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reap.base.records import Estimate
 from reap.experiment import statistics
 from reap.experiment.metrics import METRICS
-from reap.records import Estimate
 
 CPU = METRICS[0]
 FAULTS = next(metric for metric in METRICS if metric.name == "major_faults")
@@ -20,8 +20,8 @@ SAMPLES = st.integers(min_value=2, max_value=12).flatmap(
 )
 
 
-def compare(baseline, values, metric=CPU, seed=1):
-    return statistics.compare(metric, baseline, values, seed)
+def compare(baseline, values, metric=CPU):
+    return statistics.compare(metric, baseline, values)
 
 
 @settings(max_examples=60, deadline=None)
@@ -49,10 +49,7 @@ def test_exchanging_the_sides_inverts_the_ratio(samples):
     baseline, values = samples
     one, other = compare(baseline, values).ratio, compare(values, baseline).ratio
     assert one.value * other.value == pytest.approx(1, rel=1e-9)
-    # The resamples are the same, but percentiles from below and above differ by a resample.
-    assert math.log(one.low) == pytest.approx(
-        -math.log(other.high), rel=0.2, abs=0.05 * math.log(one.high / one.low) + 1e-9
-    )
+    assert math.log(one.low) == pytest.approx(-math.log(other.high), rel=1e-6, abs=1e-9)
 
 
 @settings(max_examples=20, deadline=None)
@@ -86,7 +83,7 @@ def test_pairing_removes_what_both_share():
 def test_equal_runs_cannot_be_told_apart():
     ratio = compare([2.0] * 6, [2.0] * 6)
     assert ratio.ratio == Estimate(value=1, low=1, high=1)
-    assert ratio.verdict == "cannot tell"
+    assert ratio.verdict == "inconclusive"
 
 
 def test_a_constant_difference_is_exact():
@@ -112,20 +109,15 @@ def test_one_round_has_no_interval():
 
 def test_two_rounds_that_disagree_say_nothing_and_stay_finite():
     ratio = compare([1.0, 1.0], [0.001, 1000.0])
-    assert ratio.verdict == "cannot tell"
+    assert ratio.verdict == "inconclusive"
     assert ratio.ratio.high < math.inf
-
-
-def test_few_rounds_need_a_higher_level():
-    assert statistics.expanded_level(5) == pytest.approx(1 - 2 * 0.00096, abs=1e-4)
-    assert statistics.expanded_level(5) > statistics.expanded_level(30) > 0.95
 
 
 @pytest.mark.parametrize("rounds", [4, 9])
 def test_a_higher_level_has_a_wider_interval(rounds):
     pairs = [0.9 + 0.02 * number for number in range(rounds)]
-    usual, higher = statistics.interval(pairs, 1), statistics.interval(pairs, 1, 0.99)
-    assert usual == statistics.interval(pairs, 1, statistics.LEVEL)
+    usual, higher = statistics.interval(pairs), statistics.interval(pairs, 0.99)
+    assert usual == statistics.interval(pairs, statistics.LEVEL)
     assert higher.low < usual.low < usual.value == higher.value < usual.high < higher.high
 
 
@@ -134,9 +126,9 @@ def test_a_higher_level_has_a_wider_interval(rounds):
     [
         (0.5, 0.9, "better"),
         (1.1, 1.2, "worse"),
-        (0.9, 1.1, "cannot tell"),
-        (1.0, 1.2, "cannot tell"),
-        (0.8, 1.0, "cannot tell"),
+        (0.9, 1.1, "inconclusive"),
+        (1.0, 1.2, "inconclusive"),
+        (0.8, 1.0, "inconclusive"),
     ],
 )
 def test_verdicts(low, high, verdict):

@@ -17,27 +17,24 @@ from rich.console import Console
 from samples import machine
 
 from reap.allocators.records import Allocator
-from reap.errors import ReapError
-from reap.experiment import card
+from reap.base.errors import ReapError
+from reap.base.records import Estimate
+from reap.draw import curves
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.launch.records import Launch
-from reap.records import Estimate
-from reap.report import curves_svg
-from reap.report import study as reporter
-from reap.study import allocator_wall as studying
-from reap.study import allocator_wall_asks as asks
-from reap.study import allocator_wall_go as go
-from reap.study import allocator_wall_latency as latency
-from reap.study import allocator_wall_python as python
-from reap.study import allocator_wall_running as running
-from reap.study.allocator_wall_answers import answers
-from reap.study.allocator_wall_asks import COUNTS, LOADS, POOL, SHARED, Ask, loaded, loaded_point, point
-from reap.study.allocator_wall_claims import judge, judging
-from reap.study.allocator_wall_figures import At, Figures
-from reap.study.allocator_wall_judging import within
-from reap.study.allocator_wall_records import Place, Sample, Wall
+from reap.study import page as reporter
+from reap.study.allocator_wall import asks, go, latency, python
+from reap.study.allocator_wall import rounds as running
+from reap.study.allocator_wall import run as studying
+from reap.study.allocator_wall.analyse import At, Figures
+from reap.study.allocator_wall.asks import COUNTS, LOADS, POOL, SHARED, Ask, loaded, loaded_point, point
+from reap.study.allocator_wall.judge.claims import judge, judging
+from reap.study.allocator_wall.judge.rules import within
+from reap.study.allocator_wall.records import Place, Sample, Wall
+from reap.study.allocator_wall.words import answers
 from reap.study.folder import begin
 from reap.study.records import Plan, Study
+from reap.workloads import card
 
 ALLOCATORS = [Allocator(name="glibc"), *(Allocator(name=name, library=f"/{name}") for name in
                                         ("jemalloc", "tcmalloc", "mimalloc"))]  # fmt: skip
@@ -160,7 +157,7 @@ CASES = [
     ("dozens of allocations", "counts", "one field read", "pymalloc, json, small document",
      {"allocations": 1}, "does not hold"),
     ("calls the allocator twice", "counts", "region", "100 objects", {"allocations": 0.5}, "holds"),
-    ("two nodes", "counts", "region", "100 objects", {}, "cannot tell"),
+    ("two nodes", "counts", "region", "100 objects", {}, "inconclusive"),
 ]  # fmt: skip
 
 
@@ -213,7 +210,7 @@ def test_what_shares_a_pool_and_what_hides_a_stall_are_seen():
 
 def test_nothing_is_said_of_what_was_not_measured():
     found = judge(wall(), [])
-    assert {each.standing for each in found} == {"cannot tell"}
+    assert {each.standing for each in found} == {"inconclusive"}
     assert len(found) > 40
     assert len({each.claim for each in found}) == len(found)
 
@@ -224,7 +221,7 @@ def test_noise_decides_nothing():
         Sample(part="memory", arm="glibc", setting="pinned", round=n, values={"kept_share": value})
         for n, value in enumerate((0.1, 0.9, 0.4, 0.7, 0.5))
     ]
-    assert standing("midnight", spread) == "cannot tell"
+    assert standing("midnight", spread) == "inconclusive"
     below = sampled("knee", "glibc", point(10, 2), excess_ns=-0.1)
     above = sampled("knee", "jemalloc", point(10, 2), excess_ns=9)
     upper, lower = (At("knee", arm, point(10, 2), "excess_ns") for arm in ("glibc", "jemalloc"))
@@ -446,8 +443,8 @@ def test_the_page_shows_all_of_it(tmp_path):
 
 
 def test_curves_have_the_words_that_they_are_given():
-    line = curves_svg.Line("a", [(1, 5), (2, 9)], 0)
-    drawn = curves_svg.draw(
+    line = curves.Line("a", [(1, 5), (2, 9)], 0)
+    drawn = curves.draw(
         "t", "loads", [line], say=lambda value: f"{value:.0f} things", ticks=[(1, "x"), (2, "y")]
     )
     assert "9 things at the end" in drawn
@@ -459,8 +456,8 @@ def test_curves_have_the_words_that_they_are_given():
 def test_a_figure_across_a_bound_is_undecided():
     judged = within(1, 2)
     assert judged(Estimate(value=1.5, low=1.2, high=1.8)) == "for"
-    assert judged(Estimate(value=1.5, low=0.9, high=1.8)) == "cannot tell"
-    assert judged(Estimate(value=2.1, low=1.9, high=2.3)) == "cannot tell"
+    assert judged(Estimate(value=1.5, low=0.9, high=1.8)) == "inconclusive"
+    assert judged(Estimate(value=2.1, low=1.9, high=2.3)) == "inconclusive"
     assert judged(Estimate(value=3, low=2.5, high=4)) == "against"
     assert judged(Estimate(value=0.5, low=0.4, high=0.6)) == "against"
 

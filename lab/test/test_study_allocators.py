@@ -10,23 +10,20 @@ from programs import LIBRARIES, compile_c, reap
 from samples import machine
 
 from reap.allocators import catalog
-from reap.analysis.high_water import at_marks
-from reap.errors import ReapError
-from reap.experiment import card
+from reap.base.errors import ReapError
 from reap.experiment.runner import Listener
 from reap.launch.records import Outcome
-from reap.report import study as reporter
-from reap.study import allocators, measuring
-from reap.study import allocators_claims as claims
-from reap.study import allocators_memory as memory
-from reap.study import allocators_published as published
-from reap.study import allocators_scales as scales
-from reap.study import allocators_setups as setups
-from reap.study import allocators_timing as timing
-from reap.study.allocators_ratios import between, others
-from reap.study.allocators_records import Consumption, Series, Summary, Timed
+from reap.study import measuring
+from reap.study import page as reporter
+from reap.study.allocators import memory, published, scales, setups, timing
+from reap.study.allocators import run as allocators
+from reap.study.allocators.analyse import between, others
+from reap.study.allocators.judge import conclusions as claims
+from reap.study.allocators.records import Consumption, Series, Summary, Timed
 from reap.study.folder import begin
+from reap.study.high_water import at_marks
 from reap.study.records import Evaluated, Plan, Study
+from reap.workloads import card
 
 PAGE = 4096
 
@@ -43,7 +40,7 @@ def one(found, words):
 def test_the_paper_s_own_figures_hold():
     """Put through the rules, but for what it says of drawings and for its assumption."""
     standings = {claim: each.standing for claim, each in by_claim(published.evaluated()).items()}
-    unknown = {claim for claim, standing in standings.items() if standing == "cannot tell"}
+    unknown = {claim for claim, standing in standings.items() if standing == "inconclusive"}
     assert {standing for claim, standing in standings.items() if claim not in unknown} == {"holds"}
     assert len(standings) >= 20
     assert len(unknown) == 4
@@ -53,7 +50,7 @@ def test_the_paper_s_own_figures_hold():
 
 def test_of_nothing_nothing_is_said():
     nothing = Evaluated(threads=2, timed=[])
-    assert {each.standing for each in claims.judge(nothing)} == {"cannot tell"}
+    assert {each.standing for each in claims.judge(nothing)} == {"inconclusive"}
 
 
 def timed(name, **seconds):
@@ -75,7 +72,7 @@ def test_a_difference_counts_where_it_is_certain():
     slower = evaluated(timed("sed", glibc=[1.0] * 5, jemalloc=[1.5, 1.52, 1.49, 1.5, 1.51]))
     assert one(slower, "much the same").standing == "does not hold"
     noisy = evaluated(timed("sed", glibc=[1.0] * 5, jemalloc=[0.6, 1.5, 1.3, 0.7, 1.4]))
-    assert one(noisy, "much the same").standing == "cannot tell"
+    assert one(noisy, "much the same").standing == "inconclusive"
 
 
 def test_hardened_allocators_are_in_no_conclusion():
@@ -157,11 +154,11 @@ def test_memory_is_judged_by_its_summaries():
     found = msgspec.structs.replace(evaluated(), summaries=summaries)
     for words in ("five phases", "give no memory back", "poor choice", "almost the same at most"):
         assert one(found, words).standing == "holds", words
-    assert one(found, "same point").standing == "cannot tell"
+    assert one(found, "same point").standing == "inconclusive"
     # Another run, in which dlmalloc gives its memory back, so that runs do not agree.
     more = [msgspec.structs.replace(each, last=0.0, falls=0.9) for each in summaries]
     both = msgspec.structs.replace(found, summaries=[*summaries, *more])
-    assert one(both, "give no memory back").standing == "cannot tell"
+    assert one(both, "give no memory back").standing == "inconclusive"
     assert one(both, "five phases").standing == "holds"
 
 

@@ -15,16 +15,19 @@ from samples import share_of
 
 from reap.allocators import apt
 from reap.allocators.records import Allocator
-from reap.errors import ReapError
-from reap.experiment import card
+from reap.base.errors import ReapError
 from reap.experiment.folder import read_runs
 from reap.experiment.runner import Listener
-from reap.experiment.spec import Fragmented as Asked
-from reap.study import ismm2026, measuring, oopsla2002, pacing, statistics
+from reap.experiment.specify import Fragmented as Asked
+from reap.study import measuring, pacing
 from reap.study.folder import alone, begin, resumed
+from reap.study.ismm2026 import run
+from reap.study.oopsla2002 import run as oopsla2002
+from reap.study.oopsla2002 import statistics
+from reap.workloads import card
 
 
-@pytest.mark.parametrize("study", [ismm2026, oopsla2002])
+@pytest.mark.parametrize("study", [run, oopsla2002])
 def test_a_study_is_begun_once(study, tmp_path):
     plan = study.plan("quick", ["gawk"], ["glibc"])
     place = tmp_path / "study"
@@ -43,7 +46,7 @@ def test_a_study_is_begun_once(study, tmp_path):
 
 
 def test_without_names_a_study_is_of_all_that_it_knows():
-    assert ismm2026.plan("full", [], ["glibc"]).workloads == list(ismm2026.WORKLOADS)
+    assert run.plan("full", [], ["glibc"]).workloads == list(run.WORKLOADS)
     assert oopsla2002.plan("full", [], ["glibc"]).workloads == list(oopsla2002.WORKLOADS)
 
 
@@ -56,7 +59,7 @@ def test_a_quick_study_does_less():
 
 
 def test_what_a_study_is_of_is_said_once_and_as_a_command():
-    twice = ismm2026.plan("quick", ["freelist", "gawk", "freelist"], ["glibc"])
+    twice = run.plan("quick", ["freelist", "gawk", "freelist"], ["glibc"])
     assert twice.workloads == ["freelist", "gawk"]
     assert twice.command == ["reap", "study", "ismm2026", "--quick", "--workloads", "freelist,gawk"]
     assert oopsla2002.plan("full", [], ["glibc"]).command == ["reap", "study", "oopsla2002", "--full"]
@@ -91,7 +94,7 @@ def test_a_command_line_that_can_be_read_in_two_ways_is_none(verb, words, said, 
 
 def test_a_study_s_folder_is_private(tmp_path, monkeypatch):
     place = tmp_path / "study"
-    begin(place, ismm2026.plan("quick", ["gawk"], ["glibc"]))
+    begin(place, run.plan("quick", ["gawk"], ["glibc"]))
     monkeypatch.setattr(statistics, "_recorded", lambda known: known)
     monkeypatch.setattr(measuring, "lacking", lambda _described: "")
     statistics.take(place / "gawk.statistics.json", card.load("gawk"), 1)
@@ -101,7 +104,7 @@ def test_a_study_s_folder_is_private(tmp_path, monkeypatch):
 
 def test_no_two_go_on_with_one_study(tmp_path):
     place = tmp_path / "study"
-    begin(place, ismm2026.plan("quick", ["gawk"], ["glibc"]))
+    begin(place, run.plan("quick", ["gawk"], ["glibc"]))
     with alone(place):
         done = reap("study", "ismm2026", "--resume", str(place))
         assert (done.returncode, f"another reap goes on with the study in {place}" in done.stderr) == (
@@ -121,8 +124,8 @@ def test_a_package_that_apt_has_not_leaves_out_its_workload_alone(tmp_path, monk
 
     monkeypatch.setattr(apt, "simulated", no_apt)
     words = "tshark is not installed here (reap workloads prepare --yes tshark)"
-    plan = ismm2026.plan("quick", ["tshark"], ["glibc"])
-    (one,) = ismm2026.run(tmp_path, plan, [Allocator(name="glibc")], Listener()).measured
+    plan = run.plan("quick", ["tshark"], ["glibc"])
+    (one,) = run.run(tmp_path, plan, [Allocator(name="glibc")], Listener()).measured
     assert one.excluded == words
     assert statistics.take(tmp_path / "s.json", card.load("tshark"), 1).excluded == words
 
@@ -190,18 +193,19 @@ import sys
 from pathlib import Path
 from reap.allocators.records import Allocator
 from reap.experiment.runner import Listener
-from reap.study import ismm2026, measuring
+from reap.study import measuring
+from reap.study.ismm2026 import run
 measuring.QUICK_RUN = 0.02
 place = Path(sys.argv[1])
-plan = ismm2026.plan("quick", ["expression-compiler"], ["glibc"])
-ismm2026.run(place, plan, [Allocator(name="glibc")], Listener())
+plan = run.plan("quick", ["expression-compiler"], ["glibc"])
+run.run(place, plan, [Allocator(name="glibc")], Listener())
 """
 
 
 @pytest.mark.slow
 def test_a_killed_study_goes_on_and_keeps_its_runs(tmp_path, monkeypatch):
     place = tmp_path / "study"
-    begin(place, ismm2026.plan("quick", ["expression-compiler"], ["glibc"]))
+    begin(place, run.plan("quick", ["expression-compiler"], ["glibc"]))
     log = place / "expression-compiler" / "runs.jsonl"
     process = subprocess.Popen([sys.executable, "-c", _STUDY, str(place)], start_new_session=True)
     deadline = time.monotonic() + 300
@@ -215,8 +219,8 @@ def test_a_killed_study_goes_on_and_keeps_its_runs(tmp_path, monkeypatch):
     assert len(before) >= 5
     monkeypatch.setattr(measuring, "QUICK_RUN", 0.02)
     monkeypatch.setattr(pacing, "QUICK_SECONDS", 0)
-    plan = resumed(place, ismm2026.NAME)
-    (one,) = ismm2026.run(place, plan, [Allocator(name="glibc")], Listener()).measured
+    plan = resumed(place, run.NAME)
+    (one,) = run.run(place, plan, [Allocator(name="glibc")], Listener()).measured
     assert one.excluded == ""
     assert one.result is not None
     after, _ = read_runs(log)

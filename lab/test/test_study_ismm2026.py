@@ -10,19 +10,21 @@ from rich.console import Console
 from samples import HOSTILE, arm_of, around, exactly_paired, fragmented_of, machine, ratio_of
 
 from reap.allocators.records import Allocator
-from reap.experiment import card
+from reap.compare.levels.records import FailedControl
+from reap.draw.bars import Bar, draw
 from reap.experiment.folder import read_runs
-from reap.experiment.matrix_records import FailedControl
 from reap.experiment.runner import Listener
 from reap.launch.records import Misses
-from reap.report import study as reporter
-from reap.report.bars_svg import Bar, draw
-from reap.study import ismm2026, measuring, pacing, slowdowns
+from reap.study import measuring, pacing
+from reap.study import page as reporter
 from reap.study.folder import begin
-from reap.study.ismm2026_answers import answers
-from reap.study.ismm2026_claims import judge
+from reap.study.ismm2026 import run as ismm2026
+from reap.study.ismm2026 import slowdowns
+from reap.study.ismm2026.judge import judge
+from reap.study.ismm2026.words import answers
 from reap.study.judging import best_ratio
 from reap.study.records import Measured, Plan, Study
+from reap.workloads import card
 
 MODERN = ("glibc", "jemalloc", "mimalloc")
 
@@ -60,13 +62,13 @@ BENEFIT = "no substantial benefit"
 @pytest.mark.parametrize(
     ("ratios", "standing"),
     [
-        ([], "cannot tell"),
+        ([], "inconclusive"),
         ([(1.01, 0.005)], "holds"),
         ([(0.90, 0.005)], "holds"),
         ([(1.20, 0.005)], "does not hold"),
         ([(1.01, 0.005), (1.20, 0.005)], "holds"),  # said of most
         ([(1.01, 0.005), (1.20, 0.005), (1.20, 0.005)], "holds partly"),
-        ([(1.05, 0.030)], "cannot tell"),
+        ([(1.05, 0.030)], "inconclusive"),
         ([(1.01, 0.005), (1.05, 0.030)], "holds"),
     ],
 )
@@ -131,7 +133,7 @@ def test_the_best_of_both_sides_are_compared():
     assert ratio.value == pytest.approx(1.25)
     assert conclusion("come near", one).standing == "does not hold"
     assert conclusion("can still run", one).standing == "holds"
-    assert conclusion("mimalloc is the best", one).standing == "cannot tell"  # no mean of one
+    assert conclusion("mimalloc is the best", one).standing == "inconclusive"  # no mean of one
     assert conclusion("mimalloc is the best", one, one).standing == "holds"
     gone = measured(arms=normalised(values | {("naive", "jemalloc"): 0.7}))
     assert conclusion("can still run", gone).standing == "outdated"
@@ -334,7 +336,7 @@ def test_what_cannot_run_is_left_out_with_its_reason(tmp_path, monkeypatch):
     (one,) = study.measured
     assert one.result is None
     assert "tshark is not installed here (reap workloads prepare --yes tshark)" in one.excluded
-    assert {each.standing for each in study.conclusions} == {"cannot tell"}
+    assert {each.standing for each in study.conclusions} == {"inconclusive"}
 
 
 @pytest.mark.timed

@@ -8,16 +8,16 @@ from rich.console import Console
 from samples import HOSTILE, arm_of, fragmented_of, machine, ratio_of, recorded
 
 from reap.allocators.records import Allocator
-from reap.experiment import card
 from reap.experiment.runner import Listener
-from reap.report import study as reporter
-from reap.report import study_figures
-from reap.study import measuring, oopsla2002, pacing, statistics
-from reap.study import memory as takes_memory
-from reap.study import oopsla2002_drag as dragging
+from reap.study import figures, measuring, pacing
+from reap.study import page as reporter
 from reap.study.folder import begin
-from reap.study.oopsla2002_claims import judge
+from reap.study.oopsla2002 import memory as takes_memory
+from reap.study.oopsla2002 import run, statistics
+from reap.study.oopsla2002.drag import run as dragging
+from reap.study.oopsla2002.judge import judge
 from reap.study.records import Mark, Measured, Memory, Plan, Study
+from reap.workloads import card
 
 ALLOCATORS = ("glibc", "dlmalloc", "win32-like", "reap", "mimalloc")
 
@@ -50,16 +50,16 @@ def of(field, value, metric="cpu"):
 def test_time_in_malloc_is_held_to_what_ordinary_programs_spent():
     assert standing("spend much time", statistics=[recorded("chart-parser", 0.2)]) == "holds"
     assert standing("spend much time", statistics=[recorded("chart-parser", 0.01)]) == "does not hold"
-    assert standing("spend much time", statistics=[recorded("perl", 0.2)]) == "cannot tell"
+    assert standing("spend much time", statistics=[recorded("perl", 0.2)]) == "inconclusive"
     assert standing("Ordinary programs", statistics=[recorded("perl", 0.01)]) == "holds"
     assert standing("Ordinary programs", statistics=[recorded("perl", 0.2)]) == "does not hold"
-    assert standing("Ordinary programs", statistics=[recorded("chart-parser", 0.2)]) == "cannot tell"
+    assert standing("Ordinary programs", statistics=[recorded("chart-parser", 0.2)]) == "inconclusive"
     both = [recorded("perl", 0.01), recorded("lua", 0.2)]
     assert standing("Ordinary programs", statistics=both) == "holds"  # said of most
     most = [*both, recorded("sed", 0.2)]
     assert standing("Ordinary programs", statistics=most) == "holds partly"
     silent = msgspec.structs.replace(recorded("perl", 0.01), share=None)
-    assert standing("Ordinary programs", statistics=[silent]) == "cannot tell"
+    assert standing("Ordinary programs", statistics=[silent]) == "inconclusive"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_the_best_is_held_to_the_best():
     assert standing("takes the place", [best("region", 1.01, custom=0.8)]) == "does not hold"
     assert standing("Some regions", [best("region", 1.3)]) == "holds"
     assert standing("Some regions", [best("region", 1.01)]) == "outdated"
-    assert standing("Some regions", [best("per-class", 1.3)]) == "cannot tell"
+    assert standing("Some regions", [best("per-class", 1.3)]) == "inconclusive"
 
 
 def test_memory_is_held_by_itself():
@@ -102,8 +102,8 @@ def test_memory_is_held_by_itself():
 def test_what_was_asked_for_is_held_to_the_program_as_it_is_over_glibc():
     assert standing("save memory", memory=[asking(custom_glibc=100, naive_glibc=104)]) == "holds"
     assert standing("save memory", memory=[asking(custom_glibc=100, naive_glibc=106)]) == "does not hold"
-    assert standing("save memory", memory=[asking(custom_glibc=100, naive_reap=106)]) == "cannot tell"
-    assert standing("save memory", memory=[asking(naive_glibc=106)]) == "cannot tell"
+    assert standing("save memory", memory=[asking(custom_glibc=100, naive_reap=106)]) == "inconclusive"
+    assert standing("save memory", memory=[asking(naive_glibc=106)]) == "inconclusive"
     both = standing(
         "save memory", [measured(naive_glibc=memory(1.0))], (), [asking(custom_glibc=1, naive_glibc=2)]
     )
@@ -178,18 +178,18 @@ def test_who_has_no_high_water_mark_is_told_why():
     study = study_of([measured()], [], [asking(excluded="strace is <not> there")])
     page = reporter.page(study)
     assert "No high-water mark, or not all, of chart-parser: strace is &lt;not&gt; there." in page
-    assert "most asked of the system" not in study_figures.table(study)
+    assert "most asked of the system" not in figures.table(study)
     seen = study_of([measured()], [], [asking(custom_glibc=12345)])
-    assert ",adv0,1,most asked of the system,bytes,12345," in study_figures.table(seen)
+    assert ",adv0,1,most asked of the system,bytes,12345," in figures.table(seen)
 
 
 def test_every_workload_of_the_study_is_in_the_taxonomy():
-    for name in oopsla2002.CUSTOM:
+    for name in run.CUSTOM:
         described = card.load(name)
         assert described.motives, name
         assert described.frees, name
         assert measuring.without_own(described) == "naive", name
-    for name in oopsla2002.ORDINARY:
+    for name in run.ORDINARY:
         assert card.load(name).kind == "ordinary", name
         assert measuring.without_own(card.load(name)) == "default", name
 
@@ -200,10 +200,10 @@ def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(pacing, "QUICK_SECONDS", 0)  # five rounds with least to do, however long they take
     monkeypatch.setattr(measuring, "QUICK_RUN", 0.02)
     monkeypatch.setitem(dragging.SECONDS, "quick", 0.02)
-    plan = oopsla2002.plan("quick", ["expression-compiler", "sed"], ["glibc"])
+    plan = run.plan("quick", ["expression-compiler", "sed"], ["glibc"])
     place = tmp_path / "study"
     begin(place, plan)
-    study = oopsla2002.run(place, plan, [Allocator(name="glibc")], Listener())
+    study = run.run(place, plan, [Allocator(name="glibc")], Listener())
     (one,) = study.measured
     assert one.excluded == ""
     assert one.result is not None
@@ -227,6 +227,6 @@ def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(dragging, "_taken", None)
     monkeypatch.setattr(statistics, "_recorded", None)  # what was recorded is not recorded again
     monkeypatch.setattr(takes_memory, "_asked", None)
-    again = oopsla2002.run(place, plan, [Allocator(name="glibc")], Listener())
+    again = run.run(place, plan, [Allocator(name="glibc")], Listener())
     assert (again.measured, again.statistics) == (study.measured, study.statistics)
     assert (again.memory, again.drag) == (study.memory, study.drag)

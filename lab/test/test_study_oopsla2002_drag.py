@@ -4,18 +4,17 @@ import msgspec
 import pytest
 from samples import HOSTILE, machine
 
-from reap.analysis.drag_records import DragLevel, DragPoint, DragSite, Tally
-from reap.analysis.drag_reserve import without_reserve
-from reap.errors import ReapError
-from reap.experiment import card
+from reap.base.errors import ReapError
+from reap.drag.exact.records import DragLevel, DragPoint, DragSite, Tally
+from reap.drag.exact.reserve import without_reserve
 from reap.launch import valgrind
-from reap.report import study as reporter
-from reap.report import study_figures
-from reap.study import measuring
-from reap.study import oopsla2002_drag as dragging
-from reap.study.oopsla2002_drag_claims import average_drag, judge
-from reap.study.oopsla2002_drag_records import Dragged
+from reap.study import figures, measuring
+from reap.study import page as reporter
+from reap.study.oopsla2002.drag import run as dragging
+from reap.study.oopsla2002.drag.judge import average_drag, judge
+from reap.study.oopsla2002.drag.records import Dragged
 from reap.study.records import Drag, Plan, Study
+from reap.workloads import card
 
 RUNTIME = (
     "libstdc++.so.6+0xa57b9",
@@ -65,6 +64,7 @@ def level_of(*objects, sites=()):
                 dragged_at_peak=0,
                 never=NOTHING,
                 write_only=NOTHING,
+                released=NOTHING,
                 dragged=[1.0] * steps,
             )
         )
@@ -80,6 +80,7 @@ def level_of(*objects, sites=()):
         peak_at=peak_at,
         never=NOTHING,
         write_only=NOTHING,
+        released=NOTHING,
         curve=[
             DragPoint(at=step, live=a, needed=b, most_live=a, most_needed=b)
             for step, (a, b) in enumerate(zip(live, needed, strict=True))
@@ -126,27 +127,27 @@ def test_drag_is_judged_by_group():
     high, low = drag_of("fpga-placer", 1.2, 1.2), drag_of("request-server", 1.01, 1.01)
     assert standing("no regions", drag_of("chart-parser", 1.02)) == "holds"
     assert standing("no regions", drag_of("chart-parser", 1.3)) == "does not hold"
-    assert standing("no regions", high, drag_of("perl", 1.3)) == "cannot tell"
+    assert standing("no regions", high, drag_of("perl", 1.3)) == "inconclusive"
     assert standing("general-purpose", drag_of("perl", 1.0), drag_of("sed", 1.5)) == "holds"
     assert standing("general-purpose", drag_of("perl", 1.5)) == "does not hold"
     assert standing("regions have more", high, low) == "holds"
     assert standing("regions have more", low, drag_of("chart-parser", 1.5)) == "does not hold"
     assert standing("very high", drag_of("region-compiler", 3.34)) == "holds"
     assert standing("very high", drag_of("region-compiler", 1.5)) == "does not hold"
-    assert standing("very high", drag_of("fpga-placer", 3.34)) == "cannot tell"
+    assert standing("very high", drag_of("fpga-placer", 3.34)) == "inconclusive"
     assert standing("Regions raise the peak", high) == "holds"
     assert standing("Regions raise the peak", low) == "does not hold"
     assert standing("On average regions", *[high] * 4) == "holds"
     assert standing("On average regions", *[low] * 4) == "does not hold"
     apart = [drag_of("fpga-placer", 1.0, peak) for peak in (1.0, 1.01, 1.2)]
-    assert standing("On average regions", *apart) == "cannot tell"
+    assert standing("On average regions", *apart) == "inconclusive"
 
 
 def test_what_is_partial_or_not_seen_decides_nothing():
     unseen = drag_of("fpga-placer", objects=None)
     partial = drag_of("gawk", 3.0)
     control = drag_of("sqlite-lookaside", 3.0)
-    assert {each.standing for each in judge([unseen, partial, control])} == {"cannot tell"}
+    assert {each.standing for each in judge([unseen, partial, control])} == {"inconclusive"}
     assert average_drag([unseen, partial, control], "custom") is None
     assert average_drag([drag_of("perl", 1.0), drag_of("sed", 2.0), partial], "ordinary") == 1.5
 
@@ -196,7 +197,7 @@ def test_the_page_has_table_4_and_figure_7_beside_the_paper_s(tmp_path):
     assert (tmp_path / "figure-7-a.svg").exists()
     assert (tmp_path / "figure-7-b-1.svg").exists()
     assert msgspec.json.decode((tmp_path / "study.json").read_bytes(), type=Study) == study
-    lines = study_figures.table(study)
+    lines = figures.table(study)
     assert "drag,region-compiler,region,naive,valgrind,,1,total drag of objects,1,1.234,," in lines
     assert "drag,region-compiler,region,custom,valgrind,,1,peak of chunks,bytes,5242880,," in lines
     assert "subversion,region,naive" not in lines

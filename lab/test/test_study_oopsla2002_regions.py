@@ -6,14 +6,15 @@ from building import workload_cache
 from samples import arm_of, fragmented_of, machine, ratio_of
 
 from reap.allocators import apt, packages
-from reap.errors import ReapError
-from reap.experiment import card, provision, workload
+from reap.base.errors import ReapError
 from reap.experiment.runner import Listener
-from reap.report import study as reporter
-from reap.study import measuring, oopsla2002
-from reap.study import oopsla2002_buffers as buffers
-from reap.study import oopsla2002_peers as peers
+from reap.study import measuring
+from reap.study import page as reporter
+from reap.study.oopsla2002 import run
+from reap.study.oopsla2002.regions import buffers, peers
 from reap.study.records import Buffers, Curve, Measured, Peers, Plan, Point, Study
+from reap.workloads import card, provision
+from reap.workloads import run as workload
 
 PLAN = Plan(study="oopsla2002", mode="quick", workloads=[], allocators=["glibc"])
 ROUNDS = 5
@@ -57,7 +58,7 @@ def test_what_a_region_holds_is_to_grow_and_what_others_hold_is_not():
     assert standings(buffers.judge(grown(region, flat, malloc))) == ["holds", "holds partly"]
     bounded = curve("turns", "region", 10, 10, 11, 11)
     assert standings(buffers.judge(grown(bounded, malloc))) == ["does not hold", "does not hold"]
-    assert standings(buffers.judge(grown())) == standings(buffers.judge(None)) == ["cannot tell"] * 2
+    assert standings(buffers.judge(grown())) == standings(buffers.judge(None)) == ["inconclusive"] * 2
 
 
 def test_reaps_are_held_to_peers_that_free_single_objects_too():
@@ -68,7 +69,7 @@ def test_reaps_are_held_to_peers_that_free_single_objects_too():
     slower = compared(reap=1.5, talloc=2.0, mimalloc=1.3)
     assert standings(peers.judge(slower)) == ["holds partly", "does not hold"]
     assert standings(peers.judge(compared(reap=1.5, mimalloc=1.3)))[0] == "does not hold"
-    assert standings(peers.judge(None)) == ["cannot tell", "cannot tell"]
+    assert standings(peers.judge(None)) == ["inconclusive", "inconclusive"]
 
 
 def test_a_peer_that_is_not_installed_is_left_out_with_the_reason(monkeypatch):
@@ -182,7 +183,7 @@ def test_figure_6_is_measured_and_goes_on(tmp_path, monkeypatch):
 
 
 def test_a_study_has_them_by_name():
-    plan = oopsla2002.plan("quick", [buffers.WORKLOAD, peers.WORKLOAD], ["glibc"])
+    plan = run.plan("quick", [buffers.WORKLOAD, peers.WORKLOAD], ["glibc"])
     assert plan.workloads == [buffers.WORKLOAD, peers.WORKLOAD]
-    assert peers.WORKLOAD in oopsla2002.CUSTOM
-    assert buffers.WORKLOAD not in oopsla2002.CUSTOM
+    assert peers.WORKLOAD in run.CUSTOM
+    assert buffers.WORKLOAD not in run.CUSTOM

@@ -5,11 +5,13 @@ import pytest
 from samples import around, fragmented_of, ratio_of
 
 from reap.allocators.records import Allocator
-from reap.experiment import card
 from reap.experiment.runner import MOST_ROUNDS, Cost, Listener
-from reap.experiment.spec import Fragmented as Asked
-from reap.study import ismm2026, measuring, oopsla2002, pacing
+from reap.experiment.specify import Fragmented as Asked
+from reap.study import measuring, pacing
+from reap.study.ismm2026 import run as ismm2026
+from reap.study.oopsla2002 import run as oopsla2002
 from reap.study.records import Measured
+from reap.workloads import card
 
 MINUTES_15 = 900.0
 HEAPS = 6

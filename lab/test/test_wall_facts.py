@@ -20,19 +20,18 @@ from recorded import target
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
-from reap.analysis import wall as facts
-from reap.analysis import wall_strace
-from reap.analysis.records import Point
-from reap.analysis.wall_owners import Sample, label, owner
+from reap.base.errors import ExitCode, ReapError
 from reap.cli import walls
-from reap.errors import ExitCode, ReapError
-from reap.experiment import wall as experiment
-from reap.experiment import wall_notes
+from reap.draw import flame
 from reap.launch import program as programs
 from reap.launch import sampling
 from reap.launch.records import Launch, Outcome
-from reap.report import flame_svg
-from reap.trace import record, watch
+from reap.recording import record, watch
+from reap.recording.records import Point
+from reap.wall import analyse as facts
+from reap.wall import notes, strace
+from reap.wall import run as experiment
+from reap.wall.owners import Sample, label, owner
 
 PERF = sampling.check()
 needs_perf = pytest.mark.skipif(PERF.samples == 0, reason="perf events are not allowed here")
@@ -65,8 +64,8 @@ def test_the_command_names_its_files_and_they_are_private(thrashing):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
     for name in ("wall.html", "stacks.folded"):
         assert f"seen/{name}" in done.stderr
-    assert "next: reap wall -- " in done.stderr  # nothing was tried
-    for words in ("Processor time", "Page faults", "Verdict:"):
+    assert "next: reap " in done.stderr  # which command depends on the verdict
+    for words in ("CPU time", "Page faults", "Verdict:"):
         assert words in done.stdout
     assert answer["wall_verdict"]["cause"]
     # Nothing loaded in the sampled run, whatever was done to the heap in it.
@@ -330,6 +329,17 @@ def test_waiting_is_told_by_what_for(tmp_path):
     assert waiting.network > 3 * max(waiting.disk, waiting.lock)
 
 
+def test_a_processor_that_others_have_is_nothing_that_a_program_waits_for(tmp_path):
+    """Two on one processor: this one computes while its child waits for a connection."""
+    one = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0)))]
+    with subprocess.Popen([*one, sys.executable, "-c", "while True: pass"]) as busy:
+        seen = measured(tmp_path, *one, cause_program(), "network", "0.5", "cured").wall
+        busy.kill()
+    assert seen.waiting.network > 0.5 * seen.wall_seconds
+    assert seen.wall_seconds - seen.cpu_seconds > 0.3 * seen.wall_seconds, "it had half of the processor"
+    assert seen.waiting.idle < 0.15 * seen.wall_seconds
+
+
 @pytest.mark.timed
 def test_free_memory_below_a_pin_is_seen(tmp_path, monkeypatch):
     looks, free = [], facts.free_in_heap
@@ -378,7 +388,7 @@ def test_what_strace_writes_is_told_apart_by_what_was_asked_for():
 10 futex(0x1, FUTEX_WAIT_PRIVATE, 2, NULL <unfinished ...>
 10 <... futex resumed>)               = 0
 """.splitlines()
-    counted, connections, reads = wall_strace.calls(lines)
+    counted, connections, reads = strace.calls(lines)
     held = {name: (count.by_allocator, count.by_others) for name, count in counted.items() if count.total}
     assert held == {"brk": (1, 1), "mmap": (1, 1), "munmap": (1, 1), "futex": (0, 1)}
     assert (connections, reads) == (1, 1)
@@ -457,13 +467,13 @@ def test_a_function_in_the_kernel_is_called_by_its_system_call():
 
 
 def test_a_flame_graph_is_as_wide_as_its_samples_and_holds_no_markup():
-    drawn = flame_svg.draw("<t>", ["main;a<b>;malloc_[a] 30", "main;c 70", "no number"])
+    drawn = flame.draw("<t>", ["main;a<b>;malloc_[a] 30", "main;c 70", "no number"])
     widths = [float(each) for each in re.findall(r'<rect x="[\d.]+" y="\d+" width="([\d.]+)"', drawn)]
     assert widths[0] == pytest.approx(899.5)
     assert sorted(widths[1:4]) == pytest.approx([269.5, 269.5, 629.5])
     assert "a<b>" not in drawn
     assert "a&lt;b&gt;: 30 %" in drawn
-    assert flame_svg.draw("t", []) == ""
+    assert flame.draw("t", []) == ""
 
 
 def test_an_unprivileged_user_can_watch():
@@ -537,6 +547,6 @@ def test_an_interrupt_before_anything_is_seen_leaves_nothing(tmp_path):
 
 def test_a_program_that_a_signal_ended_is_told_of():
     launch = Launch(argv=["x"], program="/x")
-    (note,) = wall_notes.of_watching(launch, Outcome(exit_code=0, signal=6))
+    (note,) = notes.of_watching(launch, Outcome(exit_code=0, signal=6))
     assert "SIGABRT" in note
-    assert wall_notes.of_watching(launch, Outcome(exit_code=3)) == []
+    assert notes.of_watching(launch, Outcome(exit_code=3)) == []

@@ -5,19 +5,20 @@ import subprocess
 from pathlib import Path
 
 import msgspec
+import paired
 import pytest
-import together
 from causes import cause_program
 from samples import MIB, comparison_of, ratio_of, side_of
 from walls import WALLS
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator, Missing
-from reap.diagnosis import candidates, wall_trial
-from reap.diagnosis.wall import judge
-from reap.diagnosis.wall_records import Remedy, WallVerdict
+from reap.compare import judge as candidates
 from reap.experiment.records import Side
 from reap.launch import program as programs
+from reap.wall import trial as wall_trial
+from reap.wall.judge.records import Remedy, WallVerdict
+from reap.wall.judge.verdict import judge
 
 CACHE = "larger thread caches"
 
@@ -194,7 +195,7 @@ def test_a_remedy_in_real_runs(tmp_path: Path) -> None:
 def test_larger_thread_caches_serve_batches_that_overflow_the_usual_ones() -> None:
     program = [cause_program(), "tcache", "0.02"]
     (remedy,) = (each for each in judge(WALLS["tcache overflow"]).remedies if each.name == CACHE)
-    found = together.ratios(program, program, pairs=4, environments=[None, remedy.environment])
+    found = paired.ratios(program, program, pairs=4, environments=[None, remedy.environment])
     assert found.mean < 0.75  # 0.55
 
 

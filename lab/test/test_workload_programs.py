@@ -9,10 +9,10 @@ import pytest
 from programs import reap
 from recorded import Recorded, recorded
 
-from reap.errors import ReapError
-from reap.experiment import card, provision, workload
+from reap.base.errors import ReapError
 from reap.launch.records import Outcome
-from reap.trace import read, record
+from reap.recording import read, record
+from reap.workloads import card, provision, run
 
 OURS = [
     name
@@ -51,7 +51,7 @@ OURS_BY_STAGE = [
 @pytest.mark.parametrize("name", OURS_BY_STAGE)
 def test_all_variants_print_the_same(name, cache):
     quick = card.load(name).quick_scale
-    custom, *others = workload.try_variants(name, scale=quick, cache=cache)
+    custom, *others = run.try_variants(name, scale=quick, cache=cache)
     assert custom.variant == "custom"
     assert "naive" in {each.variant for each in others}
     for other in others:
@@ -59,7 +59,7 @@ def test_all_variants_print_the_same(name, cache):
         assert custom.outcome.stderr_bytes == other.outcome.stderr_bytes == 0
     # It did something, and another scale is another answer.
     assert custom.outcome.stdout_bytes > 30
-    (more,) = workload.try_variants(name, ["custom"], scale=quick + 1, cache=cache)
+    (more,) = run.try_variants(name, ["custom"], scale=quick + 1, cache=cache)
     assert more.outcome.stdout_digest != custom.outcome.stdout_digest
 
 
@@ -105,7 +105,7 @@ def test_every_workload_is_prepared_but_those_that_are_listed():
 def test_every_variant_and_peer_runs_and_prints_the_same(name):
     need(name)
     described = card.load(name)
-    tried = workload.try_variants(name, scale=described.quick_scale)
+    tried = run.try_variants(name, scale=described.quick_scale)
     assert [each.variant for each in tried] == [*described.variants, *described.peers]
     assert tried[0].outcome.stdout_bytes > 10
 
@@ -118,7 +118,7 @@ def test_the_naive_variant_of_debian_s_programs_is_the_one_that_calls_malloc(nam
     for variant in card.load(name).variants:
         ready = card.prepare(name, variant, scale=card.load(name).quick_scale)
         path = tmp_path / f"{variant}.reap"
-        outcome = record.record(workload.launch_of(ready), path, "triage")
+        outcome = record.record(run.launch_of(ready), path, "triage")
         assert outcome.status == 0, outcome.stderr_tail
         assert outcome.stdout_bytes > 10
         outputs.add(outcome.stdout_digest)
@@ -132,7 +132,7 @@ def test_the_naive_variant_of_debian_s_programs_is_the_one_that_calls_malloc(nam
 def test_the_command_line_of_a_program_is_checked(cache):
     ready = card.prepare(OURS[0], "custom", scale=1, cache=cache)
     for words in (["--scale"], ["--scale", "0"], ["--scale", "9x"], ["--fast"]):
-        done = workload.spawn.run(workload.Launch(argv=[ready.argv[0], *words], program=ready.argv[0]))
+        done = run.spawn.run(run.Launch(argv=[ready.argv[0], *words], program=ready.argv[0]))
         assert done.exit_code == 2
         assert "usage:" in done.stderr_tail
 
@@ -158,25 +158,25 @@ def test_variants_that_differ_are_found(tmp_path, monkeypatch):
     monkeypatch.setattr(card, "folders", lambda: [tmp_path / "workloads"])
     (home / "card.toml").write_text(text.replace("NAIVE", "two"))
     with pytest.raises(ReapError, match="mine: naive prints something else than custom"):
-        workload.try_variants("mine")
+        run.try_variants("mine")
     (home / "card.toml").write_text(text.replace("NAIVE", "one"))
-    assert len(workload.try_variants("mine")) == 2
+    assert len(run.try_variants("mine")) == 2
     (home / "card.toml").write_text(text.replace('"echo", "NAIVE"', '"false"'))
     with pytest.raises(ReapError, match="mine, naive: ended with 1"):
-        workload.try_variants("mine")
+        run.try_variants("mine")
 
 
 def test_what_is_printed_is_held_to_the_card():
     def tried(digest):
-        return [workload.Tried(variant="custom", outcome=Outcome(exit_code=0, stdout_digest=digest))]
+        return [run.Tried(variant="custom", outcome=Outcome(exit_code=0, stdout_digest=digest))]
 
     ours = msgspec.structs.replace(card.load("freelist"), output="ab")
-    assert workload.as_the_card_says(ours, tried("ab")) is True
+    assert run.as_the_card_says(ours, tried("ab")) is True
     with pytest.raises(ReapError, match=r"freelist printed something else than its card says \(cd\)"):
-        workload.as_the_card_says(ours, tried("cd"))
+        run.as_the_card_says(ours, tried("cd"))
     theirs = msgspec.structs.replace(card.load("perl"), output="ab")
-    assert workload.as_the_card_says(theirs, tried("cd")) is False
-    assert workload.as_the_card_says(card.load("clang"), tried("cd")) is None
+    assert run.as_the_card_says(theirs, tried("cd")) is False
+    assert run.as_the_card_says(card.load("clang"), tried("cd")) is None
 
 
 def test_the_verbs(tmp_path):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reap.errors import ReapError
-from reap.experiment import card, provision, source
+from reap.base.errors import ReapError
+from reap.workloads import card, provision, source
 
 CARD = """
 name = "NAME"

@@ -5,19 +5,9 @@ from typing import Any
 from msgspec.structs import replace as changed
 from samples import MIB, share_of
 
-from reap.analysis.growth import Growth
-from reap.analysis.records import SizeBin
-from reap.analysis.wall_records import (
-    CallCount,
-    Collector,
-    Counted,
-    Faults,
-    Hot,
-    Requests,
-    Resident,
-    Waiting,
-    Wall,
-)
+from reap.recording.growth import Growth
+from reap.recording.records import SizeBin
+from reap.wall.records import CallCount, Collector, Counted, Faults, Hot, Requests, Resident, Waiting, Wall
 
 
 def counted(allocations: int, size: int = 64) -> Counted:
@@ -145,6 +135,6 @@ WALLS: dict[str, Wall] = {
         0.0, cpu_seconds=0.04, samples=40, waiting=Waiting(network=1.9, allocator_lock=0.0, looks=1000)
     ),
     "nothing": wall_of(0.002, counted=counted(100)),
-    "cannot tell": wall_of(0.3, samples=60),
+    "inconclusive": wall_of(0.3, samples=60),
 }
 """By the cause that each must be judged to have."""

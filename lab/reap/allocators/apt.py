@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
 
 
 def command(names: Sequence[str]) -> str:

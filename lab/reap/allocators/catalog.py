@@ -10,8 +10,8 @@ from reap import __version__
 from reap.allocators import apt, library, packages, store
 from reap.allocators.recipe import Recipe, recipes
 from reap.allocators.records import DEFAULT, OWN, Allocator, Missing
-from reap.errors import ExitCode, ReapError
-from reap.records import Record
+from reap.base.errors import ExitCode, ReapError
+from reap.base.records import Record
 
 
 class Entry(Record):

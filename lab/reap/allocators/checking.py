@@ -8,7 +8,7 @@ from reap.allocators import smoke
 from reap.allocators.process import Runner
 from reap.allocators.records import Allocator
 from reap.allocators.smoke import Checked
-from reap.errors import ReapError
+from reap.base.errors import ReapError
 
 
 def check(allocators: Iterable[Allocator]) -> Iterator[Checked]:

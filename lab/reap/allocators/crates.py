@@ -8,7 +8,7 @@ from pathlib import Path
 from reap.allocators import recipe
 from reap.allocators.process import Runner
 from reap.allocators.recipe import Crate
-from reap.errors import ReapError
+from reap.base.errors import ReapError
 
 CARGO_HINT = (
     "sudo apt-get install --no-install-recommends cargo-web (on Debian 12, whose cargo is too old; elsewhere "

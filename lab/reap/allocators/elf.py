@@ -12,7 +12,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from elftools.elf.segments import InterpSegment
 
-from reap.records import Record
+from reap.base.records import Record
 
 MAGIC = b"\x7fELF"
 

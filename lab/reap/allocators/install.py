@@ -11,7 +11,7 @@ from pathlib import Path
 from reap.allocators import crates, library, recipe, smoke, store
 from reap.allocators.process import Runner
 from reap.allocators.recipe import Recipe
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
 
 _PATIENCE = 1800
 """Seconds that a build may take. The longest, jemalloc's, takes one or two minutes on two cores."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from reap.allocators.records import DEFAULT, Allocator
-from reap.records import Record
+from reap.base.records import Record
 
 Objective = Literal["cpu", "tail", "memory"]
 """What a setting may make less."""

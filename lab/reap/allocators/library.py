@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reap.allocators import elf
 from reap.allocators.records import ALIGNED_ALLOC, FUNCTIONS, MALLOC, Allocator
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
 
 _ESSENTIAL = (MALLOC, "free", "calloc", "realloc", "posix_memalign")
 """Without one of these, ordinary programs get a block from one heap and give it to another."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from reap.records import Record
+from reap.base.records import Record
 
 FOLDER = Path(str(files("reap.allocators"))) / "recipes"
 """A TOML file an allocator, what they need, and one lock of all the crates (`Cargo.toml`, `Cargo.lock`)."""

@@ -1,6 +1,6 @@
 """What is known of an allocator before anything runs."""
 
-from reap.records import Record
+from reap.base.records import Record
 
 MALLOC = "malloc"
 ALIGNED_ALLOC = "aligned_alloc"

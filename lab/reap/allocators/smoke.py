@@ -10,8 +10,8 @@ from reap.allocators.library import preloads
 from reap.allocators.process import Runner
 from reap.allocators.records import Allocator
 from reap.allocators.verify import judge
-from reap.errors import ReapError
-from reap.records import Record
+from reap.base.errors import ReapError
+from reap.base.records import Record
 
 _FOLDER = Path(str(files("reap.allocators")))
 

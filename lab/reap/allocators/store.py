@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from reap.allocators.recipe import Recipe
-from reap.records import Record, decode
+from reap.base.records import Record, decode
 
 _STAMP = "stamp.json"
 _WORK = ".work-"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from reap.allocators.library import ALIGNED
 from reap.allocators.records import MALLOC, Allocator
-from reap.records import Record
+from reap.base.records import Record
 
 DEEPBIND = "RTLD_DEEPBIND"
 """In place of an executable: the program wanted to open libraries so."""

@@ -1,1 +1,1 @@
-
+"""The command line: entry point, the verbs, shared options, progress. Decides nothing."""

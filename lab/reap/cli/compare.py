@@ -5,11 +5,14 @@ from typing import Any
 
 import click
 
-from reap.cli import experiments, heaps, reporting
-from reap.cli.progress import Bar
-from reap.experiment import compare as comparing
-from reap.experiment import matrix
+from reap.cli import against, experiments, heaps
+from reap.commandline import reporting
+from reap.commandline.experiments import Terminal
+from reap.commandline.progress import Bar
+from reap.compare import run as comparing
+from reap.compare.levels import run
 from reap.experiment.records import Comparison
+from reap.report import files
 from reap.report.records import Answer
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
@@ -18,6 +21,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.command()
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@against.options
 @heaps.options
 @experiments.options
 def compare(
@@ -31,9 +35,11 @@ def compare(
     """Compare allocators on a program.
 
     Runs CMD many times, under each allocator in turn, and prints CPU time, wall time, peak memory and page
-    faults as ratios to the C library's malloc with 95 % intervals. Where an interval holds 1 it says `cannot
-    tell`. CMD should do the same each time; use --prepare where it needs things set up. Standard input is
-    read once and given to every run; output is discarded after it was compared.
+    faults as ratios to the C library's malloc with 95 % intervals. Where an interval holds 1 the result is
+    *inconclusive*. CMD should do the same each time; use --prepare where it needs things set up. Standard
+    input is read once and given to every run; output is discarded after it was compared.
+
+    With --against it compares CMD with other commands, such as the program before and after a change.
 
     With --naive or --naive-env it compares CMD with its own allocator and without, under each allocator.
     With --levels it runs the whole matrix of variants, allocators and heaps fragmented like those of
@@ -44,13 +50,19 @@ def compare(
 
     \b
         reap compare --allocators glibc,jemalloc,mine=/path/libmine.so -- ./server --selftest
+        reap compare --against './server-old --selftest' -- ./server --selftest
+        reap compare --against-env MALLOC_ARENA_MAX=1 -- ./server --selftest
         reap compare --levels adv0,adv3 --naive-env PYTHONMALLOC=malloc -- python3 script.py
     """  # noqa: D301 - click wants the character itself
     reporting.refuse_existing(json_file, html_file, force=force, made=options["output"])
     asked = heaps.asked(context, options)
-    with experiments.opened(context, force=force, asked=asked, **options) as folder, Bar() as bar:
-        listener = experiments.Terminal(bar)
-        result = matrix.run(folder, listener) if folder.spec.matrix else comparing.compare(folder, listener)
+    others = against.asked(options, options["command"])
+    with (
+        experiments.opened(context, force=force, asked=asked, against=others, **options) as folder,
+        Bar() as bar,
+    ):
+        listener = Terminal(bar)
+        result = run.run(folder, listener) if folder.spec.matrix else comparing.compare(folder, listener)
     if isinstance(result, Comparison):
         return finish(result, folder.path, json_file, html_file, force=force)
     return heaps.finish(result, folder.path, json_file, html_file, force=force)
@@ -64,7 +76,7 @@ def finish(
 
     title = reporting.name_of(comparison.command)
     answer = Answer(title=title, command=comparison.command, comparison=comparison)
-    reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
+    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
     render_comparison(reporting.console(json_file, html_file), comparison)
     reporting.say_files(json=json_file, html=html_file)
     reporting.say_written("the runs", folder)

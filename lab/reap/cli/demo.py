@@ -32,15 +32,18 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     """
     from rich.console import Console
 
-    from reap.cli import experiments, reporting
-    from reap.cli.progress import Bar
+    from reap.cli import experiments
     from reap.cli.run import REPORT
-    from reap.diagnosis import answer as answering
-    from reap.experiment import card
+    from reap.commandline import reporting
+    from reap.commandline.experiments import Terminal
+    from reap.commandline.progress import Bar
     from reap.experiment.folder import Folder
-    from reap.experiment.spec import specify
+    from reap.experiment.specify import specify
+    from reap.report import files
     from reap.report.records import Answer
     from reap.report.terminal import render_diagnosis
+    from reap.run import answer as answering
+    from reap.workloads import card
 
     place = (output or Path(f"reap-demo-{datetime.now(UTC):%Y%m%d-%H%M%S}")).absolute()
     allocators, missing = experiments.choose(None)
@@ -58,9 +61,10 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
             directory=ready.directory,
             environment=ready.environment,
             budget=budget,
+            pairing="auto",
         )
         with Folder.create(place / name, spec, force=force) as folder, Bar() as bar:
-            findings = answering.answer(folder, experiments.Terminal(bar), title=name)
+            findings = answering.answer(folder, Terminal(bar), title=name)
         answers.append(
             Answer(
                 title=ready.card.title,
@@ -71,9 +75,9 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
             )
         )
         # Written after each program, before a word of it is printed: whoever has seen enough loses nothing.
-        report = reporting.report_of(*answers)
+        report = files.report_of(*answers)
         again = force or len(answers) > 1
-        reporting.write_files(report, json=place / "report.json", html=place / REPORT, force=again)
+        files.write_files(report, json=place / "report.json", html=place / REPORT, force=again)
         console.rule(name, align="left")
         render_diagnosis(console, findings.diagnosis)
         console.print()

@@ -1,6 +1,5 @@
 """An experiment on fragmented heaps, on the command line: its options, what they say, and its end."""
 
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -8,15 +7,16 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from reap.cli import reporting
-from reap.errors import ExitCode, ReapError
-from reap.experiment import matrix
-from reap.experiment.matrix_records import Fragmented
+from reap.base.errors import ExitCode, ReapError
+from reap.commandline import reporting, words
+from reap.compare.levels import run
+from reap.compare.levels.records import Fragmented
 from reap.experiment.spec import COUNTERS
-from reap.experiment.spec import Fragmented as Asked
+from reap.experiment.specify import Fragmented as Asked
 from reap.launch import level
 from reap.launch.callgrind import CACHES
 from reap.launch.litter import DEFAULT_SEED, ORDERS
+from reap.report import files
 from reap.report.records import Answer
 
 CLEAN = "adv0"
@@ -144,26 +144,14 @@ def written(context: click.Context) -> list[str]:
 
 def meant(heaps: Heaps) -> Asked:
     """What the options mean. Throws ReapError for what means nothing."""
-    environment = {}
-    for word in heaps.naive_env:
-        name, equals, value = word.partition("=")
-        if not name or not equals:
-            raise ReapError(
-                f"--naive-env {word} sets no variable", "--naive-env PYTHONMALLOC=malloc", ExitCode.USAGE
-            )
-        environment[name] = value
-    try:
-        naive = shlex.split(heaps.naive)
-    except ValueError as error:
-        raise ReapError(
-            f"--naive cannot be split into words: {error}", "quote it as for a shell", ExitCode.USAGE
-        ) from error
     return Asked(
         levels=level.parse(heaps.levels or CLEAN),
         clean=not heaps.levels,
         controls=bool(heaps.levels),
-        naive=naive,
-        naive_environment=environment,
+        naive=words.split("--naive", heaps.naive),
+        naive_environment=dict(
+            words.variable("--naive-env", word, "PYTHONMALLOC=malloc") for word in heaps.naive_env
+        ),
         children=heaps.children,
         seed=heaps.seed,
         order=next(each for each in ORDERS if each == heaps.order),
@@ -179,23 +167,23 @@ def finish(
     result: Fragmented, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool
 ) -> int:
     """Writes the files, prints the verdict and its tables, names the files, and returns the exit code."""
-    from reap.diagnosis.resilience import judge
+    from reap.compare.levels.judge import judge
     from reap.report.terminal_matrix import render
 
     title = reporting.name_of(result.command)
     verdict = judge(result)
     answer = Answer(title=title, command=result.command, fragmented=result, resilience=verdict)
-    reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
+    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
     render(reporting.console(json_file, html_file), result, verdict)
     reporting.say_files(json=json_file, html=html_file)
     reporting.say_written("the runs", folder)
     if result.clean:
         reporting.say_next(["reap", "wall", "--", *result.command])
         return _status(result)
-    known = str(folder / matrix.PROFILE)
+    known = str(folder / run.PROFILE)
     reporting.say_next(["reap", "fragment", "--profile", known, "--", *result.command])
     return _status(result)
 
 
 def _status(result: Fragmented) -> int:
-    return ExitCode.FAILED if matrix.differs(result) else result.exit_code
+    return ExitCode.FAILED if run.differs(result) else result.exit_code

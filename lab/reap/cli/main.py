@@ -1,6 +1,7 @@
 """The command `reap`: its verbs, loaded when they are called, and the one place where errors are printed."""
 
 import importlib
+import os
 import signal
 import sys
 import traceback
@@ -10,27 +11,40 @@ from typing import NoReturn
 import click
 
 from reap import __version__
+from reap.base.errors import ExitCode, ReapError
 from reap.cli.plain import print_plainly
-from reap.errors import ExitCode, ReapError
+from reap.commandline.errors import complain
 
 VERBS = {
-    "run": "Is memory allocation what holds a program back? The whole answer.",
-    "record": "Record every allocation of a program into a file.",
-    "show": "Show what a recording says.",
-    "compare": "Compare allocators on a program.",
-    "tune": "Search an allocator's own settings for what suits a program.",
-    "wall": "Where a program's time goes: is it at the allocator's wall?",
-    "fragment": "Run a program on a heap fragmented like that of a long-running process.",
-    "rss": "Where resident memory is: live, free but held, pinned, given back but not taken.",
-    "scenario": "Known troubles of allocators to play through, each with its remedies.",
-    "drag": "Show what it costs a program not to free at once.",
-    "doctor": "What this machine can and cannot do, and how to mend it.",
-    "allocators": "List the allocators that are found, and from where.",
-    "workloads": "The programs that we measure, with and without their own allocators.",
-    "study": "The papers behind it all, made again on this machine.",
-    "demo": "Try it all on perl, gcc and sed.",
+    "run": ("reap.cli.run", "Is memory allocation what holds a program back? The whole answer."),
+    "record": ("reap.record.command", "Record every allocation of a program into a file."),
+    "show": ("reap.cli.show", "Show what a recording says."),
+    "compare": ("reap.cli.compare", "Compare allocators on a program."),
+    "tune": ("reap.cli.tune", "Search an allocator's own settings for what suits a program."),
+    "wall": ("reap.cli.wall", "Where a program's time goes: is it at the allocator's wall?"),
+    "fragment": (
+        "reap.fragment.command",
+        "Run a program on a heap fragmented like that of a long-running process.",
+    ),
+    "rss": (
+        "reap.rss.command",
+        "Where resident memory is: live, free but held, pinned, freed but not yet reclaimed.",
+    ),
+    "scenario": (
+        "reap.scenario.command",
+        "Known troubles of allocators to play through, each with its remedies.",
+    ),
+    "drag": ("reap.drag.command", "Show what it costs a program not to free at once."),
+    "doctor": ("reap.doctor.command", "What this machine can and cannot do, and how to mend it."),
+    "allocators": ("reap.cli.allocators.command", "List the allocators that are found, and from where."),
+    "workloads": (
+        "reap.cli.workloads.command",
+        "The programs that we measure, with and without their own allocators.",
+    ),
+    "study": ("reap.study.command", "The papers behind it all, made again on this machine."),
+    "demo": ("reap.cli.demo", "Try it all on perl, gcc and sed."),
 }
-"""Each is `reap.cli.NAME:NAME`. Its line of help stands here, so that `reap --help` loads none of them."""
+"""Of each verb the module with the command of its name, and its line of help; `reap --help` loads none."""
 
 EPILOG = """\b
 Exit codes:
@@ -56,14 +70,14 @@ class Verbs(click.Group):
         """Imports the verb."""
         if cmd_name not in VERBS:
             return None
-        command = getattr(importlib.import_module(f"reap.cli.{cmd_name}"), cmd_name)
+        command = getattr(importlib.import_module(VERBS[cmd_name][0]), cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101 - a mistake of ours, not of the user
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Lists the verbs without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
+            formatter.write_dl([(name, help_line) for name, (_, help_line) in VERBS.items()])
 
 
 @click.command(
@@ -83,6 +97,7 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Runs the command line and exits. What the user can act on is printed as what happened and a hint."""
+    _fill_standard_streams()
     # Whoever stops us with SIGTERM gets what Ctrl-C gets: the program is ended, what was measured is kept.
     if signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN:
         signal.signal(signal.SIGTERM, _interrupt)
@@ -118,6 +133,20 @@ def main() -> NoReturn:
     sys.exit(status if isinstance(status, int) else ExitCode.OK)
 
 
+_STANDARD_ERROR = 2
+
+
+def _fill_standard_streams() -> None:
+    """Opens /dev/null where a standard stream is closed, so that no file of ours gets its number.
+
+    For ourselves: the program finds it closed.
+    """
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    while descriptor <= _STANDARD_ERROR:
+        descriptor = os.open(os.devnull, os.O_RDWR)
+    os.close(descriptor)
+
+
 _NO_TEXT = ReapError(
     "a word of the command, or a name, holds bytes that are no text in this locale",
     "try it under another one, as in LC_ALL=C.UTF-8; or put the command into a script with a plain name",
@@ -148,13 +177,6 @@ def _lacking(error: ImportError) -> ReapError | None:
     if root in {"", "reap"}:
         return None
     return ReapError(f"the Python package {root} is not installed here", "install reap again: setup/install")
-
-
-def complain(error: ReapError) -> None:
-    """Prints an error as every verb does."""
-    click.echo(f"reap: {error.what}", err=True)
-    if error.hint:
-        click.echo(f"  {error.hint}", err=True)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -5,11 +5,14 @@ from typing import Any
 
 import click
 
-from reap.cli import experiments, reporting
-from reap.cli.progress import Bar
-from reap.diagnosis import answer as answering
-from reap.launch import drag_tool
+from reap.cli import experiments
+from reap.commandline import reporting
+from reap.commandline.experiments import Terminal
+from reap.commandline.progress import Bar
+from reap.drag.exact import valgrind
+from reap.report import files
 from reap.report.records import Answer
+from reap.run import answer as answering
 
 REPORT = "report.html"
 """The report's name in the folder of a run."""
@@ -35,7 +38,7 @@ def run(
     """Is memory allocation what holds this program back? The whole answer.
 
     Records one run of CMD in triage, then compares allocators over many runs, and says in plain words what
-    came of it: leave it alone, switch the allocator, allocate less, or cannot tell. CMD should do the same
+    came of it: leave it alone, switch the allocator, allocate less, or inconclusive. CMD should do the same
     each time; its output is compared and discarded.
 
     Exits with CMD's own status, or 1 if an allocator changed its status or its output.
@@ -45,11 +48,11 @@ def run(
     """  # noqa: D301 - click wants the character itself
     reporting.refuse_existing(json_file, force=force, made=options["output"])
     if drag and not options["resume"]:
-        drag_tool.require()  # before there is a folder for it
+        valgrind.require()  # before there is a folder for it
     with experiments.opened(context, force=force, **options) as folder, Bar() as bar:
         experiments.refuse_matrix(folder)
         title = reporting.name_of(folder.spec.program.command)
-        findings = answering.answer(folder, experiments.Terminal(bar), title=title, with_drag=drag)
+        findings = answering.answer(folder, Terminal(bar), title=title, with_drag=drag)
     answer = Answer(
         title=title,
         command=folder.spec.program.command,
@@ -62,9 +65,9 @@ def run(
     from reap.report.terminal import render_answer
 
     # The report of a resumed run replaces the one that it had.
-    report = reporting.report_of(answer)
-    reporting.write_files(report, json=None, html=folder.path / REPORT, force=True)
-    reporting.write_files(report, json=json_file, html=None, force=force)
+    report = files.report_of(answer)
+    files.write_files(report, json=None, html=folder.path / REPORT, force=True)
+    files.write_files(report, json=json_file, html=None, force=force)
     render_answer(reporting.console(json_file), answer)
     reporting.say_files(json=json_file, html=folder.path / REPORT)
     reporting.say_next(["reap", "show", str(folder.path / answering.RECORDING)])

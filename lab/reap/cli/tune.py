@@ -8,16 +8,17 @@ import click
 from reap.allocators import catalog
 from reap.allocators.knobs import Objective
 from reap.allocators.records import Allocator
-from reap.cli import experiments, reporting
-from reap.cli.progress import Bar
-from reap.cli.stdin import spooled
-from reap.errors import ExitCode, ReapError
-from reap.experiment import tune as tuning
+from reap.base.errors import ExitCode, ReapError
+from reap.commandline import experiments, reporting
+from reap.commandline.progress import Bar
+from reap.commandline.stdin import spooled
 from reap.experiment.folder import Folder
-from reap.experiment.tune_plan import LEAST_RUNS
-from reap.experiment.tune_records import Tuned
-from reap.experiment.tune_spec import USUAL_RUNS, specify_search
+from reap.report import files
 from reap.report.records import Answer
+from reap.tune import run as tuning
+from reap.tune.plan import LEAST_RUNS
+from reap.tune.records import Tuned
+from reap.tune.spec import USUAL_RUNS, specify_search
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
 _OWN = ("allocator", "objectives", "runs", "timeout", "prepare", "cleanup", "output")
@@ -78,7 +79,7 @@ def finish(tuned: Tuned, folder: Path, json_file: Path | None, html_file: Path |
 
     title = reporting.name_of(tuned.command)
     answer = Answer(title=title, command=tuned.command, tuned=tuned)
-    reporting.write_files(reporting.report_of(answer), json=json_file, html=html_file, force=force)
+    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
     render_tuned(reporting.console(json_file, html_file), tuned)
     reporting.say_files(json=json_file, html=html_file)
     reporting.say_written("the runs", folder)
@@ -102,7 +103,9 @@ def _opened(
         return experiments.reopened("tune", resume, list(command), experiments.written(context, _OWN))
     (chosen,) = _one(allocator)
     stdin = spooled()
-    spec = specify_search(list(command), chosen, objectives, runs, stdin=stdin is not None, **given)
+    spec = specify_search(
+        list(command), chosen, objectives, runs, stdin=stdin is not None, pairing="auto", **given
+    )
     return Folder.create(output or experiments.new_folder(list(command)), spec, stdin, force=force)
 
 

@@ -51,7 +51,8 @@ def wall(
         reap wall -- perl script.pl
         reap wall --pid 1234 --seconds 30
     """  # noqa: D301 - click wants the character itself
-    from reap.cli import reporting, walls
+    from reap.cli import walls
+    from reap.commandline import reporting
 
     reporting.refuse_existing(json_file, force=force, made=output)
     console = reporting.console(json_file)

@@ -13,20 +13,21 @@ import msgspec
 from rich.console import Console
 
 from reap.allocators import catalog
-from reap.cli import experiments, reporting
-from reap.cli.progress import Bar
-from reap.cli.stdin import spooled
-from reap.diagnosis import wall as diagnosis
-from reap.diagnosis import wall_trial
-from reap.errors import ExitCode, ReapError
-from reap.experiment import wall as experiment
-from reap.experiment.wall import Measured
-from reap.files import STANDARD_OUTPUT, write_safely
+from reap.base.errors import ExitCode, ReapError
+from reap.base.files import STANDARD_OUTPUT, write_safely
+from reap.commandline import reporting
+from reap.commandline.experiments import Terminal
+from reap.commandline.progress import Bar
+from reap.commandline.stdin import spooled
 from reap.launch import program as programs
 from reap.launch.records import Launch
-from reap.report import terminal_comparison, terminal_wall, terminal_wall_verdict
+from reap.report import files, terminal_comparison, terminal_wall, terminal_wall_verdict
 from reap.report.labels_wall import next_command
 from reap.report.records import Answer
+from reap.wall import run as experiment
+from reap.wall import trial
+from reap.wall.judge import verdict as diagnosis
+from reap.wall.run import Measured
 
 RESULTS, PAGE, STACKS, REMEDIES = "wall.json", "wall.html", "stacks.folded", "remedies"
 _INPUT = "stdin"
@@ -127,10 +128,10 @@ def judged(asked: Asked, seen: Measured) -> Answer:
 
 def write(path: Path, answer: Answer, json_file: Path | None, *, force: bool) -> None:
     """Writes the results and the page, to standard output nothing yet. Throws ReapError."""
-    report = reporting.report_of(answer)
-    reporting.write_files(report, json=path / RESULTS, html=path / PAGE, force=True)
+    report = files.report_of(answer)
+    files.write_files(report, json=path / RESULTS, html=path / PAGE, force=True)
     if json_file != STANDARD_OUTPUT:
-        reporting.write_files(report, json=json_file, html=None, force=force)
+        files.write_files(report, json=json_file, html=None, force=force)
 
 
 def show(console: Console, answer: Answer) -> None:
@@ -149,7 +150,7 @@ def tried(asked: Asked, answer: Answer, console: Console, json_file: Path | None
         return answer
     base = catalog.parse(asked.allocator)[0] if asked.allocator else None
     seconds = answer.wall.wall_seconds if answer.wall else 0.0
-    planned = wall_trial.plan(verdict, base=base, seconds=seconds, budget=asked.budget)
+    planned = trial.plan(verdict, base=base, seconds=seconds, budget=asked.budget)
     if not planned.allocators:
         for said in planned.missing:
             _say(said)
@@ -158,7 +159,7 @@ def tried(asked: Asked, answer: Answer, console: Console, json_file: Path | None
     _say(f"trying {', '.join(each.name for each in planned.remedies)}, for at most {asked.budget:g} s")
     stdin = asked.path / _INPUT
     with (
-        wall_trial.begin(
+        trial.begin(
             asked.path / REMEDIES,
             list(asked.command),
             planned,
@@ -169,7 +170,7 @@ def tried(asked: Asked, answer: Answer, console: Console, json_file: Path | None
         ) as runs,
         Bar() as bar,
     ):
-        verdict, comparison = wall_trial.tried(verdict, runs, planned, experiments.Terminal(bar))
+        verdict, comparison = trial.tried(verdict, runs, planned, Terminal(bar))
     done = msgspec.structs.replace(answer, wall_verdict=verdict, comparison=comparison)
     write(asked.path, done, json_file, force=True)
     terminal_comparison.render(console, comparison)
@@ -181,7 +182,7 @@ def say(path: Path, answer: Answer, json_file: Path | None) -> None:
     """Names what was written, and the next command; writes what goes to standard output."""
     if json_file == STANDARD_OUTPUT:
         json_file = None
-        reporting.write_files(reporting.report_of(answer), json=STANDARD_OUTPUT, html=None, force=False)
+        files.write_files(files.report_of(answer), json=STANDARD_OUTPUT, html=None, force=False)
     reporting.say_written("the report", path / PAGE)
     reporting.say_written("the results", json_file or path / RESULTS)
     reporting.say_written("stacks, folded", path / STACKS)

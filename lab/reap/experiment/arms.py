@@ -1,5 +1,7 @@
 """Which arms an experiment has: what is run again and again, in every round."""
 
+from collections.abc import Sequence
+
 from reap.allocators import huge_pages
 from reap.allocators.records import Allocator
 from reap.experiment.records import BARE, Cell, HugePages
@@ -11,10 +13,16 @@ from reap.launch.level import Level, custom
 def arms(spec: Spec) -> list[Cell]:
     """One cell an arm, of round 0. The first is the baseline, run before all others."""
     if spec.matrix is None:
-        return [_arm(spec, spec.variant, each.name, BARE) for each in spec.allocators]
+        own = [_arm(spec, spec.variant, each.name, BARE) for each in spec.allocators]
+        return own + [_arm(spec, each.name, spec.baseline.name, BARE) for each in spec.against]
     controlled = controls(spec, spec.matrix) if spec.matrix.controls else []
     every = [*wanted(spec, spec.matrix), *controlled]
     return list({arm.arm(): arm for arm in every}.values())
+
+
+def commands(arms: Sequence[Cell]) -> list[Cell]:
+    """The first arm of each variant: every command once."""
+    return list({arm.variant: arm for arm in reversed(arms)}.values())
 
 
 def wanted(spec: Spec, matrix: Matrix) -> list[Cell]:
@@ -78,7 +86,7 @@ def levels(matrix: Matrix) -> dict[str, Level]:
 def label(spec: Spec, arm: Cell) -> str:
     """How an arm is called while it runs."""
     if spec.matrix is None:
-        return arm.allocator
+        return arm.variant if any(each.name == arm.variant for each in spec.against) else arm.allocator
     words = [arm.variant] if len(spec.matrix.variants) > 1 else []
     words += [arm.allocator, "bare" if arm.level == BARE else arm.level]
     words += [f"layout {arm.layout}"] if arm.layout else []

@@ -1,6 +1,6 @@
 """The folder of an experiment: what it is, and every run as it ended.
 
-    experiment.json   what is measured, on which machine; written once
+    experiment.json   what is measured, on which machine; its rounds and its budget may grow
     runs.jsonl        one run a line, appended and synced when it ends
     stdin             what the program reads, if it reads anything
 
@@ -22,19 +22,23 @@ from typing import Self, TypeVar
 import msgspec
 
 import reap
-from reap.errors import ReapError
+from reap.base import units
+from reap.base.errors import ExitCode, ReapError
+from reap.base.files import read_back, write_safely
+from reap.base.records import Record, decode
 from reap.experiment.records import Run
 from reap.experiment.spec import Spec, changed_files
-from reap.files import read_back
 from reap.launch import machine
 from reap.launch.records import Machine
-from reap.records import Record, decode
 
 SCHEMA = 1
 """Raised when a field changes its meaning."""
 
 
 Line = TypeVar("Line", bound=Record)
+
+
+_EXPERIMENT = "experiment.json"
 
 
 class Experiment(Record, kw_only=True):
@@ -46,6 +50,8 @@ class Experiment(Record, kw_only=True):
     """ISO 8601, UTC."""
     machine: Machine
     spec: Spec
+    extended_after: list[int] = []
+    """How many rounds there were each time that somebody asked for more of them."""
 
 
 class Folder:
@@ -95,10 +101,7 @@ class Folder:
             for name, data in (more or {}).items():
                 _write_synced(path / name, data)
             # Last, so that a folder with this file is whole.
-            _write_synced(
-                path / "experiment.json",
-                msgspec.json.format(msgspec.json.encode(experiment), indent=2) + b"\n",
-            )
+            _write_synced(path / _EXPERIMENT, _text_of(experiment))
         except BaseException as error:
             # Half a folder is of no use to anyone, whether a disk was full or somebody grew impatient.
             if log is not None:
@@ -137,6 +140,39 @@ class Folder:
         return cls(path, experiment, runs, log)
 
     @property
+    def rounds(self) -> int:
+        """How many have begun."""
+        return max((run.cell.repeat + 1 for run in self.runs if not run.warmup), default=0)
+
+    def extend(self, runs: int | None, budget: float | None) -> None:
+        """Gives the experiment more rounds or more seconds, in all; what is not named bounds it no longer.
+
+        Throws ReapError where it has had as much already, or cannot be written.
+        """
+        spent = sum(run.seconds for run in self.runs)
+        if runs is not None and runs <= self.rounds:
+            raise _has_had(f"{units.number(self.rounds, 'round')} already", f"--runs {2 * self.rounds}")
+        if budget is not None and budget <= spent:
+            raise _has_had(f"taken {spent:.1f} s already", f"--budget {2 * spent:.0f}")
+        self.experiment = msgspec.structs.replace(
+            self.experiment,
+            spec=msgspec.structs.replace(self.spec, runs=runs or 0, budget=budget),
+            extended_after=[*self.experiment.extended_after, self.rounds],
+        )
+        write_safely(self.path / _EXPERIMENT, _text_of(self.experiment), force=True)
+
+    def extension_notes(self) -> list[str]:
+        """An interval for a fixed number of rounds says less where that number follows from the results."""
+        looks = [str(rounds) for rounds in self.experiment.extended_after if rounds]
+        if not looks:
+            return []
+        note = (
+            f"rounds were added after {' and '.join(looks)}: if that was for what these showed, "
+            "the intervals leave the truth out more often than 1 time in 20"
+        )
+        return [note]
+
+    @property
     def spec(self) -> Spec:
         """What the experiment is."""
         return self.experiment.spec
@@ -170,6 +206,14 @@ class Folder:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _text_of(experiment: Experiment) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(experiment), indent=2) + b"\n"
+
+
+def _has_had(what: str, more: str) -> ReapError:
+    return ReapError(f"the experiment has {what}", f"ask for more in all, such as {more}", ExitCode.USAGE)
 
 
 def append_line(log: FileIO, line: Record) -> None:
@@ -206,7 +250,7 @@ def read_lines(path: Path, kind: type[Line]) -> tuple[list[Line], int]:
 
 
 def _read_experiment(path: Path) -> Experiment:
-    file = path / "experiment.json"
+    file = path / _EXPERIMENT
     experiment = read_back(file, Experiment, "begin a new experiment")
     if experiment is None:
         raise ReapError(f"{path} is no experiment's folder", "give the folder that `reap compare` made")
@@ -223,7 +267,7 @@ def _make_room(path: Path, *, force: bool) -> None:
             f"{path} exists already", "give another folder with --output, or --force to replace it"
         )
     # Never a folder that is not ours: a slip of the hand must not remove somebody's work.
-    if not (path / "experiment.json").is_file():
+    if not (path / _EXPERIMENT).is_file():
         raise ReapError(
             f"{path} is no experiment's folder, so --force does not replace it",
             "give another folder with --output",

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
+from reap.base.records import Record
 from reap.launch.records import Outcome
-from reap.records import Record
 
 
 class Metric(Record):
@@ -17,6 +17,8 @@ class Metric(Record):
     of: Callable[[Outcome], float]
     """Takes it from an outcome, in the unit."""
     more_is_better: bool = False
+    alone: bool = False
+    """Whether it says something only of runs that share their core with no other run."""
     resident: bool = False
     """Whether resident memory must have been looked at over a run's time for it to be known."""
     requests: int = 0
@@ -30,13 +32,23 @@ class Metric(Record):
 
 _USUAL = (
     Metric(name="cpu", unit="s", quantum=1e-6, of=lambda outcome: outcome.cpu_ns / 1e9),
-    Metric(name="wall", unit="s", quantum=1e-9, of=lambda outcome: outcome.wall_ns / 1e9),
+    Metric(name="wall", unit="s", quantum=1e-9, of=lambda outcome: outcome.wall_ns / 1e9, alone=True),
     Metric(name="peak_resident", unit="bytes", quantum=4096, of=lambda outcome: outcome.peak_resident),
     Metric(name="minor_faults", unit="count", quantum=1, of=lambda outcome: outcome.minor_faults),
     Metric(name="major_faults", unit="count", quantum=1, of=lambda outcome: outcome.major_faults),
-    Metric(name="voluntary_switches", unit="count", quantum=1, of=lambda outcome: outcome.voluntary_switches),
     Metric(
-        name="involuntary_switches", unit="count", quantum=1, of=lambda outcome: outcome.involuntary_switches
+        name="voluntary_switches",
+        unit="count",
+        quantum=1,
+        of=lambda outcome: outcome.voluntary_switches,
+        alone=True,
+    ),
+    Metric(
+        name="involuntary_switches",
+        unit="count",
+        quantum=1,
+        of=lambda outcome: outcome.involuntary_switches,
+        alone=True,
     ),
 )
 
@@ -47,9 +59,9 @@ def _seconds(name: str) -> Callable[[Outcome], float]:
 
 # Of fewer requests than `requests` a percentile is the slowest of them, and says less than it seems to.
 _REQUESTS = (
-    Metric(name="request_p50", unit="s", quantum=1e-9, of=_seconds("p50_ns"), requests=2),
-    Metric(name="request_p99", unit="s", quantum=1e-9, of=_seconds("p99_ns"), requests=100),
-    Metric(name="request_p999", unit="s", quantum=1e-9, of=_seconds("p999_ns"), requests=1000),
+    Metric(name="request_p50", unit="s", quantum=1e-9, of=_seconds("p50_ns"), requests=2, alone=True),
+    Metric(name="request_p99", unit="s", quantum=1e-9, of=_seconds("p99_ns"), requests=100, alone=True),
+    Metric(name="request_p999", unit="s", quantum=1e-9, of=_seconds("p999_ns"), requests=1000, alone=True),
     Metric(
         name="request_rate",
         unit="per_second",
@@ -57,6 +69,7 @@ _REQUESTS = (
         of=lambda outcome: outcome.requests.per_second if outcome.requests else 0.0,
         more_is_better=True,
         requests=2,
+        alone=True,
     ),
 )
 """Of the requests that a program marks."""

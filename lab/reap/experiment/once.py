@@ -3,14 +3,14 @@
 import contextlib
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Run
 from reap.experiment.spec import Spec
 from reap.experiment.starter import Started, Starter
-from reap.launch.records import Outcome
+from reap.launch.records import Launch, Outcome
 
 
 class Once:
@@ -30,15 +30,50 @@ class Once:
             return known
         started = time.time()
         begun = time.monotonic()
-        with prepared(self._spec):
-            ended = self._start(cell, probe=warmup)
+        with prepared(self._spec), self._resumable():
+            ended = self._starter.start(cell, probe=warmup)
+        return self._keep(cell, ended, started, time.monotonic() - begun, warmup=warmup)
+
+    def run_together(self, cells: Sequence[Cell], core: int) -> list[Run]:
+        """Runs the cells of a round at the same time on one core, and keeps them. Throws ReapError.
+
+        A round of which a kill has left some runs is run again as a whole: the later ones count.
+        """
+        known = [self.done.get((False, cell.key())) for cell in cells]
+        if all(known):
+            return [run for run in known if run]
+        started = time.time()
+        begun = time.monotonic()
+        with self._resumable():
+            ended = self._starter.start_together(cells, core)
+        share = (time.monotonic() - begun) / len(cells)
+        return [
+            self._keep(cell, each, started, share, together=True)
+            for cell, each in zip(cells, ended, strict=True)
+        ]
+
+    def alone(self, cell: Cell) -> Launch:
+        """How the cell's program is started, for a run that is not measured."""
+        return self._starter.alone(cell)
+
+    def _keep(
+        self,
+        cell: Cell,
+        ended: Started,
+        started: float,
+        seconds: float,
+        *,
+        warmup: bool = False,
+        together: bool = False,
+    ) -> Run:
         run = Run(
             cell=cell,
             outcome=ended.outcome,
             order=len(self._folder.runs),
             started=started,
             warmup=warmup,
-            seconds=time.monotonic() - begun,
+            together=together,
+            seconds=seconds,
             laid=ended.laid,
             samples=ended.samples,
             misses=ended.misses,
@@ -63,10 +98,11 @@ class Once:
                 outcome.status,
             )
 
-    def _start(self, cell: Cell, *, probe: bool) -> Started:
-        """Starts it. What is wrong with the machine now (its memory, a full disk) need not be so for long."""
+    @contextlib.contextmanager
+    def _resumable(self) -> Iterator[None]:
+        """What is wrong with the machine now (its memory, a full disk) need not be so for long."""
         try:
-            return self._starter.start(cell, probe=probe)
+            yield
         except ReapError as error:
             again = f"when that is mended, go on with: {self._folder.resume_command}"
             hint = f"{error.hint}\n  {again}" if error.hint else again

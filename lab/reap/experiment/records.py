@@ -7,11 +7,22 @@ their round alone are one *arm* of the experiment.
 
 from typing import Literal
 
+from reap.base.records import Estimate, Record
 from reap.launch.records import Misses, Outcome
-from reap.records import Estimate, Record
 
-Verdict = Literal["better", "worse", "cannot tell"]
+Verdict = Literal["better", "worse", "inconclusive"]
 HugePages = Literal["", "off", "on"]
+Method = Literal["simultaneous", "sequential"]
+Asked = Literal["auto", "simultaneous", "sequential"]
+
+
+class Pairing(Record):
+    """How the runs of a round are paired."""
+
+    method: Method = "sequential"
+    """At the same time on one core, or one after another."""
+    reason: str = ""
+    """Why one after another, where that was not asked for."""
 
 
 BARE = "none"
@@ -108,6 +119,8 @@ class Run(Record):
     started: float
     """Unix time in seconds."""
     warmup: bool = False
+    together: bool = False
+    """Whether it shared one core with the other runs of its round, at the same time."""
     seconds: float = 0.0
     """What the run took in all, its preparation and clean-up included."""
     laid: Laid | None = None
@@ -137,7 +150,7 @@ class Ratio(Record):
     pairs: list[float]
     """The ratio of every round, in order."""
     verdict: Verdict
-    """`cannot tell` where the interval holds 1."""
+    """`inconclusive` where the interval holds 1."""
     more_is_better: bool = False
     """Of requests a second; of all else less is better."""
 
@@ -180,4 +193,7 @@ class Comparison(Record):
     """Whether the budget ended before all rounds were run."""
     needed_budget: float = 0.0
     """Seconds that two rounds take, where the budget had no time for them."""
+    pairing: Pairing = Pairing()
+    against: dict[str, list[str]] = {}
+    """Commands by the names of their sides, where commands are compared and not allocators."""
     notes: list[str] = []

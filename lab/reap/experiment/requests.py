@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
 from reap.experiment.metrics import ENOUGH_REQUESTS
 from reap.experiment.records import Cell, Run
 from reap.experiment.spec import Spec

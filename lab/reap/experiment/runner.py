@@ -1,25 +1,25 @@
 """Runs an experiment's cells, one after another, and keeps each as it ends."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
-from reap import units
 from reap.allocators import verify
-from reap.errors import ExitCode, ReapError
-from reap.experiment import arms, requests, schedule, statistics
+from reap.base import units
+from reap.base.errors import ExitCode, ReapError
+from reap.experiment import arms, pairing, requests, schedule, statistics
 from reap.experiment.folder import Folder
 from reap.experiment.once import Once, failure
-from reap.experiment.records import Cell
+from reap.experiment.records import Cell, Pairing
 from reap.experiment.spec import COUNTERS
 from reap.experiment.starter import Starter
 from reap.launch import counters
 from reap.launch.records import Outcome
 
 LEAST_ROUNDS = 5
-"""Fewer have no bootstrap interval worth the name."""
+"""With fewer, Student's t makes the interval wide."""
 MOST_ROUNDS = 30
 """More than this hardly narrows an interval."""
 SIMULATED = 50.0
@@ -99,8 +99,10 @@ class Runner:
         self._baseline = self._arms[0].arm()
         self.dropped: dict[str, str] = {}
         """By `Cell.arm()`: arms that are not run any more, and why, a sentence each."""
-        self.notes: list[str] = []
+        self.notes: list[str] = folder.extension_notes()
         self.stopped_early = False
+        self.pairing = Pairing()
+        """How the rounds are paired; known when the warm-ups have ended."""
         self.needed_budget = 0.0
         """Seconds that two rounds take with the warm-ups, where the budget has no time for them; else 0."""
 
@@ -123,7 +125,16 @@ class Runner:
         if not begun:
             self._announce()
         self._warm_up()
-        if not begun and len(self.dropped) < len(self._arms) - 1:
+        if len(self.dropped) == len(self._arms) - 1:
+            return
+        if self._spec.pairing != "sequential":
+            self.pairing = pairing.settle(
+                self._folder,
+                self._runs_a_round(),
+                lambda: [self._once.alone(arm) for arm in arms.commands(self._arms)],
+                self._listener.say,
+            )
+        if not begun:
             self._foretell()
 
     def _announce(self) -> None:
@@ -135,7 +146,8 @@ class Runner:
             f"{rounds * (count + 1) + others}" if rounds else f"{LEAST_ROUNDS * (count + 1) + others} or more"
         )
         each = (
-            f"under each of {units.number(count, 'allocator')}"
+            f"{'of' if self._spec.against else 'under'} each of "
+            f"{units.number(count, 'command' if self._spec.against else 'allocator')}"
             if self._spec.matrix is None
             else f"of each of {units.number(count, 'combination')}"
             + (" and controls" if self._spec.matrix.controls else "")
@@ -143,6 +155,7 @@ class Runner:
         self._listener.say(
             f"{self._spec.program.command[0]} runs {many} times: a warm-up {each}, "
             f"then rounds of {count + 1} runs (the baseline twice)"
+            + (", and once or twice under strace" if self._spec.pairing == "auto" else "")
             + "".join(f", then {len(more.cells)} {more.words()}" for more in self._more)
         )
 
@@ -198,15 +211,28 @@ class Runner:
                 if number < statistics.LEAST_ROUNDS and not self.needed_budget:
                     self.notes.append(self._of_budget(number))
                 return
-            done = number * self._runs_a_round()
-            for place, cell in enumerate(schedule.a_round(self._living(number), number, self._spec.seed)):
-                if cell.arm() in self.dropped:
-                    continue
-                self._listener.progress(
-                    done + place, rounds * self._runs_a_round(), f"round {number + 1}, {self._label(cell)}"
-                )
-                self._examine(cell, self._once.run(cell, warmup=False).outcome)
+            cells = schedule.a_round(self._living(number), number, self._spec.seed)
+            if self.pairing.method == "simultaneous":
+                self._round_together(cells, number, rounds)
+            else:
+                self._round(cells, number, rounds)
         self._listener.progress(rounds * self._runs_a_round(), rounds * self._runs_a_round(), "")
+
+    def _round(self, cells: Sequence[Cell], number: int, rounds: int) -> None:
+        done = number * self._runs_a_round()
+        for place, cell in enumerate(cells):
+            if cell.arm() in self.dropped:
+                continue
+            self._listener.progress(
+                done + place, rounds * self._runs_a_round(), f"round {number + 1}, {self._label(cell)}"
+            )
+            self._examine(cell, self._once.run(cell, warmup=False).outcome)
+
+    def _round_together(self, cells: Sequence[Cell], number: int, rounds: int) -> None:
+        each = self._runs_a_round()
+        self._listener.progress(number * each, rounds * each, f"round {number + 1}, all at once")
+        for run in self._once.run_together(cells, pairing.core(number, self._spec.seed)):
+            self._examine(run.cell, run.outcome)
 
     @cached_property
     def _more(self) -> list[_More]:

@@ -2,22 +2,23 @@
 
 import os
 import random
+from collections.abc import Sequence
 
 import msgspec
 
 from reap.allocators import huge_pages
 from reap.allocators.records import Allocator
-from reap.analysis.size_profile import SizeProfile
+from reap.base.records import Record
 from reap.experiment import arms, requests
 from reap.experiment.folder import Folder
 from reap.experiment.records import BARE, Cell, Laid, Samples
 from reap.experiment.spec import Variant
-from reap.launch import callgrind, counters, native_files, spawn
+from reap.launch import callgrind, counters, native_files, spawn, together
 from reap.launch import litter as littering
 from reap.launch.litter import Litter, Littered
 from reap.launch.records import Launch, Misses, Outcome
-from reap.records import Record
-from reap.trace import sample
+from reap.recording import sample
+from reap.recording.size_profile import SizeProfile
 
 _LAYOUT = "REAP_LAYOUT"
 """A variable that is there for its length alone."""
@@ -43,6 +44,7 @@ class Starter:
         self._allocators = {allocator.name: allocator for allocator in spec.allocators}
         self._variants = {spec.variant: Variant(name=spec.variant, program=spec.program)}
         self._litters: dict[str, Litter] = {}
+        self._variants |= {each.name: each for each in spec.against}
         if spec.tune is not None:
             self._variants |= {each.name: each for each in spec.tune.variants}
         if (matrix := spec.matrix) is not None and profile is not None:
@@ -73,11 +75,20 @@ class Starter:
         )
         return Started(outcome=run.littered.outcome, laid=_laid(run.littered), samples=samples)
 
+    def start_together(self, cells: Sequence[Cell], core: int) -> list[Started]:
+        """Runs cells that nothing litters at the same time on one core. Throws what launching throws."""
+        launches = [self._launch(cell, self._variants[cell.variant], probe=False) for cell in cells]
+        return [Started(outcome=outcome) for outcome in together.run(launches, core)]
+
+    def alone(self, cell: Cell) -> Launch:
+        """How the cell's program is started, for a run that is not measured."""
+        return self._launch(cell, self._variants[cell.variant], probe=False)
+
     def _launch(self, cell: Cell, variant: Variant, *, probe: bool) -> Launch:
         launch = Launch(
             argv=variant.program.command,
             program=variant.program.path,
-            directory=self._spec.directory,
+            directory=variant.directory or self._spec.directory,
             allocator=self._allocators[cell.allocator].library,
             environment={
                 **cell.environment,

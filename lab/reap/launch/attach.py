@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
+from reap.base.records import Record
 from reap.launch import native_files, smaps
-from reap.records import Record
 
 
 class Attached(Record):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
 from reap.launch import litter as littering
 from reap.launch import valgrind
 from reap.launch.litter import Litter, Littered

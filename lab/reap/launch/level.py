@@ -1,7 +1,7 @@
 """How adversarial a heap is made: the levels of Table 3 (ISMM 2026), and any other."""
 
-from reap.errors import ExitCode, ReapError
-from reap.records import Record
+from reap.base.errors import ExitCode, ReapError
+from reap.base.records import Record
 
 MOST = 1e6
 """No multiplier is higher: a million times its objects is more than any machine has room for, or the program

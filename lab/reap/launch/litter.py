@@ -11,12 +11,12 @@ from typing import Literal
 
 import msgspec
 
-from reap import units
-from reap.errors import ExitCode, ReapError
+from reap.base import units
+from reap.base.errors import ExitCode, ReapError
+from reap.base.records import Record
 from reap.launch import memory, native_files, spawn
 from reap.launch.level import Level
 from reap.launch.records import Launch, Outcome
-from reap.records import Record
 
 VARIABLE = "REAP_LITTER"
 """By which a process finds the litter file."""

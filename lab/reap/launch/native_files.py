@@ -4,7 +4,7 @@ import os
 from importlib import resources
 from pathlib import Path
 
-from reap.errors import ReapError
+from reap.base.errors import ReapError
 
 
 def spawner() -> Path:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from reap.allocators import elf
 from reap.allocators.records import MALLOC
-from reap.errors import ExitCode, ReapError
-from reap.records import Record
+from reap.base.errors import ExitCode, ReapError
+from reap.base.records import Record
 
 _PRIVATE_NAMES = {
     "_rjem_malloc": "jemalloc",
@@ -81,7 +81,7 @@ def resolve(
     if not command or not command[0]:
         raise ReapError("no command to run", "put it at the end, as in: -- ./program", ExitCode.USAGE)
     variables = os.environ if environment is None else environment
-    base = Path(directory) if directory else Path.cwd()
+    base = Path(directory) if directory else _current_directory()
     path = _find(command[0], base, variables.get("PATH", os.defpath))
     image, notes = _follow(path, base, variables)
     facts = _read(image)
@@ -97,6 +97,13 @@ def resolve(
         remedy=remedy,
         notes=[*notes, *_notes(image, facts)],
     )
+
+
+def _current_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise ReapError("the current directory does not exist any more", "cd to one that does") from error
 
 
 def require_litterable(program: Program) -> None:

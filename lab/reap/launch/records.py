@@ -1,6 +1,6 @@
 """What a launched program left behind, as the kernel accounts for it."""
 
-from reap.records import Record
+from reap.base.records import Record
 
 
 class Launch(Record):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reap.errors import ReapError
+from reap.base.errors import ReapError
 from reap.launch.records import RequestTimes
 
 if TYPE_CHECKING:

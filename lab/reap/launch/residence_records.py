@@ -1,6 +1,6 @@
 """What the kernel and an allocator say of one process's memory at one moment. Sizes in bytes."""
 
-from reap.records import Record
+from reap.base.records import Record
 
 
 class Kernel(Record):

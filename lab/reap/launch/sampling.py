@@ -4,7 +4,7 @@ import subprocess
 
 import msgspec
 
-from reap.errors import ReapError
+from reap.base.errors import ReapError
 from reap.launch import native_files
 
 

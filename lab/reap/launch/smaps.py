@@ -5,10 +5,12 @@ import os
 import shutil
 from pathlib import Path
 
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
 from reap.launch.residence_records import Kernel
 
 PROC = Path("/proc")
+_PF_KTHREAD = 0x00200000
+"""The flag of the kernel's threads (linux/sched.h)."""
 _SHARED = ("/dev/shm/", "/memfd:", "/SYSV", "/dev/zero", "/anon_hugepage")  # noqa: S108 - names, not files
 
 
@@ -183,11 +185,12 @@ def _explain_missing(pid: int) -> None:
 
 
 def _explain_empty(pid: int) -> None:
+    """A process that is ending has no memory from before it is a zombie, so its state does not tell."""
     try:
-        state = (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+        flags = (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()[6]
     except OSError:
         raise _gone(pid) from None
-    if state in "ZX":
+    if not int(flags) & _PF_KTHREAD:
         raise _gone(pid)
     raise ReapError(
         f"process {pid} has no memory of its own: it is a thread of the kernel",

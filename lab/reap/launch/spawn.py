@@ -9,11 +9,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import BinaryIO
 
 import msgspec
 
 from reap.allocators import library
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
 from reap.launch import native_files, probe, requests
 from reap.launch.records import Launch, Outcome
 
@@ -21,7 +22,14 @@ _PATIENCE = 2.0
 """Seconds that a program gets to end when we are interrupted, and then once more."""
 
 _STANDARD_ERROR = 2
-_PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_PASSED_ON = (
+    *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
+    *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGCONT),
+)
+_STOPS = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+"""What a terminal stops a job with. We stop when the program has stopped: the launcher sees to that."""
+_NO_MORE_PATIENCE = signal.SIGRTMIN
+"""Has the launcher end the whole tree."""
 
 
 class _Failure(msgspec.Struct):
@@ -39,17 +47,31 @@ def run(launch: Launch) -> Outcome:
     one that has the terminal gets the signal instead, and decides.
     """
     with tempfile.TemporaryDirectory(prefix="reap-") as scratch:
-        sink, marked = Path(scratch) / "probe", Path(scratch) / "requests"
+        prepared = Prepared(launch, Path(scratch))
+        return prepared.outcome(_spawn(prepared.command, launch))
+
+
+class Prepared:
+    """A launch with the files that it needs beside it, which live in `scratch`."""
+
+    def __init__(self, launch: Launch, scratch: Path) -> None:
+        self.launch = launch
+        self._sink, self._marked = scratch / "probe", scratch / "requests"
         if launch.probe:
-            sink.touch()
+            self._sink.touch()
         if launch.requests:
-            requests.prepare(marked)
-        outcome = _decode(launch, _spawn(_command(launch, Path(scratch), sink, marked), launch))
-        if launch.requests:
-            outcome = msgspec.structs.replace(outcome, requests=requests.read(marked))
-        if not launch.probe:
+            requests.prepare(self._marked)
+        self.command = _command(launch, scratch, self._sink, self._marked)
+        """The launcher's, but for where its result goes."""
+
+    def outcome(self, text: bytes) -> Outcome:
+        """What came of it, from the launcher's result. Throws ReapError if the program was not executed."""
+        outcome = _decode(self.launch, text)
+        if self.launch.requests:
+            outcome = msgspec.structs.replace(outcome, requests=requests.read(self._marked))
+        if not self.launch.probe:
             return outcome
-        heap = probe.read(sink)
+        heap = probe.read(self._sink)
         provider = next(iter(heap.values()), {}).get("malloc", "")
         return msgspec.structs.replace(outcome, heap=heap, malloc_provider=provider)
 
@@ -108,33 +130,74 @@ def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[st
     return [*command, *launch.options, "--", *launch.argv]
 
 
-def _inherited() -> list[int]:
-    """The descriptors above standard error that we were started with and pass on to the program.
-
-    `diff <(a) <(b)`, job servers and socket activation need them. Python opens its own for itself alone.
-    """
-    found = []
+def _inheritable() -> dict[int, tuple[int, int]]:
+    """The descriptors above standard error that a program would inherit, each with the file that it is of."""
+    found = {}
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names alone
         number = int(name)
         with contextlib.suppress(OSError):  # that of the listing itself is closed again
             if number > _STANDARD_ERROR and os.get_inheritable(number):
-                found.append(number)
+                file = os.fstat(number)
+                found[number] = (file.st_dev, file.st_ino)
     return found
+
+
+_GIVEN = _inheritable()
+"""Those that we were started with. `diff <(a) <(b)`, job servers and socket activation need them."""
+
+
+def _inherited() -> list[int]:
+    """The descriptors that we were started with and pass on to the program.
+
+    No others: libdw keeps the files open that it has read symbols from, and does not mark them as its own.
+    """
+    return [number for number, file in _inheritable().items() if _GIVEN.get(number) == file]
 
 
 def _ignored() -> list[signal.Signals]:
     """The signals that we pass on and were started to ignore, as by nohup: the program ignores them, too."""
-    return [number for number in _PASSED_ON if signal.getsignal(number) is signal.SIG_IGN]
+    return [number for number in (*_PASSED_ON, *_STOPS) if signal.getsignal(number) is signal.SIG_IGN]
 
 
 def _spawn(command: Sequence[str], launch: Launch) -> bytes:
-    receiving, sending = os.pipe()
     signals = contextlib.nullcontext(_Signals()) if launch.capture else _passed_on()
-    with contextlib.closing(os.fdopen(receiving, "rb")) as answer, signals as passing:
+    with signals as passing, started(command, launch) as launcher:
+        passing.to(launcher.process)
+        return launcher.result()
+
+
+class Launcher:
+    """A launcher that runs a program."""
+
+    def __init__(self, process: subprocess.Popen[bytes], answer: BinaryIO, program: str) -> None:
+        self.process = process
+        self._answer = answer
+        self._program = program
+
+    def result(self) -> bytes:
+        """What it writes when the program has ended. Throws ReapError where it failed."""
+        text = self._answer.read()
+        self.process.wait()
+        if self.process.returncode != 0 or not text:
+            raise ReapError(
+                f"the launcher failed ({_how(self.process.returncode)}) when running {self._program}",
+                "run `reap doctor`",
+            )
+        return text
+
+
+@contextlib.contextmanager
+def started(command: Sequence[str], launch: Launch, passed: Sequence[int] = ()) -> Iterator[Launcher]:
+    """A launcher with the command of a `Prepared`; whatever is thrown within ends what it runs.
+
+    `passed` are descriptors for it. Throws ReapError where it cannot be started.
+    """
+    receiving, sending = os.pipe()
+    with os.fdopen(receiving, "rb") as answer:
         try:
             process = subprocess.Popen(
                 [command[0], "--result-fd", str(sending), *command[1:]],
-                pass_fds=[sending, *_inherited()],
+                pass_fds=[sending, *passed, *_inherited()],
                 cwd=launch.directory or None,
             )
         except OSError as error:
@@ -142,18 +205,10 @@ def _spawn(command: Sequence[str], launch: Launch) -> bytes:
         finally:
             os.close(sending)
         try:
-            passing.to(process)
-            text = answer.read()
-            process.wait()
+            yield Launcher(process, answer, launch.program)
         except BaseException:
             _end(process)
             raise
-    if process.returncode != 0 or not text:
-        raise ReapError(
-            f"the launcher failed ({_how(process.returncode)}) when running {launch.program}",
-            "run `reap doctor`",
-        )
-    return text
 
 
 class _Signals:
@@ -171,9 +226,7 @@ class _Signals:
 
     def pass_on(self, number: int, _frame: FrameType | None) -> None:
         """Handles a signal of ours."""
-        # A terminal's Ctrl-C goes to the whole foreground group: the program has it already.
-        if number == signal.SIGINT and _in_foreground():
-            return
+        # What goes to a whole group, as a terminal's Ctrl-C, the launcher gets, too, and does not pass on.
         if self._process is None:
             self._waiting.append(number)
         else:
@@ -188,6 +241,8 @@ def _passed_on() -> Iterator[_Signals]:
         yield signals  # handlers belong to the main thread, and so does what they would protect from
         return
     before = {number: signal.signal(number, signals.pass_on) for number in _PASSED_ON}
+    # A handler, which the program does not inherit, as it would inherit that we ignore it.
+    before |= {number: signal.signal(number, lambda *_: None) for number in _STOPS}
     try:
         yield signals
     finally:
@@ -195,18 +250,10 @@ def _passed_on() -> Iterator[_Signals]:
             signal.signal(number, handler)
 
 
-def _in_foreground() -> bool:
-    try:
-        with Path("/dev/tty").open() as terminal:
-            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
-    except OSError:
-        return False
-
-
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Asks, asks again (the launcher then ends the whole tree, with SIGKILL after a second), and kills."""
-    for _ in range(2):
-        process.send_signal(signal.SIGTERM)
+    """Asks, has the launcher end the whole tree (with SIGKILL after a second), and kills."""
+    for number in (signal.SIGTERM, _NO_MORE_PATIENCE):
+        process.send_signal(number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_PATIENCE)
             return

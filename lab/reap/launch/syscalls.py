@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from reap.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode, ReapError
 from reap.launch import spawn
 from reap.launch.records import Launch, Outcome
 
@@ -23,11 +23,13 @@ SPACE = (
 
 
 @contextmanager
-def traced(launch: Launch, calls: Sequence[str] = SPACE) -> Iterator[tuple[Outcome, Iterator[str]]]:
+def traced(
+    launch: Launch, calls: Sequence[str] = SPACE, options: Sequence[str] = ()
+) -> Iterator[tuple[Outcome, Iterator[str]]]:
     """The program's run, and what it called of `calls`, line by line as strace writes it.
 
-    The lines are there as long as the context is. Throws what `spawn.run` throws, and ReapError where there
-    is no strace, or where it may trace nothing.
+    The lines are there as long as the context is. `options` are further ones of strace. Throws what
+    `spawn.run` throws, and ReapError where there is no strace, or where it may trace nothing.
     """
     strace = shutil.which("strace")
     if strace is None:
@@ -51,6 +53,7 @@ def traced(launch: Launch, calls: Sequence[str] = SPACE) -> Iterator[tuple[Outco
                 "--follow-forks",
                 "--seccomp-bpf",  # all other calls are as fast as ever
                 "--string-limit=0",
+                *options,
                 f"--output={file}",
                 f"--trace={','.join(calls)}",
                 "--",

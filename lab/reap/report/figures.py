@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from reap import units
-from reap.analysis.records import Profile
+from reap.base import units
+from reap.base.text import printable
 from reap.experiment.records import Comparison
+from reap.recording.records import Profile
 from reap.report import wording
-from reap.report.text import printable
 
 FOREST = ("cpu", "wall", "peak_resident", "late_resident", "minor_faults", "request_p50", "request_p99")
 """The metrics that get a figure; the table has them all."""

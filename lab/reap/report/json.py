@@ -4,9 +4,9 @@ from pathlib import Path
 
 import msgspec
 
-from reap.errors import ReapError
-from reap.files import write_safely
-from reap.records import decode
+from reap.base.errors import ReapError
+from reap.base.files import write_safely
+from reap.base.records import decode
 from reap.report.records import SCHEMA, Report
 
 

@@ -1,13 +1,13 @@
 """Labels and figures of a profile, the same on a terminal and on the page."""
 
-from reap import units
-from reap.analysis.records import LifetimeBin, PerRequest, Profile, Totals
-from reap.diagnosis import candidates
+from reap.base import units
+from reap.base.records import Estimate
+from reap.base.text import printable
+from reap.compare import judge
 from reap.experiment.records import Side
-from reap.records import Estimate
+from reap.recording.records import LifetimeBin, PerRequest, Profile, Totals
 from reap.report import wording
 from reap.report.records import Answer
-from reap.report.text import printable
 
 _FORMS = {"bytes": units.size, "share": units.percent, "count": units.count}
 
@@ -102,7 +102,7 @@ def _blocks(value: float) -> str:
 def best_side(answer: Answer) -> Side | None:
     """The trusted allocator with the lowest CPU ratio."""
     sides = answer.comparison.sides if answer.comparison else []
-    trusted = [side for side in sides if candidates.trusted(side)]
+    trusted = [side for side in sides if judge.trusted(side)]
     return min(trusted, key=lambda side: side.ratios["cpu"].ratio.value, default=None)
 
 

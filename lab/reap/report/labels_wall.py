@@ -2,11 +2,11 @@
 
 import shlex
 
-from reap import units
 from reap.allocators.records import Allocator
-from reap.analysis.wall_records import Collector, Owner, Wall
-from reap.diagnosis.wall_records import OF_MEMORY, OF_THE_ALLOCATOR, Remedy, WallVerdict
+from reap.base import units
 from reap.report import wording
+from reap.wall.judge.records import OF_MEMORY, OF_THE_ALLOCATOR, Remedy, WallVerdict
+from reap.wall.records import Collector, Owner, Wall
 
 OWNERS: dict[Owner, str] = {
     "allocator": "the allocator",
@@ -72,7 +72,7 @@ def tiles(wall: Wall) -> list[tuple[str, str, str]]:
         ("Allocations a request", made, each),
         ("Minor page faults", units.count(wall.faults.minor), f"{units.count(wall.faults.major)} major"),
         ("malloc, 99 %", p99, slow),
-        ("Processor time", units.duration(wall.cpu_seconds), f"of {units.duration(wall.wall_seconds)}"),
+        ("CPU time", units.duration(wall.cpu_seconds), f"of {units.duration(wall.wall_seconds)}"),
         ("Threads", units.count(wall.threads), wall.allocator and f"malloc from {wall.allocator}"),
         ("Resident, most", units.size(wall.resident.peak), f"at the end {units.size(wall.resident.end)}"),
         ("Waiting for locks", *_locks(wall)),

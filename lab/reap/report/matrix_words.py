@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from reap import units
-from reap.diagnosis.resilience import luck_span
-from reap.experiment.matrix_records import Arm, Fragmented
+from reap.base import units
+from reap.base.text import printable
+from reap.compare.levels.judge import luck_span
+from reap.compare.levels.records import Arm, Fragmented
 from reap.experiment.records import BARE, HugePages, Ratio
-from reap.report.text import printable
 
 BELOW_ONE = "Below 1 is less CPU time (better), above 1 is more. Each ratio has its 95 % interval."
 MEMORY = "Memory is the peak beyond what the littering added; what fits into gaps does not show in it."

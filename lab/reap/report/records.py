@@ -1,16 +1,16 @@
 """What a report draws: results, and nothing that it would have to measure."""
 
-from reap.analysis.drag_records import DragProfile
-from reap.analysis.records import Profile
-from reap.analysis.wall_records import Wall
-from reap.diagnosis.records import Diagnosis
-from reap.diagnosis.resilience import Resilience
-from reap.diagnosis.wall_records import WallVerdict
-from reap.experiment.matrix_records import Fragmented
+from reap.base.records import Record
+from reap.compare.levels.judge import Resilience
+from reap.compare.levels.records import Fragmented
+from reap.drag.exact.records import DragProfile
 from reap.experiment.records import Comparison
-from reap.experiment.tune_records import Tuned
 from reap.launch.records import Machine
-from reap.records import Record
+from reap.recording.records import Profile
+from reap.tune.records import Tuned
+from reap.verdicts.records import Diagnosis
+from reap.wall.judge.records import WallVerdict
+from reap.wall.records import Wall
 
 SCHEMA = 1
 """Raised when a field changes its meaning; new fields do not raise it."""
@@ -33,7 +33,7 @@ class Answer(Record, frozen=True, kw_only=True):
     wall_verdict: WallVerdict | None = None
     """The verdict on `wall`; if its remedies were tried, `comparison` has their ratios."""
     stacks: list[str] = []
-    """Where processor time went, folded as `analysis.wall.folded` has them: the flame graph."""
+    """Where CPU time went, folded as `analysis.wall.folded` has them: the flame graph."""
 
 
 class Report(Record, frozen=True, kw_only=True):

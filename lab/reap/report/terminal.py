@@ -9,26 +9,20 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reap import units
-from reap.analysis.records import Profile
-from reap.diagnosis.records import Diagnosis
+from reap.base import units
+from reap.base.text import printable
+from reap.drag.exact import terminal
 from reap.experiment.records import Comparison
-from reap.report import (
-    labels,
-    terminal_comparison,
-    terminal_drag,
-    terminal_profile,
-    terminal_wall,
-    terminal_wall_verdict,
-)
+from reap.recording.records import Profile
+from reap.report import labels, terminal_comparison, terminal_profile, terminal_wall, terminal_wall_verdict
 from reap.report.records import Answer, Report
-from reap.report.text import printable
+from reap.verdicts.records import Diagnosis
 
 _COLOURS = {
     "leave it alone": "bold green",
     "switch the allocator": "bold cyan",
     "allocate less": "bold yellow",
-    "cannot tell": "bold",
+    "inconclusive": "bold",
 }
 
 
@@ -92,4 +86,4 @@ def render_answer(console: Console, answer: Answer) -> None:
         render_profile(console, answer.profile)
     if answer.drag:
         console.print()
-        terminal_drag.render(console, answer.drag)
+        terminal.render(console, answer.drag)

@@ -6,28 +6,31 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reap import units
-from reap.diagnosis import candidates
-from reap.diagnosis.words import METRICS
+from reap.base import units
+from reap.base.text import printable
+from reap.compare import judge
+from reap.draw.terminal import notes
 from reap.experiment.records import Comparison, Ratio, Side
 from reap.report import wording
-from reap.report.terminal_parts import notes
-from reap.report.text import printable
+from reap.verdicts.words import METRICS
 
 _MAIN = ("cpu", "wall", "peak_resident", "minor_faults")
 _RESIDENT = ("mean_resident", "late_resident")
 _REQUESTS = ("request_p50", "request_p99", "request_p999", "request_rate")
-_STYLES = {"better": "green", "worse": "yellow", "cannot tell": "dim"}
+_STYLES = {"better": "green", "worse": "yellow", "inconclusive": "dim"}
 
 
 def render(console: Console, comparison: Comparison) -> None:
     """Print the tables, how they are read, and what limits them."""
     rounds = units.number(comparison.rounds, "paired round")
     early = " (stopped early: the budget ended)" if comparison.stopped_early else ""
-    title = f"Allocators, each as a ratio to {printable(comparison.baseline)}; {rounds}{early}"
+    what = "Commands" if comparison.against else "Allocators"
+    title = f"{what}, each as a ratio to {printable(comparison.baseline)}; {rounds}{early}"
     console.print(Text(title, style="bold"))
-    console.print(_ratios(comparison, _MAIN))
-    console.print(_values(comparison, _MAIN))
+    console.print(Text(wording.paired(comparison.pairing), style="dim"))
+    main = tuple(metric for metric in _metrics(comparison) if metric in _MAIN) or _MAIN
+    console.print(_ratios(comparison, main))
+    console.print(_values(comparison, main))
     looked, marked = (
         tuple(metric for metric in _metrics(comparison) if metric in group)
         for group in (_RESIDENT, _REQUESTS)
@@ -44,7 +47,7 @@ def render(console: Console, comparison: Comparison) -> None:
         if side.problem:
             console.print(Text(f"    {printable(side.problem)}", style="yellow"))
     console.print()
-    distrust = () if all(candidates.trusted(side) for side in comparison.sides) else (wording.DISTRUST,)
+    distrust = () if all(judge.trusted(side) for side in comparison.sides) else (wording.DISTRUST,)
     more = (wording.REQUESTS,) if marked else ()
     for line in (wording.BELOW_ONE, *more, wording.CANNOT_TELL, wording.NOISE, *distrust):
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
@@ -56,7 +59,7 @@ def render(console: Console, comparison: Comparison) -> None:
 def _name(side: Side) -> Text:
     """The allocator's name, marked where its figures are not to be trusted (in a pipe too)."""
     name = printable(side.allocator)
-    return Text(name) if candidates.trusted(side) else Text(f"{name} (!)", style="strike")
+    return Text(name) if judge.trusted(side) else Text(f"{name} (!)", style="strike")
 
 
 def _metrics(comparison: Comparison) -> list[str]:
@@ -68,7 +71,7 @@ def _metrics(comparison: Comparison) -> list[str]:
 
 def _ratios(comparison: Comparison, metrics: tuple[str, ...]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    table.add_column("allocator", overflow="fold")
+    table.add_column("command" if comparison.against else "allocator", overflow="fold")
     for metric in metrics:
         table.add_column(wording.metric_name(metric), overflow="fold", min_width=13)
     for side in comparison.sides:
@@ -87,7 +90,7 @@ def _ratio(ratio: Ratio | None, *, noise: bool = False) -> Text:
         return Text(f"{units.ratio(ratio.ratio.value)}\n{span}", style="dim")
     word = wording.verdict_word(ratio)
     value, style = units.ratio(ratio.ratio.value), _STYLES[ratio.verdict]
-    if ratio.verdict == "cannot tell":  # too long for the line of the ratio at 80 columns
+    if ratio.verdict == "inconclusive":  # too long for the line of the ratio at 80 columns
         return Text(f"{value}\n{span}\n{word}", style=style)
     return Text(f"{value} {word}\n{span}", style=style)
 

@@ -8,15 +8,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reap import units
-from reap.diagnosis.resilience import Resilience
-from reap.experiment.matrix_records import Fragmented
+from reap.base import units
+from reap.base.text import printable
+from reap.compare.levels.judge import Resilience
+from reap.compare.levels.records import Fragmented
+from reap.draw.terminal import notes
 from reap.experiment.records import Ratio
 from reap.report import matrix_words, wording
-from reap.report.terminal_parts import notes
-from reap.report.text import printable
 
-_STYLES = {"better": "green", "worse": "yellow", "cannot tell": "dim"}
+_STYLES = {"better": "green", "worse": "yellow", "inconclusive": "dim"}
 _HEADLINES = {"it would be slower": "bold yellow", "it would hardly be slower": "bold green"}
 _ABREAST = 4
 """Levels that 80 columns have room for."""
@@ -74,8 +74,8 @@ def _ratio(ratio: Ratio | None) -> Text:
     if estimate.low == estimate.high == 1:  # an arm to itself
         return Text("1")
     span, style = f"[{units.span(estimate)}]", _STYLES[ratio.verdict]
-    if ratio.verdict == "cannot tell":  # too long for the line of the ratio at 80 columns
-        return Text(f"{value}\n{span}\ncannot tell", style=style)
+    if ratio.verdict == "inconclusive":  # too long for the line of the ratio at 80 columns
+        return Text(f"{value}\n{span}\ninconclusive", style=style)
     return Text(f"{value} {'less' if ratio.verdict == 'better' else 'more'}\n{span}", style=style)
 
 

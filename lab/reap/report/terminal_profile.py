@@ -9,8 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reap import units
-from reap.analysis.records import Profile
+from reap.base import units
+from reap.base.text import bar, printable, resample, shortened, sparkline
+from reap.draw.terminal import heading, notes, pairs
+from reap.recording.records import Profile
 from reap.report import wording
 from reap.report.labels import (
     REQUEST_COLUMNS,
@@ -21,8 +23,6 @@ from reap.report.labels import (
     size_label,
     totals_rows,
 )
-from reap.report.terminal_parts import heading, notes, pairs
-from reap.report.text import bar, printable, resample, shortened, sparkline
 
 _SITES = 10
 _BAR = 28

@@ -6,11 +6,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reap import units
-from reap.experiment.tune_records import Finding, Trial, Tuned
+from reap.base import units
+from reap.base.text import printable
+from reap.draw.terminal import notes
 from reap.report import tune_words, wording
-from reap.report.terminal_parts import notes
-from reap.report.text import printable
+from reap.tune.records import Finding, Trial, Tuned
 
 
 def render_tuned(console: Console, tuned: Tuned) -> None:
@@ -21,7 +21,7 @@ def render_tuned(console: Console, tuned: Tuned) -> None:
         _finding(console, tuned, finding)
     console.print()
     console.print(_trials(tuned))
-    for line in (tune_words.confirmation(tuned), tune_words.TRIED):
+    for line in (wording.paired(tuned.pairing), tune_words.confirmation(tuned), tune_words.TRIED):
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
     if tuned.exit_code:
         console.print(Text(f"  The program itself ended with status {tuned.exit_code}."))

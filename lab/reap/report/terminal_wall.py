@@ -7,11 +7,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reap import units
-from reap.analysis.wall_records import Wall
+from reap.base import units
+from reap.base.text import bar, printable, shortened
+from reap.draw.terminal import heading, notes, pairs
 from reap.report import labels_wall, wording
-from reap.report.terminal_parts import heading, notes, pairs
-from reap.report.text import bar, printable, shortened
+from reap.wall.records import Wall
 
 _BAR = 28
 _HOT = 12
@@ -35,7 +35,7 @@ def render(console: Console, wall: Wall) -> None:
 def _time(console: Console, wall: Wall) -> None:
     spent = [units.duration(each) for each in (wall.cpu_seconds, wall.user_seconds, wall.system_seconds)]
     threads = f"{wall.threads} thread{'' if wall.threads == 1 else 's'}"
-    heading(console, "Processor time", f"{spent[0]} ({spent[1]} user, {spent[2]} system), {threads}")
+    heading(console, "CPU time", f"{spent[0]} ({spent[1]} user, {spent[2]} system), {threads}")
     share = wall.share
     if share is None:
         console.print(Padding(Text("not sampled"), (0, 0, 0, 2)))
@@ -63,7 +63,7 @@ def _hot(console: Console, wall: Wall) -> None:
     every = sum(wall.owners.values())
     if not every or not wall.hot:
         return
-    heading(console, "Functions", "by samples of processor time")
+    heading(console, "Functions", "by samples of CPU time")
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")

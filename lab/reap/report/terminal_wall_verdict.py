@@ -6,15 +6,15 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from reap.diagnosis.wall_records import Remedy, WallVerdict
+from reap.base.text import printable
 from reap.report import labels_wall
-from reap.report.text import printable
+from reap.wall.judge.records import Remedy, WallVerdict
 
 _COLOURS = {
     "not the wall": "bold green",
     "left of the knee": "bold cyan",
     "right of the knee": "bold yellow",
-    "cannot tell": "bold",
+    "inconclusive": "bold",
 }
 
 

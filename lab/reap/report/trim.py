@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import msgspec
 
-from reap import units
-from reap.analysis.drag_records import DragLevel, DragProfile
-from reap.analysis.records import Point, Profile, Site
-from reap.experiment.matrix_records import Fragmented
+from reap.base import units
+from reap.base.text import shortened
+from reap.compare.levels.records import Fragmented
+from reap.drag.exact.records import DragLevel, DragProfile
 from reap.experiment.records import Ratio
+from reap.recording.records import Point, Profile, Site
 from reap.report.records import Answer, Report
-from reap.report.text import shortened
 
 
 @dataclass(frozen=True)
@@ -121,13 +121,14 @@ def _drag(profile: DragProfile, limits: Limits) -> DragProfile:
 
 
 def _level(level: DragLevel, limits: Limits | None) -> DragLevel:
+    early = _level(level.before_free, limits) if level.before_free else None
     if limits is None:
-        return msgspec.structs.replace(level, curve=[], sites=[])
+        return msgspec.structs.replace(level, curve=[], sites=[], before_free=early)
     sites = [
         msgspec.structs.replace(site, stack=site.stack[: limits.frames])
         for site in level.sites[: limits.sites]
     ]
-    return msgspec.structs.replace(level, sites=sites)
+    return msgspec.structs.replace(level, sites=sites, before_free=early)
 
 
 def _heaviest(stacks: list[str], most: int) -> list[str]:

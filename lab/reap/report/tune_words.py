@@ -1,9 +1,9 @@
 """What is said of a search for an allocator's settings, the same on a terminal and on the page."""
 
-from reap import units
-from reap.diagnosis import commands
-from reap.experiment.tune_records import Finding, Trial, Tuned
+from reap.base import units
 from reap.report import wording
+from reap.tune.records import Finding, Trial, Tuned
+from reap.verdicts import commands
 
 TRIED = (
     "What was tried has its ratio in the rounds of the search: good for choosing, no finding. The best of "
@@ -38,7 +38,9 @@ def verdict(finding: Finding) -> str:
     ratio = units.ratio_with_interval(finding.ratio.ratio)
     if finding.wins:
         return f"{subject}: {finding.name} wins, {ratio}"
-    word = {"worse": "it is more", "better": "too little to matter"}.get(finding.ratio.verdict, "cannot tell")
+    word = {"worse": "it is more", "better": "too little to matter"}.get(
+        finding.ratio.verdict, "inconclusive"
+    )
     return f"{subject}: nothing wins; the best of those tried, {finding.name}, confirmed: {ratio}, {word}"
 
 

@@ -1,24 +1,23 @@
 """What the page shows, as plain strings and lists: figures are formatted here, the template places them."""
 
 import math
-import shlex
 from dataclasses import dataclass, field
 
-from reap import units
-from reap.analysis.records import Process, Profile, Site, Totals
-from reap.diagnosis import candidates
-from reap.diagnosis.words import METRICS
+from reap.base import units
+from reap.base.text import command_line, printable
+from reap.compare import judge
+from reap.drag.exact import view as view_drag
+from reap.drag.exact.view import DragView
 from reap.experiment.records import Comparison, Ratio, Side
-from reap.launch.records import Machine
-from reap.report import figures, labels, view_drag, view_tune, view_wall, wording
+from reap.recording.records import Process, Profile, Site, Totals
+from reap.report import figures, labels, view_tune, view_wall, wording
 from reap.report.figures import Figure
 from reap.report.labels import span, value
 from reap.report.records import Answer, Report
-from reap.report.text import printable
-from reap.report.view_drag import DragView
 from reap.report.view_matrix import MatrixView, view
 from reap.report.view_tune import TuneView
 from reap.report.view_wall import WallView
+from reap.verdicts.words import METRICS
 
 
 @dataclass(frozen=True)
@@ -86,25 +85,6 @@ class AnswerView:
 def answers(report: Report) -> list[AnswerView]:
     """A section for each answer, in the report's order."""
     return [_answer(answer, number) for number, answer in enumerate(report.answers)]
-
-
-def machine_rows(machine: Machine) -> list[tuple[str, str]]:
-    """The machine, a row a fact; what is not known is left out."""
-    rows = [
-        ("Processor", f"{machine.processor}, {machine.cores} core{'' if machine.cores == 1 else 's'} usable"),
-        ("Memory", units.size(machine.memory)),
-        ("System", machine.system),
-        ("Kernel", machine.kernel),
-        ("C library", machine.libc),
-        ("Virtual machine", machine.virtual),
-        ("Transparent huge pages", machine.huge_pages),
-    ]
-    return [(name, printable(value)) for name, value in rows if value]
-
-
-def command_line(words: list[str]) -> str:
-    """A command as it would be typed."""
-    return printable(shlex.join(words))
 
 
 def _answer(answer: Answer, number: int) -> AnswerView:
@@ -188,7 +168,7 @@ def _row(side: Side, metrics: list[str]) -> Row:
         name=printable(side.allocator),
         cells=[_cell(side.ratios.get(metric)) for metric in metrics],
         trust=wording.trust(side),
-        trusted=candidates.trusted(side),
+        trusted=judge.trusted(side),
         provider=printable(side.provider),
         problem=printable(side.problem),
     )

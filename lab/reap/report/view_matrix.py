@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
-from reap import units
-from reap.diagnosis.resilience import Resilience
-from reap.experiment.matrix_records import Fragmented
+from reap.base import units
+from reap.base.text import printable
+from reap.compare.levels.judge import Resilience
+from reap.compare.levels.records import Fragmented
 from reap.experiment.records import Ratio
-from reap.report import matrix_words, wording
+from reap.fragment import words
+from reap.report import matrix_words
 from reap.report.figures import Figure
-from reap.report.text import printable
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,12 @@ def _litter(result: Fragmented) -> str:
     profile = result.profile
     if result.clean:
         return "Heaps were as the program makes them: nothing was littered."
+    back = words.given_back(result.order, touch=result.touch, seed=result.seed)
     return (
         "Before a run its heap was littered with objects of the program's own sizes "
-        f"({wording.drawn_from(profile)}, {units.size(profile.mean_size)} on average), as many as a level "
+        f"({words.drawn_from(profile)}, {units.size(profile.mean_size)} on average), as many as a level "
         f"says in multiples of the {units.count(profile.peak.value)} that it has in use at most; those that "
-        f"it does not keep were given back {wording.given_back(result)}. What that took is off every figure."
+        f"it does not keep were given back {back}. What that took is off every figure."
     )
 
 
@@ -184,7 +186,7 @@ def _cell(ratio: Ratio | None) -> RatioCell | None:
     return RatioCell(
         ratio=units.ratio(ratio.ratio.value),
         interval=units.span(ratio.ratio, " to "),
-        word={"better": "less", "worse": "more"}.get(ratio.verdict, "cannot tell"),
+        word={"better": "less", "worse": "more"}.get(ratio.verdict, "inconclusive"),
         verdict=ratio.verdict.replace(" ", "-"),
     )
 

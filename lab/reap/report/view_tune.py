@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from reap import units
-from reap.experiment.tune_records import Tuned
+from reap.base import units
+from reap.base.text import printable
 from reap.report import tune_words, wording
-from reap.report.text import printable
+from reap.tune.records import Tuned
 
 
 @dataclass(frozen=True)

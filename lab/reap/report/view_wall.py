@@ -5,19 +5,21 @@ from dataclasses import dataclass, replace
 
 import markupsafe
 
-from reap import units
-from reap.analysis.wall_records import Wall
-from reap.diagnosis.wall_records import WallVerdict
-from reap.records import exactly
-from reap.report import bars_svg, flame_svg, labels_wall
-from reap.report.bars_svg import Bar
-from reap.report.text import printable
+from reap.base import units
+from reap.base.records import exactly
+from reap.base.text import printable
+from reap.draw import bars as bars_svg
+from reap.draw import flame
+from reap.draw.bars import Bar
+from reap.report import labels_wall
+from reap.wall.judge.records import WallVerdict
+from reap.wall.records import Wall
 
 _TONES = {
     "not the wall": "leave it alone",
     "left of the knee": "switch the allocator",
     "right of the knee": "allocate less",
-    "cannot tell": "cannot tell",
+    "inconclusive": "inconclusive",
 }
 """Which of the page's verdicts a regime looks like."""
 _SHADES = {"allocator": 2, "kernel_fault": 3, "lock": 3, "collector": 1, "kernel_io": 1, "other": 0}
@@ -50,7 +52,7 @@ class WallView:
     collectors: list[str]
     notes: list[str]
     headline: str = ""
-    tone: str = "cannot tell"
+    tone: str = "inconclusive"
     remedies: tuple[RemedyRow, ...] = ()
     next_command: str = ""
 
@@ -62,7 +64,7 @@ def view(wall: Wall, verdict: WallVerdict | None, stacks: Sequence[str] = ()) ->
             (name, printable(value), printable(remark)) for name, value, remark in labels_wall.tiles(wall)
         ],
         owners=_owners(wall),
-        flames=markupsafe.Markup(flame_svg.draw("Processor time by stack", stacks)),  # noqa: S704 - as there
+        flames=markupsafe.Markup(flame.draw("CPU time by stack", stacks)),  # noqa: S704 - as there
         calls=labels_wall.calls(wall),
         waits=labels_wall.waits(wall),
         faults=labels_wall.faults(wall),
@@ -98,7 +100,7 @@ def _owners(wall: Wall) -> markupsafe.Markup:
     ]
     if not bars:
         return markupsafe.Markup()
-    drawn = bars_svg.draw("Processor time by who was executing", [("", bars)], unit_line=False)
+    drawn = bars_svg.draw("CPU time by who was executing", [("", bars)], unit_line=False)
     return markupsafe.Markup(drawn)  # noqa: S704 - drawn by us; it escapes its words
 
 

@@ -1,12 +1,10 @@
 """What figures are called and how they are read: said once, for the terminal and for the page."""
 
-from reap import units
-from reap.analysis.records import Latency, Share
-from reap.analysis.size_profile import SizeProfile
-from reap.diagnosis.words import METRICS
-from reap.experiment.matrix_records import Fragmented
-from reap.experiment.records import Ratio, Side
-from reap.launch.litter import Litter
+from reap.base import units
+from reap.base.text import printable
+from reap.experiment.records import Pairing, Ratio, Side
+from reap.recording.records import Latency, Share
+from reap.verdicts.words import METRICS
 
 SHARE_NAME = "Time executing in the allocator (sampled)"
 
@@ -21,16 +19,17 @@ DISTRUST = (
     "behaved differently."
 )
 
-ORDERS = {
-    "random": "in random order",
-    "address": "by address",
-    "reversed": "by address, the highest first",
-}
-"""How the litter was given back, by `launch.litter.Order`."""
-
 REQUESTS = "Of requests a second more is better."
 
 NOISE = "Noise is the baseline against itself in the same rounds: what is within it is no difference."
+
+
+def paired(held: Pairing) -> str:
+    """How the runs of a round were paired, and why where it was not asked for."""
+    if held.method == "simultaneous":
+        return "Runs of a round shared one core at the same time: wall time was not compared."
+    why = f": {printable(held.reason)}" if held.reason else ""
+    return f"Runs of a round were made one after another{why}."
 
 
 def metric_name(metric: str) -> str:
@@ -43,7 +42,7 @@ def verdict_word(ratio: Ratio) -> str:
     words = (
         {"better": "more", "worse": "less"} if ratio.more_is_better else {"better": "less", "worse": "more"}
     )
-    return words.get(ratio.verdict, "cannot tell")
+    return words.get(ratio.verdict, "inconclusive")
 
 
 def trust(side: Side) -> str:
@@ -57,17 +56,6 @@ def trust(side: Side) -> str:
         {True: "same output", False: "OTHER OUTPUT", None: "output varies by itself"}[side.same_output]
     )
     return ", ".join(words)
-
-
-def drawn_from(profile: SizeProfile) -> str:
-    """What of the program the sizes of the litter are."""
-    return "its blocks in use at the peak" if profile.counted == "in use at the peak" else "its allocations"
-
-
-def given_back(litter: Litter | Fragmented) -> str:
-    """The choices that make a heap: in which order, written to or not, and the seed."""
-    touched = "written to" if litter.touch else "never written to"
-    return f"{ORDERS[litter.order]}; {touched}; seed {litter.seed}"
 
 
 _SAMPLES_NEEDED = {"p50": 1, "p90": 10, "p99": 100, "p999": 1000}

@@ -1,1 +1,4 @@
-"""The papers' tables and figures as experiments, beside the published values."""
+"""The papers' tables and figures as experiments, beside the published values: a folder for each paper.
+
+What all studies share is here: their folders, pacing, judging, pages.
+"""

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from reap.errors import ExitCode, ReapError
-from reap.files import write_safely
-from reap.records import decode
+from reap.base.errors import ExitCode, ReapError
+from reap.base.files import write_safely
+from reap.base.records import decode
 from reap.study.records import Mode, Plan
 
 _PLAN = "plan.json"

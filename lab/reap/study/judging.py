@@ -9,12 +9,12 @@ decided: one interval in twenty misses the truth, so that one figure among many 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
-from reap import units
+from reap.base import units
+from reap.base.records import Estimate
+from reap.compare.levels.records import Arm, Fragmented
 from reap.experiment import statistics
-from reap.experiment.card import Card
-from reap.experiment.matrix_records import Arm, Fragmented
-from reap.records import Estimate
 from reap.study.records import Conclusion, Finding, Measured, Side, Standing
+from reap.workloads.card import Card
 
 MARGIN = 1.05
 """What is less is no substantial difference."""
@@ -46,7 +46,7 @@ class Extent(Enum):
 
 def side(is_for: bool, is_against: bool) -> Side:
     """Where a figure stands of which it is known whether it is for, and whether it is against."""
-    return "for" if is_for else "against" if is_against else "cannot tell"
+    return "for" if is_for else "against" if is_against else "inconclusive"
 
 
 def at_most(bound: float) -> Judged:
@@ -107,7 +107,7 @@ def mean(ratios: Sequence[Estimate], figure: str, judged: Judged) -> list[Findin
     """
     if len(ratios) < statistics.LEAST_ROUNDS:
         return []
-    found = statistics.interval([ratio.value for ratio in ratios], seed=0)
+    found = statistics.interval([ratio.value for ratio in ratios])
     return [Finding(workload=f"mean of {len(ratios)}", figure=figure, ratio=found, side=judged(found))]
 
 
@@ -119,7 +119,7 @@ def quotient(arm: Arm, other: Arm, field: str = "normalised") -> Estimate | None
     pairs = [mine / theirs for mine, theirs in zip(own, base, strict=False)]
     if len(own) != len(base) or len(pairs) < statistics.LEAST_ROUNDS:
         return None
-    return statistics.interval(pairs, seed=0)
+    return statistics.interval(pairs)
 
 
 def _pairs(arm: Arm, field: str) -> list[float] | None:
@@ -179,9 +179,9 @@ def conclusion(
 
 def standing(findings: Sequence[Finding], refuted: Standing, extent: Extent) -> Standing:
     """How a conclusion of that extent stands by these."""
-    decided = [each for each in findings if each.side != "cannot tell"]
+    decided = [each for each in findings if each.side != "inconclusive"]
     if not decided or len(decided) < QUORUM * len(findings):
-        return "cannot tell"
+        return "inconclusive"
     share = sum(each.side == "for" for each in decided) / len(decided)
     if share >= extent.value:
         return "holds"
@@ -198,9 +198,11 @@ def span(findings: Sequence[Finding]) -> str:
 def _answer(findings: Sequence[Finding]) -> str:
     if not findings:
         return "Nothing was measured that says anything of it."
-    counts = {side: sum(each.side == side for each in findings) for side in ("for", "against", "cannot tell")}
+    counts = {
+        side: sum(each.side == side for each in findings) for side in ("for", "against", "inconclusive")
+    }
     said = span(findings)
     return (
-        f"{counts['for']} for it, {counts['against']} against it, {counts['cannot tell']} undecided. "
+        f"{counts['for']} for it, {counts['against']} against it, {counts['inconclusive']} undecided. "
         f"{said[:1].upper()}{said[1:]}."
     )

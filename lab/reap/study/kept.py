@@ -6,9 +6,9 @@ from typing import TypeVar
 
 import msgspec
 
-from reap.errors import ReapError
-from reap.files import write_safely
-from reap.records import decode
+from reap.base.errors import ReapError
+from reap.base.files import write_safely
+from reap.base.records import decode
 from reap.study import measuring
 from reap.study.records import Counted
 

@@ -10,14 +10,16 @@ import msgspec
 from reap import __version__
 from reap.allocators import packages
 from reap.allocators.records import Allocator
-from reap.errors import ReapError
-from reap.experiment import card, matrix
+from reap.base.errors import ReapError
+from reap.base.records import decode
+from reap.compare.levels import run as matrix
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.runner import Cost, InterruptedRunError, Listener
-from reap.experiment.spec import Fragmented as Asked
-from reap.experiment.spec import Spec, specify
-from reap.records import decode
+from reap.experiment.spec import Spec
+from reap.experiment.specify import Fragmented as Asked
+from reap.experiment.specify import specify
 from reap.study.records import Measured, Mode
+from reap.workloads import card
 
 QUICK_RUN = 0.15
 """About how many seconds a run of a quick study is to take, as far as a card can say."""

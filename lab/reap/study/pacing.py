@@ -15,9 +15,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from reap import units
-from reap.errors import ReapError
-from reap.experiment.matrix_records import Fragmented
+from reap.base import units
+from reap.base.errors import ReapError
+from reap.compare.levels.records import Fragmented
 from reap.experiment.runner import MOST_ROUNDS, InterruptedRunError, Listener
 from reap.study import measuring
 from reap.study.measuring import ROUNDS, Work

@@ -2,18 +2,18 @@
 
 from typing import Literal
 
-from reap.analysis.records import Share, Totals
-from reap.experiment.card import Card
-from reap.experiment.matrix_records import Fragmented
+from reap.base.records import Estimate, Record
+from reap.compare.levels.records import Fragmented
 from reap.launch.records import Machine
-from reap.records import Estimate, Record
-from reap.study.allocator_wall_records import Wall
-from reap.study.allocators_records import Consumption, Summary, Timed
-from reap.study.oopsla2002_drag_records import Dragged
+from reap.recording.records import Share, Totals
+from reap.study.allocator_wall.records import Wall
+from reap.study.allocators.records import Consumption, Summary, Timed
+from reap.study.oopsla2002.drag.records import Dragged
+from reap.workloads.card import Card
 
 Mode = Literal["quick", "full"]
-Standing = Literal["holds", "holds partly", "outdated", "does not hold", "cannot tell"]
-Side = Literal["for", "against", "cannot tell"]
+Standing = Literal["holds", "holds partly", "outdated", "does not hold", "inconclusive"]
+Side = Literal["for", "against", "inconclusive"]
 
 
 class Plan(Record):

@@ -4,6 +4,7 @@
 //     processes fork       a child (2002 bytes) goes on beside its parent (2001)
 //     processes threads N  the same N times, while other threads of the parent allocate (2003)
 //     processes quick N    N children with one block each (2002), one after another, ended by _exit
+//     processes tiny N     the same with 2 bytes, which are hardly ever a sample
 //     processes beside N   N threads with one block each (2009), all at once
 //     processes vfork      vfork and exec of itself (`leaf`: 2005)
 //     processes spawn      posix_spawn of the same
@@ -129,11 +130,11 @@ int main(int count, char **words) {
         free(shared);
     } else if (!strcmp(mode, "threads")) {
         with_threads(times);
-    } else if (!strcmp(mode, "quick")) {
+    } else if (!strcmp(mode, "quick") || !strcmp(mode, "tiny")) {
         for (int i = 0; i < times; i++) {
             const pid_t child = fork();
             if (child == 0) {
-                use(2002, 1);
+                use(*mode == 'q' ? 2002 : 2, 1);
                 _exit(0);
             }
             wait_for(child);

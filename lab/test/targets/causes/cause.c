@@ -3,8 +3,7 @@
 //     cause NAME [SCALE [cured]]
 //
 // SCALE multiplies how much it does; 1 takes a second or two. `cured` does the same work without what holds
-// it back: tcache, arena, brk, mmap, faults, pin, calloc, leak and lock know it. Prints a sum that is the
-// same in every run.
+// it back: all but many, returned, lazy and nothing know it. Prints a sum that is the same in every run.
 #include "cause.h"
 
 #include <pthread.h>
@@ -16,12 +15,29 @@ static const struct {
     const char *name;
     void (*run)(double scale);
 } modes[] = {
-    {"tcache", cause_tcache},   {"arena", cause_arena},       {"brk", cause_brk},
-    {"mmap", cause_mmap},       {"faults", cause_faults},     {"pin", cause_pin},
-    {"lazy", cause_lazy},       {"many", cause_many},         {"parse", cause_parse},
-    {"lock", cause_lock},       {"disk", cause_disk},         {"network", cause_network},
-    {"nothing", cause_nothing}, {"returned", cause_returned}, {"calloc", cause_calloc},
-    {"leak", cause_leak},       {"fresh", cause_fresh},
+    {"tcache", cause_tcache},
+    {"arena", cause_arena},
+    {"brk", cause_brk},
+    {"mmap", cause_mmap},
+    {"faults", cause_faults},
+    {"pin", cause_pin},
+    {"lazy", cause_lazy},
+    {"many", cause_many},
+    {"parse", cause_parse},
+    {"lock", cause_lock},
+    {"disk", cause_disk},
+    {"network", cause_network},
+    {"nothing", cause_nothing},
+    {"returned", cause_returned},
+    {"calloc", cause_calloc},
+    {"leak", cause_leak},
+    {"fresh", cause_fresh},
+    {"live", cause_live},
+    {"arenas", cause_arenas},
+    {"scattered", cause_scattered},
+    {"slow-leak", cause_slow_leak},
+    {"contiguous", cause_contiguous},
+    {"locality", cause_locality},
 };
 
 int cured;

@@ -17,6 +17,14 @@ void cause_fresh(double scale);
 void cause_lazy(double scale);
 void cause_many(double scale);
 
+// From memory.c: where blocks lie, and how long they live.
+void cause_scattered(double scale);
+void cause_contiguous(double scale);
+void cause_arenas(double scale);
+void cause_slow_leak(double scale);
+void cause_live(double scale);
+void cause_locality(double scale);
+
 // From other.c: held back by something else.
 void cause_parse(double scale);
 void cause_lock(double scale);
@@ -33,7 +41,7 @@ static inline uint64_t next_number(uint64_t *state) {
     return *state >> 33;
 }
 
-// Some processor time that needs no memory: about a nanosecond a turn.
+// Some CPU time that needs no memory: about a nanosecond a turn.
 uint64_t compute(uint64_t turns, uint64_t seed);
 
 // Makes a thread and waits for its end: from then on the C library takes its locks, as in any program with

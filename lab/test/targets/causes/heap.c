@@ -102,14 +102,16 @@ void cause_mmap(double scale) {
     printf("%lu\n", sum);
 }
 
-// Buffers larger than any that glibc keeps, all of each written to once.
+// Buffers larger than any that glibc keeps, all of each written to once; cured, one small buffer again and
+// again, so that its own first pages are no part of the time even where the kernel is slow to give them.
 void cause_faults(double scale) {
     uint64_t sum = 0;
-    char *kept = cured ? malloc(48 * MB) : NULL;
-    for (long turn = (long)(45 * scale); turn > 0; turn--) {
-        char *buffer = cured ? kept : malloc(48 * MB);
-        memset(buffer, (int)turn, 48 * MB);
-        sum += sum_of(buffer + 5 * MB);
+    const size_t size = cured ? 4 * MB : 48 * MB;
+    char *kept = cured ? malloc(size) : NULL;
+    for (long turn = (long)((cured ? 3600 : 45) * scale); turn > 0; turn--) {
+        char *buffer = cured ? kept : malloc(size);
+        memset(buffer, (int)turn, size);
+        sum += sum_of(buffer + size / 10);
         if (!cured) free(buffer);
     }
     free(kept);
@@ -168,7 +170,8 @@ void cause_leak(double scale) {
     printf("%lu\n", sum);
 }
 
-// A list that is built once, of which nothing is ever freed.
+// A list that is built once, of which nothing is ever freed. Cured, its nodes are taken from a short one
+// again.
 void cause_fresh(double scale) {
     struct node {
         struct node *next;
@@ -176,12 +179,14 @@ void cause_fresh(double scale) {
     } *list = NULL;
     uint64_t sum = 0;
     for (long count = (long)(11000000 * scale); count > 0; count--) {
-        struct node *node = malloc(sizeof *node);
-        node->next = list;
+        struct node *node = cured && list != NULL && count % 10000 ? list : malloc(sizeof *node);
+        if (node != list) node->next = list; // else it stays what it is
         for (int at = 0; at < 7; at++) node->values[at] = count;
         list = node;
     }
-    for (; list != NULL; list = list->next) sum += (uint64_t)list->values[3];
+    long asked = (long)(1000000 * scale); // of the newest: a program that used all of it would not grow then
+    for (; list != NULL && asked > 0; list = list->next, asked--) sum += (uint64_t)list->values[3];
+    if (cured) sum += compute((uint64_t)(1e9 * scale), sum);
     printf("%lu\n", sum);
 }
 

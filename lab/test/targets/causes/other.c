@@ -53,11 +53,12 @@ __attribute__((noinline)) uint64_t parse_document(const char *at) {
     return sum;
 }
 
-// A parser that sees every byte and makes nothing of it.
+// A parser that sees every byte and makes nothing of it. Cured, it reads once, and computes with that.
 void cause_parse(double scale) {
     char *text = document();
-    uint64_t sum = 0;
-    for (long turn = (long)(27000 * scale); turn > 0; turn--) sum += parse_document(text);
+    uint64_t sum = cured ? parse_document(text) : 0;
+    for (long turn = (long)(27000 * scale); turn > 0; turn--)
+        sum += cured ? compute(40000, sum) : parse_document(text);
     printf("%lu\n", sum);
     free(text);
 }
@@ -91,7 +92,7 @@ static double seconds(void) {
 }
 
 // A journal: each entry is on the disk before the next is written. The file is in the folder it runs in. For
-// a time, since one disk takes a thousand times as long as another.
+// a time, since one disk takes a thousand times as long as another. Cured, it computes for as long.
 void cause_disk(double scale) {
     char name[] = "cause-XXXXXX", entry[4096];
     const int file = mkstemp(name);
@@ -99,9 +100,11 @@ void cause_disk(double scale) {
     memset(entry, 'x', sizeof entry);
     const double end = seconds() + 4 * scale;
     int failed = 0;
+    uint64_t state = 1;
+    while (cured && seconds() < end) state = compute(100000, state);
     for (off_t at = 0; seconds() < end && !failed; at += (off_t)sizeof entry)
         failed = pwrite(file, entry, sizeof entry, at) < 0 || fsync(file) < 0;
-    printf("%d\n", failed);
+    printf("%d %d\n", failed, state == 0);
     close(file);
 }
 
@@ -115,7 +118,7 @@ static int listen_here(struct sockaddr_in *address) {
     return listener;
 }
 
-// Asks a slow server on this machine, its own child, and waits for each answer.
+// Asks a slow server on this machine, its own child, and waits for each answer. Cured, it knows the answers.
 void cause_network(double scale) {
     struct sockaddr_in address = {0};
     const int listener = listen_here(&address), one = 1;
@@ -135,6 +138,10 @@ void cause_network(double scale) {
     setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     unsigned long answers = 0;
     for (long turn = (long)(500 * scale); turn > 0; turn--) {
+        if (cured) {
+            answers += compute(2000000, 1) != 0;
+            continue;
+        }
         if (write(client, &question, 1) != 1 || read(client, &question, 1) != 1) break;
         answers++;
     }

@@ -1,0 +1,129 @@
+"""Writing a result so that nothing is lost, and reading it back.
+
+Whole or not at all, private, never over another file; what is damaged is told, with what to do.
+"""
+
+import contextlib
+import errno
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from reap.base.errors import ReapError
+from reap.base.records import decode
+
+Kind = TypeVar("Kind")
+
+STANDARD_OUTPUT = Path("-")
+"""As a file of results: the standard output, as other tools have it. A file of that name is `$PWD/-`."""
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def write_safely(path: Path | str, data: bytes, *, force: bool = False) -> Path:
+    """Write `data` to `path`, readable by its owner alone (0600), and return the path.
+
+    The bytes go to a neighbour first and take their name when they are on the disk, so that a reader
+    never meets half a file and a failure leaves nothing behind. An existing file is replaced only with
+    `force`, a link's by what it leads to; what is no regular file (a device, a pipe) is written to as it
+    stands. `-` is standard output.
+    Raises ReapError where the file exists, cannot be written or the disk is full.
+    """
+    target = Path(path)
+    try:
+        if target == STANDARD_OUTPUT:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+            return target
+        if target.is_dir():
+            raise ReapError(f"{target} is a folder, not a file", "Name a file inside it.")
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+            return target
+        if not force and os.path.lexists(target):
+            raise _exists(target)
+        # /dev/stdout is a link, which may lead to a regular file: the link stays.
+        _replace(target.resolve() if target.is_symlink() else target, data, force=force)
+    except OSError as error:
+        raise _cannot_write(target, error) from error
+    return target
+
+
+def native_name(path: Path | str) -> str:
+    """The path as compiled code takes it, which is UTF-8 whatever the locale.
+
+    Throws ReapError where the file of that name is another one to Python.
+    """
+    name = str(path)
+    if name.encode(errors="replace") != os.fsencode(name):
+        raise ReapError(
+            f"the name of {name} is no text in this locale", "give it a plain name, or try LC_ALL=C.UTF-8"
+        )
+    return name
+
+
+def read_back(path: Path, kind: type[Kind], hint: str) -> Kind | None:
+    """What a file that Reap wrote holds as JSON; None where there is none.
+
+    Throws ReapError where it cannot be read or is damaged, with `hint` for what to do then.
+    """
+    try:
+        return decode(path.read_bytes(), kind)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ReapError(f"{path} cannot be read: {error.strerror}", "check its permissions") from error
+    except msgspec.DecodeError as error:
+        raise ReapError(f"{path} is damaged: {error}", hint) from error
+
+
+def _replace(target: Path, data: bytes, *, force: bool) -> None:
+    """Write a neighbour and give it the target's name."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
+    part = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if force:
+            part.replace(target)
+        else:
+            _claim(part, target)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            part.unlink()
+
+
+def _claim(part: Path, target: Path) -> None:
+    """Give `part` the name `target` unless another has taken it meanwhile: link, unlike rename, refuses."""
+    try:
+        os.link(part, target)
+    except FileExistsError:
+        raise _exists(target) from None
+    except OSError:  # a file system without hard links
+        part.replace(target)
+
+
+def _exists(target: Path) -> ReapError:
+    return ReapError(f"{target} exists already", "Name another file, or add --force to overwrite it.")
+
+
+def _cannot_write(target: Path, error: OSError) -> ReapError:
+    reason = error.strerror or str(error)
+    if error.errno in _FULL:
+        return ReapError(
+            f"{target} could not be written: {reason}; nothing of it was kept",
+            "Free some space, or name a file on another disk.",
+        )
+    if error.errno == errno.ENOENT:
+        return ReapError(
+            f"{target} could not be written: the folder {target.parent} does not exist",
+            "Make the folder first, or name another file.",
+        )
+    return ReapError(f"{target} could not be written: {reason}", "Name a file where you may write.")

@@ -1,0 +1,68 @@
+"""Text from a measured program, made harmless for a terminal, and small drawings made of characters."""
+
+import shlex
+import unicodedata
+from collections.abc import Sequence
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def printable(text: str) -> str:
+    r"""Control characters shown as `\x1b` and the like.
+
+    Names come from the measured program: a name must not move the cursor, colour the screen or turn the
+    reading direction.
+    """
+    return "".join(_escape(c) if _is_control(c) else c for c in text)
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character)[0] == "C" or character in "\u2028\u2029"
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def bar(part: float, width: int) -> str:
+    """A bar of `part` (0 to 1) of `width` cells, drawn in eighths; never empty where part is above 0."""
+    eighths = round(max(0.0, min(1.0, part)) * width * 8)
+    if eighths == 0 and part > 0:
+        eighths = 1
+    full, rest = divmod(eighths, 8)
+    return "█" * full + (_EIGHTHS[rest] if rest else "")
+
+
+def sparkline(values: Sequence[float], top: float) -> str:
+    """One character a value, from 0 to `top`."""
+    if top <= 0:
+        return _BLOCKS[0] * len(values)
+    return "".join(_BLOCKS[max(0, min(7, round(value / top * 7)))] for value in values)
+
+
+def resample(points: Sequence[tuple[float, float]], width: int, end: float) -> list[float]:
+    """The largest value in each of `width` equal slices of 0 to `end`; an empty slice repeats the last."""
+    slices: list[float | None] = [None] * width
+    for seconds, value in points:
+        index = min(width - 1, max(0, int(seconds / end * width))) if end > 0 else 0
+        held = slices[index]
+        slices[index] = value if held is None else max(held, value)
+    last, filled = 0.0, []
+    for held in slices:
+        last = last if held is None else held
+        filled.append(last)
+    return filled
+
+
+def shortened(text: str, width: int) -> str:
+    """The text cut in its middle to `width` characters, so that the ends of a symbol or path stay."""
+    if len(text) <= width or width < 5:
+        return text
+    head = (width - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+
+
+def command_line(words: list[str]) -> str:
+    """A command as it would be typed."""
+    return printable(shlex.join(words))

@@ -1,0 +1,94 @@
+"""Other commands to compare a program with: `--against`, `--against-env`, `--against-dir`."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import click
+
+from reap.base.errors import ExitCode, ReapError
+from reap.commandline import words
+from reap.experiment.spec import Variant
+from reap.launch import program as programs
+
+DEFAULT = "default"
+"""The variant that the program itself is."""
+NAMES = ("against", "against_env", "against_dir")
+
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
+
+
+def options(verb: _Verb) -> _Verb:
+    """Gives a verb these options; it hands them to `asked`."""
+    decorated: Any = verb
+    for decorate in (
+        click.option(
+            "--against-dir",
+            metavar="DIR",
+            help="The folder that the other command runs in, CMD if there is none.",
+        ),
+        click.option(
+            "--against-env",
+            multiple=True,
+            metavar="K=V",
+            help="A variable of the other command, CMD if there is none; may be given again.",
+        ),
+        click.option(
+            "--against",
+            multiple=True,
+            metavar="CMD2",
+            help="Compare CMD with another command and not under allocators; may be given again.",
+        ),
+    ):
+        decorated = decorate(decorated)
+    return cast("_Verb", decorated)
+
+
+def asked(given: dict[str, Any], command: Sequence[str]) -> list[Variant]:
+    """Takes these options out of `given`: the other commands, each with its name. Throws ReapError."""
+    others, variables, folder = (given.pop(name) for name in NAMES)
+    if not others and not variables and not folder:
+        return []
+    if len(others) > 1 and (variables or folder):
+        raise ReapError(
+            "--against-env and --against-dir are for one other command",
+            "give one --against, or put the variables into the commands: --against 'env K=V CMD2'",
+            ExitCode.USAGE,
+        )
+    if not command:
+        raise ReapError("there is no command to compare with", "put it after --", ExitCode.USAGE)
+    if folder and not Path(folder).is_dir():
+        raise ReapError(f"--against-dir {folder} is no folder", "name one that exists", ExitCode.USAGE)
+    environment = dict(words.variable("--against-env", word, "MALLOC_ARENA_MAX=1") for word in variables)
+    commands = [_split(other) for other in others] or [list(command)]
+    taken = [Path(command[0]).name, given["baseline"], DEFAULT]
+    named = _names(taken, commands, [*variables, *([folder] if folder else [])])
+    directory = str(Path(folder).absolute()) if folder else ""
+    return [
+        Variant(
+            name=name,
+            program=programs.resolve(each, directory=directory or str(Path.cwd())),
+            environment=environment,
+            directory=directory,
+        )
+        for name, each in zip(named, commands, strict=True)
+    ]
+
+
+def _split(text: str) -> list[str]:
+    found = words.split("--against", text)
+    if not found:
+        raise ReapError("--against names no command", "--against './server-new --selftest'", ExitCode.USAGE)
+    return found
+
+
+def _names(taken: list[str], commands: Iterable[list[str]], how: Sequence[str]) -> list[str]:
+    """A name for each command that nothing else has: its file's, with what differs or a number behind it."""
+    names: list[str] = []
+    for command in commands:
+        base = name = Path(command[0]).name + (f" ({', '.join(how)})" if how else "")
+        number = 2
+        while name in [*taken, *names]:
+            name, number = f"{base} {number}", number + 1
+        names.append(name)
+    return names

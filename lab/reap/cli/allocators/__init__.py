@@ -1,0 +1,1 @@
+"""`reap allocators` and its commands."""

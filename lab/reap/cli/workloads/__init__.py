@@ -1,0 +1,1 @@
+"""`reap workloads` and its commands."""

@@ -1,0 +1,64 @@
+"""`reap workloads prepare`: what workloads need, said first and installed when asked."""
+
+from __future__ import annotations  # what is imported late stands in annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from reap.base.errors import ExitCode
+
+if TYPE_CHECKING:
+    from reap.workloads.provision import Lack
+
+
+@click.command()
+@click.option("-y", "--yes", is_flag=True, help="Do it. Without this nothing is installed or made.")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+def prepare(names: tuple[str, ...], yes: bool) -> int:
+    """Say what workloads (all, if none is named) lack on this machine, and with --yes install it.
+
+    Packages come by apt-get, which needs root or sudo without a password; nothing is ever removed. Sources,
+    programs and inputs go to ~/.cache/reap/workloads (or below XDG_CACHE_HOME). A second time does nothing.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from reap.workloads import card, provision
+
+    named = list(dict.fromkeys(names))
+    cards, bad = card.sound([] if named else card.names())
+    for error in bad.values():
+        click.echo(f"left out: {error.what}\n  {error.hint}", err=True)
+    wanted = provision.plan(named or [each.name for each in cards])
+    open_ones = [each for each in wanted.lacks if not each.nothing]
+    if not open_ones:
+        click.echo(f"all ready: {', '.join(each.workload for each in wanted.lacks)}")
+        click.echo(f"next: reap workloads run {wanted.lacks[0].workload}", err=True)
+        return ExitCode.OK
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("workload", overflow="fold")
+    table.add_column("lacks", overflow="fold")
+    for each in open_ones:
+        table.add_row(each.workload, _words(each))
+    Console().print(table)
+    if wanted.packages:
+        more = len(wanted.brings) - len(wanted.packages)
+        click.echo(f"apt-get would install {', '.join(wanted.packages)}, and {more} more that these need")
+    if wanted.removes:
+        click.echo(f"and would have to remove {', '.join(wanted.removes)}: that is left to you")
+    again = " ".join(["reap workloads prepare --yes", *names])
+    if not yes:
+        click.echo(f"nothing was done; to do it: {again}", err=True)
+        return ExitCode.OK
+    provision.carry_out(wanted, lambda said: click.echo(f"reap: {said}", err=True))
+    click.echo(f"next: reap workloads run {open_ones[0].workload}", err=True)
+    return ExitCode.OK
+
+
+def _words(lack: Lack) -> str:
+    words = [f"package {name}" for name in lack.packages]
+    words += [f"Debian's source of {lack.source}"] if lack.source else []
+    words += ["its program"] if lack.program else []
+    words += ["its inputs"] if lack.inputs else []
+    return ", ".join(words)

@@ -1,0 +1,69 @@
+"""`reap workloads run`: one run of each variant, to see that it works here."""
+
+import click
+
+from reap.base.errors import ExitCode
+
+
+@click.command()
+@click.argument("name")
+@click.option("--variant", help="Only this one (all of them if not given).")
+@click.option("--scale", type=click.IntRange(min=1), help="How much work, as the card counts it.")
+@click.option("--quick", is_flag=True, help="The card's scale for a moment's work.")
+def run(name: str, variant: str | None, scale: int | None, quick: bool) -> int:
+    """Run a workload once in each variant, and compare what it prints.
+
+    Builds it first where it is one of ours, and makes its inputs. One run is a look and no measurement.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from reap.base import units
+    from reap.commandline import reporting
+    from reap.study.allocators import run as allocators
+    from reap.study.ismm2026 import run as ismm2026
+    from reap.study.oopsla2002 import run as oopsla2002
+    from reap.workloads import card
+    from reap.workloads import run as workload
+
+    if quick and scale is not None:
+        raise click.UsageError("--quick is a scale: give one of --quick and --scale")
+    described = card.load(name)
+    tried = workload.try_variants(
+        name, [variant] if variant else [], scale=described.quick_scale if quick else scale
+    )
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("variant")
+    for heading in ("CPU time", "in the kernel", "wall time", "peak memory", "page faults"):
+        table.add_column(heading, justify="right")
+    for each in tried:
+        table.add_row(
+            each.variant,
+            units.duration(each.outcome.cpu_ns / 1e9),
+            units.duration(each.outcome.system_ns / 1e9),
+            units.duration(each.outcome.wall_ns / 1e9),
+            units.size(each.outcome.peak_resident),
+            units.whole(each.outcome.minor_faults + each.outcome.major_faults),
+        )
+    Console().print(table)
+    if len(tried) > 1:
+        click.echo("all print the same", err=True)
+    if not quick and scale in (None, described.default_scale):
+        said = workload.as_the_card_says(described, tried)
+        if said is False:
+            of = ", ".join(described.packages)
+            click.echo(f"it prints something else than its card says: another version of {of}?", err=True)
+        elif said:
+            click.echo("it prints what its card says", err=True)
+    runs = {
+        ismm2026.NAME: ismm2026.WORKLOADS,
+        oopsla2002.NAME: oopsla2002.ORDINARY,
+        allocators.NAME: allocators.WORKLOADS,
+    }
+    if len(described.variants) > 1 and name in card.own_names():
+        runs[ismm2026.NAME] = (name,)
+    if study := next((study for study, known in runs.items() if name in known), ""):
+        reporting.say_next(["reap", "study", study, "--quick", "--workloads", name])
+    else:
+        reporting.say_next(["reap", "workloads", "list"])
+    return ExitCode.OK

@@ -1,0 +1,113 @@
+"""Whatever is run again and again: its options, its folder, how it goes."""
+
+import shlex
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import click
+
+from reap.base.errors import ExitCode, ReapError
+from reap.commandline import reporting
+from reap.commandline.progress import Bar
+from reap.experiment.folder import Folder
+from reap.experiment.runner import Listener
+
+SECONDS = click.FloatRange(min=0, min_open=True)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
+
+
+class Terminal(Listener):
+    """Shows how an experiment goes on standard error."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def say(self, text: str) -> None:
+        """A line above the bar."""
+        self._bar.say(text)
+
+    def progress(self, done: int, total: int, label: str) -> None:
+        """The bar."""
+        self._bar.update(done, total, label)
+
+
+def running(verb: _Verb) -> _Verb:
+    """Gives a verb the options of whatever is run again and again, and its command."""
+    return decorated_by(
+        verb,
+        click.option("--timeout", type=SECONDS, help="Seconds for one run."),
+        click.option(
+            "--prepare", default="", metavar="CMD", help="Shell command before each run, not measured."
+        ),
+        click.option(
+            "--cleanup", default="", metavar="CMD", help="Shell command after each run, not measured."
+        ),
+        click.option(
+            "-o",
+            "--output",
+            type=_FOLDER,
+            help="Folder for the runs (a new reap-NAME-TIME here if not given).",
+        ),
+        click.option(
+            "--resume",
+            type=_FOLDER,
+            help="Go on with what was begun in this folder; CMD may be left out.",
+        ),
+        click.option("-f", "--force", is_flag=True, help="Replace what exists."),
+        click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD..."),
+        click.pass_context,
+    )
+
+
+def decorated_by(verb: _Verb, *decorators: Callable[[Any], Any]) -> _Verb:
+    """The verb with these decorators, the first outermost."""
+    decorated: Any = verb
+    for decorate in reversed(decorators):
+        decorated = decorate(decorated)
+    return cast("_Verb", decorated)
+
+
+def new_folder(command: list[str]) -> Path:
+    """Where an experiment is kept for which no folder was named."""
+    return Path(f"reap-{reporting.name_of(command)}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+
+
+def reopened(verb: str, path: Path, command: list[str], given: set[str]) -> Folder:
+    """A resumed experiment is what it was: options that would change it are refused, not passed over."""
+    if given:
+        raise ReapError(
+            f"--resume goes on with the experiment as it began; it takes no {', '.join(sorted(given))}",
+            f"reap {verb} --resume {path}",
+            ExitCode.USAGE,
+        )
+    folder = Folder.resume(path)
+    program = folder.spec.program.command
+    if (verb == "tune") != (folder.spec.verb == "tune"):
+        folder.close()
+        raise ReapError(
+            f"{path} is no experiment of `reap {verb}`",
+            f"go on with: {folder.resume_command}",
+            ExitCode.USAGE,
+        )
+    if command and (command != program or str(Path.cwd()) != folder.spec.directory):
+        folder.close()
+        where = folder.spec.directory
+        raise ReapError(
+            f"{path} is an experiment with another command: {shlex.join(program)} in {where}",
+            f"leave the command out: reap {verb} --resume {path}",
+            ExitCode.USAGE,
+        )
+    return folder
+
+
+def written(context: click.Context, names: Iterable[str]) -> set[str]:
+    """Options of these parameters that were written on the command line."""
+    source = click.core.ParameterSource.COMMANDLINE
+    return {
+        max(each.opts, key=len)
+        for each in context.command.params
+        if each.name in names and context.get_parameter_source(each.name) is source
+    }

@@ -1,0 +1,102 @@
+"""What the verbs share: which files may be written, what is said of them and of the end of a program."""
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reap.base.errors import ExitCode, ReapError
+from reap.base.files import STANDARD_OUTPUT
+from reap.launch.records import Outcome
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def refuse_existing(*paths: Path | None, force: bool, made: Path | None = None) -> None:
+    """Throws ReapError for a file that could not be written: before the measuring, not after it.
+
+    `made` is the folder that the verb makes meanwhile. `-` is standard output, for one of them.
+    """
+    if paths.count(STANDARD_OUTPUT) > 1:
+        raise ReapError("standard output takes one result", "name a file for the others", ExitCode.USAGE)
+    for path in paths:
+        if path is None or path == STANDARD_OUTPUT:
+            continue
+        if not force and os.path.lexists(path):
+            raise ReapError(f"{path} exists already", "give another name, or --force", ExitCode.INTERNAL)
+        if made is not None and path.absolute().parent == made.absolute():
+            continue
+        if not os.path.isdir(path.parent):  # noqa: PTH112 - Path's throws where it may not look
+            raise ReapError(
+                f"{path} could not be written: the folder {path.parent} does not exist",
+                "Make the folder first, or name another file.",
+            )
+        # A file is replaced, and not written over; a device or a pipe is written to.
+        into = path if os.path.exists(path) and not os.path.isfile(path) else path.parent  # noqa: PTH110, PTH113
+        if not os.access(into, os.W_OK):
+            raise ReapError(
+                f"{path} could not be written: {into} is not yours to write to",
+                "Name a file in another folder.",
+            )
+
+
+def require_file(path: Path | None) -> None:
+    """Throws ReapError for standard output, where what is written cannot be a stream."""
+    if path == STANDARD_OUTPUT:
+        raise ReapError("this cannot be written to standard output", "name a file", ExitCode.USAGE)
+
+
+def console(*files: Path | None) -> "Console":
+    """Where an answer is printed: standard output, or standard error where one of `files` takes that."""
+    from rich.console import Console
+
+    return Console(stderr=STANDARD_OUTPUT in files)
+
+
+def say_files(*, json: Path | None, html: Path | None) -> None:
+    """Names the files of a report."""
+    if json is not None:
+        say_written("the results", json)
+    if html is not None:
+        say_written("the report", html)
+
+
+def write_plain(path: Path, value: object, *, force: bool) -> None:
+    """Writes any records as JSON, and names the file. Throws ReapError."""
+    import msgspec
+
+    from reap.base.files import write_safely
+
+    write_safely(path, msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n", force=force)
+    say_written("the results", path)
+
+
+def say_end(name: str, outcome: Outcome, timeout: float | None) -> int:
+    """One line where the program did not come to its own end; what to exit with. `timeout` in seconds."""
+    from reap.experiment.once import signal_name
+
+    if outcome.timed_out:
+        click.echo(f"reap: {name} was ended after {timeout or 0:g} s", err=True)
+        return ExitCode.TIMED_OUT
+    if outcome.signal:
+        click.echo(f"reap: {name} was ended by {signal_name(outcome.signal)}", err=True)
+    return outcome.status
+
+
+def say_written(what: str, path: Path) -> None:
+    """One line that names a file."""
+    if path != STANDARD_OUTPUT:
+        click.echo(f"{what}: {path}", err=True)
+
+
+def say_next(command: list[str]) -> None:
+    """The exact next command, ready to be pasted."""
+    click.echo(f"next: {shlex.join(command)}", err=True)
+
+
+def name_of(command: list[str]) -> str:
+    """A short name for a command, good for a file."""
+    return Path(command[0]).name.lstrip(".-") or "program"

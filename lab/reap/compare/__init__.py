@@ -1,0 +1,1 @@
+"""`reap compare`: allocators compared on one program."""

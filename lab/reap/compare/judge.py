@@ -1,0 +1,181 @@
+"""Which allocators of a comparison may be recommended, and on what grounds. Pure functions."""
+
+import enum
+import math
+
+from reap.experiment.records import Comparison, Ratio, Side
+from reap.verdicts import thresholds as at
+
+TIMES = ("cpu", "wall")
+"""The metrics in which a gain counts, the more dependable first."""
+
+RESIDENT = ("late_resident", "mean_resident")
+"""Those of resident memory over a run's time; what stays until late counts first."""
+
+
+class Standing(enum.Enum):
+    """What a comparison says of one allocator."""
+
+    GAIN = "a gain in time that is proven, beyond noise and worth having"
+    NONE = "no gain that matters"
+    UNDECIDED = "the interval is too wide to say"
+    UNTRUSTED = "not verified, behaved differently, or could not be compared"
+
+
+def trusted(side: Side) -> bool:
+    """Whether the figures are of this allocator and of a program that did the same work."""
+    cpu = side.ratios.get("cpu")
+    return (
+        side.verified
+        and side.same_exit
+        and side.same_output is not False
+        and not side.problem
+        and cpu is not None
+        and _sound(cpu)
+    )
+
+
+def standing(side: Side, comparison: Comparison) -> Standing:
+    """What the comparison says of this allocator."""
+    if not trusted(side):
+        return Standing.UNTRUSTED
+    if side.rounds < at.FEWEST_ROUNDS:
+        return Standing.UNDECIDED
+    if gain(side, comparison) is not None:
+        return Standing.GAIN
+    cpu = side.ratios["cpu"].ratio
+    settled = cpu.low >= 1 - at.MAY_HIDE or (cpu.high < 1 and cpu.value > 1 - at.WORTH_IT)
+    return Standing.NONE if settled or slower_elsewhere("cpu", side) else Standing.UNDECIDED
+
+
+def gain(side: Side, comparison: Comparison) -> Ratio | None:
+    """The ratio in which this allocator is faster: proven, beyond noise, worth it. None where it is not."""
+    for metric in TIMES:
+        ratio = side.ratios.get(metric)
+        if ratio is None or not _sound(ratio) or slower_elsewhere(metric, side):
+            continue
+        if ratio.ratio.high < noise_floor(comparison, metric) and ratio.ratio.value <= 1 - at.WORTH_IT:
+            return ratio
+    return None
+
+
+def slower_elsewhere(metric: str, side: Side) -> Ratio | None:
+    """The other kind of time, where it is proven worse by as much as would be a gain here."""
+    others = (side.ratios[name] for name in TIMES if name != metric and name in side.ratios)
+    return next(
+        (other for other in others if other.ratio.low > 1 and other.ratio.value >= 1 + at.WORTH_IT), None
+    )
+
+
+def noise_floor(comparison: Comparison, metric: str) -> float:
+    """What a ratio must stay below to be no noise: the low end of the baseline against itself, at most 1."""
+    noise = comparison.noise.get(metric)
+    if noise is None or not _sound(noise):
+        return 1.0
+    return min(1.0, noise.ratio.low)
+
+
+def costs_heavy_memory(side: Side) -> bool:
+    """Whether peak memory grows so much that a gain in time has to pay for it."""
+    memory = side.ratios.get("peak_resident")
+    return (
+        memory is not None
+        and memory.ratio.value >= 1 + at.HEAVY_MEMORY
+        and memory.value - memory.baseline >= at.HEAVY_BYTES
+    )
+
+
+def saves_memory(side: Side, comparison: Comparison) -> bool:
+    """Whether peak memory shrinks by so much that it is a reason by itself, at no cost in time."""
+    memory = side.ratios.get("peak_resident")
+    if memory is None or not trusted(side) or side.rounds < at.FEWEST_ROUNDS:
+        return False
+    return (
+        _shrinks(memory, comparison)
+        and side.ratios["cpu"].ratio.high < 1 + at.WORTH_IT
+        and not slower_elsewhere("cpu", side)
+    )
+
+
+def leaves_less(side: Side, comparison: Comparison) -> Ratio | None:
+    """The ratio in which resident memory over the run's time shrinks: proven, beyond noise, worth it.
+
+    None where it does not, or where memory was not looked at. What it costs in time is not asked.
+    """
+    held = [side.ratios[metric] for metric in RESIDENT if metric in side.ratios]
+    return next((ratio for ratio in held if _shrinks(ratio, comparison)), None)
+
+
+def standing_in_memory(side: Side, comparison: Comparison) -> Standing:
+    """What the comparison says of this allocator's resident memory over the run's time."""
+    held = [side.ratios[metric] for metric in RESIDENT if metric in side.ratios]
+    if not trusted(side) or not held:
+        return Standing.UNTRUSTED
+    if side.rounds < at.FEWEST_ROUNDS:
+        return Standing.UNDECIDED
+    if leaves_less(side, comparison) is not None:
+        return Standing.GAIN
+    return Standing.NONE if all(map(_cannot_matter, held)) else Standing.UNDECIDED
+
+
+def pays(side: Side, comparison: Comparison) -> bool:
+    """Whether the gain in time is there and is worth what it costs in memory."""
+    won = gain(side, comparison)
+    if won is None or standing(side, comparison) is not Standing.GAIN:
+        return False
+    return not costs_heavy_memory(side) or won.ratio.high <= 1 - at.PAYS_FOR_MEMORY
+
+
+def pick(sides: list[Side], comparison: Comparison) -> Side | None:
+    """The allocator to switch to for time: the fastest, or among its equals the one with the least memory."""
+    paying = [
+        (side, won.ratio) for side in sides if pays(side, comparison) and (won := gain(side, comparison))
+    ]
+    if not paying:
+        return None
+    fastest = min((ratio for _, ratio in paying), key=lambda ratio: ratio.value)
+    equals = [(side, ratio) for side, ratio in paying if ratio.value <= fastest.high]
+    return min(equals, key=lambda pair: (_memory(pair[0]), pair[1].value))[0]
+
+
+def rounds_needed(side: Side) -> int | None:
+    """How many rounds would likely settle the CPU ratio, if the noise stays as it is; None beyond sense.
+
+    An interval narrows with the square root of the rounds. It must get narrower than the distance of the
+    ratio from 1, or than the least gain worth having where the ratio is nearer to 1 than that.
+    """
+    ratio = side.ratios["cpu"].ratio
+    if ratio.low <= 0 or side.rounds < 1:
+        return None
+    half = math.log(ratio.high / ratio.low) / 2
+    wanted = max(abs(math.log(ratio.value)), at.WORTH_IT)
+    needed = max(side.rounds * (half / wanted) ** 2 * 1.2, side.rounds + 5, 10)
+    return math.ceil(needed / 5) * 5 if needed <= at.MOST_ROUNDS else None
+
+
+def _shrinks(memory: Ratio, comparison: Comparison) -> bool:
+    return (
+        _sound(memory)
+        and memory.ratio.high < noise_floor(comparison, memory.metric)
+        and memory.ratio.value <= 1 - at.MEMORY_WORTH_IT
+        and memory.baseline - memory.value >= at.MEMORY_WORTH_BYTES
+    )
+
+
+def _cannot_matter(memory: Ratio) -> bool:
+    """Whether it is known that memory does not shrink by as much as would be worth it."""
+    least = 1 - at.MEMORY_WORTH_IT
+    ratio = memory.ratio
+    few = memory.baseline - memory.value < at.MEMORY_WORTH_BYTES
+    return ratio.low >= least or (ratio.high < 1 and (few or ratio.value > least))
+
+
+def _memory(side: Side) -> float:
+    memory = side.ratios.get("peak_resident")
+    return memory.ratio.value if memory else 1.0
+
+
+def _sound(ratio: Ratio) -> bool:
+    """Whether the figures are figures: finite, above nothing, the interval around its value."""
+    numbers = (ratio.ratio.low, ratio.ratio.value, ratio.ratio.high)
+    return all(math.isfinite(n) for n in numbers) and 0 < numbers[0] <= numbers[1] <= numbers[2]

@@ -1,0 +1,341 @@
+"""What a fragmented heap costs a program and what would take it back, in words. Pure functions."""
+
+from typing import Literal
+
+from reap.base import units
+from reap.base.records import Estimate, Record
+from reap.compare.levels.records import Arm, Control, Fragmented, Luck
+from reap.experiment.records import Ratio
+from reap.verdicts import thresholds as at
+from reap.verdicts import words
+from reap.verdicts.records import Evidence
+
+_LIKELY = "adv3"
+"""The level that a verdict is about if it was run: the one at which the paper states its results."""
+_TELLING = 0.01
+"""A control that differs by less than this is not worth a reader's time, however certain it is."""
+
+Standing = Literal[
+    "it would be slower",
+    "it would hardly be slower",
+    "its own allocator saves time",
+    "its own allocator saves no time",
+    "inconclusive",
+]
+
+
+class Resilience(Record):
+    """The verdict on a program on fragmented heaps."""
+
+    first: list[str]
+    """What must be known before any figure is read: where what should make no difference makes one."""
+    headline: Standing
+    level: str
+    """Which level the verdict is about; empty where none was run."""
+    paragraph: str
+    evidence: list[Evidence]
+
+
+def judge(result: Fragmented) -> Resilience:
+    """The verdict. It is of the first variant, the program as it is; remedies are for the last one.
+
+    On clean heaps alone it is about the program's own allocator.
+    """
+    if result.clean:
+        return _own_allocator(result)
+    level = _level(result)
+    first = [*_missed_program(result), *_preloads(result), *_emptied(result)]
+    arm = result.arm(result.variants[0], result.allocators[0], level)
+    if arm is None or not arm.sound:
+        why = f": {arm.problem}" if arm and arm.problem else ""
+        paragraph = f"The program was not measured on a fragmented heap{why}."
+        return Resilience(
+            first=first, headline="inconclusive", level="", paragraph=paragraph, evidence=_evidence(result)
+        )
+    standing = "inconclusive" if result.elsewhere else _standing(arm)
+    said = [_opening(result, arm), *_naive(result, level), *_remedies(result, level)]
+    if result.elsewhere:
+        said = [f"{result.elsewhere}, which allocates most, ran on a clean heap: add --children."]
+    return Resilience(
+        first=first,
+        headline=standing,
+        level=level,
+        paragraph=" ".join(said),
+        evidence=_evidence(result),
+    )
+
+
+def _own_allocator(result: Fragmented) -> Resilience:
+    """What the program's own allocator saves over each general one, where nothing was littered."""
+    arms = [result.arm(result.variants[-1], name, result.levels[0].name) for name in result.allocators]
+    compared = [arm for arm in arms if arm and arm.sound and "cpu" in arm.to_custom]
+    first = compared[0] if compared and compared[0].allocator == result.allocators[0] else None
+    if first is None or first.rounds < at.FEWEST_ROUNDS:
+        ran = units.number(first.rounds if first else 0, "round")
+        paragraph = f"{ran} cannot decide: {at.FEWEST_ROUNDS} are the least."
+        return Resilience(
+            first=[], headline="inconclusive", level="", paragraph=paragraph, evidence=_noise(result)
+        )
+    ratio = first.to_custom["cpu"].ratio
+    headline: Standing = "inconclusive"
+    noise = result.noise["cpu"].ratio.high if "cpu" in result.noise else 1.0
+    if ratio.low > max(1.0, noise) and ratio.value >= 1 + at.WORTH_IT:
+        headline = "its own allocator saves time"
+    elif ratio.high <= 1 + at.MAY_HIDE:
+        headline = "its own allocator saves no time"
+    said = [
+        f"Without its own allocator, over {arm.allocator}, it takes "
+        f"{words.amount(arm.to_custom['cpu'].ratio.value, 'CPU time')} "
+        f"(95 % interval {words.interval(arm.to_custom['cpu'].ratio)})."
+        for arm in compared
+    ]
+    return Resilience(
+        first=[],
+        headline=headline,
+        level=result.levels[0].name,
+        paragraph=" ".join(said),
+        evidence=_noise(result),
+    )
+
+
+def inverse(estimate: Estimate) -> Estimate:
+    """The ratio the other way round."""
+    return Estimate(value=1 / estimate.value, low=1 / estimate.high, high=1 / estimate.low)
+
+
+def _level(result: Fragmented) -> str:
+    names = [level.name for level in result.levels]
+    return _LIKELY if _LIKELY in names else names[-1]
+
+
+def _standing(arm: Arm) -> Standing:
+    ratio = arm.slowdown["cpu"].ratio
+    if arm.rounds < at.FEWEST_ROUNDS:
+        return "inconclusive"
+    if ratio.low > 1 and ratio.value >= 1 + at.WORTH_IT:
+        return "it would be slower"
+    return "it would hardly be slower" if ratio.high <= 1 + at.MAY_HIDE else "inconclusive"
+
+
+def _opening(result: Fragmented, arm: Arm) -> str:
+    level = next(each for each in result.levels if each.name == arm.level)
+    objects = units.count(level.objects(round(result.profile.peak.value)))
+    heap = (
+        f"On a heap like that of a long-running process ({level.name}: {objects} objects of the program's "
+        f"sizes came and {units.percent(1 - level.occupancy)} of them went before it began)"
+    )
+    if arm.rounds < at.FEWEST_ROUNDS:
+        ran = f"{units.number(arm.rounds, 'round')} {'was' if arm.rounds == 1 else 'were'} run"
+        return f"{heap} {ran}, too few to tell: {at.FEWEST_ROUNDS} are the least."
+    return f"{heap} {_slowdown(_who(result, arm.variant), arm.slowdown['cpu'])}."
+
+
+def _who(result: Fragmented, variant: str) -> str:
+    if variant == "naive":
+        return "without its own allocator it"
+    return "the program, its own allocator in use," if len(result.variants) > 1 else "the program"
+
+
+def _slowdown(who: str, ratio: Ratio) -> str:
+    """`the program would need 20 % more CPU time (95 % interval ...)`, compared with a clean heap."""
+    if ratio.verdict == "inconclusive":
+        return (
+            f"whether {who} would need more CPU time is inconclusive: its ratio to a clean heap is "
+            f"{units.ratio_with_interval(ratio.ratio)}"
+        )
+    change = words.amount(ratio.ratio.value, "CPU time")
+    more = "than on" if ratio.ratio.value < 2 else "of"
+    return f"{who} would need {change} {more} a clean one (95 % interval {words.interval(ratio.ratio)})"
+
+
+def _naive(result: Fragmented, level: str) -> list[str]:
+    if len(result.variants) == 1:
+        return []
+    arm = result.arm(result.variants[-1], result.allocators[0], level)
+    if arm is None or not arm.sound or arm.rounds < at.FEWEST_ROUNDS:
+        return []
+    said = _slowdown(_who(result, arm.variant), arm.slowdown["cpu"])
+    return [f"{said[:1].upper()}{said[1:]}."]
+
+
+def _remedies(result: Fragmented, level: str) -> list[str]:
+    """What takes time back on that heap, the most first; the rest in one sentence."""
+    variant, usual = result.variants[-1], result.allocators[0]
+    arm = result.arm(variant, usual, level)
+    if arm is None or not arm.sound or arm.rounds < at.FEWEST_ROUNDS:
+        return []
+    found: list[tuple[str, Estimate]] = []
+    if custom := arm.to_custom.get("cpu"):
+        found.append(("its own allocator", inverse(custom.ratio)))
+    for name in result.allocators[1:]:
+        other = result.arm(variant, name, level)
+        if other is not None and other.sound and "cpu" in other.to_allocator:
+            found.append((name, other.to_allocator["cpu"].ratio))
+    huge = result.arm(variant, usual, level, "on")
+    if huge is not None and huge.sound and "cpu" in huge.to_small:
+        found.append(("huge pages", huge.to_small["cpu"].ratio))
+    helping = sorted((each for each in found if each[1].high < 1), key=lambda each: each[1].value)
+    unclear = [name for name, ratio in found if ratio.low <= 1 <= ratio.high]
+    said = []
+    if helping:
+        parts = [
+            f"{name} would take back {units.percent(1 - ratio.value)} of that time "
+            f"({units.percent_span(1 - ratio.high, 1 - ratio.low)})"
+            for name, ratio in helping
+        ]
+        said.append(f"There, {words.listed(parts)}.")
+    if unclear:
+        said.append(f"The result is inconclusive for {words.listed(unclear)}.")
+    if found and not helping and not unclear:
+        said.append(f"There, {words.listed([name for name, _ in found])} would not take any of it back.")
+    return said
+
+
+def _missed_program(result: Fragmented) -> list[str]:
+    """Behind a shell or a shim nothing that matters was littered."""
+    if not result.elsewhere:
+        return []
+    said = f"Most is allocated by {result.elsewhere}, which the program executes, and only the program was"
+    return [f"{said} littered: no figure here is about fragmentation. --children litters all."]
+
+
+def _preloads(result: Fragmented) -> list[str]:
+    """Bare and adv0 should be the same: nothing is littered in either."""
+    said = []
+    for control in result.controls:
+        if control.preload is None or not _telling(control.preload):
+            continue
+        text = (
+            f"Bare and adv0 differ: {_pair(result, control)} takes "
+            f"{words.amount(control.preload.ratio.value, 'CPU time')} with the preload loaded and nothing "
+            f"littered (95 % interval {words.interval(control.preload.ratio)})."
+        )
+        said.append(f"{text} {_explained(result, control, control.preload)}")
+    return said
+
+
+def _explained(result: Fragmented, control: Control, preload: Ratio) -> str:
+    """What may be behind it: noise, or the luck of a layout."""
+    if noise := result.noise.get("cpu"):
+        most = max(noise.ratio.high, 1 / noise.ratio.low)
+        if 1 / most <= preload.ratio.value <= most:
+            return "The baseline may differ from itself by as much: measure again on a quieter machine."
+    seen = [luck for luck in result.luck if luck.variant == control.variant and luck.ratios]
+    if not seen:
+        return "Whether that is the luck of its layout was not tried (--layouts)."
+    low, high = luck_span(seen)
+    span = f"{units.ratio(low)} to {units.ratio(high)} times"
+    if low <= preload.ratio.value <= high:
+        return f"Other places of its stack and libraries do as much ({span}): it is the luck of its layout."
+    return f"Other places of its stack and libraries do less ({span}): do not take it for their luck alone."
+
+
+def luck_span(seen: list[Luck]) -> tuple[float, float]:
+    """The least and the most that any layout did, the one that comes by itself among them."""
+    values = [1.0, *(ratio.ratio.value for luck in seen for ratio in luck.ratios)]
+    return min(values), max(values)
+
+
+def _emptied(result: Fragmented) -> list[str]:
+    """Where nothing of the litter stays, the heap should be as good as a clean one, and is worse."""
+    return [
+        f"{_given_back(result, control, ratio)} So much of a level's slowdown is no fragmentation."
+        for control, ratio in _telling_emptied(result)
+        if ratio.ratio.value > 1
+    ]
+
+
+def _readied(result: Fragmented) -> list[Evidence]:
+    """Where it is better than a clean one: its pages are there already, as those of a level are."""
+    return [
+        Evidence(
+            statement=f"{_given_back(result, control, ratio)} Its pages are in memory already, and so are "
+            "those of every level: fragmentation costs more than a level's slowdown shows.",
+            source="comparison",
+        )
+        for control, ratio in _telling_emptied(result)
+        if ratio.ratio.value < 1
+    ]
+
+
+def _telling_emptied(result: Fragmented) -> list[tuple[Control, Ratio]]:
+    return [
+        (control, control.emptied)
+        for control in result.controls
+        if control.emptied is not None and _telling(control.emptied)
+    ]
+
+
+def _given_back(result: Fragmented, control: Control, ratio: Ratio) -> str:
+    return (
+        f"A heap of which everything was given back is not as a clean one: {_pair(result, control)} takes "
+        f"{words.amount(ratio.ratio.value, 'CPU time')} on it (95 % interval {words.interval(ratio.ratio)})."
+    )
+
+
+def _telling(ratio: Ratio) -> bool:
+    return ratio.verdict != "inconclusive" and abs(ratio.ratio.value - 1) > _TELLING
+
+
+def _pair(result: Fragmented, control: Control) -> str:
+    variant = f"{control.variant}, " if len(result.variants) > 1 else "it, "
+    return f"{variant}under {control.allocator},"
+
+
+def _evidence(result: Fragmented) -> list[Evidence]:
+    facts = []
+    for variant in result.variants:
+        arm = result.arm(variant, result.allocators[0], _level(result))
+        clean = result.arm(variant, result.allocators[0], result.levels[0].name)
+        if arm and clean and arm.sound and arm.split and clean.split:
+            facts.append(Evidence(statement=_parted(result, arm, clean), source="sampling"))
+        if arm and clean and arm.sound and arm.misses and clean.misses:
+            source: Literal["simulation", "machine"] = "simulation" if arm.misses.caches else "machine"
+            facts.append(Evidence(statement=_missed(result, arm, clean), source=source))
+    return [*facts, *_readied(result), *_noise(result)]
+
+
+def _noise(result: Fragmented) -> list[Evidence]:
+    noise = result.noise.get("cpu")
+    if noise is None:
+        return []
+    span = words.interval(noise.ratio)
+    statement = f"The baseline differs from itself by {span} in CPU time: that much is noise."
+    if units.says_nothing(noise.ratio):
+        statement = f"How far the baseline differs from itself is unknown: {units.TOO_FEW}."
+    return [Evidence(statement=statement, source="comparison")]
+
+
+def _parted(result: Fragmented, arm: Arm, clean: Arm) -> str:
+    """How much of what a level costs is spent in the allocator itself."""
+    assert arm.split is not None  # noqa: S101 - the caller has looked
+    assert clean.split is not None  # noqa: S101
+    inside = arm.split.inside.value - clean.split.inside.value
+    outside = arm.split.outside.value - clean.split.outside.value
+    who = f"{arm.variant}: " if len(result.variants) > 1 else ""
+    return (
+        f"{who}at {arm.level} {units.percent(arm.split.share.value)} of its CPU time is inside the allocator "
+        f"({units.percent_span(arm.split.share.low, arm.split.share.high)}), and at {clean.level} "
+        f"{units.percent(clean.split.share.value)} "
+        f"({units.percent_span(clean.split.share.low, clean.split.share.high)}): "
+        f"{_signed(inside)} inside it and {_signed(outside)} outside."
+    )
+
+
+def _missed(result: Fragmented, arm: Arm, clean: Arm) -> str:
+    """What a level does to caches: misses rise where objects lie apart, and instructions do not."""
+    assert arm.misses is not None  # noqa: S101 - the caller has looked
+    assert clean.misses is not None  # noqa: S101
+    who = f"{arm.variant}: " if len(result.variants) > 1 else ""
+    first = units.ratio(arm.misses.first / max(clean.misses.first, 1))
+    last = units.ratio(arm.misses.last / max(clean.misses.last, 1))
+    work = units.ratio(arm.misses.instructions / max(clean.misses.instructions, 1))
+    where = "in simulated caches " if arm.misses.caches else ""
+    return (
+        f"{who}{where}it has {first} times the misses of the first level and {last} times those of the last "
+        f"at {arm.level}, by {work} times the instructions."
+    )
+
+
+def _signed(seconds: float) -> str:
+    return f"{units.duration(abs(seconds))} {'more' if seconds >= 0 else 'less'}"

@@ -1,0 +1,168 @@
+"""What an experiment on fragmented heaps gives: one record an arm, with its ratios to the others."""
+
+from typing import Literal
+
+from reap.base.records import Estimate, Record
+from reap.experiment.records import HugePages, Laid, Ratio
+from reap.launch.level import Level
+from reap.launch.litter import Order
+from reap.launch.records import Misses
+from reap.recording.size_profile import SizeProfile
+
+
+class Split(Record):
+    """Time inside and outside the allocator, from one sampled run of an arm. Its littering is left out."""
+
+    samples: int
+    share: Estimate
+    """Of CPU time inside the allocator, 0 to 1, with its 95 % interval."""
+    inside: Estimate
+    """Seconds: the share of the arm's median CPU time."""
+    outside: Estimate
+    sees_kernel: bool
+    """Whether time in the kernel was sampled, too."""
+    method: Literal["perf", "timer"] = "perf"
+
+
+class Arm(Record):
+    """One variant under one allocator at one level.
+
+    Each dictionary of ratios is by metric, in pairs of one round; `peak_resident` is peak memory beyond what
+    the littering added. All are empty where there were too few sound rounds, and `problem` says why.
+    """
+
+    variant: str
+    allocator: str
+    level: str
+    huge_pages: HugePages
+    """Whether there were transparent huge pages; empty: as the machine is set."""
+    rounds: int
+    cpu: float
+    """Median CPU time in seconds, littering taken off; 0 where no round was run."""
+    normalised: dict[str, Ratio] = {}
+    """To the baseline: the first variant under the baseline's allocator at adv0. (Figure 6, ISMM 2026)"""
+    slowdown: dict[str, Ratio] = {}
+    """To the same variant and allocator at adv0."""
+    to_custom: dict[str, Ratio] = {}
+    """Of the naive variant: to the custom one under the same allocator at the same level."""
+    to_best: dict[str, Ratio] = {}
+    """On a clean heap, of two variants: to the custom one under the allocator under which it is fastest
+    there. (Figure 5, ISMM 2026)"""
+    to_small: dict[str, Ratio] = {}
+    """With huge pages: to the same without them."""
+    to_allocator: dict[str, Ratio] = {}
+    """To the same variant at the same level under the baseline's allocator."""
+    laid: Laid | None = None
+    """What one of its runs was littered with."""
+    split: Split | None = None
+    misses: Misses | None = None
+    """What one run did to simulated caches, or some runs to this processor's own."""
+    verified: bool = True
+    """Whether malloc really came from the allocator."""
+    littered: bool = True
+    """Whether its heap was littered, in every run of the rounds."""
+    same_output: bool | None = None
+    """Whether output agreed with the baseline's; None where the program's output varies by itself."""
+    same_exit: bool = True
+    problem: str = ""
+    """One sentence where this arm says nothing."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether its figures may be used: it is compared with the baseline, and with itself at adv0."""
+        return not self.problem and "cpu" in self.normalised and "cpu" in self.slowdown
+
+
+class Control(Record):
+    """What must make no difference to a variant under an allocator. Ratios of CPU time."""
+
+    variant: str
+    allocator: str
+    preload: Ratio | None
+    """adv0 to bare: the preload loaded, doing nothing."""
+    emptied: Ratio | None
+    """The level with most litter of which nothing stays, to adv0."""
+
+
+class FailedControl(Record):
+    """A control that went wrong, so that what it is held against is not controlled."""
+
+    variant: str
+    allocator: str
+    level: str
+    """`none`, adv0, or the level of which everything is given back."""
+    layout: int
+    """Where stack and libraries lay: 0 as they come."""
+    littered: bool
+    same_output: bool | None
+    same_exit: bool
+    """These three as in an Arm."""
+    problem: str
+    """One sentence."""
+
+
+class Luck(Record):
+    """What other places of stack and libraries do to a variant, under the baseline's allocator."""
+
+    variant: str
+    level: str
+    """`none` or adv0."""
+    ratios: list[Ratio]
+    """CPU time, a ratio a layout, to the layout that comes by itself."""
+
+
+class Fragmented(Record):
+    """A program on fragmented heaps: the whole matrix, and what it rests on."""
+
+    workload: str
+    command: list[str]
+    naive_command: list[str]
+    """Empty where there is one variant only."""
+    naive_environment: dict[str, str]
+    variants: list[str]
+    allocators: list[str]
+    """The baseline's first."""
+    levels: list[Level]
+    """adv0 first."""
+    huge_pages: list[HugePages]
+    """What was tried of them, the baseline's first."""
+    children: bool
+    """Whether programs that the program executes were littered, too."""
+    seed: int
+    """Of the litter."""
+    order: Order
+    """In which order blocks were given back."""
+    touch: bool
+    """Whether every page of the litter was written to."""
+    elsewhere: str
+    """The program that allocates most, if it is executed by the one that was littered and found a clean heap;
+    else empty. No figure is about fragmentation then."""
+    profile: SizeProfile
+    rounds: int
+    arms: list[Arm]
+    """Of every variant, allocator and level, and of no control."""
+    controls: list[Control]
+    luck: list[Luck]
+    failed_controls: list[FailedControl]
+    """Those that went wrong; they have no ratio in `controls` and `luck`."""
+    noise: dict[str, Ratio]
+    """By metric: the baseline against itself, paired in the same rounds."""
+    exit_code: int
+    stdout_varies: bool
+    stopped_early: bool = False
+    notes: list[str] = []
+
+    @property
+    def clean(self) -> bool:
+        """Whether no heap was littered: it is about the program's own allocator alone."""
+        return not any(level.multiplier for level in self.levels)
+
+    def arm(
+        self, variant: str, allocator: str, level: str, huge_pages: HugePages | None = None
+    ) -> Arm | None:
+        """The arm with these coordinates, if it was run; without the last, with what the baseline has."""
+        key = (variant, allocator, level, self.huge_pages[0] if huge_pages is None else huge_pages)
+        found = (
+            each for each in self.arms if (each.variant, each.allocator, each.level, each.huge_pages) == key
+        )
+        return next(found, None)

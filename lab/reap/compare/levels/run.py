@@ -1,0 +1,342 @@
+"""A program on fragmented heaps: every variant under every allocator at every level, and the controls."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from reap.allocators import verify
+from reap.base import units
+from reap.base.errors import ExitCode, ReapError
+from reap.base.files import write_safely
+from reap.base.records import Estimate
+from reap.compare.levels.records import Arm, Control, FailedControl, Fragmented, Luck, Split
+from reap.compare.levels.table import Table
+from reap.experiment import arms
+from reap.experiment.folder import Folder
+from reap.experiment.records import BARE, Cell, Run
+from reap.experiment.runner import Cost, InterruptedRunError, Listener, Runner
+from reap.experiment.spec import COUNTERS, Matrix, Spec
+from reap.experiment.starter import Starter
+from reap.fragment import run as fragment
+from reap.launch import litter as littering
+from reap.launch.records import Launch
+from reap.recording import estimates
+from reap.recording import size_profile as profiles
+from reap.recording.size_profile import SizeProfile
+
+PROFILE = "profile.json"
+"""The size profile's name in an experiment's folder; written whole, so that it marks a whole one."""
+
+
+def keep_profile(folder: Folder, profile: SizeProfile) -> None:
+    """Keeps the size profile of an experiment that was begun without one. Throws ReapError."""
+    try:
+        write_safely(folder.path / PROFILE, profiles.encode(profile), force=True)
+    except ReapError as error:
+        again = f"make room, and go on with: reap compare --resume {folder.path}"
+        raise ReapError(error.what, again) from error
+
+
+def run(folder: Folder, listener: Listener | None = None, rounds: int = 0) -> Fragmented:
+    """Takes the size profile if there is none yet, runs what is left, and draws the result. Throws ReapError.
+
+    With `rounds`, an experiment that was to have fewer gets so many. On Ctrl-C it throws
+    `runner.InterruptedRunError`; the folder can be resumed.
+    """
+    runner, profile = _runner(folder, listener or Listener(), rounds)
+    runner.run()
+    spec = folder.spec
+    return draw(spec, profile, folder.runs, runner.dropped, runner.notes, stopped_early=runner.stopped_early)
+
+
+def cost(folder: Folder, listener: Listener | None = None) -> Cost:
+    """Takes the size profile and runs the warm-ups, if they are not there yet. Throws as `run` does."""
+    runner, _ = _runner(folder, listener or Listener())
+    return runner.cost()
+
+
+def _runner(folder: Folder, listener: Listener, rounds: int = 0) -> tuple[Runner, SizeProfile]:
+    matrix = _matrix(folder.spec)
+    profile = _profile(folder, matrix, listener)
+    for level in arms.levels(matrix).values():
+        littering.require_memory(matrix.litter(profile, level))
+    return Runner(folder, listener, Starter(folder, profile), rounds), profile
+
+
+def _profile(folder: Folder, matrix: Matrix, listener: Listener) -> SizeProfile:
+    """Of the variant without its own allocator, whose objects malloc sees: it litters for both."""
+    path = folder.path / PROFILE
+    if path.exists():
+        return fragment.load_profile(path, cut_off=matrix.cut_off)
+    variant, spec = matrix.variants[-1], folder.spec
+    listener.say(f"recording one run of {variant.program.command[0]} to learn its sizes")
+    launch = Launch(
+        argv=variant.program.command,
+        program=variant.program.path,
+        directory=spec.directory,
+        environment={**spec.environment, **variant.environment},
+        stdin=folder.stdin,
+        timeout=spec.timeout,
+    )
+    try:
+        profile = fragment.take_profile(launch, cut_off=matrix.cut_off)
+    except KeyboardInterrupt:
+        raise InterruptedRunError(
+            f"stopped while recording; nothing was lost but that run ({folder.path})",
+            f"go on with: reap compare --resume {folder.path}",
+            ExitCode.SIGNALLED + 2,
+        ) from None
+    keep_profile(folder, profile)
+    return profile
+
+
+def draw(
+    spec: Spec,
+    profile: SizeProfile,
+    runs: Sequence[Run],
+    dropped: Mapping[str, str],
+    notes: Sequence[str] = (),
+    *,
+    stopped_early: bool = False,
+) -> Fragmented:
+    """What these runs give."""
+    matrix, table = _matrix(spec), Table(spec, runs, dropped)
+    best = _best(table, matrix)
+    drawn = [_arm(table, matrix, cell, best) for cell in arms.wanted(spec, matrix)]
+    naive = matrix.variants[-1] if len(matrix.variants) > 1 else None
+    said = [*spec.program.notes, *(note for each in spec.allocators for note in each.notes), *notes]
+    said += matrix.notes
+    said += _notes(table, drawn, profile, matrix)
+    return Fragmented(
+        workload=spec.workload,
+        command=spec.program.command,
+        naive_command=naive.program.command if naive else [],
+        naive_environment=naive.environment if naive else {},
+        variants=[each.name for each in matrix.variants],
+        allocators=[each.name for each in spec.allocators],
+        levels=matrix.levels,
+        huge_pages=matrix.huge_pages,
+        children=matrix.children,
+        seed=matrix.seed,
+        order=matrix.order,
+        touch=matrix.touch,
+        elsewhere=_elsewhere(profile, matrix),
+        profile=profile,
+        rounds=len(table.of(table.baseline)),
+        arms=drawn,
+        controls=[
+            _control(table, matrix, variant.name, allocator.name)
+            for variant in matrix.variants
+            for allocator in spec.allocators
+            if matrix.controls and arms.runs_over(matrix, variant.name, allocator.name)
+        ],
+        luck=[
+            _luck(table, matrix, variant.name, level)
+            for variant in matrix.variants
+            for level in (BARE, matrix.levels[0].name)
+            if matrix.layouts and matrix.controls
+        ],
+        failed_controls=_failed_controls(table, matrix),
+        noise=table.noise(),
+        exit_code=table.status,
+        stdout_varies=len(table.outputs) > 1,
+        stopped_early=stopped_early,
+        notes=list(dict.fromkeys(said)),
+    )
+
+
+def differs(result: Fragmented) -> bool:
+    """Whether the program did something else in some arm or control, or could not be littered there."""
+    every: list[Arm | FailedControl] = [*result.arms, *result.failed_controls]
+    return any(not each.same_exit or each.same_output is False or not each.littered for each in every)
+
+
+def _matrix(spec: Spec) -> Matrix:
+    if spec.matrix is None:
+        raise ReapError("this is no experiment on fragmented heaps", "begin one with: reap compare --levels")
+    return spec.matrix
+
+
+def _best(table: Table, matrix: Matrix) -> Cell | None:
+    """The custom variant on a clean heap under the allocator that suits it best; None without a naive one."""
+    if len(matrix.variants) == 1:
+        return None
+    clean = [
+        table.cell(matrix.variants[0].name, allocator.name, matrix.levels[0].name)
+        for allocator in table.spec.allocators
+    ]
+    return min((cell for cell in clean if not table.problem(cell)), key=table.median_cpu, default=None)
+
+
+def _arm(table: Table, matrix: Matrix, cell: Cell, best: Cell | None) -> Arm:
+    spec = table.spec
+    problem = table.problem(cell)
+    allocator = next(each for each in spec.allocators if each.name == cell.allocator)
+    warmup = table.warmups.get(cell.arm())
+    huge = cell.huge_pages
+    clean = table.cell(cell.variant, cell.allocator, matrix.levels[0].name, huge=huge)
+    if not problem and (why := table.problem(clean)):
+        problem = f"at {clean.level}, which it is held to: {why}"
+    if not problem and (why := table.problem(table.baseline)):
+        problem = f"the baseline, which it is held to: {why}"
+    custom = table.cell(matrix.variants[0].name, cell.allocator, cell.level, huge=huge)
+    under_baseline = table.cell(cell.variant, spec.baseline.name, cell.level, huge=huge)
+    small = table.cell(cell.variant, cell.allocator, cell.level)
+    median = table.median_cpu(cell)
+    beside = best if best and (cell.level, huge) == (best.level, best.huge_pages) else None
+    sampled, _ = table.sampled(cell)
+    return Arm(
+        variant=cell.variant,
+        allocator=cell.allocator,
+        level=cell.level,
+        huge_pages=huge,
+        rounds=len(table.of(cell)),
+        cpu=median,
+        normalised=table.ratios(table.baseline, cell),
+        slowdown=table.ratios(clean, cell),
+        to_custom=table.ratios(custom, cell) if cell.variant != custom.variant else {},
+        to_best=table.ratios(beside, cell) if beside else {},
+        to_small=table.ratios(small, cell) if huge != small.huge_pages else {},
+        to_allocator=table.ratios(under_baseline, cell) if cell.allocator != spec.baseline.name else {},
+        laid=next((run.laid for run in table.every(cell) if run.laid is not None), None),
+        split=_split(sampled, median) if sampled else None,
+        misses=table.misses(cell),
+        verified=verify.judge(allocator, warmup.outcome.heap).verified if warmup else False,
+        littered=table.littered(cell),
+        same_output=table.same_output(cell),
+        same_exit=table.same_exit(cell),
+        problem=problem,
+    )
+
+
+def _split(run: Run, seconds: float) -> Split | None:
+    seen = run.samples
+    if seen is None or seen.all == 0:
+        return None
+    share = estimates.proportion(seen.inside, seen.all)
+    return Split(
+        samples=seen.all,
+        share=share,
+        inside=Estimate(value=share.value * seconds, low=share.low * seconds, high=share.high * seconds),
+        outside=Estimate(
+            value=(1 - share.value) * seconds,
+            low=(1 - share.high) * seconds,
+            high=(1 - share.low) * seconds,
+        ),
+        sees_kernel=seen.kernel,
+        method=seen.method,
+    )
+
+
+def _control(table: Table, matrix: Matrix, variant: str, allocator: str) -> Control:
+    clean = table.cell(variant, allocator, matrix.levels[0].name)
+    return Control(
+        variant=variant,
+        allocator=allocator,
+        preload=table.cpu(table.cell(variant, allocator, BARE), clean),
+        emptied=table.cpu(clean, table.cell(variant, allocator, arms.emptied(matrix).name)),
+    )
+
+
+def _luck(table: Table, matrix: Matrix, variant: str, level: str) -> Luck:
+    name = table.spec.baseline.name
+    still = table.cell(variant, name, level)
+    moved = (
+        table.cpu(still, table.cell(variant, name, level, layout)) for layout in range(1, matrix.layouts + 1)
+    )
+    return Luck(variant=variant, level=level, ratios=[each for each in moved if each is not None])
+
+
+def _failed_controls(table: Table, matrix: Matrix) -> list[FailedControl]:
+    """Those that went wrong: a figure that is missing must not be taken for one that is as it should be."""
+    wanted = {arm.arm() for arm in arms.wanted(table.spec, matrix)}
+    return [
+        FailedControl(
+            variant=cell.variant,
+            allocator=cell.allocator,
+            level=cell.level,
+            layout=cell.layout,
+            littered=table.littered(cell),
+            same_output=table.same_output(cell),
+            same_exit=table.same_exit(cell),
+            problem=table.fault(cell),
+        )
+        for cell in arms.controls(table.spec, matrix)
+        if cell.arm() not in wanted and table.fault(cell)
+    ]
+
+
+def _no_misses(matrix: Matrix) -> str:
+    if matrix.caches == COUNTERS:
+        return "some misses were not counted: others had the processor's counters meanwhile"
+    return (
+        "some runs in simulated caches counted nothing: the program executes another, or does not run under "
+        "callgrind as it does without"
+    )
+
+
+def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Matrix) -> list[str]:
+    said = []
+    if len(table.exits) > 1:
+        said.append(f"the program's own exit status varies: {', '.join(map(str, sorted(table.exits)))}")
+    laid = [arm.laid for arm in drawn if arm.laid is not None]
+    if lost := max((each.lost for each in laid), default=0):
+        said.append(f"{lost} litterings of a run found no room to report; their cost is not taken off")
+    if any(each.beside for each in laid):
+        said.append(
+            "some threads could not litter while those that created them waited (a malloc wants a lock that "
+            "they hold): the rest of the litter is missing, and wall time holds that part of it"
+        )
+    if uncounted := max((each.uncounted for each in laid), default=0):
+        said.append(fragment.not_waited_for(uncounted))
+    if any(each.deepbind for each in laid):
+        said.append(
+            "the program opens extensions with RTLD_DEEPBIND, which would mix the C library's blocks with "
+            "those of other allocators: they were opened without it wherever something is preloaded"
+        )
+    said += [
+        f"time inside the allocator is unknown of {arms.label(table.spec, cell)}: sampled, {why}"
+        for cell in arms.wanted(table.spec, matrix)
+        if not table.problem(cell) and (why := table.sampled(cell)[1])
+    ]
+    if any(arm.split and arm.split.method == "timer" for arm in drawn):
+        said.append(
+            "time inside the allocator was sampled by a timer in the program, for perf events are not "
+            "allowed here: it is four times as coarse and does not see the kernel (`reap doctor` says more)"
+        )
+    if "on" in matrix.huge_pages:
+        lacking = [each.name for each in table.spec.allocators if not arms.can_have_huge_pages(each)]
+        if lacking:
+            said.append(
+                f"{' and '.join(lacking)} cannot be told to ask for huge pages, and this kernel gives none "
+                "unasked: only run without"
+            )
+    if any(arm.sound and arm.misses is None for arm in drawn) and table.looked_for_misses:
+        said.append(_no_misses(matrix))
+    for level in matrix.levels:
+        asked = matrix.litter(profile, level).objects
+        most = max((arm.laid.objects for arm in drawn if arm.laid and arm.level == level.name), default=asked)
+        if most < asked and not any(each.beside for each in laid):
+            said.append(
+                f"{units.percent(most / asked)} of the litter of {level.name} was laid: {profile.threads} "
+                "threads were to share it, and fewer were created"
+            )
+    said += fragment.mostly_left_out(profile)
+    images, of = _images(matrix), Path(profile.program).name
+    if of and of not in images and profile.processes == 1:
+        said.append(
+            f"the sizes are those of {profile.program}: right only if it is a variant of this program"
+        )
+    return said
+
+
+def _images(matrix: Matrix) -> set[str]:
+    """The files that the variants begin as."""
+    return {Path(os.path.realpath(each.program.image)).name for each in matrix.variants}
+
+
+def _elsewhere(profile: SizeProfile, matrix: Matrix) -> str:
+    """The program that allocates most, if another executes it and it found a clean heap."""
+    if matrix.children or profile.processes == 1 or Path(profile.program).name in _images(matrix):
+        return ""
+    return profile.program

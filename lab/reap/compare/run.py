@@ -1,0 +1,151 @@
+"""Allocators compared on one program: runs the experiment, and draws the comparison from its runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from reap.allocators import verify
+from reap.allocators.records import DEFAULT, Allocator
+from reap.experiment import arms, metrics, requests, statistics
+from reap.experiment.folder import Folder
+from reap.experiment.records import Cell, Comparison, Ratio, Run, Side
+from reap.experiment.runner import Listener, Runner
+from reap.experiment.spec import Spec
+
+
+def compare(folder: Folder, listener: Listener | None = None) -> Comparison:
+    """Runs what is left of the experiment in `folder` and compares. Throws ReapError.
+
+    On Ctrl-C it throws `runner.InterruptedRunError`; the folder can be resumed.
+    """
+    runner = Runner(folder, listener or Listener())
+    runner.run()
+    dropped = {
+        arms.label(folder.spec, arm): runner.dropped[arm.arm()]
+        for arm in arms.arms(folder.spec)
+        if arm.arm() in runner.dropped
+    }
+    drawn = draw(folder.spec, folder.runs, dropped, runner.notes, stopped_early=runner.stopped_early)
+    return msgspec.structs.replace(drawn, needed_budget=runner.needed_budget, pairing=runner.pairing)
+
+
+def draw(
+    spec: Spec,
+    runs: Sequence[Run],
+    dropped: Mapping[str, str],
+    notes: Sequence[str] = (),
+    *,
+    stopped_early: bool = False,
+) -> Comparison:
+    """The comparison that these runs give."""
+    measured = [run for run in runs if not run.warmup]
+    every = {arms.label(spec, arm): arm for arm in arms.arms(spec)}
+    warmups = {arms.label(spec, run.cell): run for run in runs if run.warmup}
+    base = next(iter(every.values()))
+    baseline = _by_round(measured, base)
+    control = _by_round(measured, base, control=True)
+    reference = [*baseline.values(), *control.values()] or [warmups[spec.baseline.name]]
+    exits = {run.outcome.status for run in reference}
+    outputs = {run.outcome.stdout_digest for run in reference}
+    expected = _Expected(baseline=baseline, exits=exits, outputs=outputs, dropped=dropped)
+    allocators = {each.name: each for each in spec.allocators}
+    sides = [
+        _side(name, allocators[arm.allocator], _by_round(measured, arm), warmups[name], expected)
+        for name, arm in every.items()
+        if arm is not base and name in warmups
+    ]
+    said = [*spec.program.notes, *(note for each in spec.allocators for note in each.notes), *notes]
+    if len(exits) > 1:
+        said.append(f"the program's own exit status varies: {', '.join(map(str, sorted(exits)))}")
+    said += requests.notes(measured)
+    return Comparison(
+        workload=spec.workload,
+        command=spec.program.command,
+        baseline=_name_of_baseline(spec, warmups.get(spec.baseline.name)),
+        rounds=len(baseline),
+        sides=sides,
+        against={each.name: each.program.command for each in spec.against},
+        noise=_ratios(baseline, control),
+        exit_code=reference[0].outcome.status,
+        stdout_varies=len(outputs) > 1,
+        stopped_early=stopped_early,
+        notes=list(dict.fromkeys(said)),
+    )
+
+
+def differs(comparison: Comparison) -> bool:
+    """Whether some allocator changed what the program does."""
+    return any(not side.same_exit or side.same_output is False for side in comparison.sides)
+
+
+def _name_of_baseline(spec: Spec, warmup: Run | None) -> str:
+    """The allocator that the program has by itself: glibc's, unless another served it in the probed run."""
+    if spec.against:
+        return Path(spec.program.command[0]).name
+    name, provider = spec.baseline.name, warmup.outcome.malloc_provider if warmup else ""
+    file = Path(provider).name
+    if name != DEFAULT or spec.baseline.library or not file or file.startswith(("libc.so", "libc-2")):
+        return name
+    own = Path(spec.program.path).name == file
+    return f"its own ({file})" if own else file
+
+
+def _by_round(runs: Sequence[Run], arm: Cell, *, control: bool = False) -> dict[int, Run]:
+    own = [run for run in runs if run.cell.arm() == arm.arm() and run.cell.control == control]
+    return {run.cell.repeat: run for run in own}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Expected:
+    """What an allocator is held against."""
+
+    baseline: Mapping[int, Run]
+    exits: set[int]
+    outputs: set[str]
+    dropped: Mapping[str, str]
+
+
+def _side(name: str, allocator: Allocator, own: Mapping[int, Run], warmup: Run, expected: _Expected) -> Side:
+    verification = verify.judge(allocator, warmup.outcome.heap)
+    sound = {number: run for number, run in own.items() if not run.outcome.signal}
+    every = [*own.values(), warmup]
+    status = next((run.outcome.status for run in every if run.outcome.status not in expected.exits), None)
+    problem = expected.dropped.get(name, "")
+    if not problem and status is not None:
+        problem = f"exit status {status} instead of {min(expected.exits)}"
+    ratios = _ratios(expected.baseline, sound)
+    if not problem and not ratios:
+        problem = f"too few rounds were run for an interval ({len(sound)})"
+    same_output = None
+    if len(expected.outputs) == 1:
+        same_output = all(run.outcome.stdout_digest in expected.outputs for run in every)
+    if not problem and same_output is False:
+        problem = "the program's output is not what it is under the baseline"
+    return Side(
+        allocator=name,
+        rounds=len(sound.keys() & expected.baseline.keys()),
+        verified=verification.verified,
+        provider=verification.provider,
+        ratios=ratios,
+        same_output=same_output,
+        same_exit=status is None,
+        problem=problem,
+    )
+
+
+def _ratios(baseline: Mapping[int, Run], own: Mapping[int, Run]) -> dict[str, Ratio]:
+    rounds = sorted(baseline.keys() & own.keys())
+    if len(rounds) < statistics.LEAST_ROUNDS:
+        return {}
+    before = [baseline[number].outcome for number in rounds]
+    after = [own[number].outcome for number in rounds]
+    together = any(baseline[number].together for number in rounds)
+    return {
+        metric.name: statistics.compare(
+            metric, [metric.of(each) for each in before], [metric.of(each) for each in after]
+        )
+        for metric in metrics.known([*before, *after])
+        if not (together and metric.alone)
+    }

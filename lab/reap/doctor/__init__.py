@@ -1,0 +1,1 @@
+"""`reap doctor`: what this machine can and cannot do."""

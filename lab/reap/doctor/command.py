@@ -1,0 +1,47 @@
+"""`reap doctor`: what this machine can and cannot do."""
+
+from pathlib import Path
+
+import click
+
+_COLOURS = {"good": "green", "poor": "yellow", "bad": "bold red"}
+
+
+@click.command()
+@click.option(
+    "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the findings as JSON."
+)
+@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+def doctor(json_file: Path | None, force: bool) -> int:
+    """Say what this machine can and cannot do, and how to mend it.
+
+    Everything is really tried: preloading, sampling, and how much equal runs differ. Takes about two
+    seconds. `good` is as it should be; with `poor` measurements are less precise or less complete; with
+    `bad` they are not possible.
+
+    Exits with 0 when everything essential works, and with 1 when not.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    from reap.commandline import reporting
+    from reap.commandline.progress import Bar
+    from reap.doctor import run
+
+    reporting.refuse_existing(json_file, force=force)
+    with Bar() as bar:
+        checks = run.examine(bar.update)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for check in checks:
+        said = Text(check.says)
+        if check.mend:
+            said.append(f"\n{check.mend}", style="bold")
+        table.add_row(Text(check.state, style=_COLOURS[check.state]), check.name, said)
+    reporting.console(json_file).print(table)
+    if json_file is not None:
+        reporting.write_plain(json_file, checks, force=force)
+    if not run.sound(checks):
+        click.echo("something essential does not work: see `bad` above", err=True)
+        return 1
+    click.echo("next: reap run -- CMD", err=True)
+    return 0

@@ -1,0 +1,263 @@
+"""What this machine can and cannot do for a measurement, and how to mend it. Everything is really tried."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from reap.allocators import catalog, elf, verify
+from reap.allocators.records import Allocator, Missing
+from reap.base.errors import ReapError
+from reap.base.records import Record
+from reap.doctor import noise
+from reap.drag.exact import valgrind
+from reap.launch import machine, native_files, sampling, spawn
+from reap.launch.records import Launch
+
+State = Literal["good", "poor", "bad"]
+"""`poor`: measurements are possible, but less precise or less complete. `bad`: they are not."""
+
+_TRACEPOINTS = tuple(
+    f"/sys/kernel/{folder}/events/raw_syscalls/sys_enter/id" for folder in ("tracing", "debug/tracing")
+)
+_LEAST_SPACE = 1 << 30
+_LOUD = 0.05
+_BUSY = 0.5
+
+
+class Check(Record):
+    """One thing that was looked at."""
+
+    name: str
+    state: State
+    says: str
+    """What was found."""
+    mend: str = ""
+    """What to do about it, best as a command; empty where there is nothing to do."""
+
+
+def examine(listener: Callable[[int, int, str], None] | None = None) -> list[Check]:
+    """Every check, in the order in which they matter; takes about two seconds."""
+    checks: list[Check] = []
+    for number, (label, check) in enumerate(_CHECKS):
+        if listener is not None:
+            listener(number, len(_CHECKS), label)
+        try:
+            checks.append(check())
+        except ReapError as error:
+            checks.append(Check(name=label, state="bad", says=error.what, mend=error.hint))
+    return checks
+
+
+def sound(checks: list[Check]) -> bool:
+    """Whether everything essential works."""
+    return all(check.state != "bad" for check in checks)
+
+
+def _parts() -> Check:
+    found = [native_files.spawner(), native_files.preload("probe"), native_files.preload("record")]
+    return Check(name="reap's parts", state="good", says=f"all there, in {found[0].parent.parent}")
+
+
+def _preload() -> Check:
+    """Runs a program with the probe: the loader takes our objects, and the C library serves malloc."""
+    outcome = spawn.run(Launch(argv=["true"], program=_true(), probe=True, timeout=10))
+    judged = verify.judge(Allocator(name="glibc"), outcome.heap)
+    if judged.verified:
+        return Check(name="preloading", state="good", says=f"works; malloc is from {judged.provider}")
+    if outcome.heap:
+        return Check(
+            name="preloading",
+            state="poor",
+            says=f"works, but {judged.problem}",
+            mend="unset LD_PRELOAD" if os.environ.get("LD_PRELOAD") else "",
+        )
+    return Check(
+        name="preloading",
+        state="bad",
+        says=f"the loader does not take our objects: {outcome.stderr_tail.strip() or judged.problem}",
+        mend="reap needs glibc, and a folder for its files that is mounted without noexec",
+    )
+
+
+def _true() -> str:
+    found = shutil.which("true")
+    if found is None:
+        raise ReapError("there is no program called true in PATH", "correct PATH")
+    return found
+
+
+def _sampling() -> Check:
+    seen = sampling.check()
+    paranoid = _text("/proc/sys/kernel/perf_event_paranoid")
+    level = f"kernel.perf_event_paranoid is {paranoid or 'unknown'}"
+    if seen.samples > 0 and seen.kernel:
+        return Check(name="sampling", state="good", says=f"perf events work, the kernel included ({level})")
+    mend = "sudo sysctl kernel.perf_event_paranoid=1"
+    if seen.samples > 0:
+        return Check(
+            name="sampling", state="good", says=f"perf events work for user time ({level})", mend=mend
+        )
+    return Check(
+        name="sampling",
+        state="poor",
+        says=f"no perf events: {os.strerror(seen.errno) if seen.errno else 'no sample came'} ({level}); "
+        "the share of time is sampled by a timer, more coarsely",
+        mend=mend,
+    )
+
+
+def _allocators() -> Check:
+    survey = [catalog.find(name) for name in catalog.names()]
+    here = ", ".join(each.name for each in survey if isinstance(each, Allocator))
+    # Those that can be built here are for whoever wants them: no machine is the poorer without.
+    missing = [each for each in survey if isinstance(each, Missing) and each.package]
+    if not missing:
+        return Check(name="allocators", state="good", says=here)
+    return Check(
+        name="allocators",
+        state="poor",
+        says=f"{here}; not installed: {', '.join(each.name for each in missing)}",
+        mend=catalog.install_command(missing),
+    )
+
+
+def _noise() -> Check:
+    heard = noise.measure()
+    says = (
+        f"CPU time of {heard.runs} equal runs of {heard.seconds * 1000:.0f} ms varies by "
+        f"{heard.variation:.1%}, wall time by {heard.wall_variation:.1%}"
+    )
+    if heard.variation <= _LOUD:
+        return Check(name="noise", state="good", says=says)
+    return Check(name="noise", state="poor", says=says, mend="end what else runs; give compare more --runs")
+
+
+def _load() -> Check:
+    cores = len(os.sched_getaffinity(0))
+    load = os.getloadavg()[0]
+    says = f"load {load:.2f} on {cores} core{'s' if cores > 1 else ''}"
+    if load > _BUSY * cores:
+        return Check(
+            name="load",
+            state="poor",
+            says=says,
+            mend="end what else runs: ps -eo pcpu,comm --sort=-pcpu | head",
+        )
+    return Check(name="load", state="good", says=says)
+
+
+def _cores() -> Check:
+    here = machine.describe()
+    says = f"{here.cores} of {here.processor}{f', virtual ({here.virtual})' if here.virtual else ''}"
+    if here.cores == 1:
+        return Check(
+            name="cores",
+            state="poor",
+            says=says,
+            mend="what reap itself does disturbs the program on one core",
+        )
+    return Check(name="cores", state="good", says=says)
+
+
+def _huge_pages() -> Check:
+    mode = machine.describe().huge_pages
+    if not mode:
+        return Check(name="huge pages", state="good", says="the kernel has no transparent huge pages")
+    return Check(name="huge pages", state="good", says=f"transparent huge pages: {mode}")
+
+
+def _clock() -> Check:
+    source = _text("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    flags = next(
+        (line for line in _text("/proc/cpuinfo").splitlines() if line.startswith("flags")), ""
+    ).split()
+    invariant = {"constant_tsc", "nonstop_tsc"} <= set(flags)
+    if source in ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page") and (invariant or source != "tsc"):
+        return Check(name="clock", state="good", says=f"{source}{', invariant TSC' if invariant else ''}")
+    return Check(
+        name="clock",
+        state="poor",
+        says=f"{source or 'unknown'}: reading the clock is slow here, which shows in recorded latencies",
+        mend="boot with clocksource=tsc if the processor's is invariant" if invariant else "",
+    )
+
+
+def _space() -> Check:
+    places = dict.fromkeys([str(Path.cwd()), tempfile.gettempdir()])
+    free = {place: shutil.disk_usage(place).free for place in places}
+    says = ", ".join(f"{size / 1e9:.1f} GB in {place}" for place, size in free.items())
+    if min(free.values()) < _LEAST_SPACE:
+        return Check(
+            name="free space", state="poor", says=says, mend="full recordings may need gigabytes; make room"
+        )
+    return Check(name="free space", state="good", says=says)
+
+
+def _symbols() -> Check:
+    libc = _libc()
+    build = elf.build_id(libc) if libc else ""
+    debug = Path(f"/usr/lib/debug/.build-id/{build[:2]}/{build[2:]}.debug")
+    if build and debug.is_file():
+        return Check(name="symbols", state="good", says=f"those of the C library are in {debug}")
+    return Check(
+        name="symbols",
+        state="poor",
+        says="the C library's debug symbols are not installed; stacks through it lack lines",
+        mend="sudo apt-get install --no-install-recommends libc6-dbg",
+    )
+
+
+def _calls() -> Check:
+    if os.geteuid() == 0 and any(Path(each).exists() for each in _TRACEPOINTS):
+        return Check(name="system calls", state="good", says="traced by who makes them")
+    strace = "`reap wall --calls` has strace count them" if shutil.which("strace") else "strace is not there"
+    mend = "sudo mount -t tracefs nodev /sys/kernel/tracing, and run `reap wall` as root"
+    return Check(
+        name="system calls",
+        state="poor",
+        says=f"not traced: `reap wall` does not tell brk and mmap thrash from other page faults; {strace}",
+        mend=mend if os.geteuid() != 0 else mend.removeprefix("sudo ").partition(",")[0],
+    )
+
+
+def _drag() -> Check:
+    try:
+        valgrind.require()
+    except ReapError as error:
+        return Check(name="drag", state="poor", says=f"{error.what}: no `reap drag`", mend=error.hint)
+    return Check(name="drag", state="good", says="Valgrind is there, and what its tools are made with")
+
+
+def _libc() -> str:
+    """The C library that this process itself uses."""
+    for line in _text("/proc/self/maps").splitlines():
+        if line.endswith("/libc.so.6"):
+            return line[line.index("/") :]
+    return ""
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""
+
+
+_CHECKS: tuple[tuple[str, Callable[[], Check]], ...] = (
+    ("reap's parts", _parts),
+    ("preloading", _preload),
+    ("sampling", _sampling),
+    ("allocators", _allocators),
+    ("noise", _noise),
+    ("load", _load),
+    ("cores", _cores),
+    ("huge pages", _huge_pages),
+    ("clock", _clock),
+    ("free space", _space),
+    ("symbols", _symbols),
+    ("system calls", _calls),
+    ("drag", _drag),
+)

@@ -1,0 +1,1 @@
+"""Drag by engines that see every access: Valgrind, or a recompiled program."""

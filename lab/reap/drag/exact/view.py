@@ -1,0 +1,129 @@
+"""What pages show of drag, as plain strings: figures are formatted here, the template places them."""
+
+from dataclasses import dataclass, field
+
+import markupsafe
+
+from reap.base.text import printable, shortened
+from reap.drag import figures
+from reap.drag.exact.records import DragLevel, DragProcess, DragProfile, DragSite
+from reap.drag.exact.words import (
+    drawn,
+    headline,
+    peak_rows,
+    process_title,
+    savings_rows,
+    site_rows,
+    tally_words,
+    unused_rows,
+)
+
+_MOST_PROCESSES = 8
+_MOST_ROWS = 24
+"""Processes that have a row in the overview."""
+_FIRST, _LATER = 30, 8
+"""Sites of the process that allocated most, and of each of the others."""
+_WIDE = 120
+"""Characters of a name: a page breaks lines where a terminal has to cut."""
+_LONG = 400
+"""Characters of a frame: names of templates have thousands."""
+_ENGINES = {
+    "exact": "Counted by the exact engine, which sees every access.",
+    "recompiled": "Counted in a program that was built for it: accesses of other code are not seen.",
+}
+
+
+@dataclass(frozen=True)
+class SiteRow:
+    """One site that drags: its cells, and what is behind them."""
+
+    cells: list[str]
+    unused: list[str]
+    stack: list[str]
+
+
+@dataclass(frozen=True)
+class LevelView:
+    """Objects, or chunks."""
+
+    name: str
+    words: str
+    drawings: list[markupsafe.Markup]
+    sites: list[SiteRow]
+    savings: list[list[str]]
+    unused: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class ProcessView:
+    """One process."""
+
+    title: str
+    headline: str
+    peaks: list[list[str]]
+    levels: list[LevelView]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class DragView:
+    """A run under an engine."""
+
+    engine: str
+    processes: list[ProcessView]
+    overview: list[list[str]]
+    """Where there are several: each with its figures as `peak_rows` has them, for objects."""
+    left_out: int
+    notes: list[str] = field(default_factory=list)
+
+
+def view(profile: DragProfile) -> DragView:
+    """What there is of it: the processes that allocated most in full, many in the overview."""
+    held = profile.processes
+    rows = [[process_title(each), *peak_rows(each.levels)[0][1:]] for each in held[:_MOST_ROWS]]
+    return DragView(
+        engine=_ENGINES[profile.engine],
+        processes=[
+            _process(each, _LATER if number else _FIRST)
+            for number, each in enumerate(held[:_MOST_PROCESSES])
+            if any(level.curve for level in each.levels)
+        ],
+        overview=rows if len(rows) > 1 else [],
+        left_out=max(0, len(held) - _MOST_ROWS),
+        notes=[printable(note) for note in profile.notes],
+    )
+
+
+def _process(process: DragProcess, most: int) -> ProcessView:
+    return ProcessView(
+        title=process_title(process),
+        headline=headline(process.levels[0]),
+        peaks=peak_rows(process.levels),
+        levels=[_level(level, words, most) for level, words in drawn(process.levels)],
+        notes=[printable(note) for note in process.notes],
+    )
+
+
+def _level(level: DragLevel, words: str, most: int) -> LevelView:
+    drawings = [
+        figures.draw("Bytes in use, needed and dragged, over bytes allocated", level),
+        figures.draw_difference("Dragged alone, on a scale of its own", level),
+    ]
+    return LevelView(
+        name=level.name,
+        words=words,
+        # Our own drawings, which escape what they show.
+        drawings=[markupsafe.Markup(each) for each in drawings if each],  # noqa: S704
+        sites=[_site(site, cells) for site, cells in site_rows(level, most, _WIDE)],
+        savings=savings_rows(level, most, _WIDE),
+        unused=unused_rows(level, _WIDE),
+    )
+
+
+def _site(site: DragSite, cells: list[str]) -> SiteRow:
+    named = [("never accessed", site.never), ("written and never read", site.write_only)]
+    return SiteRow(
+        cells=cells,
+        unused=[f"{what}: {tally_words(tally)}" for what, tally in named if tally.objects],
+        stack=[printable(shortened(frame, _LONG)) for frame in site.stack],
+    )

@@ -1,0 +1,50 @@
+"""What samples say of drag in words and rows, the same on a terminal and on the page."""
+
+from pathlib import Path
+
+from reap.base import units
+from reap.base.records import Estimate
+from reap.base.text import printable, shortened
+from reap.drag.sample.records import SampledProcess, SampledSite
+
+
+def process_row(process: SampledProcess) -> list[str]:
+    """Process, bytes allocated, samples, drag with its interval, peak."""
+    drag = process.drag
+    told = f"{drag.value:.3f} [{drag.low:.3f}, {drag.high:.3f}]" if drag else "inconclusive"
+    name = f"{printable(Path(process.program).name)} ({process.pid})"
+    return [name, units.size(process.allocated), str(process.samples), told, units.size(process.peak)]
+
+
+def process_notes(process: SampledProcess) -> list[str]:
+    """What must be known of a process."""
+    said = list(process.notes)
+    if process.few and process.drag is not None:
+        said.append(
+            f"a few objects rule it (one alone is {units.percent(process.largest)} of the bytes in use over "
+            "time): those that were not drawn are not in the interval; use --engine exact"
+        )
+    return said
+
+
+def site_rows(process: SampledProcess, most: int, width: int) -> list[tuple[SampledSite, list[str]]]:
+    """The sites that drag most: share with its interval, function, location, bytes, samples."""
+    return [
+        (
+            site,
+            [
+                _share(site.share),
+                printable(shortened(site.function, width)),
+                printable(shortened(site.location, width)),
+                units.size(site.bytes),
+                f"{site.samples}{', few' if site.few else ''}",
+            ],
+        )
+        for site in process.sites[:most]
+        if site.share.value > 0
+    ]
+
+
+def _share(share: Estimate) -> str:
+    low, high = units.percent(share.low), units.percent(share.high)
+    return f"{units.percent(share.value)} [{low}, {high}]"

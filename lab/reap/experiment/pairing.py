@@ -1,0 +1,109 @@
+"""How the arms of a round are paired: at the same time on one core, or one after another.
+
+At the same time, intervals of CPU time are several times narrower (see `launch.together`). But copies of a
+command may meet on its files, all must fit into memory at once, and a program of many threads does not run on
+one core as it runs on several. Which it is to be is found out once, before the first round, and kept in the
+experiment's folder, so that all of its rounds are paired alike.
+"""
+
+import math
+import os
+import random
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from reap.base import units
+from reap.base.errors import ReapError
+from reap.base.files import read_back, write_safely
+from reap.experiment import footprint
+from reap.experiment.folder import Folder
+from reap.experiment.records import Pairing, Run
+from reap.experiment.spec import Spec
+from reap.launch import memory
+from reap.launch.records import Launch
+
+FILE = "pairing.json"
+_SHARE = 0.7
+"""Of the memory that is available: what the programs of a round may take together."""
+_SEVERAL_CORES = 1.1
+"""CPU seconds per second of wall time from which on a program uses several cores."""
+_STRACED = 20
+"""How many times as long as the warm-up a run under strace may take, beside `_PATIENCE`."""
+_PATIENCE = 5.0
+"""Seconds."""
+_NAMED = 2
+"""Reasons that are named; there may be hundreds of files."""
+
+
+def settle(
+    folder: Folder, copies: int, launches: Callable[[], list[Launch]], say: Callable[[str], None]
+) -> Pairing:
+    """What this experiment's rounds are, found out after the warm-ups and kept. Throws ReapError.
+
+    `copies` is how many runs a round has. `launches` are the commands of the arms; each may be run up to two
+    times more, under strace.
+    """
+    file = folder.path / FILE
+    found = read_back(file, Pairing, f"remove it, and it is found out again: rm {file}")
+    if found is None:
+        found = _found_out(folder, copies, launches, say)
+        write_safely(file, msgspec.json.encode(found) + b"\n", force=True)
+    return found
+
+
+def core(number: int, seed: int) -> int:
+    """The core of a round: any that this process may use, by the experiment's seed."""
+    return random.Random(f"{seed}/{number}/core").choice(sorted(os.sched_getaffinity(0)))  # noqa: S311 - no secret
+
+
+def _found_out(
+    folder: Folder, copies: int, launches: Callable[[], list[Launch]], say: Callable[[str], None]
+) -> Pairing:
+    spec = folder.spec
+    if spec.pairing != "auto":
+        return Pairing(method=spec.pairing)
+    reason = _of_spec(spec) or _of_warm_ups([run for run in folder.runs if run.warmup], copies)
+    if not reason:
+        say("watching one run by strace: may copies of it run at the same time?")
+        try:
+            seconds = _PATIENCE + _STRACED * folder.runs[0].outcome.wall_ns / 1e9
+            for launch in launches():
+                watched = msgspec.structs.replace(launch, timeout=min(seconds, spec.timeout or math.inf))
+                reason = reason or _of_footprint(footprint.watch(watched))
+        except ReapError as error:
+            reason = f"whether copies of the program would meet is not known: {error.what}"
+    return Pairing(method="sequential" if reason else "simultaneous", reason=reason)
+
+
+def _of_spec(spec: Spec) -> str:
+    if spec.prepare or spec.cleanup:
+        return "--prepare and --cleanup are for one run at a time"
+    if spec.requests or (spec.tune is not None and "tail" in spec.tune.objectives):
+        return "the times of requests are compared"
+    if spec.tune is not None and spec.tune.variants:
+        return "numactl places the program on cores of its own"
+    return ""
+
+
+def _of_warm_ups(warm_ups: Sequence[Run], copies: int) -> str:
+    base = warm_ups[0].outcome
+    if base.requests is not None and base.requests.count:
+        return "the program marks requests, whose times are compared"
+    busy = base.cpu_ns / max(base.wall_ns, 1)
+    if busy > _SEVERAL_CORES:
+        return f"the program uses {busy:.1f} cores at once"
+    needed = copies * max(run.outcome.peak_resident for run in warm_ups)
+    if needed > _SHARE * memory.available():
+        return f"all copies at once take {units.size(needed)} of memory"
+    return ""
+
+
+def _of_footprint(seen: footprint.Footprint) -> str:
+    if seen.threads:
+        return "the program makes threads"
+    if not seen.shares:
+        return ""
+    more = len(seen.shares) - _NAMED
+    named = ", ".join(seen.shares[:_NAMED])
+    return f"copies of the program would meet: it {named}{f', and {more} more' if more > 0 else ''}"

@@ -1,0 +1,198 @@
+"""Makes an experiment of what was asked for: finds its programs, and refuses what cannot be measured."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reap.allocators.records import DEFAULT, Allocator
+from reap.base.errors import ExitCode, ReapError
+from reap.experiment.records import Asked
+from reap.experiment.spec import COUNTERS, SEED, Matrix, Spec, Tune, Variant, state_of
+from reap.launch import callgrind, counters, machine
+from reap.launch import litter as littering
+from reap.launch import program as programs
+from reap.launch.level import LEVELS, Level
+from reap.launch.program import Program
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fragmented:
+    """What makes an experiment one on fragmented heaps."""
+
+    levels: Sequence[Level]
+    """adv0 is one of them, said or not."""
+    clean: bool = False
+    """Whether adv0 may be the only one: variants compared over allocators, on heaps that nothing litters."""
+    naive: Sequence[str] = ()
+    """The command of the variant without its own allocator; empty: the same command."""
+    naive_environment: Mapping[str, str] = field(default_factory=dict)
+    """By which that variant is switched; empty with an empty command: there is none."""
+    replaced: Sequence[str] = ()
+    """The command of a variant `reap`, with this library's allocator in place of its own; empty: none."""
+    replaced_environment: Mapping[str, str] = field(default_factory=dict)
+    peers: Mapping[str, tuple[Sequence[str], Mapping[str, str]]] = field(default_factory=dict)
+    """Further variants by name, with the allocators of others: command and environment."""
+    replaced_over: Sequence[str] = ()
+    """The allocators over which that one is run; empty: over all."""
+    children: bool = False
+    seed: int = littering.DEFAULT_SEED
+    order: littering.Order = "random"
+    touch: bool = True
+    cut_off: int = 4096
+    layouts: int = 2
+    huge_pages: bool = False
+    """Whether to run everything without transparent huge pages and with them."""
+    caches: str = ""
+    """COUNTERS, the name of caches to be simulated, or empty for none."""
+    controls: bool = True
+    """Whether to run what must make no difference; without it runs are saved, and less is known."""
+
+
+def specify(
+    command: list[str],
+    allocators: list[Allocator],
+    *,
+    baseline: str = DEFAULT,
+    workload: str = "command",
+    variant: str = "default",
+    directory: str = "",
+    environment: Mapping[str, str] | None = None,
+    runs: int = 0,
+    budget: float | None = None,
+    prepare: str = "",
+    cleanup: str = "",
+    timeout: float | None = None,
+    stdin: bool = False,
+    seed: int = SEED,
+    pairing: Asked = "sequential",
+    requests: bool = False,
+    resident: bool = False,
+    against: Sequence[Variant] = (),
+    fragmented: Fragmented | None = None,
+    tune: Tune | None = None,
+) -> Spec:
+    """Finds the program, puts the baseline first (adding glibc if it is the baseline and was not named).
+
+    With `against` it is compared with other commands, each by its name, under the baseline. With `fragmented`
+    it is an experiment on fragmented heaps, and with `tune` a search for settings. One allocator is enough
+    for these. Throws ReapError if a program cannot be found, executed or entered by a
+    preload (unless all there is to compare are variables), or if there is nothing to compare.
+    """
+    where = str(Path(directory or ".").absolute())
+    found = programs.resolve(command, directory=where)
+    alone = fragmented is not None or tune is not None or bool(against)
+    ordered = _baseline_first(allocators, baseline, alone=alone)
+    libraries = [each.library for each in ordered if each.library]
+    if libraries or fragmented or (not against and all(not each.environment for each in ordered)):
+        for each in (found, *(variant.program for variant in against)):
+            programs.require_preloadable(each)
+    matrix = _matrix(found, where, fragmented) if fragmented else None
+    variants = [*(matrix.variants if matrix else []), *(tune.variants if tune else []), *against]
+    images = [path for each in variants for path in _files(each.program)]
+    return Spec(
+        workload=workload,
+        variant=variant,
+        program=found,
+        directory=where,
+        environment=dict(environment or {}),
+        allocators=ordered,
+        files=[state_of(path) for path in dict.fromkeys([*_files(found), *images, *libraries])],
+        runs=runs,
+        budget=budget,
+        prepare=prepare,
+        cleanup=cleanup,
+        timeout=timeout,
+        stdin=stdin,
+        seed=seed,
+        pairing=pairing if fragmented is None else "sequential",
+        requests=requests,
+        resident=resident,
+        against=list(against),
+        matrix=matrix,
+        tune=tune,
+    )
+
+
+def _files(program: Program) -> list[str]:
+    return [program.path, program.image]
+
+
+def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
+    if asked.huge_pages and machine.describe().huge_pages not in ("always", "madvise"):
+        raise ReapError(
+            "this kernel gives no transparent huge pages",
+            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+            ExitCode.FAILED,
+        )
+    caches, notes = _caches(asked.caches)
+    clean = LEVELS["adv0"]
+    levels = [clean, *(level for level in asked.levels if level.multiplier > 0)]
+    if len(levels) == 1 and not asked.clean:
+        raise ReapError(
+            "every level is one at which nothing is littered",
+            "give one more, as in --levels adv0,adv3",
+            ExitCode.USAGE,
+        )
+    variants = [Variant(name="default", program=custom)]
+    if asked.naive or asked.naive_environment:
+        naive = programs.resolve(list(asked.naive), directory=directory) if asked.naive else custom
+        programs.require_preloadable(naive)
+        variants = [
+            Variant(name="custom", program=custom),
+            Variant(name="naive", program=naive, environment=dict(asked.naive_environment)),
+        ]
+        if asked.replaced:
+            ours = programs.resolve(list(asked.replaced), directory=directory)
+            programs.require_preloadable(ours)
+            environment = dict(asked.replaced_environment)
+            variants.insert(1, Variant(name="reap", program=ours, environment=environment))
+        for name, (command, variables) in asked.peers.items():
+            peer = programs.resolve(list(command), directory=directory)
+            programs.require_preloadable(peer)
+            variants.insert(-1, Variant(name=name, program=peer, environment=dict(variables)))
+    return Matrix(
+        variants=variants,
+        levels=levels,
+        children=asked.children,
+        seed=asked.seed,
+        order=asked.order,
+        touch=asked.touch,
+        cut_off=asked.cut_off,
+        layouts=asked.layouts,
+        huge_pages=["off", "on"] if asked.huge_pages else [""],
+        caches=caches,
+        controls=asked.controls,
+        only_over={"reap": list(asked.replaced_over)} if asked.replaced and asked.replaced_over else {},
+        notes=notes,
+    )
+
+
+def _caches(asked: str) -> tuple[str, list[str]]:
+    """Where misses are counted, which is in a model of this machine where its processor shows no counters."""
+    if not asked or (asked == COUNTERS and counters.here()):
+        return asked, []
+    callgrind.tool()
+    if asked != COUNTERS:
+        return asked, []
+    note = "this machine shows no counters of cache misses: they are those of simulated caches of its sizes"
+    return "machine", [note]
+
+
+def _baseline_first(allocators: list[Allocator], baseline: str, *, alone: bool) -> list[Allocator]:
+    named = {each.name: each for each in allocators}
+    if baseline not in named:
+        if baseline != DEFAULT:
+            raise ReapError(
+                f"the baseline {baseline} is not among the allocators",
+                f"add it: --allocators {','.join([baseline, *named])}",
+                ExitCode.USAGE,
+            )
+        named[baseline] = Allocator(name=DEFAULT)
+    others = [each for name, each in named.items() if name != baseline]
+    if not others and not alone:
+        raise ReapError(
+            f"there is nothing to compare {baseline} with",
+            "name other allocators, as in --allocators glibc,jemalloc; `reap allocators` lists them",
+            ExitCode.USAGE,
+        )
+    return [named[baseline], *others]

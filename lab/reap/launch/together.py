@@ -1,0 +1,76 @@
+"""Runs programs at the same time on one core: what disturbs one of them disturbs the others as much.
+
+CPU times of runs one after another differ by a tenth and more on a shared machine: other processes, the
+frequency and the host's caches change within tenths of seconds, and from core to core. Programs between which
+the kernel switches every few milliseconds meet the same disturbance, so the ratio of their CPU times varies
+by two or three percent. The idea is duet benchmarking (L. Bulej et al., ICPE 2020), with one core for all.
+
+Wall time of such runs says nothing, and a program of many threads does not run as it would on several cores.
+"""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from reap.base.errors import ReapError
+from reap.launch import spawn
+from reap.launch.records import Launch, Outcome
+
+
+def run(launches: Sequence[Launch], core: int) -> list[Outcome]:
+    """Runs all on one core to their ends; what each cost, in the order given.
+
+    All are started and held before they execute, then released at once; every timeout is that of the program
+    alone, times their number. Throws what `spawn.run` throws: then none is left running.
+    """
+    with contextlib.ExitStack() as stack:
+        gate = stack.enter_context(_Gate())
+        waiting = []
+        for launch in launches:
+            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reap-")))
+            prepared = spawn.Prepared(_shared(launch, len(launches), core, gate), scratch)
+            launcher = stack.enter_context(spawn.started(prepared.command, launch, gate.passed))
+            waiting.append((prepared, launcher))
+        gate.open(len(waiting))
+        return [prepared.outcome(launcher.result()) for prepared, launcher in waiting]
+
+
+class _Gate(contextlib.AbstractContextManager["_Gate"]):
+    """Holds launchers until each has its program ready: one pipe to say so, one whose end starts them."""
+
+    def __init__(self) -> None:
+        self._ready, announce = os.pipe()
+        start, self._release = os.pipe()
+        self.passed = [announce, start]
+        """What a launcher gets: where it says that it is ready, and what it waits for the end of."""
+        self._held = {self._ready, self._release, *self.passed}
+
+    def __exit__(self, *_: object) -> None:
+        self._close(*self._held)
+
+    def open(self, count: int) -> None:
+        """Releases so many launchers when all are ready. Throws ReapError where one ends before."""
+        self._close(*self.passed)
+        for _ in range(count):
+            if not os.read(self._ready, 1):
+                raise ReapError("a launcher ended before its program was ready", "run `reap doctor`")
+        self._close(self._release)
+
+    def _close(self, *descriptors: int) -> None:
+        self._held.difference_update(descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _shared(launch: Launch, number: int, core: int, gate: _Gate) -> Launch:
+    announce, start = gate.passed
+    options = ["--core", str(core), "--ready-fd", str(announce), "--start-fd", str(start)]
+    return msgspec.structs.replace(
+        launch,
+        options=[*launch.options, *options],
+        timeout=launch.timeout * number if launch.timeout is not None else None,
+    )

@@ -1,0 +1,1 @@
+"""`reap record`: every allocation of a program, into a file."""

@@ -1,0 +1,4 @@
+"""What a recording contains.
+
+Making one, opening it through `reap.native`, and the figures that follow from it.
+"""

@@ -1,0 +1,197 @@
+"""What a reader of a profile must know before believing it."""
+
+from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
+
+import errno
+
+from reap import native
+from reap.base import units
+
+_ENOUGH_SAMPLES = 100
+_MUCH_RESIDENT = 16 << 20
+"""Below this, code and libraries are a good part of what is resident."""
+_SMALL_PART = 0.4
+_FEW_FREES = 100
+"""As many may be of blocks from before the recorder."""
+
+
+def notes(recording: native.Recording, depth: str) -> list[str]:
+    """One sentence for each trouble, the gravest first; none for a sound recording of an ordinary program."""
+    header, whole, images = recording.header(), recording.totals(), recording.images()
+    return [
+        *_stopped(header),
+        *_damage(recording.damage()),
+        *_unfinished(header),
+        *_nothing(header, images, whole),
+        *_unrecorded(recording.unrecorded(), images),
+        *_bypassed(images),
+        *_deepbind(header),
+        *_sampling(recording.instruction_samples(), header),
+        *_few(whole, depth),
+        *_elsewhere(recording, whole),
+        *_past_us(images, whole),
+        *_oddities(whole),
+    ]
+
+
+def _stopped(header: native.Header) -> list[str]:
+    if header["stop_reason"] == 0:
+        return []
+    why = {
+        native.STOP_NO_SPACE: "the file could not grow",
+        native.STOP_OPEN: "the file could not be opened again (a changed root or dropped rights do that)",
+        native.STOP_SANDBOX: "a process in a sandbox of its own has used up what was reserved before",
+        native.STOP_MAP: "there was no memory for a block",
+    }.get(header["stop_reason"], "of an unknown reason")
+    name = errno.errorcode.get(header["stop_errno"], str(header["stop_errno"]))
+    times = units.number(header["stop_count"], "time")
+    stopped = f"Recording stopped before the program did: {why} ({name}; {times})."
+    return [f"{stopped} What is shown is what was recorded until then."]
+
+
+def _damage(damage: native.Damage) -> list[str]:
+    said = []
+    if damage["corrupt"]:
+        said.append(f"{damage['corrupt']} blocks with a wrong checksum were left out")
+    if damage["truncated"]:
+        said.append(f"{damage['truncated']} blocks are missing at the end of the file")
+    if damage["foreign"]:
+        said.append(f"{damage['foreign']} blocks are not what they should be")
+    if damage["malformed"]:
+        said.append(f"{damage['malformed']} blocks hold records that make no sense from some point on")
+    return [f"The file is damaged: {'; '.join(said)}. The figures are too low."] if said else []
+
+
+def _unfinished(header: native.Header) -> list[str]:
+    if header["finished"]:
+        return []
+    if header["ended"]:
+        return [
+            "Some process of the tree still ran when the recording was closed; what it did later is missing."
+        ]
+    return ["The recording was not closed (reap was killed, or it still runs)."]
+
+
+def _nothing(header: native.Header, images: list[native.Image], whole: native.Totals) -> list[str]:
+    if header["stop_reason"]:
+        return []  # that is said already
+    if not images:
+        return ["No process was recorded: the recorder was never loaded."]
+    if not any(image["objects"] for image in images) and not whole["events"]:
+        return ["No allocation was recorded."]
+    return []
+
+
+_UNRECORDED = {
+    native.UNRECORDED_NOT_LOADED: "the recorder was not loaded into it (a static or set-user-ID program, "
+    "or one that was started with another environment)",
+    native.UNRECORDED_NO_TRACE: "it could not reach the recording",
+    native.UNRECORDED_FOREIGN: "it is for another C library or processor, and was started without "
+    "the recorder",
+    native.UNRECORDED_OUT_OF_REACH: "its root directory or its user cannot reach the recorder, and it was "
+    "started without",
+}
+
+
+def _unrecorded(processes: list[tuple[int, int, str]], images: list[native.Image]) -> list[str]:
+    """One that was judged while it started is recorded all the same."""
+    recorded = {(image.get("pid"), _name(image["executable"])) for image in images}
+    seen = sorted({(reason, _name(file), pid) for pid, reason, file in processes})
+    missing: dict[tuple[int, str], int] = {}
+    for reason, name, pid in seen:
+        if (pid, name) not in recorded:
+            missing[reason, name] = missing.get((reason, name), 0) + 1
+    return [
+        f"Nothing was recorded of {_several(name, count)}: {_UNRECORDED[reason]}."
+        for (reason, name), count in missing.items()
+        if reason in _UNRECORDED
+    ]
+
+
+def _several(name: str, count: int) -> str:
+    return f"{name} ({count} processes)" if count > 1 else name
+
+
+def _name(executable: str) -> str:
+    return executable.removesuffix(" (deleted)").rpartition("/")[2]
+
+
+def _bypassed(images: list[native.Image]) -> list[str]:
+    names = sorted(
+        {
+            image["executable"].rpartition("/")[2]
+            for image in images
+            if image.get("flags", 0) & native.IMAGE_BYPASSED
+        }
+    )
+    if not names:
+        return []
+    own = "the executable brings a malloc of its own, which no preload can get in front of"
+    return [f"{', '.join(names)}: {own}; its allocations are not in these figures."]
+
+
+def _deepbind(header: native.Header) -> list[str]:
+    if not header["deepbind"]:
+        return []
+    opened = f"{header['deepbind']} libraries were to be opened with RTLD_DEEPBIND"
+    return [f"{opened}, past the recorder: they were opened without, and are recorded."]
+
+
+def _sampling(seen: native.InstructionSamples, header: native.Header) -> list[str]:
+    if seen["all"] == 0:
+        return ["No instruction pointer was sampled: the share of time is unknown (see `reap doctor`)."]
+    if seen["all"] < _ENOUGH_SAMPLES:
+        return [
+            f"Only {seen['all']} instruction pointers were sampled: the run is too short for a sharp share."
+        ]
+    if header["sampler"] == native.SAMPLER_PERF and not header["sampler_kernel"]:
+        missing = "page faults and system calls of the allocator are not in its share"
+        mend = "sudo sysctl kernel.perf_event_paranoid=1"
+        return [f"Time in the kernel could not be sampled: {missing} ({mend})."]
+    return []
+
+
+def _few(whole: native.Totals, depth: str) -> list[str]:
+    if depth == "triage" and 0 < whole["samples"] < _ENOUGH_SAMPLES:
+        rough = f"Only {whole['samples']} allocations were sampled, so sites, lifetimes and peaks are rough"
+        return [f"{rough}; --depth full counts them all."]
+    return []
+
+
+def _elsewhere(recording: native.Recording, whole: native.Totals) -> list[str]:
+    """Resident memory that malloc does not account for is often a pool that hides allocations from us."""
+    resident = max((size for _, size in recording.resident()), default=0)
+    live = whole["max_bytes"]
+    if resident < _MUCH_RESIDENT or live > resident * _SMALL_PART:
+        return []
+    share = f"At most {units.size(live)} of {units.size(resident)} resident came from malloc"
+    hidden = "pools and heaps of the program's own that map memory themselves are not seen"
+    names = [image["executable"].rpartition("/")[2] for image in recording.images()]
+    python = any(name.startswith("python") for name in names)
+    return [f"{share}: {hidden}{' (PYTHONMALLOC=malloc shows its objects)' if python else ''}."]
+
+
+def _past_us(images: list[native.Image], whole: native.Totals) -> list[str]:
+    objects = sum(image["objects"] for image in images)
+    forked = any(image.get("flags", 0) & native.IMAGE_FORKED for image in images)  # they free their parent's
+    if forked or whole["frees"] <= objects * 1.05 + _FEW_FREES:
+        return []
+    given = f"{whole['frees']} blocks were given back, but the recorder saw only {objects} handed out"
+    why = "a part of the program calls malloc past it, as one that finds libc's malloc by itself does"
+    return [f"{given}: {why}."]
+
+
+def _oddities(whole: native.Totals) -> list[str]:
+    said = []
+    if whole["failures"]:
+        said.append(f"{whole['failures']} allocations failed.")
+    if whole["unmatched_frees"]:
+        said.append(
+            f"{whole['unmatched_frees']} frees were of blocks that the recorder never saw: handed out in a "
+            "parent process, before the recording, or past it."
+        )
+    if whole["skipped"]:
+        said.append(
+            f"{whole['skipped']} calls came from inside the recorder's own work and were only counted."
+        )
+    return said

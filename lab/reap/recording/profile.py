@@ -1,0 +1,176 @@
+"""From a recording to a profile: what `reap show` says."""
+
+from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
+
+from typing import Literal
+
+from reap import native
+from reap.base.records import Estimate, exactly
+from reap.recording import estimates, notes, sizes
+from reap.recording.rates import rates
+from reap.recording.records import (
+    Latency,
+    LifetimeBin,
+    PerRequest,
+    PhaseRequests,
+    Point,
+    Process,
+    Profile,
+    Requests,
+    Share,
+    Totals,
+)
+from reap.recording.sites import sites
+
+CALLS = (
+    "malloc", "calloc", "realloc", "reallocarray", "posix_memalign", "aligned_alloc", "memalign", "valloc",
+    "pvalloc", "operator new", "free", "operator delete", "malloc_usable_size",
+)  # fmt: skip
+"""By number, as enum reap_call of the trace format has them."""
+
+_MOST_STACKS = 1000
+"""By bytes and by objects, each."""
+_MOST_SITES = 200
+_UNSURE = 0.2
+"""An interval that reaches down to this part of its value says little."""
+
+
+def profile(recording: native.Recording, command: list[str]) -> Profile:
+    """Everything a recording says. `command` is what was run; empty: as it says itself."""
+    header = recording.header()
+    whole = recording.totals()
+    images = recording.images()
+    depth: Literal["triage", "full"] = "full" if header["depth"] == native.FULL else "triage"
+    objects = sum(image["objects"] for image in images)
+    size = sum(image["bytes"] for image in images)
+    width, moments = recording.timeline()
+    resident = max((float(level) for _, level in recording.resident()), default=0.0)
+    return Profile(
+        command=command or next((image["command"] for image in images if image.get("command")), []),
+        depth=depth,
+        seconds=header["seconds"],
+        totals=_totals(objects, size, whole, resident),
+        processes=[_process(image, resident) for image in images],
+        sizes=sizes.bins(recording.sizes()),
+        lifetimes=_lifetimes(recording, whole),
+        temporary=_temporary(whole, depth),
+        live=[Point(seconds=at, bytes=level) for at, level, _ in moments],
+        resident=[Point(seconds=at, bytes=float(level)) for at, level in recording.resident()],
+        rates=rates(moments, width, objects, whole["samples"]),
+        sites=sites(recording.stacks(_MOST_STACKS), recording.frames)[:_MOST_SITES],
+        calls={name: count for name, count in zip(CALLS, whole["calls"], strict=False) if count},
+        latencies=[
+            Latency(call=CALLS[call], samples=samples, p50=p50, p90=p90, p99=p99, p999=p999)
+            for call, samples, p50, p90, p99, p999 in recording.latencies()
+        ],
+        share=_share(recording.instruction_samples(), header),
+        requests=_requests(recording.requests()),
+        samples=whole["samples"],
+        notes=notes.notes(recording, depth),
+    )
+
+
+def _totals(objects: int, size: int, use: native.InUse, resident: float) -> Totals:
+    # Totals are counted: a rare sample that stands for too much cannot lift a peak above them.
+    largest = estimates.at_most(estimates.from_variance(use["max_bytes"], use["max_bytes_variance"]), size)
+    # Few samples that each stand for much say next to nothing: what was touched is resident.
+    if resident > 0 and not largest.exact and largest.low <= _UNSURE * largest.value:
+        largest = estimates.at_most(largest, largest.low + resident)
+    return Totals(
+        total_objects=objects,
+        max_objects=_most_objects(objects, use),
+        average_size=size / objects if objects else 0.0,
+        total_bytes=size,
+        max_bytes=largest,
+        total_over_max=size / largest.value if largest.value else 0.0,
+    )
+
+
+def _most_objects(objects: int, use: native.InUse) -> Estimate:
+    if use["counted_bound"] > 0:  # triage: by the counters that samples carry
+        counted = Estimate(value=use["counted_objects"], low=use["counted_low"], high=use["counted_bound"])
+        return estimates.at_most(counted, objects)
+    most = estimates.from_variance(use["max_objects"], use["max_objects_variance"])
+    return estimates.at_most(most, objects)
+
+
+def _process(image: native.Image, resident: float) -> Process:
+    command = image.get("command", [])
+    executable = image.get("executable", "")
+    flags = image.get("flags", 0)
+    bypassed = bool(flags & native.IMAGE_BYPASSED)
+    said = []
+    if bypassed:
+        said.append("its malloc is its own: nothing of it could be recorded")
+    if flags & native.IMAGE_FORKED:
+        said.append("forked")
+    return Process(
+        image=image["image"],
+        pid=image.get("pid", 0),
+        name=executable.rpartition("/")[2] or (command[0] if command else "unknown"),
+        command=command,
+        allocator=image.get("provider", ""),
+        totals=_totals(image["objects"], image["bytes"], image, resident),
+        recorded=not bypassed,
+        note="; ".join(said),
+    )
+
+
+def _lifetimes(recording: native.Recording, whole: native.Totals) -> list[LifetimeBin]:
+    freed = [
+        LifetimeBin(low=low, high=high, objects=objects, bytes=size)
+        for low, high, objects, size in recording.lifetimes()
+    ]
+    if whole["immortal_objects"] > 0:
+        last = LifetimeBin(
+            low=0.0, high=None, objects=whole["immortal_objects"], bytes=whole["immortal_bytes"]
+        )
+        return [*freed, last]
+    return freed
+
+
+def _temporary(whole: native.Totals, depth: str) -> Estimate:
+    if whole["weight"] <= 0:
+        return exactly(0.0)
+    share = whole["temporary"] / whole["weight"]
+    if depth == "full":
+        return exactly(share)
+    count = estimates.effective(whole["weight"], whole["weight_squares"])
+    return estimates.proportion(share * count, count)
+
+
+def _requests(counted: list[native.RequestCounts]) -> Requests | None:
+    if not counted or counted[0]["count"] == 0:
+        return None
+    whole, *phases = [
+        PhaseRequests(
+            phase=each["phase"],
+            count=each["count"],
+            allocations=_per_request(each["allocations"], each["count"]),
+            bytes=_per_request(each["bytes"], each["count"]),
+        )
+        for each in counted
+        if each["count"]
+    ]
+    named = phases if any(each.phase for each in phases) else []
+    return Requests(count=whole.count, allocations=whole.allocations, bytes=whole.bytes, phases=named)
+
+
+def _per_request(counted: tuple[int, int, int, int], count: int) -> PerRequest:
+    whole, p50, p99, most = counted
+    return PerRequest(mean=whole / count, p50=p50, p99=p99, max=most)
+
+
+def _share(seen: native.InstructionSamples, header: native.Header) -> Share | None:
+    if seen["all"] == 0:
+        return None
+    by_timer = header["sampler"] == native.SAMPLER_TIMER
+    return Share(
+        method="timer" if by_timer else "perf",
+        samples=seen["all"],
+        inside=seen["inside"],
+        kernel_inside=seen["kernel_inside"],
+        share=estimates.proportion(seen["inside"], seen["all"]),
+        # A timer's handler does not see who called libc's wrapper of a system call.
+        sees_kernel=not by_timer and header["sampler_kernel"],
+    )

@@ -1,0 +1,103 @@
+"""Recording a program into a trace."""
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import Literal
+
+from msgspec.structs import replace
+
+from reap import native
+from reap.base.errors import ReapError
+from reap.base.files import native_name
+from reap.launch import native_files, sampling, spawn
+from reap.launch.records import Launch, Outcome
+from reap.recording import clock
+
+Depth = Literal["triage", "full"]
+DEPTHS: tuple[Depth, ...] = ("triage", "full")
+
+_PERIOD_US = 1000
+"""Between two samples of the instruction pointer, in CPU time of a thread."""
+_TIMER_PERIOD_US = 4000
+"""The same by timer: the kernel's own tick is no finer."""
+
+
+class LostError(ReapError):
+    """The program ran, and its recording is gone or was written over: by the program itself, perhaps."""
+
+    def __init__(self, cause: ReapError, outcome: Outcome) -> None:
+        super().__init__(cause.what, cause.hint, cause.code)
+        self.outcome = outcome
+
+
+def record(launch: Launch, path: Path, depth: Depth, *, force: bool = False) -> Outcome:
+    """Runs the program with the recorder in front of its allocator, and writes what it did to `path`.
+
+    The file is private to the user, holds the whole process tree, and is readable at any moment, even if the
+    program or this process is killed. `depth` triage counts everything and samples stacks, latencies and live
+    bytes; full writes every event with its stack. Throws ReapError if the file exists (without `force`) or
+    cannot be made, LostError if it cannot be completed, and what `spawn.run` throws.
+    """
+    trace = native_name(path.absolute())
+    _make_room(path, force=force)
+    who, period = sampler(by_timer=sampling.check().samples == 0)
+    try:
+        native.create_trace(
+            trace, native.FULL if depth == "full" else native.TRIAGE, clock.choose(), who, period
+        )
+    except OSError as error:
+        raise ReapError(
+            f"the recording {path} cannot be written: {error.strerror}", "name another file with -o"
+        ) from error
+    # Its first half is a name that anybody may learn, its second a word for the program's processes alone.
+    socket = secrets.token_hex(native.SOCKET_NAME)
+    recorded = replace(
+        launch,
+        preloads=[str(native_files.preload("record")), *launch.preloads],
+        environment={**launch.environment, native.TRACE_ENV: trace, native.SOCKET_ENV: socket},
+        options=[*launch.options, "--trace", trace, "--trace-socket", socket],
+    )
+    try:
+        outcome = spawn.run(recorded)
+    except BaseException:
+        with contextlib.suppress(ReapError):
+            finish(path)
+        raise
+    try:
+        finish(path)
+    except ReapError as error:
+        raise LostError(error, outcome) from error
+    return outcome
+
+
+def sampler(*, by_timer: bool) -> tuple[int, int]:
+    """Who samples instruction pointers, as a trace's header calls it, and how often in microseconds."""
+    return (native.SAMPLER_TIMER, _TIMER_PERIOD_US) if by_timer else (native.SAMPLER_PERF, _PERIOD_US)
+
+
+def finish(path: Path) -> int:
+    """Seals what the ended processes left; returns how many blocks belong to processes that still run."""
+    try:
+        return native.finish_trace(native_name(path))
+    except OSError as error:
+        raise ReapError(f"the recording {path} cannot be completed: {error.strerror}") from error
+    except native.BadTraceError as error:
+        raise ReapError(f"the recording {path} was overwritten while it was made: {error}") from error
+
+
+def _make_room(path: Path, *, force: bool) -> None:
+    if not os.path.lexists(path):
+        return
+    if not force:
+        raise ReapError(f"{path} exists already", "give another name with -o, or --force to replace it")
+    if path.is_dir():
+        raise ReapError(f"{path} is a folder", "give the name of a file with -o")
+    # Never a device, a pipe, a socket or a link: as root, -o /dev/null would remove the device.
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise ReapError(
+            f"{path} is no regular file, so --force does not replace it", "give the name of a file with -o"
+        )
+    path.unlink()

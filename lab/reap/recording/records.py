@@ -1,0 +1,166 @@
+"""What a recording says, as results. Sizes in bytes, times in seconds unless a name says otherwise."""
+
+from typing import Literal
+
+from reap.base.records import Estimate, Record
+
+
+class Totals(Record):
+    """The columns of Table 3 in the OOPSLA 2002 paper, for one process or for the whole tree."""
+
+    total_objects: int
+    max_objects: Estimate
+    """Most objects in use at once."""
+    average_size: float
+    total_bytes: int
+    max_bytes: Estimate
+    """Most bytes in use at once."""
+    total_over_max: float
+    """Total bytes over most bytes in use: how often the heap was turned over."""
+
+
+class Process(Record):
+    """One process image of the recorded tree (a fork or an exec makes a new one)."""
+
+    image: int
+    pid: int
+    name: str
+    command: list[str]
+    allocator: str
+    """The file that serves malloc in it."""
+    totals: Totals
+    recorded: bool = True
+    note: str = ""
+
+
+class SizeBin(Record):
+    """Allocations of `low` to `high` bytes, both included; powers of two as in Figure 2 (ISMM 2026)."""
+
+    low: int
+    high: int
+    objects: int
+    bytes: int
+
+
+class LifetimeBin(Record):
+    """Objects that lived from `low` to below `high` seconds; `high` is None for those never freed."""
+
+    low: float
+    high: float | None
+    objects: float
+    bytes: float
+
+
+class Site(Record):
+    """Where allocations come from. Counts are estimates in a triage recording."""
+
+    function: str
+    location: str
+    """`file:line`, or `module+0x1234` without debug information."""
+    module: str
+    stack: list[str]
+    """Innermost first, as `function (location)`."""
+    objects: float
+    bytes: float
+    temporary: float
+    """Of the objects, how many were freed before the same thread allocated again."""
+    live_at_peak: float
+    """Bytes in use from here when the program used most."""
+
+
+class Point(Record):
+    """One moment of a curve."""
+
+    seconds: float
+    bytes: float
+
+
+class Latency(Record):
+    """Sampled duration of one kind of call, in nanoseconds, each sample weighted by what it stands for."""
+
+    call: str
+    samples: int
+    p50: float
+    p90: float
+    p99: float
+    p999: float
+
+
+class Share(Record):
+    """Share of the sampled CPU time in which the instruction pointer was inside the allocator.
+
+    It is below the marginal cost of allocation, which also has call overhead and cache effects.
+    """
+
+    method: Literal["perf", "timer"]
+    samples: int
+    """All samples, without those in the recorder itself."""
+    inside: int
+    kernel_inside: int
+    """Of `inside`, those in the kernel on the allocator's behalf (page faults, brk, mmap)."""
+    share: Estimate
+    """0 to 1, with its 95 % interval."""
+    sees_kernel: bool
+    """Whether kernel time could be sampled."""
+
+
+class PerRequest(Record):
+    """One quantity over the requests; percentiles by nearest rank, exact below 2,048, then within 0.8 %."""
+
+    mean: float
+    p50: int
+    p99: int
+    max: int
+
+
+class PhaseRequests(Record):
+    """What the marked requests that began in one phase allocated, exactly, each in its own thread."""
+
+    phase: str
+    """As the program calls it; empty before it said any."""
+    count: int
+    allocations: PerRequest
+    bytes: PerRequest
+
+
+class Requests(Record):
+    """The same of all requests, and by phase."""
+
+    count: int
+    allocations: PerRequest
+    bytes: PerRequest
+    phases: list[PhaseRequests] = []
+    """In the order of their first requests. Empty where the program named none."""
+
+
+class Profile(Record):
+    """Everything that `reap show` says of a recording."""
+
+    command: list[str]
+    depth: Literal["triage", "full"]
+    seconds: float
+    """From the start of the recording to its last event."""
+    totals: Totals
+    processes: list[Process]
+    sizes: list[SizeBin]
+    lifetimes: list[LifetimeBin]
+    temporary: Estimate
+    """Share of objects (0 to 1) that were freed before the same thread allocated again."""
+    live: list[Point]
+    resident: list[Point]
+    """Resident memory of the recorded program's processes together, from the kernel."""
+    rates: list[Point]
+    """Allocations per second; `bytes` holds the rate."""
+    sites: list[Site]
+    """By bytes, largest first."""
+    calls: dict[str, int]
+    """Calls by function: malloc, calloc, realloc, free, ..."""
+    latencies: list[Latency]
+    share: Share | None
+    """None where nothing could be sampled; `notes` says why."""
+    samples: int
+    """Sampled allocations behind the estimates; 0 in a full recording."""
+    requests: Requests | None = None
+    """None of a program that marks none."""
+    notes: list[str] = []
+    """What a reader must know: troubles, truncation, what was not recorded."""

@@ -1,0 +1,1 @@
+"""`reap rss`: what resident memory consists of, over time."""

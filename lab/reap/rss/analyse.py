@@ -1,0 +1,174 @@
+"""Takes resident memory apart: what the kernel counts, told apart by what the allocator says of itself.
+
+The kernel's figures are exact, the allocator's are its own, and the two are of moments up to an interval
+apart. No part is allowed more than what is left of the memory it lies in, so that the parts always add up;
+memory that was handed out and never written to is not resident, and where there is much of it `live` is what
+fits.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from reap.launch.residence_records import Kernel, Moment, Said, Walk
+from reap.recording.records import Point
+from reap.rss.records import Parts, Pin, Taken
+
+MOST = 2000
+"""Moments that a result keeps."""
+
+_STALE = 0.05
+"""The part of the heap that may have changed since it was walked."""
+
+
+def take_apart(moment: Moment) -> Taken:
+    """One moment's parts. Pure arithmetic."""
+    kernel, said = moment.kernel, moment.said
+    known = said is not None and bool(said.values) and not said.stopped  # and not of long ago
+    parts = _SOURCES[said.kind](kernel, said) if said is not None and known else _by_kernel(kernel)
+    return Taken(
+        seconds=moment.seconds,
+        resident=sum(getattr(parts, name) for name in Parts.__struct_fields__),
+        parts=parts,
+        swap=kernel.swap,
+        huge=kernel.huge,
+        said=known,
+        pin=_pin(said.walk) if said is not None and parts.pinned else None,
+    )
+
+
+def with_recorded(moments: Sequence[Taken], live: Sequence[Point]) -> list[Taken]:
+    """The same, where what an allocator would not say is live by what was recorded.
+
+    `live` is of the same run and in order of time. What is not taken apart is live as far as that goes; where
+    the rest of it lies stays unknown.
+    """
+    times = [point.seconds for point in live]
+    taken = []
+    for moment in moments:
+        at = bisect_right(times, moment.seconds)
+        level = round(live[at - 1].bytes) if at else 0
+        more = min(max(level - moment.parts.live, 0), moment.parts.heap)
+        parts = replace(moment.parts, live=moment.parts.live + more, heap=moment.parts.heap - more)
+        taken.append(replace(moment, parts=parts))
+    return taken
+
+
+def _pin(walk: Walk | None) -> Pin | None:
+    return Pin(blocks=walk.above_blocks, bytes=walk.above_bytes, stretch=walk.largest) if walk else None
+
+
+def thinned(moments: Sequence[Taken], most: int = MOST) -> list[Taken]:
+    """At most so many, evenly over time, with the first, the last and the largest among them."""
+    if len(moments) <= most:
+        return list(moments)
+    largest = max(range(len(moments)), key=lambda at: moments[at].resident)
+    steps = {round(step * (len(moments) - 1) / (most - 2)) for step in range(most - 1)}
+    return [moments[at] for at in sorted(steps | {largest})]
+
+
+class _Pool:
+    """Resident memory that is given away part by part, and never more than there is."""
+
+    def __init__(self, size: int) -> None:
+        self._left = max(size, 0)
+
+    def take(self, wanted: int) -> int:
+        part = min(max(wanted, 0), self._left)
+        self._left -= part
+        return part
+
+    def rest(self) -> int:
+        return self.take(self._left)
+
+
+def _by_kernel(kernel: Kernel) -> Parts:
+    """Without the allocator's word only [heap] is known to be its, and not what it holds there."""
+    return _with_the_rest(kernel, heap=kernel.heap, other=kernel.anonymous)
+
+
+def _with_the_rest(kernel: Kernel, **parts: int) -> Parts:
+    return Parts(
+        **parts,
+        lazy_free=kernel.lazy_free,
+        stack=kernel.stack,
+        files=kernel.files,
+        written=kernel.written,
+        shared=kernel.shared,
+    )
+
+
+def _glibc(kernel: Kernel, said: Said) -> Parts:
+    """The main heap by its walk; blocks with a mapping each, and the heaps of other arenas, by mallinfo2.
+
+    A heap grows for blocks that do not fit: what it has grown by since the allocator said how much is free is
+    live.
+    """
+    of, walk = said.values, said.walk
+    heap, anonymous = _Pool(kernel.heap), _Pool(kernel.anonymous)
+    arenas = _Pool(of["arena"] - (walk.bytes if walk else kernel.heap))
+    live = anonymous.take(of["mapped"])
+    if walk is None or not _of_now(walk, of):
+        # How much is live is known, and not what lies where.
+        live += anonymous.take(arenas.take(_used_elsewhere(walk) if walk else 0))
+        held = anonymous.take(arenas.rest())
+        live += heap.take(of["used"])
+        free = heap.take(of["free"])
+        return _with_the_rest(kernel, live=live + heap.rest(), heap=free, held=held, other=anonymous.rest())
+    top, pinned = heap.take(walk.top_resident), heap.take(walk.whole_resident)
+    # What lies in fastbins is in use to the walk, and free to mallinfo2.
+    live += heap.take(min(walk.live, walk.used))
+    inside = heap.take(walk.resident - walk.live - walk.whole_resident - walk.top_resident)
+    live += anonymous.take(arenas.take(_used_elsewhere(walk)))
+    fastbins = heap.take(max(walk.live - walk.used, 0))
+    return _with_the_rest(
+        kernel,
+        live=live + heap.rest(),
+        inside=inside,
+        pinned=pinned,
+        top=top,
+        heap=fastbins,
+        held=anonymous.take(arenas.rest()),
+        other=anonymous.rest(),
+    )
+
+
+def _of_now(walk: Walk, of: dict[str, int]) -> bool:
+    """Whether the heap is about what it was when it was walked."""
+    changed = abs(of["used"] - walk.used) + abs(of["arena"] - walk.arena)
+    return changed <= _STALE * max(of["arena"], walk.arena)
+
+
+def _used_elsewhere(walk: Walk) -> int:
+    """Bytes in use in arenas beside the main one."""
+    return max(walk.used - walk.live, 0)
+
+
+def _jemalloc(kernel: Kernel, said: Said) -> Parts:
+    of = said.values
+    pool = _Pool(kernel.heap + kernel.anonymous)
+    allocated, active = of.get("allocated", 0), of.get("active", 0)
+    held = pool.take(of.get("dirty", 0))
+    live = pool.take(allocated)
+    inside = pool.take(active - allocated + of.get("metadata", 0))
+    return _with_the_rest(kernel, live=live, inside=inside, held=held, other=pool.rest())
+
+
+def _tcmalloc(kernel: Kernel, said: Said) -> Parts:
+    of = said.values
+    pool = _Pool(kernel.heap + kernel.anonymous)
+    held = pool.take(of.get("free", 0))
+    live = pool.take(of.get("allocated", 0))
+    caches = of.get("heap", 0) - of.get("unmapped", 0) - of.get("free", 0) - of.get("allocated", 0)
+    inside = pool.take(caches)
+    return _with_the_rest(kernel, live=live, inside=inside, held=held, other=pool.rest())
+
+
+def _mimalloc(kernel: Kernel, said: Said) -> Parts:
+    """It says what it has committed, and not how much of that is in use."""
+    pool = _Pool(kernel.heap + kernel.anonymous)
+    return _with_the_rest(kernel, heap=pool.take(said.values.get("committed", 0)), other=pool.rest())
+
+
+_SOURCES = {"glibc": _glibc, "jemalloc": _jemalloc, "tcmalloc": _tcmalloc, "mimalloc": _mimalloc}

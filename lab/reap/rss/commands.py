@@ -1,0 +1,29 @@
+"""The command that comes after a look at resident memory."""
+
+from collections.abc import Sequence
+
+from reap.rss.judge import ResidenceVerdict
+from reap.rss.records import Residence
+
+
+def after(residence: Residence, verdict: ResidenceVerdict, command: Sequence[str]) -> list[str]:
+    """See more, try the remedy, or find out who allocates.
+
+    `command` is what was run, which may have begun the process; none for a process that ran already.
+    """
+    if not command and residence.titled:
+        return ["reap", "rss", "--pid", str(residence.pid), "--html", "rss.html"]
+    if not command:
+        return ["reap", "rss", "--", *residence.command]
+    if not residence.allocator:
+        return ["reap", "rss", "--html", "rss.html", "--", *command]
+    for remedy in verdict.remedies:
+        under = remedy.allocator or residence.allocator
+        if not remedy.allocator and not remedy.environment:
+            continue
+        setting = [f"{name}={value}" for name, value in remedy.environment.items()]
+        chosen = ["--allocator", under] if under not in {"", "glibc"} else []
+        return [*(["env", *setting] if setting else []), "reap", "rss", *chosen, "--", *command]
+    if verdict.cause in {"live", "other"}:
+        return ["reap", "record", "--", *command]
+    return ["reap", "compare", "--", *command]

@@ -1,0 +1,254 @@
+"""Where a process's memory is, in a sentence or two, and what gives it back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reap.base import units
+from reap.base.records import Record
+from reap.rss.records import NAMES, Parts, Residence, Taken
+
+LARGE = 0.2
+"""A share of resident memory that is worth a remedy."""
+_LEAST = 4 << 20
+"""Bytes below which no remedy is worth the trouble."""
+_GROWTH = 1.2
+_TOGETHER = 0.5
+"""The least part of the free pages that must lie in one stretch before another allocator is advised."""
+_KEPT = 0.5
+"""Where less of the most is left at the end, the most is told, too."""
+
+TRIM = "call malloc_trim(0) after the work that frees"
+_BACKGROUND = {"MALLOC_CONF": "background_thread:true,dirty_decay_ms:1000"}
+
+
+class Remedy(Record):
+    """What could be done about it."""
+
+    what: str
+    environment: dict[str, str] = {}
+    allocator: str = ""
+    """The name of an allocator to run it under; empty for the one that it has."""
+
+
+class ResidenceVerdict(Record):
+    """What a process's memory is at the end."""
+
+    cause: str
+    """The name of the part that matters, as `residence_records.NAMES` has them, or `nothing`."""
+    sentences: list[str]
+    remedies: list[Remedy] = []
+
+
+_APART = Remedy(what="allocate what lives long apart from what dies soon (a region, a pool)")
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One part that is large."""
+
+    residence: Residence
+    part: int
+
+    @property
+    def of(self) -> str:
+        return f"{units.size(self.part)} of {units.size(self.residence.last.resident)} resident"
+
+    def answer(self, *sentences: str, remedies: list[Remedy] | None = None) -> tuple[list[str], list[Remedy]]:
+        return list(sentences), remedies or []
+
+
+_Answer = tuple[list[str], list[Remedy]]
+
+
+def judge(residence: Residence) -> ResidenceVerdict:
+    """The verdict on the last moment: the first large part of those that something can be done about."""
+    last = residence.last
+    cause = next((name for name in _RULES if _is_large(last, name)), "nothing")
+    if cause == "nothing":
+        sentences, remedies = _nothing(residence)
+    else:
+        sentences, remedies = _RULES[cause](_Case(residence, getattr(last.parts, cause)))
+    sentences += _gone(residence)
+    if last.swap >= _LEAST:
+        sentences.append(f"Beside it {units.size(last.swap)} are swapped out.")
+    return ResidenceVerdict(cause=cause, sentences=sentences, remedies=remedies)
+
+
+def _is_large(moment: Taken, name: str) -> bool:
+    part: int = getattr(moment.parts, name)
+    return part >= _LEAST and part >= LARGE * moment.resident
+
+
+def _pinned(case: _Case) -> _Answer:
+    pin = case.residence.last.pin
+    who = "live blocks lie above them"
+    if pin is not None and pin.blocks:
+        number = "1 live block" if pin.blocks == 1 else f"{units.whole(pin.blocks)} live blocks"
+        lies = "lies" if pin.blocks == 1 else "lie"
+        stretch = units.size(pin.stretch)
+        who = f"{number}, {units.size(pin.bytes)} in all, {lies} above the largest stretch of them, {stretch}"
+    sentences = [
+        f"{case.of} are free pages that glibc cannot give back by itself: {who}.",
+        "glibc shrinks this heap from the top alone: MALLOC_TRIM_THRESHOLD_ does nothing about that.",
+    ]
+    trim = Remedy(what=f"{TRIM}: it would give back {units.size(case.part)}")
+    if pin is not None and pin.stretch < _TOGETHER * case.part:
+        sentences.append(
+            "The free pages are scattered between live blocks: another allocator may keep a page of its own "
+            "for each of these."
+        )
+        return case.answer(*sentences, remedies=[trim, _APART])
+    returns = Remedy(
+        what="an allocator that gives back pages wherever they are",
+        allocator="jemalloc",
+        environment=_BACKGROUND,
+    )
+    return case.answer(*sentences, remedies=[trim, returns])
+
+
+def _top(case: _Case) -> _Answer:
+    threshold = {"MALLOC_TRIM_THRESHOLD_": "131072"}
+    return case.answer(
+        f"{case.of} are free at the top of glibc's heap, below its trim threshold.",
+        "By default that threshold grows to twice the largest block with its own mapping that was freed.",
+        remedies=[
+            Remedy(what="a fixed threshold (large blocks then cost a mapping each)", environment=threshold),
+            Remedy(what=TRIM),
+        ],
+    )
+
+
+def _lazy(case: _Case) -> _Answer:
+    remedies = [Remedy(what="have the dashboard subtract LazyFree, as /proc/PID/smaps_rollup has it")]
+    if case.residence.allocator == "jemalloc":
+        at_once = {"MALLOC_CONF": "muzzy_decay_ms:0"}
+        remedies.append(
+            Remedy(what="pages given back at once, for a figure that is true", environment=at_once)
+        )
+    return case.answer(
+        f"{case.of} were given back by MADV_FREE, and count as resident until the kernel needs them.",
+        "It is what is shown that is wrong, and not the program.",
+        remedies=remedies,
+    )
+
+
+def _held(case: _Case) -> _Answer:
+    if case.residence.allocator == "jemalloc":
+        slow = case.residence.background is False
+        why = "; it gives them back only while it is called, as its background thread is off" if slow else ""
+        return case.answer(
+            f"{case.of} are dirty pages that jemalloc keeps for use again{why}.",
+            remedies=[
+                Remedy(what="a thread of jemalloc's own that gives them back", environment=_BACKGROUND)
+            ],
+        )
+    if case.residence.allocator == "tcmalloc":
+        return case.answer(
+            f"{case.of} are free pages that tcmalloc keeps for use again.",
+            remedies=[
+                Remedy(what="call MallocExtension_ReleaseFreeMemory() after the work that frees"),
+                Remedy(what="more given back with each free", environment={"TCMALLOC_RELEASE_RATE": "10"}),
+            ],
+        )
+    return case.answer(
+        f"{case.of} are free in the heaps that glibc makes for threads.",
+        "How much of that is whole pages is not known.",
+        remedies=[Remedy(what="fewer heaps", environment={"MALLOC_ARENA_MAX": "2"}), Remedy(what=TRIM)],
+    )
+
+
+def _inside(case: _Case) -> _Answer:
+    return case.answer(
+        f"{case.of} are free bytes inside pages that hold live ones, and bookkeeping: no trimming helps.",
+        "Whether another allocator has fewer of them depends on the order of frees: only a trial tells.",
+        remedies=[_APART],
+    )
+
+
+def _heap(case: _Case) -> _Answer:
+    if case.residence.recorded is not None:
+        return case.answer(
+            f"{case.of} are the allocator's and, by the recording, not live: held free, or inside pages.",
+            remedies=[
+                Remedy(
+                    what="an allocator that gives pages back", environment=_BACKGROUND, allocator="jemalloc"
+                )
+            ],
+        )
+    if case.residence.allocator == "mimalloc":
+        return case.answer(
+            f"{case.of} are mimalloc's: it says what it has taken, and not what of it is live."
+        )
+    if case.residence.allocator:
+        return case.answer(
+            f"{case.of} are free in the heap: in glibc's fastbins, or freed since the heap was walked.",
+            "Whether as whole pages is not known.",
+            remedies=[Remedy(what=f"{TRIM}: it joins what lies in fastbins first")],
+        )
+    return case.answer(
+        f"{case.of} are the allocator's: from outside, live bytes cannot be told from what it holds free."
+    )
+
+
+def _live(case: _Case) -> _Answer:
+    sentences = [f"{case.of} are live: the program has asked for them and not given them back."]
+    moments = case.residence.moments
+    before = moments[len(moments) // 2].parts.live
+    if before and case.part > _GROWTH * before:
+        grown = units.size(case.part - before)
+        sentences.append(f"They grew by {grown} in the second half of the time: a cache, or a leak.")
+    return case.answer(*sentences)
+
+
+def _other(case: _Case) -> _Answer:
+    if not case.residence.last.said:
+        return case.answer(
+            f"{case.of} are anonymous mappings: an allocator's, the program's own, or stacks of threads.",
+            "From outside these cannot be told apart.",
+        )
+    return case.answer(
+        f"{case.of} are anonymous memory that no malloc accounts for.",
+        "It is the program's own mmap, stacks of threads, or the heap of Python, Go, V8 or a JVM.",
+    )
+
+
+def _plain(name: str) -> Callable[[_Case], _Answer]:
+    return lambda case: case.answer(f"{case.of} are {NAMES[name]}: no allocator changes that.")
+
+
+_RULES: dict[str, Callable[[_Case], _Answer]] = {
+    "pinned": _pinned,
+    "lazy_free": _lazy,
+    "held": _held,
+    "top": _top,
+    "inside": _inside,
+    "heap": _heap,
+    "live": _live,
+    "other": _other,
+    "shared": _plain("shared"),
+    "files": _plain("files"),
+    "written": _plain("written"),
+    "stack": _plain("stack"),
+}
+"""What can be given back comes first, since something can be done about it."""
+
+
+def _gone(residence: Residence) -> list[str]:
+    """What was there at the most, where the end says little of it."""
+    largest = residence.largest
+    if largest.resident - residence.last.resident < max(_LEAST, largest.resident * (1 - _KEPT)):
+        return []
+    name = _most(largest)
+    part = units.size(getattr(largest.parts, name))
+    size = units.size(largest.resident)
+    return [f"At most it was {size}, {largest.seconds:.1f} s after the begin: {part} of that {NAMES[name]}."]
+
+
+def _most(moment: Taken) -> str:
+    return max(Parts.__struct_fields__, key=lambda name: getattr(moment.parts, name))
+
+
+def _nothing(residence: Residence) -> _Answer:
+    last = residence.last
+    size = units.size(last.resident)
+    return [f"Nothing stands out in {size} of resident memory; most of it is {NAMES[_most(last)]}."], []

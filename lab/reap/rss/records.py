@@ -1,0 +1,106 @@
+"""What a process's resident memory is made of. Sizes in bytes."""
+
+from reap.base.records import Record
+
+
+class Parts(Record):
+    """Resident memory taken apart. The parts add up to it."""
+
+    live: int = 0
+    """Handed out by the allocator and not given back, headers included."""
+    inside: int = 0
+    """Free, or bookkeeping, in pages that hold live objects too: nothing can give these pages back."""
+    pinned: int = 0
+    """Whole free pages of glibc's main heap below a live block: its top cannot shrink past that block."""
+    top: int = 0
+    """Free at the top of glibc's main heap, below the trim threshold."""
+    held: int = 0
+    """Whole free pages that the allocator keeps elsewhere: other arenas, dirty pages, free spans."""
+    heap: int = 0
+    """The allocator's, not taken apart: what is live and what free is not known."""
+    lazy_free: int = 0
+    """Given back by MADV_FREE; the kernel takes it when it needs it, and until then it counts."""
+    other: int = 0
+    """Anonymous memory that no malloc accounts for: the program's own mmap, stacks of threads, a runtime."""
+    stack: int = 0
+    files: int = 0
+    """Pages of files, shared with whoever else uses them."""
+    written: int = 0
+    """The process's own copies of such pages."""
+    shared: int = 0
+
+
+NAMES = {
+    "live": "live bytes",
+    "inside": "free inside pages with live bytes",
+    "pinned": "free pages below a pin",
+    "top": "free at the top of the heap",
+    "held": "free pages that the allocator keeps",
+    "heap": "the allocator's, not taken apart",
+    "lazy_free": "LazyFree: given back, not taken yet",
+    "other": "anonymous, past malloc",
+    "stack": "stack",
+    "files": "files",
+    "written": "own copies of files' pages",
+    "shared": "shared memory",
+}
+"""What people call the parts, in the order in which they are shown."""
+
+
+class Pin(Record):
+    """What keeps glibc's main heap from shrinking."""
+
+    blocks: int
+    """Live blocks between the largest stretch of free pages and the top."""
+    bytes: int
+    """Of these blocks together."""
+    stretch: int
+    """Of that stretch."""
+
+
+class Taken(Record):
+    """A process's memory at one moment, taken apart."""
+
+    seconds: float
+    resident: int
+    parts: Parts
+    swap: int = 0
+    huge: int = 0
+    said: bool = False
+    """The allocator was asked; else what it holds free cannot be told from live bytes."""
+    pin: Pin | None = None
+
+
+class Residence(Record):
+    """A process's memory over time."""
+
+    command: list[str]
+    pid: int
+    moments: list[Taken]
+    """In order of time; those of a long watch are thinned out, the first and last and largest kept."""
+    taken: int
+    """How many there were."""
+    interval: float
+    allocator: str = ""
+    """The kind that was asked; empty if none was."""
+    provider: str = ""
+    """The file that serves malloc, where that is known."""
+    background: bool | None = None
+    """jemalloc: whether it gives memory back from a thread of its own."""
+    recorded: float | None = None
+    """Live bytes at the end by a recording of the same run, all processes together; None without one."""
+    ended: str = ""
+    """Why the watching stopped, where it did not stop by itself."""
+    titled: bool = False
+    """Whether `command` is a title that the process has given itself, which starts no program."""
+    notes: list[str] = []
+
+    @property
+    def last(self) -> Taken:
+        """The last moment."""
+        return self.moments[-1]
+
+    @property
+    def largest(self) -> Taken:
+        """The moment of the most resident memory."""
+        return max(self.moments, key=lambda each: each.resident)

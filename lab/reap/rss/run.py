@@ -1,0 +1,237 @@
+"""Watches where a process's memory goes: a command's, from its begin to its end, or one that runs already."""
+
+import contextlib
+import csv
+import functools
+import os
+import shlex
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+import msgspec
+
+from reap.base.errors import ExitCode, ReapError
+from reap.experiment.once import signal_name
+from reap.launch import smaps, spawn
+from reap.launch.program import Program, require_preloadable
+from reap.launch.records import Launch, Outcome
+from reap.launch.residence_records import Moment, Said
+from reap.recording import record
+from reap.recording.read import read
+from reap.recording.records import Point
+from reap.rss import analyse as analysis
+from reap.rss import watch
+from reap.rss.records import Parts, Residence, Taken
+
+_PARTS = Parts.__struct_fields__
+HEADINGS = ("seconds", "pid", "resident", *_PARTS, "swap", "huge")
+"""The columns of the file of rows; all but the first two in bytes."""
+
+Progress = Callable[[Taken], None]
+"""Told of every moment as it comes."""
+
+
+class Observed(msgspec.Struct, frozen=True, kw_only=True):
+    """What was seen of a command's processes."""
+
+    processes: list[Residence]
+    """The one that had most resident memory first."""
+    outcome: Outcome
+
+
+@contextlib.contextmanager
+def rows(path: Path, *, force: bool) -> Iterator[TextIO]:
+    """The file that every moment is appended to at once, 0600; none stays where nothing came to be seen.
+
+    Throws ReapError if it exists already.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL)
+    new = not os.path.lexists(path)
+    try:
+        descriptor = os.open(path, flags, 0o600)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fchmod(descriptor, 0o600)  # one that was there may have been anybody's to read
+        empty = os.write(descriptor, (",".join(HEADINGS) + "\r\n").encode())
+    except FileExistsError:
+        raise ReapError(f"{path} exists already", "give another name, or --force") from None
+    except OSError as error:
+        raise ReapError(
+            f"{path} could not be written: {error.strerror}", "name a file where you may write"
+        ) from error
+    file = os.fdopen(descriptor, "w", newline="")
+    try:
+        yield file
+    finally:
+        with contextlib.suppress(OSError):  # what could not be written was told
+            file.close()
+        if new and path.is_file() and path.stat().st_size == empty:
+            path.unlink()
+
+
+def require_process(pid: int, interval: float) -> None:
+    """Throws ReapError if it cannot be looked at so often, or at all."""
+    watch.require_interval(interval)
+    smaps.require_readable(pid)
+
+
+def process(pid: int, interval: float, seconds: float | None, file: TextIO, progress: Progress) -> Residence:
+    """A process that runs already, by the kernel's word alone, until it ends, the time is over or Ctrl-C.
+
+    Throws ReapError if it cannot be looked at.
+    """
+    require_process(pid, interval)
+    log = Log(interval, file, progress)
+    command = smaps.command(pid) or [f"process {pid}"]
+    log.commands[pid] = command
+    titled = smaps.titled(pid, command)
+    try:
+        ended = watch.watch(pid, interval, seconds, log.add)
+    except KeyboardInterrupt:
+        ended = "you stopped the watching"
+    if pid not in log.moments:
+        raise ReapError(
+            f"process {pid} ended before it could be looked at",
+            "name one that runs, or run it: reap rss -- CMD",
+            ExitCode.NOT_FOUND,
+        )
+    return msgspec.structs.replace(log.residence(pid), ended=ended, titled=titled)
+
+
+def command(
+    program: Program,
+    launch: Launch,
+    interval: float,
+    file: TextIO,
+    *,
+    ask: bool,
+    recording: Path | None = None,
+    force: bool = False,
+) -> Observed:
+    """A command from its begin to its end; with `ask` by its allocator's word, too. Throws ReapError.
+
+    With `recording` it is recorded in full into that file meanwhile, and live bytes that the allocator does
+    not tell are taken from there.
+
+    A program that no preload can enter is looked at by the kernel's word alone, and a note says so.
+    """
+    watch.require_interval(interval)
+    notes = []
+    if ask and program.obstacle:
+        ask = False
+        notes.append(f"{program.obstacle}; what the kernel says is all there is")
+    log = Log(interval, file)
+    start = spawn.run
+    if recording is not None:
+        require_preloadable(program)
+        start = functools.partial(record.record, path=recording, depth="full", force=force)
+    try:
+        outcome = watch.run(launch, interval, log.add, ask=ask, start=start)
+    except record.LostError as lost:
+        outcome, recording = lost.outcome, None
+        notes.append(f"{lost.what}; live bytes are the allocator's word alone")
+    if not log.moments:
+        raise ReapError(
+            f"{shlex.join(program.command)} ended ({_how(outcome)}) before it could be looked at once",
+            "give it more work, or a shorter --interval; what goes on in the background: --pid",
+            ExitCode.TIMED_OUT if outcome.timed_out else outcome.status,  # as promised: the program's own
+        )
+    if len(log.moments) == 1:  # it may have ended before its command could be read
+        log.commands.setdefault(next(iter(log.moments)), program.command)
+    found = sorted((log.residence(pid) for pid in log.moments), key=lambda each: -each.largest.resident)
+    first = msgspec.structs.replace(found[0], notes=[*notes, *found[0].notes])
+    if recording is not None:
+        first = _with_recording(first, recording)
+    return Observed(processes=[first, *found[1:]], outcome=outcome)
+
+
+def _with_recording(first: Residence, file: Path) -> Residence:
+    recorded = read(file)
+    live = [Point(seconds=at, bytes=level) for at, level in recorded.levels()]
+    together = "live bytes by the recording are those of all processes together"
+    return msgspec.structs.replace(
+        first,
+        moments=analysis.with_recorded(first.moments, live),
+        recorded=live[-1].bytes if live else 0.0,
+        notes=[*first.notes, *([together] if len(recorded.images()) > 1 else [])],
+    )
+
+
+def _how(outcome: Outcome) -> str:
+    if outcome.timed_out:
+        return "by --timeout"
+    return signal_name(outcome.signal) if outcome.signal else f"exit status {outcome.exit_code}"
+
+
+class Log:
+    """Takes moments apart and writes them down as they come."""
+
+    def __init__(self, interval: float, file: TextIO | None = None, progress: Progress | None = None) -> None:
+        self.commands: dict[int, list[str]] = {}
+        self.moments: dict[int, list[Taken]] = {}
+        self._counts: dict[int, int] = {}
+        self._said: dict[int, Said] = {}
+        self._trouble: list[str] = []
+        self._interval, self._file, self._progress = interval, file, progress
+
+    def add(self, moment: Moment) -> None:
+        """The next moment of some process."""
+        taken = analysis.take_apart(moment)
+        pid = moment.pid
+        if command := smaps.command(pid):  # it may have become another program
+            self.commands[pid] = command
+        kept = self.moments.setdefault(pid, [])
+        kept.append(taken)
+        self._counts[pid] = self._counts.get(pid, 0) + 1
+        if len(kept) > 2 * analysis.MOST:  # the file has them all
+            kept[:] = analysis.thinned(kept)
+        if moment.said is not None and (moment.said.values or pid not in self._said):
+            self._said[pid] = moment.said
+        if self._file is not None:
+            values = [getattr(taken.parts, name) for name in _PARTS]
+            self._write([f"{taken.seconds:.3f}", pid, taken.resident, *values, taken.swap, taken.huge])
+        if self._progress is not None:
+            self._progress(taken)
+
+    def _write(self, row: list[object]) -> None:
+        assert self._file is not None  # noqa: S101 - the caller looked
+        try:
+            csv.writer(self._file).writerow(row)
+            self._file.flush()
+        except OSError as error:  # what comes is still seen, and told
+            self._trouble = [f"the file of every look ends early: {error.strerror}"]
+            self._file = None
+
+    def residence(self, pid: int) -> Residence:
+        """All that was seen of a process."""
+        moments, said = self.moments[pid], self._said.get(pid)
+        background = said.values.get("background_thread") if said else None
+        return Residence(
+            command=self.commands.get(pid) or [f"process {pid}"],
+            pid=pid,
+            moments=analysis.thinned(moments),
+            taken=self._counts[pid],
+            interval=self._interval,
+            allocator=said.kind if said and moments[-1].said else "",
+            provider=said.provider if said else "",
+            background=None if background is None else background == 1,
+            notes=[*self._trouble, *_notes(moments, said)],
+        )
+
+
+def _notes(moments: list[Taken], said: Said | None) -> list[str]:
+    notes = []
+    if said is not None and not said.kind:
+        notes.append(f"{said.provider or 'the allocator'} has no statistics that reap knows how to ask for")
+    elif said is not None and said.stopped:
+        notes.append(
+            "the allocator was not asked any more from some moment on: main ended before its threads"
+        )
+    elif said is not None and said.kind == "glibc" and said.walk is None and said.stamp:
+        notes.append(
+            "the heap could not be walked: free pages cannot be told from free bytes between live ones"
+        )
+    if moments[-1].swap:
+        notes.append("some of it is swapped out, and is no part of resident memory")
+    return notes

@@ -1,0 +1,118 @@
+"""What `reap rss` puts together: a run, its end, and a line that says how it goes."""
+
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TextIO
+
+import click
+from rich.console import Console
+
+from reap.allocators import catalog
+from reap.base import units
+from reap.base.errors import ExitCode, ReapError
+from reap.commandline import reporting
+from reap.launch import program as programs
+from reap.launch.program import Program
+from reap.launch.records import Launch
+from reap.rss import commands, terminal
+from reap.rss import page as pages
+from reap.rss import run as watching
+from reap.rss.judge import judge
+from reap.rss.records import Residence, Taken
+from reap.rss.watch import require_interval
+
+
+class Live:
+    """The last look at a process, on one line of a terminal; nothing where standard error is none."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty()
+        self._written = False
+
+    def update(self, taken: Taken) -> None:
+        """What was just seen."""
+        if self._shown:
+            self._written = True
+            click.echo(
+                f"\r{units.duration(taken.seconds):>12}: {units.size(taken.resident):>10}", nl=False, err=True
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._written:
+            click.echo(err=True)
+
+
+def prepare(
+    command: list[str], allocator: str, timeout: float | None, interval: float
+) -> tuple[Program, Launch]:
+    """What is to be run. Throws ReapError where it cannot be: before a file of an earlier run is replaced."""
+    require_interval(interval)
+    chosen = catalog.parse(allocator)
+    if len(chosen) != 1:
+        raise ReapError("CMD runs under one allocator at a time", "name one", ExitCode.USAGE)
+    found = programs.resolve(command)
+    if chosen[0].library:
+        programs.require_preloadable(found)
+    for note in found.notes:
+        click.echo(f"note: {note}", err=True)
+    library = chosen[0].library
+    return found, Launch(
+        argv=found.command, program=found.path, allocator=library, capture=False, timeout=timeout
+    )
+
+
+def run(
+    found: Program,
+    launch: Launch,
+    interval: float,
+    file: TextIO,
+    *,
+    ask: bool,
+    recording: Path | None,
+    force: bool,
+) -> tuple[list[Residence], int]:
+    """Runs a command and watches it; its processes, the largest first, and the status to exit with."""
+    observed = watching.command(found, launch, interval, file, ask=ask, recording=recording, force=force)
+    if recording is not None and recording.exists():
+        reporting.say_written("the recording", recording)
+    return observed.processes, reporting.say_end(found.command[0], observed.outcome, launch.timeout)
+
+
+def finish(
+    found: list[Residence],
+    rows: Path,
+    json_file: Path | None,
+    html_file: Path | None,
+    *,
+    force: bool,
+    command: list[str],
+) -> None:
+    """Writes the files, prints the answer, and names the files and the next command.
+
+    Where a command was run, standard output is its own, and the answer goes to standard error.
+    """
+    from reap.base.files import write_safely
+    from reap.launch import machine
+
+    first = found[0]
+    verdict = judge(first)
+    if html_file is not None:
+        seen = [(" ".join(each.command), each) for each in found]
+        title = "Resident memory taken apart"
+        page = pages.page(title, seen, ["reap", *sys.argv[1:]], machine.describe())
+        write_safely(html_file, page.encode(), force=force)
+    if json_file is not None:
+        reporting.write_plain(json_file, {"processes": found, "verdict": verdict}, force=force)
+    console = Console(stderr=True) if command else reporting.console(json_file, html_file)
+    terminal.render(console, first, verdict)
+    terminal.render_others(console, found[1:])
+    if html_file is not None:
+        reporting.say_written("the report", html_file)
+    reporting.say_written("every look", rows)
+    reporting.say_next(commands.after(first, verdict, command))

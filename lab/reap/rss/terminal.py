@@ -1,0 +1,88 @@
+"""A process's memory taken apart, as a page of text."""
+
+import shlex
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from reap.base import units
+from reap.base.text import printable, resample, shortened, sparkline
+from reap.draw.terminal import line, notes
+from reap.rss.judge import ResidenceVerdict
+from reap.rss.records import NAMES, Residence
+
+_CURVE, _REST = 32, 81
+"""The width of a curve, and that of what stands before it."""
+_LONGEST, _OTHERS = 140, 3
+"""Letters of a command, and processes beside the largest."""
+
+
+def render(console: Console, residence: Residence, verdict: ResidenceVerdict) -> None:
+    """Print the verdict, the parts when memory was largest and at the end, their curves, and the notes."""
+    name = shortened(printable(shlex.join(residence.command)), _LONGEST)
+    console.print(Text(f"Resident memory of {name}", style="bold"))
+    for sentence in verdict.sentences:
+        line(console, sentence)
+    for remedy in verdict.remedies:
+        line(console, f"- {remedy_words(remedy.what, remedy.environment, remedy.allocator)}")
+    _table(console, residence)
+    who = f"asked of {residence.allocator}" if residence.allocator else "by the kernel's word alone"
+    looks = "1 look" if residence.taken == 1 else f"{units.whole(residence.taken)} looks"
+    line(console, f"{looks}, every {residence.interval:g} s or less often; {who}")
+    if residence.recorded is not None:
+        line(console, f"live at the end by the recording: {units.size(residence.recorded)}")
+    notes(console, [*([residence.ended] if residence.ended else []), *residence.notes])
+
+
+def render_others(console: Console, others: Sequence[Residence]) -> None:
+    """A line for each of the largest of the other processes of a command."""
+    for each in others[:_OTHERS]:
+        size = units.size(each.largest.resident)
+        name = shortened(printable(shlex.join(each.command)), 60)
+        line(console, f"beside it: process {each.pid}, at most {size}: {name}")
+    if len(others) > _OTHERS:
+        line(console, f"and {len(others) - _OTHERS} smaller ones, in the file of every look")
+
+
+def remedy_words(what: str, environment: dict[str, str], allocator: str) -> str:
+    """A remedy as a line, with the words that make it."""
+    words = [f"{name}={shlex.quote(value)}" for name, value in environment.items()]
+    words += [f"under {allocator}"] if allocator else []
+    return f"{what}: {' '.join(words)}" if words else what
+
+
+def _table(console: Console, residence: Residence) -> None:
+    moments, last, largest = residence.moments, residence.last, residence.largest
+    end = moments[-1].seconds
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    curve_width = max(6, min(_CURVE, console.width - _REST))
+    table.add_column("", no_wrap=True)
+    table.add_column("at its largest", justify="right")
+    table.add_column("at the end", justify="right")
+    table.add_column("share", justify="right")
+    table.add_column(f"over {units.duration(end)}", no_wrap=True)
+    for name, words in NAMES.items():
+        curve = [(each.seconds, float(getattr(each.parts, name))) for each in moments]
+        if not any(value for _, value in curve):
+            continue
+        part = getattr(last.parts, name)
+        table.add_row(
+            words,
+            units.size(getattr(largest.parts, name)),
+            units.size(part),
+            units.percent(part / last.resident) if last.resident else units.UNKNOWN,
+            sparkline(resample(curve, curve_width, end), float(largest.resident)),
+        )
+    whole = [(each.seconds, float(each.resident)) for each in moments]
+    table.add_row(
+        "resident",
+        units.size(largest.resident),
+        units.size(last.resident),
+        "",
+        sparkline(resample(whole, curve_width, end), float(largest.resident)),
+        style="bold",
+    )
+    console.print(Padding(table, (1, 0, 1, 2)))

@@ -1,0 +1,156 @@
+"""Watches the resident memory of a process, or of all processes of a command, while they run."""
+
+import contextlib
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from reap.base.errors import ReapError
+from reap.launch import native_files, smaps, spawn
+from reap.launch.records import Launch, Outcome
+from reap.launch.residence_records import Moment
+from reap.rss import file
+
+Take = Callable[[Moment], None]
+"""Gets each moment as it comes; called from another thread than `run`'s."""
+
+_SHARE = 20
+"""Looking takes at most one part in so many of the time: many mappings are looked at less often."""
+_FIRST = 0.005
+"""Seconds to the second look."""
+_LAUNCHER = "reap-spawn"
+
+
+def watch(pid: int, interval: float, seconds: float | None, take: Take) -> str:
+    """Looks at a process until it ends, or for some seconds; returns why it stopped, as a sentence or empty.
+
+    Throws ReapError if it may not be looked at.
+    """
+    smaps.require_readable(pid)
+    try:
+        begun, image = smaps.begun(pid), smaps.executable(pid)
+        for now in _ticks(interval, seconds):
+            kernel = smaps.read(pid)
+            if smaps.begun(pid) != begun:
+                return f"process {pid} ended, and its number is another's now"
+            if smaps.executable(pid) != image:
+                return f"process {pid} became another program: {smaps.executable(pid)}"
+            take(Moment(pid=pid, seconds=now, kernel=kernel))
+    except smaps.EndedError:
+        return f"process {pid} ended"
+    except PermissionError:
+        return f"process {pid} became another user's, and may not be looked at any more"
+    return ""
+
+
+def run(
+    launch: Launch,
+    interval: float,
+    take: Take,
+    *,
+    ask: bool,
+    start: Callable[[Launch], Outcome] = spawn.run,
+) -> Outcome:
+    """Runs a program to its end, and looks at all its processes meanwhile. Throws what `start` throws.
+
+    With `ask` its allocator is asked, too, from a thread of ours inside each process. `take` gets a moment of
+    every process in turn; what it throws ends the watching, and is thrown when the program has ended.
+    """
+    with tempfile.TemporaryDirectory(prefix="reap-rss-") as folder:
+        asked = launch
+        if ask:
+            asked = msgspec.structs.replace(
+                launch,
+                preloads=[str(native_files.preload("resident")), *launch.preloads],
+                environment={
+                    **launch.environment,
+                    file.VARIABLE: f"{max(1, round(interval * 1e6))}:{folder}",
+                },
+            )
+        watcher = _Watcher(interval, Path(folder) if ask else None, take)
+        with watcher:
+            outcome = start(asked)
+    if watcher.failure is not None:
+        raise watcher.failure
+    return outcome
+
+
+class _Watcher:
+    """Looks at the processes below our launcher from a thread."""
+
+    def __init__(self, interval: float, folder: Path | None, take: Take) -> None:
+        self.failure: Exception | None = None
+        self._interval, self._folder, self._take = interval, folder, take
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="reap-rss", daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        try:
+            for now in _ticks(self._interval, None, self._end):
+                for pid in _measured():
+                    self._look(pid, now)
+        except Exception as error:  # noqa: BLE001 - handed to whoever waits for us
+            self.failure = error
+
+    def _look(self, pid: int, now: float) -> None:
+        with contextlib.suppress(smaps.EndedError, PermissionError):
+            text = smaps.mappings(pid)
+            said = None
+            # Not what is left of a program that this process was before, and that wrote there.
+            if self._folder and f"/{self._folder.name}/{pid}\n" in text:
+                said = file.read(self._folder / str(pid))
+            self._take(Moment(pid=pid, seconds=now, kernel=smaps.parse(text), said=said))
+
+
+def _measured() -> Iterator[int]:
+    """The program's processes: those below the launcher, which is a child of ours."""
+    seen: set[int] = set()
+    below = [child for child in smaps.children(os.getpid()) if _is_launcher(child)]
+    while below:
+        children = [each for each in smaps.children(below.pop()) if each not in seen]
+        seen.update(children)
+        below += children
+        # One that is not the program yet, between fork and exec, is left out.
+        yield from (each for each in children if not _is_launcher(each))
+
+
+def _is_launcher(pid: int) -> bool:
+    return Path(smaps.executable(pid)).name == _LAUNCHER
+
+
+def _ticks(interval: float, seconds: float | None, end: threading.Event | None = None) -> Iterator[float]:
+    """The time since the begin, again and again: at the interval, or less often if each takes long.
+
+    Sooner at first, so that something is seen of what ends at once.
+    """
+    ended = end or threading.Event()
+    step = min(interval, _FIRST)
+    begin = time.monotonic()
+    while True:
+        now, used = time.monotonic(), time.thread_time()
+        yield now - begin
+        if seconds is not None and now - begin >= seconds:
+            return
+        # By CPU time: on a busy machine it is the waiting that takes long, and not the looking.
+        rest = (time.thread_time() - used) * (_SHARE - 1)
+        if ended.wait(max(step - (time.monotonic() - now), rest)):
+            return
+        step = min(interval, step * 2)
+
+
+def require_interval(interval: float) -> None:
+    """Throws ReapError for one that would measure the looking."""
+    if not 0.005 <= interval <= 3600:
+        raise ReapError(f"an interval of {interval:g} s is not possible", "give one from 0.005 to 3600")

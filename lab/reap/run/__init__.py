@@ -1,0 +1,1 @@
+"""`reap run`: everything combined into one answer for one program."""

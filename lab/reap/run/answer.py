@@ -1,0 +1,129 @@
+"""The whole answer for one program: recorded once, compared under several allocators, judged."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from reap.base.errors import ExitCode, ReapError
+from reap.base.files import read_back
+from reap.base.records import Record
+from reap.compare import run
+from reap.drag.exact import run as drag
+from reap.drag.exact.records import DragProfile
+from reap.experiment.folder import Folder
+from reap.experiment.once import prepared
+from reap.experiment.records import Comparison
+from reap.experiment.runner import InterruptedRunError, Listener
+from reap.launch.records import Launch, Outcome
+from reap.recording import read, record, watch
+from reap.recording.profile import profile as analyse
+from reap.recording.records import Profile
+from reap.run.judge import diagnose
+from reap.verdicts.records import Diagnosis
+from reap.wall import collectors_run
+from reap.wall.records import Collector
+
+RECORDING = "recording.reap"
+"""The recording's name in an experiment's folder."""
+_OUTCOME = "recording.json"
+"""What the recorded run cost; written when it has ended, so that it marks a whole recording."""
+
+
+_COLLECTORS = "collectors.json"
+"""What its garbage collectors said of themselves."""
+
+
+class Findings(Record):
+    """What is known of a program."""
+
+    profile: Profile
+    comparison: Comparison
+    diagnosis: Diagnosis
+    drag: DragProfile | None = None
+    """None where it was not asked for, now or before."""
+
+
+def answer(folder: Folder, listener: Listener, *, title: str, with_drag: bool = False) -> Findings:
+    """Records in triage, compares, and judges; what a killed predecessor did in `folder` is not done again.
+
+    Throws ReapError, and `InterruptedRunError` on Ctrl-C with the command to go on.
+    """
+    hint = f"go on with: reap run --resume {folder.path}{' --drag' if with_drag else ''}"
+    try:
+        # First, since what it needs may not be here, and nothing has been waited for yet.
+        seen = drag.once(folder, listener.say) if with_drag else drag.kept(folder)
+        outcome = _record_once(folder, lambda: listener.say(f"recording one run of {title}"))
+    except KeyboardInterrupt:
+        raise InterruptedRunError(
+            f"stopped while recording; nothing was lost but that run ({folder.path})",
+            hint,
+            ExitCode.SIGNALLED + 2,
+        ) from None
+    if outcome.timed_out:
+        raise ReapError(
+            f"{title} did not end within {folder.spec.timeout:g} s",
+            f"give it more with --timeout; what it did until then: reap show {folder.path / RECORDING}",
+            ExitCode.TIMED_OUT,
+        )
+    recorded = analyse(read.read(folder.path / RECORDING), folder.spec.program.command)
+    try:
+        collections = _heard_once(folder, listener.say)
+        compared = run.compare(folder, listener)
+    except InterruptedRunError as error:
+        raise InterruptedRunError(error.what, hint, error.code) from None
+    return Findings(
+        profile=recorded,
+        comparison=compared,
+        diagnosis=diagnose(recorded, compared, command=folder.spec.program.command, collections=collections),
+        drag=seen,
+    )
+
+
+def _record_once(folder: Folder, announce: Callable[[], None]) -> Outcome:
+    done = folder.path / _OUTCOME
+    remove = f"rm {shlex.quote(str(done))}"
+    found = read_back(done, Outcome, f"remove it, and the program is recorded anew: {remove}")
+    if found is not None:
+        return found
+    announce()
+    with prepared(folder.spec):
+        outcome = record.record(_launch(folder), folder.path / RECORDING, "triage", force=True)
+    _mark(done, msgspec.json.encode(outcome) + b"\n")
+    return outcome
+
+
+def _heard_once(folder: Folder, say: Callable[[str], None]) -> list[Collector]:
+    """The program's garbage collectors; a program that has none is not run again."""
+    done = folder.path / _COLLECTORS
+    remove = f"rm {shlex.quote(str(done))}"
+    found = read_back(done, list[Collector], f"remove it, and the collector is heard anew: {remove}")
+    if found is not None:
+        return found
+    seen = watch.read(folder.path / RECORDING, files=[], functions=[])
+    with prepared(folder.spec):
+        heard = collectors_run.with_heard(_launch(folder), seen, [], say)
+    _mark(done, msgspec.json.encode(heard) + b"\n")
+    return heard
+
+
+def _launch(folder: Folder) -> Launch:
+    spec = folder.spec
+    return Launch(
+        argv=spec.program.command,
+        program=spec.program.path,
+        directory=spec.directory,
+        environment=spec.environment,
+        stdin=folder.stdin,
+        timeout=spec.timeout,
+    )
+
+
+def _mark(path: Path, content: bytes) -> None:
+    """Writes a file whole or not at all: whoever is killed here records again, and finds no half a file."""
+    part = path.with_suffix(".part")
+    part.unlink(missing_ok=True)
+    part.touch(mode=0o600)
+    part.write_bytes(content)
+    part.replace(path)

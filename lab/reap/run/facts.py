@@ -1,0 +1,120 @@
+"""Everything that the rules ask of a profile and a comparison, under names that read in a rule."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from reap.compare import judge
+from reap.compare.judge import Standing
+from reap.experiment.records import Comparison, Side
+from reap.recording.records import Profile, Share
+from reap.verdicts import thresholds as at
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of one program. Either part may be missing."""
+
+    profile: Profile | None
+    comparison: Comparison | None
+    command: list[str]
+
+    @cached_property
+    def standings(self) -> list[tuple[Side, Standing]]:
+        """Every allocator that was compared, with what the comparison says of it."""
+        comparison = self.comparison
+        if comparison is None:
+            return []
+        return [(side, judge.standing(side, comparison)) for side in comparison.sides]
+
+    def sides(self, *wanted: Standing) -> list[Side]:
+        """The allocators with one of these standings."""
+        return [side for side, standing in self.standings if standing in wanted]
+
+    @cached_property
+    def compared(self) -> list[Side]:
+        """The allocators whose figures can be trusted."""
+        return self.sides(Standing.GAIN, Standing.NONE, Standing.UNDECIDED)
+
+    @cached_property
+    def best(self) -> Side | None:
+        """The allocator to switch to for time."""
+        return judge.pick(self.compared, self.comparison) if self.comparison else None
+
+    @cached_property
+    def best_for_memory(self) -> Side | None:
+        """The allocator to switch to for memory alone."""
+        comparison = self.comparison
+        if comparison is None:
+            return None
+        saving = [side for side in self.compared if judge.saves_memory(side, comparison)]
+        return min(saving, key=lambda side: side.ratios["peak_resident"].ratio.value, default=None)
+
+    @cached_property
+    def unpaid(self) -> Side | None:
+        """The fastest allocator whose gain does not pay for its memory."""
+        faster = self.sides(Standing.GAIN)
+        return min(faster, key=lambda side: side.ratios["cpu"].ratio.value, default=None)
+
+    @property
+    def needed_budget(self) -> float:
+        """Seconds that two rounds take, where the budget had no time for them; else 0."""
+        return self.comparison.needed_budget if self.comparison else 0.0
+
+    @property
+    def undecided(self) -> list[Side]:
+        """The allocators of which more rounds might say more."""
+        return self.sides(Standing.UNDECIDED)
+
+    @property
+    def settled(self) -> bool:
+        """Whether allocators were compared and none of them gains anything that matters."""
+        return bool(self.compared) and not self.undecided and not self.sides(Standing.GAIN)
+
+    @property
+    def share(self) -> Share | None:
+        """The sampled share of time, where there are samples."""
+        share = self.profile.share if self.profile else None
+        return share if share and share.samples > 0 else None
+
+    @property
+    def small_share(self) -> bool:
+        """Whether little time is spent in the allocator, by the far end of the interval.
+
+        User time alone is no proof of that: page faults on the allocator's behalf may be the larger part.
+        """
+        return self.share is not None and self.share.sees_kernel and self.share.share.high < at.SMALL_SHARE
+
+    @property
+    def large_share(self) -> bool:
+        """Whether much time is spent in the allocator, by the near end of the interval."""
+        return self.share is not None and self.share.share.low >= at.LARGE_SHARE
+
+    @property
+    def unclear_share(self) -> bool:
+        """Whether the interval of the share reaches from small to large."""
+        share = self.share
+        return share is not None and share.share.low < at.SMALL_SHARE and share.share.high >= at.LARGE_SHARE
+
+    @property
+    def cpu_seconds(self) -> float | None:
+        """CPU time of the program under the baseline."""
+        cpu = next((side.ratios["cpu"] for side in self.compared), None)
+        return cpu.baseline if cpu else None
+
+    @property
+    def silent(self) -> bool:
+        """Whether a whole recording saw not one allocation."""
+        profile = self.profile
+        return (
+            profile is not None
+            and profile.totals.total_objects == 0
+            and bool(profile.processes)
+            and all(process.recorded for process in profile.processes)
+        )
+
+    @property
+    def on_glibc(self) -> bool:
+        """Whether glibc's malloc serves the program, so that its tunables apply."""
+        if self.profile and self.profile.processes:
+            return any("libc.so" in process.allocator for process in self.profile.processes)
+        return self.comparison is not None and self.comparison.baseline == "glibc"

@@ -1,0 +1,349 @@
+"""What is said in each situation: one small function of `Facts` for each rule of `rules.RULES`."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from reap.base import units
+from reap.compare import judge
+from reap.experiment.once import signal_name
+from reap.experiment.records import Ratio, Side
+from reap.run.facts import Facts
+from reap.verdicts import commands, words
+from reap.verdicts import thresholds as at
+
+Headline = Literal["leave it alone", "switch the allocator", "allocate less", "inconclusive"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rule says: a verdict without its evidence."""
+
+    headline: Headline
+    sentences: list[str]
+    next_step: str
+    next_command: str = ""
+
+
+def nothing_measured(facts: Facts) -> Finding:
+    """Neither sampled time nor an allocator that could be compared."""
+    return Finding(
+        "inconclusive",
+        [
+            "Nothing was measured that could say whether allocation holds this program back.",
+            *_untrusted(facts),
+        ],
+        "See what this machine can measure, then run it again.",
+        "reap doctor",
+    )
+
+
+def program_failed(facts: Facts) -> Finding:
+    """The program did not run, or was killed, so that its figures are of something else."""
+    code = facts.comparison.exit_code if facts.comparison else 0
+    cause = f"was ended by {signal_name(code - 128)}" if code > 128 else f"could not be run (status {code})"
+    return Finding(
+        "inconclusive",
+        [f"The program {cause} even under its own allocator, so that its figures say nothing of its work."],
+        "Find out why it fails when it is run by itself, then measure it again.",
+    )
+
+
+def no_allocations(_: Facts) -> Finding:
+    """A whole recording without an allocation."""
+    return Finding(
+        "leave it alone",
+        [
+            "The program called malloc not once, so that allocation cannot be what holds it back.",
+            "Memory that it takes from the kernel or from a pool of its own is not seen here.",
+        ],
+        "Look elsewhere: a CPU profile of the whole program says where its time goes.",
+    )
+
+
+def too_short(facts: Facts) -> Finding:
+    """So little CPU time that loading a library outweighs all that it does."""
+    return Finding(
+        "inconclusive",
+        [
+            f"The program takes {units.duration(facts.cpu_seconds or 0)} of CPU time.",
+            "Loading another allocator's library is a good part of that, so that the ratios say nothing.",
+        ],
+        "Give it more work (a larger input), so that it runs for a second or so, and compare again.",
+    )
+
+
+def switch_for_time(facts: Facts) -> Finding:
+    """An allocator is faster: proven, beyond noise, worth it, and paying for its memory."""
+    side, comparison = facts.best, facts.comparison
+    assert side is not None and comparison is not None  # noqa: S101, PT018 - the rule applies only then
+    won = judge.gain(side, comparison)
+    assert won is not None  # noqa: S101 - `best` has a gain
+    sentences = [f"Switching the allocator helps: {words.effect(side, won)}."]
+    if memory := words.memory(side):
+        sentences.append(f"{_capital(memory)}.")
+    others = [
+        other.allocator for other in facts.compared if other is not side and judge.pays(other, comparison)
+    ]
+    if others:
+        verb = "gains" if len(others) == 1 else "gain"
+        fastest = all(won.ratio.value <= other.ratio.value for other in _gains(facts))
+        why = "the fastest" if fastest else "as fast as the best, with less memory"
+        sentences.append(f"{words.listed(others)} {verb} as well; {side.allocator} is {why}.")
+    sentences += _time(facts)
+    if facts.share and 1 - won.ratio.high > facts.share.share.high:
+        sentences.append(
+            "The gain is larger than that, so that part of it probably comes from elsewhere: from where "
+            "objects lie in memory, or from page faults."
+        )
+    return Finding(
+        "switch the allocator",
+        [*sentences, *_origin(facts)],
+        f"Run the program under {side.allocator}, on the inputs that matter to you, before you rely on it.",
+        commands.switched(side, facts.command),
+    )
+
+
+def switch_for_memory(facts: Facts) -> Finding:
+    """An allocator takes much less memory at no cost in time."""
+    side = facts.best_for_memory
+    assert side is not None  # noqa: S101 - the rule applies only then
+    return Finding(
+        "switch the allocator",
+        [
+            f"{side.allocator} saves memory at no cost in time that matters: {words.memory(side)}.",
+            f"As to time, {words.effect(side, side.ratios['cpu'])}.",
+            *_time(facts),
+            *_origin(facts),
+        ],
+        f"Run the program under {side.allocator}, on the inputs that matter to you, before you rely on it.",
+        commands.switched(side, facts.command),
+    )
+
+
+def bad_trade(facts: Facts) -> Finding:
+    """There is a gain, and it costs too much memory."""
+    side, comparison = facts.unpaid, facts.comparison
+    assert side is not None and comparison is not None  # noqa: S101, PT018 - the rule applies only then
+    won = judge.gain(side, comparison)
+    assert won is not None  # noqa: S101 - its standing says so
+    return Finding(
+        "leave it alone",
+        [
+            f"The gain is not worth its price: {words.effect(side, won)}, but {words.memory(side)}.",
+            *_time(facts),
+            *_origin(facts),
+        ],
+        f"Where memory is plentiful and time is not, {side.allocator} may still be right for you.",
+        commands.switched(side, facts.command),
+    )
+
+
+def small_share(facts: Facts) -> Finding:
+    """Little time goes to allocation, whatever allocators do."""
+    assert facts.share is not None  # noqa: S101 - the rule applies only then
+    sentences = [f"Allocation is not what holds this program back: {words.share(facts.share)}."]
+    if facts.settled:
+        sentences.append(_no_gain(facts))
+    elif facts.undecided:
+        sentences.append("The comparison is too noisy to say more than that.")
+    return Finding(
+        "leave it alone",
+        [*sentences, *_origin(facts)],
+        "Look elsewhere: a CPU profile of the whole program says where its time goes.",
+    )
+
+
+def wide_intervals(facts: Facts) -> Finding:
+    """Nothing is proven, and a gain that matters may hide in the noise."""
+    comparison = facts.comparison
+    assert comparison is not None  # noqa: S101 - the rule applies only then
+    least = min(facts.undecided, key=lambda side: side.ratios["cpu"].ratio.low)
+    rounds = "round is" if least.rounds == 1 else "rounds are"
+    reason = "the interval is too wide"
+    if least.rounds < at.FEWEST_ROUNDS:
+        reason = f"{least.rounds} {rounds} too few for an interval"
+    elif least.ratios["cpu"].ratio.high < 1:
+        reason = f"the gain is within the noise ({words.noise(comparison)})"
+    sentences = [
+        f"Whether another allocator would help cannot be said yet: {reason}.",
+        f"So far, {words.effect(least, least.ratios['cpu'])}.",
+    ]
+    if comparison.stopped_early:
+        sentences.append("The budget ended before all rounds were run.")
+    if facts.share:
+        sentences.append(f"{words.share(facts.share, 'The program')}.")
+    needed = judge.rounds_needed(least)
+    step = (
+        f"About {needed} rounds might settle it, if the machine stays as quiet as it was."
+        if needed
+        else f"More rounds alone will hardly settle it (over {at.MOST_ROUNDS}): quieten the machine, or give "
+        "the program more work; `reap doctor` says what is noisy."
+    )
+    if needed and comparison.stopped_early:
+        step += " They need a larger --budget."
+    command = commands.compare(facts.command, facts.undecided, needed) if needed else "reap doctor"
+    return Finding("inconclusive", [*sentences, *_origin(facts)], step, command)
+
+
+def small_budget(facts: Facts) -> Finding:
+    """The budget had no time for two rounds, so that nothing was compared."""
+    assert facts.comparison is not None  # noqa: S101 - the rule applies only then
+    needed = f"{facts.needed_budget:.0f}"
+    ran = units.number(facts.comparison.rounds, "round")
+    why = f"the budget ended after {ran}, and an interval takes two"
+    sentences = [f"Whether another allocator would help was not measured: {why}."]
+    if facts.share:
+        sentences.append(f"{words.share(facts.share, 'The program')}.")
+    return Finding(
+        "inconclusive",
+        [*sentences, *_origin(facts)],
+        f"Two rounds take about {needed} s with their warm-ups; without --budget there are at least five.",
+        commands.run(facts.command, budget=needed),
+    )
+
+
+def allocate_less(facts: Facts) -> Finding:
+    """Allocation is a large part, and no allocator makes it smaller."""
+    profile, share = facts.profile, facts.share
+    assert profile is not None and share is not None  # noqa: S101, PT018 - the rule applies only then
+    sentences = [
+        f"Allocation is a large part of this program's work: {words.share(share)}.",
+        _no_gain(facts),
+        "What is left is to allocate less.",
+        *_origin(facts),
+    ]
+    site = words.busiest(profile)
+    where = f" at {words.place(site)}" if site else " where most objects come from"
+    if profile.temporary.low >= at.MOSTLY_TEMPORARY:
+        step = f"Most objects die at once: reuse one buffer{where} instead of a new object each time."
+    else:
+        step = (
+            f"Try fewer, larger or reused objects{where}; objects that die together can live in a region or "
+            "a pool that is freed at once."
+        )
+    if facts.on_glibc:
+        step += (
+            " A cheap experiment before that: GLIBC_TUNABLES=glibc.malloc.tcache_count=1000 in the "
+            "environment helps where more than a few objects of one size are freed in a row."
+        )
+    command = commands.record_full(facts.command) if profile.depth == "triage" else ""
+    return Finding("allocate less", sentences, step, command)
+
+
+def unclear_share(facts: Facts) -> Finding:
+    """No allocator helps, and the samples are too few to say whether allocating less would."""
+    assert facts.share is not None  # noqa: S101 - the rule applies only then
+    return Finding(
+        "inconclusive",
+        [
+            _no_gain(facts),
+            f"Whether allocating less would help cannot be said: {words.share(facts.share)}.",
+            *_origin(facts),
+        ],
+        "Give the program more work, so that it runs longer and more samples are taken.",
+        commands.run(facts.command),
+    )
+
+
+def no_gain(facts: Facts) -> Finding:
+    """No allocator helps, and the share of time is moderate or not known."""
+    sentences = [_no_gain(facts)]
+    if facts.share:
+        sentences.append(
+            f"Allocation is not the largest part of its work: {words.share(facts.share)}."
+            if not facts.large_share
+            else f"{words.share(facts.share, 'The program')}."
+        )
+        step = "Look elsewhere first: a CPU profile of the whole program says where its time goes."
+    else:
+        sentences.append(
+            "How much of its time goes to allocation was not measured, so that this is said of other "
+            "allocators and not of allocating less."
+        )
+        step = "Keep the allocator. Recording the program would say how much of its time goes to allocation."
+    command = "" if facts.profile else commands.run(facts.command)
+    return Finding("leave it alone", [*sentences, *_origin(facts)], step, command)
+
+
+def not_compared(facts: Facts) -> Finding:
+    """Allocation may matter; no remedy has been tried."""
+    assert facts.share is not None  # noqa: S101 - the rule applies only then
+    size = "a large part" if facts.large_share else "some part"
+    sentences = [f"Allocation is {size} of this program's work: {words.share(facts.share)}."]
+    if facts.unclear_share:
+        sentences = [
+            f"The samples are too few to say how much allocation matters: {words.share(facts.share)}."
+        ]
+    elif not facts.share.sees_kernel and not facts.large_share:
+        sentences = [f"How much allocation matters is seen only in part: {words.share(facts.share)}."]
+    if facts.comparison:
+        tried, step, command = _untrusted(facts), "See which allocators this machine has.", "reap doctor"
+    else:
+        tried = ["No other allocator was tried, so that what would help is not known."]
+        step, command = "Compare allocators on it.", commands.compare(facts.command)
+    return Finding("inconclusive", [*sentences, *tried, *_origin(facts)], step, command)
+
+
+def why_not(side: Side) -> str:
+    """Why an allocator's figures cannot be trusted, in a few words."""
+    if side.problem:
+        return side.problem.rstrip(".")
+    if not side.verified:
+        return "malloc did not come from it"
+    if not side.same_exit:
+        return "the program ended with another status under it"
+    if side.same_output is False:
+        return "the program's output was different under it"
+    return "its CPU time was not measured"
+
+
+def _gains(facts: Facts) -> list[Ratio]:
+    """What every allocator that pays gains."""
+    comparison = facts.comparison
+    if comparison is None:
+        return []
+    paying = [side for side in facts.compared if judge.pays(side, comparison)]
+    return [won for side in paying if (won := judge.gain(side, comparison))]
+
+
+def _no_gain(facts: Facts) -> str:
+    best = min(facts.compared, key=lambda side: side.ratios["cpu"].ratio.low)
+    one = len(facts.compared) == 1
+    names = words.listed([side.allocator for side in facts.compared])
+    most = max(0.0, 1 - best.ratios["cpu"].ratio.low)
+    who = f"{names} gives no" if one else f"None of {names} gives a"
+    ratio = best.ratios["cpu"]
+    nearest = f"{'it' if one else best.allocator}{words.effect(best, ratio).removeprefix(best.allocator)}"
+    if slower := judge.slower_elsewhere("cpu", best):
+        name = words.METRICS[slower.metric]
+        return f"{who} gain worth having: {nearest}, but {words.change_with_interval(slower.ratio)} {name}."
+    if ratio.ratio.high < 1:
+        return f"{who} gain worth having: {nearest}, and so little may be gone with the next build."
+    return (
+        f"{who} gain worth having: {nearest}, so that more than {units.percent(most)} less CPU time "
+        "does not fit the measurements."
+    )
+
+
+def _untrusted(facts: Facts) -> list[str]:
+    """Why no allocator could be compared, where some were tried."""
+    if facts.comparison is None or not facts.comparison.sides:
+        return []
+    reasons = "; ".join(f"{side.allocator}: {why_not(side)}" for side in facts.comparison.sides)
+    return [f"No other allocator could be compared ({reasons}), so that what would help is not known."]
+
+
+def _time(facts: Facts) -> list[str]:
+    """The share of time in the allocator, where it was sampled."""
+    return [f"{words.share(facts.share, 'The program')}."] if facts.share else []
+
+
+def _origin(facts: Facts) -> list[str]:
+    """Where allocations come from, where that was recorded."""
+    profile = facts.profile
+    return [words.origin(profile)] if profile and profile.totals.total_objects else []
+
+
+def _capital(text: str) -> str:
+    """With a capital, unless the first word is a name (an allocator's)."""
+    return text[:1].upper() + text[1:] if text.startswith(("no ", "peak ")) else text

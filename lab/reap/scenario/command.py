@@ -1,0 +1,59 @@
+"""`reap scenario`: a trouble that is known by construction, and the remedies tried on it."""
+
+from pathlib import Path
+
+import click
+
+_PATH = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
+@click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+def scenario(name: str | None, json_file: Path | None, html_file: Path | None, force: bool) -> int:
+    """Play a known trouble of allocators, with its remedies side by side.
+
+    Builds a small program that has the trouble by construction, runs it as it is and with each remedy, and
+    says which of what is told about it is so on this machine. Without NAME lists what there is.
+
+    \b
+        reap scenario midnight-climb --html midnight.html
+    """  # noqa: D301 - click wants the character itself
+    import sys
+
+    from rich.console import Console
+
+    from reap.base.errors import ExitCode
+    from reap.base.files import write_safely
+    from reap.commandline import reporting
+    from reap.commandline.progress import Bar
+    from reap.launch import machine
+    from reap.scenario import judge as judging
+    from reap.scenario import page as pages
+    from reap.scenario import run as playing
+    from reap.scenario import terminal
+
+    if name is None:
+        known = playing.scenarios()
+        terminal.render_list(Console(), [(each.name, each.story) for each in known.values()])
+        reporting.say_next(["reap", "scenario", next(iter(known))])
+        return ExitCode.OK
+    wanted = playing.named(name)
+    reporting.refuse_existing(json_file, html_file, force=force)
+    program = playing.build(name, playing.default_cache())
+    with Bar() as bar:
+        played = playing.play(wanted, program, bar.update)
+    judged = judging.judge(played)
+    if html_file is not None:
+        page = pages.page(played, judged, ["reap", *sys.argv[1:]], machine.describe())
+        write_safely(html_file, page.encode(), force=force)
+    terminal.render(reporting.console(json_file, html_file), played, judged)
+    if json_file is not None:
+        reporting.write_plain(json_file, {"played": played, "judged": judged}, force=force)
+    if html_file is not None:
+        reporting.say_written("the report", html_file)
+    verb = "rss" if wanted.kind == "memory" else "compare"
+    reporting.say_next(["reap", verb, "--", program, *playing.arguments(wanted.arms[0])])
+    return ExitCode.OK

@@ -1,0 +1,186 @@
+"""What is said of each scenario, and whether it is so here. No number in this file is a result.
+
+The claims are those that people on call pass on; each is judged by the runs of the remedies that it names. A
+claim on memory has one run behind it, one on requests the paired rounds and their interval.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+from reap.base import units
+from reap.base.records import Estimate, Record
+from reap.experiment import statistics
+from reap.rss.records import Residence
+from reap.scenario.records import Played, Requests, Tried
+from reap.verdicts.words import interval
+
+Standing = Literal["holds", "holds partly", "does not hold", "inconclusive"]
+
+MOST = 0.75
+"""The share of the most resident memory that must be gone, or still there, for a claim that says so."""
+SOME = 0.25
+_AS_MUCH = 0.95
+"""Of a rate: what is no less but for noise."""
+
+
+class Judged(Record):
+    """A claim, and what came of it."""
+
+    claim: str
+    standing: Standing
+    answer: str
+
+
+def judge(played: Played) -> list[Judged]:
+    """Every claim on the scenario, in the order in which it is told."""
+    tried = {each.arm.name: each for each in played.tried if not each.skipped}
+    return [rule(tried) for rule in _RULES[played.scenario.name]]
+
+
+def ratio(one: Tried, baseline: Tried, of: Callable[[Requests], float]) -> Estimate:
+    """The ratio of a figure to the same rounds of the baseline."""
+    pairs = [of(run) / max(of(base), 1e-9) for run, base in zip(one.runs, baseline.runs, strict=False)]
+    return statistics.interval(pairs)
+
+
+_Arms = dict[str, Tried]
+_Rule = Callable[[_Arms], Judged]
+
+
+def _missing(claim: str, arms: _Arms, names: list[str]) -> Judged | None:
+    lacking = [name for name in names if name not in arms]
+    if not lacking:
+        return None
+    return Judged(claim=claim, standing="inconclusive", answer=f"not run: {', '.join(lacking)}")
+
+
+def _left(residence: Residence) -> float:
+    """The share of what the program had at most that is still resident at the end."""
+    return residence.last.resident / residence.largest.resident
+
+
+def _sizes(residence: Residence) -> str:
+    return f"{units.size(residence.last.resident)} of {units.size(residence.largest.resident)} at the end"
+
+
+def _memory(claim: str, name: str, *, gone: bool) -> _Rule:
+    """That what was freed is gone at the end, or still there."""
+
+    def rule(arms: _Arms) -> Judged:
+        if lacking := _missing(claim, arms, [name]):
+            return lacking
+        seen = arms[name].residence
+        assert seen is not None  # noqa: S101 - a scenario of memory has it
+        left = _left(seen) if gone else 1 - _left(seen)
+        standing: Standing = "holds" if left <= SOME else "holds partly" if left <= MOST else "does not hold"
+        return Judged(claim=claim, standing=standing, answer=f"{name}: {_sizes(seen)}")
+
+    return rule
+
+
+def _lazy(claim: str, name: str) -> _Rule:
+    """That most of what is resident was given back already."""
+
+    def rule(arms: _Arms) -> Judged:
+        if lacking := _missing(claim, arms, [name]):
+            return lacking
+        seen = arms[name].residence
+        assert seen is not None  # noqa: S101 - a scenario of memory has it
+        last = max(seen.moments, key=lambda each: (each.parts.lazy_free, each.seconds))
+        share = last.parts.lazy_free / last.resident
+        standing: Standing = "holds" if share >= 0.5 else "holds partly" if share >= SOME else "does not hold"
+        answer = (
+            f"{name}: LazyFree was at most {units.size(last.parts.lazy_free)} of {units.size(last.resident)}"
+        )
+        return Judged(claim=claim, standing=standing, answer=answer)
+
+    return rule
+
+
+def _pin(arms: _Arms) -> Judged:
+    claim = "One small block at the top of the heap holds all that was freed below it"
+    seen = arms["glibc as it is"].residence
+    assert seen is not None  # noqa: S101 - a scenario of memory has it
+    last = seen.last
+    share = last.parts.pinned / seen.largest.resident
+    standing: Standing = "holds" if share >= MOST else "holds partly" if share >= SOME else "does not hold"
+    size = f" ({last.pin.blocks}, of {units.size(last.pin.bytes)} together)" if last.pin else ""
+    answer = (
+        f"{units.size(last.parts.pinned)} of {units.size(last.resident)} are free below live blocks{size}"
+    )
+    return Judged(claim=claim, standing=standing, answer=answer)
+
+
+def _requests(claim: str, name: str, baseline: str, figure: str, bound: float, *, less: bool) -> _Rule:
+    """That the rate (or the 99th percentile) is at most, or at least, so many times that of the baseline."""
+
+    def rule(arms: _Arms) -> Judged:
+        if lacking := _missing(claim, arms, [name, baseline]):
+            return lacking
+        of: Callable[[Requests], float] = (
+            (lambda run: run.rate) if figure == "requests a second" else lambda run: run.p99_ns
+        )
+        found = ratio(arms[name], arms[baseline], of)
+        holds = found.high <= bound if less else found.low >= bound
+        fails = found.low > bound if less else found.high < bound
+        standing: Standing = "holds" if holds else "does not hold" if fails else "inconclusive"
+        words = f"{units.ratio_with_interval(found)} times the {figure} of '{baseline}'"
+        return Judged(claim=claim, standing=standing, answer=f"{name}: {words} ({interval(found)})")
+
+    return rule
+
+
+_LOCK, _GLIBC = "one arena, no thread caches", "glibc as it is"
+_RATE, _P99 = "requests a second", "99th percentile"
+
+_RULES: dict[str, list[_Rule]] = {
+    "midnight-climb": [
+        _memory("Resident memory stays up after the report, though nothing leaks", _GLIBC, gone=False),
+        _pin,
+        _memory("M_TRIM_THRESHOLD of 64 KB gives it back", "trim threshold of 64 KB", gone=True),
+        _memory("malloc_trim(0) gives it back", "malloc_trim(0) after the report", gone=True),
+        _memory("also where one row in 100 stays", "the same, one row in 100 stays", gone=True),
+        _memory("also where one row in 4 stays", "the same, one row in 4 stays", gone=True),
+        _memory("jemalloc gives it back within seconds", "jemalloc, idle", gone=True),
+        _memory("jemalloc gives it back while it is called", "jemalloc, with traffic", gone=True),
+        _memory("jemalloc's background thread gives it back", "jemalloc, background thread", gone=True),
+    ],
+    "lying-rss": [
+        _lazy("jemalloc's resident memory is mostly LazyFree, as it is installed", "jemalloc as it is"),
+        _lazy("it is, where muzzy pages are kept for a minute", "jemalloc, freed lazily"),
+        _memory("without muzzy pages the figure is true", "jemalloc, freed at once", gone=True),
+        _memory("glibc gives the same burst back", _GLIBC, gone=True),
+    ],
+    "retry-storm": [
+        _requests("under glibc as it is, workers wait for one lock", _GLIBC, _LOCK, _P99, 1 / 3, less=False),
+        _requests("one lock for all costs half of the throughput", _LOCK, _GLIBC, _RATE, 0.5, less=True),
+        _requests(
+            "more workers make it worse", "the same with twice the workers", _LOCK, _RATE, 1, less=True
+        ),
+        _requests(
+            "a tenth of the allocations frees it",
+            "the same with a tenth of the allocations",
+            _LOCK,
+            _RATE,
+            2,
+            less=False,
+        ),
+        _requests("thread caches free it", "one arena, thread caches", _LOCK, _RATE, 2, less=False),
+        _requests(
+            "an allocator with larger thread caches is faster than glibc",
+            "jemalloc",
+            _GLIBC,
+            _RATE,
+            1,
+            less=False,
+        ),
+        _requests(
+            "larger thread caches in glibc do as much",
+            "larger thread caches",
+            "jemalloc",
+            _RATE,
+            _AS_MUCH,
+            less=False,
+        ),
+    ],
+}

@@ -1,0 +1,63 @@
+"""Scenarios: small programs that have one trouble by construction, and the remedies to try on it."""
+
+from typing import Literal
+
+from reap.base.records import Record
+from reap.rss.records import Residence
+
+
+class Remedied(Record):
+    """The program with one remedy, or none."""
+
+    name: str
+    words: list[str]
+    """The program's arguments; `{workers}` is four for two processors, `{twice}` twice as many."""
+    allocator: str = "glibc"
+    environment: dict[str, str] = {}
+
+
+class Scenario(Record):
+    """A trouble that can be run."""
+
+    name: str
+    title: str
+    story: str
+    kind: Literal["memory", "requests"]
+    """What is measured: resident memory over time, or the rate and times of requests."""
+    arms: list[Remedied]
+    """The first is the trouble as it is."""
+    rounds: int = 1
+    """How often each is run, in turn. Memory is the same every time, but for little; times are not."""
+
+
+class Requests(Record):
+    """What a program of requests says of itself at its end. Percentiles are of buckets 12 % wide."""
+
+    requests: int
+    seconds: float
+    p50_ns: float
+    p99_ns: float
+    p999_ns: float
+
+    @property
+    def rate(self) -> float:
+        """Requests a second."""
+        return self.requests / self.seconds
+
+
+class Tried(Record):
+    """One remedy's runs."""
+
+    arm: Remedied
+    residence: Residence | None = None
+    runs: list[Requests] = []
+    """By round."""
+    skipped: str = ""
+    """Why it was not run."""
+
+
+class Played(Record):
+    """A scenario with what came of it."""
+
+    scenario: Scenario
+    tried: list[Tried]

@@ -1,0 +1,31 @@
+"""`reap study allocator-wall`: what is said of allocators as a wall, judged on this machine."""
+
+from pathlib import Path
+
+import click
+
+from reap.study import conduct as studies
+
+
+@click.command("allocator-wall")
+@studies.options
+def allocator_wall(
+    *, quick: bool, full: bool, workloads: str | None, output: Path | None, resume: Path | None
+) -> int:
+    """Judge what an article says of the allocator wall, claim by claim, by measurements made here.
+
+    What an allocation costs by how many a request makes and by threads; what waits for locks; latency in an
+    open loop, without coordinated omission; the article's experiment in Python; what stays of memory that was
+    freed; what allocators say of themselves. Over glibc, as it is and tuned, jemalloc, tcmalloc and mimalloc,
+    as far as they are installed. --workloads names parts: structure, counts, go, memory, knee, threads,
+    latency, python. A study that was stopped goes on with --resume. Leave the machine alone meanwhile.
+
+    \b
+        reap study allocator-wall --quick
+        reap study allocator-wall --quick --workloads structure,knee
+    """  # noqa: D301 - click wants the character itself
+    from reap.study.allocator_wall import run as studying
+
+    return studies.conduct(
+        studying, quick=quick, full=full, workloads=workloads, output=output, resume=resume
+    )

@@ -1,0 +1,28 @@
+"""All claims of the allocator wall that can be checked, in the text's order, each judged by its figures."""
+
+from collections.abc import Sequence
+
+from reap.allocators.records import Allocator
+from reap.study.allocator_wall.analyse import Figures
+from reap.study.allocator_wall.judge import cost, glibc, latency, memory, others, python
+from reap.study.allocator_wall.judge.rules import Judge
+from reap.study.allocator_wall.records import Wall
+from reap.study.records import Conclusion
+
+
+def judging(wall: Wall, allocators: Sequence[Allocator]) -> Judge:
+    """What judges."""
+    return Judge(wall, Figures(wall.samples), tuple(each.name for each in allocators if each.library))
+
+
+def judge(wall: Wall, allocators: Sequence[Allocator]) -> list[Conclusion]:
+    """Every claim, with its rule."""
+    measured = judging(wall, allocators)
+    return [
+        *python.claims(measured),
+        *glibc.claims(measured),
+        *others.claims(measured),
+        *cost.claims(measured),
+        *latency.claims(measured),
+        *memory.claims(measured),
+    ]

@@ -1,0 +1,20 @@
+"""`reap study`: the papers made again on this machine."""
+
+import click
+
+from reap.commandline.groups import Group
+from reap.study.allocator_wall.command import allocator_wall
+from reap.study.allocators.command import allocators
+from reap.study.ismm2026.command import ismm2026
+from reap.study.oopsla2002.command import oopsla2002
+
+
+@click.group(cls=Group)
+def study() -> None:
+    """What Reap grew out of, made again on programs that anybody can install, and judged."""
+
+
+study.add_command(allocator_wall)
+study.add_command(allocators)
+study.add_command(ismm2026)
+study.add_command(oopsla2002)

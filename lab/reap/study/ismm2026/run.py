@@ -1,0 +1,130 @@
+"""*Reconsidering "Reconsidering Custom Memory Allocation"* (ISMM 2026) made again on our workloads.
+
+Each workload is an experiment on fragmented heaps in a folder of its own below the study's, so that a study
+that was stopped goes on where it was. One that cannot run here is left out, with the reason.
+"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from reap import __version__
+from reap.allocators.records import Allocator
+from reap.experiment.runner import Listener
+from reap.experiment.specify import Fragmented as Asked
+from reap.launch import level, machine
+from reap.launch.level import LEVELS, Level
+from reap.study import judging, measuring, pacing
+from reap.study.folder import make_plan
+from reap.study.ismm2026 import judge as claims
+from reap.study.ismm2026 import slowdowns
+from reap.study.ismm2026.words import answers
+from reap.study.measuring import ROUNDS, Work
+from reap.study.records import Mode, Plan, Study
+from reap.workloads import card
+
+NAME = "ismm2026"
+WORKLOADS = (
+    "bouncing-balls", "flow-optimizer", "freelist", "cpython", "gawk", "sqlite-lookaside",
+    "expression-compiler", "fpga-placer", "geometry-pass", "request-server", "subversion", "rapidjson",
+    "boost-json", "protobuf", "clang", "chart-parser", "mesh-sculptor", "php", "tshark", "nim",
+)  # fmt: skip
+"""Per-class, regions, hybrids: the paper's order."""
+ALLOCATORS: tuple[str, ...] = ("glibc", "jemalloc", "mimalloc")
+OCCUPANCY = ("chart-parser", "clang")
+"""What Figure 3 is of; over jemalloc, at multiplier 10."""
+OCCUPANCY_LEVELS = "10x0.2,10x0.5,10x0.8"
+CACHES = "i7-8559u"
+"""The smaller ones of the paper (section 5): what does not fit there is seen at a tenth of the work, too."""
+
+SIMULATED_PART = 5
+"""So much less again is done in each run of a quick study where caches are simulated."""
+
+
+def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:
+    """A study of these workloads; all of them if none are named. Throws ReapError for one that it has not."""
+    return make_plan(NAME, WORKLOADS, mode, workloads, allocators, more=card.own_names())
+
+
+def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Study:
+    """Runs what is left of the study and judges it.
+
+    Throws InterruptedRunError on Ctrl-C, after which it can go on; whatever else goes wrong with a workload
+    leaves that workload out.
+    """
+    swept = [name for name in OCCUPANCY if name in plan.workloads and _can_sweep(name, plan.mode)]
+    works = [_work(place / name, name, plan.mode, allocators) for name in plan.workloads]
+    chosen = [each for each in allocators if each.name == "jemalloc"] or allocators[:1]
+    works += [_swept(place / f"{name}-occupancy", name, plan.mode, chosen) for name in swept]
+    done = pacing.measure(works, plan.mode, listener)
+    measured, occupancy = done[: len(plan.workloads)], done[len(plan.workloads) :]
+    simulated = []
+    for each in measured:
+        if slowdowns.much(each, plan.mode):
+            name = each.card.name
+            listener.say(f"{name}, why a fragmented heap slows it")
+            work = _slowed(place / f"{name}-misses", each.card, plan.mode, allocators)
+            simulated.append(measuring.measure(work, ROUNDS[plan.mode], listener))
+    by_name = {each.card.name: result for each, result in judging.results(simulated)}
+    conclusions = claims.judge(measured, occupancy)
+    return Study(
+        plan=plan,
+        reap_version=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        machine=machine.describe(),
+        measured=measured,
+        occupancy=occupancy,
+        simulated=simulated,
+        slowdowns=slowdowns.of_regions(measured, by_name),
+        answers=answers(conclusions),
+        conclusions=conclusions,
+    )
+
+
+def _can_sweep(name: str, mode: Mode) -> bool:
+    """Simulated caches take fifty times as long: quickly only where there can be less to do."""
+    return mode == "full" or bool(card.load(name).scale)
+
+
+def _work(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Work:
+    full = mode == "full"
+    heaps = Asked(
+        levels=list(LEVELS.values()) if full else [LEVELS["adv0"], LEVELS["adv3"]],
+        layouts=2 if full else 0,
+        controls=full,
+        # No conclusion rests on that variant: quickly it is held to the others over one allocator.
+        replaced_over=() if full else (allocators[0].name,),
+    )
+    return Work(place=place, described=card.load(name), mode=mode, allocators=allocators, heaps=heaps)
+
+
+def _swept(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Work:
+    """For Figure 3."""
+    described = card.load(name)
+    levels = level.parse(OCCUPANCY_LEVELS)
+    return _simulated(place, described, mode, allocators, levels, measuring.without_own(described))
+
+
+def _slowed(place: Path, described: card.Card, mode: Mode, allocators: list[Allocator]) -> Work:
+    """A program with its own allocator, for what a fragmented heap did to it."""
+    levels = [LEVELS[slowdowns.CLEAN], LEVELS[slowdowns.ADVERSE]]
+    return _simulated(place, described, mode, allocators, levels, next(iter(described.variants)))
+
+
+def _simulated(
+    place: Path,
+    described: card.Card,
+    mode: Mode,
+    allocators: list[Allocator],
+    levels: list[Level],
+    variant: str,
+) -> Work:
+    """One variant, once each in simulated caches, too."""
+    return Work(
+        place=place,
+        described=described,
+        mode=mode,
+        allocators=allocators,
+        heaps=Asked(levels=levels, layouts=0, controls=False, caches=CACHES),
+        alone=variant,
+        part=SIMULATED_PART,
+    )

@@ -1,0 +1,1 @@
+"""*Reconsidering Custom Memory Allocation* (OOPSLA 2002), on our workloads."""

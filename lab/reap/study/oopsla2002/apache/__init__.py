@@ -1,0 +1,1 @@
+"""Section 7.5 of OOPSLA 2002: reaps as the pools of Apache httpd."""

@@ -1,0 +1,160 @@
+"""Section 7.5 of OOPSLA 2002 made again: bc as a module of Apache httpd, over pools made of reaps.
+
+WORKLOAD's module says itself what a request took. Each way is run a few times, on a server of its own: how
+many objects are made and freed is counted and always the same, resident memory is the kernel's.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from reap.base.errors import ReapError
+from reap.base.records import decode, exactly
+from reap.experiment import statistics
+from reap.launch import program, spawn
+from reap.launch.records import Launch, Outcome
+from reap.study import kept, measuring
+from reap.study.judging import MARGIN, Extent, at_least, at_most, conclusion
+from reap.study.records import Apache, Conclusion, Finding, Pooled
+from reap.workloads import card
+
+WORKLOAD = "mod-bc"
+ROUNDS = 5
+PATIENCE = 60.0
+"""Seconds for one request, which takes a fraction of one."""
+WAYS = {
+    "APR's own pools": ("custom", "memory"),
+    "reaps, nothing freed": ("reap", "memory&keep"),
+    "reaps, with ap_pfree": ("reap", "memory"),
+    "malloc, with ap_pfree": ("naive", "memory"),
+}
+"""Which variant, and what its module is asked for."""
+KEPT, FREED = "reaps, nothing freed", "reaps, with ap_pfree"
+MINOR = 0.01
+"""Of a program's lines, so many count as a minor modification: four times what the paper changed."""
+
+
+class _Took(msgspec.Struct):
+    """What the module says of a request."""
+
+    pool: int
+    resident: int
+    objects: int
+    asked: int
+    freed: int
+
+
+def take(place: Path) -> Apache:
+    """Has the server compute what the card says, each way, unless `place` has what came of it.
+
+    Throws ReapError of a full disk; whatever else goes wrong is the reason why there is nothing, and is tried
+    again the next time.
+    """
+    described = card.load(WORKLOAD)
+    version = measuring.version_of(described)
+    known = Apache(card=described, version=version, scale=described.default_scale)
+    return kept.once(place, known, _measured)
+
+
+def _measured(known: Apache) -> Apache:
+    # One round after another, each way in each.
+    rounds = [{way: _asked(*asked) for way, asked in WAYS.items()} for _ in range(ROUNDS)]
+    answers = {outcome.stdout_digest for each in rounds for outcome, _ in each.values()}
+    if len(answers) != 1:
+        raise ReapError(f"{WORKLOAD}: not all ways computed the same", f"reap workloads run {WORKLOAD}")
+    built = Path(card.places(WORKLOAD).built)
+    try:
+        lines = decode((built / "lines.json").read_bytes(), dict[str, int])
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ReapError(f"{built / 'lines.json'} cannot be read: {error}", f"remove {built}") from error
+    return msgspec.structs.replace(
+        known,
+        pooled=[_pooled(way, [each[way] for each in rounds]) for way in WAYS],
+        lines=lines["lines"],
+        memory_lines=lines["memory"],
+        other_lines=lines["other"],
+    )
+
+
+def _asked(variant: str, query: str) -> tuple[Outcome, _Took]:
+    ready = card.prepare(WORKLOAD, variant)
+    found = program.resolve(ready.argv, directory=ready.directory)
+    outcome = spawn.run(
+        Launch(
+            argv=[*found.command, query],
+            program=found.path,
+            directory=ready.directory,
+            environment=ready.environment,
+            timeout=PATIENCE,
+        )
+    )
+    if outcome.timed_out or outcome.status != 0:
+        why = f"did not end in {PATIENCE:.0f} s" if outcome.timed_out else f"ended with {outcome.status}"
+        raise ReapError(f"{WORKLOAD}, {variant}: httpd {why}", outcome.stderr_tail.strip())
+    try:
+        return outcome, decode(outcome.stderr_tail, _Took)
+    except msgspec.MsgspecError as error:
+        said = outcome.stderr_tail.strip()
+        raise ReapError(f"{WORKLOAD}, {variant}: the module did not say what it took", said) from error
+
+
+def _pooled(way: str, rounds: list[tuple[Outcome, _Took]]) -> Pooled:
+    took = rounds[0][1]
+    return Pooled(
+        way=way,
+        objects=took.objects,
+        asked=took.asked,
+        freed=took.freed,
+        held=took.pool,
+        resident=[each.resident for _, each in rounds],
+        peak_resident=[outcome.peak_resident for outcome, _ in rounds],
+    )
+
+
+def judge(apache: Apache | None) -> list[Conclusion]:
+    """What section 7.5 says."""
+    sound = apache is not None and bool(apache.pooled)
+    return [
+        conclusion(
+            "7.5",
+            "Freeing single objects in a pool saves the memory that regions keep.",
+            "the 1000th prime takes 7.4 MB without ap_pfree and 240 KB with it, a thirtieth",
+            "what the request's pool, a reap, holds at the end without ap_pfree to with it, and by how much "
+            "the server's peak memory is larger: above 1.05 is for it",
+            _saved(apache) if apache and sound else [],
+            "does not hold",
+            Extent.NEARLY_ALL,
+        ),
+        conclusion(
+            "7.5",
+            "Programs of malloc and free become modules with minor modifications.",
+            "20 of bc's 8,000 lines",
+            "lines in which malloc and free, and those in which files and exit mean something else, to all "
+            "lines of the program: at most 0.01 is for it",
+            _changed(apache) if apache and sound else [],
+            "does not hold",
+            Extent.NEARLY_ALL,
+        ),
+    ]
+
+
+def _saved(apache: Apache) -> list[Finding]:
+    of = {each.way: each for each in apache.pooled}
+    whole, freed = of[KEPT], of[FREED]
+    pairs = [more / less for more, less in zip(whole.peak_resident, freed.peak_resident, strict=True)]
+    ratios = [
+        ("bytes that the pool holds", exactly(whole.held / freed.held)),
+        ("peak memory of the server", statistics.interval(pairs)),
+    ]
+    judged = at_least(MARGIN)
+    return [Finding(workload=WORKLOAD, figure=name, ratio=each, side=judged(each)) for name, each in ratios]
+
+
+def _changed(apache: Apache) -> list[Finding]:
+    judged = at_most(MINOR)
+    shares = [("malloc and free", apache.memory_lines), ("files and exit", apache.other_lines)]
+    found: list[Finding] = []
+    for name, lines in shares:
+        ratio = exactly(lines / apache.lines)
+        found.append(Finding(workload=WORKLOAD, figure=f"lines of {name}", ratio=ratio, side=judged(ratio)))
+    return found

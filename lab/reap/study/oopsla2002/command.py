@@ -1,0 +1,31 @@
+"""`reap study oopsla2002`: custom allocation beside general allocators, the paper's conclusions judged."""
+
+from pathlib import Path
+
+import click
+
+from reap.study import conduct as studies
+
+
+@click.command()
+@studies.options
+def oopsla2002(
+    *, quick: bool, full: bool, workloads: str | None, output: Path | None, resume: Path | None
+) -> int:
+    """Make Tables 1 to 4, Figures 1 and 5 to 7 and section 4.3 of OOPSLA 2002 again, and judge the paper.
+
+    Records every workload that is installed (`reap workloads prepare`) once without its own allocator, and
+    runs it with and without over glibc, dlmalloc, a likeness of the Windows heap, this library's malloc,
+    jemalloc and mimalloc; once each under strace, for what it asks of the system; one of them with the
+    regions of others in the place of its own, too; and once under Valgrind, for drag. A study that was
+    stopped goes on with --resume. Leave the machine alone meanwhile.
+
+    \b
+        reap study oopsla2002 --quick
+        reap study oopsla2002 --quick --workloads chart-parser,rapidjson,perl
+    """  # noqa: D301 - click wants the character itself
+    from reap.study.oopsla2002 import run as studying
+
+    return studies.conduct(
+        studying, quick=quick, full=full, workloads=workloads, output=output, resume=resume
+    )

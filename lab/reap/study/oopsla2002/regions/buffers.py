@@ -1,0 +1,101 @@
+"""Section 4.3 of OOPSLA 2002 as an experiment: idioms that regions cannot serve, and memory as they go on.
+
+The program of WORKLOAD says itself what lives and what is held. It runs once in each kind of memory: this is
+counted and not timed, so that another run would say the same but for what two threads do to each other.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import msgspec
+
+from reap.base.errors import ReapError
+from reap.base.records import Estimate
+from reap.study import kept, measuring
+from reap.study.judging import Extent, Judged, at_least, at_most, conclusion
+from reap.study.records import Buffers, Conclusion, Curve, Finding, Mode, Point
+from reap.workloads import card
+
+WORKLOAD = "region-buffers"
+MEMORIES = {"custom": "region", "reap": "reap", "naive": "malloc"}
+"""Which variant has which memory."""
+GROWTH = 2.0
+"""In the middle between what does not grow, and what four times the work makes four times as large."""
+
+
+def take(place: Path, mode: Mode) -> Buffers:
+    """Runs the program in each memory, unless `place` has what it said. Throws ReapError of a full disk.
+
+    Whatever else goes wrong is the reason why there are no curves, and is tried again the next time.
+    """
+    described = card.load(WORKLOAD)
+    scale = measuring.scale_of(described, mode)
+    known = Buffers(card=described, version=measuring.version_of(described), scale=scale)
+    return kept.once(place, known, _counted)
+
+
+def _counted(known: Buffers) -> Buffers:
+    curves = [curve for variant in MEMORIES for curve in _curves(known, variant)]
+    return msgspec.structs.replace(known, curves=curves)
+
+
+def _curves(known: Buffers, variant: str) -> list[Curve]:
+    ready = card.prepare(WORKLOAD, variant, scale=known.scale)
+    # As glibc has it: what malloc holds is asked of glibc.
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    done = subprocess.run(
+        [*ready.argv, "--curve"],
+        cwd=ready.directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise ReapError(f"{WORKLOAD}, {variant}, ended with {done.returncode}", done.stderr.strip()[-500:])
+    points: dict[str, list[Point]] = {}
+    for line in done.stdout.splitlines():
+        idiom, comma, numbers = line.partition(",")
+        if comma:
+            work, live, held = map(int, numbers.split(","))
+            points.setdefault(idiom, []).append(Point(work=work, live=live, held=held))
+    return [Curve(idiom=idiom, memory=MEMORIES[variant], points=held) for idiom, held in points.items()]
+
+
+def judge(buffers: Buffers | None) -> list[Conclusion]:
+    """What the paper says of regions and such idioms."""
+    curves = buffers.curves if buffers else []
+    return [
+        conclusion(
+            "4.3",
+            "Buffers, dynamic arrays, producers and consumers take memory without bound in regions.",
+            "said; no figure",
+            "bytes that a region holds after all of the work to those after a quarter of it, where what "
+            "lives is bounded: above 2 is for it, the middle between 1 and 4 (one run, counted)",
+            _growth(curves, ("region",), at_least(GROWTH)),
+            "does not hold",
+            Extent.NEARLY_ALL,
+        ),
+        conclusion(
+            "4.3",
+            "Where single objects can be freed, in reaps as by malloc, they do not.",
+            "said; no figure",
+            "the same ratio of reaps and malloc: at most 2 is for it (one run, counted)",
+            _growth(curves, ("reap", "malloc"), at_most(GROWTH)),
+            "does not hold",
+            Extent.NEARLY_ALL,
+        ),
+    ]
+
+
+def _growth(curves: list[Curve], memories: tuple[str, ...], judged: Judged) -> list[Finding]:
+    found = []
+    for each in curves:
+        if each.memory in memories and len(each.points) >= 4:
+            grown = each.points[-1].held / each.points[len(each.points) // 4 - 1].held
+            ratio = Estimate(value=grown, low=grown, high=grown)
+            figure = f"{each.idiom}, {each.memory}"
+            found.append(Finding(workload=WORKLOAD, figure=figure, ratio=ratio, side=judged(ratio)))
+    return found

@@ -1,0 +1,140 @@
+"""*Reconsidering Custom Memory Allocation* (OOPSLA 2002) made again on our workloads.
+
+Each workload is recorded once without its own allocator, run once in each arm under a tracer, for what it
+asks the system for, and run in every variant over every allocator on a clean heap: an experiment in a folder
+of its own below the study's. Figure 6 is one more; sections 4.3 and 7.5, and drag, are counted.
+"""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from reap import __version__
+from reap.allocators.records import Allocator
+from reap.experiment.runner import Listener
+from reap.experiment.specify import Fragmented as Asked
+from reap.launch import machine
+from reap.launch.level import LEVELS
+from reap.study import measuring, pacing
+from reap.study.folder import make_plan
+from reap.study.measuring import Work
+from reap.study.oopsla2002 import judge as claims
+from reap.study.oopsla2002 import memory, statistics
+from reap.study.oopsla2002.apache import run as apache
+from reap.study.oopsla2002.drag import judge as drag_claims
+from reap.study.oopsla2002.drag import run as dragging
+from reap.study.oopsla2002.regions import buffers, peers
+from reap.study.records import Drag, Memory, Mode, Plan, Statistics, Study
+from reap.workloads import card
+
+NAME = "oopsla2002"
+CUSTOM = (
+    "chart-parser", "bouncing-balls", "flow-optimizer", "fpga-placer", "expression-compiler",
+    "request-server", "region-compiler", "apache", "geometry-pass", "mesh-sculptor", "cpython", "gawk",
+    "sqlite-lookaside", "subversion", "rapidjson", "boost-json", "protobuf", "php", "tshark", "nim",
+)  # fmt: skip
+"""Those that stand for the paper's, in its order, and Debian's."""
+ORDINARY = ("gzip", "stockfish", "perl", "lua", "sqlite", "bc", "sed")
+"""General-purpose allocation, for Table 3."""
+COUNTED = (buffers.WORKLOAD, apache.WORKLOAD)
+"""Of sections 4.3 and 7.5: run for what they say of themselves."""
+WORKLOADS = (*CUSTOM, *ORDINARY, *COUNTED)
+ALLOCATORS: tuple[str, ...] = ("glibc", "dlmalloc", "win32-like", "reap", "jemalloc", "mimalloc")
+"""glibc, whose malloc is a descendant of Lea's; Lea's own; what stands for Windows XP's; this library's; two
+of today's."""
+
+RECORDED_SECONDS = 1.0
+"""About how long a run of a quick study is that is recorded: long enough to be sampled."""
+
+DRAG_SECONDS = 150.0
+"""How long runs for drag may take together in a quick study; none is begun later."""
+
+
+def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:
+    """A study of these workloads; all of them if none are named. Throws ReapError for one that it has not."""
+    return make_plan(NAME, WORKLOADS, mode, workloads, allocators, more=card.own_names())
+
+
+def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Study:
+    """Runs what is left of the study and judges it.
+
+    Throws InterruptedRunError on Ctrl-C, after which it can go on; whatever else goes wrong with a workload
+    leaves that workload out.
+    """
+    programs = [name for name in plan.workloads if name not in COUNTED]
+    taken = [_statistics(place, name, plan.mode, listener) for name in programs]
+    own = [name for name in programs if name not in WORKLOADS and "custom" in card.load(name).variants]
+    custom = [name for name in programs if name in (*CUSTOM, *own)]
+    asked = [_memory(place, name, plan.mode, allocators, listener) for name in custom]
+    begun = time.monotonic()
+    drags = _drags(place, programs, plan.mode, listener)
+    gone = min(time.monotonic() - begun, pacing.QUICK_SECONDS / 2)  # most of it is for times
+    works = [_work(place / name, name, plan.mode, allocators) for name in custom]
+    if peers.WORKLOAD in plan.workloads:
+        works.append(peers.work(place / f"{peers.WORKLOAD}-peers", plan.mode))
+    measured = pacing.measure(works, plan.mode, listener, gone=gone)
+    compared = peers.of(measured.pop()) if peers.WORKLOAD in plan.workloads else None
+    grown = None
+    if buffers.WORKLOAD in plan.workloads:
+        listener.say(f"{buffers.WORKLOAD}, for section 4.3")
+        grown = buffers.take(place / f"{buffers.WORKLOAD}.curves.json", plan.mode)
+    pooled = None
+    if apache.WORKLOAD in plan.workloads:
+        listener.say(f"{apache.WORKLOAD}, for section 7.5")
+        pooled = apache.take(place / f"{apache.WORKLOAD}.pools.json")
+    return Study(
+        plan=plan,
+        reap_version=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        machine=machine.describe(),
+        measured=measured,
+        conclusions=[
+            *buffers.judge(grown),
+            *claims.judge(measured, taken, asked),
+            *drag_claims.judge(drags),
+            *peers.judge(compared),
+            *apache.judge(pooled),
+        ],
+        statistics=taken,
+        memory=asked,
+        drag=drags,
+        peers=compared,
+        buffers=grown,
+        apache=pooled,
+    )
+
+
+def _statistics(place: Path, name: str, mode: Mode, listener: Listener) -> Statistics:
+    listener.say(f"recording {name}")
+    described = card.load(name)
+    scale = measuring.scale_of(described, mode, RECORDED_SECONDS)
+    return statistics.take(place / f"{name}.statistics.json", described, scale)
+
+
+def _memory(place: Path, name: str, mode: Mode, allocators: list[Allocator], listener: Listener) -> Memory:
+    listener.say(f"what {name} asks the system for")
+    described = card.load(name)
+    scale = measuring.scale_of(described, mode)
+    return memory.take(place / f"{name}.memory.json", described, scale, allocators)
+
+
+def _drags(place: Path, names: list[str], mode: Mode, listener: Listener) -> list[Drag]:
+    taken: list[Drag] = []
+    begun = time.monotonic()
+    for name in names:
+        listener.say(f"what {name} holds and needs no more")
+        late = mode == "quick" and time.monotonic() - begun > DRAG_SECONDS
+        file = place / f"{name}.drag.json"
+        taken.append(dragging.take(file, card.load(name), mode, listener.say, late=late))
+    return taken
+
+
+def _work(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Work:
+    heaps = Asked(
+        levels=[LEVELS["adv0"]],
+        clean=True,
+        layouts=0,
+        controls=False,
+        replaced_over=(allocators[0].name,),
+    )
+    return Work(place=place, described=card.load(name), mode=mode, allocators=allocators, heaps=heaps)

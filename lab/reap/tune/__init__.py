@@ -1,0 +1,1 @@
+"""`reap tune`: an allocator's own settings, searched for what suits one program."""

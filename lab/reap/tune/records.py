@@ -1,0 +1,112 @@
+"""What a search for an allocator's settings found."""
+
+from reap.allocators.knobs import Objective
+from reap.base.records import Record
+from reap.experiment.records import Pairing, Ratio
+
+LEAST_GAIN = 0.02
+"""A setting that gains less than this is hardly worth a variable, and other things move a program as much."""
+
+LEAST_BYTES = 1 << 18
+"""So little memory is no gain, either: the kernel counts resident pages in batches of each processor."""
+
+
+class Look(Record):
+    """What the first run showed, by which settings are put in order."""
+
+    cpu: float
+    """Seconds."""
+    wall: float
+    system_share: float
+    """The share of CPU time in the kernel."""
+    parallel: float
+    """CPU time over wall time: more than 1 where threads, or children, run at once."""
+    minor_faults: int
+    peak_resident: int
+    """Bytes."""
+
+
+class Trial(Record):
+    """One way to set the allocator, as far as it was tried."""
+
+    name: str
+    about: str
+    environment: dict[str, str]
+    """The variables that say it."""
+    command: list[str]
+    """What is put before the program's command; empty for most."""
+    rounds: int
+    """How many rounds of the search it was in, those of the confirmation left out."""
+    scores: dict[str, float]
+    """By metric: its ratio to the baseline in these rounds. Good for choosing, no finding."""
+    same_output: bool | None = None
+    """None where the program's output varies by itself, or nothing was run."""
+    same_exit: bool = True
+    problem: str = ""
+    """One sentence where it was given up."""
+
+
+class Finding(Record):
+    """What is known of one objective at the end."""
+
+    objective: Objective
+    metric: str
+    """What stands for the objective."""
+    name: str = ""
+    """The setting that was held to the baseline in runs of their own; empty where none was."""
+    environment: dict[str, str] = {}
+    command: list[str] = []
+    """What is put before the program's command; empty for most."""
+    ratio: Ratio | None = None
+    """In the confirmation, with an interval for so many settings confirmed at once."""
+    beside: dict[str, Ratio] = {}
+    """The other metrics of the same runs, each with its 95 % interval."""
+    why_not: str = ""
+    """Why nothing was confirmed."""
+
+    @property
+    def wins(self) -> bool:
+        """Whether the setting is better, certainly, and by enough to matter."""
+        ratio = self.ratio
+        if ratio is None or not self.better or ratio.ratio.value > 1 - LEAST_GAIN:
+            return False
+        return ratio.unit != "bytes" or ratio.baseline - ratio.value >= LEAST_BYTES
+
+    @property
+    def better(self) -> bool:
+        """Whether it is better, by however little."""
+        return self.ratio is not None and self.ratio.verdict == "better"
+
+
+class Tuned(Record):
+    """An allocator's settings, searched on one program."""
+
+    command: list[str]
+    allocator: str
+    origin: str
+    """Where the allocator comes from, in words."""
+    library: str
+    """The file that is preloaded for it; empty for the C library's own malloc."""
+    runs: int
+    """How often the program was run in all."""
+    most: int
+    look: Look
+    findings: list[Finding]
+    """One an objective."""
+    level: float
+    """Of the intervals of the findings: above 0.95 where several were confirmed at once."""
+    rounds: int
+    """Of the confirmation."""
+    trials: list[Trial]
+    noise: dict[str, Ratio]
+    """By metric: the baseline to its second copy, in the rounds of the confirmation."""
+    exit_code: int
+    stdout_varies: bool
+    pairing: Pairing = Pairing()
+    notes: list[str] = []
+
+    @property
+    def differs(self) -> bool:
+        """Whether some setting changed what the program does; numactl may fail for reasons of its own."""
+        own = [each for each in self.trials if not each.command]
+        return any(not each.same_exit or each.same_output is False for each in own)

@@ -1,0 +1,144 @@
+"""The runs of a search by round: how settings compare with the baseline's two copies beside them."""
+
+import math
+import statistics as plain
+from collections.abc import Iterable
+
+from reap.experiment import statistics
+from reap.experiment.metrics import Metric, known, named
+from reap.experiment.once import failure
+from reap.experiment.records import Ratio, Run
+
+
+class Rounds:
+    """What was run, as it comes in."""
+
+    def __init__(self, timeout: float | None, complaint: str) -> None:
+        self._timeout, self._complaint = timeout, complaint
+        self.baseline: dict[int, Run] = {}
+        self.control: dict[int, Run] = {}
+        self.of: dict[str, dict[int, Run]] = {}
+        """By option."""
+
+    @property
+    def outputs(self) -> set[str]:
+        """What the baseline's copies said: one digest, if that does not vary."""
+        return {run.outcome.stdout_digest for run in [*self.baseline.values(), *self.control.values()]}
+
+    @property
+    def exits(self) -> set[int]:
+        """How they ended."""
+        return {run.outcome.status for run in [*self.baseline.values(), *self.control.values()]}
+
+    def score(self, name: str, metric: str, before: int) -> float:
+        """The mean logarithm of an option's ratio to the baseline in rounds below `before`."""
+        own = [number for number in self.of.get(name, {}) if number < before and self._whole(number)]
+        if not own:
+            return math.inf
+        measure = named(metric)
+        pairs = statistics.paired_ratios(
+            [self._base(measure, number) for number in own],
+            [measure.of(self.of[name][number].outcome) for number in own],
+            measure.quantum,
+        )
+        return plain.fmean(math.log(pair) for pair in pairs)
+
+    def unrest(self, metric: str, before: int) -> float:
+        """How far the baseline's copies are from each other in rounds below `before`, as a logarithm."""
+        measure = named(metric)
+        rounds = [number for number in self.control if number < before and self._whole(number)]
+        if not rounds:
+            return 0.0
+        pairs = statistics.paired_ratios(
+            [measure.of(self.baseline[number].outcome) for number in rounds],
+            [measure.of(self.control[number].outcome) for number in rounds],
+            measure.quantum,
+        )
+        return max(abs(math.log(pair)) for pair in pairs)
+
+    def confirmed(self, name: str, main: str, first: int, level: float) -> dict[str, Ratio]:
+        """An option's ratios in the rounds from `first` on, that of `main` with an interval of `level`.
+
+        Empty below two of them.
+        """
+        own = sorted(number for number in self.of.get(name, {}) if number >= first and self._whole(number))
+        if len(own) < statistics.LEAST_ROUNDS:
+            return {}
+        every = [
+            runs[number].outcome for runs in (self.baseline, self.control, self.of[name]) for number in own
+        ]
+        return {
+            metric.name: statistics.compare(
+                metric,
+                [self._base(metric, number) for number in own],
+                [metric.of(self.of[name][number].outcome) for number in own],
+                level if metric.name == main else statistics.LEVEL,
+            )
+            for metric in known(every)
+            if not (metric.alone and self._together(own))
+        }
+
+    def noise(self, first: int) -> dict[str, Ratio]:
+        """By metric: the control to the baseline in the rounds from `first` on."""
+        rounds = sorted(number for number in self.control if number >= first and self._whole(number))
+        if len(rounds) < statistics.LEAST_ROUNDS:
+            return {}
+        before = [self.baseline[number].outcome for number in rounds]
+        after = [self.control[number].outcome for number in rounds]
+        return {
+            metric.name: statistics.compare(
+                metric, [metric.of(each) for each in before], [metric.of(each) for each in after]
+            )
+            for metric in known([*before, *after])
+            if not (metric.alone and self._together(rounds))
+        }
+
+    def failed(self) -> str:
+        """What went wrong with the program as it is, in words; empty if nothing did."""
+        every = [*self.baseline.values(), *self.control.values()]
+        return next(filter(None, (failure(run.outcome, self._timeout) for run in every)), "")
+
+    def problem(self, name: str) -> str:
+        """Why an option is given up; empty if it is not."""
+        return next(filter(None, map(self._fault, self.of.get(name, {}).values())), "")
+
+    def same_exit(self, name: str) -> bool:
+        """Whether the program always ended as under the baseline."""
+        return all(run.outcome.status in self.exits for run in self.of.get(name, {}).values())
+
+    def same_output(self, name: str) -> bool | None:
+        """Whether it always said the same; None where that varies by itself, or nothing was run."""
+        own = self.of.get(name, {})
+        if len(self.outputs) != 1 or not own:
+            return None
+        return all(run.outcome.stdout_digest in self.outputs for run in own.values())
+
+    def _together(self, numbers: Iterable[int]) -> bool:
+        """Whether the runs of these rounds shared one core."""
+        return any(self.baseline[number].together for number in numbers)
+
+    def _whole(self, number: int) -> bool:
+        """Whether both of the baseline's copies ended by themselves in a round."""
+        copies = (self.baseline[number], self.control[number])
+        return not any(failure(run.outcome, self._timeout) for run in copies)
+
+    def _fault(self, run: Run) -> str:
+        outcome = run.outcome
+        if why := failure(outcome, self._timeout):
+            return why
+        if self._complaint and self._complaint in outcome.stderr_tail:
+            told = next(iter(self.baseline.values())).outcome.stderr_tail
+            if self._complaint not in told:
+                line = next(each for each in outcome.stderr_tail.splitlines() if self._complaint in each)
+                return f"the allocator does not know it: {line.strip()[:200]}"
+        if outcome.status not in self.exits:
+            return f"exit status {outcome.status} instead of {min(self.exits)}"
+        if len(self.outputs) == 1 and outcome.stdout_digest not in self.outputs:
+            return "the program's output is not what it is without it"
+        return ""
+
+    def _base(self, metric: Metric, number: int) -> float:
+        """Between the baseline's two copies, as ratios go: their geometric mean."""
+        one = metric.of(self.baseline[number].outcome)
+        other = metric.of(self.control[number].outcome)
+        return math.sqrt(one * other)

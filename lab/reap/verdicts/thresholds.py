@@ -1,0 +1,134 @@
+"""The numbers that verdicts turn on, each with its reason. Shares and effects are fractions of 1."""
+
+WORTH_IT = 0.03
+"""The least gain that is worth a change. Link order, environment size and the like move a program's time by
+a few percent (Mytkowicz et al., ASPLOS 2009), so less may be gone with the next build."""
+
+MAY_HIDE = 0.05
+"""An interval that reaches no further than this below 1 has ruled out a gain that matters."""
+
+FEWEST_ROUNDS = 5
+"""With fewer pairs Student's t is at least 1.4 times as wide as with many (3.18 against 1.96 at four)."""
+
+MOST_ROUNDS = 200
+"""More rounds than this are no advice: the noise has to go down instead."""
+
+SMALL_SHARE = 0.05
+"""General-purpose programs spent about 3 % of their time in the allocator (OOPSLA 2002). Sampling by
+instruction pointer reads low, so that the limit is the upper end of the interval and not the value."""
+
+LARGE_SHARE = 0.15
+"""Programs for which somebody wrote a custom allocator spent 16 % in memory operations (OOPSLA 2002)."""
+
+TOO_SHORT = 0.02
+"""Seconds of CPU. Loading one more library costs about a millisecond: below this it drowns what it does."""
+
+HEAVY_MEMORY = 0.40
+"""Growth of peak memory that needs a large gain in time to pay for it ..."""
+
+HEAVY_BYTES = 16 << 20
+"""... and that counts only from this many bytes on: an allocator's own start-up takes a few MiB."""
+
+PAYS_FOR_MEMORY = 0.10
+"""The gain in time that pays for heavy memory; the near end of the interval must reach it."""
+
+MEMORY_WORTH_IT = 0.15
+"""The least saving of peak memory that is worth a change by itself ..."""
+
+MEMORY_WORTH_BYTES = 32 << 20
+"""... and in bytes."""
+
+MOSTLY_TEMPORARY = 0.5
+"""From this share on, objects that die at once are the pattern and not an exception."""
+
+FEWEST_SAMPLES = 100
+"""Of CPU time. With fewer, the interval of a share of 15 % reaches over 14 points."""
+
+CAUSE_WORTH = 0.10
+"""The least part of a program's time that is called a cause: half of it saved is a gain above WORTH_IT."""
+
+LOCK_WORTH = 0.05
+"""The least part of its time that threads wait for the allocator's lock before the lock is to blame for what
+the others do on its slow path meanwhile."""
+
+WORTH_TELLING = 0.05
+"""What is no cause is told from here on: below it nobody would act on it."""
+
+WAITING_WORTH = 0.25
+"""The least part of its time that a program waits for one thing before that is called the cause."""
+
+FAST_PAIR = 7e-9
+"""Seconds in the allocator for a malloc and its free, on the fast path of the fastest allocator at any number
+of allocations a request: 7 to 8 ns in the knee's table (`reap study allocator-wall` makes it again here)."""
+
+USUAL_PAIR = 13e-9
+"""The same with a cache that holds all: 10 to 13 ns in that table, glibc's with a larger cache among them."""
+
+KNEE_PAIR = 20e-9
+"""From here on a pair is past the knee: below it the table has 13 ns (30 allocations a request), above it
+28 ns (100)."""
+
+GLIBC_NAMES = frozenset({"_int_malloc", "_int_free"})
+"""Functions by which one sees that the names of glibc's own are known (its debug symbols are installed)."""
+
+GLIBC_SLOW = frozenset(
+    {"_int_malloc", "malloc_consolidate", "unlink_chunk", "sysmalloc", "systrim", "_int_realloc"}
+)
+"""Functions that a call enters when the thread's cache cannot serve it. `_int_free` fills that cache, too."""
+
+SLOW_PART = 0.1
+"""From this part of the allocator's samples on it takes the slow path: served by the cache it is 0."""
+
+A_FRESH_BLOCK = 50e-9
+"""Seconds on the slow path for a block that is the first at its place: 13 to 30 ns for blocks of 64 and 200
+bytes (`cause leak` and `cause fresh` of the truth suite), and as much again for larger ones."""
+
+SHARE_BIAS = 0.07
+"""What sampling by instruction pointer misses of the marginal cost of allocation, in points of the share: the
+mean error of nine cases of known truth."""
+
+FREES = 0.1
+"""The least part of its blocks that a program frees before their caches may be to blame."""
+
+TCACHE_LARGEST = 1032
+"""Bytes of the largest block that glibc's cache of a thread keeps; no tunable raises it."""
+
+CALLS_A_SECOND = 500
+"""Calls for memory a second of CPU time, below which they take less than a percent of it (some
+microseconds each with what follows from them)."""
+
+FAULTS_A_CALL = 256
+"""From a megabyte touched for every call on, the calls are under a tenth of the cost: it is the faults."""
+
+PAST_MALLOC = 2
+"""How many times all that malloc ever handed out a program's fresh pages must be, before they are said to be
+none of malloc's: a page of its heap may come again for a block that is smaller than a page."""
+
+PAST_MALLOC_BYTES = 16 << 20
+"""... and at least so many bytes: whatever a program starts with is not meant."""
+
+A_FAULT = 1e-6
+"""Seconds that a page fault takes in the kernel, with what comes with it (clearing the page, giving it back):
+about half of it on bare metal and twice as much on some virtual machines."""
+
+A_SLOW_FAULT = 300e-6
+"""No page fault or call for memory takes more seconds on average: a huge page on a slow machine."""
+
+TURNOVER = 3.0
+"""How often a program must have its peak memory from the kernel again before that is called thrash: once is
+growth, and a second time may be a phase that ends."""
+
+LOCK_CALLS_A_SECOND = 100
+"""Futex calls a second below which threads do not wait for each other's work: a join, a pool without any."""
+
+LOCK_SEEN = 0.01
+"""The part of CPU time in locks that says the same where nobody counted futex calls."""
+
+FREE_PART = 0.5
+"""From this part of resident memory on, what is free or given back lazily is what the figure is about ..."""
+
+FREE_BYTES = 32 << 20
+"""... and in bytes."""
+
+PARSER_PART = 0.3
+"""From this part of CPU time in functions that by their names read text, parsing is the cause."""

@@ -1,0 +1,150 @@
+"""Sentences with figures in them. Every estimate has its interval beside it; nothing here decides."""
+
+from reap.base import units
+from reap.base.records import Estimate
+from reap.experiment.records import Comparison, Ratio, Side
+from reap.recording.growth import Growth
+from reap.recording.records import Profile, Share, Site
+
+METRICS = {
+    "cpu": "CPU time",
+    "wall": "wall time",
+    "peak_resident": "peak memory",
+    "late_resident": "memory late in the run",
+    "mean_resident": "memory in the mean",
+    "minor_faults": "minor page faults",
+    "request_p50": "median time of a request",
+    "request_p99": "P99 of a request",
+    "request_p999": "P99.9 of a request",
+    "request_rate": "requests a second",
+    "major_faults": "major page faults",
+    "voluntary_switches": "voluntary context switches",
+    "involuntary_switches": "involuntary context switches",
+}
+"""What people call the metrics of a comparison, in the order in which they matter."""
+
+
+def change_with_interval(estimate: Estimate) -> str:
+    """A ratio as `9.8 % less (95 % interval 8.7 to 10.9 % less)`."""
+    return f"{units.change(estimate.value)} (95 % interval {interval(estimate)})"
+
+
+def interval(estimate: Estimate) -> str:
+    """The interval of a ratio as changes, the smaller change first."""
+    low, high = estimate.low, estimate.high
+    if units.says_nothing(estimate):
+        return f"unknown: {units.TOO_FEW}"
+    if high <= 1:
+        return f"{units.percent_span(1 - high, 1 - low)} less"
+    if low >= 0.9995 and high < 2:
+        return f"{units.percent_span(max(0.0, low - 1), high - 1)} more"
+    return f"{units.change(low)} to {units.change(high)}"
+
+
+def effect(side: Side, ratio: Ratio) -> str:
+    """What this allocator does to one metric: `mimalloc takes 9.8 % less CPU time (95 % interval ...)`."""
+    name = METRICS.get(ratio.metric, ratio.metric)
+    return f"{side.allocator} takes {amount(ratio.ratio.value, name)} (95 % interval {interval(ratio.ratio)})"
+
+
+def amount(ratio: float, name: str) -> str:
+    """A ratio of something: `9.8 % less CPU time`, `3.00 times the CPU time`, `the same CPU time`."""
+    change = units.change(ratio)
+    return f"{change} the {name}" if change.endswith("times") else f"{change} {name}"
+
+
+def memory(side: Side) -> str:
+    """What this allocator does to peak memory, in bytes too; empty where it was not measured."""
+    ratio = side.ratios.get("peak_resident")
+    if ratio is None:
+        return ""
+    sizes = f"{units.size(ratio.value)} instead of {units.size(ratio.baseline)}"
+    if ratio.verdict == "inconclusive":
+        return f"no difference in peak memory could be seen ({sizes}; 95 % interval {interval(ratio.ratio)})"
+    return f"peak memory is {change_with_interval(ratio.ratio)}: {sizes}"
+
+
+def resident(side: Side) -> str:
+    """What this allocator does to resident memory: late in its run, in the mean, at its peak; and to time."""
+    shown = ("late_resident", "mean_resident", "peak_resident", "cpu")
+    held = [side.ratios[metric] for metric in shown if metric in side.ratios]
+    if not held or held[0].metric != shown[0]:
+        return f"{side.allocator}: the program ended before its memory could be looked at"
+    first, *others = held
+    beside = [amount(each.ratio.value, METRICS[each.metric]) for each in others]
+    sizes = f"{units.size(first.value)} instead of {units.size(first.baseline)}"
+    return f"{effect(side, first)}: {sizes}; beside it {listed(beside)}"
+
+
+def share(measured: Share, who: str = "it") -> str:
+    """The sampled share of time, named for what it is; `who` is the subject of the sentence."""
+    kernel = "" if measured.sees_kernel else "; time in the kernel could not be sampled"
+    value, low, high = measured.share.value, measured.share.low, measured.share.high
+    return (
+        f"{who} spent {units.percent(value)} of its CPU time executing in the allocator "
+        f"(95 % interval {units.percent_span(low, high)}, {units.samples(measured.samples)}{kernel})"
+    )
+
+
+def origin(profile: Profile) -> str:
+    """How much is allocated, how big, how short-lived, and where most of it comes from."""
+    totals = profile.totals
+    made = (
+        f"{units.number(totals.total_objects, 'allocation')} of {units.size(totals.average_size)} on average"
+    )
+    died = f"{about(profile.temporary)} of them were freed before the same thread allocated again"
+    text = f"The program made {made}; {died}"
+    site = busiest(profile)
+    if site is None:
+        return text + "."
+    return f"{text}. Most objects come from {place(site)}: {site_part(profile, site)}."
+
+
+def growth(grown: Growth) -> str:
+    """That memory grew until the end, and where most of it was allocated."""
+    said = (
+        f"Resident memory grew until the end, from {units.size(grown.half)} at half of the time to "
+        f"{units.size(grown.end)}: a leak, a cache without a limit, or data that the program needs"
+    )
+    if grown.site is None:
+        return f"{said}."
+    return f"{said}. About {units.percent(grown.part)} of it was allocated at {place(grown.site)}."
+
+
+def about(estimate: Estimate) -> str:
+    """A share with its interval, or alone where it was counted."""
+    if estimate.exact:
+        return units.percent(estimate.value)
+    return f"about {units.percent(estimate.value)} ({units.percent_span(estimate.low, estimate.high)})"
+
+
+def busiest(profile: Profile) -> Site | None:
+    """The site with most objects: calls cost time, bytes hardly do."""
+    return max(profile.sites, key=lambda site: site.objects, default=None)
+
+
+def place(site: Site) -> str:
+    """A site's name and line."""
+    return f"{site.function} ({site.location})" if site.function else site.location
+
+
+def site_part(profile: Profile, site: Site) -> str:
+    """A site's part of all objects; sampled in a triage recording."""
+    part = min(1.0, site.objects / profile.totals.total_objects) if profile.totals.total_objects else 0.0
+    return f"{'about ' if profile.depth == 'triage' else ''}{units.percent(part)} of all"
+
+
+def noise(comparison: Comparison, metric: str = "cpu") -> str:
+    """How far the baseline strays from itself; empty where it was not measured."""
+    ratio = comparison.noise.get(metric)
+    if ratio is None:
+        return ""
+    if units.says_nothing(ratio.ratio):
+        return f"How far {comparison.baseline} differs from itself is unknown: {units.TOO_FEW}"
+    span = interval(ratio.ratio)
+    return f"{comparison.baseline} against itself differs by {span} in {METRICS[metric]}: that much is noise"
+
+
+def listed(names: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

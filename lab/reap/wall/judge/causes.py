@@ -1,0 +1,323 @@
+"""The causes that are the allocator's: from facts to suspicions, one small function each."""
+
+from collections.abc import Callable
+
+from reap.base import units
+from reap.base.records import Estimate
+from reap.verdicts import thresholds as at
+from reap.verdicts import words
+from reap.verdicts.records import Evidence
+from reap.wall.judge import remedies
+from reap.wall.judge.facts import WallFacts
+from reap.wall.judge.records import Cause, Remedy, Suspicion
+
+Rule = Callable[[WallFacts], Suspicion | None]
+
+
+def arena_lock(facts: WallFacts) -> Suspicion | None:
+    """Threads that wait for the lock of an arena."""
+    waited = facts.allocator_lock
+    futex = facts.calls("futex") or 0
+    if waited is None or waited < at.LOCK_WORTH:
+        return None
+    # While some wait, the others run on the allocator's slow path, which the lock guards.
+    weight = min(1.0, waited + facts.of_busy(facts.own_part + facts.locking_part))
+    said = f"Threads waited for the allocator's lock for {units.percent(waited)} of the program's time"
+    if futex:
+        said += f", and it called futex {units.number(futex, 'time')} for that"
+    saves = Estimate(value=waited, low=waited / 2, high=weight)
+    return Suspicion(
+        cause="arena lock",
+        weight=weight,
+        saves=saves,
+        statements=[_kernel(f"{said}.")],
+        remedies=[
+            *remedies.other_allocators(saves, metric="wall"),
+            *remedies.larger_cache(facts, saves, metric="wall"),
+            *remedies.allocate_less(facts, saves, metric="wall"),
+        ],
+    )
+
+
+def brk_thrash(facts: WallFacts) -> Suspicion | None:
+    """A heap that shrinks and grows again."""
+    brk, mappings = facts.calls("brk") or 0, facts.calls("mmap", "munmap", "mremap") or 0
+    if not facts.thrashes or brk < mappings:
+        return None
+    return _thrash(facts, "brk thrash", f"brk {units.number(brk, 'time')}", mappings=False)
+
+
+def mmap_thrash(facts: WallFacts) -> Suspicion | None:
+    """Blocks that are mapped and unmapped one by one."""
+    brk, mappings = facts.calls("brk") or 0, facts.calls("mmap", "munmap", "mremap", "madvise") or 0
+    if not facts.thrashes or mappings <= brk:
+        return None
+    counted = ", ".join(
+        f"{name} {units.number(times, 'time')}"
+        for name in ("mmap", "munmap", "mremap", "madvise")
+        if (times := facts.calls(name))
+    )
+    return _thrash(facts, "mmap thrash", counted, mappings=True)
+
+
+def page_faults(facts: WallFacts) -> Suspicion | None:
+    """Pages that come fresh from the kernel, few calls for many of them."""
+    if facts.thrashes or facts.kernel_part <= 0:
+        return None
+    weight = facts.of_busy(facts.kernel_part)
+    again = facts.turnover is None or facts.turnover >= at.TURNOVER
+    if facts.past_malloc is not None:
+        return _faults_past_malloc(facts, facts.past_malloc, weight)
+    saves = _saves(facts.kernel_part) if again else Estimate(value=0.0, low=0.0, high=facts.kernel_part)
+    faults = f"{units.count(facts.wall.faults.minor)} minor page faults"
+    part = f"{units.percent(facts.kernel_part)} of CPU time went to pages fresh from the kernel"
+    said = [_kernel(f"{part} ({faults}).")]
+    if not facts.sees_kernel:
+        said = [_kernel(f"About {part}, by their number ({faults}): the kernel's time was not sampled.")]
+    if facts.wall.calls is None:
+        said.append(
+            _kernel("Thrash by brk or mmap is not told from that without system calls; --calls has them.")
+        )
+    if facts.turnover is not None:
+        how = "it gives memory back and takes it again" if again else "it grows, which no cache helps"
+        times = units.ratio(facts.turnover)
+        said.append(_kernel(f"The peak of its memory came {times} times from the kernel: {how}."))
+    kept = remedies.keep_memory(facts, saves, mappings=True) if again else []
+    return Suspicion(
+        cause="page faults",
+        weight=weight,
+        saves=saves,
+        statements=said,
+        remedies=[*kept, *remedies.huge_pages(facts, saves), *remedies.reuse(saves)],
+    )
+
+
+def _faults_past_malloc(facts: WallFacts, fresh: int, weight: float) -> Suspicion:
+    """Pages of a runtime's heap, or of the program's own mappings, which no setting of malloc reaches."""
+    asked = facts.wall.counted.bytes if facts.wall.counted else 0
+    part = f"{units.percent(facts.kernel_part)} of CPU time went to pages fresh from the kernel"
+    saves = Estimate(value=0.0, low=0.0, high=facts.kernel_part)
+    return Suspicion(
+        cause="page faults",
+        weight=weight,
+        saves=saves,
+        statements=[
+            _kernel(
+                f"{part}. They are {units.size(fresh)}, and malloc handed out {units.size(asked)} in "
+                "all: they are a runtime's heap, what the program maps by itself, or copies after a fork. "
+                "No allocator reaches those."
+            )
+        ],
+        remedies=remedies.reuse(saves),
+    )
+
+
+def filling(facts: WallFacts) -> Suspicion | None:
+    """Blocks that the allocator clears for calloc, or copies for realloc."""
+    part = facts.filling_part
+    if part <= 0:
+        return None
+    saves = Estimate(value=part / 2, low=0.0, high=part)
+    calls = facts.wall.counted.calls if facts.wall.counted else {}
+    called = [f"{name} {units.count(calls[name])} times" for name in ("calloc", "realloc") if calls.get(name)]
+    said = f"{units.percent(part)} of CPU time was in memset for calloc, or in memcpy for realloc"
+    said += f"; the program called {' and '.join(called)}" if called else ""
+    return Suspicion(
+        cause="clearing and copying",
+        weight=facts.of_busy(part),
+        saves=saves,
+        statements=[_sampling(f"{said}.")],
+        remedies=[*remedies.clear_less(saves), *remedies.other_allocators(saves)],
+    )
+
+
+def tcache_overflow(facts: WallFacts) -> Suspicion | None:
+    """An allocator past the knee, with no call to the kernel to blame."""
+    pair = facts.pair
+    if pair is None or not facts.past_the_knee:
+        return None
+    why = (
+        f"{units.percent(facts.large_blocks)} of all blocks are larger than glibc's thread cache keeps"
+        if facts.large_blocks > at.FREE_PART
+        else "that is what it costs when more blocks of a size are free than a thread's cache keeps"
+    )
+    if facts.slow_part is not None:
+        why = f"{units.percent(facts.slow_part)} of these samples are on its slow path; {why}"
+    most = _beyond_the_fast_path(facts, pair)
+    usual = max(0.0, 1 - at.USUAL_PAIR / pair)
+    saves = Estimate(value=facts.own_part * usual, low=_low(facts) * usual, high=_high(facts) * most)
+    return Suspicion(
+        cause="large blocks" if facts.large_blocks > at.FREE_PART else "tcache overflow",
+        weight=facts.of_busy(facts.own_part),
+        saves=saves,
+        statements=[*_cost(facts), _sampling(f"On the fast path it is 7 to 13 ns; {why}.")],
+        remedies=[
+            *remedies.larger_cache(facts, saves),
+            *remedies.other_allocators(saves),
+            *remedies.allocate_less(facts, saves),
+        ],
+    )
+
+
+def many_allocations(facts: WallFacts) -> Suspicion | None:
+    """An allocator that is busy, on its fast path or on one that is not known."""
+    pair = facts.pair
+    if facts.share is None or facts.own_part <= 0 or facts.past_the_knee:
+        return None
+    most = _high(facts)
+    if pair is not None:
+        most *= _beyond_the_fast_path(facts, pair)
+    saves = Estimate(value=most / 2, low=0.0, high=most)
+    said = _cost(facts) if pair is not None else []
+    if not said:
+        why = "allocations were not counted"
+        if facts.in_front:
+            why = f"most of that time is in {facts.in_front}'s own allocator, whose blocks were not counted"
+        said = [_sampling(f"What a block costs is not known, since {why}.")]
+    return Suspicion(
+        cause="many allocations",
+        weight=facts.of_busy(facts.own_part),
+        saves=saves,
+        statements=said,
+        remedies=[*remedies.other_allocators(saves), *remedies.allocate_less(facts, saves)],
+    )
+
+
+def pin_at_the_top(facts: WallFacts) -> Suspicion | None:
+    """Free memory that one block keeps from going back."""
+    held, resident = facts.wall.resident.trimmable, facts.wall.resident
+    if held is None or not facts.on_glibc:
+        return None
+    return _held(
+        "pin at the top",
+        held,
+        max(resident.late or resident.end, held),
+        "is free, and glibc gives back only what is above the last block in use",
+        remedies.trim,
+    )
+
+
+def growth(facts: WallFacts) -> Suspicion | None:
+    """Memory that grows until the end: a leak, or what the program keeps."""
+    grown = facts.wall.growth
+    if grown is None:
+        return None
+    none = Estimate(value=0.0, low=0.0, high=0.0)
+    return Suspicion(
+        cause="growing memory",
+        weight=1 - grown.half / grown.end if grown.end > 0 else 0.0,
+        saves=none,
+        statements=[Evidence(statement=words.growth(grown), source="recording")],
+        remedies=remedies.by_hand(
+            "free what is no longer needed, or bound the cache",
+            "no allocator and no setting returns memory in use",
+            metric="resident",
+        ),
+    )
+
+
+def lazy_free(facts: WallFacts) -> Suspicion | None:
+    """Pages that were given back and are resident until the kernel needs them."""
+    held, resident = facts.wall.resident.lazy_free, facts.wall.resident
+    if held is None:
+        return None
+    return _held(
+        "lazy free",
+        held,
+        max(resident.late or resident.end, held),
+        "was given back lazily (MADV_FREE): it counts as resident, and the kernel takes it when it must",
+        lambda saves: remedies.not_lazily(facts, saves),
+    )
+
+
+def _held(
+    cause: Cause, held: int, whole: int, said: str, help_by: Callable[[Estimate], list[Remedy]]
+) -> Suspicion | None:
+    part = held / whole if whole > 0 else 0.0
+    if held < at.FREE_BYTES or part < at.FREE_PART:
+        return None
+    saves = Estimate(value=part * 0.9, low=part * 0.5, high=part)
+    return Suspicion(
+        cause=cause,
+        weight=part,
+        saves=saves,
+        statements=[_kernel(f"{units.size(held)} of {units.size(whole)} resident {said}.")],
+        remedies=help_by(saves),
+    )
+
+
+def _thrash(facts: WallFacts, cause: Cause, counted: str, *, mappings: bool) -> Suspicion:
+    saves = _saves(facts.kernel_part)
+    said = f"The allocator called {counted}: {units.count(facts.calls_a_second)} a second of CPU time"
+    if facts.turnover is not None:
+        said += (
+            f", and the peak of the program's memory came {units.ratio(facts.turnover)} times from the kernel"
+        )
+    return Suspicion(
+        cause=cause,
+        weight=facts.of_busy(facts.memory_part),
+        saves=saves,
+        statements=[
+            _kernel(f"{said}."),
+            _sampling(f"{units.percent(facts.kernel_part)} of CPU time was in the kernel for that."),
+        ],
+        remedies=[
+            *remedies.keep_memory(facts, saves, mappings=mappings),
+            *remedies.other_allocators(saves),
+            *remedies.reuse(saves),
+        ],
+    )
+
+
+def _saves(part: float) -> Estimate:
+    """Nearly all of the kernel's part: what is kept is not taken again. Sampling misses some of its cost."""
+    return Estimate(value=part * 0.9, low=part * 0.6, high=min(1.0, part + at.SHARE_BIAS))
+
+
+def _beyond_the_fast_path(facts: WallFacts, pair: float) -> float:
+    """The most of a block's cost that could go: of what it costs where the share is at its upper end."""
+    dearest = pair * _high(facts) / facts.own_part if facts.own_part > 0 else pair
+    return max(0.0, 1 - at.FAST_PAIR / dearest) if dearest > 0 else 0.0
+
+
+def _low(facts: WallFacts) -> float:
+    return min(facts.share.low * facts.sampled, facts.own_part) if facts.share else 0.0
+
+
+def _high(facts: WallFacts) -> float:
+    high = facts.share.high * facts.sampled if facts.share else facts.own_part
+    others = facts.filling_part + facts.locking_part + (facts.kernel_part if facts.sees_kernel else 0.0)
+    return min(1.0, max(facts.own_part, high - others) + at.SHARE_BIAS)
+
+
+def _cost(facts: WallFacts) -> list[Evidence]:
+    if facts.pair is None:
+        return []
+    return [
+        _sampling(
+            f"A block costs {units.duration(facts.pair)} in the allocator, from malloc to free "
+            f"({units.count(facts.allocations)} of them)."
+        )
+    ]
+
+
+def _kernel(text: str) -> Evidence:
+    return Evidence(statement=text, source="kernel")
+
+
+def _sampling(text: str) -> Evidence:
+    return Evidence(statement=text, source="sampling")
+
+
+RULES: tuple[Rule, ...] = (
+    arena_lock,
+    brk_thrash,
+    mmap_thrash,
+    page_faults,
+    filling,
+    tcache_overflow,
+    many_allocations,
+    pin_at_the_top,
+    growth,
+    lazy_free,
+)

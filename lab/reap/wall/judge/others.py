@@ -1,0 +1,166 @@
+"""The causes that are no allocator's: from facts to suspicions, one small function each."""
+
+import re
+
+from reap.base import units
+from reap.base.records import Estimate
+from reap.verdicts import thresholds as at
+from reap.verdicts.records import Evidence
+from reap.wall.judge import remedies
+from reap.wall.judge.causes import Rule
+from reap.wall.judge.facts import WallFacts
+from reap.wall.judge.records import Suspicion
+from reap.wall.records import Collector
+
+_READS_TEXT = re.compile(
+    r"pars|lex|scan|token|decod|deserial|json|xml|yaml|csv|unescape|utf_?8", re.IGNORECASE
+)
+"""Words in the names of functions that read text."""
+_NAMES = {
+    "cpython": "CPython's collector of cycles",
+    "go": "Go's collector",
+    "jvm": "The JVM's collector",
+    "v8": "V8's collector",
+}
+
+
+def garbage_collection(facts: WallFacts) -> Suspicion | None:
+    """A collector that runs beside the program or stops it. Allocation itself is not in it."""
+    kind = next((each.kind for each in facts.wall.collections), "")
+    part = max([facts.owner("collector"), *(_of_cpu(facts, each) for each in facts.wall.collections)])
+    stopped = max([0.0, *(_stopped(facts, each) for each in facts.wall.collections)])
+    weight = max(facts.of_busy(part), stopped)
+    if weight <= 0:
+        return None
+    name = _NAMES.get(kind, "A collector")
+    said = [Evidence(statement=_collected(facts, name, part), source="runtime")]
+    if stopped > 0:
+        said.append(
+            Evidence(
+                statement=f"It stopped the program for {units.percent(stopped)} of the time that passed: "
+                "pauses are off the processor of whoever waits, an allocator's cost is on it.",
+                source="runtime",
+            )
+        )
+    saves = Estimate(value=weight * 0.5, low=0.0, high=weight)
+    return Suspicion(
+        cause="garbage collection",
+        weight=weight,
+        saves=saves,
+        statements=said,
+        remedies=remedies.collect_less(kind, saves),
+    )
+
+
+def parsing(facts: WallFacts) -> Suspicion | None:
+    """CPU time in functions that by their names read text."""
+    reading = [each for each in facts.wall.hot if each.owner == "other" and _READS_TEXT.search(each.function)]
+    part = min(1.0, sum(max(0, each.samples) for each in reading) / facts.samples) if facts.samples else 0.0
+    if part < at.PARSER_PART:
+        return None
+    names = ", ".join(dict.fromkeys(each.function for each in reading[:3]))
+    return Suspicion(
+        cause="parsing",
+        weight=facts.of_busy(part),
+        saves=Estimate(value=0.0, low=0.0, high=0.0),
+        statements=[
+            Evidence(
+                statement=f"{units.percent(part)} of CPU time was in functions that by their names "
+                f"read text: {names}.",
+                source="sampling",
+            )
+        ],
+        remedies=remedies.by_hand(
+            "a faster parser, or read only what is used", "an allocator changes nothing here"
+        ),
+    )
+
+
+def own_lock(facts: WallFacts) -> Suspicion | None:
+    """Threads that wait for each other by locks or conditions of the program."""
+    if _hands_over_by_itself(facts):
+        return None
+    known = facts.allocator_lock
+    part = facts.waiting_part("lock") - (known or 0.0)
+    if part < at.WAITING_WORTH:
+        return None
+    futex = (facts.wall.calls or {}).get("futex")
+    said = f"Threads waited for each other for {units.percent(part)} of the program's time"
+    if futex is not None:
+        said += f"; the program called futex {units.number(futex.by_others, 'time')}"
+        said += f", its allocator {units.count(futex.by_allocator)}"
+    if known is None:
+        said += "; whose lock it is was not seen, and the allocator's is not excluded"
+    return Suspicion(
+        cause="a lock of its own",
+        weight=part if known is not None else part / 2,
+        saves=Estimate(value=0.0, low=0.0, high=0.0),
+        statements=[Evidence(statement=f"{said}.", source="kernel")],
+        remedies=remedies.by_hand(
+            "hold the lock for less, or divide what it guards", "more threads make it worse"
+        ),
+    )
+
+
+def disk(facts: WallFacts) -> Suspicion | None:
+    """Waiting for a disk."""
+    return _waits(
+        facts, "disk", "write and sync less often, or in larger pieces", "an allocator changes nothing here"
+    )
+
+
+def network(facts: WallFacts) -> Suspicion | None:
+    """Waiting for the other side of a connection."""
+    return _waits(
+        facts,
+        "network",
+        "if it asks: for more at once, or for several things at a time; if it serves: give it more load",
+        "the other side is what takes time",
+    )
+
+
+def _waits(facts: WallFacts, what: str, name: str, expect: str) -> Suspicion | None:
+    part = facts.waiting_part(what)
+    if part < at.WAITING_WORTH:
+        return None
+    seconds = units.duration(facts.waits(what))
+    of = f"{units.duration(facts.cpu)} of CPU time and {units.duration(facts.elapsed)} in all"
+    return Suspicion(
+        cause="disk" if what == "disk" else "network",
+        weight=part,
+        saves=Estimate(value=0.0, low=0.0, high=0.0),
+        statements=[
+            Evidence(statement=f"The program waited {seconds} for the {what}, of {of}.", source="kernel")
+        ],
+        remedies=remedies.by_hand(name, expect),
+    )
+
+
+def _hands_over_by_itself(facts: WallFacts) -> bool:
+    """Whether a collector with threads of its own is at work, whose waits for each other look like locks."""
+    kinds = {each.kind for each in facts.wall.collections}
+    collecting = garbage_collection(facts)
+    return (
+        bool(kinds & {"go", "jvm", "v8"}) and collecting is not None and collecting.weight >= at.CAUSE_WORTH
+    )
+
+
+def _of_cpu(facts: WallFacts, held: Collector) -> float:
+    seconds = held.cpu_seconds or 0.0
+    whole = held.of_cpu_seconds or facts.cpu
+    return min(1.0, max(0.0, seconds) / whole) if whole > 0 else 0.0
+
+
+def _stopped(facts: WallFacts, held: Collector) -> float:
+    seconds = held.pause_seconds or 0.0
+    whole = held.of_seconds or facts.elapsed
+    return min(1.0, max(0.0, seconds) / whole) if whole > 0 else 0.0
+
+
+def _collected(facts: WallFacts, name: str, part: float) -> str:
+    counts = [each.count for each in facts.wall.collections if each.count is not None]
+    times = f"ran {units.number(sum(counts), 'time')} and " if counts else ""
+    return f"{name} {times}took {units.percent(part)} of CPU time."
+
+
+RULES: tuple[Rule, ...] = (garbage_collection, parsing, own_lock, disk, network)

@@ -1,0 +1,191 @@
+"""What is known of a program at the allocator wall, before anything is judged.
+
+Facts alone. Times in seconds unless a name says otherwise, sizes in bytes; what was not measured is None.
+"""
+
+from typing import Literal
+
+from reap.base.records import Estimate, Record
+from reap.recording.growth import Growth
+from reap.recording.records import Latency, Share, SizeBin
+
+Owner = Literal["allocator", "collector", "lock", "kernel_io", "kernel_fault", "other"]
+OWNERS: tuple[Owner, ...] = ("allocator", "collector", "lock", "kernel_io", "kernel_fault", "other")
+
+CollectorKind = Literal["cpython", "go", "jvm", "v8"]
+"""Whose garbage collector."""
+
+CALLS = ("brk", "mmap", "munmap", "mremap", "madvise", "futex")
+"""The system calls that are counted by who made them."""
+
+
+class Requests(Record):
+    """How often the counted run allocated, and for how many requests."""
+
+    unit: Literal["mark", "connection", "read", ""] = ""
+    """What a request is: marked by the program itself, a connection that it accepted, a read from one; empty
+    where none was seen."""
+    count: int = 0
+    allocations: int = 0
+    """In the whole run, exactly; of marked requests, in these."""
+    per_request: float | None = None
+    """Allocations a request: the mean of the marked ones, else all by `count`; None without requests."""
+
+
+class Faults(Record):
+    """Pages that the kernel had to provide."""
+
+    minor: int = 0
+    major: int = 0
+    samples: int = 0
+    """Page faults whose cause was seen; not all of many."""
+    by: dict[str, int] = {}
+    """Of `samples`: `allocator` (its own code touched the page first), `heap` (the program did, in memory
+    that belongs to no file), `stack`, `file` (mapped from one)."""
+    in_allocator: Estimate | None = None
+    """Share of `samples` that happened in the allocator's own code."""
+
+
+class CallCount(Record):
+    """How often one system call was made."""
+
+    by_allocator: int = 0
+    by_others: int = 0
+
+    @property
+    def total(self) -> int:
+        """By whomever."""
+        return self.by_allocator + self.by_others
+
+
+class Waiting(Record):
+    """Thread-seconds in which threads did not run, by what they waited for: of N threads up to N a second.
+
+    Estimated by looking at every thread many times a second.
+    """
+
+    lock: float = 0.0
+    disk: float = 0.0
+    network: float = 0.0
+    other: float = 0.0
+    """Sleeping, waiting for a child or a pipe, and what cannot be told."""
+    allocator_lock: float | None = None
+    """Of `lock`, in a call that the allocator made; None where callers were not seen."""
+    idle: float | None = None
+    """Seconds in which no thread ran or waited for a processor; None where that is not known."""
+    looks: int = 0
+    """How often all threads were looked at."""
+
+
+class Resident(Record):
+    """Resident memory."""
+
+    peak: int = 0
+    """Of the largest process."""
+    end: int = 0
+    """The last that was seen before the end."""
+    late: int = 0
+    """The median of the run's second half, as the next two are: what a program has for some milliseconds
+    only, as when it frees all at its end, is no state of it."""
+    trimmable: int | None = None
+    """Free whole pages that malloc_trim would return, as glibc said in a further run; None where it was not
+    asked, since too little seemed to be free."""
+    lazy_free: int | None = None
+    """Resident pages that the program has given back lazily (MADV_FREE); None where that is not known."""
+
+
+class Collector(Record):
+    """What a garbage collector did."""
+
+    kind: CollectorKind
+    count: int | None = None
+    """Collections; None where only its time on the processor is known."""
+    pause_seconds: float | None = None
+    """The program stood still."""
+    cpu_seconds: float | None = None
+    """On the processor, by samples."""
+    of_cpu_seconds: float | None = None
+    """CPU time of the run in which it said how much it took; None where that is the sampled run."""
+    of_seconds: float | None = None
+    """The time that passed in the run in which it said how long it stopped the program."""
+
+
+class Hot(Record):
+    """A function that samples found the program in."""
+
+    function: str
+    """Empty without a symbol."""
+    module: str
+    owner: Owner
+    samples: int
+
+
+class Counted(Record):
+    """What the counted run did: another of the same command, with the recorder in front of its allocator."""
+
+    allocations: int
+    frees: int
+    bytes: int
+    seconds: float
+    cpu_seconds: float
+    most_bytes: float
+    """In use at once, as triage estimates it."""
+    temporary: float
+    """Share of objects (0 to 1) that were freed before the same thread allocated again."""
+    sizes: list[SizeBin] = []
+    calls: dict[str, int] = {}
+    """By function: malloc, calloc, realloc, free, ..."""
+
+
+class Slab(Record):
+    """The kernel's own allocator, while the program ran."""
+
+    growth: int | None = None
+    """Bytes by which the machine's unreclaimable slabs grew: by this program or another."""
+    samples: int | None = None
+    """Samples inside the slab allocator's functions; None where the kernel hides its addresses."""
+
+
+class Wall(Record):
+    """Where the time of one program goes, and what it asks of its allocator."""
+
+    command: list[str]
+    titled: bool = False
+    """Whether `command` is a title that the process has given itself, which starts no program."""
+    pid: int = 0
+    """The process that was looked at with --pid; of a command that was started, its first process."""
+    allocator: str = ""
+    """Who serves malloc: a name (glibc, jemalloc, go, jvm, ...), or the file."""
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    user_seconds: float = 0.0
+    system_seconds: float = 0.0
+    threads: int = 0
+    """The most that were seen at once."""
+    share: Share | None = None
+    """Of CPU time, executing in the allocator; None where nothing could be sampled."""
+    owners: dict[str, int] = {}
+    """Samples by who was executing (OWNERS); together they are `share.samples`."""
+    locking: int = 0
+    """Samples in the allocator's locks: `allocator` has them, too."""
+    filling: int = 0
+    """Samples in memset for calloc, or in memcpy for realloc: `allocator` has them, too."""
+    kernel: bool = False
+    """Whether samples in the kernel are among them."""
+    hot: list[Hot] = []
+    """By samples, most first."""
+    requests: Requests = Requests()
+    counted: Counted | None = None
+    faults: Faults = Faults()
+    calls: dict[str, CallCount] | None = None
+    """By name (CALLS); None if they were not traced."""
+    waiting: Waiting | None = None
+    latency: Latency | None = None
+    """Of malloc, sampled, the cost of looking subtracted."""
+    resident: Resident = Resident()
+    growth: Growth | None = None
+    """Of the counted run; None where memory did not grow until its end."""
+    collections: list[Collector] = []
+    slab: Slab | None = None
+    notes: list[str] = []
+    """What a reader must know: what could not be measured, and why."""

@@ -1,0 +1,243 @@
+"""Measures a program for the wall: one run that nothing enters, one in which its allocations are counted.
+
+Or watches a process that runs already, by what the kernel says alone.
+"""
+
+from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from reap import native
+from reap.base.errors import ExitCode, ReapError
+from reap.base.records import Record
+from reap.launch import attach, memory, smaps, syscalls
+from reap.launch.program import Program
+from reap.launch.records import Launch, Outcome
+from reap.launch.residence_records import Moment
+from reap.recording import clock, watch
+from reap.recording import read as traces
+from reap.recording.growth import growth
+from reap.recording.profile import profile as analyse
+from reap.recording.records import Profile, Share
+from reap.rss import watch as residence
+from reap.wall import analyse as facts
+from reap.wall import collectors_run, strace
+from reap.wall import notes as wall_notes
+from reap.wall.owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Sample
+from reap.wall.records import Requests, Wall
+
+COUNTED = "counted.reap"
+"""The recording of the counted run in the folder."""
+_SAMPLED = "sampled.reap"
+RECORDINGS = (COUNTED, _SAMPLED)
+"""What may be in the folder afterwards."""
+_WORTH_ASKING = 16 << 20
+"""Bytes that seem free in the heap, from which on glibc is asked: half of what is ever called a cause."""
+_ASKED_EVERY = 0.05
+"""Seconds."""
+_PERIOD = 1e-3
+"""Seconds of CPU time a sample stands for, as `watch.run` samples."""
+
+Say = Callable[[str], None]
+
+
+class Measured(Record):
+    """What came of it."""
+
+    wall: Wall
+    stacks: list[str] = []
+    """Folded, as `analysis.wall.folded` has them."""
+    status: int = 0
+    """The program's own."""
+    recorded: bool = False
+    """Whether there is a recording of the counted run."""
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """The run in which allocations were counted."""
+
+    outcome: Outcome
+    recording: native.Recording
+    profile: Profile
+
+    def files(self) -> list[str]:
+        """The files that served malloc, but for the C library."""
+        providers = [image["provider"] for image in self.recording.images()]
+        return sorted({path for path in providers if path and not Path(path).name.startswith("libc.so")})
+
+
+def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_strace: bool = False) -> Measured:
+    """Runs the program twice and says what was seen. Its files are in `folder`.
+
+    `by_strace` runs it once more where the kernel's tracepoints do not count its system calls.
+    Throws ReapError where it cannot be run, or what was seen not be read.
+    """
+    say("watching one run: nothing is loaded into it")
+    why_not = _uncountable(program)
+    with _slab_growth() as growth:
+        outcome = watch.run(launch, folder / _SAMPLED, faults=bool(why_not))
+    first = _read(folder / _SAMPLED, ALLOCATOR_FILES)
+    notes = [*program.notes, *wall_notes.of_watching(launch, outcome)]
+    counting = None
+    if why_not:
+        notes.append(f"its allocations were not counted: {why_not}")
+    else:
+        say("counting its allocations in another run")
+        counting = _counted(launch, folder)
+        notes += wall_notes.of_counting(outcome, counting.outcome)
+    files = [
+        *ALLOCATOR_FILES,
+        *([launch.allocator] if launch.allocator else []),
+        *(counting.files() if counting else []),
+    ]
+    seen = first if files == ALLOCATOR_FILES else _read(folder / _SAMPLED, files)
+    calls = _read(folder / COUNTED, files) if counting else None
+    wall = _wall(seen, calls, counting.profile if counting else None, outcome, launch, growth())
+    if counting is not None and calls is not None:
+        wall = _with_counted(wall, counting)
+        suspected = facts.free_in_heap(calls, counting.profile.live) or 0
+        if suspected >= _WORTH_ASKING and wall.growth is None and wall.allocator in {"", "glibc"}:
+            say("asking glibc in a further run how much of its heap is free")
+            wall = replace(wall, resident=replace(wall.resident, trimmable=_trimmable(launch)))
+    wall = replace(wall, collections=collectors_run.with_heard(launch, first, wall.collections, say))
+    if by_strace and wall.calls is None:
+        say("counting its system calls by strace in a further run")
+        wall = _with_strace(wall, launch)
+        notes.append(wall_notes.STRACE)
+    notes += wall_notes.of_sources(seen, calls, traced=wall.calls is not None)
+    return Measured(
+        wall=replace(wall, notes=notes),
+        stacks=facts.folded(seen),
+        status=ExitCode.TIMED_OUT if outcome.timed_out else outcome.status,
+        recorded=counting is not None,
+    )
+
+
+def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
+    """Watches a process that runs: nothing enters it, and it is not stopped. Throws ReapError."""
+    command = attach.command_of(pid)
+    titled = smaps.titled(pid, command)
+    if pid == os.getpid():
+        raise ReapError(f"{pid} is this very process", "name another", ExitCode.USAGE)
+    say(f"watching process {pid} for {seconds:g} s (Ctrl-C ends it earlier)")
+    with _slab_growth() as growth:
+        cost = watch.running(pid, seconds, folder / _SAMPLED)
+    seen = _read(folder / _SAMPLED, ALLOCATOR_FILES)
+    outcome = Outcome(
+        exit_code=0,
+        wall_ns=cost.wall_ns,
+        user_ns=cost.user_ns,
+        system_ns=cost.system_ns,
+        minor_faults=cost.minor_faults,
+        major_faults=cost.major_faults,
+    )
+    wall = _wall(seen, seen, None, outcome, Launch(argv=command, program=""), growth())
+    notes = [f"process {pid} ended while it was watched"] if cost.ended else []
+    if cost.wall_ns and not cost.user_ns + cost.system_ns:
+        notes.append("it used no CPU time while it was watched; give it work, or watch it for longer")
+    notes += wall_notes.of_sources(seen, seen)
+    return Measured(wall=replace(wall, pid=pid, titled=titled, notes=notes), stacks=facts.folded(seen))
+
+
+def _uncountable(program: Program) -> str:
+    """Why the recorder would see nothing of it; empty where it does."""
+    return program.obstacle or ("it brings its own malloc" if program.brings_malloc else "")
+
+
+@contextlib.contextmanager
+def _slab_growth() -> Iterator[Callable[[], int | None]]:
+    """By how much the kernel's slabs grew inside it, told afterwards; None where that is not known."""
+    before = memory.kernel_slabs()
+    grown: list[int] = []
+    yield lambda: grown[0] if grown else None
+    after = memory.kernel_slabs()
+    if before is not None and after is not None:
+        grown.append(max(0, after - before))
+
+
+def _counted(launch: Launch, folder: Path) -> _Counting:
+    outcome = watch.counted(launch, folder / COUNTED)
+    recording = traces.read(folder / COUNTED)
+    return _Counting(outcome, recording, analyse(recording, launch.argv))
+
+
+def _with_counted(wall: Wall, counting: _Counting) -> Wall:
+    """The facts with what the recorder counted and timed."""
+    frees = counting.recording.totals()["frees"]
+    return replace(
+        wall,
+        growth=growth(counting.profile),
+        counted=facts.counted(counting.profile, cpu_seconds=counting.outcome.cpu_ns * 1e-9, frees=frees),
+        latency=facts.latency(counting.profile, native.clock_cost(clock.choose())),
+    )
+
+
+def _with_strace(wall: Wall, launch: Launch) -> Wall:
+    with syscalls.traced(launch, strace.WATCHED) as (_, lines):
+        counted, connections, reads = strace.calls(lines)
+    asked = wall.requests
+    if asked.unit != "mark":
+        asked = facts.guessed_requests(connections, reads, asked.allocations)
+    return replace(wall, calls=counted, requests=asked)
+
+
+def _read(path: Path, files: list[str]) -> native.Watched:
+    return watch.read(path, files=files, functions=ALLOCATOR_FUNCTIONS)
+
+
+def _trimmable(launch: Launch) -> int | None:
+    """What glibc says of its free pages in a run in which it is asked."""
+    moments: list[Moment] = []
+    residence.run(launch, _ASKED_EVERY, moments.append, ask=True)
+    return facts.trimmable(moments)
+
+
+def _wall(
+    seen: native.Watched,
+    calls: native.Watched | None,
+    profile: Profile | None,
+    outcome: Outcome,
+    launch: Launch,
+    growth: int | None,
+) -> Wall:
+    rows, share, kernel = _samples(seen, calls, profile)
+    return Wall(
+        command=launch.argv,
+        allocator=facts.allocator(rows),
+        wall_seconds=outcome.wall_ns * 1e-9,
+        cpu_seconds=outcome.cpu_ns * 1e-9,
+        user_seconds=outcome.user_ns * 1e-9,
+        system_seconds=outcome.system_ns * 1e-9,
+        threads=seen.totals()["threads"],
+        share=share,
+        owners=facts.owners(rows),
+        locking=facts.locking(rows),
+        filling=facts.filling(rows),
+        kernel=kernel,
+        hot=facts.hot(rows),
+        requests=facts.requests(calls, profile) if calls and profile else Requests(),
+        faults=facts.faults(calls or seen, minor=outcome.minor_faults, major=outcome.major_faults),
+        calls=facts.calls(calls) if calls else None,
+        waiting=facts.waiting(seen, outcome.wall_ns * 1e-9),
+        resident=facts.resident(seen, peak=outcome.peak_resident),
+        collections=facts.collectors(rows, _PERIOD),
+        slab=facts.slab(rows, growth=growth, names=seen.sources()["kernel_names"]),
+    )
+
+
+def _samples(
+    seen: native.Watched, calls: native.Watched | None, profile: Profile | None
+) -> tuple[list[Sample], Share | None, bool]:
+    """Samples of the run that nothing entered; without perf events those of the recorder's timer."""
+    sees_kernel = seen.sources()["sampler_kernel"]
+    rows = facts.samples(seen)
+    if rows or calls is None or profile is None or profile.share is None:
+        return rows, facts.share(rows, sees_kernel=sees_kernel), sees_kernel and bool(rows)
+    return facts.samples(calls), profile.share, profile.share.sees_kernel

@@ -1,0 +1,94 @@
+"""What workloads lack on this machine, and installing it: packages, sources, programs, inputs.
+
+First a plan, which does nothing; then what it says, and no more. Nothing is ever removed.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from reap.allocators import apt, packages
+from reap.base.errors import ReapError
+from reap.base.records import Record
+from reap.workloads import card, source
+
+
+class Lack(Record):
+    """What one workload lacks."""
+
+    workload: str
+    packages: list[str]
+    source: str
+    """Debian's source package that is still to be fetched."""
+    program: bool
+    """Whether its program is still to be built."""
+    inputs: bool
+    """Whether its inputs are still to be made."""
+
+    @property
+    def nothing(self) -> bool:
+        """Whether it is ready."""
+        return not (self.packages or self.source or self.program or self.inputs)
+
+
+class Plan(Record):
+    """What preparing some workloads would do."""
+
+    lacks: list[Lack]
+    packages: list[str]
+    """To be installed because a card names them, sorted."""
+    brings: list[str]
+    """All that apt would install, those and what they depend on."""
+    removes: list[str]
+    """What apt would have to remove for that: then it is left to you."""
+
+
+def plan(names: Sequence[str], *, cache: Path | None = None) -> Plan:
+    """What these workloads lack. Throws ReapError for a name that is none, or packages that apt has not."""
+    lacks = [_lack(name, cache) for name in names]
+    wanted = sorted({package for each in lacks for package in each.packages})
+    brings, removes = apt.simulated(wanted) if wanted else ([], [])
+    return Plan(lacks=lacks, packages=wanted, brings=brings, removes=removes)
+
+
+def carry_out(wanted: Plan, tell: Callable[[str], None], *, cache: Path | None = None) -> None:
+    """Does what the plan says, and tells each step. Throws ReapError; what was done before stays.
+
+    A workload that cannot be prepared does not stop the others: it throws when all were tried.
+    """
+    if wanted.packages:
+        apt.install(wanted.packages, wanted.removes, tell)
+    failed: dict[str, ReapError] = {}
+    for each in wanted.lacks:
+        try:
+            _make_ready(each, tell, cache)
+        except ReapError as error:
+            failed[each.workload] = error
+    if len(failed) == 1:
+        raise next(iter(failed.values()))
+    if failed:
+        hint = "\n".join(f"{name}: {error.what}; {error.hint}" for name, error in failed.items())
+        raise ReapError(f"{len(failed)} workloads are not prepared: {', '.join(failed)}", hint)
+
+
+def _make_ready(lacking: Lack, tell: Callable[[str], None], cache: Path | None) -> None:
+    name = lacking.workload
+    if lacking.source:
+        tell(f"{name}: fetching Debian's source of {lacking.source}")
+        source.fetch(lacking.source, cache or card.cache_folder())
+    if lacking.program or lacking.inputs:
+        made = [word for word, lacks in (("program", lacking.program), ("inputs", lacking.inputs)) if lacks]
+        tell(f"{name}: making its {' and '.join(made)}")
+        card.prepare(name, next(iter(card.load(name).variants)), cache=cache)
+
+
+def _lack(name: str, cache: Path | None) -> Lack:
+    described, at = card.load(name), card.places(name, cache=cache)
+    theirs = [package for peer in described.peers.values() for package in peer.packages]
+    program = bool(at.built) and not Path(at.built).is_dir()
+    return Lack(
+        workload=name,
+        packages=packages.lacking([*described.packages, *theirs]),
+        source=described.source if program and at.source and not Path(at.source).is_dir() else "",
+        program=program,
+        inputs=bool(at.inputs) and not Path(at.inputs).is_dir(),
+    )

@@ -1,0 +1,111 @@
+"""Two commands compared: builds, settings, folders; no allocator is needed."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from programs import compile_c, reap
+
+from reap.base.errors import ExitCode
+
+pytestmark = pytest.mark.timed
+
+TURNS = r"""
+    #include <stdio.h>
+    #include <stdlib.h>
+    int main(int count, char **words) {
+        const char *more = getenv("TURNS");
+        volatile unsigned long sum = 0;
+        for (unsigned long turn = atol(more ? more : words[1]) * 1000000; turn > 0; turn--) sum += turn;
+        puts("done");
+        return 0;
+    }"""
+
+
+def turns() -> str:
+    return compile_c("turns_against", TURNS, ["-O1"])
+
+
+def compared(where: Path, *words: str) -> dict:
+    done = reap("compare", "-n", "3", "--json", "x.json", *words, cwd=where)
+    assert done.returncode == 0, done.stderr
+    assert "each of 2 commands" in done.stderr or "each of 3 commands" in done.stderr
+    assert "Commands, each as a ratio to turns_against" in done.stdout
+    return json.loads((where / "x.json").read_text())["answers"][0]["comparison"]
+
+
+def test_another_command(tmp_path: Path) -> None:
+    answer = compared(tmp_path, "--against", f"{turns()} 60", "--", turns(), "20")
+    (side,) = answer["sides"]
+    assert side["allocator"] == "turns_against 2"
+    assert answer["against"] == {"turns_against 2": [turns(), "60"]}
+    assert 2 < side["ratios"]["cpu"]["ratio"]["value"] < 4.5
+    assert answer["pairing"]["method"] == "simultaneous"
+
+
+def test_several_commands_in_one_table(tmp_path: Path) -> None:
+    answer = compared(
+        tmp_path, "--against", f"{turns()} 9", "--against", f"{turns()} 30", "--", turns(), "20"
+    )
+    low, high = (side["ratios"]["cpu"]["ratio"]["value"] for side in answer["sides"])
+    assert low < 1 < high
+
+
+@pytest.mark.parametrize("name", ["glibc", "default"])
+def test_a_command_may_be_called_as_an_arm_of_reap_is(name: str, tmp_path: Path) -> None:
+    """Names of sides are no names of allocators or variants."""
+    other = shutil.copy(turns(), tmp_path / name)
+    answer = compared(tmp_path, "--against", f"{other} 60", "--", turns(), "20")
+    (side,) = answer["sides"]
+    assert side["allocator"] == f"{name} 2"
+    assert side["ratios"]["cpu"]["ratio"]["value"] > 2
+
+
+def test_the_same_command_with_a_variable(tmp_path: Path) -> None:
+    answer = compared(tmp_path, "--against-env", "TURNS=60", "--", turns(), "20")
+    (side,) = answer["sides"]
+    assert side["allocator"] == "turns_against (TURNS=60)"
+    assert side["ratios"]["cpu"]["ratio"]["value"] > 2
+
+
+def test_the_same_command_in_another_folder(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    for folder, count in ((tmp_path, 20), (tmp_path / "new", 60)):
+        (folder / "run.sh").write_text(f"exec {turns()} {count}\n")
+    done = reap(
+        *("compare", "-n", "3", "--json", "x.json", "--against-dir", "new", "--", "sh", "run.sh"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    (side,) = json.loads((tmp_path / "x.json").read_text())["answers"][0]["comparison"]["sides"]
+    assert side["ratios"]["cpu"]["ratio"]["value"] > 2
+
+
+def test_another_output_is_told(tmp_path: Path) -> None:
+    done = reap("compare", "-n", "2", "--against", "echo new", "--", "echo", "old", cwd=tmp_path)
+    assert done.returncode == ExitCode.FAILED
+    assert "OTHER OUTPUT" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--against", "no-such-program", "--", "true"], "no-such-program"),
+        (["--against", "'", "--", "true"], "cannot be split into words"),
+        (["--against", "", "--", "true"], "names no command"),
+        (["--against-env", "=x", "--", "true"], "sets no variable"),
+        (["--against-dir", "nowhere", "--", "true"], "is no folder"),
+        (
+            ["--against", "true", "--against", "true", "--against-env", "A=b", "--", "true"],
+            "for one other command",
+        ),
+        (["--against", "true", "-a", "jemalloc", "--", "true"], "compares commands, not allocators"),
+        (["--against", "true"], "there is no command"),
+    ],
+)
+def test_what_cannot_be_is_refused(words: list[str], message: str, tmp_path: Path) -> None:
+    done = reap("compare", *words, cwd=tmp_path)
+    assert done.returncode in {ExitCode.USAGE, ExitCode.NOT_FOUND}, done.stderr
+    assert message in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,81 @@
+"""Puts a case to a verb, as its command does."""
+
+import io
+import json
+import os
+import resource
+import statistics
+import subprocess
+from pathlib import Path
+
+import msgspec
+from cases import Case, command
+from programs import reap_command
+
+from reap.launch import program as programs
+from reap.launch.records import Launch
+from reap.rss import run
+from reap.rss.judge import ResidenceVerdict
+from reap.rss.judge import judge as judge_residence
+from reap.verdicts.records import Diagnosis
+from reap.wall import run as wall
+from reap.wall.judge.records import WallVerdict
+from reap.wall.judge.verdict import judge
+
+TRACEPOINTS = os.access("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id", os.R_OK)
+INTERVAL = 0.05
+"""Seconds between two looks at resident memory."""
+QUICK = ("--allocators", "glibc,jemalloc", "--runs", "5", "--budget", "20")
+"""How CI has `run` compare."""
+FULL = ("--allocators", "glibc,jemalloc,tcmalloc", "--runs", "6", "--budget", "30")
+
+
+def _launch(case: Case, scale: float, *, cured: bool) -> tuple[programs.Program, Launch]:
+    words, environment = command(case, scale, cured=cured)
+    found = programs.resolve(words, environment={**os.environ, **environment})
+    return found, Launch(argv=words, program=found.path, environment=environment)
+
+
+def of_wall(case: Case, scale: float, folder: Path, *, cured: bool = False) -> WallVerdict:
+    """The verdict of `reap wall --no-try`."""
+    found, launch = _launch(case, scale, cured=cured)
+    return judge(wall.measure(launch, found, folder, lambda _: None, by_strace=not TRACEPOINTS).wall)
+
+
+def of_rss(case: Case, scale: float, *, cured: bool = False) -> ResidenceVerdict:
+    """The verdict of `reap rss`."""
+    found, launch = _launch(case, scale, cured=cured)
+    observed = run.command(found, launch, INTERVAL, io.StringIO(), ask=True)
+    return judge_residence(observed.processes[0])
+
+
+def of_run(
+    case: Case, scale: float, folder: Path, options: tuple[str, ...], *, cured: bool = False
+) -> Diagnosis:
+    """The diagnosis of `reap run`."""
+    words, environment = command(case, scale, cured=cured)
+    done = subprocess.run(
+        [*reap_command(), "run", *options, "-f", "-o", "run", "--json", "run.json", "--", *words],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (answer,) = json.loads((folder / "run.json").read_text())["answers"]
+    return msgspec.convert(answer["diagnosis"], Diagnosis)
+
+
+def true_share(case: Case, scale: float, pairs: int) -> float:
+    """The part of CPU time that the program takes and its twin does not: the median of pairs."""
+
+    def seconds(*, cured: bool) -> float:
+        words, environment = command(case, scale, cured=cured)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(words, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    return statistics.median(1 - seconds(cured=True) / seconds(cured=False) for _ in range(pairs))

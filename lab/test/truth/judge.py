@@ -1,0 +1,69 @@
+"""Holds what a verb said against what is true: right, inconclusive or wrong."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cases import Advice, Said
+
+from reap.rss.judge import ResidenceVerdict
+from reap.verdicts.records import Diagnosis
+from reap.wall.judge.records import WallVerdict
+
+Outcome = Literal["right", "inconclusive", "wrong"]
+POINTS = 0.05
+"""How far a share of time may be from the truth."""
+
+_NOTHING = {"nothing", "inconclusive"}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The outcome, and what was said in a few words."""
+
+    outcome: Outcome
+    said: str
+
+
+def of_wall(verdict: WallVerdict, said: Said, *, cured: bool) -> Judged:
+    """A false cause is wrong, wherever it stands; if the true one is not named, that is inconclusive."""
+    others = [each.cause for each in verdict.others]
+    words = ", ".join([verdict.cause, *(f"beside it {cause}" for cause in others)])
+    stated = {verdict.cause, *others} - _NOTHING
+    return Judged(_of_causes(verdict.cause, stated, said, cured=cured), words)
+
+
+def of_rss(verdict: ResidenceVerdict, said: Said, *, cured: bool) -> Judged:
+    """A part that is not the large one is wrong, and so is another allocator against scattered survivors."""
+    remedies = ", ".join(each.allocator for each in verdict.remedies if each.allocator)
+    words = verdict.cause + (f", advised {remedies}" if remedies else "")
+    specific = {verdict.cause} - _NOTHING - {"files", "written", "shared", "heap", "other"}
+    if remedies and (cured or "inside" in said.beside):
+        return Judged("wrong", words)
+    return Judged(_of_causes(verdict.cause, specific, said, cured=cured), words)
+
+
+def of_run(diagnosis: Diagnosis, advice: Advice, *, cured: bool) -> Judged:
+    """A false headline is wrong, and so is a fault told of the twin; an untold one is inconclusive."""
+    tells = bool(advice.tells) and advice.tells in diagnosis.paragraph
+    words = diagnosis.headline + (f", {advice.tells}" if tells else "")
+    if diagnosis.headline in advice.never or (cured and tells):
+        return Judged("wrong", words)
+    if cured or not advice.tells:
+        return Judged("inconclusive" if diagnosis.headline == "inconclusive" else "right", words)
+    return Judged("right" if tells else "inconclusive", words)
+
+
+def of_share(part: float, truth: float) -> Judged:
+    """Within five points of the truth."""
+    said = f"{part:.1%} for {truth:.1%}"
+    return Judged("right" if abs(part - truth) <= POINTS else "wrong", said)
+
+
+def _of_causes(first: str, stated: set[str], said: Said, *, cured: bool) -> Outcome:
+    true = set(said.twin) if cured else {said.cause, *said.beside}
+    if stated - true:
+        return "wrong"
+    if cured:
+        return "inconclusive" if first == "inconclusive" else "right"
+    named = first == said.cause or (not said.first and said.cause in stated)
+    return "right" if named else "inconclusive"
