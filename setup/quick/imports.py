@@ -116,7 +116,13 @@ def verb(words: tuple[str, ...], modules: dict[str, str]) -> Iterator[str]:
         if len(words) >= count:
             name = "_".join(words[:count])
             dotted = ".".join(words[:count])
-            for place in (f"reap.cli.{name}", f"reap.{name}.command", f"reap.{dotted}.command"):
+            for place in (
+                f"reap.cli.{name}",
+                f"reap.cli.{dotted}.command",
+                f"reap.cli.{dotted}",
+                f"reap.{name}.command",
+                f"reap.{dotted}.command",
+            ):
                 if place in modules:
                     yield modules[place]
                     break

@@ -104,13 +104,23 @@ MORE = (
     Stage("abi", "setup/abi\n", cores=Cores.ONE),
     Stage("clang", build("clang") + "setup/coverage build/clang $JOBS\n"),
     Stage(
+        "libcxx",
+        build("libcxx", "unit-tests", "library-headers-alone")
+        + ctest(
+            "libcxx",
+            r"-R '^(plain\.|consumers\.(install|find_package)$)' -E '^plain\.(model|c$|bug|gdb)|_NOT_BUILT$'",
+        ),
+    ),
+    Stage(
         "tidy",
         "cmake --preset by-file\nsetup/tidy build/by-file --jobs $JOBS\n",
         after=("install",),
     ),
     Stage(
         "memcheck",
-        build("memcheck") + ctest("memcheck", "-R ^valgrind") + "setup/memcheck build/memcheck $JOBS\n",
+        build("memcheck", "memchecked")
+        + ctest("memcheck", "-R ^valgrind")
+        + "setup/memcheck build/memcheck $JOBS\n",
     ),
     Stage("fuzz", FUZZ + "setup/fuzz 30 lab\nsetup/fuzz 8 library\n"),
     Stage("tsan-checked", build("tsan-checked") + ctest("tsan-checked", "-L threads")),
