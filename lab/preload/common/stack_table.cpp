@@ -4,7 +4,7 @@
 
 namespace reap::preload {
 
-StackTable::Edge *StackTable::place(Table *table, uint32_t parent, uint64_t address) noexcept {
+StackTable::Place StackTable::place(Table *table, uint32_t parent, uint64_t address) noexcept {
     // Recursion makes edges that differ in the parent alone: it must reach the low bits, too.
     uint64_t hash = (address + parent * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
     hash ^= hash >> 32;
@@ -12,19 +12,19 @@ StackTable::Edge *StackTable::place(Table *table, uint32_t parent, uint64_t addr
     for (size_t at = hash & mask;; at = (at + 1) & mask) {
         Edge &edge = table->edges[at];
         const uint32_t id = __atomic_load_n(&edge.id, __ATOMIC_ACQUIRE);
-        if (id == 0 || (edge.address == address && edge.parent == parent)) return &edge;
+        if (id == 0 || (edge.address == address && edge.parent == parent)) return {&edge, id};
     }
 }
 
 uint32_t StackTable::find(uint32_t parent, uint64_t address) const noexcept {
     Table *table = __atomic_load_n(&table_, __ATOMIC_ACQUIRE);
     if (table == nullptr) return 0;
-    return __atomic_load_n(&place(table, parent, address)->id, __ATOMIC_ACQUIRE);
+    return place(table, parent, address).id;
 }
 
 uint32_t StackTable::add(uint32_t parent, uint64_t address) noexcept {
     if ((table_ == nullptr || used_ * 2 >= table_->capacity) && !grow()) return 0;
-    Edge *edge = place(table_, parent, address);
+    Edge *edge = place(table_, parent, address).edge;
     edge->address = address;
     edge->parent = parent;
     const auto id = static_cast<uint32_t>(++used_);
@@ -46,7 +46,7 @@ bool StackTable::grow() noexcept {
     bigger->capacity = capacity;
     for (size_t i = 0; table_ != nullptr && i < table_->capacity; ++i) {
         const Edge &edge = table_->edges[i];
-        if (edge.id != 0 && edge.address != 0) *place(bigger, edge.parent, edge.address) = edge;
+        if (edge.id != 0 && edge.address != 0) *place(bigger, edge.parent, edge.address).edge = edge;
     }
     __atomic_store_n(&table_, bigger, __ATOMIC_RELEASE);
     return true;

@@ -32,7 +32,14 @@ class StackTable {
         Edge edges[1];
     };
 
-    static Edge *place(Table *table, uint32_t parent, uint64_t address) noexcept;
+    // Where an edge is, or would be, and the id that was seen there: what was empty may be taken by another
+    // edge a moment later, so that nobody may read the id of a place again.
+    struct Place {
+        Edge *edge;
+        uint32_t id;
+    };
+
+    static Place place(Table *table, uint32_t parent, uint64_t address) noexcept;
     bool grow() noexcept;
 
     Table *table_ = nullptr;

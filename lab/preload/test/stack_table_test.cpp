@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <ctime>
+#include <deque>
 #include <gtest/gtest.h>
 #include <map>
 #include <mutex>
@@ -74,6 +75,28 @@ TEST(StackTable, ReadersNeedNoLock) {
     }
     for (std::thread &thread : threads) thread.join();
     EXPECT_FALSE(wrong);
+}
+
+// A reader that came to an empty place once read its id a second time, and got that of another edge which had
+// been added there between the two.
+TEST(StackTable, AnEdgeThatIsAddedMeanwhileIsNotTakenForAnother) {
+    constexpr uint64_t kEdges = 1000; // of a table that does not grow: its empty places are taken quickly
+    std::deque<StackTable> tables(1);
+    std::atomic<StackTable *> current = &tables.front();
+    std::atomic<bool> ended = false;
+    std::atomic<unsigned> wrong = 0;
+    std::thread reader([&] {
+        for (uint64_t absent = 1; !ended; absent += 2)
+            if (current.load()->find(7, absent) != 0) ++wrong;
+    });
+    for (int number = 0; number < 4000; ++number) {
+        StackTable &table = tables.emplace_back();
+        current = &table;
+        for (uint64_t address = 2; address <= 2 * kEdges; address += 2) table.add(7, address);
+    }
+    ended = true;
+    reader.join();
+    EXPECT_EQ(wrong, 0u);
 }
 
 } // namespace
