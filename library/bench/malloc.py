@@ -115,6 +115,7 @@ def programs(folder: Path) -> dict[str, Program]:
         ),
         "sqlite": Program(["sqlite3", ":memory:", f".read {sql}"]),
         "emacs": Program(["emacs", "--batch", "-Q", "-l", str(lisp)]),
+        "8 to 1000 B": Program([str(varying), "8", "1000", "20000000", "3000000"]),
         "2 to 250 KB": Program([str(varying), "2000", "250000", "100000000", "60000"]),
         "2 to 250 KB, rising": Program([str(varying), "2000", "250000", "100000000", "60000", "rising"]),
         "2 to 4 KB": Program([str(varying), "2000", "4000", "50000000", "1000000"]),

@@ -38,8 +38,9 @@ class SuperblockPages {
     }
 
   private:
-    /// So many have pages of the usual size.
-    static constexpr std::size_t ordinary = 4;
+    /// So many have pages of the usual size: of a superblock with huge pages the unused part is resident,
+    /// too, which is then a sixteenth at most.
+    static constexpr std::size_t ordinary = 16;
 
     static inline constinit std::size_t superblocks = 0;
 };

@@ -32,13 +32,25 @@ struct HeapOwner {
 /// object mine?" is a comparison of two pointers. What OwnedReap is to those who have any number.
 struct SmallPart : HeapOwner {
     using Chunks = detail::OwnedChunks<HeapOwner, ProcessChunks::window>;
-    using Inner = Reap<Chunks, 16, ProcessChunks::window>;
+    static constexpr std::size_t granule = 16;
+    using Inner = Reap<Chunks, granule, ProcessChunks::window>;
 
     explicit SmallPart(const ReapOptions &options) noexcept : HeapOwner(true), reap(Chunks(*this), options) {}
     SmallPart(const SmallPart &) = delete;
     SmallPart &operator=(const SmallPart &) = delete;
     ~SmallPart() = default;
 
+    /// While a sixteenth of what is held is free, free objects of the next sizes are used before memory that
+    /// was not touched yet: where sizes vary, each would keep free objects of its own.
+    [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
+        collect();
+        if (alignment <= granule && reap.freed() >= reap.held() / 16) {
+            if (void *const object = reap.try_allocate_from_bin(size); object != nullptr) return object;
+            if (void *const object = reap.try_allocate_from_larger_bin(size); object != nullptr)
+                return object;
+        }
+        return reap.try_allocate(size, alignment);
+    }
     /// Takes back what other threads freed.
     void collect() noexcept {
         returned.take_all([this](void *object) { reap.deallocate(object); });
@@ -149,7 +161,7 @@ class ThreadHeap {
     }
     [[nodiscard]] void *allocate(std::size_t size, std::size_t alignment) noexcept {
         const bool is_small = size <= largest_small && alignment <= largest_small - size;
-        return is_small ? small_.reap.try_allocate(size, alignment) : other_.try_allocate(size, alignment);
+        return is_small ? small_.try_allocate(size, alignment) : other_.try_allocate(size, alignment);
     }
     /// Frees an object of any heap, which is not aligned as a superblock is. `heap` is this thread's, or
     /// null.
@@ -230,7 +242,8 @@ class ThreadHeap {
 
   private:
     // Programs go through objects of one kind more often than through what was made at one time.
-    static constexpr ReapOptions small_options{.largest_run = std::size_t{64} << 10};
+    static constexpr ReapOptions small_options{.largest_chunk = std::size_t{128} << 10,
+                                               .largest_run = std::size_t{64} << 10};
     // As far as a reap has bins.
     static constexpr std::size_t largest_small = 2016;
 

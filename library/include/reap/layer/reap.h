@@ -275,6 +275,12 @@ class Reap : private detail::ReapState {
         return has_free(code) ? handed_out(take_free(code), size) : nullptr;
     }
 
+    /// A free object of one of the next sizes, up to a third larger, at the usual alignment; else null, which
+    /// says nothing. It saves memory where sizes vary: the free objects of each size are few, but together
+    /// they are many. The object must be freed without its size, or with its usable size.
+    [[nodiscard]] void *try_allocate_from_larger_bin(std::size_t size) noexcept
+        requires(S == Sizes::kept);
+
     /// The same, or null, with all the bytes that the object takes anyway. Checked mode hands out what was
     /// asked for, so that it sees the first byte that was not.
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size,

@@ -129,6 +129,19 @@ void *Reap<Upstream, Granule, Window, S>::take_run(std::size_t code) noexcept {
     return first;
 }
 
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void *Reap<Upstream, Granule, Window, S>::try_allocate_from_larger_bin(std::size_t size) noexcept
+    requires(S == Sizes::kept)
+{
+    const std::size_t code = Shadow::code_for(size + (size == 0));
+    if (checked || reuse_ == nullptr || code > Shadow::last_small) return nullptr;
+    const std::size_t third = Shadow::code_for(size + size / 3);
+    const std::size_t last = std::min(std::max(third, code + 1), std::size_t{Shadow::last_small});
+    for (std::size_t larger = code + 1; larger <= last; ++larger)
+        if (has_free(larger)) return handed_out(take_free(larger), size);
+    return nullptr;
+}
+
 /// A block out of the space that is bumped through, if it has room. What lies before it for the alignment's
 /// sake is free.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
