@@ -8,9 +8,10 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
-from test_drag import drag
-from test_drag_recompiled import recompiled
-from test_drag_release import ALL, areas, built
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from lab.test.drag.test_drag import drag
+from lab.test.drag.test_recompiled import recompiled
+from lab.test.drag.test_release import ALL, areas, built
 
 
 def main() -> None:

@@ -19,36 +19,36 @@ FARTHEST = 2
 """A test that is farther is not chosen, unless none is nearer: most tests reach most modules in the end."""
 
 TESTS_OF = {
-    "lab/preload/common": ["record", "marks"],
-    "lab/preload/record": ["record", "marks"],
+    "lab/preload/common": ["recording", "launch_marks"],
+    "lab/preload/record": ["recording", "launch_marks"],
     "lab/preload/fragment": ["fragment"],
-    "lab/preload/resident": ["residence", "rss"],
-    "lab/preload/requests": ["marks", "compare_requests"],
-    "lab/preload/probe": ["program", "allocators"],
+    "lab/preload/resident": ["rss"],
+    "lab/preload/requests": ["launch_marks", "compare_requests"],
+    "lab/preload/probe": ["launch_program", "allocators"],
     "lab/preload/drag-sample": ["drag_sample"],
     "lab/preload/drag-callbacks": ["drag_recompiled"],
     "lab/drag": ["drag"],
-    "lab/spawn": ["spawn", "program"],
-    "lab/native": ["record_numbers", "heap_map"],
+    "lab/spawn": ["spawn", "launch_program"],
+    "lab/native": ["recording_numbers", "fragment_heap_map"],
     "lab/format/reap_drag.h": ["drag"],
     "lab/format/reap_drag_samples.h": ["drag_sample"],
     "lab/format/reap_litter.h": ["fragment"],
-    "lab/format/reap_requests.h": ["marks", "compare_requests"],
-    "lab/format/reap_resident.h": ["residence", "rss"],
-    "lab/format": ["record"],
-    "library/include/reap/mark.h": ["marks"],
+    "lab/format/reap_requests.h": ["launch_marks", "compare_requests"],
+    "lab/format/reap_resident.h": ["rss"],
+    "lab/format": ["recording"],
+    "library/include/reap/mark.h": ["launch_marks"],
     "library/include/reap/interpose": ["allocators"],
     "library/src/interpose": ["allocators"],
-    "setup": ["setup"],
-    ".ci": ["setup"],
-    "Makefile": ["setup"],
+    "setup": ["setup_bootstrap"],
+    ".ci": ["setup_bootstrap"],
+    "Makefile": ["setup_bootstrap"],
     "pyproject.toml": ["house"],
-    "docs": ["docs"],
-    "docs/patterns": ["patterns"],
-    "README.md": ["docs"],
+    "docs": ["docs_pages"],
+    "docs/patterns": ["docs_patterns"],
+    "README.md": ["docs_pages"],
     "CHANGELOG.md": [],
     "CONTRIBUTING.md": [],
-    "workloads": ["cards"],
+    "workloads": ["workloads_cards"],
 }
 """Python tests of what no Python file imports, by the first words of their names. The longest path counts."""
 
@@ -163,11 +163,17 @@ def because(distance: int, path: str) -> str:
 def named_after(path: str, tests: list[str]) -> list[Choice]:
     """Tests named as a file or, where there is none, as the longest part of its name, or longer than it."""
     pure = PurePosixPath(path)
-    folders = [part for part in pure.parts[:-1] if part not in ("lab", "reap", "setup")]
+    folders = [part for part in pure.parts[:-1] if part not in ("lab", "reap")]
     stem = [] if pure.stem in ("__init__", "__main__") else split(pure.stem)
     names = [name for name in (stem, split("_".join([*folders, *stem]))) if name]
     words = {test: words_of(test) for test in tests}
-    if exact := [test for test in tests if words[test] in names]:
+    # What is behind Python is used from any folder.
+    native = path.startswith("lab/native/")
+    if exact := [
+        test
+        for test in tests
+        if words[test] in names or (native and PurePosixPath(test).stem == f"test_{pure.stem}")
+    ]:
         return [Choice(test, EXACT, f"named after {path}", path) for test in exact]
     parts = [test for test in tests if any(begins(name, words[test]) for name in names)]
     longest = max((len(words[test]) for test in parts), default=0)
@@ -194,9 +200,10 @@ def testable(path: str) -> bool:
 
 
 def words_of(test: str) -> list[str]:
-    """The words of a test's name: test_drag_sample.py and drag/test_sample.py are of drag, sample."""
+    """The words of a test's name: drag/test_sample.py is of drag, sample; drag/test_drag.py of drag."""
     pure = PurePosixPath(test).relative_to(imports.TESTS).with_suffix("")
-    return split("_".join([*pure.parts[:-1], pure.name.removeprefix("test_")]))
+    name = pure.name.removeprefix("test_")
+    return split("_".join(pure.parts[:-1] if name == pure.parent.name else [*pure.parts[:-1], name]))
 
 
 def split(name: str) -> list[str]:

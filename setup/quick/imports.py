@@ -56,15 +56,18 @@ def leading(nodes: list[ast.expr]) -> tuple[str, ...]:
 
 
 def module(path: str) -> str | None:
-    """The dotted name of a file: reap.base.units, or that of a helper of the tests; None for other files."""
+    """The dotted name of a file: reap.base.units, lab.test.drag.test_drag; None for other files.
+
+    Helpers at the top of the tests have their own names.
+    """
     pure = PurePosixPath(path)
     if pure.suffix not in (".py", ".pyi"):
         return None
     if pure.is_relative_to(PACKAGE):
         parts = pure.relative_to("lab").with_suffix("").parts
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-    if pure.is_relative_to(TESTS) and not pure.name.startswith("test_"):
-        return pure.stem
+    if pure.is_relative_to(TESTS):
+        return pure.stem if pure.parent == PurePosixPath(TESTS) else ".".join(pure.with_suffix("").parts)
     return None
 
 
@@ -91,7 +94,13 @@ def graph(root: Path, files: Iterable[str]) -> dict[str, set[str]]:
     used: dict[str, set[str]] = {}
     for path, said in read.items():
         names = [*said.imports, *(text.replace(":", ".") for text in said.texts if text.startswith("reap."))]
-        found = {target for name in names if (target := resolve(name, modules))}
+        # What is beside a script needs no folder in front of it.
+        beside = ".".join(PurePosixPath(path).parent.parts)
+        found = {
+            target
+            for name in names
+            if (target := resolve(name, modules) or resolve(f"{beside}.{name}", modules))
+        }
         if is_test(path) and any(name.endswith((".reap", ".reap_command")) for name in said.imports):
             found.update(path for words in said.commands for path in verb(words, modules))
         used[path] = found - {path}

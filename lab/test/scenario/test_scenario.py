@@ -1,0 +1,181 @@
+"""Scenarios: the troubles are there by construction, and what is said of them is judged by the runs."""
+
+import json
+import os
+import shutil
+
+import pytest
+from lab.test.rss.test_residence import MB, kernel_of, residence_of, taken_of
+from programs import reap
+
+from reap.base.errors import ReapError
+from reap.launch.machine import describe
+from reap.rss.records import Parts, Pin, Taken
+from reap.scenario import judge as judging
+from reap.scenario import page as pages
+from reap.scenario import run as scenario
+from reap.scenario import table
+from reap.scenario.records import Played, Remedied, Requests, Scenario, Tried
+
+CLAIMS = {name: len(rules) for name, rules in judging._RULES.items()}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Programs of scenarios, compiled once."""
+    folder = tmp_path_factory.mktemp("scenarios")
+    return lambda name: scenario.build(name, folder)
+
+
+def memory_of(*ends):
+    """What was resident at the most, and at the end."""
+    return residence_of(*(taken_of(kernel_of(heap=size * MB)) for size in ends))
+
+
+def requests_of(rate, p99):
+    return Requests(requests=rate, seconds=1, p50_ns=p99 / 2, p99_ns=p99, p999_ns=p99 * 2)
+
+
+def played(name, **tried):
+    """A scenario where all arms came to the same end, but for those that are given."""
+    whole = scenario.named(name)
+    usual = (
+        {"residence": memory_of(200, 10)}
+        if whole.kind == "memory"
+        else {"runs": [requests_of(1000, 1e3)] * 5}
+    )
+    arms = [Tried(arm=arm, **tried.get(arm.name, usual)) for arm in whole.arms]
+    return Played(scenario=whole, tried=arms)
+
+
+def standings(result):
+    return {each.claim: each.standing for each in judging.judge(result)}
+
+
+def test_every_scenario_has_its_program_and_its_claims():
+    assert set(scenario.scenarios()) == set(CLAIMS) == {"midnight-climb", "retry-storm", "lying-rss"}
+    for name, claims in CLAIMS.items():
+        said = judging.judge(played(name))
+        assert len(said) == claims
+        assert not [each.claim for each in said if each.answer.startswith("not run")], (
+            "an arm of another name"
+        )
+
+
+def test_the_climb_is_judged_by_what_is_left():
+    pin = Taken(
+        seconds=1,
+        resident=200 * MB,
+        parts=Parts(pinned=190 * MB),
+        pin=Pin(blocks=1, bytes=2048, stretch=190 * MB),
+    )
+    stays = {"residence": residence_of(pin)}
+    said = standings(played("midnight-climb", **{"glibc as it is": stays, "trim threshold of 64 KB": stays}))
+    assert said["One small block at the top of the heap holds all that was freed below it"] == "holds"
+    assert said["M_TRIM_THRESHOLD of 64 KB gives it back"] == "does not hold"
+    assert said["malloc_trim(0) gives it back"] == "holds"
+
+
+def test_an_allocator_that_is_not_here_decides_nothing():
+    said = standings(played("midnight-climb", **{"jemalloc, idle": {"skipped": "not installed"}}))
+    assert said["jemalloc gives it back within seconds"] == "inconclusive"
+
+
+def test_lazy_pages_are_judged_where_there_were_most():
+    lazy = residence_of(
+        taken_of(kernel_of(lazy_free=60 * MB, heap=12 * MB)), taken_of(kernel_of(heap=12 * MB))
+    )
+    said = standings(played("lying-rss", **{"jemalloc, freed lazily": {"residence": lazy}}))
+    assert said["it is, where muzzy pages are kept for a minute"] == "holds"
+    assert said["jemalloc's resident memory is mostly LazyFree, as it is installed"] == "does not hold"
+
+
+def test_requests_are_judged_by_their_interval():
+    locked = {"runs": [requests_of(rate, 1e6) for rate in (100, 110, 90, 105, 95)]}
+    said = standings(played("retry-storm", **{"one arena, no thread caches": locked}))
+    assert said["one lock for all costs half of the throughput"] == "holds"
+    assert said["under glibc as it is, workers wait for one lock"] == "does not hold"
+    assert said["larger thread caches in glibc do as much"] == "holds", "the same is no less"
+    faster = {"runs": [requests_of(rate, 1e3) for rate in (2000, 2100, 1900, 2050, 1950)]}
+    said = standings(played("retry-storm", jemalloc=faster))
+    assert said["larger thread caches in glibc do as much"] == "does not hold", "as jemalloc does"
+    wild = {"runs": [requests_of(rate, 1e3) for rate in (100, 4000, 900, 2000, 300)]}
+    said = standings(played("retry-storm", **{"one arena, no thread caches": wild}))
+    assert said["one lock for all costs half of the throughput"] == "inconclusive"
+
+
+def test_a_storm_is_run_in_turn_and_counted(built):
+    """Two short rounds; what is not installed is left out and named."""
+    arms = [
+        Remedied(name="one", words=["0.02", "{workers}", "10"]),
+        Remedied(
+            name="two",
+            words=["0.02", "2", "100"],
+            environment={"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"},
+        ),
+    ]
+    told = []
+    short = Scenario(name="retry-storm", title="t", story="s", kind="requests", arms=arms, rounds=2)
+    result = scenario.play(short, built("retry-storm"), lambda *words: told.append(words))
+    assert [name for _, _, name in told] == ["one", "two", "one", "two"]
+    for tried in result.tried:
+        assert len(tried.runs) == 2
+        assert all(run.requests > 0 and 0 < run.p50_ns <= run.p99_ns <= run.p999_ns for run in tried.runs)
+    headings, rows = table.table(result)
+    assert {len(row) for row in rows} == {len(headings)}
+    page = pages.page(result, [], ["reap", "<b>"], describe())
+    assert "&lt;b&gt;" in page
+    assert "<b>'" not in page
+
+
+def test_memory_is_watched_in_a_scenario(built):
+    arms = [Remedied(name="glibc <as it is>", words=["0.5"])]
+    short = Scenario(name="midnight-climb", title="t", story="s", kind="memory", arms=arms)
+    result = scenario.play(short, built("midnight-climb"), lambda *_: None)
+    seen = result.tried[0].residence
+    assert seen is not None
+    assert seen.largest.resident > 200 * MB
+    assert seen.last.resident > 190 * MB
+    page = pages.page(result, [], ["reap"], describe())
+    assert "glibc &lt;as it is&gt;" in page
+    assert "<svg" in page
+
+
+def test_what_fails_is_said(built):
+    broken = Scenario(
+        name="retry-storm", title="t", story="s", kind="requests", arms=[Remedied(name="bad", words=["1"])]
+    )
+    with pytest.raises(ReapError, match="ended with status 2 under 'bad'"):
+        scenario.play(broken, built("retry-storm"), lambda *_: None)
+
+
+def test_an_unknown_scenario_is_refused():
+    done = reap("scenario", "noon")
+    assert done.returncode == 2
+    assert "known are lying-rss, midnight-climb, retry-storm" in done.stderr
+
+
+def test_without_a_compiler_that_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ReapError, match="there is no gcc"):
+        scenario.build("lying-rss", tmp_path / "cache")
+
+
+@pytest.mark.verdict
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no compiler")
+@pytest.mark.parametrize("name", sorted(CLAIMS))
+def test_a_scenario_from_its_begin_to_its_end(name, tmp_path):
+    results = tmp_path / "results.json"
+    done = reap("scenario", name, "--json", results, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    said = {each["claim"]: each["standing"] for each in json.loads(results.read_text())["judged"]}
+    sure = {
+        "midnight-climb": {
+            "One small block at the top of the heap holds all that was freed below it": "holds",
+            "M_TRIM_THRESHOLD of 64 KB gives it back": "does not hold",
+            "malloc_trim(0) gives it back": "holds",
+        },
+        "lying-rss": {"jemalloc's resident memory is mostly LazyFree, as it is installed": "does not hold"},
+        "retry-storm": {"one lock for all costs half of the throughput": "holds"},
+    }
+    assert sure[name].items() <= said.items()
