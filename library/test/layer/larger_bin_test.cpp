@@ -20,10 +20,10 @@ TEST(ReapLargerBin, HasAnObjectOfTheNextSizesUpToAThirdLarger) {
     std::vector<void *> objects;
     for (const std::size_t size : {std::size_t{96}, std::size_t{128}, std::size_t{144}}) {
         objects.push_back(reap.allocate(size));
-        (void)reap.allocate(8); // what is the last is given back to where it came from
+        (void)reap.allocate(8); // the newest object would be returned to the space it came from
     }
-    // Hardened mode holds the last few back.
-    for (int held_back = 0; held_back < (reap::hardened ? 40 : 0); ++held_back)
+    // What is freed after them takes their places in hardened mode's quarantine.
+    for (int later = 0; later < (reap::hardened ? REAP_QUARANTINE : 0); ++later)
         objects.push_back(reap.allocate(2000));
     for (void *const object : objects) reap.deallocate(object);
 
