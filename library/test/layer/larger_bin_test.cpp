@@ -24,7 +24,7 @@ TEST(ReapLargerBin, HasAnObjectOfTheNextSizesUpToAThirdLarger) {
     }
     // What is freed after them takes their places in hardened mode's quarantine.
     for (int later = 0; later < (reap::hardened ? REAP_QUARANTINE : 0); ++later)
-        objects.push_back(reap.allocate(2000));
+        objects.push_back(reap.allocate(24));
     for (void *const object : objects) reap.deallocate(object);
 
     EXPECT_EQ(reap.try_allocate_from_larger_bin(100), objects[1]) << "the smallest that is larger";
