@@ -16,14 +16,14 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "attached.h"
-#include "check_sampling.h"
-#include "event_counter.h"
+#include "observe/resident_meter.h"
+#include "observe/sampler.h"
+#include "observe/watcher.h"
 #include "options.h"
-#include "resident_meter.h"
-#include "sampler.h"
-#include "supervisor.h"
-#include "watcher.h"
+#include "perf/check_sampling.h"
+#include "perf/event_counter.h"
+#include "program/attached.h"
+#include "program/supervisor.h"
 
 namespace {
 

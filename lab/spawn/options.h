@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "event_counter.h"
-#include "watcher.h"
+#include "observe/watcher.h"
+#include "perf/event_counter.h"
 
 namespace reap::spawn {
 

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "capture.h"
+#include "program/capture.h"
 
 namespace reap::spawn {
 

@@ -36,7 +36,7 @@ SLOW = " (slow)"
 TOO_LONG = ("long", "browser", "workloads", "verdict")
 """Markers of tests that have a stage of their own."""
 
-BUILT = ("library/", "lab/preload/", "lab/native/", "lab/spawn/", "lab/format/", "docs/library/")
+BUILT = ("library/", "lab/preload/", "lab/drag/", "lab/native/", "lab/spawn/", "lab/format/", "docs/library/")
 """Where files are that C++ tests may belong to."""
 
 TESTED = ("library", "lab")

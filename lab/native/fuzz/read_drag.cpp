@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "../test/drag_builder.h"
-#include "drag_level.h"
+#include "drag/level.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     using namespace reap::native;

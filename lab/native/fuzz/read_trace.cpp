@@ -8,9 +8,9 @@
 #include <string>
 
 #include "../test/trace_builder.h"
-#include "aggregate.h"
-#include "outside.h"
-#include "watched.h"
+#include "outside/outside.h"
+#include "outside/watched.h"
+#include "totals/aggregate.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     using namespace reap::native;

@@ -1,6 +1,6 @@
 // Concern: what comes out of a trace is what its writers put in, in the order of their stamps, whatever the
 // order of the blocks, and whatever has happened to the file.
-#include "aggregate.h"
+#include "totals/aggregate.h"
 
 #include <gtest/gtest.h>
 #include <random>

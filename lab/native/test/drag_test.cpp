@@ -1,13 +1,13 @@
 // Concern: areas, peaks and savings are those of the definition, counted step by step; and a recording that
 // ends anywhere, or lies, is read as far as it is sound.
-#include "drag_file.h"
-#include "drag_level.h"
+#include "drag/file.h"
+#include "drag/level.h"
 
 #include <gtest/gtest.h>
 #include <random>
 
-#include "block_file.h"
 #include "drag_builder.h"
+#include "trace/block_file.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <random>
 
 #include "reap_encode.h"
-#include "record_reader.h"
-#include "statistics.h"
+#include "totals/statistics.h"
+#include "trace/record_reader.h"
 
 namespace {
 

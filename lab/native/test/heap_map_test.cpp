@@ -1,5 +1,5 @@
 // Concern: what is said of where blocks lie is what their addresses say, at the moment when most are in use.
-#include "heap_map.h"
+#include "totals/heap_map.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // Concern: the table holds what was put in and nothing else, through growth and many frees at the same
 // places.
-#include "live_table.h"
+#include "totals/live_table.h"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <exception>
 
-#include "trace_writer.h"
+#include "trace/writer.h"
 
 int main(int argc, char **argv) {
     if (argc != 4) {

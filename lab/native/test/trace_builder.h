@@ -10,9 +10,9 @@
 #include <unistd.h>
 #include <vector>
 
-#include "checksum.h"
 #include "reap_encode.h"
 #include "reap_trace.h"
+#include "trace/checksum.h"
 
 namespace reap::test {
 

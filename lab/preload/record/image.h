@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "output/record_stream.h"
+#include "output/request_blocks.h"
+#include "output/trace_file.h"
 #include "platform.h"
-#include "record_stream.h"
-#include "request_blocks.h"
 #include "stack_table.h"
 #include "stamp.h"
 #include "thread_state.h"
-#include "trace_file.h"
 #include "watch_list.h"
 
 namespace reap::preload {

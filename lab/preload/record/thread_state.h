@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
+#include "output/record_stream.h"
 #include "platform.h"
 #include "poisson.h"
 #include "reap_trace.h"
-#include "record_stream.h"
 
 namespace reap::preload {
 

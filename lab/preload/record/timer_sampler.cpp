@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "image.h"
+#include "output/record_stream.h"
 #include "platform.h"
-#include "record_stream.h"
 #include "stamp.h"
 
 namespace reap::preload {

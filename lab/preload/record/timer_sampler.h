@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "trace_file.h"
+#include "output/trace_file.h"
 
 namespace reap::preload {
 

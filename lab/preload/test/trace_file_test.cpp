@@ -1,6 +1,6 @@
 // Concern: what the recorder's stream writes the reader reads, from many threads at once and when space runs
 // out.
-#include "trace_file.h"
+#include "output/trace_file.h"
 
 #include <csignal>
 #include <cstddef>
@@ -17,10 +17,10 @@
 #include <unistd.h>
 #include <vector>
 
-#include "aggregate.h"
-#include "block_file.h"
-#include "record_stream.h"
-#include "trace_writer.h"
+#include "output/record_stream.h"
+#include "totals/aggregate.h"
+#include "trace/block_file.h"
+#include "trace/writer.h"
 
 namespace {
 

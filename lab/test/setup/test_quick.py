@@ -188,7 +188,7 @@ def test_a_deleted_module_belongs_to_who_still_imports_it(tmp_path):
 
 
 def test_what_python_does_not_import_has_its_tests_in_a_table(chosen):
-    assert [name for name, _ in chosen("lab/preload/record/malloc.cpp")] == [
+    assert [name for name, _ in chosen("lab/preload/record/calls/malloc.cpp")] == [
         "recording_exact",
         "recording_share",
         "launch_marks",

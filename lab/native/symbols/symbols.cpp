@@ -1,0 +1,350 @@
+#include "symbols/symbols.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <cxxabi.h>
+#include <map>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+
+#include "symbols/scopes.h"
+
+namespace reap::native {
+namespace {
+
+std::string demangle(const char *name) {
+    if (name == nullptr) return {};
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> plain(
+        abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
+    return status == 0 && plain ? plain.get() : name;
+}
+
+// elfutils would ask the servers that this variable names.
+void forbid_network() {
+    static std::once_flag once;
+    std::call_once(once, [] { ::unsetenv("DEBUGINFOD_URLS"); });
+}
+
+const Dwfl_Callbacks &callbacks() {
+    static char *no_path = nullptr;
+    static const Dwfl_Callbacks value = {
+        .find_elf = dwfl_build_id_find_elf,
+        .find_debuginfo = dwfl_standard_find_debuginfo,
+        .section_address = dwfl_offline_section_address,
+        .debuginfo_path = &no_path,
+    };
+    return value;
+}
+
+// The functions of malloc.c that every glibc exports.
+const std::set<std::string> &malloc_exports() {
+    static const std::set<std::string> names = {
+        "malloc",
+        "free",
+        "calloc",
+        "realloc",
+        "memalign",
+        "aligned_alloc",
+        "valloc",
+        "pvalloc",
+        "malloc_trim",
+        "mallinfo",
+        "malloc_usable_size",
+        "mallinfo2",
+        "malloc_stats",
+        "posix_memalign",
+        "malloc_info",
+        "mallopt",
+        "cfree",
+    };
+    return names;
+}
+
+} // namespace
+
+struct Symbolizer::Files {
+    struct Symbol {
+        std::string name;
+        uint64_t begin;
+        uint64_t end;
+    };
+    struct Segment {
+        uint64_t offset;
+        uint64_t address;
+        uint64_t size;
+    };
+    struct File {
+        Dwfl *dwfl = nullptr;
+        Dwfl_Module *module = nullptr;
+        bool tried = false;
+        bool listed = false;
+        bool linked = false;
+        bool segmented = false;
+        std::vector<Segment> segments;
+        std::map<uint64_t, std::string> imports; // by the slot of the global offset table
+        std::vector<Symbol> symbols;
+        Scopes scopes;
+        std::unordered_map<uint64_t, std::vector<SourceFrame>> resolved;
+        ~File() {
+            if (dwfl != nullptr) dwfl_end(dwfl);
+        }
+    };
+    std::map<std::string, File> open;
+
+    Dwfl_Module *module(const std::string &path) {
+        File &file = open[path];
+        if (!file.tried) {
+            file.tried = true;
+            file.dwfl = dwfl_begin(&callbacks());
+            if (file.dwfl != nullptr) {
+                dwfl_report_begin(file.dwfl);
+                // Base 0: addresses are then those of the file.
+                file.module = dwfl_report_elf(file.dwfl, path.c_str(), path.c_str(), -1, 0, false);
+                dwfl_report_end(file.dwfl, nullptr, nullptr);
+            }
+        }
+        return file.module;
+    }
+
+    // Function symbols, by address. Exported ones alone where there is no debug file.
+    const std::vector<Symbol> &symbols(const std::string &path) {
+        Dwfl_Module *file = module(path);
+        File &held = open[path];
+        std::vector<Symbol> &found = held.symbols;
+        if (held.listed) return found;
+        held.listed = true;
+        const int count = file != nullptr ? dwfl_module_getsymtab(file) : 0;
+        for (int i = 1; i < count; ++i) {
+            GElf_Sym symbol;
+            GElf_Addr address = 0;
+            const char *name = dwfl_module_getsym_info(file, i, &symbol, &address, nullptr, nullptr, nullptr);
+            const unsigned type = GELF_ST_TYPE(symbol.st_info);
+            if (name == nullptr || symbol.st_shndx == SHN_UNDEF ||
+                (type != STT_FUNC && type != STT_GNU_IFUNC))
+                continue;
+            std::string plain(name);
+            plain.resize(std::min(plain.find('@'), plain.size())); // dynamic symbols carry their version
+            found.push_back({std::move(plain), address, address + symbol.st_size});
+        }
+        std::sort(found.begin(), found.end(),
+                  [](const Symbol &a, const Symbol &b) { return a.begin < b.begin; });
+        return found;
+    }
+
+    const std::vector<Segment> &segments(const std::string &path) {
+        Dwfl_Module *file = module(path);
+        File &held = open[path];
+        if (held.segmented) return held.segments;
+        held.segmented = true;
+        GElf_Addr bias = 0;
+        Elf *elf = file != nullptr ? dwfl_module_getelf(file, &bias) : nullptr;
+        size_t count = 0;
+        if (elf == nullptr || elf_getphdrnum(elf, &count) != 0) return held.segments;
+        for (size_t i = 0; i < count; ++i) {
+            GElf_Phdr header;
+            if (gelf_getphdr(elf, static_cast<int>(i), &header) != nullptr && header.p_type == PT_LOAD)
+                held.segments.push_back({header.p_offset, header.p_vaddr, header.p_filesz});
+        }
+        return held.segments;
+    }
+
+    const std::map<uint64_t, std::string> &imports(const std::string &path) {
+        Dwfl_Module *file = module(path);
+        File &held = open[path];
+        if (held.linked) return held.imports;
+        held.linked = true;
+        GElf_Addr bias = 0;
+        Elf *elf = file != nullptr ? dwfl_module_getelf(file, &bias) : nullptr;
+        for (Elf_Scn *section = nullptr;
+             elf != nullptr && (section = elf_nextscn(elf, section)) != nullptr;) {
+            GElf_Shdr header;
+            if (gelf_getshdr(section, &header) != nullptr && header.sh_type == SHT_RELA &&
+                header.sh_entsize != 0)
+                add_imports(elf, section, header, held.imports);
+        }
+        return held.imports;
+    }
+
+  private:
+    static void add_imports(Elf *elf, Elf_Scn *section, const GElf_Shdr &header,
+                            std::map<uint64_t, std::string> &out) {
+        Elf_Scn *table = elf_getscn(elf, header.sh_link);
+        GElf_Shdr names;
+        if (table == nullptr || gelf_getshdr(table, &names) == nullptr || names.sh_type != SHT_DYNSYM) return;
+        Elf_Data *relocations = elf_getdata(section, nullptr);
+        Elf_Data *symbols = elf_getdata(table, nullptr);
+        for (uint64_t i = 0; i < header.sh_size / header.sh_entsize; ++i) {
+            GElf_Rela entry;
+            GElf_Sym symbol;
+            if (gelf_getrela(relocations, static_cast<int>(i), &entry) == nullptr ||
+                gelf_getsym(symbols, static_cast<int>(GELF_R_SYM(entry.r_info)), &symbol) == nullptr)
+                continue;
+            const char *name = elf_strptr(elf, names.sh_link, symbol.st_name);
+            if (name != nullptr && *name != '\0') out.emplace(entry.r_offset, name);
+        }
+    }
+};
+
+Symbolizer::Symbolizer() : files_(std::make_unique<Files>()) { forbid_network(); }
+Symbolizer::~Symbolizer() = default;
+
+const std::vector<SourceFrame> &Symbolizer::resolve(const std::string &path, uint64_t address) {
+    const auto [entry, fresh] = files_->open[path].resolved.try_emplace(address);
+    if (fresh) entry->second = look_up(path, address);
+    return entry->second;
+}
+
+std::vector<SourceFrame> Symbolizer::look_up(const std::string &path, uint64_t address) {
+    std::vector<SourceFrame> frames;
+    Dwfl_Module *file = files_->module(path);
+    if (file == nullptr) return {SourceFrame{}};
+
+    SourceFrame here;
+    if (Dwfl_Line *line = dwfl_module_getsrc(file, address)) {
+        if (const char *name = dwfl_lineinfo(line, nullptr, &here.line, nullptr, nullptr, nullptr))
+            here.file = name;
+    }
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *unit = dwfl_module_addrdie(file, address, &bias);
+    std::vector<Dwarf_Die> scopes;
+    if (unit != nullptr) scopes = files_->open[path].scopes.at(unit, address - bias);
+    for (Dwarf_Die &scope : scopes) {
+        const int tag = dwarf_tag(&scope);
+        if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
+        Dwarf_Attribute memory;
+        Dwarf_Attribute *linkage = dwarf_attr_integrate(&scope, DW_AT_linkage_name, &memory);
+        const char *mangled = linkage != nullptr ? dwarf_formstring(linkage) : nullptr;
+        const char *plain = dwarf_diename(&scope);
+        here.function = mangled != nullptr ? demangle(mangled) : plain != nullptr ? plain : "";
+        here.inlined = tag == DW_TAG_inlined_subroutine;
+        frames.push_back(here);
+        if (tag == DW_TAG_subprogram) break;
+        // The next frame is the caller, at the line where this one was inlined.
+        here = SourceFrame{};
+        Dwarf_Word call_line = 0;
+        if (dwarf_formudata(dwarf_attr(&scope, DW_AT_call_line, &memory), &call_line) == 0) {
+            here.line = static_cast<int>(call_line);
+        }
+        Dwarf_Word call_file = 0;
+        Dwarf_Files *files = nullptr;
+        if (dwarf_formudata(dwarf_attr(&scope, DW_AT_call_file, &memory), &call_file) == 0 &&
+            dwarf_getsrcfiles(unit, &files, nullptr) == 0) {
+            if (const char *name = dwarf_filesrc(files, call_file, nullptr, nullptr)) here.file = name;
+        }
+    }
+    if (frames.empty() || frames.back().function.empty()) {
+        here.function = function(path, address);
+        if (frames.empty()) {
+            frames.push_back(here);
+        } else {
+            frames.back().function = here.function;
+        }
+    }
+    return frames;
+}
+
+std::vector<AddressRange> Symbolizer::malloc_ranges(const std::string &path) {
+    const std::vector<Files::Symbol> &symbols = files_->symbols(path);
+    uint64_t begin = UINT64_MAX;
+    uint64_t end = 0;
+    bool has_private = false;
+    for (const Files::Symbol &symbol : symbols) {
+        if (malloc_exports().contains(symbol.name) && symbol.end > symbol.begin) {
+            begin = std::min(begin, symbol.begin);
+            end = std::max(end, symbol.end);
+        }
+        has_private = has_private || symbol.name == "_int_malloc";
+    }
+    if (end == 0) return {};
+    // Functions of 40 KB between them mean that this is no glibc; then trust nothing but the exports.
+    if (end - begin > 65536) {
+        const std::vector<std::string> names(malloc_exports().begin(), malloc_exports().end());
+        return functions(path, names);
+    }
+    const std::set<std::string> helpers = {"malloc_printerr", "int_mallinfo",       "munmap_chunk",
+                                           "unlink_chunk",    "malloc_consolidate", "_int_free",
+                                           "_int_malloc",     "sysmalloc"};
+    uint64_t before = 0;
+    uint64_t first_helper = begin;
+    for (const Files::Symbol &symbol : symbols) {
+        const std::string base = symbol.name.substr(0, symbol.name.find('.'));
+        if (helpers.contains(base) && symbol.begin < begin && begin - symbol.begin < 65536) {
+            first_helper = std::min(first_helper, symbol.begin);
+        }
+        if (symbol.end <= begin) before = std::max(before, symbol.end);
+    }
+    if (has_private) return {{first_helper, end}};
+    return {{begin - before < 65536 ? before : begin, end}};
+}
+
+uint64_t Symbolizer::address_at(const std::string &path, uint64_t offset) {
+    for (const Files::Segment &segment : files_->segments(path)) {
+        if (offset >= segment.offset && offset - segment.offset < segment.size)
+            return segment.address + (offset - segment.offset);
+    }
+    return offset;
+}
+
+uint64_t Symbolizer::offset_at(const std::string &path, uint64_t address) {
+    for (const Files::Segment &segment : files_->segments(path)) {
+        if (address >= segment.address && address - segment.address < segment.size)
+            return segment.offset + (address - segment.address);
+    }
+    return address;
+}
+
+std::string Symbolizer::imported(const std::string &path, uint64_t slot) {
+    const std::map<uint64_t, std::string> &imports = files_->imports(path);
+    const auto found = imports.find(slot);
+    return found != imports.end() ? found->second : std::string();
+}
+
+std::string Symbolizer::function(const std::string &path, uint64_t address) {
+    // By a search of our own: elfutils goes through all symbols, of which a runtime has hundreds of
+    // thousands.
+    const std::vector<Files::Symbol> &symbols = files_->symbols(path);
+    const auto behind = [address](const Files::Symbol &symbol) { return symbol.begin <= address; };
+    auto at = std::partition_point(symbols.begin(), symbols.end(), behind);
+    const Files::Symbol *found = nullptr;
+    constexpr int most_aliases = 16; // of one function; and ends of functions that lie within others
+    for (int step = 0; step < most_aliases && at != symbols.begin(); ++step) {
+        const Files::Symbol &symbol = *--at;
+        if (found != nullptr && symbol.begin != found->begin) break;
+        const bool unsized = symbol.end == symbol.begin && step == 0; // written by hand
+        if (!unsized && address >= symbol.end) continue;
+        // The plain one of several names: brk and not __brk.
+        if (found == nullptr || symbol.name.size() < found->name.size()) found = &symbol;
+    }
+    return found != nullptr ? demangle(found->name.c_str()) : std::string();
+}
+
+std::vector<AddressRange> Symbolizer::functions(const std::string &path,
+                                                const std::vector<std::string> &names) {
+    std::set<std::string> exact;
+    std::vector<std::string> beginnings;
+    for (const std::string &name : names) {
+        if (name.ends_with('*')) {
+            beginnings.push_back(name.substr(0, name.size() - 1));
+        } else {
+            exact.insert(name);
+        }
+    }
+    std::vector<AddressRange> found;
+    for (const Files::Symbol &symbol : files_->symbols(path)) {
+        const bool wanted =
+            exact.contains(symbol.name) ||
+            std::any_of(beginnings.begin(), beginnings.end(),
+                        [&](const std::string &beginning) { return symbol.name.starts_with(beginning); });
+        if (wanted && symbol.end > symbol.begin) found.push_back({symbol.begin, symbol.end});
+    }
+    return found;
+}
+
+} // namespace reap::native

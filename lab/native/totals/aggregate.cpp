@@ -1,0 +1,411 @@
+#include "totals/aggregate.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <unordered_map>
+
+#include "totals/live_table.h"
+#include "trace/merge.h"
+
+namespace reap::native {
+namespace {
+
+// How many events ahead memory is fetched: at once for a whole batch, and the first would wait for all the
+// others.
+constexpr size_t kAhead = 24;
+
+// Without its fraction. A damaged file's times may be beyond every integer; what is then said is 146 years.
+inline uint64_t whole(double value) noexcept {
+    return static_cast<uint64_t>(static_cast<int64_t>(std::min(value, 0x1p62)));
+}
+
+class Aggregator {
+  public:
+    Aggregator(BlockFile &file, const Definitions &definitions);
+    Summary run();
+
+  private:
+    struct ImageState {
+        ImageTotals totals;
+        LiveTable live;
+        uint32_t streams = 0;              // still to be read
+        std::vector<uint32_t> allocations; // by thread: how many so far
+    };
+
+    // Which thread did something, and what its clock showed: allocations in full depth, bytes in triage.
+    struct Actor {
+        uint32_t thread;
+        uint32_t clock;
+    };
+
+    void read_counts();
+    void read_requests();
+    void handle(EventStream &stream, const Event &event);
+    void allocated(ImageState &image, const Event &event, Actor actor, float weight);
+    // The weight of the block that was freed; 0 if it is not known.
+    template <bool kWeighted>
+    double freed(ImageState &image, const Event &event, Actor actor);
+    void take_out(ImageState &image, const Live &live, float weight);
+    void give_back(const Live &live);
+    void image_ended(ImageState &image);
+    SiteTotals &site(ImageState &image, uint32_t stack);
+    SizeInUse &size_in_use(uint64_t size);
+    [[gnu::noinline, gnu::cold]] uint32_t make_room(ImageTotals &totals, uint32_t stack) const;
+    void latency(const Event &event, uint8_t call, double weight);
+    size_t place_of(uint32_t image);
+
+    BlockFile &file_;
+    const Definitions &definitions_;
+    Summary out_;
+    std::vector<ImageState> states_; // complete before the events are read
+    std::unordered_map<uint32_t, size_t> places_;
+    uint64_t peak_epoch_ = 0;   // of bytes
+    uint64_t number_epoch_ = 0; // of blocks
+    CountedBlocks counted_;
+    double ns_per_tick_ = 1;
+};
+
+Aggregator::Aggregator(BlockFile &file, const Definitions &definitions)
+    : file_(file), definitions_(definitions) {
+    const reap_file_header &header = file.header();
+    out_.depth = header.depth;
+    out_.start_ticks = header.start_ticks;
+    out_.last_ticks = header.start_ticks;
+    out_.ticks_per_second = static_cast<double>(header.ticks_per_second);
+    if (header.end_ticks > header.start_ticks && header.end_monotonic_ns > header.start_monotonic_ns) {
+        out_.ticks_per_second = static_cast<double>(header.end_ticks - header.start_ticks) * 1e9 /
+                                static_cast<double>(header.end_monotonic_ns - header.start_monotonic_ns);
+    }
+    if (!(out_.ticks_per_second >= 1)) out_.ticks_per_second = 1e9;
+    ns_per_tick_ = 1e9 / out_.ticks_per_second;
+    out_.live = Timeline(header.start_ticks, whole(out_.ticks_per_second / 10000));
+    for (const ImageInfo &image : definitions.images()) place_of(image.number);
+}
+
+size_t Aggregator::place_of(uint32_t image) {
+    const auto [place, fresh] = places_.emplace(image, states_.size());
+    if (fresh) states_.emplace_back().totals.image = image;
+    return place->second;
+}
+
+// A number that no frame has is damage; it must not make us allocate gigabytes.
+uint32_t Aggregator::make_room(ImageTotals &totals, uint32_t stack) const {
+    const uint32_t limit = definitions_.frame_limit(totals.image);
+    if (stack >= limit) stack = 0;
+    const size_t wanted = std::max<size_t>(stack + size_t{1}, totals.sites.size() * 2);
+    if (stack >= totals.sites.size()) totals.sites.resize(std::min<size_t>(limit, wanted));
+    return stack;
+}
+
+inline SiteTotals &Aggregator::site(ImageState &image, uint32_t stack) {
+    if (stack >= image.totals.sites.size()) stack = make_room(image.totals, stack);
+    SiteTotals &site = image.totals.sites[stack];
+    if (site.epoch < peak_epoch_) { // untouched since the last peak: what it had then is what it has now
+        site.at_peak = site.live_bytes;
+        site.epoch = peak_epoch_;
+    }
+    return site;
+}
+
+// Brought up to the last peak, as `site` does it.
+inline SizeInUse &Aggregator::size_in_use(uint64_t size) {
+    const uint64_t place = size < REAP_EXACT_SIZES ? size : REAP_EXACT_SIZES + format::large_bin(size);
+    SizeInUse &use = out_.sizes_in_use[place];
+    if (use.epoch < number_epoch_) {
+        use.peak_objects = use.objects;
+        use.peak_bytes = use.bytes;
+        use.epoch = number_epoch_;
+    }
+    return use;
+}
+
+[[gnu::always_inline]] inline void Aggregator::allocated(ImageState &image, const Event &event, Actor actor,
+                                                         float weight) {
+    const auto size = static_cast<double>(event.size);
+    SiteTotals &from = site(image, event.stack);
+    from.objects += weight;
+    from.bytes += weight * size;
+    from.live_bytes += weight * size;
+    out_.weight += weight;
+    out_.weight_squares += weight * weight;
+
+    if (event.address >= LiveTable::kLowest) {
+        const LiveTable::Added place = image.live.add(event.address);
+        // Handed out again without a free that we saw (it was made where we could not look): that ended it.
+        if (!place.fresh) take_out(image, place.block, place.block.weight);
+        place.block = {event.size, event.ticks, actor.clock, event.stack, actor.thread, weight};
+    }
+    if (out_.depth == REAP_DEPTH_FULL) {
+        SizeInUse &use = size_in_use(event.size);
+        ++use.objects;
+        use.bytes += event.size;
+    }
+    image.totals.use.add(weight, size);
+    const double most = out_.tree.max_objects;
+    if (out_.tree.add(weight, size)) ++peak_epoch_;
+    if (out_.tree.max_objects > most) ++number_epoch_;
+    out_.live.level(event.ticks, out_.tree.bytes).sum += weight;
+}
+
+inline void Aggregator::take_out(ImageState &image, const Live &live, float weight) {
+    const auto size = static_cast<double>(live.size);
+    site(image, live.stack).live_bytes -= weight * size;
+    give_back(live);
+    image.totals.use.remove(weight, size);
+    out_.tree.remove(weight, size);
+}
+
+inline void Aggregator::give_back(const Live &live) {
+    if (out_.depth != REAP_DEPTH_FULL) return;
+    SizeInUse &use = size_in_use(live.size);
+    --use.objects;
+    use.bytes -= live.size;
+}
+
+template <bool kWeighted>
+[[gnu::always_inline]] inline double Aggregator::freed(ImageState &image, const Event &event, Actor actor) {
+    const Live *found = image.live.find(event.address);
+    if (found == nullptr) {
+        if (!kWeighted && event.address != 0) ++out_.unmatched_frees;
+        return 0;
+    }
+    const float weight = kWeighted ? found->weight : 1;
+    take_out(image, *found, weight);
+    if (found->thread == actor.thread && found->clock == actor.clock) {
+        site(image, found->stack).temporary += weight;
+        out_.temporary += weight;
+    }
+    out_.live.level(event.ticks, out_.tree.bytes);
+
+    const uint64_t ticks = event.ticks > found->birth ? event.ticks - found->birth : 0;
+    const uint64_t ns = whole(static_cast<double>(ticks) * ns_per_tick_);
+    const auto octave = static_cast<size_t>(std::bit_width(ns | 1)) - 1;
+    const size_t bin = std::min<size_t>(octave, kLifetimeBins - 1);
+    out_.lifetime_objects[bin] += weight;
+    out_.lifetime_bytes[bin] += weight * static_cast<double>(found->size);
+    image.live.remove(found);
+    return weight;
+}
+
+void Aggregator::latency(const Event &event, uint8_t call, double weight) {
+    out_.latencies[call].add(whole(static_cast<double>(event.duration) * ns_per_tick_), weight);
+}
+
+inline void Aggregator::handle(EventStream &stream, const Event &event) {
+    ImageState &image = states_[stream.place];
+    ++out_.events;
+    if (event.ticks > out_.last_ticks) out_.last_ticks = event.ticks;
+    switch (event.what) {
+    case What::Alloc: {
+        const uint32_t thread = stream.thread();
+        if (thread >= image.allocations.size()) image.allocations.resize(thread + size_t{1});
+        allocated(image, event, {thread, ++image.allocations[thread]}, 1);
+        ++image.totals.objects;
+        image.totals.bytes += event.size;
+        ++out_.calls[event.call];
+        if (event.size < REAP_EXACT_SIZES) {
+            ++out_.by_size[event.size];
+        } else {
+            const unsigned bin = format::large_bin(event.size);
+            ++out_.large_objects[bin];
+            out_.large_bytes[bin] += event.size;
+        }
+        break;
+    }
+    case What::Free: {
+        const uint32_t thread = stream.thread();
+        const uint32_t clock = thread < image.allocations.size() ? image.allocations[thread] : 0;
+        freed<false>(image, event, {thread, clock});
+        ++image.totals.frees;
+        ++out_.frees;
+        if (!event.by_realloc) ++out_.calls[event.call];
+        break;
+    }
+    case What::Failed:
+        ++out_.failures;
+        ++out_.calls[event.call];
+        break;
+    case What::Sample: {
+        ++out_.samples;
+        const double drawn = static_cast<double>(event.size + 16) / static_cast<double>(event.period);
+        const auto weight = static_cast<float>(1.0 / -std::expm1(-drawn));
+        allocated(image, event, {event.thread, static_cast<uint32_t>(event.clock)}, weight);
+        latency(event, event.call, weight);
+        counted_.sampled(stream.place, event.thread, event.allocations, event.frees);
+        break;
+    }
+    case What::SampleEnd: {
+        const Actor actor{event.thread, static_cast<uint32_t>(event.clock)};
+        const double weight = freed<true>(image, event, actor);
+        if (event.duration > 0 && weight > 0) latency(event, REAP_CALL_FREE, weight);
+        break;
+    }
+    }
+}
+
+// What a process had in use when it ended goes back to the system with it.
+void Aggregator::image_ended(ImageState &image) {
+    image.live.each([this](uint64_t, const Live &live) {
+        out_.immortal_objects += live.weight;
+        out_.immortal_bytes += live.weight * static_cast<double>(live.size);
+        give_back(live);
+    });
+    out_.tree.remove(image.totals.use);
+    for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) site(image, stack).live_bytes = 0;
+    image.live.clear();
+}
+
+void Aggregator::read_counts() {
+    std::vector<unsigned char> payload;
+    for (const BlockInfo &block : file_.blocks()) {
+        if (block.head.kind != REAP_BLOCK_COUNTS || !file_.payload(block, payload)) continue;
+        ++states_[place_of(block.head.image)].totals.threads;
+        if (payload.size() < sizeof(reap_counts)) {
+            ++file_.damage().malformed;
+            continue;
+        }
+        reap_counts counts;
+        std::memcpy(&counts, payload.data(), sizeof counts);
+        out_.skipped += counts.skipped;
+        out_.calls[REAP_CALL_USABLE_SIZE] += counts.calls[REAP_CALL_USABLE_SIZE];
+        if (out_.depth != REAP_DEPTH_TRIAGE) continue; // in full depth the events say the rest
+        ImageTotals &totals = states_[place_of(block.head.image)].totals;
+        uint64_t named = 0;
+        for (uint32_t call = 0; call < REAP_CALLS; ++call) {
+            if (call == REAP_CALL_USABLE_SIZE) continue;
+            out_.calls[call] += counts.calls[call];
+            if (call < REAP_CALL_FREE) named += counts.calls[call];
+        }
+        uint64_t objects = 0;
+        for (uint32_t size = 0; size < REAP_EXACT_SIZES; ++size) {
+            objects += counts.by_size[size];
+            totals.bytes += counts.by_size[size] * size;
+            out_.by_size[size] += counts.by_size[size];
+        }
+        for (uint32_t bin = 0; bin < REAP_LARGE_BINS; ++bin) {
+            objects += counts.large_objects[bin];
+            totals.bytes += counts.large_bytes[bin];
+            out_.large_objects[bin] += counts.large_objects[bin];
+            out_.large_bytes[bin] += counts.large_bytes[bin];
+        }
+        totals.objects += objects;
+        totals.frees += counts.frees;
+        counted_.ended(place_of(block.head.image), block.head.thread, objects, counts.frees);
+        const uint64_t all_reallocs = counts.calls[REAP_CALL_REALLOC] + counts.calls[REAP_CALL_REALLOCARRAY];
+        const uint64_t reallocs =
+            all_reallocs > counts.fresh_reallocs ? all_reallocs - counts.fresh_reallocs : 0;
+        const uint64_t attempts = objects + counts.failures + counts.final_reallocs;
+        out_.calls[REAP_CALL_MALLOC] += attempts > named ? attempts - named : 0;
+        const uint64_t other_frees = counts.calls[REAP_CALL_DELETE];
+        out_.frees += counts.frees;
+        const uint64_t plain = counts.frees > other_frees ? counts.frees - other_frees : 0;
+        out_.calls[REAP_CALL_FREE] += plain > reallocs ? plain - reallocs : 0;
+        out_.failures += counts.failures;
+    }
+}
+
+void Aggregator::read_requests() {
+    std::vector<unsigned char> payload;
+    for (const BlockInfo &block : file_.blocks()) {
+        if (block.head.kind != REAP_BLOCK_REQUESTS || !file_.payload(block, payload)) continue;
+        if (payload.size() < sizeof(reap_requests)) {
+            ++file_.damage().malformed;
+            continue;
+        }
+        reap_requests counts;
+        std::memcpy(&counts, payload.data(), sizeof counts);
+        const RequestTotals totals{std::string(counts.phase, strnlen(counts.phase, sizeof counts.phase)),
+                                   counts.count,
+                                   counts.allocations,
+                                   counts.bytes,
+                                   counts.most_allocations,
+                                   counts.most_bytes,
+                                   {std::begin(counts.by_allocations), std::end(counts.by_allocations)},
+                                   {std::begin(counts.by_bytes), std::end(counts.by_bytes)}};
+        const auto known =
+            std::find_if(out_.requests.begin(), out_.requests.end(),
+                         [&](const RequestTotals &each) { return each.phase == totals.phase; });
+        if (known == out_.requests.end()) {
+            out_.requests.push_back(totals);
+        } else {
+            known->add(totals);
+        }
+    }
+}
+
+Summary Aggregator::run() {
+    read_counts();
+    read_requests();
+    std::vector<std::unique_ptr<EventStream>> streams = event_streams(file_);
+    for (const auto &stream : streams) {
+        stream->place = place_of(stream->image());
+        ++states_[stream->place].streams;
+    }
+    merge(
+        std::move(streams),
+        [this](const EventStream &stream) {
+            const LiveTable &table = states_[stream.place].live;
+            for (const Event &event : stream.waiting().first(std::min(kAhead, stream.waiting().size()))) {
+                table.prefetch(event.address);
+            }
+        },
+        [this](EventStream &stream, const Event &event) {
+            const std::span<const Event> waiting = stream.waiting();
+            if (waiting.size() > kAhead) states_[stream.place].live.prefetch(waiting[kAhead].address);
+            handle(stream, event);
+        },
+        [this](EventStream &stream) {
+            ImageState &image = states_[stream.place];
+            if (--image.streams == 0) image_ended(image);
+        });
+    out_.counted = counted_.of_all();
+    const std::vector<Counted> counted = counted_.of_each(states_.size());
+    for (size_t place = 0; place < states_.size(); ++place) {
+        ImageState &image = states_[place];
+        image.totals.counted = counted[place];
+        // A process without events has no site; of the others each was looked at when they ended.
+        for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) site(image, stack);
+        out_.images.push_back(std::move(image.totals));
+    }
+    for (SizeInUse &use : out_.sizes_in_use) {
+        if (use.epoch == number_epoch_) continue; // untouched since the last peak
+        use.peak_objects = use.objects;
+        use.peak_bytes = use.bytes;
+    }
+    return std::move(out_);
+}
+
+} // namespace
+
+void RequestTotals::add(const RequestTotals &other) {
+    count += other.count;
+    allocations += other.allocations;
+    bytes += other.bytes;
+    most_allocations = std::max(most_allocations, other.most_allocations);
+    most_bytes = std::max(most_bytes, other.most_bytes);
+    for (size_t bin = 0; bin < REAP_REQUEST_BINS; ++bin) {
+        by_allocations[bin] += other.by_allocations[bin];
+        by_bytes[bin] += other.by_bytes[bin];
+    }
+}
+
+uint64_t request_quantile(const std::vector<uint64_t> &bins, uint64_t most, double share) {
+    double all = 0;
+    for (const uint64_t count : bins) all += static_cast<double>(count);
+    double below = 0;
+    for (unsigned bin = 0; bin < bins.size(); ++bin) {
+        below += static_cast<double>(bins[bin]);
+        if (bins[bin] == 0 || below < share * all) continue;
+        const uint64_t low = format::request_bin_low(bin);
+        return std::min(low + (format::request_bin_low(bin + 1) - low) / 2, most);
+    }
+    return 0;
+}
+
+Summary aggregate(BlockFile &file, const Definitions &definitions) {
+    return Aggregator(file, definitions).run();
+}
+
+} // namespace reap::native

@@ -1,0 +1,93 @@
+#include "trace/block_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "trace/checksum.h"
+#include "trace/record_reader.h"
+
+namespace reap::native {
+
+Descriptor::~Descriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+BlockFile::BlockFile(const std::string &path)
+    : path_(path),
+      file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) { // a pipe would make us wait
+    if (file_.get() < 0) throw std::system_error(errno, std::generic_category(), path);
+    struct stat status{};
+    if (::fstat(file_.get(), &status) != 0) throw std::system_error(errno, std::generic_category(), path);
+    if (!S_ISREG(status.st_mode)) throw BadTrace("it is not a regular file");
+    const auto length = static_cast<uint64_t>(status.st_size);
+    if (length == 0) throw BadTrace("it is empty");
+    if (read_at(&header_, sizeof header_, 0) != sizeof header_ || header_.magic != REAP_TRACE_MAGIC) {
+        throw BadTrace("it is not a recording made by reap");
+    }
+    if (header_.version != REAP_TRACE_VERSION) {
+        throw BadTrace("its format has version " + std::to_string(header_.version) +
+                       ", this reap reads version " + std::to_string(REAP_TRACE_VERSION));
+    }
+    if (header_.block_bytes != REAP_BLOCK_BYTES ||
+        (header_.depth != REAP_DEPTH_TRIAGE && header_.depth != REAP_DEPTH_FULL) ||
+        (header_.clock != REAP_CLOCK_TSC && header_.clock != REAP_CLOCK_MONOTONIC_NS)) {
+        throw BadTrace("its header is damaged");
+    }
+    const uint64_t expected = std::max<uint64_t>(header_.next_block, 1);
+    uint64_t whole = (length + REAP_BLOCK_BYTES - 1) / REAP_BLOCK_BYTES;
+    // While it is made, and where nobody closed it, the file is longer than what was used of it.
+    if (header_.file_blocks != 0) whole = std::min(whole, expected);
+    // Blocks that were handed out but lie behind the end of the file: the disk was full then (the header says
+    // so), or the file was cut afterwards.
+    if (header_.stop_reason == REAP_STOP_NONE && expected > whole) damage_.truncated += expected - whole;
+    for (uint64_t index = 1; index < whole; ++index) {
+        BlockInfo block{index, {}};
+        if (read_at(&block.head, sizeof block.head, index * REAP_BLOCK_BYTES) != sizeof block.head) {
+            ++damage_.truncated;
+            break;
+        }
+        if (block.head.magic == 0) {
+            ++damage_.empty;
+        } else if (block.head.magic != REAP_BLOCK_MAGIC || block.head.committed > REAP_PAYLOAD_BYTES ||
+                   block.head.kind < REAP_BLOCK_EVENTS || block.head.thread > kMostThreads ||
+                   block.head.kind > REAP_BLOCK_REQUESTS) {
+            ++damage_.foreign;
+        } else {
+            blocks_.push_back(block);
+        }
+    }
+}
+
+size_t BlockFile::read_at(void *out, size_t length, uint64_t offset) const {
+    size_t done = 0;
+    while (done < length) {
+        const ssize_t got = ::pread(file_.get(), static_cast<char *>(out) + done, length - done,
+                                    static_cast<off_t>(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        done += static_cast<size_t>(got);
+    }
+    return done;
+}
+
+bool BlockFile::payload(const BlockInfo &block, std::vector<unsigned char> &out) {
+    out.resize(block.head.committed + kReaderPadding); // the padding stays behind when the size shrinks
+    out.resize(block.head.committed);
+    if (read_at(out.data(), out.size(), block.index * REAP_BLOCK_BYTES + REAP_BLOCK_HEADER_BYTES) !=
+        out.size()) {
+        ++damage_.truncated;
+        return false;
+    }
+    if ((block.head.flags & REAP_BLOCK_SEALED) != 0 &&
+        checksum(out.data(), out.size(), block.head.image) != block.head.checksum) {
+        ++damage_.corrupt;
+        return false;
+    }
+    return true;
+}
+
+} // namespace reap::native

@@ -1,0 +1,177 @@
+#include "trace/definitions.h"
+
+#include <algorithm>
+
+#include "trace/record_reader.h"
+
+namespace reap::native {
+namespace {
+
+// A frame id beyond this is damage and not a program with that many stacks.
+constexpr uint64_t kMostFrames = UINT64_C(1) << 28;
+
+std::vector<std::string> split_command(std::string_view text) {
+    std::vector<std::string> words;
+    while (!text.empty()) {
+        const size_t end = text.find('\0');
+        words.emplace_back(text.substr(0, end));
+        if (end == std::string_view::npos) break;
+        text.remove_prefix(end + 1);
+    }
+    return words;
+}
+
+} // namespace
+
+Definitions::Definitions(BlockFile &file) {
+    std::vector<const BlockInfo *> blocks;
+    for (const BlockInfo &block : file.blocks()) {
+        if (block.head.kind == REAP_BLOCK_DEFINITIONS) blocks.push_back(&block);
+    }
+    std::stable_sort(blocks.begin(), blocks.end(), [](const BlockInfo *a, const BlockInfo *b) {
+        return a->head.image != b->head.image ? a->head.image < b->head.image
+                                              : a->head.sequence < b->head.sequence;
+    });
+    for (const BlockInfo *block : blocks) read_block(file, *block);
+}
+
+void Definitions::read_block(BlockFile &file, const BlockInfo &block) {
+    std::vector<unsigned char> payload;
+    if (!file.payload(block, payload)) return;
+    const auto [place, fresh] = places_.emplace(block.head.image, images_.size());
+    if (fresh) {
+        ImageInfo image;
+        image.number = block.head.image;
+        image.pid = block.head.pid;
+        image.process_start = block.head.process_start;
+        image.first_ticks = block.head.base_ticks;
+        images_.push_back(image);
+    }
+    ImageInfo &image = images_[place->second];
+    RecordReader in(payload.data(), payload.data() + payload.size());
+    while (!in.done()) {
+        auto [tag, fields] = next_long(in);
+        if (!in.good()) {
+            ++file.damage().malformed;
+            return;
+        }
+        if (tag == REAP_TAG_IMAGE) {
+            image.parent = static_cast<int64_t>(fields.varint()) - 1;
+            image.ppid = static_cast<uint32_t>(fields.varint());
+            image.flags = static_cast<uint32_t>(fields.varint());
+            image.executable = fields.string();
+            image.provider = fields.string();
+            image.command = split_command(fields.string());
+        } else if (tag == REAP_TAG_UNRECORDED) {
+            const auto pid = static_cast<uint32_t>(fields.varint());
+            const uint64_t reason = fields.varint();
+            const std::string_view executable = fields.string();
+            if (fields.good()) unrecorded_.push_back({pid, reason, std::string(executable)});
+        } else if (tag == REAP_TAG_MODULE) {
+            fields.varint(); // the id is for later versions that refer to modules
+            Module module;
+            module.start = fields.varint();
+            module.end = fields.varint();
+            module.bias = fields.varint();
+            module.path = fields.string();
+            if (fields.good()) image.modules.push_back(module);
+        } else if (tag == REAP_TAG_FRAME) {
+            const uint64_t id = fields.varint();
+            Frame frame;
+            frame.address = fields.varint();
+            frame.parent = static_cast<uint32_t>(fields.varint());
+            frame.modules = static_cast<uint32_t>(image.modules.size());
+            // A frame is defined after its parent, so ids only grow and chains end.
+            if (fields.good() && id > 0 && id < kMostFrames && frame.parent < id) {
+                if (image.frames.empty()) image.first_frame = static_cast<uint32_t>(id);
+                if (id >= image.first_frame) {
+                    const uint64_t at = id - image.first_frame;
+                    // Ids of one image are consecutive; a gap of this size can only be damage.
+                    if (at > image.frames.size() + 65536) {
+                        ++file.damage().malformed;
+                        return;
+                    }
+                    if (at >= image.frames.size()) image.frames.resize(at + 1);
+                    image.frames[at] = frame;
+                }
+            }
+        }
+        if (!fields.good()) {
+            ++file.damage().malformed;
+            return;
+        }
+    }
+}
+
+int64_t Definitions::find(uint32_t number) const noexcept {
+    const auto place = places_.find(number);
+    return place == places_.end() ? -1 : static_cast<int64_t>(place->second);
+}
+
+namespace {
+
+// Of the first `count` modules the latest that covers `address`.
+const Module *latest(const ImageInfo &info, uint64_t address, size_t count) noexcept {
+    for (size_t at = std::min(count, info.modules.size()); at-- > 0;) {
+        const Module &module = info.modules[at];
+        if (address >= module.start && address < module.end) return &module;
+    }
+    return nullptr;
+}
+
+} // namespace
+
+const Module *Definitions::module_of(uint32_t image, uint32_t frame) const noexcept {
+    const Frame *const found = this->frame(image, frame);
+    if (found == nullptr) return nullptr;
+    bool own = false; // the frame is of this image, and its parents' modules are all older
+    for (int64_t at = find(image); at >= 0;) {
+        const ImageInfo &info = images_[static_cast<size_t>(at)];
+        const bool here = !own && !info.frames.empty() && found >= info.frames.data() &&
+                          found < info.frames.data() + info.frames.size();
+        own = own || here;
+        const size_t count = here ? found->modules : info.modules.size();
+        if (own) {
+            if (const Module *module = latest(info, found->address - 1, count)) return module;
+        }
+        if (info.parent < 0 || info.parent >= info.number) return nullptr;
+        at = find(static_cast<uint32_t>(info.parent));
+    }
+    return nullptr;
+}
+
+const Frame *Definitions::frame(uint32_t image, uint32_t id) const noexcept {
+    for (int64_t at = find(image); at >= 0 && id != 0;) {
+        const ImageInfo &info = images_[static_cast<size_t>(at)];
+        if (id >= info.first_frame && id - info.first_frame < info.frames.size()) {
+            const Frame &frame = info.frames[id - info.first_frame];
+            if (frame.address != 0) return &frame;
+        }
+        if (info.parent < 0 || info.parent >= info.number) return nullptr; // a parent is always older
+        at = find(static_cast<uint32_t>(info.parent));
+    }
+    return nullptr;
+}
+
+const Module *Definitions::module(uint32_t image, uint64_t address) const noexcept {
+    for (int64_t at = find(image); at >= 0;) {
+        const ImageInfo &info = images_[static_cast<size_t>(at)];
+        if (const Module *module = latest(info, address, info.modules.size())) return module;
+        if (info.parent < 0 || info.parent >= info.number) return nullptr;
+        at = find(static_cast<uint32_t>(info.parent));
+    }
+    return nullptr;
+}
+
+uint32_t Definitions::frame_limit(uint32_t image) const noexcept {
+    uint32_t limit = 1;
+    for (int64_t at = find(image); at >= 0;) {
+        const ImageInfo &info = images_[static_cast<size_t>(at)];
+        limit = std::max(limit, info.first_frame + static_cast<uint32_t>(info.frames.size()));
+        if (info.parent < 0 || info.parent >= info.number) break;
+        at = find(static_cast<uint32_t>(info.parent));
+    }
+    return limit;
+}
+
+} // namespace reap::native

@@ -1,0 +1,83 @@
+// The names behind the numbers of a trace: process images, modules, frames of stacks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/block_file.h"
+
+namespace reap::native {
+
+struct Module {
+    uint64_t start = 0;
+    uint64_t end = 0;
+    uint64_t bias = 0; // what the loader added to the addresses of the file
+    std::string path;
+};
+
+struct Frame {
+    uint64_t address = 0; // a return address
+    uint32_t parent = 0;  // frame id, 0: this is the outermost
+    uint32_t modules = 0; // how many modules of its image were defined before it
+};
+
+struct ImageInfo {
+    uint32_t number = 0;
+    uint32_t pid = 0;
+    uint32_t ppid = 0;
+    uint64_t process_start = 0;
+    int64_t parent = -1; // the image it was forked from
+    uint32_t flags = 0;  // enum reap_image_flags
+    uint64_t first_ticks = 0;
+    std::string executable;
+    std::string provider; // the file that serves malloc
+    std::vector<std::string> command;
+    std::vector<Module> modules;
+    std::vector<Frame> frames; // by id - first_frame
+    uint32_t first_frame = 1;  // a forked image goes on counting where its parent was
+};
+
+// A process of the tree of which nothing is recorded.
+struct UnrecordedProcess {
+    uint32_t pid;
+    uint64_t reason; // enum reap_unrecorded
+    std::string executable;
+};
+
+// All definitions of a trace. Memory is bounded by the number of distinct frames.
+class Definitions {
+  public:
+    explicit Definitions(BlockFile &file);
+
+    [[nodiscard]] const std::vector<ImageInfo> &images() const noexcept { return images_; }
+
+    // The place of an image in `images()`, or -1.
+    [[nodiscard]] int64_t find(uint32_t number) const noexcept;
+
+    // The frame with this id as `image` knows it, its own or inherited by fork; null if undefined.
+    [[nodiscard]] const Frame *frame(uint32_t image, uint32_t id) const noexcept;
+
+    // The module that `address` lies in as `image` sees it; null if none is known. The latest: a library that
+    // was closed may have given its place to another.
+    [[nodiscard]] const Module *module(uint32_t image, uint64_t address) const noexcept;
+
+    // The module that a frame of `image` lies in: the latest that was defined before it.
+    [[nodiscard]] const Module *module_of(uint32_t image, uint32_t frame) const noexcept;
+
+    // How many numbers stacks of this image can have.
+    [[nodiscard]] uint32_t frame_limit(uint32_t image) const noexcept;
+
+    // What the processes themselves say of others that they started without the recorder.
+    [[nodiscard]] const std::vector<UnrecordedProcess> &unrecorded() const noexcept { return unrecorded_; }
+
+  private:
+    void read_block(BlockFile &file, const BlockInfo &block);
+
+    std::vector<ImageInfo> images_;
+    std::vector<UnrecordedProcess> unrecorded_;
+    std::unordered_map<uint32_t, size_t> places_;
+};
+
+} // namespace reap::native

@@ -1,0 +1,150 @@
+#include "trace/event_stream.h"
+
+#include <utility>
+
+namespace reap::native {
+namespace {
+
+// Decodes one short record into `out`, which has room for two events; how many it made. A field that does not
+// fit, or a tag that is not known, makes `in` bad.
+inline size_t decode_short(uint8_t tag, RecordReader &in, BlockState &state, Event *out) noexcept {
+    Event &event = out[0];
+    event.call = tag >> 4;
+    event.by_realloc = false;
+    switch (tag & 15) {
+    case REAP_TAG_ALLOC:
+    case REAP_TAG_ALIGNED:
+        event.what = What::Alloc;
+        event.ticks = state.stamp(in);
+        event.size = in.varint();
+        event.address = state.next_address(in);
+        event.stack = static_cast<uint32_t>(in.varint());
+        if ((tag & 15) == REAP_TAG_ALIGNED) in.varint();
+        return 1;
+    case REAP_TAG_FREE:
+    case REAP_TAG_FREE_SIZED:
+        event.what = What::Free;
+        event.ticks = state.stamp(in);
+        event.address = state.next_address(in);
+        if ((tag & 15) == REAP_TAG_FREE_SIZED) in.varint();
+        return 1;
+    case REAP_TAG_REALLOC:
+        event.what = What::Free;
+        event.by_realloc = true;
+        out[1].what = What::Alloc;
+        out[1].call = event.call;
+        out[1].by_realloc = true;
+        event.ticks = state.stamp(in);
+        out[1].ticks = state.stamp(in);
+        event.address = state.next_address(in);
+        out[1].address = state.next_address(in);
+        out[1].size = in.varint();
+        out[1].stack = static_cast<uint32_t>(in.varint());
+        return 2;
+    case REAP_TAG_FAILED:
+        event.what = What::Failed;
+        event.ticks = state.stamp(in);
+        event.size = in.varint();
+        event.stack = static_cast<uint32_t>(in.varint());
+        return 1;
+    default:
+        in.fail();
+        return 0;
+    }
+}
+
+// Decodes one long record; 0 events if it is a later version's.
+size_t decode_long(uint8_t tag, RecordReader &in, const reap_block_header &block, Event &event) noexcept {
+    const std::string_view body = in.string();
+    if (!in.good()) return 0;
+    const auto *begin = reinterpret_cast<const unsigned char *>(body.data());
+    RecordReader fields(begin, begin + body.size());
+    event = Event{};
+    switch (tag) {
+    case REAP_TAG_SAMPLE:
+        event.what = What::Sample;
+        event.ticks = block.base_ticks + fields.varint();
+        event.call = static_cast<uint8_t>(fields.varint() & 15);
+        event.size = fields.varint();
+        event.address = fields.varint();
+        event.stack = static_cast<uint32_t>(fields.varint());
+        event.period = fields.varint();
+        event.duration = fields.varint();
+        event.clock = fields.varint();
+        event.allocations = fields.varint();
+        event.frees = fields.varint();
+        event.thread = block.thread;
+        if (event.period == 0) fields.fail();
+        break;
+    case REAP_TAG_SAMPLE_END:
+        event.what = What::SampleEnd;
+        event.ticks = block.base_ticks + fields.varint();
+        event.address = fields.varint();
+        event.duration = fields.varint();
+        event.thread = static_cast<uint32_t>(fields.varint());
+        event.clock = fields.varint();
+        break;
+    case REAP_TAG_END:
+        in.fail();
+        return 0;
+    default:
+        return 0;
+    }
+    if (!fields.good()) in.fail();
+    return 1;
+}
+
+} // namespace
+
+EventStream::EventStream(BlockFile &file, std::vector<const BlockInfo *> blocks)
+    : file_(file), blocks_(std::move(blocks)) {}
+
+bool EventStream::next_block() {
+    while (block_ < blocks_.size()) {
+        const BlockInfo &block = *blocks_[block_++];
+        if (!file_.payload(block, payload_)) continue;
+        in_ = RecordReader(payload_.data(), payload_.data() + payload_.size());
+        state_ = {block.head.base_ticks, 0};
+        return true;
+    }
+    payload_ = {};
+    return false;
+}
+
+bool EventStream::refill() {
+    batch_.resize(kBatch + 1); // a record may make two
+    first_ = 0;
+    last_ = 0;
+    while (last_ == 0) {
+        if (in_.done() && !next_block()) {
+            batch_ = {};
+            return false;
+        }
+        decode_batch();
+    }
+    return true;
+}
+
+// Reads on in the block at hand. On copies of the reader's state, so that it can stay in registers.
+void EventStream::decode_batch() {
+    const reap_block_header &block = blocks_[block_ - 1]->head;
+    RecordReader in = in_;
+    BlockState state = state_;
+    size_t count = last_;
+    while (count < kBatch && !in.done()) {
+        const uint8_t tag = in.byte();
+        const size_t made = (tag & 15) != 0 ? decode_short(tag, in, state, &batch_[count])
+                                            : decode_long(tag, in, block, batch_[count]);
+        if (!in.good()) [[unlikely]] {
+            ++file_.damage().malformed;
+            in = RecordReader();
+            break;
+        }
+        count += made;
+    }
+    last_ = count;
+    in_ = in;
+    state_ = state;
+}
+
+} // namespace reap::native

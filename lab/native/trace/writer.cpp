@@ -1,0 +1,213 @@
+#include "trace/writer.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <ctime>
+#include <fcntl.h>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+#include <x86intrin.h>
+
+#include "trace/block_file.h"
+#include "trace/checksum.h"
+
+namespace reap::native {
+namespace {
+
+uint64_t clock_ns(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t ticks_per_second(uint32_t clock) {
+    if (clock != REAP_CLOCK_TSC) return 1'000'000'000u;
+    const uint64_t ns = clock_ns(CLOCK_MONOTONIC);
+    const uint64_t ticks = __rdtsc();
+    const timespec pause{0, 20'000'000};
+    nanosleep(&pause, nullptr);
+    const uint64_t more_ns = clock_ns(CLOCK_MONOTONIC) - ns;
+    const uint64_t more_ticks = __rdtsc() - ticks;
+    return static_cast<uint64_t>(static_cast<double>(more_ticks) * 1e9 / static_cast<double>(more_ns));
+}
+
+[[noreturn]] void fail(const std::string &path) {
+    throw std::system_error(errno, std::generic_category(), path);
+}
+
+void write_at(int file, const void *bytes, size_t length, uint64_t offset, const std::string &path) {
+    const ssize_t wrote = ::pwrite(file, bytes, length, static_cast<off_t>(offset));
+    if (wrote != static_cast<ssize_t>(length)) fail(path);
+}
+
+// Whether the process that wrote a block is still there. A pid that was used again has another start time,
+// where the process could learn its own.
+bool alive(uint32_t pid, uint64_t start) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    if (!std::getline(file, text)) return false;
+    std::istringstream rest(text.substr(text.rfind(')') + 1));
+    std::string field;
+    std::string state;
+    for (int number = 3; number <= 22; ++number) {
+        if (!(rest >> field)) return false;
+        if (number == 3) state = field;
+    }
+    return state != "Z" && state != "X" && (start == 0 || std::to_string(start) == field);
+}
+
+// Gives the disk back what a block did not use: a process that lived for a moment used a page of each of its
+// blocks. Holes read as zeros; a file system without them keeps what it has.
+void punch_zeros(int file, const BlockInfo &info, const std::vector<unsigned char> &payload) {
+    constexpr uint64_t kStep = 4096;
+    constexpr uint64_t kSteps = REAP_BLOCK_BYTES / kStep;
+    const auto used = [&](uint64_t page) {
+        const uint64_t begin = page * kStep - REAP_BLOCK_HEADER_BYTES;
+        const uint64_t end = std::min<uint64_t>(begin + kStep, payload.size());
+        for (uint64_t at = begin; at < end; ++at) {
+            if (payload[at] != 0) return true;
+        }
+        return false;
+    };
+    uint64_t hole = 1; // the first page holds the head
+    for (uint64_t page = 1; page <= kSteps; ++page) {
+        if (page < kSteps && !used(page)) continue;
+        if (page > hole) {
+            (void)::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                              static_cast<off_t>(info.index * REAP_BLOCK_BYTES + hole * kStep),
+                              static_cast<off_t>((page - hole) * kStep));
+        }
+        hole = page + 1;
+    }
+}
+
+// Makes the file long, without taking any of the disk: what processes of any user and root write to they map
+// then, and do not have to make. 1 GB, or as much as the file system and limits let it; the launcher goes on.
+uint32_t lengthen(int file) {
+    constexpr uint64_t kLongest = UINT64_C(1) << 30;
+    constexpr uint64_t kShortest = UINT64_C(1) << 24;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return 0;
+    for (uint64_t length = kLongest; length >= kShortest; length /= 2) {
+        if (limit.rlim_cur != RLIM_INFINITY && length > limit.rlim_cur) continue; // a signal would say so
+        if (::ftruncate(file, static_cast<off_t>(length)) == 0) {
+            return static_cast<uint32_t>(length / REAP_BLOCK_BYTES);
+        }
+    }
+    return 0;
+}
+
+// Gives back what was taken of the disk for blocks that nobody began.
+void punch_unused(int file, const BlockFile &blocks) {
+    uint64_t next = 1;
+    const auto punch = [&](uint64_t until) {
+        if (until > next) {
+            (void)::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                              static_cast<off_t>(next * REAP_BLOCK_BYTES),
+                              static_cast<off_t>((until - next) * REAP_BLOCK_BYTES));
+        }
+    };
+    for (const BlockInfo &info : blocks.blocks()) {
+        punch(info.index);
+        next = info.index + 1;
+    }
+    punch(blocks.header().next_block);
+}
+
+} // namespace
+
+double clock_cost(uint32_t clock) {
+    // As the recorder reads it: rdtscp waits for what comes before.
+    const auto read = [clock]() -> uint64_t {
+        unsigned processor = 0;
+        return clock == REAP_CLOCK_TSC ? __rdtscp(&processor) : clock_ns(CLOCK_MONOTONIC);
+    };
+    std::array<uint64_t, 1001> costs{};
+    for (uint64_t &cost : costs) {
+        const uint64_t before = read();
+        cost = read() - before;
+    }
+    const uint64_t least = *std::min_element(costs.begin(), costs.end());
+    return static_cast<double>(least) * 1e9 / static_cast<double>(ticks_per_second(clock));
+}
+
+uint64_t ticks_now(uint32_t clock) { return clock == REAP_CLOCK_TSC ? __rdtsc() : clock_ns(CLOCK_MONOTONIC); }
+
+void create_trace(const std::string &path, const TraceOptions &options) {
+    reap_file_header header{};
+    header.magic = REAP_TRACE_MAGIC;
+    header.version = REAP_TRACE_VERSION;
+    header.block_bytes = REAP_BLOCK_BYTES;
+    header.depth = options.depth;
+    header.clock = options.clock;
+    header.period_bytes = options.period_bytes;
+    header.sampler = options.sampler;
+    header.sampler_period_us = options.sampler_period_us;
+    header.ticks_per_second = ticks_per_second(options.clock);
+    header.next_block = 1;
+    header.start_ticks = ticks_now(options.clock);
+    header.start_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+    header.start_unix_ns = clock_ns(CLOCK_REALTIME);
+
+    const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (file.get() < 0) fail(path);
+    header.file_blocks = lengthen(file.get());
+    std::vector<unsigned char> block(REAP_BLOCK_BYTES);
+    std::memcpy(block.data(), &header, sizeof header);
+    if (::pwrite(file.get(), block.data(), block.size(), 0) != static_cast<ssize_t>(block.size())) {
+        const int error = errno;
+        ::unlink(path.c_str());
+        errno = error;
+        fail(path);
+    }
+}
+
+uint64_t finish_trace(const std::string &path) {
+    const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (file.get() < 0) fail(path);
+    BlockFile blocks(path);
+    std::map<std::pair<uint32_t, uint64_t>, bool> running;
+    uint64_t open = 0;
+    std::vector<unsigned char> block;
+    for (const BlockInfo &info : blocks.blocks()) {
+        if ((info.head.flags & REAP_BLOCK_SEALED) != 0) continue;
+        const auto who = std::pair(info.head.pid, info.head.process_start);
+        auto known = running.find(who);
+        if (known == running.end()) known = running.emplace(who, alive(who.first, who.second)).first;
+        if (known->second) {
+            ++open;
+            continue;
+        }
+        reap_block_header head = info.head;
+        head.flags = static_cast<uint16_t>(head.flags | REAP_BLOCK_SEALED);
+        head.reserved = 0;
+        if (!blocks.payload(info, block)) continue;
+        head.checksum = checksum(block.data(), block.size(), head.image);
+        write_at(file.get(), &head, sizeof head, info.index * REAP_BLOCK_BYTES, path);
+        punch_zeros(file.get(), info, block);
+    }
+    // These fields and no others: processes that still run go on taking blocks through the same header.
+    const uint64_t end[] = {ticks_now(blocks.header().clock), clock_ns(CLOCK_MONOTONIC)};
+    static_assert(offsetof(reap_file_header, end_monotonic_ns) == offsetof(reap_file_header, end_ticks) + 8);
+    write_at(file.get(), end, sizeof end, offsetof(reap_file_header, end_ticks), path);
+    const uint32_t finished = open == 0 ? 1 : 0;
+    const uint32_t used = std::max(blocks.header().next_block, UINT32_C(1));
+    if (finished != 0 && blocks.header().file_blocks > used) {
+        punch_unused(file.get(), blocks);
+        if (::ftruncate(file.get(), static_cast<off_t>(uint64_t{used} * REAP_BLOCK_BYTES)) != 0) fail(path);
+        write_at(file.get(), &used, sizeof used, offsetof(reap_file_header, file_blocks), path);
+    }
+    write_at(file.get(), &finished, sizeof finished, offsetof(reap_file_header, finished), path);
+    return open;
+}
+
+} // namespace reap::native

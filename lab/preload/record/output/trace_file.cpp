@@ -1,0 +1,241 @@
+#include "output/trace_file.h"
+
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#define XXH_NO_STREAM
+#include <xxhash.h>
+
+#include "output/from_launcher.h"
+#include "platform.h"
+
+namespace reap::preload {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint32_t kReservedInTriage = 16; // 1 MB
+constexpr uint32_t kReservedInFull = 256;  // 16 MB
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 // Linux 5.14
+#endif
+
+// Allocates pages of a mapped file as a write to each would; 0 or an errno, and never a SIGBUS.
+int populate(uint8_t *begin, uint64_t length) noexcept {
+    for (;;) {
+        const long error = -raw_call(SYS_madvise, reinterpret_cast<long>(begin), static_cast<long>(length),
+                                     MADV_POPULATE_WRITE);
+        if (error != EINTR && error != EAGAIN) return static_cast<int>(error);
+    }
+}
+
+} // namespace
+
+bool TraceFile::open(const char *path, const char *socket) noexcept {
+    const size_t length = strlen(path);
+    if (length == 0 || length >= sizeof path_) return false;
+    memcpy(path_, path, length + 1);
+    return map_header(open_shared(path_)) || (socket != nullptr && map_header(ask_launcher(socket)));
+}
+
+bool TraceFile::map_header(int descriptor) noexcept {
+    if (descriptor < 0) return false;
+    void *memory = mmap(nullptr, sizeof(reap_file_header), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    close_quietly(descriptor);
+    if (memory == MAP_FAILED) return false;
+    auto *header = static_cast<reap_file_header *>(memory);
+    if (header->magic != REAP_TRACE_MAGIC || header->version != REAP_TRACE_VERSION ||
+        header->block_bytes != REAP_BLOCK_BYTES || header->finished != 0) {
+        munmap(memory, sizeof(reap_file_header));
+        return false;
+    }
+    header_ = header;
+    // Inherited by the blocks' mappings: a page that is written to shall not be read ahead of, which for a
+    // hole means to fill more of the page cache with zeros.
+    madvise(memory, kPage, MADV_RANDOM);
+    lazy_ = populate(static_cast<uint8_t *>(memory), kPage) == 0;
+    return true;
+}
+
+uint32_t TraceFile::next_image() noexcept {
+    return __atomic_fetch_add(&header_->next_image, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t TraceFile::ticks(uint64_t monotonic_ns) const noexcept {
+    const auto since = static_cast<double>(monotonic_ns - header_->start_monotonic_ns);
+    const double step = since * static_cast<double>(header_->ticks_per_second) * 1e-9;
+    return header_->start_ticks + static_cast<uint64_t>(step);
+}
+
+void TraceFile::stopped(reap_stop reason, int error) noexcept {
+    uint32_t none = REAP_STOP_NONE;
+    if (__atomic_compare_exchange_n(&header_->stop_reason, &none, static_cast<uint32_t>(reason), false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&header_->stop_errno, static_cast<uint32_t>(error), __ATOMIC_RELAXED);
+    }
+    __atomic_fetch_add(&header_->stop_count, 1, __ATOMIC_RELAXED);
+}
+
+// The header's mapping knows the file: a copy of it that is longer reaches the blocks, without a descriptor.
+// So neither the process's root, its user nor its table of descriptors matters any more.
+uint8_t *TraceFile::map_blocks(uint64_t index, uint32_t count) noexcept {
+    const uint64_t before = index * REAP_BLOCK_BYTES;
+    void *memory = mremap(header_, 0, before + uint64_t{count} * REAP_BLOCK_BYTES, MREMAP_MAYMOVE);
+    if (memory == MAP_FAILED) return nullptr;
+    munmap(memory, before);
+    return static_cast<uint8_t *>(memory) + before;
+}
+
+// No lock is waited for: a signal handler may take a block while its thread does.
+uint8_t *TraceFile::take_from_window(uint64_t index) noexcept {
+    if (window_ == nullptr || !window_lock_.try_lock()) return nullptr;
+    const uint64_t place = index - window_first_; // below it: wraps around
+    uint8_t *memory = nullptr;
+    if (place < kWindow) {
+        memory = window_ + place * REAP_BLOCK_BYTES;
+        window_taken_ |= uint64_t{1} << place;
+    }
+    window_lock_.unlock();
+    return memory;
+}
+
+void TraceFile::before_fork() noexcept {
+    if (!lazy_ || sandbox_ != nullptr || !window_lock_.try_lock()) return;
+    const uint64_t next = __atomic_load_n(&header_->next_block, __ATOMIC_RELAXED);
+    const bool serves = window_ != nullptr && next >= window_first_ && next < window_first_ + kWindow * 3 / 4;
+    if (!serves && next + kWindow <= file_blocks()) {
+        const ErrnoGuard keep;
+        if (uint8_t *const fresh = map_blocks(next, kWindow)) {
+            drop_window();
+            window_ = fresh;
+            window_first_ = next;
+            window_taken_ = 0;
+        }
+    }
+    window_lock_.unlock();
+}
+
+// Unmaps what nobody took. What this process took is unmapped when it is full, and what its parent had taken
+// may be so already: something else may lie there.
+void TraceFile::drop_window() noexcept {
+    for (uint64_t place = 0; window_ != nullptr && place < kWindow;) {
+        uint64_t end = place;
+        while (end < kWindow && (window_taken_ >> end & 1) == 0) ++end;
+        if (end > place) munmap(window_ + place * REAP_BLOCK_BYTES, (end - place) * REAP_BLOCK_BYTES);
+        place = end + 1;
+    }
+    window_ = nullptr;
+}
+
+// For kernels and file systems that cannot do so, and for what lies behind `file_blocks`.
+uint8_t *TraceFile::map_by_path(uint64_t index) noexcept {
+    const int descriptor = open_shared(path_);
+    if (descriptor < 0) {
+        stopped(REAP_STOP_OPEN, -descriptor);
+        return nullptr;
+    }
+    const uint64_t offset = index * REAP_BLOCK_BYTES;
+    const int error = allocate_space(descriptor, offset, REAP_BLOCK_BYTES);
+    if (error != 0) {
+        close_quietly(descriptor);
+        stopped(REAP_STOP_NO_SPACE, error);
+        return nullptr;
+    }
+    void *memory = mmap(nullptr, REAP_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor,
+                        static_cast<off_t>(offset));
+    const int map_error = errno;
+    close_quietly(descriptor);
+    if (memory == MAP_FAILED) {
+        stopped(REAP_STOP_MAP, map_error);
+        return nullptr;
+    }
+    return static_cast<uint8_t *>(memory);
+}
+
+void TraceFile::enter_sandbox() noexcept {
+    if (sandbox_ != nullptr) return;
+    const uint32_t count = depth() == REAP_DEPTH_FULL ? kReservedInFull : kReservedInTriage;
+    void *shared = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return;
+    auto *sandbox = static_cast<Sandbox *>(shared);
+    if (lazy_) {
+        const uint64_t index = __atomic_fetch_add(&header_->next_block, count, __ATOMIC_RELAXED);
+        const uint64_t bytes = uint64_t{count} * REAP_BLOCK_BYTES;
+        if (index + count <= file_blocks()) sandbox->blocks = map_blocks(index, count);
+        if (sandbox->blocks != nullptr && populate(sandbox->blocks, bytes) == 0) sandbox->count = count;
+    }
+    sandbox_ = sandbox;
+}
+
+uint8_t *TraceFile::take_reserved() noexcept {
+    const uint32_t number = __atomic_fetch_add(&sandbox_->taken, 1, __ATOMIC_RELAXED);
+    if (number < sandbox_->count) return sandbox_->blocks + uint64_t{number} * REAP_BLOCK_BYTES;
+    __atomic_store_n(&sandbox_->taken, sandbox_->count, __ATOMIC_RELAXED); // it must not run over
+    stopped(REAP_STOP_SANDBOX, 0);
+    return nullptr;
+}
+
+bool TraceFile::make_room(reap_block_header *block, uint32_t begin, uint32_t end) noexcept {
+    if (!lazy_) return true; // all of it was allocated at once
+    if (sandbox_ != nullptr) return false;
+    const uint64_t first = (REAP_BLOCK_HEADER_BYTES + begin) & ~(kPage - 1);
+    const uint64_t last = (REAP_BLOCK_HEADER_BYTES + end + kPage - 1) & ~(kPage - 1);
+    const int error = populate(reinterpret_cast<uint8_t *>(block) + first, last - first);
+    if (error == 0) return true;
+    stopped(REAP_STOP_NO_SPACE, error == EFAULT ? ENOSPC : error);
+    return false;
+}
+
+reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner, uint32_t sequence,
+                                        uint64_t base, uint32_t &room) noexcept {
+    uint8_t *memory = nullptr;
+    bool whole = true; // all of it may be written to
+    if (sandbox_ != nullptr) {
+        memory = take_reserved();
+    } else {
+        const uint64_t index = __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
+        memory = take_from_window(index);
+        if (memory == nullptr) {
+            const ErrnoGuard keep;
+            if (lazy_ && index < file_blocks()) memory = map_blocks(index, 1);
+            whole = memory == nullptr;
+            if (whole) memory = map_by_path(index);
+        } else {
+            whole = false;
+        }
+    }
+    if (memory == nullptr) return nullptr;
+    auto *block = reinterpret_cast<reap_block_header *>(memory);
+    if (whole) {
+        room = REAP_PAYLOAD_BYTES;
+    } else {
+        if (!make_room(block, 0, room)) {
+            munmap(block, REAP_BLOCK_BYTES);
+            return nullptr;
+        }
+        room = static_cast<uint32_t>(((REAP_BLOCK_HEADER_BYTES + room + kPage - 1) & ~(kPage - 1)) -
+                                     REAP_BLOCK_HEADER_BYTES);
+    }
+    block->kind = static_cast<uint16_t>(kind);
+    block->pid = owner.pid;
+    block->tid = owner.tid;
+    block->process_start = owner.process_start;
+    block->image = owner.image;
+    block->thread = owner.thread;
+    block->sequence = sequence;
+    block->base_ticks = base;
+    // Last, so that a reader never takes a half-written head for a block.
+    __atomic_store_n(&block->magic, REAP_BLOCK_MAGIC, __ATOMIC_RELEASE);
+    return block;
+}
+
+void TraceFile::seal(reap_block_header *block) noexcept {
+    block->checksum = XXH3_64bits_withSeed(payload(block), block->committed, block->image);
+    block->flags = REAP_BLOCK_SEALED;
+    if (sandbox_ == nullptr) munmap(block, REAP_BLOCK_BYTES);
+}
+
+} // namespace reap::preload

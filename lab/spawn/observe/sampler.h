@@ -1,0 +1,48 @@
+/* What is seen of a recorded program from outside: where its time goes, and how much memory it holds.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef REAP_SPAWN_SAMPLER_H
+#define REAP_SPAWN_SAMPLER_H
+
+#include "observe/observer.h"
+#include "perf/sampler.h"
+#include "trace/block.h"
+#include "trace/server.h"
+#include "trace/unrecorded.h"
+
+namespace reap::spawn {
+
+/// Writes instruction pointers and resident memory of the program's tree into its trace.
+class Sampler final : public Observer {
+  public:
+    /// `path` is the trace that the program will be recorded into; its header says how to sample.
+    /// Where the program is recorded, too, `socket` is the value of REAP_SOCKET_ENV.
+    Sampler(const char *path, const char *socket) : path_(path), socket_(socket) {}
+
+    bool attach(pid_t child) override;
+    std::int64_t next_tick() const override { return next_; }
+    void tick(std::int64_t now) override;
+    void detach() override;
+    int fd() const override { return server_.fd(); }
+    void serve() override { server_.serve(trace_.fd()); }
+
+  private:
+    void measure_resident(std::int64_t now);
+
+    const char *path_;
+    const char *socket_;
+    pid_t child_ = 0;
+    std::int64_t started_ = 0;
+    std::int64_t next_ = never;
+    std::int64_t next_flush_ = 0;
+    TraceBlocks trace_;
+    PerfSampler perf_;
+    TraceServer server_;
+    Unrecorded unrecorded_;
+    bool sampling_ = false;
+};
+
+} // namespace reap::spawn
+
+#endif

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "observe/watcher.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <dirent.h>
+#include <unistd.h>
+
+#include "proc/resident.h"
+#include "proc/tree.h"
+
+namespace reap::spawn {
+namespace {
+
+constexpr std::int64_t flush_period_ns = 1'000'000'000;
+/// What it says of an event that nobody asked for.
+constexpr int not_asked = ECANCELED;
+constexpr int most_processes = 4096;
+
+} // namespace
+
+bool Watcher::open(pid_t process) {
+    first_ = process;
+    samples_error_ = watch_.samples ? 0 : not_asked;
+    faults_error_ = watch_.faults ? 0 : not_asked;
+    calls_error_ = watch_.calls ? 0 : not_asked;
+    next_flush_ = now_ns() + flush_period_ns;
+    return trace_.open(path_, process);
+}
+
+bool Watcher::attach(pid_t child) {
+    if (!open(child)) return false;
+    server_.open(socket_);
+    attach_thread(child, false);
+    say_sampler();
+    return true;
+}
+
+bool Watcher::attach_running(pid_t process) {
+    if (!open(process)) return false;
+    process_ = process;
+    static pid_t tree[most_processes];
+    const int count = list_tree(process, tree, most_processes);
+    if (!attach_threads(process)) return false;
+    for (int i = 1; i < count; ++i) attach_threads(tree[i]); // one that has ended meanwhile is none
+    say_sampler();
+    looker_.look(process, now_ns(), trace_);
+    return true;
+}
+
+bool Watcher::attach_threads(pid_t process) {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(process));
+    DIR *threads = opendir(path);
+    if (threads == nullptr) return false;
+    while (const dirent *entry = readdir(threads)) {
+        const auto thread = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+        if (thread > 0) attach_thread(thread, true);
+    }
+    closedir(threads);
+    return true;
+}
+
+void Watcher::say_sampler() {
+    if (trace_.header().sampler != REAP_SAMPLER_PERF) return; // the recorder samples by itself
+    // Of more threads than there are descriptors for, the first were attached to.
+    trace_.set_sampler(samples_error_ == 0 || samples_error_ == EMFILE ? REAP_SAMPLER_PERF
+                                                                       : REAP_SAMPLER_NONE,
+                       samples_.sees_kernel());
+}
+
+void Watcher::attach_thread(pid_t thread, bool running) {
+    // A thread that has ended meanwhile is none; that of the others is told.
+    const auto failed = [](bool attached) { return attached || errno == ESRCH ? 0 : errno; };
+    const PerfSampler::How how{trace_.header().sampler_period_us, running, true};
+    if (samples_error_ == 0) samples_error_ = failed(samples_.attach(thread, how));
+    if (faults_error_ == 0) faults_error_ = failed(faults_.attach(thread, running));
+    if (calls_error_ == 0) calls_error_ = failed(calls_.attach(thread, running));
+}
+
+void Watcher::tick(std::int64_t now) {
+    const pid_t root = process_ != 0 ? process_ : getpid();
+    trace_.grow();
+    looker_.look(root, now, trace_);
+    const std::uint64_t own = process_ != 0 ? own_resident_bytes(process_) : 0;
+    if (const std::uint64_t bytes = own + resident_bytes(root); bytes > 0) {
+        TraceBlocks::Record(trace_, REAP_TAG_RESIDENT, now)
+            .number(static_cast<std::uint64_t>(first_))
+            .number(bytes)
+            .commit();
+    }
+    if (socket_ != nullptr) unrecorded_.look(now, trace_);
+    drain();
+    if (now >= next_flush_) {
+        trace_.flush();
+        next_flush_ = now + flush_period_ns;
+    }
+}
+
+void Watcher::drain() {
+    samples_.drain(trace_);
+    faults_.drain(trace_);
+    calls_.drain(trace_);
+}
+
+void Watcher::detach() {
+    if (process_ != 0) looker_.look_once_more(process_, now_ns(), trace_);
+    drain();
+    TraceBlocks::Record(trace_, REAP_TAG_SEEN, now_ns())
+        .number(static_cast<std::uint64_t>(first_))
+        .number(REAP_SEEN_WATCHED)
+        .number(static_cast<std::uint64_t>(samples_error_))
+        .number(samples_.lost())
+        .number(static_cast<std::uint64_t>(faults_error_))
+        .number(faults_.lost())
+        .number(static_cast<std::uint64_t>(calls_error_))
+        .number(calls_.lost())
+        .commit();
+    trace_.flush();
+}
+
+} // namespace reap::spawn

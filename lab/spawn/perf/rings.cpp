@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "perf/rings.h"
+
+#include <cerrno>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace reap::spawn {
+namespace {
+
+constexpr std::size_t largest_record = 8192;
+/// Of the descriptors that this process may have, so many are left to whoever reads /proc.
+constexpr long kept_descriptors = 16;
+
+std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+} // namespace
+
+PerfRings::~PerfRings() {
+    for (int i = 0; i < count_; ++i) {
+        munmap(rings_[i].memory, (pages_ + 1) * page_size());
+        close(rings_[i].fd);
+    }
+}
+
+int PerfRings::open(pid_t thread, perf_event_attr &attributes, std::size_t pages, const char *filter) {
+    const long processors = sysconf(_SC_NPROCESSORS_CONF);
+    int error = ENODEV;
+    bool any = false;
+    for (int processor = 0; processor < processors && processor < most_processors; ++processor) {
+        const int failed = open_on(thread, processor, attributes, pages, filter);
+        any = any || failed == 0;
+        if (failed != 0 && failed != ENODEV) error = failed; // a processor that is switched off is none
+    }
+    return any ? 0 : error;
+}
+
+int PerfRings::open_on(pid_t thread, int processor, perf_event_attr &attributes, std::size_t pages,
+                       const char *filter) {
+    const int fd = static_cast<int>(
+        syscall(SYS_perf_event_open, &attributes, thread, processor, -1, PERF_FLAG_FD_CLOEXEC));
+    if (fd < 0) return errno;
+    if (fd >= sysconf(_SC_OPEN_MAX) - kept_descriptors) {
+        close(fd);
+        return EMFILE;
+    }
+    Ring *ring = ring_of(processor);
+    bool good = filter == nullptr || ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0;
+    if (good && ring != nullptr) {
+        good = ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0;
+    } else if (good) {
+        pages_ = pages;
+        void *memory = mmap(nullptr, (pages_ + 1) * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        good = memory != MAP_FAILED;
+        if (good) rings_[count_++] = {fd, processor, memory};
+    }
+    if (good) return 0; // a further thread's event lives as long as this process
+    const int error = errno;
+    close(fd);
+    return error;
+}
+
+PerfRings::Ring *PerfRings::ring_of(int processor) {
+    for (int i = 0; i < count_; ++i) {
+        if (rings_[i].processor == processor) return &rings_[i];
+    }
+    return nullptr;
+}
+
+void PerfRings::drain(RecordHandler &handler) {
+    for (int i = 0; i < count_; ++i) drain(rings_[i], handler);
+}
+
+void PerfRings::drain(Ring &ring, RecordHandler &handler) {
+    auto *control = static_cast<perf_event_mmap_page *>(ring.memory);
+    const auto *data = static_cast<const unsigned char *>(ring.memory) + page_size();
+    const std::uint64_t size = pages_ * page_size();
+    const std::uint64_t head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
+    std::uint64_t tail = control->data_tail;
+    while (tail < head) {
+        perf_event_header header;
+        alignas(8) unsigned char record[largest_record];
+        const auto copy = [&](void *out, std::size_t length) {
+            for (std::size_t i = 0; i < length; ++i)
+                static_cast<unsigned char *>(out)[i] = data[(tail + i) % size];
+        };
+        copy(&header, sizeof header);
+        if (header.size < sizeof header || header.size > head - tail) break;
+        if (header.size <= sizeof record) {
+            copy(record, header.size);
+            Fields fields(record + sizeof header, record + header.size);
+            if (header.type == PERF_RECORD_LOST) {
+                fields.next<std::uint64_t>(); // of which event
+                lost_ += fields.next<std::uint64_t>();
+            } else {
+                handler.handle(header, fields);
+            }
+        }
+        tail += header.size;
+    }
+    __atomic_store_n(&control->data_tail, head, __ATOMIC_RELEASE);
+}
+
+} // namespace reap::spawn

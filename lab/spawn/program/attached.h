@@ -1,0 +1,23 @@
+/* Watching a process that runs already.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef REAP_SPAWN_ATTACHED_H
+#define REAP_SPAWN_ATTACHED_H
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "observe/watcher.h"
+
+namespace reap::spawn {
+
+/// Watches `process` and its descendants for so long, or until `process` ends or this process gets SIGINT,
+/// SIGTERM or SIGHUP, and writes what it cost meanwhile to `fd` as one line of JSON. The process is not
+/// stopped and nothing enters it. False if that could not be written.
+bool watch_running(pid_t process, std::int64_t duration_ns, Watcher &watcher, int fd);
+
+} // namespace reap::spawn
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "trace/block.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace reap::spawn {
+namespace {
+
+/// The image number of what belongs to no image.
+constexpr std::uint32_t no_image = UINT32_MAX;
+/// How much longer than what is used of it the file is kept, where it can be: 1 GB, without taking any of the
+/// disk.
+constexpr std::uint64_t blocks_ahead = 16384;
+/// Room that a record's tag, length and stamp take at most.
+constexpr std::size_t head_room = 32;
+
+} // namespace
+
+TraceBlocks::~TraceBlocks() {
+    if (header_ != nullptr) munmap(header_, sizeof *header_);
+    if (fd_ >= 0) close(fd_);
+}
+
+bool TraceBlocks::open(const char *path, pid_t child) {
+    child_ = child;
+    fd_ = ::open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd_ < 0) return false;
+    void *memory = mmap(nullptr, sizeof *header_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+    if (memory == MAP_FAILED) return false;
+    header_ = static_cast<reap_file_header *>(memory);
+    if (header_->magic == REAP_TRACE_MAGIC && header_->version == REAP_TRACE_VERSION) return true;
+    errno = EINVAL;
+    return false;
+}
+
+std::uint64_t TraceBlocks::ticks(std::int64_t monotonic_ns) const {
+    const double since =
+        static_cast<double>(monotonic_ns - static_cast<std::int64_t>(header_->start_monotonic_ns));
+    const double step = since * static_cast<double>(header_->ticks_per_second) * 1e-9;
+    return header_->start_ticks + static_cast<std::uint64_t>(std::max(step, 0.0));
+}
+
+TraceBlocks::Record::Record(TraceBlocks &blocks, reap_tag tag, std::int64_t monotonic_ns)
+    : blocks_(blocks), tag_(tag), ticks_(blocks.ticks(monotonic_ns)) {}
+
+TraceBlocks::Record &TraceBlocks::Record::number(std::uint64_t value) {
+    if (length_ + format::kMaxVarint <= sizeof body_) {
+        length_ = static_cast<std::size_t>(format::put_varint(body_ + length_, value) - body_);
+    }
+    return *this;
+}
+
+TraceBlocks::Record &TraceBlocks::Record::text(const char *value) {
+    const std::size_t length = std::strlen(value);
+    if (length_ + format::kMaxVarint + length <= sizeof body_) {
+        length_ = static_cast<std::size_t>(format::put_string(body_ + length_, value, length) - body_);
+    }
+    return *this;
+}
+
+void TraceBlocks::Record::commit() { blocks_.append(tag_, ticks_, body_, length_); }
+
+bool TraceBlocks::begin_block(std::uint64_t ticks) {
+    flush();
+    if (full_) return false;
+    index_ = __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
+    reap_block_header head{};
+    head.magic = REAP_BLOCK_MAGIC;
+    head.kind = REAP_BLOCK_OUTSIDE;
+    head.pid = static_cast<std::uint32_t>(child_);
+    head.image = no_image;
+    head.sequence = sequence_++;
+    head.base_ticks = ticks;
+    std::memset(block_, 0, sizeof block_);
+    std::memcpy(block_, &head, sizeof head);
+    return true;
+}
+
+void TraceBlocks::append(reap_tag tag, std::uint64_t ticks, const unsigned char *body, std::size_t length) {
+    auto *head = reinterpret_cast<reap_block_header *>(block_);
+    // Ring buffers of several processors are read one after another: a stamp may lie before the block's.
+    const bool fits = index_ != 0 && REAP_PAYLOAD_BYTES - head->committed >= length + head_room;
+    if (!fits && !begin_block(ticks)) return;
+    unsigned char stamp[format::kMaxVarint];
+    const std::uint64_t since = ticks > head->base_ticks ? ticks - head->base_ticks : 0;
+    const auto stamp_length = static_cast<std::size_t>(format::put_varint(stamp, since) - stamp);
+    unsigned char *begin = block_ + REAP_BLOCK_HEADER_BYTES + head->committed;
+    unsigned char *out = begin;
+    *out++ = static_cast<unsigned char>(tag);
+    out = format::put_varint(out, stamp_length + length);
+    std::memcpy(out, stamp, stamp_length);
+    std::memcpy(out + stamp_length, body, length);
+    head->committed += static_cast<std::uint32_t>(out + stamp_length + length - begin);
+}
+
+void TraceBlocks::stop(int error) {
+    full_ = true;
+    std::uint32_t none = REAP_STOP_NONE;
+    if (__atomic_compare_exchange_n(&header_->stop_reason, &none, REAP_STOP_NO_SPACE, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED)) {
+        header_->stop_errno = static_cast<std::uint32_t>(error);
+    }
+}
+
+void TraceBlocks::grow() {
+    const std::uint64_t have = header_->file_blocks;
+    const std::uint64_t used = __atomic_load_n(&header_->next_block, __ATOMIC_RELAXED);
+    if (have == 0 || used + blocks_ahead / 2 < have) return;
+    const std::uint64_t wanted = used + blocks_ahead;
+    const std::uint64_t length = wanted * REAP_BLOCK_BYTES;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || length > limit.rlim_cur || wanted > UINT32_MAX) return;
+    // Not by ftruncate: a process that had to make a block itself may have made the file longer than that.
+    constexpr std::uint64_t page = 4096;
+    if (fallocate(fd_, 0, static_cast<off_t>(length - page), page) != 0) return;
+    __atomic_store_n(&header_->file_blocks, static_cast<std::uint32_t>(wanted), __ATOMIC_RELEASE);
+}
+
+void TraceBlocks::flush() {
+    if (index_ == 0 || full_) return;
+    // Writing past the limit would raise SIGXFSZ, and the launcher's death would cost the program's own
+    // status.
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        (index_ + 1) * REAP_BLOCK_BYTES > limit.rlim_cur) {
+        return stop(EFBIG);
+    }
+    const auto offset = static_cast<off_t>(index_ * REAP_BLOCK_BYTES);
+    for (std::size_t done = 0; done < sizeof block_;) {
+        const ssize_t wrote =
+            pwrite(fd_, block_ + done, sizeof block_ - done, offset + static_cast<off_t>(done));
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0) {
+            return stop(errno);
+        }
+        done += static_cast<std::size_t>(wrote);
+    }
+}
+
+} // namespace reap::spawn
