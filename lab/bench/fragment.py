@@ -14,10 +14,10 @@ from recorder import card_program, paired
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
 from reap.experiment import statistics
-from reap.launch import litter as littering
 from reap.launch import spawn
-from reap.launch.level import LEVELS, custom
-from reap.launch.litter import Litter
+from reap.launch.litter import run as littering
+from reap.launch.litter.level import LEVELS, custom
+from reap.launch.litter.run import Litter
 from reap.launch.records import Launch
 from reap.workloads import card
 

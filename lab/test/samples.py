@@ -11,7 +11,7 @@ from reap.base.records import Estimate, exactly
 from reap.compare.levels.judge import judge
 from reap.compare.levels.records import Arm, Control, Fragmented, Luck, Split
 from reap.experiment.records import Comparison, Laid, Ratio, Side, Verdict
-from reap.launch.level import LEVELS
+from reap.launch.litter.level import LEVELS
 from reap.launch.records import Machine, Misses
 from reap.recording.records import (
     Latency,

@@ -13,9 +13,9 @@ from reap.compare.levels import run
 from reap.compare.levels.records import Fragmented
 from reap.experiment.spec import COUNTERS
 from reap.experiment.specify import Fragmented as Asked
-from reap.launch import level
-from reap.launch.callgrind import CACHES
-from reap.launch.litter import DEFAULT_SEED, ORDERS
+from reap.launch.litter import level
+from reap.launch.litter.run import DEFAULT_SEED, ORDERS
+from reap.launch.tools.callgrind import CACHES
 from reap.report import files
 from reap.report.records import Answer
 

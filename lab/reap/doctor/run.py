@@ -13,7 +13,8 @@ from reap.base.errors import ReapError
 from reap.base.records import Record
 from reap.doctor import noise
 from reap.drag.exact import valgrind
-from reap.launch import machine, native_files, sampling, spawn
+from reap.launch import native_files, spawn
+from reap.launch.host import machine, sampling
 from reap.launch.records import Launch
 
 State = Literal["good", "poor", "bad"]

@@ -6,8 +6,8 @@ from reap.allocators import huge_pages
 from reap.allocators.records import Allocator
 from reap.experiment.records import BARE, Cell, HugePages
 from reap.experiment.spec import Matrix, Spec
-from reap.launch import machine
-from reap.launch.level import Level, custom
+from reap.launch.host import machine
+from reap.launch.litter.level import Level, custom
 
 
 def arms(spec: Spec) -> list[Cell]:

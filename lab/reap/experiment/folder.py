@@ -28,7 +28,7 @@ from reap.base.files import read_back, write_safely
 from reap.base.records import Record, decode
 from reap.experiment.records import Run
 from reap.experiment.spec import Spec, changed_files
-from reap.launch import machine
+from reap.launch.host import machine
 from reap.launch.records import Machine
 
 SCHEMA = 1

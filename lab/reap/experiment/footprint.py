@@ -14,8 +14,8 @@ import msgspec
 
 from reap.base.errors import ReapError
 from reap.base.records import Record
-from reap.launch import syscalls
 from reap.launch.records import Launch
+from reap.launch.tools import syscalls
 
 
 class Footprint(Record):

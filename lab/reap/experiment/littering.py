@@ -1,8 +1,8 @@
 """What a heap is littered with, for a program that is known by its size profile."""
 
-from reap.launch import litter as littering
-from reap.launch.level import Level
-from reap.launch.litter import Litter
+from reap.launch.litter import run as littering
+from reap.launch.litter.level import Level
+from reap.launch.litter.run import Litter
 from reap.recording.size_profile import SizeProfile
 
 

@@ -20,7 +20,7 @@ from reap.experiment import footprint
 from reap.experiment.folder import Folder
 from reap.experiment.records import Pairing, Run
 from reap.experiment.spec import Spec
-from reap.launch import memory
+from reap.launch.host import memory
 from reap.launch.records import Launch
 
 FILE = "pairing.json"

@@ -15,8 +15,8 @@ from reap.experiment.once import Once, failure
 from reap.experiment.records import Cell, Pairing
 from reap.experiment.spec import COUNTERS
 from reap.experiment.starter import Starter
-from reap.launch import counters
 from reap.launch.records import Outcome
+from reap.launch.tools import counters
 
 LEAST_ROUNDS = 5
 """With fewer, Student's t makes the interval wide."""

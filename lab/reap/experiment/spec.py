@@ -9,9 +9,9 @@ from reap.allocators.records import Allocator
 from reap.base.records import Record
 from reap.experiment.littering import litter_of
 from reap.experiment.records import Asked, HugePages
-from reap.launch import litter as littering
-from reap.launch.level import Level
-from reap.launch.litter import Litter
+from reap.launch.litter import run as littering
+from reap.launch.litter.level import Level
+from reap.launch.litter.run import Litter
 from reap.launch.program import Program
 from reap.recording.size_profile import SizeProfile
 

@@ -8,11 +8,12 @@ from reap.allocators.records import DEFAULT, Allocator
 from reap.base.errors import ExitCode, ReapError
 from reap.experiment.records import Asked
 from reap.experiment.spec import COUNTERS, SEED, Matrix, Spec, Tune, Variant, state_of
-from reap.launch import callgrind, counters, machine
-from reap.launch import litter as littering
 from reap.launch import program as programs
-from reap.launch.level import LEVELS, Level
+from reap.launch.host import machine
+from reap.launch.litter import run as littering
+from reap.launch.litter.level import LEVELS, Level
 from reap.launch.program import Program
+from reap.launch.tools import callgrind, counters
 
 
 @dataclass(frozen=True, kw_only=True)

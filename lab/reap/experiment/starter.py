@@ -13,10 +13,11 @@ from reap.experiment import arms, requests
 from reap.experiment.folder import Folder
 from reap.experiment.records import BARE, Cell, Laid, Samples
 from reap.experiment.spec import Variant
-from reap.launch import callgrind, counters, native_files, spawn, together
-from reap.launch import litter as littering
-from reap.launch.litter import Litter, Littered
+from reap.launch import native_files, spawn, together
+from reap.launch.litter import run as littering
+from reap.launch.litter.run import Litter, Littered
 from reap.launch.records import Launch, Misses, Outcome
+from reap.launch.tools import callgrind, counters
 from reap.recording import sample
 from reap.recording.size_profile import SizeProfile
 

@@ -9,9 +9,9 @@ from reap import native
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import native_name
 from reap.base.records import Record
-from reap.launch import litter as littering
 from reap.launch import native_files
-from reap.launch.litter import Litter
+from reap.launch.litter import run as littering
+from reap.launch.litter.run import Litter
 from reap.launch.records import Launch
 from reap.recording import record
 

@@ -1,6 +1,6 @@
 """How the litter of a heap is called, on a terminal and on a page."""
 
-from reap.launch.litter import Order
+from reap.launch.litter.run import Order
 from reap.recording.size_profile import SizeProfile
 
 ORDERS = {
@@ -8,7 +8,7 @@ ORDERS = {
     "address": "by address",
     "reversed": "by address, the highest first",
 }
-"""How the litter was given back, by `launch.litter.Order`."""
+"""How the litter was given back, by `launch.litter.records.Order`."""
 
 
 def drawn_from(profile: SizeProfile) -> str:

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from reap import native
 from reap.base.errors import ReapError
 from reap.base.files import native_name
-from reap.launch import native_files, sampling, spawn
+from reap.launch import native_files, spawn
+from reap.launch.host import sampling
 from reap.launch.records import Launch, Outcome
 from reap.recording import clock
 

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from reap import native
 from reap.base.files import native_name
-from reap.launch import litter as littering
-from reap.launch import native_files, sampling
-from reap.launch.litter import Litter, Littered
+from reap.launch import native_files
+from reap.launch.host import sampling
+from reap.launch.litter import run as littering
+from reap.launch.litter.run import Litter, Littered
 from reap.launch.records import Launch
 from reap.recording import record
 

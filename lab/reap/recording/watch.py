@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from reap import native
 from reap.base.errors import ReapError
 from reap.base.files import native_name
-from reap.launch import attach, native_files, spawn
-from reap.launch.attach import Attached
+from reap.launch import native_files, spawn
+from reap.launch.process import attach
+from reap.launch.process.attach import Attached
 from reap.launch.records import Launch, Outcome
 from reap.recording import record
 

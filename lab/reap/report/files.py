@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reap import __version__
-from reap.launch import machine
+from reap.launch.host import machine
 from reap.report.records import Answer, Report
 
 

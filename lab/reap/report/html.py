@@ -12,7 +12,7 @@ from reap.base.errors import ReapError
 from reap.base.files import write_safely
 from reap.base.text import command_line
 from reap.draw import html as shell
-from reap.launch.machine_rows import machine_rows
+from reap.launch.host.rows import machine_rows
 from reap.report import matrix_words, view, wording
 from reap.report.records import Report
 from reap.report.trim import STEPS, trim

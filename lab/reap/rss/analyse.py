@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from reap.launch.residence_records import Kernel, Moment, Said, Walk
+from reap.launch.process.records import Kernel, Moment, Said, Walk
 from reap.recording.records import Point
 from reap.rss.records import Parts, Pin, Taken
 

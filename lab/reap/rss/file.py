@@ -6,7 +6,7 @@ The layout is lab/format/reap_resident.h; `_HEAD`, `_VALUES`, `_WALK` and `NAMES
 import struct
 from pathlib import Path
 
-from reap.launch.residence_records import Said, Walk
+from reap.launch.process.records import Said, Walk
 
 VARIABLE = "REAP_RESIDENT"
 """By which a process finds the folder, and how often it is to be asked."""

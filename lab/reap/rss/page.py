@@ -8,7 +8,7 @@ from reap.base import units
 from reap.base.text import command_line
 from reap.draw import areas as areas_svg
 from reap.draw import html
-from reap.launch.machine_rows import machine_rows
+from reap.launch.host.rows import machine_rows
 from reap.launch.records import Machine
 from reap.rss.analyse import thinned
 from reap.rss.judge import judge

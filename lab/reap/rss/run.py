@@ -14,10 +14,11 @@ import msgspec
 
 from reap.base.errors import ExitCode, ReapError
 from reap.experiment.once import signal_name
-from reap.launch import smaps, spawn
+from reap.launch import spawn
+from reap.launch.process import smaps
+from reap.launch.process.records import Moment, Said
 from reap.launch.program import Program, require_preloadable
 from reap.launch.records import Launch, Outcome
-from reap.launch.residence_records import Moment, Said
 from reap.recording import record
 from reap.recording.read import read
 from reap.recording.records import Point

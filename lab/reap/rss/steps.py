@@ -98,7 +98,7 @@ def finish(
     Where a command was run, standard output is its own, and the answer goes to standard error.
     """
     from reap.base.files import write_safely
-    from reap.launch import machine
+    from reap.launch.host import machine
 
     first = found[0]
     verdict = judge(first)

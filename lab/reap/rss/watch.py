@@ -11,9 +11,10 @@ from pathlib import Path
 import msgspec
 
 from reap.base.errors import ReapError
-from reap.launch import native_files, smaps, spawn
+from reap.launch import native_files, spawn
+from reap.launch.process import smaps
+from reap.launch.process.records import Moment
 from reap.launch.records import Launch, Outcome
-from reap.launch.residence_records import Moment
 from reap.rss import file
 
 Take = Callable[[Moment], None]

@@ -29,7 +29,7 @@ def scenario(name: str | None, json_file: Path | None, html_file: Path | None, f
     from reap.base.files import write_safely
     from reap.commandline import reporting
     from reap.commandline.progress import Bar
-    from reap.launch import machine
+    from reap.launch.host import machine
     from reap.scenario import judge as judging
     from reap.scenario import page as pages
     from reap.scenario import run as playing

@@ -19,7 +19,8 @@ import msgspec
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
 from reap.base.errors import ExitCode, ReapError
-from reap.launch import machine, spawn
+from reap.launch import spawn
+from reap.launch.host import machine
 from reap.launch.records import Launch, Outcome
 from reap.rss import watch
 from reap.rss.records import Residence

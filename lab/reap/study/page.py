@@ -12,7 +12,7 @@ from reap.base import units
 from reap.base.files import write_safely
 from reap.base.text import printable
 from reap.draw import html
-from reap.launch.machine_rows import machine_rows
+from reap.launch.host.rows import machine_rows
 from reap.study import figures
 from reap.study.allocator_wall import view as view_allocator_wall
 from reap.study.allocators import view as view_allocators

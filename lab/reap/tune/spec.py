@@ -12,8 +12,8 @@ from reap.base.errors import ExitCode, ReapError
 from reap.experiment.records import Asked
 from reap.experiment.spec import Option, Spec, Tune, Variant
 from reap.experiment.specify import specify
-from reap.launch import machine
 from reap.launch import program as programs
+from reap.launch.host import machine
 from reap.launch.program import Program
 from reap.tune import numa
 from reap.tune.plan import LEAST_RUNS

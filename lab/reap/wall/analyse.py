@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from reap import native
-from reap.launch.residence_records import Moment
+from reap.launch.process.records import Moment
 from reap.recording import estimates
 from reap.recording.records import Latency, Point, Profile, Share
 from reap.rss.analyse import take_apart

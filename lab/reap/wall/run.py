@@ -16,10 +16,12 @@ from msgspec.structs import replace
 from reap import native
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
-from reap.launch import attach, memory, smaps, syscalls
+from reap.launch.host import memory
+from reap.launch.process import attach, smaps
+from reap.launch.process.records import Moment
 from reap.launch.program import Program
 from reap.launch.records import Launch, Outcome
-from reap.launch.residence_records import Moment
+from reap.launch.tools import syscalls
 from reap.recording import clock, watch
 from reap.recording import read as traces
 from reap.recording.growth import growth

@@ -8,8 +8,8 @@ import pytest
 from reap.allocators import knobs
 from reap.allocators.knobs import Milder
 from reap.allocators.records import Allocator
-from reap.launch import machine
 from reap.launch import program as programs
+from reap.launch.host import machine
 from reap.tune import spec as tune_spec
 
 GLIBC = Allocator(name="glibc")

@@ -7,7 +7,7 @@ import pytest
 from building import OUT, compiled
 from programs import reap
 
-from reap.launch import smaps
+from reap.launch.process import smaps
 
 TITLE = r"""
 #include <stdio.h>

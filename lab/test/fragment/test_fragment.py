@@ -15,11 +15,12 @@ from recorded import recorded
 
 from reap.allocators import catalog
 from reap.base.errors import ExitCode, ReapError
-from reap.launch import litter as littering
-from reap.launch import memory, native_files, spawn
+from reap.launch import native_files, spawn
 from reap.launch import program as programs
-from reap.launch.level import LEVELS, custom, named
-from reap.launch.litter import Litter, Littered
+from reap.launch.host import memory
+from reap.launch.litter import run as littering
+from reap.launch.litter.level import LEVELS, custom, named
+from reap.launch.litter.run import Litter, Littered
 from reap.launch.records import Launch
 
 SIZES = [(16, 40), (48, 30), (120, 20), (500, 9), (2000, 1)]

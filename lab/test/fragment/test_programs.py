@@ -10,10 +10,10 @@ from reap.allocators import catalog
 from reap.base.errors import ReapError
 from reap.experiment.littering import litter_of
 from reap.fragment import run
-from reap.launch import litter as littering
 from reap.launch import program as programs
 from reap.launch import spawn
-from reap.launch.level import LEVELS
+from reap.launch.litter import run as littering
+from reap.launch.litter.level import LEVELS
 from reap.launch.records import Launch
 from reap.recording.size_profile import SizeProfile
 from reap.workloads import card

@@ -9,7 +9,8 @@ import pytest
 from recorded import recorded, recorded_as, target
 
 from reap import native
-from reap.launch import sampling, spawn
+from reap.launch import spawn
+from reap.launch.host import sampling
 from reap.launch.records import Launch
 
 LEVELS = (20, 100, 400)

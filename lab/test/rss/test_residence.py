@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reap.launch import smaps
-from reap.launch.machine import describe
-from reap.launch.residence_records import Kernel, Moment, Said, Walk
+from reap.launch.host.machine import describe
+from reap.launch.process import smaps
+from reap.launch.process.records import Kernel, Moment, Said, Walk
 from reap.recording.records import Point
 from reap.rss import analyse, file
 from reap.rss import page as pages

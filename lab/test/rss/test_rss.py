@@ -15,8 +15,9 @@ from programs import as_nobody, reap, reap_command
 from recorded import target
 
 from reap.base.errors import ExitCode, ReapError
-from reap.launch import native_files, smaps
-from reap.launch.residence_records import Moment
+from reap.launch import native_files
+from reap.launch.process import smaps
+from reap.launch.process.records import Moment
 from reap.rss import file
 from reap.rss.run import Log, rows
 

@@ -9,7 +9,7 @@ from lab.test.rss.test_residence import MB, kernel_of, residence_of, taken_of
 from programs import reap
 
 from reap.base.errors import ReapError
-from reap.launch.machine import describe
+from reap.launch.host.machine import describe
 from reap.rss.records import Parts, Pin, Taken
 from reap.scenario import judge as judging
 from reap.scenario import page as pages

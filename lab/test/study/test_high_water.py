@@ -8,8 +8,9 @@ import pytest
 from programs import program
 
 from reap.base.errors import ReapError
-from reap.launch import spawn, syscalls
+from reap.launch import spawn
 from reap.launch.records import Launch
+from reap.launch.tools import syscalls
 from reap.study import high_water as seen
 from reap.study.address_space import AddressSpace, Mapping
 

@@ -24,7 +24,7 @@ from reap.base.errors import ExitCode, ReapError
 from reap.cli import walls
 from reap.draw import flame
 from reap.launch import program as programs
-from reap.launch import sampling
+from reap.launch.host import sampling
 from reap.launch.records import Launch, Outcome
 from reap.recording import record, watch
 from reap.recording.records import Point

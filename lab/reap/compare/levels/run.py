@@ -18,7 +18,7 @@ from reap.experiment.runner import Cost, InterruptedRunError, Listener, Runner
 from reap.experiment.spec import COUNTERS, Matrix, Spec
 from reap.experiment.starter import Starter
 from reap.fragment import run as fragment
-from reap.launch import litter as littering
+from reap.launch.litter import run as littering
 from reap.launch.records import Launch
 from reap.recording import estimates
 from reap.recording import size_profile as profiles

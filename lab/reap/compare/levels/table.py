@@ -7,8 +7,8 @@ from reap.experiment import arms, statistics
 from reap.experiment.metrics import Metric, known
 from reap.experiment.records import Cell, HugePages, Ratio, Run
 from reap.experiment.spec import Spec
-from reap.launch import counters
 from reap.launch.records import Misses
+from reap.launch.tools import counters
 
 
 class Table:

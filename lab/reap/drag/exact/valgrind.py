@@ -14,8 +14,8 @@ from importlib import resources
 from pathlib import Path
 
 from reap.base.errors import ExitCode, ReapError
-from reap.launch import valgrind
-from reap.launch.valgrind import PLATFORM
+from reap.launch.tools import valgrind
+from reap.launch.tools.valgrind import PLATFORM
 
 _HEADERS = ("/usr/include/valgrind", "/usr/local/include/valgrind")
 _LIBRARIES = (

@@ -17,7 +17,8 @@ from reap import __version__
 from reap.allocators.records import DEFAULT, Allocator
 from reap.base.errors import ReapError
 from reap.experiment.runner import Listener
-from reap.launch import machine, program
+from reap.launch import program
+from reap.launch.host import machine
 from reap.launch.records import Launch
 from reap.study.allocator_wall import asks, go, python
 from reap.study.allocator_wall.analyse import Figures

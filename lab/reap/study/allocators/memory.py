@@ -17,7 +17,7 @@ import msgspec
 
 from reap.allocators.records import Allocator
 from reap.base.errors import ReapError
-from reap.launch import syscalls
+from reap.launch.tools import syscalls
 from reap.study import kept, measuring
 from reap.study.allocators.records import Consumption, Summary
 from reap.study.allocators.setups import PROGRAM

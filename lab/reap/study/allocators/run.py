@@ -12,7 +12,7 @@ from pathlib import Path
 from reap import __version__
 from reap.allocators.records import Allocator
 from reap.experiment.runner import Listener
-from reap.launch import machine
+from reap.launch.host import machine
 from reap.study.allocators import memory, setups, timing
 from reap.study.allocators.judge import conclusions as claims
 from reap.study.folder import make_plan

@@ -11,8 +11,9 @@ from reap import __version__
 from reap.allocators.records import Allocator
 from reap.experiment.runner import Listener
 from reap.experiment.specify import Fragmented as Asked
-from reap.launch import level, machine
-from reap.launch.level import LEVELS, Level
+from reap.launch.host import machine
+from reap.launch.litter import level
+from reap.launch.litter.level import LEVELS, Level
 from reap.study import judging, measuring, pacing
 from reap.study.folder import make_plan
 from reap.study.ismm2026 import judge as claims

@@ -8,7 +8,7 @@ from reap.base import units
 from reap.base.records import exactly
 from reap.compare.levels.records import Fragmented
 from reap.draw.bars import Bar
-from reap.launch.level import LEVELS
+from reap.launch.litter.level import LEVELS
 from reap.recording import sizes
 from reap.recording.size_profile import SizeProfile
 from reap.study.ismm2026.published import PROGRAMS, REJECTED

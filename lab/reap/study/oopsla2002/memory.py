@@ -12,8 +12,9 @@ import msgspec
 
 from reap.allocators.records import Allocator
 from reap.base.errors import ReapError
-from reap.launch import program, syscalls
+from reap.launch import program
 from reap.launch.records import Launch
+from reap.launch.tools import syscalls
 from reap.study import kept
 from reap.study.high_water import high_water
 from reap.study.measuring import lacking, version_of, without_own

@@ -13,8 +13,8 @@ from reap import __version__
 from reap.allocators.records import Allocator
 from reap.experiment.runner import Listener
 from reap.experiment.specify import Fragmented as Asked
-from reap.launch import machine
-from reap.launch.level import LEVELS
+from reap.launch.host import machine
+from reap.launch.litter.level import LEVELS
 from reap.study import measuring, pacing
 from reap.study.folder import make_plan
 from reap.study.measuring import Work

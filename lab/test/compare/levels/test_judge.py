@@ -11,7 +11,7 @@ from samples import HOSTILE, arm_of, fragmented_answer, fragmented_of, ratio_of
 from reap.base.records import Estimate
 from reap.compare.levels.judge import inverse, judge
 from reap.compare.levels.records import Control, Luck
-from reap.launch.level import LEVELS, custom
+from reap.launch.litter.level import LEVELS, custom
 from reap.report.terminal_matrix import render
 
 

@@ -29,11 +29,13 @@ from reap.experiment.spec import COUNTERS
 from reap.experiment.specify import Fragmented, specify
 from reap.experiment.starter import Started, Starter
 from reap.fragment.run import load_profile
-from reap.launch import callgrind, counters, level, machine, sampling, valgrind
-from reap.launch import litter as littering
-from reap.launch.level import LEVELS
-from reap.launch.litter import Event
+from reap.launch.host import machine, sampling
+from reap.launch.litter import level
+from reap.launch.litter import run as littering
+from reap.launch.litter.level import LEVELS
+from reap.launch.litter.run import Event
 from reap.launch.records import Launch, Outcome
+from reap.launch.tools import callgrind, counters, valgrind
 from reap.recording import sample
 from reap.recording.size_profile import SizeProfile
 from reap.report import matrix_words

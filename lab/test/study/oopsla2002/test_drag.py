@@ -7,7 +7,7 @@ from samples import HOSTILE, machine
 from reap.base.errors import ReapError
 from reap.drag.exact.records import DragLevel, DragPoint, DragSite, Tally
 from reap.drag.exact.reserve import without_reserve
-from reap.launch import valgrind
+from reap.launch.tools import valgrind
 from reap.study import figures, measuring
 from reap.study import page as reporter
 from reap.study.oopsla2002.drag import run as dragging

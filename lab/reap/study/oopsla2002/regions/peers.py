@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reap.allocators.records import DEFAULT, Allocator
 from reap.experiment.specify import Fragmented as Asked
-from reap.launch.level import LEVELS
+from reap.launch.litter.level import LEVELS
 from reap.study.judging import Extent, Judged, at_most, conclusion, estimate, finding, quotient, side
 from reap.study.measuring import Work
 from reap.study.oopsla2002.judge import NEAR_REGIONS

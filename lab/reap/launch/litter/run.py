@@ -14,8 +14,9 @@ import msgspec
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
-from reap.launch import memory, native_files, spawn
-from reap.launch.level import Level
+from reap.launch import native_files, spawn
+from reap.launch.host import memory
+from reap.launch.litter.level import Level
 from reap.launch.records import Launch, Outcome
 
 VARIABLE = "REAP_LITTER"

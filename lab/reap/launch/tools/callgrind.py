@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 
 from reap.base.errors import ExitCode, ReapError
-from reap.launch import litter as littering
-from reap.launch import valgrind
-from reap.launch.litter import Litter, Littered
+from reap.launch.litter import run as littering
+from reap.launch.litter.run import Litter, Littered
 from reap.launch.records import Launch, Misses
+from reap.launch.tools import valgrind
 
 _KIB, _MIB = 1 << 10, 1 << 20
 

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from reap.base.errors import ExitCode, ReapError
-from reap.launch.residence_records import Kernel
+from reap.launch.process.records import Kernel
 
 PROC = Path("/proc")
 _PF_KTHREAD = 0x00200000

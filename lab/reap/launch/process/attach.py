@@ -11,7 +11,8 @@ import msgspec
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
-from reap.launch import native_files, smaps
+from reap.launch import native_files
+from reap.launch.process import smaps
 
 
 class Attached(Record):

@@ -1,0 +1,4 @@
+"""What this machine is: its processor, its available memory, whether its programs may be sampled.
+
+Nothing here starts the program that is measured.
+"""
