@@ -17,7 +17,7 @@ from reap.experiment import statistics
 from reap.launch import spawn
 from reap.launch.litter import run as littering
 from reap.launch.litter.level import LEVELS, custom
-from reap.launch.litter.run import Litter
+from reap.launch.litter.records import ORDERS, Litter
 from reap.launch.records import Launch
 from reap.workloads import card
 
@@ -59,7 +59,7 @@ def litter_row(allocator: Allocator) -> bool:
     launch = Launch(argv=["true"], program="/bin/true", allocator=allocator.library)
     bytes_each = _bookkeeping(launch)
     held = True
-    for order in littering.ORDERS:
+    for order in ORDERS:
         how = Litter(level=custom(1, 0.33), sizes=MIX, peak=OBJECTS, order=order)
         (one,) = littering.run(launch, how).litterings
         seconds = (one.user_ns + one.system_ns) / 1e9

@@ -14,7 +14,7 @@ from reap.compare.levels.records import Fragmented
 from reap.experiment.spec import COUNTERS
 from reap.experiment.specify import Fragmented as Asked
 from reap.launch.litter import level
-from reap.launch.litter.run import DEFAULT_SEED, ORDERS
+from reap.launch.litter.records import DEFAULT_SEED, ORDERS
 from reap.launch.tools.callgrind import CACHES
 from reap.report import files
 from reap.report.records import Answer

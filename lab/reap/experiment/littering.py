@@ -1,8 +1,7 @@
 """What a heap is littered with, for a program that is known by its size profile."""
 
-from reap.launch.litter import run as littering
 from reap.launch.litter.level import Level
-from reap.launch.litter.run import Litter
+from reap.launch.litter.records import DEFAULT_SEED, Litter, Order
 from reap.recording.size_profile import SizeProfile
 
 
@@ -10,8 +9,8 @@ def litter_of(
     profile: SizeProfile,
     level: Level,
     *,
-    seed: int = littering.DEFAULT_SEED,
-    order: littering.Order = "random",
+    seed: int = DEFAULT_SEED,
+    order: Order = "random",
     touch: bool = True,
     children: bool = False,
     threads: bool = True,

@@ -9,9 +9,8 @@ from reap.allocators.records import Allocator
 from reap.base.records import Record
 from reap.experiment.littering import litter_of
 from reap.experiment.records import Asked, HugePages
-from reap.launch.litter import run as littering
 from reap.launch.litter.level import Level
-from reap.launch.litter.run import Litter
+from reap.launch.litter.records import DEFAULT_SEED, Litter, Order
 from reap.launch.program import Program
 from reap.recording.size_profile import SizeProfile
 
@@ -52,9 +51,9 @@ class Matrix(Record):
     """adv0, to which the others are compared, first."""
     children: bool = False
     """Whether the programs that the program executes are littered, too."""
-    seed: int = littering.DEFAULT_SEED
+    seed: int = DEFAULT_SEED
     """Of the litter."""
-    order: littering.Order = "random"
+    order: Order = "random"
     touch: bool = True
     cut_off: int = 4096
     """Blocks of this many bytes and more are no part of the litter."""

@@ -10,8 +10,8 @@ from reap.experiment.records import Asked
 from reap.experiment.spec import COUNTERS, SEED, Matrix, Spec, Tune, Variant, state_of
 from reap.launch import program as programs
 from reap.launch.host import machine
-from reap.launch.litter import run as littering
 from reap.launch.litter.level import LEVELS, Level
+from reap.launch.litter.records import DEFAULT_SEED, Order
 from reap.launch.program import Program
 from reap.launch.tools import callgrind, counters
 
@@ -36,8 +36,8 @@ class Fragmented:
     replaced_over: Sequence[str] = ()
     """The allocators over which that one is run; empty: over all."""
     children: bool = False
-    seed: int = littering.DEFAULT_SEED
-    order: littering.Order = "random"
+    seed: int = DEFAULT_SEED
+    order: Order = "random"
     touch: bool = True
     cut_off: int = 4096
     layouts: int = 2

@@ -14,8 +14,9 @@ from reap.experiment.folder import Folder
 from reap.experiment.records import BARE, Cell, Laid, Samples
 from reap.experiment.spec import Variant
 from reap.launch import native_files, spawn, together
+from reap.launch.litter import account
 from reap.launch.litter import run as littering
-from reap.launch.litter.run import Litter, Littered
+from reap.launch.litter.records import Litter, Littered
 from reap.launch.records import Launch, Misses, Outcome
 from reap.launch.tools import callgrind, counters
 from reap.recording import sample
@@ -146,7 +147,7 @@ def _laid(littered: Littered) -> Laid:
         kept_bytes=sum(each.kept_bytes for each in littered.litterings),
         cpu_ns=littered.gross.cpu_ns - littered.outcome.cpu_ns,
         wall_ns=littered.gross.wall_ns - littered.outcome.wall_ns,
-        resident=max(littering.resident_added(littered.litterings).values(), default=0),
+        resident=max(account.resident_added(littered.litterings).values(), default=0),
         threads=len(littered.litterings),
         provider=next((each.provider for each in littered.litterings), ""),
         failure=next((each.failure for each in littered.litterings if each.failure and not each.beside), ""),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reap.launch.litter.level import Level, custom, named
-from reap.launch.litter.run import DEFAULT_SEED, ORDERS
+from reap.launch.litter.records import DEFAULT_SEED, ORDERS
 
 if TYPE_CHECKING:
     from reap.fragment.run import FragmentRun

@@ -11,7 +11,7 @@ from reap.base.files import native_name
 from reap.base.records import Record
 from reap.launch import native_files
 from reap.launch.litter import run as littering
-from reap.launch.litter.run import Litter
+from reap.launch.litter.records import Litter
 from reap.launch.records import Launch
 from reap.recording import record
 

@@ -12,7 +12,7 @@ from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
 from reap.fragment.heap_map import HeapMap
 from reap.launch.litter import run as littering
-from reap.launch.litter.run import Litter, Littered, Littering
+from reap.launch.litter.records import Litter, Littered, Littering
 from reap.launch.program import Program
 from reap.launch.records import Launch
 from reap.recording import read, record

@@ -12,7 +12,7 @@ from reap.base.text import printable
 from reap.draw.terminal import line, notes
 from reap.fragment import picture, words
 from reap.fragment.run import FragmentRun
-from reap.launch.litter.run import resident_added
+from reap.launch.litter.account import resident_added
 
 
 def render(console: Console, result: FragmentRun) -> None:

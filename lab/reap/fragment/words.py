@@ -1,6 +1,6 @@
 """How the litter of a heap is called, on a terminal and on a page."""
 
-from reap.launch.litter.run import Order
+from reap.launch.litter.records import Order
 from reap.recording.size_profile import SizeProfile
 
 ORDERS = {

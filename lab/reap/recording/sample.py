@@ -13,7 +13,7 @@ from reap.base.files import native_name
 from reap.launch import native_files
 from reap.launch.host import sampling
 from reap.launch.litter import run as littering
-from reap.launch.litter.run import Litter, Littered
+from reap.launch.litter.records import Litter, Littered
 from reap.launch.records import Launch
 from reap.recording import record
 

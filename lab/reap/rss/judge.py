@@ -34,7 +34,7 @@ class ResidenceVerdict(Record):
     """What a process's memory is at the end."""
 
     cause: str
-    """The name of the part that matters, as `residence_file.NAMES` has them, or `nothing`."""
+    """The name of the part that matters, as `NAMES` in `records` has them, or `nothing`."""
     sentences: list[str]
     remedies: list[Remedy] = []
 

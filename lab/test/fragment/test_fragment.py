@@ -18,9 +18,11 @@ from reap.base.errors import ExitCode, ReapError
 from reap.launch import native_files, spawn
 from reap.launch import program as programs
 from reap.launch.host import memory
+from reap.launch.litter import account
+from reap.launch.litter import file as litter_file
 from reap.launch.litter import run as littering
 from reap.launch.litter.level import LEVELS, custom, named
-from reap.launch.litter.run import Litter, Littered
+from reap.launch.litter.records import DEFAULT_SEED, ORDERS, Litter, Littered
 from reap.launch.records import Launch
 
 SIZES = [(16, 40), (48, 30), (120, 20), (500, 9), (2000, 1)]
@@ -407,9 +409,7 @@ def test_fault_6_litter_is_as_resident_as_one_asks():
 
 
 def test_fault_7_blocks_are_given_back_in_the_order_asked_for():
-    orders = [
-        said(litter(children=True, order=order), *unrandomised("addresses")) for order in littering.ORDERS
-    ]
+    orders = [said(litter(children=True, order=order), *unrandomised("addresses")) for order in ORDERS]
     assert len(set(orders)) == 3
 
 
@@ -467,7 +467,7 @@ def test_threads_of_a_program_that_may_not_open_files_are_littered():
     if done.outcome.stderr_tail == "no seccomp":
         pytest.skip("the kernel has none")
     assert len(done.litterings) == 4
-    (added,) = littering.resident_added(done.litterings).values()
+    (added,) = account.resident_added(done.litterings).values()
     assert added > sum(one.kept_bytes for one in done.litterings)
 
 
@@ -530,7 +530,7 @@ def test_fault_15_reports_beyond_the_slots_are_counted():
 def test_fault_16_multipliers_need_not_be_whole_and_seeds_are_fixed():
     (one,) = run(litter((0.25, 0.5)), "/bin/true").litterings
     assert (one.objects, one.kept) == (2500, 1250)
-    assert litter().seed == littering.DEFAULT_SEED
+    assert litter().seed == DEFAULT_SEED
 
 
 def test_fault_17_constructors_of_libraries_run_on_a_littered_heap():
@@ -732,14 +732,14 @@ def test_the_layout_of_the_litter_file_is_the_header_s():
     """Python's structs are those of lab/format/reap_litter.h."""
     header, report = "struct reap_litter_header", "struct reap_litter_report"
     facts = {
-        f"sizeof({header})": littering._HEADER.size,
-        "sizeof(struct reap_litter_size)": littering._SIZE.size,
-        f"sizeof({report})": littering._REPORT.size,
-        f"offsetof({header}, next_report)": littering._NEXT_REPORT,
-        f"offsetof({header}, deepbind)": littering._NEXT_REPORT + 4,
-        f"offsetof({header}, event_config)": littering._HEADER.size - 32,
-        f"offsetof({report}, beside)": littering._REPORT.size - 120,
-        f"offsetof({report}, provider)": littering._REPORT.size - 116,
+        f"sizeof({header})": litter_file._HEADER.size,
+        "sizeof(struct reap_litter_size)": litter_file._SIZE.size,
+        f"sizeof({report})": litter_file._REPORT.size,
+        f"offsetof({header}, next_report)": litter_file._NEXT_REPORT,
+        f"offsetof({header}, deepbind)": litter_file._NEXT_REPORT + 4,
+        f"offsetof({header}, event_config)": litter_file._HEADER.size - 32,
+        f"offsetof({report}, beside)": litter_file._REPORT.size - 120,
+        f"offsetof({report}, provider)": litter_file._REPORT.size - 116,
     }
     checks = "".join(f'_Static_assert({fact} == {value}, "{fact}");' for fact, value in facts.items())
     source = f'#include "reap_litter.h"\n#include <stddef.h>\n{checks}\nint main(void) {{ return 0; }}'

@@ -5,7 +5,7 @@ from typing import Literal
 from reap.base.records import Estimate, Record
 from reap.experiment.records import HugePages, Laid, Ratio
 from reap.launch.litter.level import Level
-from reap.launch.litter.run import Order
+from reap.launch.litter.records import Order
 from reap.launch.records import Misses
 from reap.recording.size_profile import SizeProfile
 

@@ -12,7 +12,7 @@ import msgspec
 
 from reap.base.errors import ExitCode, ReapError
 from reap.launch.litter import run as littering
-from reap.launch.litter.run import Litter, Littered
+from reap.launch.litter.records import Litter, Littered
 from reap.launch.records import Launch, Misses
 from reap.launch.tools import valgrind
 

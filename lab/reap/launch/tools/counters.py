@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping
 
 from reap.launch import spawn
-from reap.launch.litter.run import Event
+from reap.launch.litter.records import Event
 from reap.launch.records import Launch, Misses
 
 _HARDWARE, _CACHE = 0, 3

@@ -33,7 +33,7 @@ from reap.launch.host import machine, sampling
 from reap.launch.litter import level
 from reap.launch.litter import run as littering
 from reap.launch.litter.level import LEVELS
-from reap.launch.litter.run import Event
+from reap.launch.litter.records import Event
 from reap.launch.records import Launch, Outcome
 from reap.launch.tools import callgrind, counters, valgrind
 from reap.recording import sample

@@ -1,0 +1,115 @@
+"""What a heap is littered with, and what came of it."""
+
+from typing import Literal
+
+from reap.base.records import Record
+from reap.launch.litter.level import Level
+from reap.launch.records import Outcome
+
+Order = Literal["random", "address", "reversed"]
+ORDERS: tuple[Order, ...] = ("random", "address", "reversed")
+"""By number, as enum reap_litter_order has them."""
+
+DEFAULT_SEED = 1
+
+_BOOKKEEPING = 8
+"""Bytes a block, while the litter is laid."""
+_SMALLEST = 32
+_HEAD = 16
+"""No block of glibc takes less, and each begins on a multiple of this with half as much for itself."""
+_ROUNDING = 1.25
+"""What allocators with size classes take more, at most, for most sizes."""
+
+
+class Event(Record):
+    """What a processor or the kernel can count, as perf_event_attr names it."""
+
+    type: int
+    config: int
+
+
+class Litter(Record):
+    """What a heap is littered with, and how."""
+
+    level: Level
+    sizes: list[tuple[int, int]]
+    """(size, count): objects are drawn in proportion to the counts."""
+    peak: int
+    """Most objects that the program has in use at once."""
+    threads: int = 1
+    """How many threads share the litter evenly: the first, and those that it or they create next."""
+    seed: int = DEFAULT_SEED
+    order: Order = "random"
+    """In which order blocks are given back."""
+    touch: bool = True
+    """Write to every page of the litter, as a program does that uses its memory."""
+    children: bool = False
+    """Litter the programs that the program executes, too. (What it forks inherits its heap anyway.)"""
+
+    @property
+    def objects(self) -> int:
+        """How many are allocated."""
+        return self.level.objects(self.peak)
+
+    @property
+    def needed(self) -> int:
+        """Bytes that a process will take for it at most, as far as one can say for any allocator."""
+        total = sum(count for _, count in self.sizes)
+        if not self.objects or not total:
+            return 0
+        taken = sum(max(_SMALLEST, -(-(size + _HEAD // 2) // _HEAD) * _HEAD) * n for size, n in self.sizes)
+        return round(self.objects * (taken / total * _ROUNDING + _BOOKKEEPING))
+
+
+class Littering(Record):
+    """What one thread did before it, or its program, began. Times in nanoseconds, memory in bytes."""
+
+    pid: int
+    thread: int
+    """0 for the first of its process."""
+    objects: int
+    bytes: int
+    kept: int
+    kept_bytes: int
+    begin_ns: int
+    end_ns: int
+    user_ns: int
+    system_ns: int
+    minor_faults: int
+    major_faults: int
+    resident_before: int
+    """Of the process; known of its first thread alone, as the next."""
+    resident_after: int
+    provider: str
+    """The end of the path of the file that serves malloc."""
+    voluntary_switches: int = 0
+    involuntary_switches: int = 0
+    beside: bool = False
+    """Its creator did not wait to the end: the thread got nowhere meanwhile, as where its malloc wants a lock
+    that the creator holds. Then the program ran beside, and no wall time is taken off."""
+    events: int | None = None
+    """How often the event happened that was to be counted; None if it was not counted."""
+    failure: str = ""
+    """Why nothing stays allocated, in words; empty if it went well."""
+
+
+class Littered(Record):
+    """A run on a littered heap."""
+
+    outcome: Outcome
+    """What the program itself cost: time and faults of the littering are taken off. The peak of resident
+    memory cannot be: it is that of litter and program together."""
+    gross: Outcome
+    """As the kernel accounts for it."""
+    litterings: list[Littering]
+    """By process and thread, in the order they began; those lost are counted."""
+    lost: int = 0
+    """Litterings that found no room to report: nothing of them is taken off."""
+    deepbind: int = 0
+    """How often something was opened with RTLD_DEEPBIND, whose malloc is past every preload."""
+    uncounted: int = 0
+    """Processes that littered and for which nobody waited: the kernel counts neither their litter nor what
+    they did, so that only the first process's is taken off."""
+    overwritten: bool = False
+    """The program wrote where it should not have, and what it reported cannot be believed: nothing of it is
+    taken off."""
