@@ -28,7 +28,7 @@ from reap.drag.sample.analyse import process as sampled_process
 from reap.drag.sample.read import read as read_samples
 from reap.drag.sample.records import SampledProcess
 from reap.launch.records import Launch
-from reap.workloads import card, run
+from reap.workloads import card, preparation, run
 
 SAMPLES = 2000
 EXPLAINED = {"chart-parser": "words are read by strcmp"}
@@ -48,7 +48,7 @@ def row(name: str, engine: Path) -> bool:
     described = card.load(name)
     variant = "naive" if "naive" in described.variants else next(iter(described.variants))
     try:
-        launch = run.launch_of(card.prepare(name, variant, scale=described.quick_scale))
+        launch = run.launch_of(preparation.prepare(name, variant, scale=described.quick_scale))
         truth = exactly(launch, engine)
     except ReapError as error:
         print(f"{name:<18} {variant:<8} left out: {error.what}", flush=True)
@@ -80,7 +80,7 @@ def recompiled(name: str, variant: str) -> DragLevel | None:
     described = card.load(name)
     if described.build is None or described.source or described.origin.package != "reap":
         return None
-    kept = card.cache_folder().parent / "drag-built"
+    kept = preparation.cache_folder().parent / "drag-built"
     compilers = {"g++": "reap-drag-c++", "c++": "reap-drag-c++", "gcc": "reap-drag-cc", "cc": "reap-drag-cc"}
     with tempfile.TemporaryDirectory(prefix="reap-bench-") as folder:
         for compiler, wrapper in compilers.items():
@@ -89,7 +89,7 @@ def recompiled(name: str, variant: str) -> DragLevel | None:
             script.chmod(0o755)
         real = {"REAP_CC": "/usr/bin/gcc", "REAP_CXX": "/usr/bin/g++"}
         with patch.dict(os.environ, {"PATH": f"{folder}:{os.environ['PATH']}", **real}):
-            ready = card.prepare(name, variant, scale=described.quick_scale, cache=kept)
+            ready = preparation.prepare(name, variant, scale=described.quick_scale, cache=kept)
         results = Path(folder) / "results"
         results.mkdir()
         outcome = drag_recompiled.run(run.launch_of(ready), results)

@@ -19,7 +19,7 @@ from reap.launch.litter import run as littering
 from reap.launch.litter.level import LEVELS, custom
 from reap.launch.litter.records import ORDERS, Litter
 from reap.launch.records import Launch
-from reap.workloads import card
+from reap.workloads import preparation
 
 OBJECTS = 10_000_000
 MIX = [(size, 16_000 // size) for size in range(16, 512, 8)]
@@ -93,7 +93,7 @@ def programs() -> list[tuple[str, Launch]]:
 
 def demo(name: str) -> Launch:
     """A program of the demo."""
-    ready = card.prepare(name)
+    ready = preparation.prepare(name)
     return Launch(
         argv=ready.argv,
         program=card_program(ready.argv[0]),

@@ -30,7 +30,7 @@ from reap.experiment import statistics as intervals
 from reap.experiment.folder import Folder
 from reap.experiment.records import Asked, Comparison, Ratio
 from reap.experiment.specify import specify
-from reap.workloads import card
+from reap.workloads import preparation
 
 HOG = """
 import time
@@ -66,7 +66,7 @@ def commands(names: list[str]) -> Iterator[tuple[str, list[str], str, dict[str, 
     """Name, command, folder and environment of each program."""
     for name, scale in CARDS.items():
         if name in names:
-            ready = card.prepare(name, scale=scale)
+            ready = preparation.prepare(name, scale=scale)
             yield name, ready.argv, ready.directory, ready.environment
     if "cpython" in names:
         yield "cpython", ["/usr/bin/python3", "-c", JSON], "", {"PYTHONMALLOC": "malloc"}

@@ -20,7 +20,7 @@ from reap.experiment import statistics
 from reap.launch import spawn
 from reap.launch.records import Launch
 from reap.recording.record import Depth, record
-from reap.workloads import card
+from reap.workloads import preparation
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOP = ROOT / "lab" / "preload" / "test" / "malloc_loop.c"
@@ -44,7 +44,7 @@ def programs(loop: Path) -> list[tuple[str, Launch, Depth, float, int]]:
     """What is measured: title, launch, depth, bar, rounds (0: as many as were asked for)."""
     found: list[tuple[str, Launch, Depth, float, int]] = []
     for name in ("perl", "gcc", "sed"):
-        ready = card.prepare(name)
+        ready = preparation.prepare(name)
         launch = Launch(
             argv=ready.argv,
             program=card_program(ready.argv[0]),

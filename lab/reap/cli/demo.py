@@ -43,7 +43,7 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     from reap.report.records import Answer
     from reap.report.terminal import render_diagnosis
     from reap.run import answer as answering
-    from reap.workloads import card
+    from reap.workloads import preparation
 
     place = (output or Path(f"reap-demo-{datetime.now(UTC):%Y%m%d-%H%M%S}")).absolute()
     allocators, missing = experiments.choose(None)
@@ -52,7 +52,7 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     console = Console()
     answers = []
     for name, scale in PROGRAMS.items():
-        ready = card.prepare(name, scale=scale)
+        ready = preparation.prepare(name, scale=scale)
         spec = specify(
             ready.argv,
             allocators,

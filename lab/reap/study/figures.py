@@ -12,7 +12,7 @@ from reap.study.allocators.figures import drawn_places
 from reap.study.allocators.setups import PROGRAM
 from reap.study.measuring import without_own
 from reap.study.records import Statistics, Study
-from reap.workloads.card import Card
+from reap.workloads.records import Card
 
 _COLUMNS = (
     "part",

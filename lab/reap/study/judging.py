@@ -14,7 +14,7 @@ from reap.base.records import Estimate
 from reap.compare.levels.records import Arm, Fragmented
 from reap.experiment import statistics
 from reap.study.records import Conclusion, Finding, Measured, Side, Standing
-from reap.workloads.card import Card
+from reap.workloads.records import Card
 
 MARGIN = 1.05
 """What is less is no substantial difference."""

@@ -19,7 +19,8 @@ from reap.experiment.spec import Spec
 from reap.experiment.specify import Fragmented as Asked
 from reap.experiment.specify import specify
 from reap.study.records import Measured, Mode
-from reap.workloads import card
+from reap.workloads import preparation
+from reap.workloads.records import Card
 
 QUICK_RUN = 0.15
 """About how many seconds a run of a quick study is to take, as far as a card can say."""
@@ -34,7 +35,7 @@ class Work:
     """What is to be measured of one workload, on which heaps, and where that is kept."""
 
     place: Path
-    described: card.Card
+    described: Card
     mode: Mode
     allocators: Sequence[Allocator]
     heaps: Asked
@@ -46,7 +47,7 @@ class Work:
     """In a quick study so much less is done in a run, where each takes longer than usual."""
 
 
-def scale_of(described: card.Card, mode: Mode, seconds: float = QUICK_RUN) -> int:
+def scale_of(described: Card, mode: Mode, seconds: float = QUICK_RUN) -> int:
     """How much work a run is, as the card counts it; in a quick study about so many seconds of it."""
     if mode == "full":
         return described.default_scale
@@ -54,14 +55,14 @@ def scale_of(described: card.Card, mode: Mode, seconds: float = QUICK_RUN) -> in
     return max(described.quick_scale, min(wanted, described.default_scale))
 
 
-def without_own(described: card.Card) -> str:
+def without_own(described: Card) -> str:
     """The variant in which malloc serves all that it can."""
     return "naive" if "naive" in described.variants else next(iter(described.variants))
 
 
-def lacking(described: card.Card) -> str:
+def lacking(described: Card) -> str:
     """Why the workload cannot run here; empty if it can. It asks what is here, and not what could be had."""
-    at = card.places(described.name)
+    at = preparation.places(described.name)
     missing = packages.lacking(described.packages)
     if at.source and not Path(at.source).is_dir() and not Path(at.built).is_dir():
         missing.append(f"the source of {described.source}")
@@ -70,7 +71,7 @@ def lacking(described: card.Card) -> str:
     return f"{', '.join(missing)} is not installed here (reap workloads prepare --yes {described.name})"
 
 
-def package_of(described: card.Card) -> str:
+def package_of(described: Card) -> str:
     """The package whose version is the workload's: no compiler that it needs, too; empty for none."""
     if described.source == described.origin.package:
         return described.source
@@ -78,7 +79,7 @@ def package_of(described: card.Card) -> str:
     return next(own, described.packages[0] if described.packages else "")
 
 
-def version_of(described: card.Card) -> str:
+def version_of(described: Card) -> str:
     """Of its Debian package, or reap's own; else what the card says."""
     if described.origin.package == "reap":
         return __version__
@@ -149,7 +150,7 @@ def _spec(work: Work, scale: int) -> Spec:
     """The card's variants, or one of them alone."""
     described, allocators = work.described, list(work.allocators)
     names = [work.alone] if work.alone else [*described.variants, *work.peers]
-    ready = {name: card.prepare(described.name, name, scale=scale) for name in names}
+    ready = {name: preparation.prepare(described.name, name, scale=scale) for name in names}
     first = ready[names[0]]
     naive, ours = (None, None) if work.alone else (ready.get("naive"), ready.get("reap"))
     return specify(

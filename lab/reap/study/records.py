@@ -9,7 +9,7 @@ from reap.recording.records import Share, Totals
 from reap.study.allocator_wall.records import Wall
 from reap.study.allocators.records import Consumption, Summary, Timed
 from reap.study.oopsla2002.drag.records import Dragged
-from reap.workloads.card import Card
+from reap.workloads.records import Card
 
 Mode = Literal["quick", "full"]
 Standing = Literal["holds", "holds partly", "outdated", "does not hold", "inconclusive"]

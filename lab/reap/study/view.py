@@ -9,7 +9,7 @@ from reap.compare.levels.records import Fragmented
 from reap.draw.bars import Bar, draw
 from reap.report import matrix_words
 from reap.study.records import Standing, Study
-from reap.workloads.card import Card
+from reap.workloads.records import Card
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from reap.allocators import apt, packages
 from reap.base.errors import ReapError
 from reap.base.records import Record
-from reap.workloads import card, source
+from reap.workloads import card, preparation, source
 
 
 class Lack(Record):
@@ -74,15 +74,15 @@ def _make_ready(lacking: Lack, tell: Callable[[str], None], cache: Path | None) 
     name = lacking.workload
     if lacking.source:
         tell(f"{name}: fetching Debian's source of {lacking.source}")
-        source.fetch(lacking.source, cache or card.cache_folder())
+        source.fetch(lacking.source, cache or preparation.cache_folder())
     if lacking.program or lacking.inputs:
         made = [word for word, lacks in (("program", lacking.program), ("inputs", lacking.inputs)) if lacks]
         tell(f"{name}: making its {' and '.join(made)}")
-        card.prepare(name, next(iter(card.load(name).variants)), cache=cache)
+        preparation.prepare(name, next(iter(card.load(name).variants)), cache=cache)
 
 
 def _lack(name: str, cache: Path | None) -> Lack:
-    described, at = card.load(name), card.places(name, cache=cache)
+    described, at = card.load(name), preparation.places(name, cache=cache)
     theirs = [package for peer in described.peers.values() for package in peer.packages]
     program = bool(at.built) and not Path(at.built).is_dir()
     return Lack(

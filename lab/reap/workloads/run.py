@@ -7,7 +7,8 @@ from reap.base.errors import ReapError
 from reap.base.records import Record
 from reap.launch import program, spawn
 from reap.launch.records import Launch, Outcome
-from reap.workloads import card
+from reap.workloads import card, preparation
+from reap.workloads.records import Card, Ready
 
 
 class Tried(Record):
@@ -17,7 +18,7 @@ class Tried(Record):
     outcome: Outcome
 
 
-def as_the_card_says(described: card.Card, tried: Sequence[Tried]) -> bool | None:
+def as_the_card_says(described: Card, tried: Sequence[Tried]) -> bool | None:
     """Whether these, at the default scale, print what the card says; None where it says nothing of it.
 
     Throws ReapError of a program of ours: Debian's may be of another version, ours may not.
@@ -33,7 +34,7 @@ def as_the_card_says(described: card.Card, tried: Sequence[Tried]) -> bool | Non
     return digest == described.output
 
 
-def launch_of(ready: card.Ready) -> Launch:
+def launch_of(ready: Ready) -> Launch:
     """How it is started. Throws ReapError if it is not there, or nothing can be preloaded into it."""
     found = program.resolve(ready.argv, directory=ready.directory)
     program.require_preloadable(found)
@@ -57,7 +58,7 @@ def try_variants(
     missing = card.absent(described)
     every = [*described.variants, *(peer for peer in described.peers if peer not in missing)]
     for variant in variants or every:
-        ready = card.prepare(name, variant, scale=scale, cache=cache)
+        ready = preparation.prepare(name, variant, scale=scale, cache=cache)
         outcome = spawn.run(launch_of(ready))
         if outcome.status != 0:
             raise ReapError(f"{name}, {variant}: ended with {outcome.status}", outcome.stderr_tail.strip())

@@ -11,7 +11,8 @@ from recorded import drag_compiled, target
 
 from reap.base.errors import ReapError
 from reap.drag.exact.records import DragLevel, DragProcess, DragSite
-from reap.workloads import card
+from reap.workloads import card, preparation
+from reap.workloads.preparation import can_be_marked, places, prepare
 
 HEADERS = Path(__file__).resolve().parents[3] / "library" / "include"
 LAYERS = [
@@ -112,7 +113,7 @@ def test_a_workload_s_objects_drag_the_same_whichever_way_they_are_allocated(tmp
     """With its obstacks, and with an allocation for each object: one program, one set of objects."""
     levels = {}
     for variant in ("custom", "naive"):
-        ready = card.prepare("expression-compiler", variant, scale=1, cache=workload_cache(), marked=True)
+        ready = prepare("expression-compiler", variant, scale=1, cache=workload_cache(), marked=True)
         assert "-marked-" in ready.argv[0]
         result, done = drag(tmp_path, *ready.argv, cwd=ready.directory)
         assert done.returncode == 0
@@ -124,22 +125,22 @@ def test_a_workload_s_objects_drag_the_same_whichever_way_they_are_allocated(tmp
 
 
 def test_where_valgrind_has_no_header_its_package_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(card, "_VALGRIND_HEADERS", (str(tmp_path),))
+    monkeypatch.setattr(preparation, "_VALGRIND_HEADERS", (str(tmp_path),))
     with pytest.raises(ReapError, match=r"valgrind/valgrind\.h is not there") as caught:
-        card.prepare("expression-compiler", "custom", scale=1, cache=tmp_path, marked=True)
+        prepare("expression-compiler", "custom", scale=1, cache=tmp_path, marked=True)
     assert caught.value.hint == "apt-get install valgrind"
     assert not list(tmp_path.iterdir())
 
 
 def test_what_a_script_builds_is_not_marked(tmp_path):
     scripted = card.load("protobuf")
-    assert not card.can_be_marked(scripted)
-    assert card.places("protobuf", cache=tmp_path, marked=True) == card.places("protobuf", cache=tmp_path)
+    assert not can_be_marked(scripted)
+    assert places("protobuf", cache=tmp_path, marked=True) == places("protobuf", cache=tmp_path)
 
 
 def test_what_was_marked_otherwise_is_not_used(tmp_path, monkeypatch):
-    before = [card.places("expression-compiler", cache=tmp_path, marked=how).built for how in (True, False)]
-    monkeypatch.setattr(card, "MARKED", ("-DREAP_MARK_POOLS=2",))
-    after = [card.places("expression-compiler", cache=tmp_path, marked=how).built for how in (True, False)]
+    before = [places("expression-compiler", cache=tmp_path, marked=how).built for how in (True, False)]
+    monkeypatch.setattr(preparation, "MARKED", ("-DREAP_MARK_POOLS=2",))
+    after = [places("expression-compiler", cache=tmp_path, marked=how).built for how in (True, False)]
     assert before[0] != after[0]
     assert before[1] == after[1]

@@ -16,7 +16,7 @@ from reap.launch.litter import run as littering
 from reap.launch.litter.level import LEVELS
 from reap.launch.records import Launch
 from reap.recording.size_profile import SizeProfile
-from reap.workloads import card
+from reap.workloads import card, preparation
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,7 @@ def launched(name: str) -> Launch:
 
 @functools.cache
 def launched_card(name: str, variant: str) -> Launch:
-    ready = card.prepare(name, variant)
+    ready = preparation.prepare(name, variant)
     found = programs.resolve(ready.argv, directory=ready.directory)
     programs.require_preloadable(found)
     return Launch(

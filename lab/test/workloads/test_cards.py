@@ -14,8 +14,9 @@ from reap.launch import spawn
 from reap.study import measuring
 from reap.study.ismm2026 import run as ismm2026
 from reap.study.oopsla2002 import run as oopsla2002
-from reap.workloads import card
+from reap.workloads import card, preparation
 from reap.workloads import run as workload
+from reap.workloads.records import Card
 
 LISTS = Path(__file__).resolve().parents[3] / "setup" / "apt"
 SMALL = {"perl": 1, "gcc": 1, "sed": 1}
@@ -42,7 +43,7 @@ def test_a_card_is_whole(name):
 
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_two_preparations_give_the_same_output(name, tmp_path):
-    one, two = (card.prepare(name, scale=1, cache=tmp_path / which) for which in ("one", "two"))
+    one, two = (preparation.prepare(name, scale=1, cache=tmp_path / which) for which in ("one", "two"))
     first, second = run(one), run(two)
     assert first.exit_code == second.exit_code == 0, first.stderr_tail
     assert first.stdout_bytes > 100
@@ -52,12 +53,12 @@ def test_two_preparations_give_the_same_output(name, tmp_path):
 
 
 def test_inputs_are_made_once(tmp_path):
-    first = card.prepare("sed", scale=1, cache=tmp_path)
+    first = preparation.prepare("sed", scale=1, cache=tmp_path)
     (made,) = tmp_path.iterdir()
     stamp = (made / "text.txt").stat().st_mtime_ns
-    assert card.prepare("sed", scale=1, cache=tmp_path) == first
+    assert preparation.prepare("sed", scale=1, cache=tmp_path) == first
     assert (made / "text.txt").stat().st_mtime_ns == stamp
-    card.prepare("sed", scale=2, cache=tmp_path)
+    preparation.prepare("sed", scale=2, cache=tmp_path)
     assert len(list(tmp_path.iterdir())) == 2
 
 
@@ -88,7 +89,7 @@ argv = ["cat", "{inputs}/made"]
 def test_a_failing_preparation_leaves_nothing(tmp_path, monkeypatch):
     folder_with(tmp_path, monkeypatch, MINE, "open('made', 'w'); raise SystemExit('out of luck')")
     with pytest.raises(ReapError, match="failed with 1") as caught:
-        card.prepare("mine", cache=tmp_path / "cache")
+        preparation.prepare("mine", cache=tmp_path / "cache")
     assert "out of luck" in caught.value.hint
     assert list((tmp_path / "cache").iterdir()) == []
 
@@ -96,23 +97,23 @@ def test_a_failing_preparation_leaves_nothing(tmp_path, monkeypatch):
 def test_a_preparation_that_makes_something_else(tmp_path, monkeypatch):
     folder_with(tmp_path, monkeypatch, MINE)
     with pytest.raises(ReapError, match="did not make made"):
-        card.prepare("mine", cache=tmp_path / "cache")
+        preparation.prepare("mine", cache=tmp_path / "cache")
 
 
 def test_a_changed_command_makes_new_inputs_and_another_title_does_not(tmp_path, monkeypatch):
     folder_with(tmp_path, monkeypatch, MINE, "open('made', 'w').write('one')")
-    first = card.places("mine", cache=tmp_path / "cache").inputs
+    first = preparation.places("mine", cache=tmp_path / "cache").inputs
     (tmp_path / "workloads/mine/card.toml").write_text(MINE.replace('title = "t"', 'title = "another"'))
-    assert card.places("mine", cache=tmp_path / "cache").inputs == first
+    assert preparation.places("mine", cache=tmp_path / "cache").inputs == first
     (tmp_path / "workloads/mine/card.toml").write_text(MINE.replace('"{inputs}"]', '"{inputs}", "9"]'))
-    assert card.places("mine", cache=tmp_path / "cache").inputs != first
+    assert preparation.places("mine", cache=tmp_path / "cache").inputs != first
 
 
 def test_a_changed_script_makes_new_inputs(tmp_path, monkeypatch):
     folder_with(tmp_path, monkeypatch, MINE, "open('made', 'w').write('one')")
-    card.prepare("mine", cache=tmp_path / "cache")
+    preparation.prepare("mine", cache=tmp_path / "cache")
     (tmp_path / "workloads/mine/prepare.py").write_text("open('made', 'w').write('three')")
-    assert run(card.prepare("mine", cache=tmp_path / "cache")).stdout_bytes == 5
+    assert run(preparation.prepare("mine", cache=tmp_path / "cache")).stdout_bytes == 5
 
 
 def test_mistakes_are_named(tmp_path, monkeypatch):
@@ -120,13 +121,13 @@ def test_mistakes_are_named(tmp_path, monkeypatch):
         card.load("nothing")
     assert caught.value.code == ExitCode.USAGE
     with pytest.raises(ReapError, match="no variant 'naive'"):
-        card.prepare("perl", "naive", cache=tmp_path)
+        preparation.prepare("perl", "naive", cache=tmp_path)
     folder_with(tmp_path, monkeypatch, MINE.replace('kind = "ordinary"', 'kind = "odd"'))
     with pytest.raises(ReapError, match=r"is not a card: .*kind"):
         card.load("mine")
     (tmp_path / "workloads/mine/card.toml").write_text(MINE.replace('"cat"', '"no-such-program"'))
     with pytest.raises(ReapError, match="needs no-such-program") as caught:
-        card.prepare("mine", cache=tmp_path)
+        preparation.prepare("mine", cache=tmp_path)
     assert caught.value.hint == "reap workloads prepare --yes mine"
 
 
@@ -187,7 +188,7 @@ def test_a_bad_card_stops_none_but_itself(tmp_path):
 def test_required_fields_are_documented():
     page = (Path(__file__).parents[3] / "docs" / "workload-cards.md").read_text()
     said = re.search(r"Required are (.*?)\.", page, re.DOTALL)
-    required = {field.name for field in msgspec.structs.fields(card.Card) if field.required}
+    required = {field.name for field in msgspec.structs.fields(Card) if field.required}
     assert set(re.findall(r"`(\w+)`", said[1])) == required
 
 
@@ -207,30 +208,30 @@ MAKES = "import sys, pathlib; (pathlib.Path(sys.argv[1]) / 'made').write_text('e
 def test_a_program_is_built_once_for_all_scales_and_again_when_its_source_changes(tmp_path, monkeypatch):
     folder_with(tmp_path, monkeypatch, BUILT, MAKES.replace("WORD", "one"))
     cache = tmp_path / "cache"
-    assert run(card.prepare("mine", scale=1, cache=cache)).stdout_bytes == len("one\n")
-    card.prepare("mine", scale=2, cache=cache)
+    assert run(preparation.prepare("mine", scale=1, cache=cache)).stdout_bytes == len("one\n")
+    preparation.prepare("mine", scale=2, cache=cache)
     assert len(list(cache.iterdir())) == 1
     (tmp_path / "workloads/mine/prepare.py").write_text(MAKES.replace("WORD", "three"))
-    assert run(card.prepare("mine", cache=cache)).stdout_bytes == len("three\n")
+    assert run(preparation.prepare("mine", cache=cache)).stdout_bytes == len("three\n")
     # What programs share is part of all of them.
     common = tmp_path / "workloads" / "common"
     common.mkdir()
     (common / "shared.h").write_text("")
-    card.prepare("mine", cache=cache)
+    preparation.prepare("mine", cache=cache)
     assert len(list(cache.iterdir())) == 3
 
 
 def test_a_failing_build_leaves_nothing(tmp_path, monkeypatch):
     folder_with(tmp_path, monkeypatch, BUILT, "raise SystemExit('no such header')")
     with pytest.raises(ReapError, match=r"the program cannot be made: .* failed with 1") as caught:
-        card.prepare("mine", cache=tmp_path / "cache")
+        preparation.prepare("mine", cache=tmp_path / "cache")
     assert "no such header" in caught.value.hint
     assert list((tmp_path / "cache").iterdir()) == []
     (tmp_path / "workloads/mine/card.toml").write_text(
         BUILT.replace('build = { argv = ["{python}"', 'build = { argv = ["no-such-compiler"')
     )
     with pytest.raises(ReapError, match="needs no-such-compiler"):
-        card.prepare("mine", cache=tmp_path / "cache")
+        preparation.prepare("mine", cache=tmp_path / "cache")
 
 
 def every_package(described):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reap.base.errors import ReapError
-from reap.workloads import card, provision, source
+from reap.workloads import card, preparation, provision, source
 
 CARD = """
 name = "NAME"
@@ -151,12 +151,12 @@ def test_a_source_is_fetched_by_apt_and_built(machine, tmp_path, monkeypatch):
     give(tmp_path, "theirs", BUILT)
     cache = tmp_path / "cache"
     with pytest.raises(ReapError, match="Debian's source of upstream, which was not fetched") as caught:
-        card.prepare("theirs", cache=cache)
+        preparation.prepare("theirs", cache=cache)
     assert caught.value.hint == "reap workloads prepare --yes theirs"
     wanted = provision.plan(["theirs"], cache=cache)
     assert (wanted.packages, wanted.lacks[0].source, wanted.lacks[0].program) == ([], "upstream", True)
     provision.carry_out(wanted, print, cache=cache)
-    ready = card.prepare("theirs", cache=cache)
+    ready = preparation.prepare("theirs", cache=cache)
     assert Path(ready.argv[1]).read_text() == "hello\n"
     # Its lists and its cache were its own, and are gone.
     assert all("Dir::State::lists" in call for call in calls(machine) if "indextargets" not in call)
@@ -175,6 +175,6 @@ def test_a_source_that_apt_has_not(machine, tmp_path):  # noqa: ARG001 - its scr
 def test_a_failing_build_says_what_is_not_installed(machine, tmp_path):  # noqa: ARG001 - its scripts are needed
     give(tmp_path, "broken", CARD.replace("echo ready > made", "echo no such header >&2; exit 1"))
     with pytest.raises(ReapError, match="inputs cannot be made") as caught:
-        card.prepare("broken", cache=tmp_path / "cache")
+        preparation.prepare("broken", cache=tmp_path / "cache")
     assert "no such header" in caught.value.hint
     assert "not installed: lacking-one (reap workloads prepare --yes broken)" in caught.value.hint

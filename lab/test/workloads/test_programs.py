@@ -12,7 +12,7 @@ from recorded import Recorded, recorded
 from reap.base.errors import ReapError
 from reap.launch.records import Outcome
 from reap.recording import read, record
-from reap.workloads import card, provision, run
+from reap.workloads import card, preparation, provision, run
 
 OURS = [
     name
@@ -67,7 +67,7 @@ def test_all_variants_print_the_same(name, cache):
 def test_the_naive_variant_is_the_one_that_calls_malloc(name, cache, tmp_path):
     objects = {}
     for variant in ("custom", "naive"):
-        ready = card.prepare(name, variant, scale=card.load(name).quick_scale, cache=cache)
+        ready = preparation.prepare(name, variant, scale=card.load(name).quick_scale, cache=cache)
         done = recorded(tmp_path, "triage", *ready.argv, directory=ready.directory)
         assert done.outcome.status == 0, done.outcome.stderr_tail
         objects[variant] = done.objects
@@ -116,7 +116,7 @@ def test_the_naive_variant_of_debian_s_programs_is_the_one_that_calls_malloc(nam
     need(name)
     objects, outputs = {}, set()
     for variant in card.load(name).variants:
-        ready = card.prepare(name, variant, scale=card.load(name).quick_scale)
+        ready = preparation.prepare(name, variant, scale=card.load(name).quick_scale)
         path = tmp_path / f"{variant}.reap"
         outcome = record.record(run.launch_of(ready), path, "triage")
         assert outcome.status == 0, outcome.stderr_tail
@@ -130,7 +130,7 @@ def test_the_naive_variant_of_debian_s_programs_is_the_one_that_calls_malloc(nam
 
 
 def test_the_command_line_of_a_program_is_checked(cache):
-    ready = card.prepare(OURS[0], "custom", scale=1, cache=cache)
+    ready = preparation.prepare(OURS[0], "custom", scale=1, cache=cache)
     for words in (["--scale"], ["--scale", "0"], ["--scale", "9x"], ["--fast"]):
         done = run.spawn.run(run.Launch(argv=[ready.argv[0], *words], program=ready.argv[0]))
         assert done.exit_code == 2

@@ -29,7 +29,7 @@ from reap.study.allocator_wall.rounds import Bank, rounds
 from reap.study.allocator_wall.words import answers
 from reap.study.folder import make_plan
 from reap.study.records import Mode, Plan, Study
-from reap.workloads import card
+from reap.workloads import card, preparation
 from reap.workloads import run as workload
 
 NAME = "allocator-wall"
@@ -100,7 +100,7 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
 
 
 def _bench(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Bench:
-    ready = card.prepare(WORKLOAD, "naive")
+    ready = preparation.prepare(WORKLOAD, "naive")
     launch = workload.launch_of(ready)
     script = card.find(WORKLOAD) / "json_requests.py"
     found = program.resolve([sys.executable, str(script)])

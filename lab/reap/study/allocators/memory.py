@@ -23,7 +23,7 @@ from reap.study.allocators.records import Consumption, Summary
 from reap.study.allocators.setups import PROGRAM
 from reap.study.high_water import at_marks
 from reap.study.records import Consumed, Mode
-from reap.workloads import card
+from reap.workloads import card, preparation
 from reap.workloads import run as workload
 
 SCALES: dict[Mode, int] = {"quick": 200, "full": 1000}
@@ -74,7 +74,7 @@ def _run(scale: int, threads: int, allocator: Allocator) -> Consumption:
 
 
 def _logged(scale: int, threads: int, allocator: Allocator) -> Consumption:
-    launch = workload.launch_of(card.prepare(PROGRAM, scale=scale))
+    launch = workload.launch_of(preparation.prepare(PROGRAM, scale=scale))
     with tempfile.TemporaryDirectory(prefix="reap-consumption-") as folder:
         log = Path(folder) / "log"
         words = ["--threads", str(threads), "--evaluations", "1", "--log", str(log)]

@@ -1,7 +1,7 @@
 """What the study of general-purpose allocators measures: running times by allocator, and memory over time."""
 
 from reap.base.records import Record
-from reap.workloads.card import Card
+from reap.workloads.records import Card
 
 
 class Series(Record):

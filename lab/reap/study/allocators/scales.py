@@ -16,7 +16,7 @@ from reap.study import measuring
 from reap.study.allocators.setups import EVALUATIONS, PROGRAM, Setup
 from reap.study.measuring import ROUNDS
 from reap.study.records import Mode
-from reap.workloads import card, run
+from reap.workloads import card, preparation, run
 
 QUICK_SECONDS = 360.0
 """What the runs of a quick study take together."""
@@ -71,7 +71,7 @@ def _fitting(evaluations: int, listener: Listener) -> float:
     """How much of its scale the program does in a second on one core, with so many evaluations over glibc."""
     listener.say(f"how fast this machine is with {evaluations} evaluations")
     scale = max(1, _TRIED // evaluations)
-    ready = card.prepare(PROGRAM, scale=scale)
+    ready = preparation.prepare(PROGRAM, scale=scale)
     launch = run.launch_of(ready)
     launch = msgspec.structs.replace(launch, argv=[*launch.argv, "--evaluations", str(evaluations)])
     outcome = spawn.run(launch)

@@ -28,7 +28,7 @@ from reap.study.allocators.records import Series, Timed
 from reap.study.allocators.setups import Setup
 from reap.study.measuring import ROUNDS
 from reap.study.records import Mode
-from reap.workloads import card
+from reap.workloads import card, preparation
 
 LIMIT = 60.0
 """Seconds that a run of a quick study may take; a full one's may take ten times as long."""
@@ -142,7 +142,7 @@ class _Line:
         return runs
 
     def _spec(self) -> Spec:
-        ready = card.prepare(self.described.name, scale=self.scale)
+        ready = preparation.prepare(self.described.name, scale=self.scale)
         return specify(
             [*ready.argv, *self.setup.words],
             list(self._allocators),

@@ -22,6 +22,7 @@ from reap.study.ismm2026.words import answers
 from reap.study.measuring import ROUNDS, Work
 from reap.study.records import Mode, Plan, Study
 from reap.workloads import card
+from reap.workloads.records import Card
 
 NAME = "ismm2026"
 WORKLOADS = (
@@ -105,7 +106,7 @@ def _swept(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> W
     return _simulated(place, described, mode, allocators, levels, measuring.without_own(described))
 
 
-def _slowed(place: Path, described: card.Card, mode: Mode, allocators: list[Allocator]) -> Work:
+def _slowed(place: Path, described: Card, mode: Mode, allocators: list[Allocator]) -> Work:
     """A program with its own allocator, for what a fragmented heap did to it."""
     levels = [LEVELS[slowdowns.CLEAN], LEVELS[slowdowns.ADVERSE]]
     return _simulated(place, described, mode, allocators, levels, next(iter(described.variants)))
@@ -113,7 +114,7 @@ def _slowed(place: Path, described: card.Card, mode: Mode, allocators: list[Allo
 
 def _simulated(
     place: Path,
-    described: card.Card,
+    described: Card,
     mode: Mode,
     allocators: list[Allocator],
     levels: list[Level],

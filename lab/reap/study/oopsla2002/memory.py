@@ -19,10 +19,11 @@ from reap.study import kept
 from reap.study.high_water import high_water
 from reap.study.measuring import lacking, version_of, without_own
 from reap.study.records import Mark, Memory
-from reap.workloads import card
+from reap.workloads import preparation
+from reap.workloads.records import Card
 
 
-def take(place: Path, described: card.Card, scale: int, allocators: Sequence[Allocator]) -> Memory:
+def take(place: Path, described: Card, scale: int, allocators: Sequence[Allocator]) -> Memory:
     """Runs every arm once, and keeps what it asked for in `place`.
 
     What is kept is not run again. What goes wrong is the reason why there is no more, and is tried again the
@@ -45,14 +46,14 @@ def take(place: Path, described: card.Card, scale: int, allocators: Sequence[All
     return known
 
 
-def _arms(described: card.Card, allocators: Sequence[Allocator]) -> list[tuple[str, Allocator]]:
+def _arms(described: Card, allocators: Sequence[Allocator]) -> list[tuple[str, Allocator]]:
     plain = without_own(described)
     first = [(name, allocators[0]) for name in described.variants if name != plain]
     return [*first, *((plain, each) for each in allocators)]
 
 
-def _asked(described: card.Card, scale: int, variant: str, allocator: Allocator) -> int:
-    ready = card.prepare(described.name, variant, scale=scale)
+def _asked(described: Card, scale: int, variant: str, allocator: Allocator) -> int:
+    ready = preparation.prepare(described.name, variant, scale=scale)
     found = program.resolve(ready.argv, directory=ready.directory)
     program.require_preloadable(found)
     launch = Launch(

@@ -11,10 +11,11 @@ from reap.recording.profile import profile
 from reap.study import kept
 from reap.study.measuring import version_of, without_own
 from reap.study.records import Statistics
-from reap.workloads import card, run
+from reap.workloads import preparation, run
+from reap.workloads.records import Card
 
 
-def take(place: Path, described: card.Card, scale: int) -> Statistics:
+def take(place: Path, described: Card, scale: int) -> Statistics:
     """Records the variant without its own allocator once, over glibc, and keeps what it gave in `place`.
 
     What is kept of the same card, version and scale is not recorded again, unless nothing was sampled.
@@ -27,7 +28,7 @@ def take(place: Path, described: card.Card, scale: int) -> Statistics:
 
 def _recorded(known: Statistics) -> Statistics:
     described = known.card
-    ready = card.prepare(described.name, without_own(described), scale=known.scale)
+    ready = preparation.prepare(described.name, without_own(described), scale=known.scale)
     with tempfile.TemporaryDirectory(prefix="reap-statistics-") as folder:
         path = Path(folder) / "statistics.reap"
         outcome = record.record(run.launch_of(ready), path, "triage")

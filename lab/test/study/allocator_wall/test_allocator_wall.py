@@ -34,7 +34,7 @@ from reap.study.allocator_wall.records import Place, Sample, Wall
 from reap.study.allocator_wall.words import answers
 from reap.study.folder import begin
 from reap.study.records import Plan, Study
-from reap.workloads import card
+from reap.workloads import card, preparation
 
 ALLOCATORS = [Allocator(name="glibc"), *(Allocator(name=name, library=f"/{name}") for name in
                                         ("jemalloc", "tcmalloc", "mimalloc"))]  # fmt: skip
@@ -501,7 +501,7 @@ def test_a_collection_that_waits_for_a_processor_is_none_that_waits():
 
 @pytest.mark.timed
 def test_faults_are_by_time_on_a_processor():
-    (program, *_) = card.prepare(studying.WORKLOAD, "naive").argv
+    (program, *_) = preparation.prepare(studying.WORKLOAD, "naive").argv
     tuned = {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=131072"}
     with crowded() as pinned:
         launch = Launch(

@@ -23,7 +23,7 @@ from reap.study.allocators.records import Consumption, Series, Summary, Timed
 from reap.study.folder import begin
 from reap.study.high_water import at_marks
 from reap.study.records import Evaluated, Plan, Study
-from reap.workloads import card
+from reap.workloads import card, preparation
 
 PAGE = 4096
 
@@ -205,7 +205,7 @@ def cache():
 
 @pytest.fixture(scope="module")
 def program(cache):
-    return card.prepare(setups.PROGRAM, scale=1, cache=cache).argv
+    return preparation.prepare(setups.PROGRAM, scale=1, cache=cache).argv
 
 
 def said(program, *words):
@@ -269,7 +269,7 @@ def test_threads_go_beyond_the_cores(cores, counts):
 
 @pytest.mark.slow
 def test_a_small_study_from_end_to_end(tmp_path, monkeypatch, cache):
-    monkeypatch.setattr(card, "cache_folder", lambda: cache)
+    monkeypatch.setattr(preparation, "cache_folder", lambda: cache)
     monkeypatch.setattr(
         measuring, "lacking", lambda described: "" if described.name == setups.PROGRAM else "no"
     )

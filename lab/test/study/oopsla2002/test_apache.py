@@ -19,7 +19,8 @@ from reap.study.oopsla2002 import run
 from reap.study.oopsla2002.apache import run as oopsla2002_apache
 from reap.study.oopsla2002.apache.run import WAYS, judge, take
 from reap.study.records import Apache, Pooled
-from reap.workloads import card
+from reap.workloads import card, preparation
+from reap.workloads.records import Ready
 
 
 def pooled(way, held, peak):
@@ -83,7 +84,7 @@ def test_without_httpd_it_says_what_is_missing(tmp_path, monkeypatch):
 )
 def test_a_server_that_fails_is_the_reason(outcome, said, tmp_path, monkeypatch):
     monkeypatch.setattr(measuring, "lacking", lambda _: "")
-    monkeypatch.setattr(card, "prepare", lambda *_: card.Ready(
+    monkeypatch.setattr(preparation, "prepare", lambda *_: Ready(
         card=card.load("mod-bc"), variant="custom", argv=["sh"], environment={}, directory=str(tmp_path)
     ))  # fmt: skip
     monkeypatch.setattr(spawn, "run", lambda _: outcome)

@@ -14,7 +14,7 @@ from reap.study.oopsla2002.drag import run as dragging
 from reap.study.oopsla2002.drag.judge import average_drag, judge
 from reap.study.oopsla2002.drag.records import Dragged
 from reap.study.records import Drag, Plan, Study
-from reap.workloads import card
+from reap.workloads import card, preparation
 
 RUNTIME = (
     "libstdc++.so.6+0xa57b9",
@@ -238,8 +238,8 @@ def test_without_valgrind_it_says_so_and_tries_again(tmp_path, monkeypatch):
 
 def test_a_server_is_told_apart(tmp_path, monkeypatch):
     described = card.load("sed")
-    server = msgspec.structs.replace(card.prepare("sed", scale=1), argv=["sh", "-c", "true"])
-    monkeypatch.setattr(card, "prepare", lambda *_, **__: server)
+    server = msgspec.structs.replace(preparation.prepare("sed", scale=1), argv=["sh", "-c", "true"])
+    monkeypatch.setattr(preparation, "prepare", lambda *_, **__: server)
     taken = dragging.take(tmp_path / "drag.json", described, "quick", str)
     assert "is a server" in taken.excluded
 
@@ -263,7 +263,7 @@ def test_objects_are_shown_by_marks_or_by_malloc(name, shown):
 def test_of_others_regions_chunks_alone_are_taken(tmp_path, monkeypatch):
     monkeypatch.setitem(dragging.SECONDS, "quick", 0.001)
     described = msgspec.structs.replace(card.load("bouncing-balls"), frees=["bulk"])
-    monkeypatch.setattr(card, "can_be_marked", lambda _: False)
+    monkeypatch.setattr(preparation, "can_be_marked", lambda _: False)
     taken = dragging.take(tmp_path / "drag.json", described, "quick", str)
     assert taken.objects is None
     assert taken.chunks is not None
@@ -274,7 +274,7 @@ def test_of_others_regions_chunks_alone_are_taken(tmp_path, monkeypatch):
 
 
 def test_what_was_seen_of_objects_is_not_lost_with_the_chunks(tmp_path, monkeypatch):
-    ready = card.prepare("sed", scale=1)
+    ready = preparation.prepare("sed", scale=1)
 
     def prepared(_name, variant, *, marked=False, **_):
         assert not marked
@@ -282,7 +282,7 @@ def test_what_was_seen_of_objects_is_not_lost_with_the_chunks(tmp_path, monkeypa
             raise ReapError("there is <no> program")
         return ready
 
-    monkeypatch.setattr(card, "prepare", prepared)
+    monkeypatch.setattr(preparation, "prepare", prepared)
     monkeypatch.setattr(measuring, "lacking", lambda _: "")
     taken = dragging.take(tmp_path / "drag.json", card.load("cpython"), "quick", str)
     assert taken.objects is not None

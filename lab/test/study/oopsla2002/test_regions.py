@@ -13,7 +13,7 @@ from reap.study import page as reporter
 from reap.study.oopsla2002 import run
 from reap.study.oopsla2002.regions import buffers, peers
 from reap.study.records import Buffers, Curve, Measured, Peers, Plan, Point, Study
-from reap.workloads import card, provision
+from reap.workloads import card, preparation, provision
 from reap.workloads import run as workload
 
 PLAN = Plan(study="oopsla2002", mode="quick", workloads=[], allocators=["glibc"])
@@ -92,7 +92,7 @@ def test_the_card_s_peers_are_those_that_the_study_tells_apart():
     assert list(described.variants) == [peers.OWN, peers.REAP, peers.EMULATED]
     assert set(card.load(buffers.WORKLOAD).variants) == set(buffers.MEMORIES)
     with pytest.raises(ReapError, match="no variant 'vmalloc'") as caught:
-        card.prepare(peers.WORKLOAD, "vmalloc")
+        preparation.prepare(peers.WORKLOAD, "vmalloc")
     assert "pmr-pool" in caught.value.hint
 
 
@@ -148,7 +148,7 @@ def test_all_peers_that_are_installed_print_the_same(cache):
 
 
 def test_curves_are_counted_kept_and_not_taken_again(tmp_path, monkeypatch, cache):
-    monkeypatch.setattr(card, "cache_folder", lambda: cache)
+    monkeypatch.setattr(preparation, "cache_folder", lambda: cache)
     monkeypatch.setattr(measuring, "scale_of", lambda described, _: described.quick_scale)
     monkeypatch.setattr(measuring, "lacking", lambda _: "")
     place = tmp_path / "curves.json"

@@ -16,7 +16,7 @@ from reap.launch.records import Launch, Outcome
 from reap.study import kept, measuring
 from reap.study.judging import MARGIN, Extent, at_least, at_most, conclusion
 from reap.study.records import Apache, Conclusion, Finding, Pooled
-from reap.workloads import card
+from reap.workloads import card, preparation
 
 WORKLOAD = "mod-bc"
 ROUNDS = 5
@@ -62,7 +62,7 @@ def _measured(known: Apache) -> Apache:
     answers = {outcome.stdout_digest for each in rounds for outcome, _ in each.values()}
     if len(answers) != 1:
         raise ReapError(f"{WORKLOAD}: not all ways computed the same", f"reap workloads run {WORKLOAD}")
-    built = Path(card.places(WORKLOAD).built)
+    built = Path(preparation.places(WORKLOAD).built)
     try:
         lines = decode((built / "lines.json").read_bytes(), dict[str, int])
     except (OSError, msgspec.MsgspecError) as error:
@@ -77,7 +77,7 @@ def _measured(known: Apache) -> Apache:
 
 
 def _asked(variant: str, query: str) -> tuple[Outcome, _Took]:
-    ready = card.prepare(WORKLOAD, variant)
+    ready = preparation.prepare(WORKLOAD, variant)
     found = program.resolve(ready.argv, directory=ready.directory)
     outcome = spawn.run(
         Launch(

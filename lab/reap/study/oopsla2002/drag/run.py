@@ -21,8 +21,9 @@ from reap.drag.exact.reserve import without_reserve
 from reap.study import kept, measuring
 from reap.study.oopsla2002.drag.records import Dragged, Group
 from reap.study.records import Drag, Mode
-from reap.workloads import card
+from reap.workloads import preparation
 from reap.workloads import run as workload
+from reap.workloads.records import Card, Ready
 
 SECONDS: dict[Mode, float] = {"quick": 0.1, "full": 0.5}
 """About how long the same run would take by itself."""
@@ -34,7 +35,7 @@ _DEPTH = 8
 """Frames that tell the sites in a drawing."""
 
 
-def group_of(described: card.Card) -> Group:
+def group_of(described: Card) -> Group:
     """Where the workload stands in Figure 7(a): regions are what frees all of its objects together."""
     if described.kind == "ordinary":
         return "ordinary"
@@ -42,7 +43,7 @@ def group_of(described: card.Card) -> Group:
 
 
 def take(
-    place: Path, described: card.Card, mode: Mode, tell: Callable[[str], None], *, late: bool = False
+    place: Path, described: Card, mode: Mode, tell: Callable[[str], None], *, late: bool = False
 ) -> Drag:
     """Runs the workload under the engine and keeps what that saw in `place`.
 
@@ -57,13 +58,13 @@ def take(
     return kept.once(place, known, lambda wanted: _taken(wanted, mode, tell))
 
 
-def shows_objects(described: card.Card) -> tuple[str, bool] | None:
+def shows_objects(described: Card) -> tuple[str, bool] | None:
     """Which variant shows each object, and whether it must be built so that it says what it hands out.
 
     What we compile says so. Of the others, the variant without its allocator shows them to malloc, if the
     program frees objects one by one. None where it does not: that variant reads each as it frees it.
     """
-    if card.can_be_marked(described):
+    if preparation.can_be_marked(described):
         return next(iter(described.variants)), True
     if described.kind != "ordinary" and "individual" not in described.frees:
         return None
@@ -108,14 +109,14 @@ class _Runs:
     def levels(self, variant: str, *, marked: bool = False) -> dict[str, DragLevel]:
         """What the engine saw of the process that allocates most, by level. Throws ReapError."""
         known = self._known
-        ready = card.prepare(known.card.name, variant, scale=known.scale, marked=marked)
+        ready = preparation.prepare(known.card.name, variant, scale=known.scale, marked=marked)
         process = self._process(ready)
         levels: dict[str, DragLevel] = {each.name: without_reserve(each) for each in process.levels}
         if marked and "chunks" not in levels:
             raise ReapError(f"{known.card.name}, {variant}, did not say what its allocators hand out")
         return levels
 
-    def _process(self, ready: card.Ready) -> DragProcess:
+    def _process(self, ready: Ready) -> DragProcess:
         named = f"{ready.card.name}, {ready.variant},"
         if ready.argv[0] == "sh":
             raise ReapError(f"{named} is a server and what asks it: drag is of one program")
@@ -139,7 +140,7 @@ class _Runs:
         return first
 
 
-def _drawn(level: DragLevel, described: card.Card) -> DragLevel:
+def _drawn(level: DragLevel, described: Card) -> DragLevel:
     """With what is drawn of it: curve and sites of the programs with regions."""
     if group_of(described) != "region":
         return _bare(level)

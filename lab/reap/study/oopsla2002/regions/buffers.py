@@ -15,7 +15,7 @@ from reap.base.records import Estimate
 from reap.study import kept, measuring
 from reap.study.judging import Extent, Judged, at_least, at_most, conclusion
 from reap.study.records import Buffers, Conclusion, Curve, Finding, Mode, Point
-from reap.workloads import card
+from reap.workloads import card, preparation
 
 WORKLOAD = "region-buffers"
 MEMORIES = {"custom": "region", "reap": "reap", "naive": "malloc"}
@@ -41,7 +41,7 @@ def _counted(known: Buffers) -> Buffers:
 
 
 def _curves(known: Buffers, variant: str) -> list[Curve]:
-    ready = card.prepare(WORKLOAD, variant, scale=known.scale)
+    ready = preparation.prepare(WORKLOAD, variant, scale=known.scale)
     # As glibc has it: what malloc holds is asked of glibc.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     done = subprocess.run(

@@ -1,0 +1,196 @@
+"""Makes a card's program and its inputs, and keeps them in the user's cache.
+
+Their folders are named after everything that they are made from, so that a change makes them anew.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from reap.allocators import packages
+from reap.base.errors import ExitCode, ReapError
+from reap.workloads import card, source
+from reap.workloads.records import Card, Places, Prepare, Ready, Variant
+
+MARKED = ("-DREAP_MARK_POOLS=1", "-DREAP_MARK_VALGRIND=1")
+"""What a program of ours is compiled with so that its pools tell the drag engines of their objects."""
+_VALGRIND_HEADERS = ("/usr/include", "/usr/local/include")
+
+
+def can_be_marked(described: Card) -> bool:
+    """Whether its pools can tell of their objects: those of the programs that c++ makes at once.
+
+    What is built by a script, or comes from Debian, has pools that are seen as chunks alone.
+    """
+    return described.build is not None and described.build.argv[0] == "c++"
+
+
+def places(name: str, *, scale: int | None = None, cache: Path | None = None, marked: bool = False) -> Places:
+    """The folders of a card at a scale; their names depend on everything that they are made from."""
+    described, folder, home = card.load(name), card.find(name), cache or cache_folder()
+    amount = described.default_scale if scale is None else scale
+    own = _fingerprint([described.prepare], folder)
+    how = "marked" if marked and can_be_marked(described) else "built"
+    said = [described.build, described.source, *(MARKED if how == "marked" else ())]
+    program = _fingerprint(said, folder, folder.parent / "common", *_library_files())
+    built = f"{name}-{how}-{program}" if described.build else ""
+    return Places(
+        source=str(source.place(described.source, home)) if described.source else "",
+        built=str(home / built) if built else "",
+        inputs=str(home / f"{name}-{amount}-{own}") if described.prepare else "",
+    )
+
+
+def prepare(
+    name: str,
+    variant: str = "default",
+    *,
+    scale: int | None = None,
+    cache: Path | None = None,
+    marked: bool = False,
+) -> Ready:
+    """Makes the card's program and inputs unless they are there already, and returns what to run.
+
+    They are kept in the user's cache, in folders that depend on everything they are made from. With `marked`
+    the program's pools tell the drag engines of their objects, if they can; a program for which
+    `can_be_marked` is false is the usual one. Throws ReapError if a program or the source is not there, or
+    the build or prepare command fails.
+    """
+    described = card.load(name)
+    folder = card.find(name)
+    ways: dict[str, Variant] = {**described.variants, **described.peers}
+    if variant not in ways:
+        raise ReapError(
+            f"the workload {name} has no variant '{variant}'",
+            f"it has {', '.join(ways)}",
+            ExitCode.USAGE,
+        )
+    amount = described.default_scale if scale is None else scale
+    at = places(name, scale=amount, cache=cache, marked=marked)
+    words = {"card": str(folder), "scale": str(amount), "python": sys.executable}
+    words |= {"source": at.source, "built": at.built, "inputs": at.inputs}
+    if described.build is not None:
+        words["library"] = str(_library())
+        if at.source and not Path(at.source).is_dir() and not Path(at.built).is_dir():
+            raise ReapError(
+                f"the workload {name} is built from Debian's source of {described.source}, "
+                "which was not fetched",
+                f"reap workloads prepare --yes {name}",
+                ExitCode.NOT_FOUND,
+            )
+        _make(described, _marked(described, described.build) if marked else described.build, "built", words)
+    chosen = ways[variant]
+    argv = [_fill(word, words) for word in chosen.argv]
+    _require(described, argv[0])
+    if described.prepare is not None:
+        _make(described, described.prepare, "inputs", words)
+    environment = {key: _fill(value, words) for key, value in chosen.environment.items()}
+    return Ready(
+        card=described,
+        variant=variant,
+        argv=argv,
+        environment=environment,
+        directory=at.inputs or str(folder),
+    )
+
+
+def _marked(described: Card, build: Prepare) -> Prepare:
+    if not can_be_marked(described):
+        return build
+    if not any((Path(folder) / "valgrind/valgrind.h").is_file() for folder in _VALGRIND_HEADERS):
+        raise ReapError(
+            f"{described.name} cannot be built with its pools marked: valgrind/valgrind.h is not there",
+            "apt-get install valgrind",
+            ExitCode.NOT_FOUND,
+        )
+    return replace(build, argv=[*build.argv, *MARKED])
+
+
+def _require(described: Card, program: str) -> None:
+    if shutil.which(program) is None:
+        raise ReapError(
+            f"the workload {described.name} needs {program}, which is not installed",
+            f"reap workloads prepare --yes {described.name}",
+            ExitCode.NOT_FOUND,
+        )
+
+
+def _make(described: Card, command: Prepare, what: str, words: dict[str, str]) -> None:
+    """Runs the command unless the folder that it fills, `words[what]`, is there.
+
+    It works beside that place, and what it made is moved there, so that nothing is ever half made.
+    """
+    place = Path(words[what])
+    if place.is_dir():
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as scratch:
+        made = Path(scratch) / "made"
+        made.mkdir()
+        argv = [_fill(word, {**words, what: str(made)}) for word in command.argv]
+        _require(described, argv[0])
+        done = subprocess.run(argv, cwd=made, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        if done.returncode != 0:
+            said = done.stderr.decode(errors="replace").strip()[-500:]
+            named = "the program" if what == "built" else "inputs"
+            if lacking := packages.lacking(described.packages):
+                advice = f"reap workloads prepare --yes {described.name}"
+                said += f"\n  not installed: {', '.join(lacking)} ({advice})"
+            raise ReapError(f"{named} cannot be made: {' '.join(argv)} failed with {done.returncode}", said)
+        if lacking := [file for file in command.makes if not (made / file).is_file()]:
+            raise ReapError(f"{' '.join(argv)} did not make {', '.join(lacking)}", "correct the card")
+        try:
+            made.rename(place)
+        except OSError:
+            if not place.is_dir():  # else another reap was faster, and made the same
+                raise
+
+
+def _fill(word: str, words: dict[str, str]) -> str:
+    for key, value in words.items():
+        word = word.replace(f"{{{key}}}", value)
+    return word
+
+
+def cache_folder() -> Path:
+    """Where all that is made for workloads is kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "reap" / "workloads"
+
+
+def _library() -> Path:
+    """The folder of the library's headers: in the installed package, or in the checkout that it lies in."""
+    package = Path(__file__).resolve().parents[1]
+    for place in (package / "include", package.parents[1] / "library" / "include"):
+        if (place / "reap").is_dir():
+            return place
+    raise ReapError("the library's headers are not beside reap", "install reap again: setup/install")
+
+
+def _library_files() -> tuple[Path, Path]:
+    """What programs are built from: the headers, and the sources of what is preloaded, beside them."""
+    return _library(), _library().parent / "src" / "interpose"
+
+
+def _fingerprint(said: Sequence[Prepare | str | None], *folders: Path) -> str:
+    """Of what the card says of it and of all files in there: what was made from others is not used again.
+
+    The rest of the card makes no difference: another word in a description builds nothing anew.
+    """
+    digest = hashlib.sha256(msgspec.json.encode(said))
+    for folder in folders:
+        for file in sorted(
+            path
+            for path in folder.rglob("*")
+            if path.is_file() and path.name != "card.toml" and "__pycache__" not in path.parts
+        ):
+            digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
