@@ -29,7 +29,7 @@ from reap.recording.records import (
 )
 from reap.recording.size_profile import SizeProfile
 from reap.report.records import Answer, Report
-from reap.run.judge import diagnose
+from reap.run.judge.verdict import diagnose
 from reap.study.records import Statistics
 from reap.workloads import card
 

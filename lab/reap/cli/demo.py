@@ -42,7 +42,7 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     from reap.report import files
     from reap.report.records import Answer
     from reap.report.terminal import render_diagnosis
-    from reap.run import answer as answering
+    from reap.run import run as answering
     from reap.workloads import preparation
 
     place = (output or Path(f"reap-demo-{datetime.now(UTC):%Y%m%d-%H%M%S}")).absolute()

@@ -12,7 +12,7 @@ from reap.commandline.progress import Bar
 from reap.drag.exact import valgrind
 from reap.report import files
 from reap.report.records import Answer
-from reap.run import answer as answering
+from reap.run import run as answering
 
 REPORT = "report.html"
 """The report's name in the folder of a run."""

@@ -3,8 +3,8 @@
 import enum
 import math
 
+from reap.compare import thresholds as at
 from reap.experiment.records import Comparison, Ratio, Side
-from reap.verdicts import thresholds as at
 
 TIMES = ("cpu", "wall")
 """The metrics in which a gain counts, the more dependable first."""

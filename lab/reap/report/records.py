@@ -7,8 +7,8 @@ from reap.drag.exact.records import DragProfile
 from reap.experiment.records import Comparison
 from reap.launch.records import Machine
 from reap.recording.records import Profile
+from reap.run.records import Diagnosis
 from reap.tune.records import Tuned
-from reap.verdicts.records import Diagnosis
 from reap.wall.judge.records import WallVerdict
 from reap.wall.records import Wall
 

@@ -16,7 +16,7 @@ from reap.experiment.records import Comparison
 from reap.recording.records import Profile
 from reap.report import labels, terminal_comparison, terminal_profile, terminal_wall, terminal_wall_verdict
 from reap.report.records import Answer, Report
-from reap.verdicts.records import Diagnosis
+from reap.run.records import Diagnosis
 
 _COLOURS = {
     "leave it alone": "bold green",

@@ -9,10 +9,10 @@ from rich.text import Text
 from reap.base import units
 from reap.base.text import printable
 from reap.compare import judge
+from reap.compare.phrases import METRICS
 from reap.draw.terminal import notes
 from reap.experiment.records import Comparison, Ratio, Side
 from reap.report import wording
-from reap.verdicts.words import METRICS
 
 _MAIN = ("cpu", "wall", "peak_resident", "minor_faults")
 _RESIDENT = ("mean_resident", "late_resident")

@@ -1,9 +1,9 @@
 """What is said of a search for an allocator's settings, the same on a terminal and on the page."""
 
+from reap.answer import commands
 from reap.base import units
 from reap.report import wording
 from reap.tune.records import Finding, Trial, Tuned
-from reap.verdicts import commands
 
 TRIED = (
     "What was tried has its ratio in the rounds of the search: good for choosing, no finding. The best of "

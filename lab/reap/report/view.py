@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from reap.base import units
 from reap.base.text import command_line, printable
 from reap.compare import judge
+from reap.compare.phrases import METRICS
 from reap.drag.exact import view as view_drag
 from reap.drag.exact.view import DragView
 from reap.experiment.records import Comparison, Ratio, Side
@@ -17,7 +18,6 @@ from reap.report.records import Answer, Report
 from reap.report.view_matrix import MatrixView, view
 from reap.report.view_tune import TuneView
 from reap.report.view_wall import WallView
-from reap.verdicts.words import METRICS
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from reap.base import units
 from reap.base.text import printable
+from reap.compare.phrases import METRICS
 from reap.experiment.records import Pairing, Ratio, Side
 from reap.recording.records import Latency, Share
-from reap.verdicts.words import METRICS
 
 SHARE_NAME = "Time executing in the allocator (sampled)"
 

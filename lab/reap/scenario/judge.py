@@ -9,10 +9,10 @@ from typing import Literal
 
 from reap.base import units
 from reap.base.records import Estimate, Record
+from reap.compare.phrases import interval
 from reap.experiment import statistics
 from reap.rss.records import Residence
 from reap.scenario.records import Played, Requests, Tried
-from reap.verdicts.words import interval
 
 Standing = Literal["holds", "holds partly", "does not hold", "inconclusive"]
 

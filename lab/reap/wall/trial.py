@@ -11,13 +11,12 @@ from reap.allocators import catalog
 from reap.allocators.records import DEFAULT, Allocator
 from reap.base import units
 from reap.base.records import Record
-from reap.compare import judge, run
+from reap.compare import judge, phrases, run
 from reap.compare.judge import Standing
 from reap.experiment.folder import Folder
 from reap.experiment.records import Comparison, Ratio, Side
 from reap.experiment.runner import LEAST_ROUNDS, Listener
 from reap.experiment.specify import specify
-from reap.verdicts import words
 from reap.wall.judge.records import OF_MEMORY, Remedy, Trial, WallVerdict
 
 MOST = 4
@@ -125,7 +124,7 @@ def drawn(planned: Plan, comparison: Comparison) -> Trial:
     winner = _best(pairs, comparison)
     said = [_sentence(remedy, side, comparison) for remedy, side in pairs]
     of_memory = any(remedy.metric == "resident" for remedy, _ in pairs)
-    if noise := words.noise(comparison, judge.RESIDENT[0] if of_memory else "cpu"):
+    if noise := phrases.noise(comparison, judge.RESIDENT[0] if of_memory else "cpu"):
         said.append(f"{noise}.")
     if comparison.stopped_early and comparison.rounds < LEAST_ROUNDS:
         ran = units.number(comparison.rounds, "round")
@@ -144,9 +143,9 @@ def with_trial(verdict: WallVerdict, planned: Plan, comparison: Comparison) -> W
     pairs = [(remedies[each.allocator], each) for each in comparison.sides if each.allocator in remedies]
     won = next((_gain(*pair, comparison) for pair in pairs if pair[1].allocator == trial.best), None)
     if won is not None:
-        name = words.METRICS.get(won.metric, won.metric)
-        amount = words.amount(won.ratio.value, name)
-        said = f"Tried at once, {trial.best} takes {amount} (95 % interval {words.interval(won.ratio)})."
+        name = phrases.METRICS.get(won.metric, won.metric)
+        amount = phrases.amount(won.ratio.value, name)
+        said = f"Tried at once, {trial.best} takes {amount} (95 % interval {phrases.interval(won.ratio)})."
     elif pairs and not any(judge.trusted(side) for _, side in pairs):
         said = "With none of the remedies that were tried did the program run as before: they say nothing."
     elif comparison.rounds < LEAST_ROUNDS or any(
@@ -214,9 +213,9 @@ def _sentence(remedy: Remedy, side: Side, comparison: Comparison) -> str:
     if not judge.trusted(side):
         return f"{remedy.name}: {side.problem or 'its figures cannot be trusted'}."
     if remedy.metric == "resident":
-        return f"{words.resident(side)}. Expected: {remedy.expect}."
+        return f"{phrases.resident(side)}. Expected: {remedy.expect}."
     ratio = judge.gain(side, comparison) or side.ratios[remedy.metric]
-    measured = words.effect(side, ratio)
+    measured = phrases.effect(side, ratio)
     memory = side.ratios.get("peak_resident")
     beside = ""
     if memory is not None and memory.verdict == "worse" and judge.costs_heavy_memory(side):

@@ -26,6 +26,7 @@ from samples import (
 
 from reap.base import text, units
 from reap.base.records import Estimate, exactly
+from reap.compare.phrases import interval, noise
 from reap.recording.records import Point, Share
 from reap.report import wording
 from reap.report.terminal import (
@@ -35,7 +36,6 @@ from reap.report.terminal import (
     render_overview,
     render_profile,
 )
-from reap.verdicts.words import interval, noise
 
 
 def printed(draw, held, width: int = 80, **options) -> str:

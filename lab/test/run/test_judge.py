@@ -19,12 +19,11 @@ from samples import (
 )
 
 from reap.base.records import Estimate, exactly
-from reap.compare import judge
+from reap.compare import judge, phrases
 from reap.experiment.records import Comparison
 from reap.recording.records import Profile
-from reap.run import rules
-from reap.run.judge import diagnose
-from reap.verdicts import commands, words
+from reap.run.judge import commands, rules
+from reap.run.judge.verdict import diagnose
 from reap.wall.records import Collector
 
 COMMAND = ["perl", "words.pl", "it's here.txt"]
@@ -456,7 +455,7 @@ def test_an_allocator_of_ones_own_keeps_its_path_in_the_command() -> None:
     ],
 )
 def test_interval_in_words(low: float, high: float, text: str) -> None:
-    assert words.interval(Estimate(value=(low + high) / 2, low=low, high=high)) == text
+    assert phrases.interval(Estimate(value=(low + high) / 2, low=low, high=high)) == text
 
 
 @ANY

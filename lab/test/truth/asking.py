@@ -17,7 +17,7 @@ from reap.launch.records import Launch
 from reap.rss import run
 from reap.rss.judge import ResidenceVerdict
 from reap.rss.judge import judge as judge_residence
-from reap.verdicts.records import Diagnosis
+from reap.run.records import Diagnosis
 from reap.wall import run as wall
 from reap.wall.judge.records import WallVerdict
 from reap.wall.judge.verdict import judge

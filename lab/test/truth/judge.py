@@ -6,7 +6,7 @@ from typing import Literal
 from cases import Advice, Said
 
 from reap.rss.judge import ResidenceVerdict
-from reap.verdicts.records import Diagnosis
+from reap.run.records import Diagnosis
 from reap.wall.judge.records import WallVerdict
 
 Outcome = Literal["right", "inconclusive", "wrong"]

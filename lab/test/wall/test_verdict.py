@@ -12,7 +12,7 @@ from samples import MIB, share_of
 from walls import WALLS, calls, counted, hot, wall_of
 
 from reap.recording.records import SizeBin
-from reap.verdicts import thresholds as at
+from reap.wall.judge import thresholds as at
 from reap.wall.judge.records import OF_MEMORY, OF_THE_ALLOCATOR, WallVerdict
 from reap.wall.judge.verdict import judge
 from reap.wall.records import CALLS, OWNERS, CallCount, Collector, Faults, Requests, Resident, Waiting, Wall

@@ -2,13 +2,14 @@
 
 from typing import Literal
 
+from reap.answer import words
+from reap.answer.records import Evidence
 from reap.base import units
 from reap.base.records import Estimate, Record
+from reap.compare import phrases
+from reap.compare import thresholds as at
 from reap.compare.levels.records import Arm, Control, Fragmented, Luck
 from reap.experiment.records import Ratio
-from reap.verdicts import thresholds as at
-from reap.verdicts import words
-from reap.verdicts.records import Evidence
 
 _LIKELY = "adv3"
 """The level that a verdict is about if it was run: the one at which the paper states its results."""
@@ -85,8 +86,8 @@ def _own_allocator(result: Fragmented) -> Resilience:
         headline = "its own allocator saves no time"
     said = [
         f"Without its own allocator, over {arm.allocator}, it takes "
-        f"{words.amount(arm.to_custom['cpu'].ratio.value, 'CPU time')} "
-        f"(95 % interval {words.interval(arm.to_custom['cpu'].ratio)})."
+        f"{phrases.amount(arm.to_custom['cpu'].ratio.value, 'CPU time')} "
+        f"(95 % interval {phrases.interval(arm.to_custom['cpu'].ratio)})."
         for arm in compared
     ]
     return Resilience(
@@ -143,9 +144,9 @@ def _slowdown(who: str, ratio: Ratio) -> str:
             f"whether {who} would need more CPU time is inconclusive: its ratio to a clean heap is "
             f"{units.ratio_with_interval(ratio.ratio)}"
         )
-    change = words.amount(ratio.ratio.value, "CPU time")
+    change = phrases.amount(ratio.ratio.value, "CPU time")
     more = "than on" if ratio.ratio.value < 2 else "of"
-    return f"{who} would need {change} {more} a clean one (95 % interval {words.interval(ratio.ratio)})"
+    return f"{who} would need {change} {more} a clean one (95 % interval {phrases.interval(ratio.ratio)})"
 
 
 def _naive(result: Fragmented, level: str) -> list[str]:
@@ -207,8 +208,8 @@ def _preloads(result: Fragmented) -> list[str]:
             continue
         text = (
             f"Bare and adv0 differ: {_pair(result, control)} takes "
-            f"{words.amount(control.preload.ratio.value, 'CPU time')} with the preload loaded and nothing "
-            f"littered (95 % interval {words.interval(control.preload.ratio)})."
+            f"{phrases.amount(control.preload.ratio.value, 'CPU time')} with the preload loaded and nothing "
+            f"littered (95 % interval {phrases.interval(control.preload.ratio)})."
         )
         said.append(f"{text} {_explained(result, control, control.preload)}")
     return said
@@ -269,7 +270,8 @@ def _telling_emptied(result: Fragmented) -> list[tuple[Control, Ratio]]:
 def _given_back(result: Fragmented, control: Control, ratio: Ratio) -> str:
     return (
         f"A heap of which everything was given back is not as a clean one: {_pair(result, control)} takes "
-        f"{words.amount(ratio.ratio.value, 'CPU time')} on it (95 % interval {words.interval(ratio.ratio)})."
+        f"{phrases.amount(ratio.ratio.value, 'CPU time')} on it "
+        f"(95 % interval {phrases.interval(ratio.ratio)})."
     )
 
 
@@ -299,7 +301,7 @@ def _noise(result: Fragmented) -> list[Evidence]:
     noise = result.noise.get("cpu")
     if noise is None:
         return []
-    span = words.interval(noise.ratio)
+    span = phrases.interval(noise.ratio)
     statement = f"The baseline differs from itself by {span} in CPU time: that much is noise."
     if units.says_nothing(noise.ratio):
         statement = f"How far the baseline differs from itself is unknown: {units.TOO_FEW}."

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
+from reap.answer import words
+from reap.answer.records import Evidence
 from reap.base import units
 from reap.base.records import Estimate
-from reap.verdicts import thresholds as at
-from reap.verdicts import words
-from reap.verdicts.records import Evidence
 from reap.wall.judge import remedies
+from reap.wall.judge import thresholds as at
 from reap.wall.judge.facts import WallFacts
 from reap.wall.judge.records import Cause, Remedy, Suspicion
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reap.base.records import Estimate
-from reap.verdicts import thresholds as at
+from reap.wall.judge import thresholds as at
 from reap.wall.records import CallCount, Owner, Wall
 
 _PAGE = 4096

@@ -2,11 +2,11 @@
 
 import re
 
+from reap.answer.records import Evidence
 from reap.base import units
 from reap.base.records import Estimate
-from reap.verdicts import thresholds as at
-from reap.verdicts.records import Evidence
 from reap.wall.judge import remedies
+from reap.wall.judge import thresholds as at
 from reap.wall.judge.causes import Rule
 from reap.wall.judge.facts import WallFacts
 from reap.wall.judge.records import Suspicion

@@ -2,8 +2,8 @@
 
 from typing import Literal
 
+from reap.answer.records import Evidence
 from reap.base.records import Estimate, Record
-from reap.verdicts.records import Evidence
 
 Cause = Literal[
     "tcache overflow",

@@ -1,9 +1,9 @@
 """The verdict: is this program at the allocator's wall, on which side of the knee, and what would help?"""
 
 from reap.base import units
-from reap.verdicts import thresholds as at
 from reap.wall.judge import causes as wall_causes
 from reap.wall.judge import others as wall_others
+from reap.wall.judge import thresholds as at
 from reap.wall.judge import words
 from reap.wall.judge.facts import WallFacts
 from reap.wall.judge.records import (

@@ -1,8 +1,8 @@
 """The sentences of a verdict on the wall. Every figure comes from the facts; nothing here decides."""
 
+from reap.answer import words
+from reap.answer.records import Evidence
 from reap.base import units
-from reap.verdicts import words
-from reap.verdicts.records import Evidence
 from reap.wall.judge.facts import WallFacts
 from reap.wall.judge.records import OF_MEMORY, OF_THE_ALLOCATOR, Cause, Metric, Regime, Suspicion
 from reap.wall.judge.remedies import at_most

@@ -6,10 +6,10 @@ Each rule is two small functions of `Facts`: whether it applies, and what it the
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reap.run import findings
-from reap.run.facts import Facts
-from reap.run.findings import Finding
-from reap.verdicts import thresholds as at
+from reap.run.judge import findings
+from reap.run.judge.facts import Facts
+from reap.run.judge.findings import Finding
+from reap.wall.judge import thresholds as at
 
 
 @dataclass(frozen=True)

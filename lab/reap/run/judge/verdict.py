@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 
+from reap.answer import words
+from reap.answer.records import Evidence
 from reap.base import units
+from reap.compare import phrases
 from reap.experiment.records import Comparison
 from reap.recording.growth import growth
 from reap.recording.records import Profile
-from reap.run.facts import Facts
-from reap.run.findings import why_not
-from reap.run.rules import RULES
-from reap.verdicts import thresholds as at
-from reap.verdicts import words
-from reap.verdicts.records import Diagnosis, Evidence
+from reap.run.judge.facts import Facts
+from reap.run.judge.findings import why_not
+from reap.run.judge.rules import RULES
+from reap.run.records import Diagnosis
+from reap.wall.judge import thresholds as at
 from reap.wall.judge.facts import WallFacts
 from reap.wall.judge.others import garbage_collection
 from reap.wall.records import Collector, Wall
@@ -78,12 +80,12 @@ def _of_comparison(facts: Facts) -> list[Evidence]:
         if side not in facts.compared:
             texts.append(f"{side.allocator} was left out: {why_not(side)}.")
             continue
-        memory = words.memory(side)
+        memory = phrases.memory(side)
         texts.append(
-            f"Over {units.number(side.rounds, 'paired round')} {words.effect(side, side.ratios['cpu'])}"
+            f"Over {units.number(side.rounds, 'paired round')} {phrases.effect(side, side.ratios['cpu'])}"
             f"{'; ' + memory if memory else ''}."
         )
-    if noise := words.noise(comparison):
+    if noise := phrases.noise(comparison):
         texts.append(f"{noise}.")
     if comparison.stopped_early:
         texts.append(

@@ -1,16 +1,12 @@
-"""The answer: one paragraph, its evidence, and the next command."""
+"""The answer of `reap run`: one paragraph, its evidence, and the next command."""
 
 from typing import Literal
 
+from reap.answer.records import Evidence
 from reap.base.records import Record
-
-
-class Evidence(Record, frozen=True, kw_only=True):
-    """One measured fact behind the verdict."""
-
-    statement: str
-    """A sentence with its figure and interval."""
-    source: Literal["recording", "comparison", "sampling", "simulation", "machine", "kernel", "runtime"]
+from reap.drag.exact.records import DragProfile
+from reap.experiment.records import Comparison
+from reap.recording.records import Profile
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):
@@ -29,3 +25,13 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     """What to try next, in a sentence."""
     next_command: str
     """The exact command for it, or empty."""
+
+
+class Findings(Record):
+    """What is known of a program."""
+
+    profile: Profile
+    comparison: Comparison
+    diagnosis: Diagnosis
+    drag: DragProfile | None = None
+    """None where it was not asked for, now or before."""

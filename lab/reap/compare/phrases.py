@@ -1,10 +1,9 @@
-"""Sentences with figures in them. Every estimate has its interval beside it; nothing here decides."""
+"""Ratios in words. Every estimate has its interval beside it; nothing here decides."""
 
+from reap.answer.words import listed
 from reap.base import units
 from reap.base.records import Estimate
 from reap.experiment.records import Comparison, Ratio, Side
-from reap.recording.growth import Growth
-from reap.recording.records import Profile, Share, Site
 
 METRICS = {
     "cpu": "CPU time",
@@ -76,64 +75,6 @@ def resident(side: Side) -> str:
     return f"{effect(side, first)}: {sizes}; beside it {listed(beside)}"
 
 
-def share(measured: Share, who: str = "it") -> str:
-    """The sampled share of time, named for what it is; `who` is the subject of the sentence."""
-    kernel = "" if measured.sees_kernel else "; time in the kernel could not be sampled"
-    value, low, high = measured.share.value, measured.share.low, measured.share.high
-    return (
-        f"{who} spent {units.percent(value)} of its CPU time executing in the allocator "
-        f"(95 % interval {units.percent_span(low, high)}, {units.samples(measured.samples)}{kernel})"
-    )
-
-
-def origin(profile: Profile) -> str:
-    """How much is allocated, how big, how short-lived, and where most of it comes from."""
-    totals = profile.totals
-    made = (
-        f"{units.number(totals.total_objects, 'allocation')} of {units.size(totals.average_size)} on average"
-    )
-    died = f"{about(profile.temporary)} of them were freed before the same thread allocated again"
-    text = f"The program made {made}; {died}"
-    site = busiest(profile)
-    if site is None:
-        return text + "."
-    return f"{text}. Most objects come from {place(site)}: {site_part(profile, site)}."
-
-
-def growth(grown: Growth) -> str:
-    """That memory grew until the end, and where most of it was allocated."""
-    said = (
-        f"Resident memory grew until the end, from {units.size(grown.half)} at half of the time to "
-        f"{units.size(grown.end)}: a leak, a cache without a limit, or data that the program needs"
-    )
-    if grown.site is None:
-        return f"{said}."
-    return f"{said}. About {units.percent(grown.part)} of it was allocated at {place(grown.site)}."
-
-
-def about(estimate: Estimate) -> str:
-    """A share with its interval, or alone where it was counted."""
-    if estimate.exact:
-        return units.percent(estimate.value)
-    return f"about {units.percent(estimate.value)} ({units.percent_span(estimate.low, estimate.high)})"
-
-
-def busiest(profile: Profile) -> Site | None:
-    """The site with most objects: calls cost time, bytes hardly do."""
-    return max(profile.sites, key=lambda site: site.objects, default=None)
-
-
-def place(site: Site) -> str:
-    """A site's name and line."""
-    return f"{site.function} ({site.location})" if site.function else site.location
-
-
-def site_part(profile: Profile, site: Site) -> str:
-    """A site's part of all objects; sampled in a triage recording."""
-    part = min(1.0, site.objects / profile.totals.total_objects) if profile.totals.total_objects else 0.0
-    return f"{'about ' if profile.depth == 'triage' else ''}{units.percent(part)} of all"
-
-
 def noise(comparison: Comparison, metric: str = "cpu") -> str:
     """How far the baseline strays from itself; empty where it was not measured."""
     ratio = comparison.noise.get(metric)
@@ -143,8 +84,3 @@ def noise(comparison: Comparison, metric: str = "cpu") -> str:
         return f"How far {comparison.baseline} differs from itself is unknown: {units.TOO_FEW}"
     span = interval(ratio.ratio)
     return f"{comparison.baseline} against itself differs by {span} in {METRICS[metric]}: that much is noise"
-
-
-def listed(names: list[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

@@ -8,20 +8,16 @@ import msgspec
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import read_back
-from reap.base.records import Record
 from reap.compare import run
 from reap.drag.exact import run as drag
-from reap.drag.exact.records import DragProfile
 from reap.experiment.folder import Folder
 from reap.experiment.once import prepared
-from reap.experiment.records import Comparison
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.launch.records import Launch, Outcome
 from reap.recording import read, record, watch
 from reap.recording.profile import profile as analyse
-from reap.recording.records import Profile
-from reap.run.judge import diagnose
-from reap.verdicts.records import Diagnosis
+from reap.run.judge.verdict import diagnose
+from reap.run.records import Findings
 from reap.wall import collectors_run
 from reap.wall.records import Collector
 
@@ -33,16 +29,6 @@ _OUTCOME = "recording.json"
 
 _COLLECTORS = "collectors.json"
 """What its garbage collectors said of themselves."""
-
-
-class Findings(Record):
-    """What is known of a program."""
-
-    profile: Profile
-    comparison: Comparison
-    diagnosis: Diagnosis
-    drag: DragProfile | None = None
-    """None where it was not asked for, now or before."""
 
 
 def answer(folder: Folder, listener: Listener, *, title: str, with_drag: bool = False) -> Findings:

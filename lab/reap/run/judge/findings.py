@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from reap.answer import words
 from reap.base import units
-from reap.compare import judge
+from reap.compare import judge, phrases
+from reap.compare import thresholds as comparing
 from reap.experiment.once import signal_name
 from reap.experiment.records import Ratio, Side
-from reap.run.facts import Facts
-from reap.verdicts import commands, words
-from reap.verdicts import thresholds as at
+from reap.run.judge import commands, origins
+from reap.run.judge import thresholds as at
+from reap.run.judge.facts import Facts
 
 Headline = Literal["leave it alone", "switch the allocator", "allocate less", "inconclusive"]
 
@@ -78,8 +80,8 @@ def switch_for_time(facts: Facts) -> Finding:
     assert side is not None and comparison is not None  # noqa: S101, PT018 - the rule applies only then
     won = judge.gain(side, comparison)
     assert won is not None  # noqa: S101 - `best` has a gain
-    sentences = [f"Switching the allocator helps: {words.effect(side, won)}."]
-    if memory := words.memory(side):
+    sentences = [f"Switching the allocator helps: {phrases.effect(side, won)}."]
+    if memory := phrases.memory(side):
         sentences.append(f"{_capital(memory)}.")
     others = [
         other.allocator for other in facts.compared if other is not side and judge.pays(other, comparison)
@@ -110,8 +112,8 @@ def switch_for_memory(facts: Facts) -> Finding:
     return Finding(
         "switch the allocator",
         [
-            f"{side.allocator} saves memory at no cost in time that matters: {words.memory(side)}.",
-            f"As to time, {words.effect(side, side.ratios['cpu'])}.",
+            f"{side.allocator} saves memory at no cost in time that matters: {phrases.memory(side)}.",
+            f"As to time, {phrases.effect(side, side.ratios['cpu'])}.",
             *_time(facts),
             *_origin(facts),
         ],
@@ -129,7 +131,7 @@ def bad_trade(facts: Facts) -> Finding:
     return Finding(
         "leave it alone",
         [
-            f"The gain is not worth its price: {words.effect(side, won)}, but {words.memory(side)}.",
+            f"The gain is not worth its price: {phrases.effect(side, won)}, but {phrases.memory(side)}.",
             *_time(facts),
             *_origin(facts),
         ],
@@ -160,13 +162,13 @@ def wide_intervals(facts: Facts) -> Finding:
     least = min(facts.undecided, key=lambda side: side.ratios["cpu"].ratio.low)
     rounds = "round is" if least.rounds == 1 else "rounds are"
     reason = "the interval is too wide"
-    if least.rounds < at.FEWEST_ROUNDS:
+    if least.rounds < comparing.FEWEST_ROUNDS:
         reason = f"{least.rounds} {rounds} too few for an interval"
     elif least.ratios["cpu"].ratio.high < 1:
-        reason = f"the gain is within the noise ({words.noise(comparison)})"
+        reason = f"the gain is within the noise ({phrases.noise(comparison)})"
     sentences = [
         f"Whether another allocator would help cannot be said yet: {reason}.",
-        f"So far, {words.effect(least, least.ratios['cpu'])}.",
+        f"So far, {phrases.effect(least, least.ratios['cpu'])}.",
     ]
     if comparison.stopped_early:
         sentences.append("The budget ended before all rounds were run.")
@@ -176,8 +178,8 @@ def wide_intervals(facts: Facts) -> Finding:
     step = (
         f"About {needed} rounds might settle it, if the machine stays as quiet as it was."
         if needed
-        else f"More rounds alone will hardly settle it (over {at.MOST_ROUNDS}): quieten the machine, or give "
-        "the program more work; `reap doctor` says what is noisy."
+        else f"More rounds alone will hardly settle it (over {comparing.MOST_ROUNDS}): quieten the machine, "
+        "or give the program more work; `reap doctor` says what is noisy."
     )
     if needed and comparison.stopped_early:
         step += " They need a larger --budget."
@@ -212,7 +214,7 @@ def allocate_less(facts: Facts) -> Finding:
         "What is left is to allocate less.",
         *_origin(facts),
     ]
-    site = words.busiest(profile)
+    site = origins.busiest(profile)
     where = f" at {words.place(site)}" if site else " where most objects come from"
     if profile.temporary.low >= at.MOSTLY_TEMPORARY:
         step = f"Most objects die at once: reuse one buffer{where} instead of a new object each time."
@@ -313,10 +315,10 @@ def _no_gain(facts: Facts) -> str:
     most = max(0.0, 1 - best.ratios["cpu"].ratio.low)
     who = f"{names} gives no" if one else f"None of {names} gives a"
     ratio = best.ratios["cpu"]
-    nearest = f"{'it' if one else best.allocator}{words.effect(best, ratio).removeprefix(best.allocator)}"
+    nearest = f"{'it' if one else best.allocator}{phrases.effect(best, ratio).removeprefix(best.allocator)}"
     if slower := judge.slower_elsewhere("cpu", best):
-        name = words.METRICS[slower.metric]
-        return f"{who} gain worth having: {nearest}, but {words.change_with_interval(slower.ratio)} {name}."
+        name = phrases.METRICS[slower.metric]
+        return f"{who} gain worth having: {nearest}, but {phrases.change_with_interval(slower.ratio)} {name}."
     if ratio.ratio.high < 1:
         return f"{who} gain worth having: {nearest}, and so little may be gone with the next build."
     return (
@@ -341,7 +343,7 @@ def _time(facts: Facts) -> list[str]:
 def _origin(facts: Facts) -> list[str]:
     """Where allocations come from, where that was recorded."""
     profile = facts.profile
-    return [words.origin(profile)] if profile and profile.totals.total_objects else []
+    return [origins.origin(profile)] if profile and profile.totals.total_objects else []
 
 
 def _capital(text: str) -> str:

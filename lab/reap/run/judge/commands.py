@@ -1,9 +1,8 @@
 """The exact commands that a verdict ends with. Only commands that exist, quoted for a shell."""
 
 import shlex
-from collections.abc import Mapping
 
-from reap.allocators.library import preloads
+from reap.answer.commands import preloading, with_variables
 from reap.experiment.records import Side
 
 _CATALOGUE = frozenset({"glibc", "jemalloc", "mimalloc", "tcmalloc"})
@@ -38,19 +37,6 @@ def switched(side: Side, command: list[str]) -> str:
     """The program under this allocator; empty where LD_PRELOAD cannot name its file."""
     preload = preloading(side.provider)
     return with_variables(preload, command) if preload else ""
-
-
-def preloading(library: str) -> dict[str, str]:
-    """The variable that preloads a library; none where it cannot name its file."""
-    if not library.startswith("/") or any(c in library for c in " :\t\n"):
-        return {}
-    return {"LD_PRELOAD": ":".join(preloads(library))}
-
-
-def with_variables(variables: Mapping[str, str], command: list[str]) -> str:
-    """The variables before the command; either may be empty."""
-    words = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
-    return " ".join([*words, *map(shlex.quote, command)])
 
 
 def _name(side: Side) -> str:

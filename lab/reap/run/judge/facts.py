@@ -7,7 +7,7 @@ from reap.compare import judge
 from reap.compare.judge import Standing
 from reap.experiment.records import Comparison, Side
 from reap.recording.records import Profile, Share
-from reap.verdicts import thresholds as at
+from reap.run.judge import thresholds as at
 
 
 @dataclass(frozen=True)

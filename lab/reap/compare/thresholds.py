@@ -1,0 +1,29 @@
+"""The numbers that a comparison is judged by, each with its reason. Effects are fractions of 1."""
+
+WORTH_IT = 0.03
+"""The least gain that is worth a change. Link order, environment size and the like move a program's time by
+a few percent (Mytkowicz et al., ASPLOS 2009), so less may be gone with the next build."""
+
+MAY_HIDE = 0.05
+"""An interval that reaches no further than this below 1 has ruled out a gain that matters."""
+
+FEWEST_ROUNDS = 5
+"""With fewer pairs Student's t is at least 1.4 times as wide as with many (3.18 against 1.96 at four)."""
+
+MOST_ROUNDS = 200
+"""More rounds than this are no advice: the noise has to go down instead."""
+
+HEAVY_MEMORY = 0.40
+"""Growth of peak memory that needs a large gain in time to pay for it ..."""
+
+HEAVY_BYTES = 16 << 20
+"""... and that counts only from this many bytes on: an allocator's own start-up takes a few MiB."""
+
+PAYS_FOR_MEMORY = 0.10
+"""The gain in time that pays for heavy memory; the near end of the interval must reach it."""
+
+MEMORY_WORTH_IT = 0.15
+"""The least saving of peak memory that is worth a change by itself ..."""
+
+MEMORY_WORTH_BYTES = 32 << 20
+"""... and in bytes."""

@@ -1,0 +1,1 @@
+"""From a profile and a comparison to the verdict of `reap run`. Pure functions."""

@@ -1,0 +1,38 @@
+"""What `reap run` says of where objects come from. Every estimate has its interval beside it."""
+
+from reap.answer.words import place
+from reap.base import units
+from reap.base.records import Estimate
+from reap.recording.records import Profile, Site
+
+
+def origin(profile: Profile) -> str:
+    """How much is allocated, how big, how short-lived, and where most of it comes from."""
+    totals = profile.totals
+    made = (
+        f"{units.number(totals.total_objects, 'allocation')} of {units.size(totals.average_size)} on average"
+    )
+    died = f"{about(profile.temporary)} of them were freed before the same thread allocated again"
+    text = f"The program made {made}; {died}"
+    site = busiest(profile)
+    if site is None:
+        return text + "."
+    return f"{text}. Most objects come from {place(site)}: {site_part(profile, site)}."
+
+
+def about(estimate: Estimate) -> str:
+    """A share with its interval, or alone where it was counted."""
+    if estimate.exact:
+        return units.percent(estimate.value)
+    return f"about {units.percent(estimate.value)} ({units.percent_span(estimate.low, estimate.high)})"
+
+
+def busiest(profile: Profile) -> Site | None:
+    """The site with most objects: calls cost time, bytes hardly do."""
+    return max(profile.sites, key=lambda site: site.objects, default=None)
+
+
+def site_part(profile: Profile, site: Site) -> str:
+    """A site's part of all objects; sampled in a triage recording."""
+    part = min(1.0, site.objects / profile.totals.total_objects) if profile.totals.total_objects else 0.0
+    return f"{'about ' if profile.depth == 'triage' else ''}{units.percent(part)} of all"

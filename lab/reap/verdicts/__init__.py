@@ -1,1 +1,0 @@
-"""What every verdict is made of: its record, its thresholds, sentences with figures, commands to paste."""
