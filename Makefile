@@ -1,7 +1,7 @@
 # `make demo` and `make test` work on a bare machine that has git, make and python3.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install test quick test-more test-long bench lint format clean
+.PHONY: help demo install test quick test-more test-long bench docs lint format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -35,6 +35,11 @@ bench: ## reproduce the figures that the documents quote
 	@setup/bootstrap bench
 	@setup/install
 	@for bench in lab/bench/*.py library/bench/run.py library/bench/malloc.py; do echo "$$bench"; .venv/bin/python "$$bench" || exit 1; done
+
+docs: ## build the documentation site, build/docs/html; it is read through a server, see CONTRIBUTING.md
+	@setup/bootstrap docs
+	@setup/install
+	@setup/site/build
 
 lint: ## formatting, types and imports alone
 	@setup/bootstrap test

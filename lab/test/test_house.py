@@ -219,3 +219,7 @@ def test_the_locks_agree():
         return set(re.findall(r"^[a-z][^ ]*==[^ \\]+(?: ; [^\\]+)?", text, re.MULTILINE))
 
     assert {pin.strip() for pin in pins("runtime")} <= {pin.strip() for pin in pins("test")}
+    # Installed in one .venv, in any order: neither replaces what the other brought.
+    versions = {name: {pin.split(";")[0].strip() for pin in pins(name)} for name in ("test", "docs")}
+    names = {pin.partition("==")[0] for pin in versions["test"]}
+    assert {pin for pin in versions["docs"] if pin.partition("==")[0] in names} <= versions["test"]

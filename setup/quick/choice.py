@@ -40,6 +40,7 @@ TESTS_OF = {
     "library/include/reap/interpose": ["allocators"],
     "library/src/interpose": ["allocators"],
     "setup": ["setup_bootstrap"],
+    "setup/site": ["site"],
     ".ci": ["setup_bootstrap"],
     "Makefile": ["setup_bootstrap"],
     "pyproject.toml": ["house"],

@@ -78,7 +78,7 @@ TEST = (
         build("release", "as-shipped", "sweeps") + ctest("release", f"-E '^({OUTER}|checked.)|_NOT_BUILT$'"),
         after=("install",),
     ),
-    Stage("browser", none_skipped("browser and not long"), after=("install",), cores=Cores.ONE),
+    Stage("browser", none_skipped("browser and not long and not site"), after=("install",), cores=Cores.ONE),
     Stage("tsan", build("tsan") + ctest("tsan", "-L threads")),
     Stage("model", build("release", "sweeps") + model(12_000_000), after=("release",), cores=Cores.ONE),
     Stage(
@@ -101,6 +101,12 @@ MORE = (
     Stage("release", build("release") + ctest("release"), after=("install",)),
     Stage("lab-slow", lab(f"slow and {EVERYWHERE}"), after=("install",)),
     Stage("golden", build("release", "counted") + "setup/golden\n", after=("release",), cores=Cores.ONE),
+    Stage(
+        "docs",
+        "setup/bootstrap docs\nsetup/site/build\n" + none_skipped("site"),
+        after=("install",),
+        cores=Cores.ONE,
+    ),
     Stage("abi", "setup/abi\n", cores=Cores.ONE),
     Stage("clang", build("clang") + "setup/coverage build/clang $JOBS\n"),
     Stage(

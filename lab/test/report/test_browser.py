@@ -1,13 +1,12 @@
 """The page in a real browser: it draws, it reacts, it asks the network for nothing and logs nothing."""
 
 import json
-import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import chromium
 import msgspec
 import pytest
 from lab.test.report import test_drag as drags
@@ -17,26 +16,7 @@ from samples import HOSTILE, fragmented_answer, hostile_report, report_of, three
 from reap.report.html import write_html
 from reap.report.records import Answer
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(
-        not (shutil.which("chromium") and shutil.which("chromedriver")),
-        reason="needs Debian's chromium and chromium-driver",
-    ),
-]
-
-SWITCHES = (
-    "--headless",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-sync",
-    "--disable-component-update",
-    "--disable-default-apps",
-    "--hide-scrollbars",
-    "--window-size=1200,900",
-)
-
+pytestmark = [pytest.mark.browser, chromium.needed]
 
 ITS_OWN = ("chrome://", "chrome-untrusted://")
 """Pages that are parts of the browser."""
@@ -64,17 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or ""
-    for switch in (*SWITCHES, f"--user-data-dir={tmp_path_factory.mktemp('user')}"):
-        options.add_argument(switch)
-    if os.geteuid() == 0:
-        options.add_argument("--no-sandbox")  # Chromium refuses to run as root with its sandbox
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver = chromium.started(tmp_path_factory.mktemp("user"))
     yield driver
     driver.quit()
 
