@@ -1,15 +1,14 @@
 """Runs an experiment's cells, one after another, and keeps each as it ends."""
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 
 from reap.allocators import verify
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.experiment import arms, pairing, requests, schedule, statistics
+from reap.experiment.budget import LEAST_ROUNDS, SIMULATED, Budget, Cost, More, duration
 from reap.experiment.folder import Folder
 from reap.experiment.once import Once, failure
 from reap.experiment.records import Cell, Pairing
@@ -17,15 +16,6 @@ from reap.experiment.spec import COUNTERS
 from reap.experiment.starter import Starter
 from reap.launch.records import Outcome
 from reap.launch.tools import counters
-
-LEAST_ROUNDS = 5
-"""With fewer, Student's t makes the interval wide."""
-MOST_ROUNDS = 30
-"""More than this hardly narrows an interval."""
-SIMULATED = 50.0
-"""How long a run in simulated caches takes, in usual runs, as far as one can say before it."""
-USUAL_SECONDS = 60.0
-"""What the measured rounds take together when no one says otherwise, if LEAST_ROUNDS allow."""
 
 
 class Listener:
@@ -36,15 +26,6 @@ class Listener:
 
     def progress(self, done: int, total: int, label: str) -> None:
         """`done` of about `total` runs have ended, and `label` runs now (empty at the end)."""
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What an experiment probably takes, in seconds, as its warm-ups tell."""
-
-    a_round: float
-    later: float
-    """Of all that is run once, after the rounds."""
 
 
 class InterruptedRunError(ReapError):
@@ -66,22 +47,6 @@ def stoppable(folder: Folder) -> Iterator[None]:
         ) from None
 
 
-@dataclass(frozen=True)
-class _More:
-    """Runs after the rounds, one or some of every arm that is littered as the user asked."""
-
-    what: str
-    cells: list[Cell]
-    times: float = 1
-    """How long one of them is, in usual runs of its arm."""
-
-    def words(self) -> str:
-        """What they are, with how long they take where that is long."""
-        return (
-            f"{self.what}, each some {self.times:g} times as long as usual" if self.times > 1 else self.what
-        )
-
-
 class Runner:
     """One experiment in its folder. What was run before a kill is not run again."""
 
@@ -90,7 +55,6 @@ class Runner:
     ) -> None:
         """With `rounds`, an experiment of fewer gets so many. Those beyond its own are without controls."""
         self._folder = folder
-        self._asked = rounds
         self._spec = folder.spec
         self._listener = listener
         self._once = Once(folder, starter)
@@ -103,8 +67,12 @@ class Runner:
         self.stopped_early = False
         self.pairing = Pairing()
         """How the rounds are paired; known when the warm-ups have ended."""
-        self.needed_budget = 0.0
+        self._budget = Budget(folder, self._baseline, self.dropped, rounds)
+
+    @property
+    def needed_budget(self) -> float:
         """Seconds that two rounds take with the warm-ups, where the budget has no time for them; else 0."""
+        return self._budget.needed
 
     def run(self) -> None:
         """Runs all that is left. Throws ReapError; `InterruptedRunError` on Ctrl-C."""
@@ -118,7 +86,7 @@ class Runner:
         """Runs the warm-ups that are left, and no more. Throws what `run` throws."""
         with stoppable(self._folder):
             self._begin()
-            return Cost(a_round=self._a_round(), later=self._later())
+            return Cost(a_round=self._budget.a_round(), later=self._budget.later(self._more))
 
     def _begin(self) -> None:
         begun = len(self._once.done) >= len(self._arms)
@@ -167,49 +135,32 @@ class Runner:
                 self._once.require_sound(run.outcome)
                 requests.require(self._spec, run.outcome)
             self._judge(cell, run.outcome)
-        rounds, _ = self._plan()
+        rounds, _ = self._budget.plan(self._more)
         if not self._spec.runs and rounds < LEAST_ROUNDS and len(self.dropped) < len(self._arms) - 1:
             self.stopped_early = True
-            self.notes.append(self._of_budget(rounds))
-
-    def _of_budget(self, rounds: int) -> str:
-        """What the budget is too small for; below two rounds there is no interval, and so no answer."""
-        allows = f"the budget of {self._spec.budget:g} s allows {units.number(rounds, 'round')}"
-        if rounds >= statistics.LEAST_ROUNDS:
-            return f"{allows}; {LEAST_ROUNDS} would say more"
-        self.needed_budget = self._needs(statistics.LEAST_ROUNDS)
-        more = self._needs(LEAST_ROUNDS)
-        return (
-            f"{allows}, and an interval takes two: give --budget {self.needed_budget:.0f} for two, "
-            f"{more:.0f} for {LEAST_ROUNDS}"
-        )
-
-    def _needs(self, rounds: int) -> float:
-        """Whole seconds for the warm-ups and so many rounds, which may take a fifth longer than those."""
-        warm_ups = sum(run.seconds for run in self._folder.runs if run.warmup)
-        return math.ceil(warm_ups + rounds * 1.2 * self._a_round())
+            self.notes.append(self._budget.too_small(rounds))
 
     def _foretell(self) -> None:
-        rounds, seconds = self._plan()
+        rounds, seconds = self._budget.plan(self._more)
         if rounds == 0:
             return
         runs = rounds * self._runs_a_round()
-        later = self._later()
-        beside = f", and about {_duration(later)} for what comes after them" if later else ""
+        later = self._budget.later(self._more)
+        beside = f", and about {duration(later)} for what comes after them" if later else ""
         self._listener.say(
             f"{units.number(runs, 'run')} in {units.number(rounds, 'round')}, "
-            f"about {_duration(seconds)}{beside}"
+            f"about {duration(seconds)}{beside}"
         )
 
     def _rounds(self) -> None:
-        rounds, _ = self._plan()
+        rounds, _ = self._budget.plan(self._more)
         for number in range(rounds):
             if len(self.dropped) == len(self._arms) - 1:
                 return
-            if self._over_budget(number):
+            if not self._budget.allows_round(number):
                 self.stopped_early = True
                 if number < statistics.LEAST_ROUNDS and not self.needed_budget:
-                    self.notes.append(self._of_budget(number))
+                    self.notes.append(self._budget.too_small(number))
                 return
             cells = schedule.a_round(self._living(number), number, self._spec.seed)
             if self.pairing.method == "simultaneous":
@@ -235,28 +186,28 @@ class Runner:
             self._examine(run.cell, run.outcome)
 
     @cached_property
-    def _more(self) -> list[_More]:
+    def _more(self) -> list[More]:
         """One sampled run an arm; where misses are asked for, one for each event, or in simulated caches."""
         matrix = self._spec.matrix
         if matrix is None:
             return []
         wanted = arms.wanted(self._spec, matrix)
-        more = [_More("sampled runs", [schedule.sampled(arm) for arm in wanted])]
+        more = [More("sampled runs", [schedule.sampled(arm) for arm in wanted])]
         if matrix.caches == COUNTERS:
             events = counters.here()
             counted = [schedule.counted(arm, event) for arm in wanted for event in events]
-            more.append(_More("runs in which the processor counts", counted))
+            more.append(More("runs in which the processor counts", counted))
         elif matrix.caches:
             simulated = [schedule.simulated(arm) for arm in wanted]
-            more.append(_More("runs in simulated caches", simulated, SIMULATED))
+            more.append(More("runs in simulated caches", simulated, SIMULATED))
         return more
 
-    def _once_more(self, more: _More) -> None:
+    def _once_more(self, more: More) -> None:
         cells = [cell for cell in more.cells if cell.arm() not in self.dropped]
         left_out = 0
         for number, cell in enumerate(cells):
             self._listener.progress(number, len(cells), f"{more.what}, {self._label(cell)}")
-            if self._has_time(cell, more):
+            if (False, cell.key()) in self._once.done or self._budget.allows(cell, more.times):
                 self._once.run(cell, warmup=False)
             else:
                 left_out += 1
@@ -264,26 +215,6 @@ class Runner:
         if left_out:
             which = f"{left_out} of {len(cells)} {more.what}"
             self.notes.append(f"the budget of {self._spec.budget:g} s left no time for {which}")
-
-    def _has_time(self, cell: Cell, more: _More) -> bool:
-        """Whether the run has ended already, or the budget allows what it will probably take."""
-        if self._spec.budget is None or (False, cell.key()) in self._once.done:
-            return True
-        spent = sum(run.seconds for run in self._folder.runs)
-        return spent + more.times * self._usual(cell) <= self._spec.budget
-
-    def _later(self) -> float:
-        """Seconds that all runs after the rounds will probably take."""
-        return sum(
-            more.times * self._usual(cell)
-            for more in self._more
-            for cell in more.cells
-            if cell.arm() not in self.dropped
-        )
-
-    def _usual(self, cell: Cell) -> float:
-        """Seconds that the warm-up of the cell's arm took."""
-        return next(run.seconds for run in self._folder.runs if run.warmup and run.cell.arm() == cell.arm())
 
     def _living(self, number: int) -> list[Cell]:
         """What a round is of; one beyond those that the experiment was to have is without its controls."""
@@ -296,37 +227,6 @@ class Runner:
 
     def _runs_a_round(self) -> int:
         return len(self._arms) - len(self.dropped) + 1
-
-    def _plan(self) -> tuple[int, float]:
-        """How many rounds, and how many seconds; follows from the warm-ups, so is the same after a resume."""
-        a_round = self._a_round()
-        if self._spec.runs:
-            rounds = max(self._spec.runs, self._asked)
-            return rounds, rounds * a_round
-        if self._spec.budget is None:
-            rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, int(USUAL_SECONDS / a_round)))
-        else:
-            spent = sum(run.seconds for run in self._folder.runs if run.warmup)
-            left = self._spec.budget - spent
-            # What comes after the rounds takes no time from the fewest that say something.
-            least = min(LEAST_ROUNDS, int(left / a_round))
-            rounds = min(MOST_ROUNDS, max(0, least, int((left - self._later()) / a_round)))
-        return rounds, rounds * a_round
-
-    def _a_round(self) -> float:
-        """Seconds that a round will probably take: what the warm-ups took, the baseline's twice."""
-        each = [run for run in self._folder.runs if run.warmup and run.cell.arm() not in self.dropped]
-        baseline = next(run.seconds for run in each if run.cell.arm() == self._baseline)
-        return max(1e-4, sum(run.seconds for run in each) + baseline)
-
-    def _over_budget(self, number: int) -> bool:
-        """Whether another round would go beyond the budget. A round that was begun before a kill goes on."""
-        if self._spec.budget is None or any(
-            not run.warmup and run.cell.repeat == number for run in self._folder.runs
-        ):
-            return False
-        spent = sum(run.seconds for run in self._folder.runs)
-        return spent + self._a_round() > self._spec.budget
 
     def _judge(self, cell: Cell, outcome: Outcome) -> None:
         self._examine(cell, outcome, "in the warm-up")
@@ -354,11 +254,3 @@ class Runner:
                 self.notes.append(note)
         else:
             self.dropped[cell.arm()] = problem
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 1:
-        return "a second"
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min"

@@ -13,8 +13,9 @@ from reap.allocators.records import Allocator
 from reap.base.errors import ReapError
 from reap.base.records import decode
 from reap.compare.levels import run as matrix
+from reap.experiment.budget import Cost
 from reap.experiment.folder import Folder, read_runs
-from reap.experiment.runner import Cost, InterruptedRunError, Listener
+from reap.experiment.runner import InterruptedRunError, Listener
 from reap.experiment.spec import Spec
 from reap.experiment.specify import Fragmented as Asked
 from reap.experiment.specify import specify

@@ -18,7 +18,8 @@ import msgspec
 from reap.base import units
 from reap.base.errors import ReapError
 from reap.compare.levels.records import Fragmented
-from reap.experiment.runner import MOST_ROUNDS, InterruptedRunError, Listener
+from reap.experiment.budget import MOST_ROUNDS
+from reap.experiment.runner import InterruptedRunError, Listener
 from reap.study import measuring
 from reap.study.measuring import ROUNDS, Work
 from reap.study.records import Measured, Mode

@@ -13,9 +13,10 @@ from reap.base import units
 from reap.base.records import Record
 from reap.compare import judge, phrases, run
 from reap.compare.judge import Standing
+from reap.experiment.budget import LEAST_ROUNDS
 from reap.experiment.folder import Folder
 from reap.experiment.records import Comparison, Ratio, Side
-from reap.experiment.runner import LEAST_ROUNDS, Listener
+from reap.experiment.runner import Listener
 from reap.experiment.specify import specify
 from reap.wall.judge.records import OF_MEMORY, Remedy, Trial, WallVerdict
 

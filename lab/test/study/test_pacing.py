@@ -5,7 +5,8 @@ import pytest
 from samples import around, fragmented_of, ratio_of
 
 from reap.allocators.records import Allocator
-from reap.experiment.runner import MOST_ROUNDS, Cost, Listener
+from reap.experiment.budget import MOST_ROUNDS, Cost
+from reap.experiment.runner import Listener
 from reap.experiment.specify import Fragmented as Asked
 from reap.study import measuring, pacing
 from reap.study.ismm2026 import run as ismm2026

@@ -12,9 +12,10 @@ from reap.base.records import Estimate
 from reap.compare.levels.records import Arm, Control, FailedControl, Fragmented, Luck, Split
 from reap.compare.levels.table import Table
 from reap.experiment import arms
+from reap.experiment.budget import Cost
 from reap.experiment.folder import Folder
 from reap.experiment.records import BARE, Cell, Run
-from reap.experiment.runner import Cost, InterruptedRunError, Listener, Runner
+from reap.experiment.runner import InterruptedRunError, Listener, Runner
 from reap.experiment.spec import COUNTERS, Matrix, Spec
 from reap.experiment.starter import Starter
 from reap.fragment import run as fragment

@@ -16,9 +16,10 @@ from reap.base import units
 from reap.base.errors import ReapError
 from reap.compare import run as compare
 from reap.experiment import statistics
+from reap.experiment.budget import MOST_ROUNDS
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.records import Comparison, Run
-from reap.experiment.runner import MOST_ROUNDS, InterruptedRunError, Listener, Runner
+from reap.experiment.runner import InterruptedRunError, Listener, Runner
 from reap.experiment.spec import Spec
 from reap.experiment.specify import specify
 from reap.launch.records import Outcome

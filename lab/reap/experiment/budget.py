@@ -1,0 +1,135 @@
+"""How many rounds an experiment has, and for what there is time, by what its warm-ups took. Runs nothing."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reap.base import units
+from reap.experiment import statistics
+from reap.experiment.folder import Folder
+from reap.experiment.records import Cell
+
+LEAST_ROUNDS = 5
+"""With fewer, Student's t makes the interval wide."""
+MOST_ROUNDS = 30
+"""More than this hardly narrows an interval."""
+SIMULATED = 50.0
+"""How long a run in simulated caches takes, in usual runs, as far as one can say before it."""
+USUAL_SECONDS = 60.0
+"""What the measured rounds take together when no one says otherwise, if LEAST_ROUNDS allow."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an experiment probably takes, in seconds, as its warm-ups tell."""
+
+    a_round: float
+    later: float
+    """Of all that is run once, after the rounds."""
+
+
+@dataclass(frozen=True)
+class More:
+    """Runs after the rounds, one or some of every arm that is littered as the user asked."""
+
+    what: str
+    cells: list[Cell]
+    times: float = 1
+    """How long one of them is, in usual runs of its arm."""
+
+    def words(self) -> str:
+        """What they are, with how long they take where that is long."""
+        return (
+            f"{self.what}, each some {self.times:g} times as long as usual" if self.times > 1 else self.what
+        )
+
+
+class Budget:
+    """What the runs of an experiment take. It asks the folder what has run each time that it is asked."""
+
+    def __init__(self, folder: Folder, baseline: str, dropped: Mapping[str, str], rounds: int = 0) -> None:
+        """`baseline` and the keys of `dropped` are arms, by `Cell.arm()`; `rounds` as of `Runner`."""
+        self._folder = folder
+        self._spec = folder.spec
+        self._baseline = baseline
+        self._dropped = dropped
+        self._asked = rounds
+        self.needed = 0.0
+        """Seconds that two rounds take with the warm-ups, once a note said that there is no time for them."""
+
+    def plan(self, more: Sequence[More]) -> tuple[int, float]:
+        """How many rounds, and how many seconds; follows from the warm-ups, so is the same after a resume."""
+        a_round = self.a_round()
+        if self._spec.runs:
+            rounds = max(self._spec.runs, self._asked)
+            return rounds, rounds * a_round
+        if self._spec.budget is None:
+            rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, int(USUAL_SECONDS / a_round)))
+        else:
+            spent = sum(run.seconds for run in self._folder.runs if run.warmup)
+            left = self._spec.budget - spent
+            # What comes after the rounds takes no time from the fewest that say something.
+            least = min(LEAST_ROUNDS, int(left / a_round))
+            rounds = min(MOST_ROUNDS, max(0, least, int((left - self.later(more)) / a_round)))
+        return rounds, rounds * a_round
+
+    def a_round(self) -> float:
+        """Seconds that a round will probably take: what the warm-ups took, the baseline's twice."""
+        each = [run for run in self._folder.runs if run.warmup and run.cell.arm() not in self._dropped]
+        baseline = next(run.seconds for run in each if run.cell.arm() == self._baseline)
+        return max(1e-4, sum(run.seconds for run in each) + baseline)
+
+    def allows_round(self, number: int) -> bool:
+        """Whether there is time for another round. One that was begun before a kill is always finished."""
+        if self._spec.budget is None or any(
+            not run.warmup and run.cell.repeat == number for run in self._folder.runs
+        ):
+            return True
+        spent = sum(run.seconds for run in self._folder.runs)
+        return spent + self.a_round() <= self._spec.budget
+
+    def too_small(self, rounds: int) -> str:
+        """What the budget allows, as a note; below two rounds there is no interval, and so no answer."""
+        allows = f"the budget of {self._spec.budget:g} s allows {units.number(rounds, 'round')}"
+        if rounds >= statistics.LEAST_ROUNDS:
+            return f"{allows}; {LEAST_ROUNDS} would say more"
+        self.needed = self._needs(statistics.LEAST_ROUNDS)
+        more = self._needs(LEAST_ROUNDS)
+        return (
+            f"{allows}, and an interval takes two: give --budget {self.needed:.0f} for two, "
+            f"{more:.0f} for {LEAST_ROUNDS}"
+        )
+
+    def _needs(self, rounds: int) -> float:
+        """Whole seconds for the warm-ups and so many rounds, which may take a fifth longer than those."""
+        warm_ups = sum(run.seconds for run in self._folder.runs if run.warmup)
+        return math.ceil(warm_ups + rounds * 1.2 * self.a_round())
+
+    def allows(self, cell: Cell, times: float) -> bool:
+        """Whether there is time for a run of the cell that takes so many times as long as usual."""
+        if self._spec.budget is None:
+            return True
+        spent = sum(run.seconds for run in self._folder.runs)
+        return spent + times * self._usual(cell) <= self._spec.budget
+
+    def later(self, more: Sequence[More]) -> float:
+        """Seconds that all runs after the rounds will probably take."""
+        return sum(
+            each.times * self._usual(cell)
+            for each in more
+            for cell in each.cells
+            if cell.arm() not in self._dropped
+        )
+
+    def _usual(self, cell: Cell) -> float:
+        """Seconds that the warm-up of the cell's arm took."""
+        return next(run.seconds for run in self._folder.runs if run.warmup and run.cell.arm() == cell.arm())
+
+
+def duration(seconds: float) -> str:
+    """About how long that is, in words."""
+    if seconds < 1:
+        return "a second"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"
