@@ -29,7 +29,7 @@ from reap.compare.run import compare
 from reap.experiment import statistics as intervals
 from reap.experiment.folder import Folder
 from reap.experiment.records import Asked, Comparison, Ratio
-from reap.experiment.specify import specify
+from reap.experiment.specify import Conditions, Workload, specify
 from reap.workloads import preparation
 
 HOG = """
@@ -90,10 +90,8 @@ def measured(
     spec = specify(
         command,
         allocators,
-        directory=directory,
-        environment=environment,
-        budget=seconds,
-        pairing=pairing,
+        workload=Workload(directory=directory, environment=environment),
+        conditions=Conditions(budget=seconds, pairing=pairing),
     )
     with Folder.create(where, spec, None) as folder:
         return compare(folder)

@@ -38,7 +38,7 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     from reap.commandline.experiments import Terminal
     from reap.commandline.progress import Bar
     from reap.experiment.folder import Folder
-    from reap.experiment.specify import specify
+    from reap.experiment.specify import Conditions, Workload, specify
     from reap.report import files
     from reap.report.records import Answer
     from reap.report.terminal import render_diagnosis
@@ -56,12 +56,13 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
         spec = specify(
             ready.argv,
             allocators,
-            workload=name,
-            variant=ready.variant,
-            directory=ready.directory,
-            environment=ready.environment,
-            budget=budget,
-            pairing="auto",
+            workload=Workload(
+                name=name,
+                variant=ready.variant,
+                directory=ready.directory,
+                environment=ready.environment,
+            ),
+            conditions=Conditions(budget=budget, pairing="auto"),
         )
         with Folder.create(place / name, spec, force=force) as folder, Bar() as bar:
             findings = answering.answer(folder, Terminal(bar), title=name)

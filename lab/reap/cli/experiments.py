@@ -20,7 +20,7 @@ from reap.compare.levels.run import PROFILE
 from reap.experiment.folder import Folder
 from reap.experiment.records import Asked, Comparison
 from reap.experiment.spec import Variant
-from reap.experiment.specify import specify
+from reap.experiment.specify import Conditions, specify
 from reap.fragment.run import load_profile
 from reap.launch import program as programs
 from reap.recording.size_profile import encode
@@ -179,14 +179,16 @@ def _create(
         against=against,
         fragmented=fragmented,
         baseline=options.baseline,
-        runs=options.runs or 0,
-        budget=options.budget,
-        prepare=options.prepare,
-        cleanup=options.cleanup,
-        timeout=options.timeout,
-        stdin=stdin is not None,
-        requests=options.requests,
-        pairing=options.pairing,
+        conditions=Conditions(
+            runs=options.runs or 0,
+            budget=options.budget,
+            prepare=options.prepare,
+            cleanup=options.cleanup,
+            timeout=options.timeout,
+            stdin=stdin is not None,
+            requests=options.requests,
+            pairing=options.pairing,
+        ),
     )
     if asked is not None and asked.levels and spec.matrix is not None:
         for variant in spec.matrix.variants:

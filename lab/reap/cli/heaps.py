@@ -12,7 +12,7 @@ from reap.commandline import reporting, words
 from reap.compare.levels import run
 from reap.compare.levels.records import Fragmented
 from reap.experiment.spec import COUNTERS
-from reap.experiment.specify import Fragmented as Asked
+from reap.experiment.specify import AskedFragment
 from reap.launch.litter import level
 from reap.launch.litter.records import DEFAULT_SEED, ORDERS
 from reap.launch.tools.callgrind import CACHES
@@ -142,9 +142,9 @@ def written(context: click.Context) -> list[str]:
     return [f"--{name.replace('_', '-')}" for name in names]
 
 
-def meant(heaps: Heaps) -> Asked:
+def meant(heaps: Heaps) -> AskedFragment:
     """What the options mean. Throws ReapError for what means nothing."""
-    return Asked(
+    return AskedFragment(
         levels=level.parse(heaps.levels or CLEAN),
         clean=not heaps.levels,
         controls=bool(heaps.levels),

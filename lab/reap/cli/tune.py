@@ -13,6 +13,7 @@ from reap.commandline import experiments, reporting
 from reap.commandline.progress import Bar
 from reap.commandline.stdin import spooled
 from reap.experiment.folder import Folder
+from reap.experiment.specify import Conditions
 from reap.report import files
 from reap.report.records import Answer
 from reap.tune import run as tuning
@@ -97,15 +98,14 @@ def _opened(
     allocator: str,
     objectives: tuple[Objective, ...],
     runs: int,
-    **given: Any,  # noqa: ANN401 - click's; `specify` says their types
+    **given: Any,  # noqa: ANN401 - click's; `Conditions` says their types
 ) -> Folder:
     if resume:
         return experiments.reopened("tune", resume, list(command), experiments.written(context, _OWN))
     (chosen,) = _one(allocator)
     stdin = spooled()
-    spec = specify_search(
-        list(command), chosen, objectives, runs, stdin=stdin is not None, pairing="auto", **given
-    )
+    conditions = Conditions(stdin=stdin is not None, pairing="auto", **given)
+    spec = specify_search(list(command), chosen, objectives, runs, conditions=conditions)
     return Folder.create(output or experiments.new_folder(list(command)), spec, stdin, force=force)
 
 

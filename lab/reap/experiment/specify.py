@@ -1,7 +1,7 @@
 """Makes an experiment of what was asked for: finds its programs, and refuses what cannot be measured."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from reap.allocators.records import DEFAULT, Allocator
@@ -17,7 +17,7 @@ from reap.launch.tools import callgrind, counters
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fragmented:
+class AskedFragment:
     """What makes an experiment one on fragmented heaps."""
 
     levels: Sequence[Level]
@@ -49,27 +49,49 @@ class Fragmented:
     """Whether to run what must make no difference; without it runs are saved, and less is known."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """What the program is called in the results, and where it runs."""
+
+    name: str = "command"
+    variant: str = "default"
+    directory: str = ""
+    """Empty: here."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+COMMAND = Workload()
+"""A command that has no card."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """How often the program is run, and what holds for each run. The fields are those of `Spec`."""
+
+    runs: int = 0
+    budget: float | None = None
+    prepare: str = ""
+    cleanup: str = ""
+    timeout: float | None = None
+    stdin: bool = False
+    seed: int = SEED
+    pairing: Asked = "sequential"
+    requests: bool = False
+    resident: bool = False
+
+
+USUAL = Conditions()
+
+
 def specify(
     command: list[str],
     allocators: list[Allocator],
     *,
     baseline: str = DEFAULT,
-    workload: str = "command",
-    variant: str = "default",
-    directory: str = "",
-    environment: Mapping[str, str] | None = None,
-    runs: int = 0,
-    budget: float | None = None,
-    prepare: str = "",
-    cleanup: str = "",
-    timeout: float | None = None,
-    stdin: bool = False,
-    seed: int = SEED,
-    pairing: Asked = "sequential",
-    requests: bool = False,
-    resident: bool = False,
+    workload: Workload = COMMAND,
+    conditions: Conditions = USUAL,
     against: Sequence[Variant] = (),
-    fragmented: Fragmented | None = None,
+    fragmented: AskedFragment | None = None,
     tune: Tune | None = None,
 ) -> Spec:
     """Finds the program, puts the baseline first (adding glibc if it is the baseline and was not named).
@@ -79,7 +101,7 @@ def specify(
     for these. Throws ReapError if a program cannot be found, executed or entered by a
     preload (unless all there is to compare are variables), or if there is nothing to compare.
     """
-    where = str(Path(directory or ".").absolute())
+    where = str(Path(workload.directory or ".").absolute())
     found = programs.resolve(command, directory=where)
     alone = fragmented is not None or tune is not None or bool(against)
     ordered = _baseline_first(allocators, baseline, alone=alone)
@@ -90,27 +112,21 @@ def specify(
     matrix = _matrix(found, where, fragmented) if fragmented else None
     variants = [*(matrix.variants if matrix else []), *(tune.variants if tune else []), *against]
     images = [path for each in variants for path in _files(each.program)]
+    held = {each.name: getattr(conditions, each.name) for each in fields(conditions)}
+    if fragmented is not None:
+        held["pairing"] = "sequential"
     return Spec(
-        workload=workload,
-        variant=variant,
+        workload=workload.name,
+        variant=workload.variant,
         program=found,
         directory=where,
-        environment=dict(environment or {}),
+        environment=dict(workload.environment),
         allocators=ordered,
         files=[state_of(path) for path in dict.fromkeys([*_files(found), *images, *libraries])],
-        runs=runs,
-        budget=budget,
-        prepare=prepare,
-        cleanup=cleanup,
-        timeout=timeout,
-        stdin=stdin,
-        seed=seed,
-        pairing=pairing if fragmented is None else "sequential",
-        requests=requests,
-        resident=resident,
         against=list(against),
         matrix=matrix,
         tune=tune,
+        **held,
     )
 
 
@@ -118,7 +134,7 @@ def _files(program: Program) -> list[str]:
     return [program.path, program.image]
 
 
-def _matrix(custom: Program, directory: str, asked: Fragmented) -> Matrix:
+def _matrix(custom: Program, directory: str, asked: AskedFragment) -> Matrix:
     if asked.huge_pages and machine.describe().huge_pages not in ("always", "madvise"):
         raise ReapError(
             "this kernel gives no transparent huge pages",

@@ -17,8 +17,7 @@ from reap.experiment.budget import Cost
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.experiment.spec import Spec
-from reap.experiment.specify import Fragmented as Asked
-from reap.experiment.specify import specify
+from reap.experiment.specify import AskedFragment, Conditions, Workload, specify
 from reap.study.records import Measured, Mode
 from reap.workloads import preparation
 from reap.workloads.records import Card
@@ -39,7 +38,7 @@ class Work:
     described: Card
     mode: Mode
     allocators: Sequence[Allocator]
-    heaps: Asked
+    heaps: AskedFragment
     alone: str = ""
     """The one variant that is run; empty: all of them."""
     peers: Sequence[str] = ()
@@ -158,11 +157,9 @@ def _spec(work: Work, scale: int) -> Spec:
         first.argv,
         allocators,
         baseline=allocators[0].name,
-        workload=described.name,
-        directory=first.directory,
-        # What the variants add to it is what switches; none of them takes anything away.
-        environment=first.environment,
-        runs=ROUNDS[work.mode],
+        # What the variants add to its environment is what switches; none of them takes anything away.
+        workload=Workload(name=described.name, directory=first.directory, environment=first.environment),
+        conditions=Conditions(runs=ROUNDS[work.mode]),
         fragmented=dataclasses.replace(
             work.heaps,
             naive=naive.argv if naive else (),

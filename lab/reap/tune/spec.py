@@ -3,15 +3,14 @@
 import os
 import re
 from collections.abc import Sequence
-from typing import TypedDict, Unpack
 
 from reap.allocators import knobs
 from reap.allocators.knobs import Milder, Objective, Setting
 from reap.allocators.records import Allocator
 from reap.base.errors import ExitCode, ReapError
-from reap.experiment.records import Asked
 from reap.experiment.spec import Option, Spec, Tune, Variant
-from reap.experiment.specify import specify
+from reap.experiment.specify import USUAL as CONDITIONS
+from reap.experiment.specify import Conditions, specify
 from reap.launch import program as programs
 from reap.launch.host import machine
 from reap.launch.program import Program
@@ -24,38 +23,26 @@ USUAL_RUNS = 29
 """Enough to see a gain of some per cent in a program that does the same each time."""
 
 
-class Given(TypedDict, total=False):
-    """What `spec.specify` is told as it stands."""
-
-    directory: str
-    prepare: str
-    cleanup: str
-    timeout: float | None
-    stdin: bool
-    pairing: Asked
-
-
 def specify_search(
     command: list[str],
     allocator: Allocator,
     objectives: Sequence[Objective] = (),
     runs: int = USUAL_RUNS,
-    **given: Unpack[Given],
+    *,
+    conditions: Conditions = CONDITIONS,
 ) -> Spec:
     """What a search of an allocator's settings is to be.
 
-    Without `objectives` they are the usual. Throws what `spec.specify` throws, and ReapError where no setting
+    Without `objectives` they are the usual. Throws what `specify` throws, and ReapError where no setting
     that is known could win.
     """
-    program = programs.resolve(command, directory=given.get("directory", ""))
+    program = programs.resolve(command)
     programs.require_preloadable(program)
-    search = _search(allocator, program, objectives, runs, given.get("directory", ""))
-    return specify(command, [allocator], baseline=allocator.name, tune=search, **given)
+    search = _search(allocator, program, objectives, runs)
+    return specify(command, [allocator], baseline=allocator.name, tune=search, conditions=conditions)
 
 
-def _search(
-    allocator: Allocator, program: Program, objectives: Sequence[Objective], most: int, directory: str
-) -> Tune:
+def _search(allocator: Allocator, program: Program, objectives: Sequence[Objective], most: int) -> Tune:
     named, objectives = objectives, objectives or USUAL
     family = knobs.family(allocator)
     if family is None:
@@ -78,7 +65,7 @@ def _search(
             notes.append(f"{setting.name}: {why}")
         elif set(setting.may) & set(objectives):
             options.append(option)
-    variants, bound, missing = _bindings(program.command, directory, objectives)
+    variants, bound, missing = _bindings(program.command, objectives)
     options += bound
     notes += missing
     if not options:
@@ -99,7 +86,7 @@ def _search(
 
 
 def _bindings(
-    command: list[str], directory: str, objectives: Sequence[Objective]
+    command: list[str], objectives: Sequence[Objective]
 ) -> tuple[list[Variant], list[Option], list[str]]:
     """The program placed on nodes of memory, if there is more than one, and what is missing for it."""
     wanted = [each for each in knobs.bindings() if set(each.may) & set(objectives)]
@@ -111,7 +98,7 @@ def _bindings(
     variants = [
         Variant(
             name=each.name,
-            program=programs.resolve(["numactl", *each.words, *command], directory=directory),
+            program=programs.resolve(["numactl", *each.words, *command]),
         )
         for each in wanted
     ]

@@ -17,7 +17,7 @@ from reap.experiment.budget import LEAST_ROUNDS
 from reap.experiment.folder import Folder
 from reap.experiment.records import Comparison, Ratio, Side
 from reap.experiment.runner import Listener
-from reap.experiment.specify import specify
+from reap.experiment.specify import Conditions, specify
 from reap.wall.judge.records import OF_MEMORY, Remedy, Trial, WallVerdict
 
 MOST = 4
@@ -97,12 +97,14 @@ def begin(
         command,
         [*([planned.base] if planned.base else []), *planned.allocators],
         baseline=planned.base.name if planned.base else DEFAULT,
-        runs=runs,
-        budget=budget,
-        timeout=timeout,
-        stdin=stdin is not None,
-        pairing="auto" if all(each.metric == "cpu" for each in planned.remedies) else "sequential",
-        resident=any(each.metric == "resident" for each in planned.remedies),
+        conditions=Conditions(
+            runs=runs,
+            budget=budget,
+            timeout=timeout,
+            stdin=stdin is not None,
+            pairing="auto" if all(each.metric == "cpu" for each in planned.remedies) else "sequential",
+            resident=any(each.metric == "resident" for each in planned.remedies),
+        ),
     )
     return Folder.create(path, spec, stdin, force=force)
 

@@ -17,7 +17,7 @@ from reap.compare import run as comparing
 from reap.experiment import once
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.runner import Listener
-from reap.experiment.specify import specify
+from reap.experiment.specify import Conditions, Workload, specify
 from reap.experiment.starter import Starter
 
 
@@ -37,8 +37,10 @@ class Ear(Listener):
 
 def compare(where, command, allocators=("good",), stdin=None, listener=None, **options):
     text = ",".join(["glibc", *(name if "=" in name else f"{name}={library(name)}" for name in allocators)])
-    options.setdefault("runs", 2)
-    spec = specify(command, catalog.parse(text), stdin=stdin is not None, **options)
+    workload = Workload(directory=options.pop("directory", ""))
+    baseline = options.pop("baseline", "glibc")
+    conditions = Conditions(**{"runs": 2, "stdin": stdin is not None, **options})
+    spec = specify(command, catalog.parse(text), baseline=baseline, workload=workload, conditions=conditions)
     with Folder.create(where / "experiment", spec, stdin) as folder:
         return comparing.compare(folder, listener)
 
@@ -324,9 +326,10 @@ import pathlib, tempfile
 from reap.allocators import catalog
 from reap.compare import run
 from reap.experiment.folder import Folder
-from reap.experiment.specify import specify
+from reap.experiment.specify import Conditions, specify
 with tempfile.TemporaryDirectory() as scratch:
-    spec = specify([{program("busy")!r}], catalog.parse("good={library("good")}"), runs=2)
+    allocators = catalog.parse("good={library("good")}")
+    spec = specify([{program("busy")!r}], allocators, conditions=Conditions(runs=2))
     with Folder.create(pathlib.Path(scratch) / "e", spec) as folder:
         assert run.compare(folder).sides[0].verified
 """

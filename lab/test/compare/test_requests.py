@@ -13,7 +13,7 @@ from reap.experiment import requests, statistics
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.metrics import METRICS
 from reap.experiment.records import Cell, Run
-from reap.experiment.specify import specify
+from reap.experiment.specify import Conditions, specify
 from reap.launch.records import Outcome, RequestTimes
 
 NAMES = ["request_p50", "request_p99", "request_p999", "request_rate"]
@@ -21,7 +21,8 @@ NAMES = ["request_p50", "request_p99", "request_p999", "request_rate"]
 
 def compare(where, *command: str, **options):
     allocators = catalog.parse(f"glibc,good={library('good')}")
-    with Folder.create(where / "experiment", specify(list(command), allocators, runs=2, **options)) as folder:
+    spec = specify(list(command), allocators, conditions=Conditions(runs=2, **options))
+    with Folder.create(where / "experiment", spec) as folder:
         return comparing.compare(folder)
 
 

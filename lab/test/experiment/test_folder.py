@@ -17,13 +17,13 @@ from reap.allocators import catalog
 from reap.base.errors import ReapError
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.records import Cell, Run
-from reap.experiment.specify import specify
+from reap.experiment.specify import Conditions, specify
 from reap.launch.records import Outcome
 
 
 def spec(command=None, **options):
     chosen = catalog.parse(f"glibc,good={library('good')}")
-    return specify(command or [program("busy")], chosen, **options)
+    return specify(command or [program("busy")], chosen, conditions=Conditions(**options))
 
 
 def a_run(order, text="an\u00efve \n tail"):

@@ -17,7 +17,7 @@ from reap.compare import run as comparing
 from reap.experiment import footprint, pairing
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.records import Asked, Comparison
-from reap.experiment.specify import specify
+from reap.experiment.specify import Conditions, specify
 from reap.launch import program as programs
 from reap.launch import spawn, together
 from reap.launch.records import Launch
@@ -35,8 +35,7 @@ def compared(where: Path, command: list[str], asked: Asked = "auto", **options: 
     spec = specify(
         command,
         catalog.parse(f"glibc,good={library('good')}"),
-        pairing=asked,
-        **{"runs": 2, **options},  # type: ignore[arg-type]
+        conditions=Conditions(pairing=asked, **{"runs": 2, **options}),  # type: ignore[arg-type]
     )
     with Folder.create(where / "experiment", spec, None) as folder:
         return comparing.compare(folder)
@@ -210,7 +209,9 @@ def test_a_program_that_writes_is_compared_one_after_another(tmp_path: Path) -> 
 )
 def test_what_was_asked_for_may_need_one_after_another(tmp_path: Path, options: dict, reason: str) -> None:
     spec = specify(
-        [program("busy")], catalog.parse(f"glibc,good={library('good')}"), pairing="auto", **options
+        [program("busy")],
+        catalog.parse(f"glibc,good={library('good')}"),
+        conditions=Conditions(pairing="auto", **options),
     )
     with Folder.create(tmp_path / "experiment", spec, None) as folder:
         settled = pairing.settle(folder, 3, lambda: [shell("true")], lambda _: None)

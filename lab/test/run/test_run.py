@@ -19,7 +19,7 @@ from reap.commandline import reporting
 from reap.drag.exact import run as drag
 from reap.drag.exact.records import DragProfile
 from reap.experiment.folder import Folder
-from reap.experiment.specify import specify
+from reap.experiment.specify import Conditions, specify
 from reap.launch.records import Outcome
 
 QUICK = ("--budget", "3", "--runs", "2")
@@ -223,7 +223,7 @@ def test_drag_that_was_seen_is_kept_and_what_is_damaged_is_told(tmp_path, monkey
     seen = DragProfile(command=["true"], engine="exact", status=0, processes=[])
     runs = []
     monkeypatch.setattr(drag, "measure", lambda *words: runs.append(words) or (seen, Outcome(exit_code=0)))
-    spec = specify(["true"], [Allocator(name="good", library=library("good"))], runs=2)
+    spec = specify(["true"], [Allocator(name="good", library=library("good"))], conditions=Conditions(runs=2))
     with Folder.create(tmp_path / "x", spec) as folder:
         assert drag.kept(folder) is None
         assert drag.once(folder, print) == drag.once(folder, print) == drag.kept(folder) == seen

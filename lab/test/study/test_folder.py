@@ -18,7 +18,7 @@ from reap.allocators.records import Allocator
 from reap.base.errors import ReapError
 from reap.experiment.folder import read_runs
 from reap.experiment.runner import Listener
-from reap.experiment.specify import Fragmented as Asked
+from reap.experiment.specify import AskedFragment
 from reap.study import measuring, pacing
 from reap.study.folder import alone, begin, resumed
 from reap.study.ismm2026 import run
@@ -183,7 +183,7 @@ def test_what_a_kill_left_half_made_is_made_again(tmp_path, monkeypatch):
     monkeypatch.setattr(measuring, "_spec", make)
     monkeypatch.setattr(measuring, "lacking", lambda _described: "")
     glibc = [Allocator(name="glibc")]
-    work = measuring.Work(place, card.load("freelist"), "quick", glibc, Asked(levels=[], clean=True))
+    work = measuring.Work(place, card.load("freelist"), "quick", glibc, AskedFragment(levels=[], clean=True))
     done = measuring.measure(work, 5, Listener())
     assert (made, done.excluded) == ([False], "far enough")
 

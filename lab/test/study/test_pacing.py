@@ -7,7 +7,7 @@ from samples import around, fragmented_of, ratio_of
 from reap.allocators.records import Allocator
 from reap.experiment.budget import MOST_ROUNDS, Cost
 from reap.experiment.runner import Listener
-from reap.experiment.specify import Fragmented as Asked
+from reap.experiment.specify import AskedFragment
 from reap.study import measuring, pacing
 from reap.study.ismm2026 import run as ismm2026
 from reap.study.oopsla2002 import run as oopsla2002
@@ -72,7 +72,7 @@ def result(rounds=5):
 
 
 def works(tmp_path, names, mode="quick"):
-    heaps, glibc = Asked(levels=[], clean=True), [Allocator(name="glibc")]
+    heaps, glibc = AskedFragment(levels=[], clean=True), [Allocator(name="glibc")]
     return [measuring.Work(tmp_path / name, card.load(name), mode, glibc, heaps) for name in names]
 
 

@@ -10,6 +10,7 @@ from recorded import target
 
 from reap.allocators import catalog
 from reap.experiment.folder import Folder
+from reap.experiment.specify import Conditions
 from reap.tune import run as tuning
 from reap.tune import spec as tune_spec
 from reap.tune.records import Tuned
@@ -52,7 +53,9 @@ def search(setting: Setting, folder: Path) -> Tuned:
     """What `reap tune` finds."""
     (chosen,) = catalog.parse(setting.allocator)
     command = [target("tunable", f"-I{INCLUDE}"), *setting.words]
-    spec = tune_spec.specify_search(command, chosen, [setting.objective], setting.runs, timeout=60)
+    spec = tune_spec.specify_search(
+        command, chosen, [setting.objective], setting.runs, conditions=Conditions(timeout=60)
+    )
     with Folder.create(folder / "e", spec) as made:
         return tuning.tune(made)
 

@@ -17,6 +17,7 @@ from reap.base.errors import ReapError
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.experiment.spec import Option
+from reap.experiment.specify import Conditions
 from reap.experiment.starter import Started, Starter
 from reap.launch.records import Outcome
 from reap.report import tune_words
@@ -325,7 +326,9 @@ def tunable():
 
 def searched(where, words, objective, allocator="glibc"):
     (chosen,) = catalog.parse(allocator)
-    spec = tune_spec.specify_search([tunable(), *words], chosen, [objective], timeout=60, pairing="auto")
+    spec = tune_spec.specify_search(
+        [tunable(), *words], chosen, [objective], conditions=Conditions(timeout=60, pairing="auto")
+    )
     with Folder.create(where / "e", spec) as folder:
         return tuning.tune(folder)
 

@@ -21,7 +21,7 @@ from reap.experiment.folder import Folder, read_runs
 from reap.experiment.records import Comparison, Run
 from reap.experiment.runner import InterruptedRunError, Listener, Runner
 from reap.experiment.spec import Spec
-from reap.experiment.specify import specify
+from reap.experiment.specify import Conditions, Workload, specify
 from reap.launch.records import Outcome
 from reap.study import measuring, pacing
 from reap.study.allocators import scales
@@ -147,11 +147,13 @@ class _Line:
         return specify(
             [*ready.argv, *self.setup.words],
             list(self._allocators),
-            workload=self.described.name,
-            directory=ready.directory,
-            environment={**ready.environment, **self.setup.environment},
-            runs=1,  # and then as many as are asked for
-            timeout=LIMIT if self._mode == "quick" else 10 * LIMIT,
+            workload=Workload(
+                name=self.described.name,
+                directory=ready.directory,
+                environment={**ready.environment, **self.setup.environment},
+            ),
+            # One round, and then as many as are asked for.
+            conditions=Conditions(runs=1, timeout=LIMIT if self._mode == "quick" else 10 * LIMIT),
         )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from reap import __version__
 from reap.allocators.records import Allocator
 from reap.experiment.runner import Listener
-from reap.experiment.specify import Fragmented as Asked
+from reap.experiment.specify import AskedFragment
 from reap.launch.host import machine
 from reap.launch.litter import level
 from reap.launch.litter.level import LEVELS, Level
@@ -89,7 +89,7 @@ def _can_sweep(name: str, mode: Mode) -> bool:
 
 def _work(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Work:
     full = mode == "full"
-    heaps = Asked(
+    heaps = AskedFragment(
         levels=list(LEVELS.values()) if full else [LEVELS["adv0"], LEVELS["adv3"]],
         layouts=2 if full else 0,
         controls=full,
@@ -126,7 +126,7 @@ def _simulated(
         described=described,
         mode=mode,
         allocators=allocators,
-        heaps=Asked(levels=levels, layouts=0, controls=False, caches=CACHES),
+        heaps=AskedFragment(levels=levels, layouts=0, controls=False, caches=CACHES),
         alone=variant,
         part=SIMULATED_PART,
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from reap import __version__
 from reap.allocators.records import Allocator
 from reap.experiment.runner import Listener
-from reap.experiment.specify import Fragmented as Asked
+from reap.experiment.specify import AskedFragment
 from reap.launch.host import machine
 from reap.launch.litter.level import LEVELS
 from reap.study import measuring, pacing
@@ -130,7 +130,7 @@ def _drags(place: Path, names: list[str], mode: Mode, listener: Listener) -> lis
 
 
 def _work(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Work:
-    heaps = Asked(
+    heaps = AskedFragment(
         levels=[LEVELS["adv0"]],
         clean=True,
         layouts=0,

@@ -26,7 +26,7 @@ from reap.experiment.records import BARE, Laid, Run, Samples
 from reap.experiment.runner import Listener
 from reap.experiment.schedule import sampled
 from reap.experiment.spec import COUNTERS
-from reap.experiment.specify import Fragmented, specify
+from reap.experiment.specify import AskedFragment, Conditions, specify
 from reap.experiment.starter import Started, Starter
 from reap.fragment.run import load_profile
 from reap.launch.host import machine, sampling
@@ -83,13 +83,14 @@ def target() -> str:
     return compile_c("list", LIST, ["-O1", "-fno-builtin"])
 
 
-def fragmented(levels="adv0,adv3", **options) -> Fragmented:
-    return Fragmented(levels=level.parse(levels), **{"layouts": 1, **options})
+def fragmented(levels="adv0,adv3", **options) -> AskedFragment:
+    return AskedFragment(levels=level.parse(levels), **{"layouts": 1, **options})
 
 
 def spec_of(allocators="glibc,jemalloc", how=None, **options):
-    options = {"runs": 2, "fragmented": how or fragmented(naive_environment={"NAIVE": "1"}), **options}
-    return specify([target()], catalog.parse(allocators), **options)
+    how = how or fragmented(naive_environment={"NAIVE": "1"})
+    conditions = Conditions(**{"runs": 2, **options})
+    return specify([target()], catalog.parse(allocators), fragmented=how, conditions=conditions)
 
 
 def measured(where: Path, profile=PROFILE, **options):
@@ -320,7 +321,7 @@ def test_every_thread_of_a_matrix_is_littered(tmp_path):
     threads = compile_c("matrix-threads", THREADS, ["-O1", "-fno-builtin", "-pthread"])
     profile = msgspec.structs.replace(PROFILE, threads=4)
     chosen = catalog.parse("glibc,jemalloc")
-    spec = specify([threads], chosen, runs=2, fragmented=fragmented(layouts=0))
+    spec = specify([threads], chosen, conditions=Conditions(runs=2), fragmented=fragmented(layouts=0))
     for attempt in "abc":  # a thread that gets no processor for a third of a second is not waited for
         with Folder.create(tmp_path / attempt, spec) as folder:
             matrix.keep_profile(folder, profile)
@@ -1062,7 +1063,9 @@ DEEPBIND = r"""
 def test_a_program_with_deepbind_is_explained_and_a_profile_of_another_program_pointed_out(tmp_path):
     deepbind = compile_c("matrix-deepbind", DEEPBIND, ["-O1"])
     profile = msgspec.structs.replace(PROFILE, program="/usr/bin/perl")
-    spec = specify([deepbind], catalog.parse("glibc"), runs=2, fragmented=fragmented(layouts=0))
+    spec = specify(
+        [deepbind], catalog.parse("glibc"), conditions=Conditions(runs=2), fragmented=fragmented(layouts=0)
+    )
     with Folder.create(tmp_path / "e", spec) as folder:
         matrix.keep_profile(folder, profile)
         notes = " ".join(matrix.run(folder).notes)
@@ -1072,7 +1075,12 @@ def test_a_program_with_deepbind_is_explained_and_a_profile_of_another_program_p
 
 
 def test_a_program_that_overwrites_its_litter_s_report_is_not_measured(tmp_path):
-    spec = specify([program("scribbles")], catalog.parse("glibc"), runs=2, fragmented=fragmented(layouts=0))
+    spec = specify(
+        [program("scribbles")],
+        catalog.parse("glibc"),
+        conditions=Conditions(runs=2),
+        fragmented=fragmented(layouts=0),
+    )
     with Folder.create(tmp_path / "e", spec) as folder:
         matrix.keep_profile(folder, PROFILE)
         result = matrix.run(folder)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reap.allocators.records import DEFAULT, Allocator
-from reap.experiment.specify import Fragmented as Asked
+from reap.experiment.specify import AskedFragment
 from reap.launch.litter.level import LEVELS
 from reap.study.judging import Extent, Judged, at_most, conclusion, estimate, finding, quotient, side
 from reap.study.measuring import Work
@@ -30,7 +30,7 @@ def work(place: Path, mode: Mode) -> Work:
         described=described,
         mode=mode,
         allocators=[Allocator(name=DEFAULT)],
-        heaps=Asked(levels=[LEVELS["adv0"]], clean=True, layouts=0, controls=False),
+        heaps=AskedFragment(levels=[LEVELS["adv0"]], clean=True, layouts=0, controls=False),
         peers=[name for name in described.peers if name not in missing],
     )
 
