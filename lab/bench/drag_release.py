@@ -9,8 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from lab.test.drag.recompiled import recompiled
 from lab.test.drag.test_drag import drag
-from lab.test.drag.test_recompiled import recompiled
 from lab.test.drag.test_release import ALL, areas, built
 
 

@@ -1,41 +1,14 @@
 """The recompiled drag engine: it agrees with programs that compute their own drag, and with the exact one."""
 
-import functools
-import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-import msgspec
 import pytest
+from lab.test.drag.recompiled import BIN, COMPILERS, built, recompiled
 from lab.test.drag.test_drag import SEED, drag, forks_agree, said, threads_agree
-from lab.test.drag.test_memory import SPARE
-from recorded import drag_compiled, target
-
-from reap.base.errors import ReapError
-from reap.drag.exact import recompiled as drag_recompiled
-from reap.drag.exact.records import DragProfile
-
-BIN = Path(sys.executable).parent
-COMPILERS = ["gcc", pytest.param("clang-19", marks=pytest.mark.workloads)]
-
-
-@functools.cache
-def built(name: str, compiler: str = "") -> str:
-    """One of the targets, by reap-drag-cc."""
-    return drag_compiled(name, "-O1", "-w", "-pthread", "-fno-builtin", compiler=compiler)
-
-
-def recompiled(folder: Path, *command: str) -> tuple[DragProfile, subprocess.CompletedProcess]:
-    file = folder / "recompiled.json"
-    options = ["--engine", "recompiled", "--json", str(file), "--force"]
-    done = subprocess.run(
-        [BIN / "reap", "drag", *options, "--", *command], capture_output=True, text=True, check=False
-    )
-    assert file.exists(), done.stderr
-    return msgspec.json.decode(file.read_bytes(), type=DragProfile), done
+from recorded import target
 
 
 @pytest.mark.parametrize("way", ["malloc", "realloc"])
@@ -82,81 +55,6 @@ def test_a_program_that_was_not_recompiled_is_told_how():
     )
     assert done.returncode == 126
     assert "CC=reap-drag-cc" in done.stderr
-
-
-def test_a_build_that_compiles_and_links_is_taken_apart(tmp_path):
-    words = ["-O2", "-I", "include", "a.c", "b.cpp", "c.o", "-lm", "-o", "out"]
-    one, other, link = drag_recompiled.commands(["gcc"], words, tmp_path)
-    assert one[:4] == ["gcc", "-O2", "-I", "include"]
-    assert "a.c" in one
-    assert "-fsanitize=thread" in one
-    assert "-lm" not in one
-    assert "b.cpp" in other
-    assert "-fsanitize=thread" not in link
-    kept = [word for word in link if word not in drag_recompiled.linked()]
-    assert kept[1:7] == [
-        "-O2",
-        "-I",
-        "include",
-        one[one.index("-o") + 1],
-        other[other.index("-o") + 1],
-        "c.o",
-    ]
-    assert any("-lreap-drag-callbacks" in word for word in link[1:4])  # before all libraries
-    (only,) = drag_recompiled.commands(["clang-19"], ["-c", "a.c"], tmp_path)
-    assert "-mllvm" in only
-    assert drag_recompiled.commands(["gcc"], ["--version"], tmp_path) == [["gcc", "--version"]]
-    with pytest.raises(ReapError, match="-x"):
-        drag_recompiled.commands(["gcc"], ["-x", "c", "a"], tmp_path)
-
-
-def test_options_may_come_from_a_file(tmp_path):
-    (tmp_path / "more").write_text('-c "a b.c"\n-DWORD=\\"x\\"')
-    (only,) = drag_recompiled.commands(["gcc"], ["-O2", f"@{tmp_path}/more", "@none"], tmp_path)
-    assert only[1:6] == ["-O2", "-c", "a b.c", '-DWORD="x"', "@none"]
-    (tmp_path / "more").write_text('"')
-    with pytest.raises(ReapError, match="more"):
-        drag_recompiled.commands(["gcc"], [f"@{tmp_path}/more"], tmp_path)
-
-
-def test_the_values_of_options_are_no_sources_and_stay_with_them(tmp_path):
-    words = ["--param", "inline-unit-growth=20", "-Xlinker", "-O1", "-u", "f.c", "a.c", "-o", "out"]
-    one, link = drag_recompiled.commands(["gcc"], words, tmp_path)
-    assert one[1:5] == ["--param", "inline-unit-growth=20", "-c", "a.c"]
-    kept = [word for word in link if word not in drag_recompiled.linked()]
-    assert kept[1:7] == ["--param", "inline-unit-growth=20", "-Xlinker", "-O1", "-u", "f.c"]
-
-
-def test_what_is_linked_again_has_no_runtime(tmp_path):
-    """`ld -r` takes no shared library."""
-    (tmp_path / "a.c").write_text("int a;")
-    words = [BIN / "reap-drag-cc", "-r", tmp_path / "a.c", "-o", tmp_path / "r.o"]
-    subprocess.run(words, check=True)
-    assert (tmp_path / "r.o").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "file", "of"),
-    [
-        (["-MD", "-o", "bin/prog"], "bin/prog.d", "bin/prog"),
-        (["-MMD"], "a.d", "a.o"),
-        (["-MMD", "-MF", "x.dep"], "x.dep", "a.o"),
-        (["-MD", "-MT", "it", "-obin/prog"], "bin/prog.d", "it"),
-    ],
-)
-def test_dependencies_are_those_of_what_is_made(options, file, of, tmp_path):
-    (tmp_path / "a.c").write_text("int main(void) { return 0; }")
-    (tmp_path / "bin").mkdir()
-    subprocess.run([BIN / "reap-drag-cc", "a.c", *options], cwd=tmp_path, check=True)
-    assert (tmp_path / file).read_text().startswith(f"{of}: a.c")
-
-
-def test_an_assembly_by_hand_keeps_its_name_and_lines(tmp_path):
-    (tmp_path / "by hand.s").write_text("\tnop\n\tbogus\n")
-    words = [BIN / "reap-drag-cc", "-c", "by hand.s"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "by hand.s:2:" in done.stderr
 
 
 ODD = r"""
@@ -223,43 +121,6 @@ def test_a_handler_that_ends_the_process_waits_for_nothing(odd, tmp_path):
 def test_without_reap_it_needs_no_address_space(odd):
     words = ["sh", "-c", 'ulimit -v 500000 && exec "$0"', odd]
     assert subprocess.run(words, capture_output=True, check=True).stdout == b"done\n"
-
-
-def test_a_compiler_that_fails_passes_its_status_on(tmp_path):
-    (tmp_path / "x.c").write_text("int main(void) { return }")
-    done = subprocess.run([BIN / "reap-drag-cc", tmp_path / "x.c"], capture_output=True, check=False)
-    assert done.returncode == 1
-    missing = {**os.environ, "REAP_CC": "no-such-compiler"}
-    done = subprocess.run(
-        [BIN / "reap-drag-cc", "--version"], capture_output=True, text=True, env=missing, check=False
-    )
-    assert done.returncode == 125
-    assert "REAP_CC" in done.stderr
-
-
-def test_a_compiler_may_be_several_words(tmp_path, monkeypatch):
-    (tmp_path / "x.c").write_text("int x;")
-    words = [BIN / "reap-drag-cc", "-c", tmp_path / "x.c", "-o", tmp_path / "x.o"]
-    subprocess.run(words, env={**os.environ, "REAP_CC": "env A=b gcc"}, check=True)
-    assert (tmp_path / "x.o").exists()
-    (only,) = drag_recompiled.commands(["ccache", "/usr/bin/clang-19"], ["-c", "a.c"], tmp_path)
-    assert only[:2] == ["ccache", "/usr/bin/clang-19"]
-    assert "-mllvm" in only
-    monkeypatch.setenv("REAP_CC", "ccache 'gcc")
-    with pytest.raises(ReapError, match="REAP_CC"):
-        drag_recompiled.compiler("c")
-
-
-@pytest.mark.workloads
-def test_clang_and_the_assembler_say_nothing(tmp_path):
-    """Of a section that LLVM alone knows."""
-    if shutil.which("clang++-19") is None:
-        pytest.skip("clang++-19 is not installed")
-    (tmp_path / "x.cpp").write_text("int main() {}")
-    words = [BIN / "reap-drag-c++", "-std=c++20", "-c", tmp_path / "x.cpp", "-o", tmp_path / "x.o"]
-    variables = {**os.environ, "REAP_CXX": "clang++-19"}
-    done = subprocess.run(words, env=variables, check=True, capture_output=True, text=True)
-    assert done.stdout + done.stderr == ""
 
 
 ACCESSES = r"""
@@ -373,152 +234,6 @@ def test_what_a_compiler_knows_how_to_move_is_seen(compiler, tmp_path):
     result, _ = recompiled(tmp_path, str(tmp_path / "moves"))
     level = result.processes[0].levels[0]
     assert (level.total.objects, level.never.objects, level.write_only.objects) == (4, 0, 0)
-
-
-SMALL = r"""
-#include <stdlib.h>
-static void *held[1000];
-int main(void) {
-    for (int i = 0; i < 500; ++i) *(char *)(held[i] = malloc(8)) = 1;
-    for (int i = 500; i < 1000; ++i) *(char *)(held[i] = calloc(2, 4)) = 1;
-    for (int i = 0; i < 1000; ++i) free(held[i]);
-    return 0;
-}
-"""
-
-
-def test_an_allocator_that_it_is_linked_with_stays_and_may_have_blocks_of_eight_bytes(tmp_path):
-    library = Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
-    if not library.exists():
-        pytest.skip("jemalloc is not installed")
-    (tmp_path / "small.c").write_text(SMALL)
-    words = [BIN / "reap-drag-cc", "-O1", "-fno-builtin", tmp_path / "small.c"]
-    words += ["-Wl,--no-as-needed", library, "-o", tmp_path / "small"]
-    subprocess.run(words, check=True)
-    result, _ = recompiled(tmp_path, str(tmp_path / "small"))
-    (site, *_) = (each for each in result.processes[0].levels[0].sites if each.function == "main")
-    assert site.objects == 500
-
-
-# Has the kernel answer the program's calls by these rules from then on.
-FILTER = r"""
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-static int install(struct sock_filter *rules, unsigned short count) {
-    struct sock_fprog program = {count, rules};
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
-"""
-
-# From here on the file system cannot allocate space.
-REFUSED = (
-    FILTER
-    + r"""
-int main(void) {
-    struct sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-                                  BPF_JUMP(BPF_JMP | BPF_JEQ, SYS_fallocate, 0, 1),
-                                  BPF_STMT(BPF_RET, SECCOMP_RET_ERRNO | EOPNOTSUPP),
-                                  BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW)};
-    if (install(rules, sizeof rules / sizeof *rules)) return 77;
-    for (int i = 0; i < 400000; ++i) {
-        char *volatile one = malloc(20);
-        *one = 1;
-        free(one);
-    }
-    return 0;
-}
-"""
-)
-
-
-@pytest.mark.parametrize("engine", ["recompiled", "sample"])
-def test_a_file_system_that_cannot_allocate_space_loses_nothing(engine, tmp_path):
-    (tmp_path / "refused.c").write_text(REFUSED)
-    words = [BIN / "reap-drag-cc", "-O1", "-fno-builtin", tmp_path / "refused.c", "-o", tmp_path / "refused"]
-    subprocess.run(words, check=True)
-    if subprocess.run([tmp_path / "refused"], check=False).returncode == 77:
-        pytest.skip("the kernel has no seccomp")
-    if engine == "recompiled":
-        result, _ = recompiled(tmp_path, str(tmp_path / "refused"))
-        level = result.processes[0].levels[0]
-        assert (level.total.objects, level.never.objects, result.status) == (400_000, 0, 0)
-        assert result.processes[0].end == "exited"
-        return
-    options = ["--engine", "sample", "--period", "100", "--json", tmp_path / "samples.json"]
-    subprocess.run([BIN / "reap", "drag", *options, "--", tmp_path / "refused"], check=True)
-    (process,) = json.loads((tmp_path / "samples.json").read_text())["processes"]
-    assert process["samples"] > 70_000
-
-
-# It must never fill 16 TiB, be the engine as it may: then the filter answers.
-LOCKED = (
-    FILTER
-    + r"""
-int main(void) {
-    struct sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-                                  BPF_JUMP(BPF_JMP | BPF_JEQ, SYS_mlockall, 0, 3),
-                                  BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-                                  BPF_JUMP(BPF_JMP | BPF_JSET, MCL_ONFAULT, 1, 0),
-                                  BPF_STMT(BPF_RET, SECCOMP_RET_ERRNO | EXDEV),
-                                  BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW)};
-    if (install(rules, sizeof rules / sizeof *rules)) return 77;
-    return mlockall(MCL_CURRENT) != 0 && errno == EXDEV ? 1 : 0;
-}
-"""
-)
-
-
-def test_a_program_that_locks_all_its_memory_does_not_fill_the_engine_s(tmp_path):
-    """It does so as a privileged user; others are refused by the kernel."""
-    (tmp_path / "locked.c").write_text(LOCKED)
-    words = [BIN / "reap-drag-cc", "-O1", tmp_path / "locked.c", "-o", tmp_path / "locked"]
-    subprocess.run(words, check=True)
-    result, _ = recompiled(tmp_path, str(tmp_path / "locked"))
-    if result.status == 77:
-        pytest.skip("the kernel has no seccomp")
-    assert result.status == 0
-    exact, _ = drag(tmp_path, str(tmp_path / "locked"))
-    status = Path("/proc/self/status").read_text().split()
-    if int(status[status.index("CapEff:") + 1], 16) >> 14 & 1:  # CAP_IPC_LOCK
-        assert exact.status == 125
-        assert any("mlockall" in note for note in exact.notes)
-
-
-SPARSE = r"""
-#include <stdio.h>
-#include <stdlib.h>
-int main(void) {
-    long pages = 0;
-    for (int i = 0; i < 100; ++i) *(char *)calloc(1, 2000000) = 1;
-    FILE *file = fopen("/proc/self/statm", "r");
-    return fscanf(file, "%*d %ld", &pages) == 1 && pages < 50000000 / 4096 ? 0 : 1;
-}
-"""
-
-
-def test_large_blocks_of_which_little_is_used_take_little(tmp_path):
-    """No large pages for their slots."""
-    (tmp_path / "sparse.c").write_text(SPARSE)
-    words = [BIN / "reap-drag-cc", "-O1", "-fno-builtin", tmp_path / "sparse.c", "-o", tmp_path / "sparse"]
-    subprocess.run(words, check=True)
-    result, _ = recompiled(tmp_path, str(tmp_path / "sparse"))
-    assert result.status == 0
-
-
-def test_what_a_program_has_in_all_of_a_block_is_kept_by_realloc(tmp_path):
-    """Behind what it asked for, too: malloc_usable_size said that it may."""
-    (tmp_path / "spare.c").write_text(SPARE)
-    words = [BIN / "reap-drag-cc", "-O1", "-fno-builtin", tmp_path / "spare.c", "-o", tmp_path / "spare"]
-    subprocess.run(words, check=True)
-    _, done = recompiled(tmp_path, str(tmp_path / "spare"))
-    assert (done.returncode, done.stdout) == (0, "done\n")
 
 
 PATHS = r"""

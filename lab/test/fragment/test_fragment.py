@@ -3,221 +3,32 @@
 Of the eighteen, 3, 10 and 11 are in recording/test_size_profile.py; of 8 there is more in test_heap_map.py.
 """
 
-import functools
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-from programs import compile_c, library, program, reap
+from lab.test.fragment.littered import PROFILE, bare, extension, litter, run, said, target, unrandomised
+from programs import compile_c, program, reap
 from recorded import recorded
 
 from reap.allocators import catalog
-from reap.base.errors import ExitCode, ReapError
-from reap.launch import native_files, spawn
+from reap.base.errors import ReapError
+from reap.launch import native_files
 from reap.launch import program as programs
 from reap.launch.host import memory
 from reap.launch.litter import account
 from reap.launch.litter import file as litter_file
 from reap.launch.litter import run as littering
 from reap.launch.litter.level import LEVELS, custom, named
-from reap.launch.litter.records import DEFAULT_SEED, ORDERS, Litter, Littered
+from reap.launch.litter.records import DEFAULT_SEED, ORDERS
 from reap.launch.records import Launch
 
-SIZES = [(16, 40), (48, 30), (120, 20), (500, 9), (2000, 1)]
 OTHERS = ("jemalloc", "mimalloc", "tcmalloc")
-
-# Programs speak on standard error, whose end the launcher keeps.
-HEAD = r"""
-    #define _GNU_SOURCE
-    #include <dlfcn.h>
-    #include <malloc.h>
-    #include <pthread.h>
-    #include <stdint.h>
-    #include <stdio.h>
-    #include <stdlib.h>
-    #include <sys/wait.h>
-    #include <unistd.h>
-    #define SAY(...) fprintf(stderr, __VA_ARGS__)
-    """
-
-SOURCES = {
-    # Where its blocks lie.
-    "addresses": r'int main(void) { for (int i = 0; i < 50; i++) SAY("%p\n", malloc(i * 13 % 600)); }',
-    # Whether a block of 200 KB comes by mmap: the bit that glibc keeps in front of a block.
-    "threshold": r'int main(void) { size_t *p = malloc(200000); SAY("%zu\n", p[-1] & 2); }',
-    # glibc's own account of its bins, before anything else.
-    "bins": r"int main(void) { malloc_info(0, stderr); }",
-    # What was in use when the first constructor of a library had run.
-    "constructed": r'extern size_t in_use; int main(void) { SAY("%zu\n", in_use); }',
-    "threads": r"""
-        static void *work(void *given) { free(malloc(100)); return given; }
-        int main(int count, char **words) {
-            pthread_t all[64];
-            int n = atoi(words[1]);
-            for (int i = 0; i < n; i++) pthread_create(all + i, 0, work, all + i);
-            for (int i = 0; i < n; i++) {
-                void *got;
-                pthread_join(all[i], &got);
-                if (got != all + i) return 1;
-            }
-            SAY("%d joined", n);
-            return 0;
-        }""",
-    # Executes its words in a child; without any, the child is a copy that says what it has in use.
-    "parent": r"""int main(int count, char **words) {
-        int status;
-        if (!fork()) {
-            if (count > 1) { execv(words[1], words + 1); _exit(9); }
-            SAY("%zu\n", mallinfo2().uordblks);
-            _exit(0);
-        }
-        wait(&status);
-        return WEXITSTATUS(status);
-    }""",
-    "environment": r'int main(int n, char **w, char **e) { for (; *e; e++) SAY("%s\n", *e); return 0; }',
-    # Throws its environment away, and ends without any handler.
-    "careless": r'int main(void) { clearenv(); setenv("REAP_LITTER", "/nowhere", 1); _exit(3); }',
-    # Uses 50 ms of CPU time, whatever was used before.
-    "spin": r"""
-        #include <time.h>
-        static long used(void) {
-            struct timespec t;
-            clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-            return t.tv_sec * 1000000000 + t.tv_nsec;
-        }
-        int main(void) { for (long begin = used(); used() < begin + 50000000;); return 0; }""",
-    # Creates a thread while it holds the lock that its own malloc wants.
-    "locked": r"""
-        static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-        void *__libc_malloc(size_t);
-        void *malloc(size_t size) {
-            pthread_mutex_lock(&lock);
-            void *got = __libc_malloc(size);
-            pthread_mutex_unlock(&lock);
-            return got;
-        }
-        static void *work(void *given) { return malloc(10) ? given : NULL; }
-        int main(void) {
-            pthread_t one, two;
-            void *got[2];
-            pthread_mutex_lock(&lock);
-            pthread_create(&one, 0, work, &one);
-            pthread_mutex_unlock(&lock);
-            pthread_create(&two, 0, work, &two);
-            pthread_join(one, got);
-            pthread_join(two, got + 1);
-            SAY(got[0] == &one && got[1] == &two ? "joined" : "lost");
-            return 0;
-        }""",
-    # Dies where any thread opens a file, and has four threads.
-    "sandboxed": r"""
-        #include <linux/filter.h>
-        #include <linux/seccomp.h>
-        #include <stddef.h>
-        #include <sys/prctl.h>
-        #include <sys/syscall.h>
-        static void *work(void *given) { free(malloc(100)); return given; }
-        int main(void) {
-            struct sock_filter rules[] = {
-                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-                BPF_JUMP(BPF_JMP | BPF_JEQ, SYS_openat, 0, 1),
-                BPF_STMT(BPF_RET, SECCOMP_RET_KILL_PROCESS),
-                BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW)};
-            struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
-            pthread_t all[4];
-            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-            if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) { SAY("no seccomp"); return 0; }
-            for (int i = 0; i < 4; i++) pthread_create(all + i, 0, work, 0);
-            for (int i = 0; i < 4; i++) pthread_join(all[i], 0);
-            SAY("joined");
-            return 0;
-        }""",
-    # Executes its words in two children, and lets the kernel forget them.
-    "unwaited": r"""
-        #include <signal.h>
-        int main(int count, char **words) {
-            signal(SIGCHLD, SIG_IGN);
-            for (int i = 0; i < 2; i++)
-                if (!fork()) { execv(words[1], words + 1); _exit(9); }
-            wait(NULL);
-            return 0;
-        }""",
-    "dies": "int main(void) { abort(); }",
-    # Opens a library that binds malloc past every preload.
-    "deepbind": r"""int main(int count, char **words) {
-        void *library = dlopen(words[1], RTLD_NOW | RTLD_DEEPBIND);
-        if (!library) { SAY("%s", dlerror()); return 1; }
-        char *(*make)(void) = (char *(*)(void))dlsym(library, "make");
-        free(make());
-        SAY("opened");
-        return 0;
-    }""",
-    "aligned": r"""int main(void) {
-        for (int i = 0; i < 1000; i++) {
-            void *p = memalign(64, 100 + i), *q = NULL;
-            if ((uintptr_t)p % 64 || posix_memalign(&q, 4096, 10)) return 1;
-            free(p);
-            free(q);
-        }
-        SAY("aligned");
-        return 0;
-    }""",
-    "zero": r'int main(void) { void *p = malloc(0), *q = malloc(0); SAY(p && q != p ? "two" : "none"); }',
-}
-
-
-@functools.cache
-def target(name: str) -> str:
-    """The path of one of SOURCES, compiled."""
-    flags = ["-O1", "-fno-builtin", "-pthread", "-Wl,-rpath,$ORIGIN"]
-    if name == "constructed":
-        source = (
-            HEAD + "size_t in_use; __attribute__((constructor)) static void begin(void)"
-            "{ free(malloc(10)); in_use = mallinfo2().uordblks; }"
-        )
-        first = Path(compile_c("libfirst.so", source, ["-O1", "-fPIC", "-shared", "-fno-builtin"]))
-        flags += [f"-L{first.parent}", f"-Wl,--no-as-needed,-l:{first.name}"]
-    return compile_c(name, HEAD + SOURCES[name], flags)
-
-
-def extension() -> str:
-    """A library that "deepbind" can open: its block is malloc's as it finds it."""
-    source = '#include <string.h>\nchar *make(void) { return strdup("made"); }'
-    return compile_c("libmake.so", source, ["-O1", "-fPIC", "-shared"])
-
-
-def litter(level: str | tuple[float, float] = "adv3", **changes: object) -> Litter:
-    """A litter for a program that has ten thousand small blocks."""
-    chosen = named(level) if isinstance(level, str) else custom(*level)
-    return Litter(**{"level": chosen, "sizes": SIZES, "peak": 10000, **changes})
-
-
-def run(how: Litter, *argv: str, **options: object) -> Littered:
-    return littering.run(Launch(argv=list(argv), program=argv[0], **options), how)
-
-
-def said(how: Litter, *argv: str, **options: object) -> str:
-    """What a program that ends well says on a littered heap."""
-    outcome = run(how, *argv, **options).outcome
-    assert outcome.status == 0, outcome
-    return outcome.stderr_tail
-
-
-def bare(*argv: str, **options: object) -> str:
-    outcome = spawn.run(Launch(argv=list(argv), program=argv[0], **options))
-    assert outcome.status == 0, outcome
-    return outcome.stderr_tail
 
 
 def allocator(name: str) -> str:
     return catalog.parse(name)[0].library
-
-
-def unrandomised(name: str) -> tuple[str, ...]:
-    """The same program with address randomisation off; it is a child of the one that switches it off."""
-    return ("/usr/bin/setarch", "-R", target(name))
 
 
 # --- what is promised -------------------------------------------------------------------------------------
@@ -511,15 +322,6 @@ def test_fault_15_a_report_outlives_whatever_ends_the_process():
     assert done.litterings[0].kept == 19800
 
 
-def test_a_report_that_the_program_overwrites_is_not_believed(profile):
-    done = run(litter(), program("scribbles"))
-    assert done.overwritten
-    assert (done.outcome, done.litterings) == (done.gross, [])
-    told = reap("fragment", "--profile", profile, "--", program("scribbles"))
-    assert told.returncode == 3
-    assert "the program overwrote what its littering reported" in " ".join(told.stderr.split())
-
-
 def test_fault_15_reports_beyond_the_slots_are_counted():
     loop = f"for i in $(seq 1100); do {target('zero')} 2>/dev/null; done"
     done = run(litter("adv0", children=True), "/bin/sh", "-c", loop)
@@ -553,179 +355,6 @@ def test_a_library_is_looked_for_where_the_program_says(tmp_path):
 
 
 # --- the command ------------------------------------------------------------------------------------------
-
-PROFILE = {
-    "format": "reap size profile",
-    "version": 1,
-    "program": "",
-    "command": [],
-    "counted": "allocations",
-    "cut_off": 4096,
-    "sizes": SIZES,
-    "left_out": 0,
-    "left_out_bytes": 0,
-    "peak": {"value": 10000, "low": 10000, "high": 10000},
-}
-
-
-@pytest.fixture
-def profile(tmp_path):
-    path = tmp_path / "profile.json"
-    path.write_text(json.dumps(PROFILE))
-    return str(path)
-
-
-def test_the_command_says_what_the_program_says_and_takes_the_profile_first(tmp_path):
-    files = ["--json", str(tmp_path / "a.json"), "--save-profile", str(tmp_path / "p.json")]
-    done = reap("fragment", "--level", "adv1", *files, "--", program("busy"), "x")
-    assert done.stdout == reap_free(program("busy"), "x")
-    assert done.returncode == 0
-    answer = json.loads((tmp_path / "a.json").read_text())
-    assert answer["litter"]["level"]["name"] == "adv1"
-    assert answer["run"]["litterings"][0]["objects"] == round(answer["profile"]["peak"]["value"])
-    assert answer["notes"] == []
-    again = reap("fragment", "--profile", str(tmp_path / "p.json"), "--", program("busy"), "x")
-    assert again.stdout == done.stdout
-    assert "On a heap littered at adv3, under glibc" in again.stderr
-    beside = f"next: reap fragment --level adv0 --profile {tmp_path}/p.json -- {program('busy')} x"
-    assert beside in again.stderr, "the same on a clean heap"
-
-
-def reap_free(*argv: str) -> str:
-    """What a program prints without us."""
-    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-
-
-def test_the_command_gives_both_runs_the_same_input():
-    done = reap(
-        "fragment",
-        "--",
-        "/usr/bin/perl",
-        "-ne",
-        "$n += length; END { print $n }",
-        stdin=None,
-        input="a\n" * 5000,
-    )
-    assert done.stdout == "10000"
-
-
-def test_the_command_ends_as_the_program_ends(profile):
-    assert reap("fragment", "--profile", profile, "--", target("careless")).returncode == 3
-    assert reap("fragment", "--profile", profile, "--", target("dies")).returncode == 128 + 6
-    late = reap("fragment", "--profile", profile, "--timeout", "0.2", "--", "/bin/sleep", "9")
-    assert late.returncode == ExitCode.TIMED_OUT
-    unknown = reap("fragment", "--timeout", "0.2", "--", "/bin/sleep", "9")
-    assert unknown.returncode == ExitCode.TIMED_OUT
-    assert "did not end in time while its size profile was taken" in unknown.stderr
-
-
-def test_threads_that_do_not_come_are_pointed_out(tmp_path):
-    path = tmp_path / "p.json"
-    path.write_text(json.dumps({**PROFILE, "threads": 4}))
-    few = reap("fragment", "--profile", str(path), "--", target("threads"), "1")
-    assert "50 % of the litter was laid" in " ".join(few.stderr.split())
-    enough = reap("fragment", "--profile", str(path), "--", target("threads"), "3")
-    assert "of the litter was laid" not in " ".join(enough.stderr.split())
-    alone = reap("fragment", "--profile", str(path), "--no-threads", "--", target("threads"), "1")
-    assert "of the litter was laid" not in " ".join(alone.stderr.split())
-
-
-# Forks before it creates threads, as a server does; as many as it is told, in each of two children.
-FORKS = r"""
-    #include <pthread.h>
-    #include <stdlib.h>
-    #include <sys/wait.h>
-    #include <unistd.h>
-    static void *work(void *given) { free(malloc(100)); return given; }
-    int main(int count, char **words) {
-        for (int child = 0; child < 2; child++)
-            if (!fork()) {
-                for (int i = 0; i < atoi(words[1]); i++) {
-                    pthread_t one;
-                    pthread_create(&one, 0, work, 0);
-                    pthread_join(one, 0);
-                }
-                _exit(0);
-            }
-        while (wait(0) > 0) {}
-        return 0;
-    }"""
-
-
-def test_threads_of_a_forked_process_have_the_rest_of_its_parent_s_litter(tmp_path):
-    path, forks = tmp_path / "p.json", compile_c("forks-first", FORKS, ["-O1", "-fno-builtin", "-pthread"])
-    path.write_text(json.dumps({**PROFILE, "threads": 4}))
-    whole = reap("fragment", "--profile", str(path), "--", forks, "3")
-    assert "of the litter was laid" not in " ".join(whole.stderr.split())
-    few = reap("fragment", "--profile", str(path), "--", forks, "2")
-    assert "75 % of the litter was laid" in " ".join(few.stderr.split())
-
-
-def test_a_profile_of_another_program_is_pointed_out(tmp_path):
-    path = tmp_path / "p.json"
-    path.write_text(json.dumps({**PROFILE, "program": "/usr/bin/perl"}))
-    done = reap("fragment", "--profile", str(path), "--", program("busy"))
-    assert "the profile is of perl, not of busy" in " ".join(done.stderr.split())
-
-
-def test_what_is_left_out_of_the_litter_is_said(tmp_path):
-    path = tmp_path / "p.json"
-    path.write_text(json.dumps({**PROFILE, "left_out": 3, "left_out_bytes": 30000}))
-    most = " ".join(reap("fragment", "--profile", str(path), "--", program("busy")).stderr.split())
-    assert "left out: blocks of 4 096 bytes and more, 73 % of its bytes" in most
-    assert "73 % of what it allocates is in blocks of 4 096 bytes and more, which are not imitated" in most
-    assert "littered: 1 process, 1 thread" in most
-    path.write_text(json.dumps({**PROFILE, "left_out": 3, "left_out_bytes": 3000}))
-    few = " ".join(reap("fragment", "--profile", str(path), "--", program("busy")).stderr.split())
-    assert "not imitated" not in few
-
-
-def test_a_program_that_leaves_the_work_to_another_is_pointed_out():
-    words = ["/bin/sh", "-c", f"{program('busy')} >/dev/null; true"]
-    done = reap("fragment", "--", *words)
-    assert "most was allocated by busy, which dash executed" in " ".join(done.stderr.split())
-    assert "most was" not in " ".join(reap("fragment", "--children", "--", *words).stderr.split())
-
-
-BAD = {
-    "an impossible occupancy": (["--multiplier", "1", "--occupancy", "7"], 2, "occupancy of 7 is impossible"),
-    "half a level": (["--multiplier", "1"], 2, "--multiplier and --occupancy together"),
-    "two levels": (
-        ["--level", "adv1", "--multiplier", "1", "--occupancy", "1"],
-        2,
-        "described by --level, or",
-    ),
-    "an unknown level": (["--level", "adv2"], 2, "no level is called 'adv2'"),
-    "two allocators": (["--allocator", "glibc,jemalloc"], 2, "a run has one allocator"),
-    "an allocator that lacks a call": (["--allocator", "lacks=LACKS"], 2, "lacks posix_memalign"),
-    "what is no profile": (["--profile", "/etc/passwd"], 125, "/etc/passwd is no size profile"),
-    "no profile there": (["--profile", "/nowhere"], 125, "/nowhere cannot be read"),
-    "an empty profile": (["--profile", "EMPTY"], 125, "allocates nothing of less than 4096 bytes"),
-    "a level that does not fit": (["--profile", "HUGE"], 1, "adv3 needs about"),
-}
-
-
-@pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_refused_in_a_sentence(what, tmp_path):
-    words, code, message = BAD[what]
-    words = [word.replace("LACKS", library("lacks_aligned") if "LACKS" in word else "") for word in words]
-    peak = {"value": 1e12, "low": 1e12, "high": 1e12}
-    for name, changes in (("EMPTY", {"sizes": []}), ("HUGE", {"peak": peak})):
-        (tmp_path / name).write_text(json.dumps({**PROFILE, **changes}))
-        words = [str(tmp_path / name) if word == name else word for word in words]
-    done = reap("fragment", *words, "--", "/bin/true")
-    assert (done.returncode, done.stdout) == (code, "")
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_programs_that_cannot_be_littered_are_refused(profile):
-    static = reap("fragment", "--profile", profile, "--", program("peak_static"), "1")
-    assert static.returncode == ExitCode.NOT_EXECUTABLE
-    assert "statically linked" in static.stderr
-    large = compile_c("large", "#include <stdlib.h>\nint main(void) { return !malloc(100000); }", ["-O0"])
-    empty = reap("fragment", "--", large)
-    assert "allocates nothing of less than 4096 bytes" in empty.stderr
 
 
 def test_the_layout_of_the_litter_file_is_the_header_s():

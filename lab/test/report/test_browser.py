@@ -9,9 +9,10 @@ from typing import Any
 import chromium
 import msgspec
 import pytest
+from fragmented_samples import fragmented_answer
 from lab.test.report import test_drag as drags
 from lab.test.report.test_wall import tried
-from samples import HOSTILE, fragmented_answer, hostile_report, report_of, three_answers
+from samples import HOSTILE, hostile_report, report_of, three_answers
 
 from reap.report.html import write_html
 from reap.report.records import Answer

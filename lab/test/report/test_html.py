@@ -11,13 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 from any_records import ANY, comparisons, profiles
+from fragmented_samples import fragmented_answer, fragmented_of
 from hypothesis import given, settings
 from samples import (
     HOSTILE,
     answer_of,
     comparison_of,
-    fragmented_answer,
-    fragmented_of,
     hostile_report,
     marked,
     profile_of,

@@ -2,7 +2,8 @@
 
 import msgspec
 import pytest
-from samples import around, fragmented_of, ratio_of
+from fragmented_samples import fragmented_of
+from samples import around, ratio_of
 
 from reap.allocators.records import Allocator
 from reap.experiment.budget import MOST_ROUNDS, Cost

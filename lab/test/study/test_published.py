@@ -5,7 +5,8 @@ Where a paper gives no figure, one that agrees with its words stands in; those a
 
 import msgspec
 import pytest
-from samples import around, exactly_paired, fragmented_of, recorded, share_of
+from fragmented_samples import fragmented_of
+from samples import around, exactly_paired, recorded, share_of
 
 from reap.drag.exact.records import DragLevel, Tally
 from reap.study.ismm2026 import judge, published

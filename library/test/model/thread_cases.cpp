@@ -10,7 +10,7 @@
 #include "reap/testkit/subject.h"
 
 // The policies for threads, in one thread here: that they pass on what they stand on. What several threads do
-// to each other is in layer/threads_test.cpp and layer/per_thread_reap_test.cpp.
+// to each other is in layer/threads_test.cpp and layer/reap/per_thread_reap_test.cpp.
 
 namespace reap::test {
 

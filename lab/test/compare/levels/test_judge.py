@@ -5,8 +5,9 @@ import re
 
 import msgspec
 import pytest
+from fragmented_samples import arm_of, fragmented_answer, fragmented_of
 from rich.console import Console
-from samples import HOSTILE, arm_of, fragmented_answer, fragmented_of, ratio_of
+from samples import HOSTILE, ratio_of
 
 from reap.base.records import Estimate
 from reap.compare.levels.judge import inverse, judge

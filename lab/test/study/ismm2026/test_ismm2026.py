@@ -6,8 +6,9 @@ import json
 
 import msgspec
 import pytest
+from fragmented_samples import arm_of, fragmented_of
 from rich.console import Console
-from samples import HOSTILE, arm_of, around, exactly_paired, fragmented_of, machine, ratio_of
+from samples import HOSTILE, around, exactly_paired, machine, ratio_of
 
 from reap.allocators.records import Allocator
 from reap.compare.levels.records import FailedControl

@@ -4,8 +4,9 @@ import io
 
 import msgspec
 import pytest
+from fragmented_samples import arm_of, fragmented_of
 from rich.console import Console
-from samples import HOSTILE, arm_of, fragmented_of, machine, ratio_of, recorded
+from samples import HOSTILE, machine, ratio_of, recorded
 
 from reap.allocators.records import Allocator
 from reap.experiment.runner import Listener

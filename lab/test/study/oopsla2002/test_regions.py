@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 from building import workload_cache
-from samples import arm_of, fragmented_of, machine, ratio_of
+from fragmented_samples import arm_of, fragmented_of
+from samples import machine, ratio_of
 
 from reap.allocators import apt, packages
 from reap.base.errors import ReapError

@@ -1,18 +1,14 @@
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <list>
 #include <memory_resource>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "misuse_log.h"
 #include "reap/face/allocator.h"
 #include "reap/face/pmr.h"
 #include "reap/layer/reap.h"
-#include "reap/testkit/operation.h"
 #include "strict_source.h"
 
 // What is told apart from other reaps: the rest is in the reference model, as SizedReap and

@@ -1,0 +1,357 @@
+"""Situations that `reap run` judges, and the verdict that each must get."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from samples import MIB, share_of, side_of
+
+from reap.base.records import exactly
+
+COMMAND = ["perl", "words.pl", "it's here.txt"]
+
+
+SMALL, MIDDLE, LARGE = share_of(0.02), share_of(0.09), share_of(0.32)
+
+
+def tcmalloc(*args: Any, **kwargs: Any) -> Any:
+    return side_of("tcmalloc", *args, **kwargs)
+
+
+def jemalloc(*args: Any, **kwargs: Any) -> Any:
+    return side_of("jemalloc", *args, **kwargs)
+
+
+@dataclass(frozen=True)
+class Situation:
+    name: str
+    headline: str
+    rule: str
+    share: Any = MIDDLE
+    sides: tuple[Any, ...] | None = None
+    says: tuple[str, ...] = ()
+    command: str | None = None
+    profile: dict[str, Any] | None = None
+    comparison: dict[str, Any] | None = None
+
+
+NO_PROFILE = {"none": True}
+
+
+SITUATIONS = [
+    Situation(
+        "a clear gain",
+        "switch the allocator",
+        "switch_for_time",
+        sides=(jemalloc(0.9), tcmalloc(0.97)),
+        says=("jemalloc takes 10.0 % less CPU time", "95 % interval 9.0 to 11.0 % less", "9.0 %"),
+        command="LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 perl words.pl 'it'\"'\"'s here.txt'",
+    ),
+    Situation(
+        "the thriftier of two equals",
+        "switch the allocator",
+        "switch_for_time",
+        sides=(jemalloc(0.900, memory=1.2), tcmalloc(0.905, memory=1.02)),
+        says=("tcmalloc takes 9.5 % less", "as fast as the best, with less memory"),
+    ),
+    Situation(
+        "a gain although the share is small",
+        "switch the allocator",
+        "switch_for_time",
+        SMALL,
+        (jemalloc(0.85),),
+        says=("larger than that", "probably comes from elsewhere"),
+    ),
+    Situation(
+        "a gain in wall time alone",
+        "switch the allocator",
+        "switch_for_time",
+        sides=(jemalloc(1.0, wall=0.8),),
+        says=("20 % less wall time",),
+    ),
+    Situation(
+        "less CPU but more wall time",
+        "leave it alone",
+        "no_gain",
+        sides=(jemalloc(0.9, wall=1.1),),
+        says=("but 10.0 % more (95 % interval 9.0 to 11.0 % more) wall time",),
+    ),
+    Situation(
+        "proven and small",
+        "leave it alone",
+        "no_gain",
+        sides=(jemalloc(0.985, 0.004),),
+        says=("1.5 % less", "next build"),
+    ),
+    Situation(
+        "within the noise",
+        "leave it alone",
+        "no_gain",
+        sides=(jemalloc(0.965, 0.01),),
+        comparison={"noise": 0.05},
+    ),
+    Situation(
+        "within large noise",
+        "inconclusive",
+        "wide_intervals",
+        sides=(jemalloc(0.93, 0.02),),
+        comparison={"noise": 0.2},
+        says=("within the noise (glibc against itself differs by 19.9 % less to 20 % more",),
+    ),
+    Situation(
+        "nothing to gain",
+        "leave it alone",
+        "no_gain",
+        sides=(jemalloc(1.0), tcmalloc(1.03)),
+        says=("None of jemalloc and tcmalloc gives a gain worth having", "more than 1.0 % less"),
+    ),
+    Situation("everything slower", "leave it alone", "no_gain", sides=(jemalloc(1.2), tcmalloc(1.4))),
+    Situation(
+        "a dear gain",
+        "leave it alone",
+        "bad_trade",
+        sides=(jemalloc(0.95, memory=1.6),),
+        says=("not worth its price", "320 MiB instead of 200 MiB"),
+    ),
+    Situation(
+        "a dear gain that pays",
+        "switch the allocator",
+        "switch_for_time",
+        sides=(jemalloc(0.8, memory=1.6),),
+        says=("320 MiB instead of 200 MiB",),
+    ),
+    Situation(
+        "dear in ratio, cheap in bytes",
+        "switch the allocator",
+        "switch_for_time",
+        sides=(jemalloc(0.9, memory=2.5, peak=4 * MIB),),
+    ),
+    Situation(
+        "the cheap one before the dear one",
+        "switch the allocator",
+        "switch_for_time",
+        sides=(jemalloc(0.91, memory=1.8), tcmalloc(0.93)),
+        says=("tcmalloc takes 7.0 % less",),
+    ),
+    Situation(
+        "memory saved for nothing",
+        "switch the allocator",
+        "switch_for_memory",
+        sides=(jemalloc(1.0, memory=0.6, peak=800 * MIB),),
+        says=("480 MiB instead of 800 MiB",),
+    ),
+    Situation(
+        "memory saved, time lost",
+        "leave it alone",
+        "no_gain",
+        sides=(jemalloc(1.2, memory=0.6, peak=800 * MIB),),
+    ),
+    Situation(
+        "other output",
+        "inconclusive",
+        "not_compared",
+        sides=(jemalloc(0.5, same_output=False),),
+        says=("jemalloc: the program's output was different under it",),
+        command="reap doctor",
+    ),
+    Situation("other exit status", "inconclusive", "not_compared", sides=(jemalloc(0.5, same_exit=False),)),
+    Situation("not verified", "inconclusive", "not_compared", sides=(jemalloc(0.5, verified=False),)),
+    Situation("a ratio that is none", "inconclusive", "not_compared", sides=(jemalloc(0.0, 0.0),)),
+    Situation("a ratio without an end", "inconclusive", "not_compared", sides=(jemalloc(math.inf, 0.0),)),
+    Situation(
+        "output varies by itself",
+        "switch the allocator",
+        "switch_for_time",
+        sides=(jemalloc(0.8, same_output=None),),
+        comparison={"stdout_varies": True},
+    ),
+    Situation(
+        "the liar beside the honest",
+        "switch the allocator",
+        "switch_for_time",
+        sides=(jemalloc(0.3, same_output=False), tcmalloc(0.9)),
+        says=("tcmalloc takes 10.0 % less",),
+    ),
+    Situation(
+        "too few rounds",
+        "inconclusive",
+        "wide_intervals",
+        sides=(jemalloc(0.8, rounds=3),),
+        says=("3 rounds are too few",),
+    ),
+    Situation(
+        "one round",
+        "inconclusive",
+        "wide_intervals",
+        sides=(jemalloc(0.8, rounds=1),),
+        says=("1 round is too few",),
+    ),
+    Situation(
+        "a wide interval",
+        "inconclusive",
+        "wide_intervals",
+        sides=(jemalloc(0.96, 0.06), tcmalloc(1.0)),
+        command="reap compare --allocators jemalloc --runs 45 -- perl words.pl 'it'\"'\"'s here.txt'",
+    ),
+    Situation(
+        "hopelessly wide",
+        "inconclusive",
+        "wide_intervals",
+        sides=(jemalloc(1.0, 0.6),),
+        says=("hardly settle it",),
+        command="reap doctor",
+    ),
+    Situation(
+        "wide and stopped early",
+        "inconclusive",
+        "wide_intervals",
+        sides=(jemalloc(0.96, 0.06),),
+        comparison={"stopped_early": True},
+        says=("budget ended", "larger --budget"),
+    ),
+    Situation(
+        "a budget too small for two rounds says what it needs",
+        "inconclusive",
+        "small_budget",
+        sides=(side_of("jemalloc", problem="too few rounds were run for an interval (1)"),),
+        comparison={"stopped_early": True, "needed_budget": 12.0, "rounds": 1},
+        says=("ended after 1 round, and", "Two rounds take about 12 s"),
+        command="reap run --budget 12 -- perl words.pl 'it'\"'\"'s here.txt'",
+    ),
+    Situation(
+        "wide, but the share is small",
+        "leave it alone",
+        "small_share",
+        SMALL,
+        (jemalloc(0.98, 0.1),),
+        says=("not what holds this program back", "too noisy"),
+    ),
+    Situation("a small share", "leave it alone", "small_share", SMALL, (jemalloc(1.0),)),
+    Situation("a small share, never compared", "leave it alone", "small_share", SMALL),
+    Situation(
+        "small in user time, kernel not seen",
+        "inconclusive",
+        "not_compared",
+        share_of(0.02, sees_kernel=False),
+        says=("only in part", "kernel could not be sampled"),
+    ),
+    Situation(
+        "large and no allocator helps",
+        "allocate less",
+        "allocate_less",
+        LARGE,
+        (jemalloc(1.0),),
+        says=("allocate less", "Perl_newSV"),
+        command="reap record --depth full -o full.reap -- perl words.pl 'it'\"'\"'s here.txt'"
+        " && reap show full.reap",
+    ),
+    Situation(
+        "large, mostly temporary",
+        "allocate less",
+        "allocate_less",
+        LARGE,
+        (jemalloc(1.0),),
+        profile={"temporary": exactly(0.9)},
+        says=("reuse one buffer at Perl_newSV", "GLIBC_TUNABLES"),
+    ),
+    Situation(
+        "large, recorded in full",
+        "allocate less",
+        "allocate_less",
+        LARGE,
+        (jemalloc(1.0),),
+        profile={"depth": "full"},
+        command="",
+    ),
+    Situation(
+        "large, never compared",
+        "inconclusive",
+        "not_compared",
+        LARGE,
+        says=("a large part", "was tried"),
+        command="reap compare -- perl words.pl 'it'\"'\"'s here.txt'",
+    ),
+    Situation(
+        "a share that could be anything",
+        "inconclusive",
+        "unclear_share",
+        share_of(0.1, 0.1, 30),
+        (jemalloc(1.0),),
+        says=("0.0 to 20.0 %",),
+    ),
+    Situation(
+        "a share that could be anything, never compared",
+        "inconclusive",
+        "not_compared",
+        share_of(0.1, 0.1, 30),
+        says=("too few to say",),
+    ),
+    Situation(
+        "no samples",
+        "leave it alone",
+        "no_gain",
+        share_of(0, 0, 0),
+        (jemalloc(1.0),),
+        says=("was not measured",),
+    ),
+    Situation(
+        "many allocations, small share",
+        "leave it alone",
+        "small_share",
+        SMALL,
+        (jemalloc(1.0),),
+        profile={"objects": 900_000_000},
+        says=("900 M allocations",),
+    ),
+    Situation("not one allocation", "leave it alone", "no_allocations", profile={"objects": 0}),
+    Situation(
+        "too short to measure",
+        "inconclusive",
+        "too_short",
+        sides=(jemalloc(1.3, cpu_seconds=0.004),),
+        says=("4.00 ms of CPU time",),
+    ),
+    Situation(
+        "not found", "inconclusive", "program_failed", sides=(jemalloc(0.5),), comparison={"exit_code": 127}
+    ),
+    Situation(
+        "killed",
+        "inconclusive",
+        "program_failed",
+        sides=(jemalloc(0.5),),
+        comparison={"exit_code": 139},
+        says=("SIGSEGV",),
+    ),
+    Situation(
+        "a status of its own",
+        "switch the allocator",
+        "switch_for_time",
+        sides=(jemalloc(0.8),),
+        comparison={"exit_code": 1},
+    ),
+    Situation(
+        "compared only, no gain",
+        "leave it alone",
+        "no_gain",
+        sides=(jemalloc(1.0),),
+        profile=NO_PROFILE,
+        says=("and not of allocating less",),
+        command="reap run -- perl words.pl 'it'\"'\"'s here.txt'",
+    ),
+    Situation(
+        "compared only, a gain",
+        "switch the allocator",
+        "switch_for_time",
+        sides=(jemalloc(0.8),),
+        profile=NO_PROFILE,
+    ),
+    Situation("nothing at all", "inconclusive", "nothing_measured", profile=NO_PROFILE),
+    Situation(
+        "nothing usable",
+        "inconclusive",
+        "nothing_measured",
+        profile=NO_PROFILE,
+        sides=(jemalloc(0.5, problem="It is no allocator."),),
+        says=("It is no allocator",),
+    ),
+]
