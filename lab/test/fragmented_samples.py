@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from answers import answer
 from samples import MIB, around, ratio_of
 
+from reap.answer.records import Answer
 from reap.base.records import Estimate, exactly
 from reap.compare.levels.judge import judge
 from reap.compare.levels.records import Arm, Control, Fragmented, Luck, Split
@@ -12,7 +14,6 @@ from reap.experiment.records import Laid
 from reap.launch.litter.level import LEVELS
 from reap.launch.records import Misses
 from reap.recording.size_profile import SizeProfile
-from reap.report.records import Answer
 
 SLOWDOWNS = {"adv0": 1.0, "adv1": 2.1, "adv3": 3.2, "adv10": 4.4}
 
@@ -121,4 +122,4 @@ def fragmented_of(
 def fragmented_answer(result: Fragmented | None = None) -> Answer:
     """An answer that is of fragmented heaps alone."""
     held = result or fragmented_of()
-    return Answer(title="python3", command=held.command, fragmented=held, resilience=judge(held))
+    return answer("python3", held.command, fragmented=held, resilience=judge(held))

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from answers import answer
 
+from reap.answer.records import Answer, Report
 from reap.base.records import Estimate, exactly
 from reap.experiment.records import Comparison, Ratio, Side, Verdict
 from reap.launch.records import Machine
@@ -24,7 +26,6 @@ from reap.recording.records import (
     SizeBin,
     Totals,
 )
-from reap.report.records import Answer, Report
 from reap.run.judge.verdict import diagnose
 from reap.study.records import Statistics
 from reap.workloads import card
@@ -291,9 +292,9 @@ def answer_of(
 ) -> Answer:
     """An answer with the verdict that its parts lead to."""
     argv = command or (profile.command if profile else comparison.command if comparison else ["true"])
-    return Answer(
-        title=title,
-        command=argv,
+    return answer(
+        title,
+        argv,
         profile=profile,
         comparison=comparison,
         diagnosis=diagnose(profile, comparison, command=argv),

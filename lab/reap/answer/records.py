@@ -1,8 +1,32 @@
-"""What every answer is made of."""
+"""A report: answers, each made of parts that the capabilities add. Nothing here has to be measured."""
 
-from typing import Literal
+from typing import Literal, TypeVar
 
+from reap.answer.part import Part
 from reap.base.records import Record
+from reap.launch.records import Machine
+
+SCHEMA = 1
+"""Raised when a field changes its meaning; new fields do not raise it."""
+
+FIELDS: dict[str, object] = {
+    "profile": None,
+    "comparison": None,
+    "diagnosis": None,
+    "fragmented": None,
+    "resilience": None,
+    "tuned": None,
+    "drag": None,
+    "wall": None,
+    "wall_verdict": None,
+    "stacks": [],
+}
+"""The fields of all parts in the order of the JSON, and what they are where a part is missing."""
+
+COLUMNS = ("headline", "share", "cpu", "memory", "most")
+"""Of an overview: the verdict, the share of time, the lowest CPU ratio, its memory, the most bytes in use."""
+
+Kind = TypeVar("Kind", bound=Part)
 
 
 class Evidence(Record, frozen=True, kw_only=True):
@@ -11,3 +35,29 @@ class Evidence(Record, frozen=True, kw_only=True):
     statement: str
     """A sentence with its figure and interval."""
     source: Literal["recording", "comparison", "sampling", "simulation", "machine", "kernel", "runtime"]
+
+
+class Answer(Record, frozen=True, kw_only=True):
+    """All that is known of one program."""
+
+    title: str
+    command: list[str]
+    parts: list[Part] = []
+    """What was asked for, in the order of the page."""
+
+    def part(self, kind: type[Kind]) -> Kind | None:
+        """The part of this kind, or None."""
+        return next((each for each in self.parts if isinstance(each, kind)), None)
+
+
+class Report(Record, frozen=True, kw_only=True):
+    """One file's worth: answers for one or more programs. This is what `--json` writes."""
+
+    schema: int = SCHEMA
+    reap_version: str
+    created: str
+    """ISO 8601, UTC."""
+    machine: Machine
+    made_by: list[str]
+    """The command line that made it."""
+    answers: list[Answer]

@@ -5,15 +5,16 @@ from typing import Any
 
 import click
 
+from reap.answer import files
+from reap.answer.records import Answer
 from reap.cli import against, experiments, heaps
 from reap.commandline import reporting
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
 from reap.compare import run as comparing
 from reap.compare.levels import run
+from reap.compare.part import ComparisonPart
 from reap.experiment.records import Comparison
-from reap.report import files
-from reap.report.records import Answer
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
@@ -72,12 +73,12 @@ def finish(
     comparison: Comparison, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool
 ) -> int:
     """Writes the files, prints the comparison, names the files, and returns the exit code."""
-    from reap.report.terminal import render_comparison
+    from reap.compare.terminal import render
 
     title = reporting.name_of(comparison.command)
-    answer = Answer(title=title, command=comparison.command, comparison=comparison)
+    answer = Answer(title=title, command=comparison.command, parts=[ComparisonPart(comparison=comparison)])
     files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
-    render_comparison(reporting.console(json_file, html_file), comparison)
+    render(reporting.console(json_file, html_file), comparison)
     reporting.say_files(json=json_file, html=html_file)
     reporting.say_written("the runs", folder)
     reporting.say_next(["reap", "record", "-o", f"{title}.reap", "--", *comparison.command])

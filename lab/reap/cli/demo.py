@@ -32,6 +32,8 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     """
     from rich.console import Console
 
+    from reap.answer import files
+    from reap.answer.records import Answer
     from reap.cli import experiments
     from reap.cli.run import REPORT
     from reap.commandline import reporting
@@ -39,10 +41,9 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     from reap.commandline.progress import Bar
     from reap.experiment.folder import Folder
     from reap.experiment.specify import Conditions, Workload, specify
-    from reap.report import files
-    from reap.report.records import Answer
-    from reap.report.terminal import render_diagnosis
+    from reap.run import parts
     from reap.run import run as answering
+    from reap.run.terminal import render_diagnosis
     from reap.workloads import preparation
 
     place = (output or Path(f"reap-demo-{datetime.now(UTC):%Y%m%d-%H%M%S}")).absolute()
@@ -66,15 +67,8 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
         )
         with Folder.create(place / name, spec, force=force) as folder, Bar() as bar:
             findings = answering.answer(folder, Terminal(bar), title=name)
-        answers.append(
-            Answer(
-                title=ready.card.title,
-                command=ready.argv,
-                profile=findings.profile,
-                comparison=findings.comparison,
-                diagnosis=findings.diagnosis,
-            )
-        )
+        held = parts.of_run(findings)
+        answers.append(Answer(title=ready.card.title, command=ready.argv, parts=held))
         # Written after each program, before a word of it is printed: whoever has seen enough loses nothing.
         report = files.report_of(*answers)
         again = force or len(answers) > 1

@@ -7,17 +7,18 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from reap.answer import files
+from reap.answer.records import Answer
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import reporting, words
 from reap.compare.levels import run
+from reap.compare.levels.part import LevelsPart
 from reap.compare.levels.records import Fragmented
 from reap.experiment.spec import COUNTERS
 from reap.experiment.specify import AskedFragment
 from reap.launch.litter import level
 from reap.launch.litter.records import DEFAULT_SEED, ORDERS
 from reap.launch.tools.callgrind import CACHES
-from reap.report import files
-from reap.report.records import Answer
 
 CLEAN = "adv0"
 """The level at which nothing is littered."""
@@ -168,11 +169,12 @@ def finish(
 ) -> int:
     """Writes the files, prints the verdict and its tables, names the files, and returns the exit code."""
     from reap.compare.levels.judge import judge
-    from reap.report.terminal_matrix import render
+    from reap.compare.levels.terminal import render
 
     title = reporting.name_of(result.command)
     verdict = judge(result)
-    answer = Answer(title=title, command=result.command, fragmented=result, resilience=verdict)
+    part = LevelsPart(fragmented=result, resilience=verdict)
+    answer = Answer(title=title, command=result.command, parts=[part])
     files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
     render(reporting.console(json_file, html_file), result, verdict)
     reporting.say_files(json=json_file, html=html_file)

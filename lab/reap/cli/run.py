@@ -5,13 +5,14 @@ from typing import Any
 
 import click
 
+from reap.answer import files
+from reap.answer.records import Answer
 from reap.cli import experiments
 from reap.commandline import reporting
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
 from reap.drag.exact import valgrind
-from reap.report import files
-from reap.report.records import Answer
+from reap.run import parts
 from reap.run import run as answering
 
 REPORT = "report.html"
@@ -53,16 +54,9 @@ def run(
         experiments.refuse_matrix(folder)
         title = reporting.name_of(folder.spec.program.command)
         findings = answering.answer(folder, Terminal(bar), title=title, with_drag=drag)
-    answer = Answer(
-        title=title,
-        command=folder.spec.program.command,
-        profile=findings.profile,
-        comparison=findings.comparison,
-        diagnosis=findings.diagnosis,
-        drag=findings.drag,
-    )
+    answer = Answer(title=title, command=folder.spec.program.command, parts=parts.of_run(findings))
 
-    from reap.report.terminal import render_answer
+    from reap.run.terminal import render_answer
 
     # The report of a resumed run replaces the one that it had.
     report = files.report_of(answer)

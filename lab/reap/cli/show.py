@@ -19,19 +19,20 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool
     of time spent executing in the allocator. Figures from a triage recording that are estimates carry their
     95 % interval.
     """
+    from reap.answer import files
+    from reap.answer.records import Answer
     from reap.commandline import reporting
     from reap.recording.profile import profile as analyse
     from reap.recording.read import read
-    from reap.report import files
-    from reap.report.records import Answer
-    from reap.report.terminal import render_profile
+    from reap.show.part import ProfilePart
+    from reap.show.terminal import render
 
     reporting.refuse_existing(json_file, html_file, force=force)
     profile = analyse(read(file), [])
     title = reporting.name_of(profile.command) if profile.command else file.stem
-    answer = Answer(title=title, command=profile.command, profile=profile)
+    answer = Answer(title=title, command=profile.command, parts=[ProfilePart(profile=profile)])
     files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
-    render_profile(reporting.console(json_file, html_file), profile)
+    render(reporting.console(json_file, html_file), profile)
     reporting.say_files(json=json_file, html=html_file)
     if profile.command:
         reporting.say_next(["reap", "compare", "--", *profile.command])

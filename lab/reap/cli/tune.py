@@ -8,15 +8,16 @@ import click
 from reap.allocators import catalog
 from reap.allocators.knobs import Objective
 from reap.allocators.records import Allocator
+from reap.answer import files
+from reap.answer.records import Answer
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import experiments, reporting
 from reap.commandline.progress import Bar
 from reap.commandline.stdin import spooled
 from reap.experiment.folder import Folder
 from reap.experiment.specify import Conditions
-from reap.report import files
-from reap.report.records import Answer
 from reap.tune import run as tuning
+from reap.tune.part import TunePart
 from reap.tune.plan import LEAST_RUNS
 from reap.tune.records import Tuned
 from reap.tune.spec import USUAL_RUNS, specify_search
@@ -76,10 +77,10 @@ def tune(
 
 def finish(tuned: Tuned, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool) -> int:
     """Writes the files, prints what was found, names the files, and returns the exit code."""
-    from reap.report.terminal_tune import render_tuned
+    from reap.tune.terminal import render_tuned
 
     title = reporting.name_of(tuned.command)
-    answer = Answer(title=title, command=tuned.command, tuned=tuned)
+    answer = Answer(title=title, command=tuned.command, parts=[TunePart(tuned=tuned)])
     files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
     render_tuned(reporting.console(json_file, html_file), tuned)
     reporting.say_files(json=json_file, html=html_file)

@@ -59,10 +59,10 @@ def wall(
     with walls.folder(output, command, pid, force=force) as path:
         asked = walls.Asked(command, pid, seconds, allocator, timeout, budget, calls, path)
         measured = walls.measured(asked)
-        answer = walls.judged(asked, measured)
-        walls.write(path, answer, json_file, force=force)
-    walls.show(console, answer)
+        part = walls.judged(asked, measured)
+        walls.write(asked, part, json_file, force=force)
+    walls.show(console, part)
     if tries:
-        answer = walls.tried(asked, answer, console, json_file)
-    walls.say(path, answer, json_file)
+        part = walls.tried(asked, part, console, json_file)
+    walls.say(asked, part, json_file)
     return measured.status

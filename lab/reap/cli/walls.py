@@ -13,21 +13,23 @@ import msgspec
 from rich.console import Console
 
 from reap.allocators import catalog
+from reap.answer import files
+from reap.answer.records import Answer, Report
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import STANDARD_OUTPUT, write_safely
 from reap.commandline import reporting
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
 from reap.commandline.stdin import spooled
+from reap.compare import terminal as compare_terminal
 from reap.launch import program as programs
 from reap.launch.records import Launch
-from reap.report import files, terminal_comparison, terminal_wall, terminal_wall_verdict
-from reap.report.labels_wall import next_command
-from reap.report.records import Answer
 from reap.wall import run as experiment
-from reap.wall import trial
+from reap.wall import terminal, trial
 from reap.wall.judge import verdict as diagnosis
+from reap.wall.part import WallPart
 from reap.wall.run import Measured
+from reap.wall.words import next_command
 
 RESULTS, PAGE, STACKS, REMEDIES = "wall.json", "wall.html", "stacks.folded", "remedies"
 _INPUT = "stdin"
@@ -117,44 +119,39 @@ def measured(asked: Asked) -> Measured:
     return experiment.measure(launch, found, asked.path, _say, by_strace=asked.calls)
 
 
-def judged(asked: Asked, seen: Measured) -> Answer:
+def judged(asked: Asked, seen: Measured) -> WallPart:
     """The facts with their verdict."""
-    command = seen.wall.command
-    title = reporting.name_of(command) if command else f"process {asked.pid}"
     write_safely(asked.path / STACKS, "".join(f"{line}\n" for line in seen.stacks).encode(), force=True)
-    verdict = diagnosis.judge(seen.wall)
-    return Answer(title=title, command=command, wall=seen.wall, wall_verdict=verdict, stacks=seen.stacks)
+    return WallPart(wall=seen.wall, wall_verdict=diagnosis.judge(seen.wall), stacks=seen.stacks)
 
 
-def write(path: Path, answer: Answer, json_file: Path | None, *, force: bool) -> None:
+def write(asked: Asked, part: WallPart, json_file: Path | None, *, force: bool) -> None:
     """Writes the results and the page, to standard output nothing yet. Throws ReapError."""
-    report = files.report_of(answer)
-    files.write_files(report, json=path / RESULTS, html=path / PAGE, force=True)
+    report = _report(asked, part)
+    files.write_files(report, json=asked.path / RESULTS, html=asked.path / PAGE, force=True)
     if json_file != STANDARD_OUTPUT:
         files.write_files(report, json=json_file, html=None, force=force)
 
 
-def show(console: Console, answer: Answer) -> None:
+def show(console: Console, part: WallPart) -> None:
     """Prints facts and verdict."""
-    if answer.wall is not None:
-        terminal_wall.render(console, answer.wall)
-    if answer.wall_verdict is not None:
+    terminal.render(console, part.wall)
+    if part.wall_verdict is not None:
         console.print()
-        terminal_wall_verdict.render(console, answer.wall_verdict)
+        terminal.render_verdict(console, part.wall_verdict)
 
 
-def tried(asked: Asked, answer: Answer, console: Console, json_file: Path | None) -> Answer:
-    """Tries what would help and can be tried here; the answer with what came of it. Throws ReapError."""
-    verdict = answer.wall_verdict
+def tried(asked: Asked, part: WallPart, console: Console, json_file: Path | None) -> WallPart:
+    """Tries what would help and can be tried here; the part with what came of it. Throws ReapError."""
+    verdict = part.wall_verdict
     if verdict is None or asked.pid is not None or not asked.command:
-        return answer
+        return part
     base = catalog.parse(asked.allocator)[0] if asked.allocator else None
-    seconds = answer.wall.wall_seconds if answer.wall else 0.0
-    planned = trial.plan(verdict, base=base, seconds=seconds, budget=asked.budget)
+    planned = trial.plan(verdict, base=base, seconds=part.wall.wall_seconds, budget=asked.budget)
     if not planned.allocators:
         for said in planned.missing:
             _say(said)
-        return answer
+        return part
     console.print()
     _say(f"trying {', '.join(each.name for each in planned.remedies)}, for at most {asked.budget:g} s")
     stdin = asked.path / _INPUT
@@ -171,29 +168,36 @@ def tried(asked: Asked, answer: Answer, console: Console, json_file: Path | None
         Bar() as bar,
     ):
         verdict, comparison = trial.tried(verdict, runs, planned, Terminal(bar))
-    done = msgspec.structs.replace(answer, wall_verdict=verdict, comparison=comparison)
-    write(asked.path, done, json_file, force=True)
-    terminal_comparison.render(console, comparison)
-    terminal_wall_verdict.render_trial(console, verdict)
+    done = msgspec.structs.replace(part, wall_verdict=verdict, comparison=comparison)
+    write(asked, done, json_file, force=True)
+    compare_terminal.render(console, comparison)
+    terminal.render_trial(console, verdict)
     return done
 
 
-def say(path: Path, answer: Answer, json_file: Path | None) -> None:
+def say(asked: Asked, part: WallPart, json_file: Path | None) -> None:
     """Names what was written, and the next command; writes what goes to standard output."""
+    path, wall = asked.path, part.wall
     if json_file == STANDARD_OUTPUT:
         json_file = None
-        files.write_files(files.report_of(answer), json=STANDARD_OUTPUT, html=None, force=False)
+        files.write_files(_report(asked, part), json=STANDARD_OUTPUT, html=None, force=False)
     reporting.say_written("the report", path / PAGE)
     reporting.say_written("the results", json_file or path / RESULTS)
     reporting.say_written("stacks, folded", path / STACKS)
-    if answer.wall and answer.wall_verdict and (line := next_command(answer.wall_verdict, answer.wall)):
+    if part.wall_verdict and (line := next_command(part.wall_verdict, wall)):
         click.echo(f"next: {line}", err=True)
     elif (path / experiment.COUNTED).exists():
         reporting.say_next(["reap", "show", str(path / experiment.COUNTED)])
-    elif answer.wall and answer.wall.titled:
-        reporting.say_next(["reap", "wall", "--pid", str(answer.wall.pid), "--seconds", "60"])
-    elif answer.command:
-        reporting.say_next(["reap", "wall", "--", *answer.command])
+    elif wall.titled:
+        reporting.say_next(["reap", "wall", "--pid", str(wall.pid), "--seconds", "60"])
+    elif wall.command:
+        reporting.say_next(["reap", "wall", "--", *wall.command])
+
+
+def _report(asked: Asked, part: WallPart) -> Report:
+    command = part.wall.command
+    title = reporting.name_of(command) if command else f"process {asked.pid}"
+    return files.report_of(Answer(title=title, command=command, parts=[part]))
 
 
 def _say(text: str) -> None:

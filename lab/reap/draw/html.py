@@ -49,8 +49,9 @@ def template(name: str) -> jinja2.Template:
 
 @functools.cache
 def own(name: str) -> str:
-    """A file of ours that pages are made of."""
-    return (resources.files("reap.draw") / "page" / name).read_text(encoding="utf-8")
+    """A file of ours that pages are made of: of this folder, or with its own as `show/view.html.j2`."""
+    folder, _, file = name.rpartition("/")
+    return (resources.files("reap") / (folder or "draw/page") / file).read_text(encoding="utf-8")
 
 
 @functools.cache

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import markupsafe
 
 from reap.base import units
+from reap.compare.levels import words
 from reap.compare.levels.records import Fragmented
 from reap.draw.bars import Bar, draw
-from reap.report import matrix_words
 from reap.study.records import Standing, Study
 from reap.workloads.records import Card
 
@@ -87,7 +87,7 @@ def remarks(study: Study) -> list[str]:
             for each in every
             if each.result
             for said in [
-                *matrix_words.problems(each.result),
+                *words.problems(each.result),
                 *each.result.notes,
                 *([f"{ratio} wide" for ratio in each.wide] if full else []),
             ]

@@ -11,12 +11,13 @@ import msgspec
 import pytest
 from samples import hostile_report, report_of, three_answers
 
+from reap.answer.json import encode, write_json
+from reap.answer.records import SCHEMA
 from reap.base import files
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import read_back, write_safely
 from reap.base.records import Estimate, exactly
-from reap.report.json import encode, read_json, write_json
-from reap.report.records import SCHEMA
+from reap.run.parts import read_json
 
 
 def test_a_file_is_private_and_whole(tmp_path: Path) -> None:

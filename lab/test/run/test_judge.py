@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from answers import fields_of
 from any_records import ANY, comparisons, profiles
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,23 +60,22 @@ def test_the_first_rule_that_always_applies_is_the_last() -> None:
 
 @pytest.mark.parametrize("answer", three_answers().answers, ids=lambda answer: answer.title)
 def test_every_allocator_and_the_sampling_are_in_the_evidence(answer: Any) -> None:
-    verdict = diagnose(answer.profile, answer.comparison, command=answer.command)
+    known = fields_of(answer)
+    verdict = diagnose(known.profile, known.comparison, command=answer.command)
     told = " ".join(fact.statement for fact in verdict.evidence)
-    assert all(side.allocator in told for side in answer.comparison.sides)
+    assert all(side.allocator in told for side in known.comparison.sides)
     assert "against itself" in told
     assert {fact.source for fact in verdict.evidence} == {"sampling", "comparison", "recording"}
 
 
 def test_a_collector_is_told_of_where_it_takes_much() -> None:
     answer = three_answers().answers[0]
-    assert answer.comparison is not None
+    known = fields_of(answer)
 
     def said(part: float) -> str:
-        seconds = part * answer.comparison.sides[0].ratios["cpu"].baseline
+        seconds = part * known.comparison.sides[0].ratios["cpu"].baseline
         heard = [Collector(kind="cpython", count=7, pause_seconds=seconds, cpu_seconds=seconds)]
-        return diagnose(
-            answer.profile, answer.comparison, command=answer.command, collections=heard
-        ).paragraph
+        return diagnose(known.profile, known.comparison, command=answer.command, collections=heard).paragraph
 
     assert "CPython's collector of cycles ran 7 times and took 50 % of CPU time." in said(0.5)
     assert "collector" not in said(0.01)

@@ -20,8 +20,7 @@ from reap.experiment.spec import Option
 from reap.experiment.specify import Conditions
 from reap.experiment.starter import Started, Starter
 from reap.launch.records import Outcome
-from reap.report import tune_words
-from reap.tune import numa, plan
+from reap.tune import numa, plan, words
 from reap.tune import run as tuning
 from reap.tune import spec as tune_spec
 from reap.tune.records import Look
@@ -166,7 +165,7 @@ def test_what_is_to_be_pasted_has_the_allocator_whose_setting_it_is(tmp_path):
     library.write_bytes(b"\0narenas\0")
     chosen = Allocator(name="jemalloc", library=str(library))
     tuned = search(tmp_path, allocator=chosen, memory={"narenas:1": 0.5})
-    said = tune_words.command(tuned, finding(tuned, "memory"))
+    said = words.command(tuned, finding(tuned, "memory"))
     assert said == f"LD_PRELOAD={library} MALLOC_CONF=narenas:1 /bin/true"
 
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from reap.launch import program as programs
-from reap.launch import sampling
+from reap.launch.host import sampling
 from reap.launch.records import Launch
 from reap.wall import run as experiment
 

@@ -8,7 +8,7 @@ import markupsafe
 from reap.base import units
 from reap.compare.levels.records import Arm, Fragmented
 from reap.draw.bars import Bar
-from reap.report import labels
+from reap.show import words
 from reap.study.judging import best_ratio
 from reap.study.oopsla2002.apache import view as apache
 from reap.study.oopsla2002.drag import view as drag
@@ -125,7 +125,7 @@ def _statistics(study: Study) -> TableView:
 
 
 def _line(each: Statistics) -> list[str]:
-    figures = [text for _, text in labels.totals_rows(each.totals)] if each.totals else []
+    figures = [text for _, text in words.totals_rows(each.totals)] if each.totals else []
     share = units.UNKNOWN
     if each.share is not None:
         held = each.share.share

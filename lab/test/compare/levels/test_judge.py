@@ -5,6 +5,7 @@ import re
 
 import msgspec
 import pytest
+from answers import fields_of
 from fragmented_samples import arm_of, fragmented_answer, fragmented_of
 from rich.console import Console
 from samples import HOSTILE, ratio_of
@@ -12,8 +13,8 @@ from samples import HOSTILE, ratio_of
 from reap.base.records import Estimate
 from reap.compare.levels.judge import inverse, judge
 from reap.compare.levels.records import Control, Luck
+from reap.compare.levels.terminal import render
 from reap.launch.litter.level import LEVELS, custom
-from reap.report.terminal_matrix import render
 
 
 def with_arm(result, arm):
@@ -229,4 +230,4 @@ def test_names_are_harmless():
         arms=[arm_of("default", bad, level, problem=bad if level == "adv1" else "") for level in LEVELS],
     )
     assert "\x1b" not in printed(result)
-    assert fragmented_answer(result).resilience is not None
+    assert fields_of(fragmented_answer(result)).resilience is not None

@@ -17,7 +17,9 @@ from reap.base.errors import ExitCode, ReapError
 from reap.base.records import exactly
 from reap.cli.compare import compare
 from reap.compare.levels import run as matrix
+from reap.compare.levels import words
 from reap.compare.levels.judge import judge
+from reap.compare.levels.view import view
 from reap.experiment import arms, once, runner
 from reap.experiment import folder as folders
 from reap.experiment.folder import Folder, read_runs
@@ -38,8 +40,6 @@ from reap.launch.records import Launch, Outcome
 from reap.launch.tools import callgrind, counters, valgrind
 from reap.recording import sample
 from reap.recording.size_profile import SizeProfile
-from reap.report import matrix_words
-from reap.report.view_matrix import view
 
 # A list of 20 000 nodes, walked ten times: from a region of its own, or with NAIVE set by malloc each.
 LIST = r"""
@@ -744,7 +744,7 @@ def test_a_control_that_ran_on_a_clean_heap_is_no_finding():
     assert control.preload is not None
     assert judge(result).first == []
     said = "the control glibc, 3x0: it ran on a clean heap: malloc returned null"
-    assert matrix_words.problems(result) == [said]
+    assert words.problems(result) == [said]
     assert matrix.differs(result)
 
 
@@ -771,7 +771,7 @@ def test_a_control_that_crashes_is_said_and_counts():
     assert (failed.level, failed.layout, failed.same_exit) == ("adv0", 1, False)
     assert [luck.ratios for luck in result.luck if luck.level == "adv0"] == [[]]
     said = "the control glibc, adv0 in layout 1: the program was ended by SIGSEGV (in the warm-up)"
-    assert matrix_words.problems(result) == [said]
+    assert words.problems(result) == [said]
     assert matrix.differs(result)
     assert drawn(slow, spec=spec, rounds=1).failed_controls == [], "too few rounds are no fault of theirs"
 

@@ -1,0 +1,35 @@
+"""The report of a command: made now, on this machine, and written to the files that were asked for."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from reap import __version__
+from reap.answer.records import Answer, Report
+from reap.launch.host import machine
+
+
+def report_of(*answers: Answer) -> Report:
+    """A report made now, on this machine, by this command line."""
+    return Report(
+        reap_version=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        machine=machine.describe(),
+        made_by=["reap", *sys.argv[1:]],
+        answers=list(answers),
+    )
+
+
+def write_files(report: Report, *, json: Path | None, html: Path | None, force: bool) -> None:
+    """Writes what was asked for. Throws ReapError.
+
+    Called before anything is printed: a reader like `head` that has seen enough ends this process.
+    """
+    if json is not None:
+        from reap.answer.json import write_json
+
+        write_json(report, json, force=force)
+    if html is not None:
+        from reap.answer.html import write_html
+
+        write_html(report, html, force=force)

@@ -1,0 +1,82 @@
+"""A report as one HTML file that needs nothing else: no network, no other file."""
+
+import base64
+import hashlib
+from pathlib import Path
+
+import markupsafe
+
+from reap.answer import view
+from reap.answer.json import compact
+from reap.answer.records import Report
+from reap.answer.trim import STEPS, trim
+from reap.base import units
+from reap.base.errors import ReapError
+from reap.base.files import write_safely
+from reap.base.text import command_line
+from reap.draw import html as shell
+from reap.launch.host.rows import machine_rows
+
+MOST_BYTES = 2_000_000
+"""A page that can be mailed and opens at once on a phone."""
+
+SCRIPTS = ("start.js", "format.js", "figures.js", "data.js", "tables.js", "main.js")
+"""Our scripts, in the order in which they need each other."""
+
+
+def write_html(report: Report, path: Path | str, *, force: bool = False) -> Path:
+    """Write the report to `path` as one page of at most `MOST_BYTES` and return the path.
+
+    Long lists are cut until the page fits, and the page says so. Raises ReapError where it cannot be
+    made to fit, and as `write_safely` does.
+    """
+    return write_safely(path, render(report).encode(), force=force)
+
+
+def render(report: Report) -> str:
+    """The page. Raises ReapError where even the shortest form is too large."""
+    for limits in STEPS:
+        cut = trim(report, limits)
+        data = shell.embedded(compact(cut))
+        if len(data) + len(shell.library()) > MOST_BYTES:
+            continue  # too large before anything is drawn
+        page = _page(cut, data)
+        if len(page.encode()) <= MOST_BYTES:
+            return page
+    raise ReapError(
+        f"A page of {len(report.answers)} programs is larger than {units.size(MOST_BYTES)}",
+        "Write the report with `--json`, or report on fewer programs at once.",
+    )
+
+
+def _page(report: Report, data: str) -> str:
+    early, library, ours = (
+        shell.own("theme.js"),
+        shell.library(),
+        "\n".join(shell.own(name) for name in SCRIPTS),
+    )
+    sections = view.answers(report)
+    return shell.template("page.html.j2").render(
+        report=report,
+        title=", ".join(section.title for section in sections) or "no programs",
+        sections=sections,
+        machine=machine_rows(report.machine),
+        made_by=command_line(report.made_by),
+        policy=_policy(early, library, ours),
+        # Our own files, and JSON that cannot leave its element: the only things that are not escaped.
+        style=markupsafe.Markup(shell.own("page.css")),  # noqa: S704
+        early=markupsafe.Markup(early),  # noqa: S704
+        library=markupsafe.Markup(library),  # noqa: S704
+        script=markupsafe.Markup(ours),  # noqa: S704
+        data=markupsafe.Markup(data),  # noqa: S704
+    )
+
+
+def _policy(*scripts: str) -> str:
+    """The page may run these scripts alone, and load nothing from anywhere."""
+    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )

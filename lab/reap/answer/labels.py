@@ -1,0 +1,36 @@
+"""How a sampled share of time and sampled latencies are labelled, on a terminal and on a page."""
+
+from reap.base import units
+from reap.recording.records import Latency, Share
+
+SHARE_NAME = "Time executing in the allocator (sampled)"
+
+
+_SAMPLES_NEEDED = {"p50": 1, "p90": 10, "p99": 100, "p999": 1000}
+"""Of fewer samples a percentile is the slowest of them, and says nothing."""
+
+
+def percentiles(held: Latency) -> list[str]:
+    """The median, and the percentiles 90, 99 and 99.9 as far as there are samples enough; else a dash."""
+    return [
+        units.duration(getattr(held, name) * 1e-9) if held.samples >= needed else units.UNKNOWN
+        for name, needed in _SAMPLES_NEEDED.items()
+    ]
+
+
+def samples_of(held: Latency) -> str:
+    """How many samples there are, and what they are too few for."""
+    said = units.samples(held.samples)
+    few = [
+        f"{name} needs {units.whole(_SAMPLES_NEEDED[key])}"
+        for key, name in (("p99", "P99"), ("p999", "P99.9"))
+        if held.samples < _SAMPLES_NEEDED[key]
+    ]
+    return "; ".join([said, *few])
+
+
+def share_method(share: Share) -> str:
+    """How the share of time was sampled."""
+    method = "perf events" if share.method == "perf" else "a timer"
+    kernel = "" if share.sees_kernel else ", time in the kernel not seen"
+    return f"{units.samples(share.samples)} by {method}{kernel}"

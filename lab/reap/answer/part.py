@@ -1,0 +1,51 @@
+"""What a capability adds to an answer: fields in the JSON, sections of the page, and how it is cut."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Self
+
+from reap.base.records import Record
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of a part a page keeps."""
+
+    sites: int
+    frames: int
+    points: int
+    processes: int
+    stacks: int
+    """Of the flame graph: those with the most samples."""
+    text: int
+    """Characters of one string: an argument can be a whole program."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part as the page shows it."""
+
+    template: str
+    """Its file, as `reap.draw.html.own` names files; it finds this record as `part`."""
+    field: str
+    """The field of the JSON that it shows."""
+    view: object
+    """Plain strings and lists, for the template to place."""
+    notes: list[str] = dataclasses.field(default_factory=list)
+    """What to know about its figures, for the end of the answer."""
+
+
+class Part(Record, frozen=True, kw_only=True):
+    """What one capability knows of a program. Its fields are fields of the answer's JSON, see `FIELDS`."""
+
+    def trimmed(self, limits: Limits) -> Self:  # noqa: ARG002 - for parts that are short
+        """The part with its long lists cut for a page, which says so in its notes."""
+        return self
+
+    def sections(self) -> list[Section]:
+        """Its sections of the page, in their order."""
+        return []
+
+    def overview(self) -> dict[str, str]:
+        """What it knows of the columns of an overview of several programs, see `COLUMNS`."""
+        return {}

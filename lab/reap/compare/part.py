@@ -1,0 +1,22 @@
+"""What `reap compare` adds to an answer: a comparison."""
+
+from reap.answer.part import Part, Section
+from reap.base.text import printable
+from reap.compare import words
+from reap.compare.view import view
+from reap.experiment.records import Comparison
+
+
+class ComparisonPart(Part, frozen=True, kw_only=True):
+    """Allocators, or commands, compared on one program."""
+
+    comparison: Comparison
+
+    def sections(self) -> list[Section]:
+        """One section."""
+        notes = [printable(note) for note in self.comparison.notes]
+        return [Section("compare/view.html.j2", "comparison", view(self.comparison), notes)]
+
+    def overview(self) -> dict[str, str]:
+        """What the best of the allocators takes."""
+        return words.overview(self.comparison)

@@ -1,0 +1,112 @@
+"""A comparison of allocators as a table."""
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from reap.base import units
+from reap.base.text import printable
+from reap.compare import judge, words
+from reap.draw.terminal import notes
+from reap.experiment.records import Comparison, Ratio, Side
+
+_MAIN = ("cpu", "wall", "peak_resident", "minor_faults")
+_RESIDENT = ("mean_resident", "late_resident")
+_REQUESTS = ("request_p50", "request_p99", "request_p999", "request_rate")
+_STYLES = {"better": "green", "worse": "yellow", "inconclusive": "dim"}
+
+
+def render(console: Console, comparison: Comparison) -> None:
+    """Print the tables, how they are read, and what limits them."""
+    rounds = units.number(comparison.rounds, "paired round")
+    early = " (stopped early: the budget ended)" if comparison.stopped_early else ""
+    what = "Commands" if comparison.against else "Allocators"
+    title = f"{what}, each as a ratio to {printable(comparison.baseline)}; {rounds}{early}"
+    console.print(Text(title, style="bold"))
+    console.print(Text(words.paired(comparison.pairing), style="dim"))
+    main = tuple(metric for metric in words.metrics(comparison) if metric in _MAIN) or _MAIN
+    console.print(_ratios(comparison, main))
+    console.print(_values(comparison, main))
+    looked, marked = (
+        tuple(metric for metric in words.metrics(comparison) if metric in group)
+        for group in (_RESIDENT, _REQUESTS)
+    )
+    for group in filter(None, (looked, marked)):
+        console.print(_ratios(comparison, group))
+        console.print(_values(comparison, group))
+    rest = [m for m in words.metrics(comparison) if m not in (*_MAIN, *_RESIDENT, *_REQUESTS)]
+    if rest:
+        console.print(_ratios(comparison, tuple(rest)))
+    for side in comparison.sides:
+        provider = printable(side.provider) or "?"
+        console.print(Text(f"  {printable(side.allocator)}: {words.trust(side)}; malloc from {provider}"))
+        if side.problem:
+            console.print(Text(f"    {printable(side.problem)}", style="yellow"))
+    console.print()
+    distrust = () if all(judge.trusted(side) for side in comparison.sides) else (words.DISTRUST,)
+    more = (words.REQUESTS,) if marked else ()
+    for line in (words.BELOW_ONE, *more, words.CANNOT_TELL, words.NOISE, *distrust):
+        console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
+    if comparison.exit_code:
+        console.print(Text(f"  The program itself ended with status {comparison.exit_code}."))
+    notes(console, comparison.notes)
+
+
+def _name(side: Side) -> Text:
+    """The allocator's name, marked where its figures are not to be trusted (in a pipe too)."""
+    name = printable(side.allocator)
+    return Text(name) if judge.trusted(side) else Text(f"{name} (!)", style="strike")
+
+
+def _ratios(comparison: Comparison, metrics: tuple[str, ...]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("command" if comparison.against else "allocator", overflow="fold")
+    for metric in metrics:
+        table.add_column(words.metric_name(metric), overflow="fold", min_width=13)
+    for side in comparison.sides:
+        cells = [_ratio(side.ratios.get(metric)) for metric in metrics]
+        table.add_row(_name(side), *cells)
+    noise = [_ratio(comparison.noise.get(metric), noise=True) for metric in metrics]
+    table.add_row(Text("(noise)", style="dim"), *noise, end_section=True)
+    return table
+
+
+def _ratio(ratio: Ratio | None, *, noise: bool = False) -> Text:
+    if ratio is None:
+        return Text(units.UNKNOWN)
+    span = f"[{units.span(ratio.ratio)}]"
+    if noise:
+        return Text(f"{units.ratio(ratio.ratio.value)}\n{span}", style="dim")
+    word = words.verdict_word(ratio)
+    value, style = units.ratio(ratio.ratio.value), _STYLES[ratio.verdict]
+    if ratio.verdict == "inconclusive":  # too long for the line of the ratio at 80 columns
+        return Text(f"{value}\n{span}\n{word}", style=style)
+    return Text(f"{value} {word}\n{span}", style=style)
+
+
+def _values(comparison: Comparison, metrics: tuple[str, ...]) -> Table:
+    """Medians in their units: what a ratio is of."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("median", overflow="fold")
+    for metric in metrics:
+        table.add_column(words.metric_name(metric), justify="right", min_width=13)
+    first = next((side for side in comparison.sides if side.ratios), None)
+    if first:
+        table.add_row(Text(printable(comparison.baseline)), *_medians(first, metrics, baseline=True))
+    for side in comparison.sides:
+        if side.ratios:
+            table.add_row(_name(side), *_medians(side, metrics, baseline=False))
+    return table
+
+
+def _medians(side: Side, metrics: tuple[str, ...], *, baseline: bool) -> list[Text]:
+    cells = []
+    for metric in metrics:
+        ratio = side.ratios.get(metric)
+        value = (ratio.baseline if baseline else ratio.value) if ratio else None
+        cells.append(
+            Text(units.UNKNOWN if ratio is None or value is None else units.in_unit(value, ratio.unit))
+        )
+    return cells

@@ -1,0 +1,112 @@
+"""What the page shows of a comparison, as plain strings; the template places them."""
+
+from dataclasses import dataclass
+
+from reap.base import units
+from reap.base.text import printable
+from reap.compare import judge, words
+from reap.draw.figure import Figure
+from reap.experiment.records import Comparison, Ratio, Side
+
+FOREST = ("cpu", "wall", "peak_resident", "late_resident", "minor_faults", "request_p50", "request_p99")
+"""The metrics that get a figure; the table has them all."""
+
+
+def forest(comparison: Comparison) -> list[Figure]:
+    """A figure for each metric that some allocator has."""
+    baseline = printable(comparison.baseline)
+    return [
+        Figure(
+            kind="forest",
+            option=metric,
+            title=words.metric_name(metric).capitalize() if metric != "cpu" else "CPU time",
+            remark="",
+            summary=f"{words.metric_name(metric)} as a ratio to {baseline}: "
+            + "; ".join(
+                f"{printable(side.allocator)} {units.ratio_with_interval(side.ratios[metric].ratio)}"
+                for side in comparison.sides
+                if metric in side.ratios
+            ),
+        )
+        for metric in FOREST
+        if any(metric in side.ratios for side in comparison.sides)
+    ]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One ratio of the comparison's table."""
+
+    ratio: str
+    interval: str
+    word: str
+    verdict: str
+    medians: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One allocator of the comparison's table."""
+
+    name: str
+    cells: list[Cell | None]
+    trust: str
+    trusted: bool
+    provider: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class CompareView:
+    """A comparison's section."""
+
+    title: str
+    comparison: Comparison
+    paired: str
+    reading: str
+    forest: list[Figure]
+    metrics: list[str]
+    rows: list[Row]
+    noise: list[Cell | None]
+
+
+def view(comparison: Comparison, title: str = "") -> CompareView:
+    """The section's words and figures; `title` in place of the usual heading."""
+    metrics = words.metrics(comparison)
+    rows = [_row(side, metrics) for side in comparison.sides]
+    of_requests = (words.REQUESTS,) if "request_rate" in metrics else ()
+    distrust = () if all(row.trusted for row in rows) else (words.DISTRUST,)
+    what = "commands" if comparison.against else "allocators"
+    return CompareView(
+        title=title or f"Other {what} against {printable(comparison.baseline)}",
+        comparison=comparison,
+        paired=words.paired(comparison.pairing),
+        reading=" ".join((words.BELOW_ONE, *of_requests, words.CANNOT_TELL, words.NOISE, *distrust)),
+        forest=forest(comparison),
+        metrics=[words.metric_name(metric) for metric in metrics],
+        rows=rows,
+        noise=[_cell(comparison.noise.get(metric)) for metric in metrics],
+    )
+
+
+def _row(side: Side, metrics: list[str]) -> Row:
+    return Row(
+        name=printable(side.allocator),
+        cells=[_cell(side.ratios.get(metric)) for metric in metrics],
+        trust=words.trust(side),
+        trusted=judge.trusted(side),
+        provider=printable(side.provider),
+        problem=printable(side.problem),
+    )
+
+
+def _cell(ratio: Ratio | None) -> Cell | None:
+    if ratio is None:
+        return None
+    return Cell(
+        ratio=units.ratio(ratio.ratio.value),
+        interval=units.span(ratio.ratio, " to "),
+        word=words.verdict_word(ratio),
+        verdict=ratio.verdict.replace(" ", "-"),
+        medians=f"{units.in_unit(ratio.value, ratio.unit)} vs {units.in_unit(ratio.baseline, ratio.unit)}",
+    )

@@ -1,0 +1,81 @@
+"""How a comparison is read, in words: said once, for the terminal and for the page."""
+
+from reap.base import units
+from reap.base.text import printable
+from reap.compare import judge
+from reap.compare.phrases import METRICS
+from reap.experiment.records import Comparison, Pairing, Ratio, Side
+
+BELOW_ONE = (
+    "Ratios are to the baseline: below 1 is less of it (better), above 1 is more. Each has its 95 % interval."
+)
+
+CANNOT_TELL = "Cannot tell: the interval holds 1, so that the difference may be chance."
+
+DISTRUST = (
+    "(!) marks figures that are not to be trusted: the allocator was not in use, or the program "
+    "behaved differently."
+)
+
+REQUESTS = "Of requests a second more is better."
+
+NOISE = "Noise is the baseline against itself in the same rounds: what is within it is no difference."
+
+
+def paired(held: Pairing) -> str:
+    """How the runs of a round were paired, and why where it was not asked for."""
+    if held.method == "simultaneous":
+        return "Runs of a round shared one core at the same time: wall time was not compared."
+    why = f": {printable(held.reason)}" if held.reason else ""
+    return f"Runs of a round were made one after another{why}."
+
+
+def metric_name(metric: str) -> str:
+    """What people call a metric."""
+    return METRICS.get(metric, metric.replace("_", " "))
+
+
+def verdict_word(ratio: Ratio) -> str:
+    """The verdict of one ratio."""
+    words = (
+        {"better": "more", "worse": "less"} if ratio.more_is_better else {"better": "less", "worse": "more"}
+    )
+    return words.get(ratio.verdict, "inconclusive")
+
+
+def trust(side: Side) -> str:
+    """Whether the allocator was really used and the program did the same work, in a few words."""
+    if not side.verified:
+        return "NOT VERIFIED"
+    words = ["verified"]
+    if not side.same_exit:
+        words.append("OTHER EXIT STATUS")
+    words.append(
+        {True: "same output", False: "OTHER OUTPUT", None: "output varies by itself"}[side.same_output]
+    )
+    return ", ".join(words)
+
+
+def best_side(comparison: Comparison) -> Side | None:
+    """The trusted allocator with the lowest CPU ratio."""
+    trusted = [side for side in comparison.sides if judge.trusted(side)]
+    return min(trusted, key=lambda side: side.ratios["cpu"].ratio.value, default=None)
+
+
+def overview(comparison: Comparison) -> dict[str, str]:
+    """That allocator's ratio with its interval, its name, and its peak memory; empty where there is none."""
+    side = best_side(comparison)
+    if side is None:
+        return {}
+    memory = side.ratios.get("peak_resident")
+    return {
+        "cpu": f"{units.ratio_with_interval(side.ratios['cpu'].ratio)} {printable(side.allocator)}",
+        "memory": units.ratio(memory.ratio.value) if memory else units.UNKNOWN,
+    }
+
+
+def metrics(comparison: Comparison) -> list[str]:
+    """Every metric that some allocator has, in the order in which they matter."""
+    present = {metric for side in comparison.sides for metric in side.ratios}
+    known = [metric for metric in METRICS if metric in present]
+    return known + sorted(present - set(known))

@@ -1,0 +1,41 @@
+"""The parts of all capabilities: what an answer can be of, and how a written report is read."""
+
+from pathlib import Path
+
+from reap.answer import json
+from reap.answer.part import Part
+from reap.answer.records import Report
+from reap.compare.levels.part import LevelsPart
+from reap.compare.part import ComparisonPart
+from reap.drag.exact.part import DragPart
+from reap.run.part import VerdictPart
+from reap.run.records import Findings
+from reap.show.part import ProfilePart
+from reap.tune.part import TunePart
+from reap.wall.part import WallPart
+
+KINDS: tuple[type[Part], ...] = (
+    VerdictPart,
+    WallPart,
+    LevelsPart,
+    TunePart,
+    ComparisonPart,
+    ProfilePart,
+    DragPart,
+)
+"""In the order of the page. A field that two of them have belongs to the first that is there."""
+
+
+def of_run(found: Findings) -> list[Part]:
+    """The parts of an answer of `reap run`."""
+    parts: list[Part] = [
+        VerdictPart(diagnosis=found.diagnosis),
+        ComparisonPart(comparison=found.comparison),
+        ProfilePart(profile=found.profile),
+    ]
+    return [*parts, DragPart(drag=found.drag)] if found.drag else parts
+
+
+def read_json(path: Path | str) -> Report:
+    """Read what `--json` wrote. Raises ReapError as `answer.json.read_json` does."""
+    return json.read_json(path, KINDS)

@@ -1,0 +1,84 @@
+"""A whole answer on a terminal. Useful at 80 columns and in a pipe: without colour nothing is lost.
+
+The console decides on width and colour; these functions only print.
+"""
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from reap.answer.records import Answer, Report
+from reap.answer.view import overview
+from reap.base.text import printable
+from reap.compare import terminal as compare_terminal
+from reap.compare.part import ComparisonPart
+from reap.drag.exact import terminal as drag_terminal
+from reap.drag.exact.part import DragPart
+from reap.run.part import VerdictPart
+from reap.run.records import Diagnosis
+from reap.show import terminal as show_terminal
+from reap.show.part import ProfilePart
+from reap.wall import terminal as wall_terminal
+from reap.wall.part import WallPart
+
+_COLOURS = {
+    "leave it alone": "bold green",
+    "switch the allocator": "bold cyan",
+    "allocate less": "bold yellow",
+    "inconclusive": "bold",
+}
+
+
+def render_diagnosis(console: Console, diagnosis: Diagnosis) -> None:
+    """Print the verdict, its evidence, and the next command on a line of its own, ready to be pasted."""
+    headline = Text("Verdict: ", style="bold")
+    headline.append(diagnosis.headline, style=_COLOURS[diagnosis.headline])
+    console.print(headline)
+    console.print(Padding(Text(printable(diagnosis.paragraph)), (0, 0, 1, 2)))
+    for fact in diagnosis.evidence:
+        console.print(Padding(Text(f"- {printable(fact.statement)} [{fact.source}]"), (0, 0, 0, 2)))
+    console.print()
+    console.print(Text("Next: ", style="bold") + Text(printable(diagnosis.next_step)))
+    if diagnosis.next_command:
+        # Not wrapped: a command that is cut into lines cannot be pasted.
+        console.print(Text(f"  {printable(diagnosis.next_command)}", style="bold"), soft_wrap=True)
+
+
+def render_overview(console: Console, report: Report) -> None:
+    """Print a line for each program: its verdict, its share of time, the lowest CPU ratio."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("program", overflow="fold")
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("in the allocator", justify="right")
+    table.add_column("lowest CPU ratio")
+    for answer in report.answers:
+        known = overview(answer)
+        headline = Text(known["headline"], style=_COLOURS.get(known["headline"], ""))
+        table.add_row(Text(printable(answer.title)), headline, known["share"], Text(known["cpu"]))
+    console.print(table)
+
+
+def render_answer(console: Console, answer: Answer) -> None:
+    """Print one program's answer: the verdict first, then what it rests on."""
+    console.rule(Text(printable(answer.title)), align="left")
+    wall, compared = answer.part(WallPart), answer.part(ComparisonPart)
+    comparison = compared.comparison if compared else wall.comparison if wall else None
+    if verdict := answer.part(VerdictPart):
+        render_diagnosis(console, verdict.diagnosis)
+    if wall:
+        wall_terminal.render(console, wall.wall)
+        console.print()
+    if wall and wall.wall_verdict:
+        wall_terminal.render_verdict(console, wall.wall_verdict)
+        wall_terminal.render_trial(console, wall.wall_verdict)
+    if comparison:
+        console.print()
+        compare_terminal.render(console, comparison)
+    if recorded := answer.part(ProfilePart):
+        console.print()
+        show_terminal.render(console, recorded.profile)
+    if dragged := answer.part(DragPart):
+        console.print()
+        drag_terminal.render(console, dragged.drag)

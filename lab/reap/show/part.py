@@ -1,0 +1,75 @@
+"""What `reap show` adds to an answer: a profile."""
+
+from typing import Self
+
+import msgspec
+
+from reap.answer.part import Limits, Part, Section
+from reap.base import units
+from reap.base.text import printable
+from reap.recording.records import Point, Profile, Site
+from reap.show import words
+from reap.show.view import view
+
+
+class ProfilePart(Part, frozen=True, kw_only=True):
+    """What a program allocates, from one recorded run."""
+
+    profile: Profile
+
+    def trimmed(self, limits: Limits) -> Self:
+        """Fewer sites and processes, thinner curves."""
+        return msgspec.structs.replace(self, profile=_profile(self.profile, limits))
+
+    def sections(self) -> list[Section]:
+        """One section."""
+        notes = [printable(note) for note in self.profile.notes]
+        return [Section("show/view.html.j2", "profile", view(self.profile), notes)]
+
+    def overview(self) -> dict[str, str]:
+        """The share of time and the most bytes in use."""
+        return words.overview(self.profile)
+
+
+def thin(points: list[Point], most: int) -> list[Point]:
+    """At most `most` points: the lowest and the highest of each slice, so that no peak is lost."""
+    if len(points) <= most:
+        return points
+    slices = max(1, most // 2)
+    kept: list[Point] = []
+    for index in range(slices):
+        part = points[index * len(points) // slices : (index + 1) * len(points) // slices]
+        ends = {id(p): p for p in (min(part, key=_bytes), max(part, key=_bytes))}
+        kept += sorted(ends.values(), key=lambda point: point.seconds)
+    return kept
+
+
+def _bytes(point: Point) -> float:
+    return point.bytes
+
+
+def _profile(profile: Profile, limits: Limits) -> Profile:
+    cuts = [
+        f"This page lists the first {limit} of {units.whole(held)} {what}; the JSON report has them all."
+        for held, limit, what in (
+            (len(profile.sites), limits.sites, "allocation sites"),
+            (len(profile.processes), limits.processes, "processes"),
+        )
+        if held > limit
+    ]
+    return msgspec.structs.replace(
+        profile,
+        sites=[_site(site, limits) for site in profile.sites[: limits.sites]],
+        processes=profile.processes[: limits.processes],
+        live=thin(profile.live, limits.points),
+        resident=thin(profile.resident, limits.points),
+        rates=thin(profile.rates, limits.points),
+        notes=[*profile.notes, *cuts],
+    )
+
+
+def _site(site: Site, limits: Limits) -> Site:
+    left = len(site.stack) - limits.frames
+    if left <= 0:
+        return site
+    return msgspec.structs.replace(site, stack=[*site.stack[: limits.frames], f"... and {left} more"])

@@ -1,0 +1,227 @@
+"""A profile as a page of text, one small function a part."""
+
+import math
+import shlex
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from reap.answer import labels
+from reap.base import units
+from reap.base.text import bar, printable, resample, shortened, sparkline
+from reap.draw.terminal import heading, notes, pairs
+from reap.recording.records import Profile
+from reap.show.words import (
+    REQUEST_COLUMNS,
+    estimate,
+    lifetime_label,
+    request_rows,
+    share_text,
+    size_label,
+    totals_rows,
+)
+
+_SITES = 10
+_BAR = 28
+
+
+def render(console: Console, profile: Profile) -> None:
+    """Print every part that was recorded."""
+    depth = (
+        "every event"
+        if profile.depth == "full"
+        else f"triage: counts exact, ~ from {units.whole(profile.samples)} samples"
+    )
+    console.print(Text(f"Recorded over {units.duration(profile.seconds)} ({depth})", style="bold"))
+    console.print(Text(f"  {printable(shlex.join(profile.command))}", style="dim"), soft_wrap=True)
+    _totals(console, profile)
+    _sizes(console, profile)
+    _lifetimes(console, profile)
+    _memory(console, profile)
+    _sites(console, profile)
+    _calls(console, profile)
+    _requests(console, profile)
+    _processes(console, profile)
+    notes(console, profile.notes)
+
+
+def _requests(console: Console, profile: Profile) -> None:
+    rows = request_rows(profile)
+    if not rows:
+        return
+    heading(console, "Per request", "as the program marks them; counted exactly")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for name in ("", "requests", *REQUEST_COLUMNS):
+        table.add_column(name, justify="right" if name else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _totals(console: Console, profile: Profile) -> None:
+    rate = profile.totals.total_objects / profile.seconds if profile.seconds > 0 else math.nan
+    heading(console, "Totals")
+    pairs(
+        console,
+        [
+            *totals_rows(profile.totals),
+            ("Temporary", f"{estimate(profile.temporary, 'share')} freed before the thread allocated again"),
+            ("Allocations per second", units.count(rate)),
+            (labels.SHARE_NAME, share_text(profile)),
+        ],
+    )
+
+
+def _bars(console: Console, rows: list[tuple[str, float, float, str]]) -> None:
+    """Rows of a label, a part of 1 to draw, a share to print and a remark."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(width=_BAR, no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, part, share, remark in rows:
+        table.add_row(
+            Text(label), Text(bar(part, _BAR), style="cyan"), Text(units.percent(share)), Text(remark)
+        )
+    console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _sizes(console: Console, profile: Profile) -> None:
+    bins = [held for held in profile.sizes if held.objects > 0]
+    if not bins:
+        return
+    most, every = max(held.objects for held in bins), sum(held.objects for held in bins)
+    heading(console, "Sizes", "objects; the bars are on a log scale")
+    _bars(
+        console,
+        [
+            (
+                size_label(held.low, held.high),
+                math.log(held.objects + 1) / math.log(most + 1),
+                held.objects / every,
+                f"{units.count(held.objects)}, {units.size(held.bytes)}",
+            )
+            for held in bins
+        ],
+    )
+
+
+def _lifetimes(console: Console, profile: Profile) -> None:
+    every = sum(held.objects for held in profile.lifetimes)
+    if every <= 0:
+        return
+    most = max(held.objects for held in profile.lifetimes)
+    heading(console, "Lifetimes", "objects" if profile.depth == "full" else "objects, estimated from samples")
+    mark = "" if profile.depth == "full" else "~"
+    _bars(
+        console,
+        [
+            (
+                lifetime_label(held),
+                held.objects / most,
+                held.objects / every,
+                f"{mark}{units.count(held.objects)}",
+            )
+            for held in profile.lifetimes
+        ],
+    )
+
+
+def _memory(console: Console, profile: Profile) -> None:
+    width = max(20, min(60, console.width - 22))
+    end = max([profile.seconds, *(p.seconds for p in profile.live), *(p.seconds for p in profile.resident)])
+    lines = [("resident", profile.resident, units.size), ("live", profile.live, units.size)]
+    top = max([p.bytes for _, points, _ in lines for p in points], default=0.0)
+    if top > 0:
+        heading(console, "Memory over time", f"0 to {units.duration(end)}, both on one scale")
+    for name, points, show in [*lines, ("allocs/s", profile.rates, units.count)]:
+        if not points:
+            continue
+        highest = max(point.bytes for point in points)
+        drawn = sparkline(
+            resample([(p.seconds, p.bytes) for p in points], width, end),
+            highest if name == "allocs/s" else top,
+        )
+        console.print(Text(f"  {name:>8} ") + Text(drawn, style="cyan") + Text(f" {show(highest)}"))
+
+
+def _sites(console: Console, profile: Profile) -> None:
+    if not profile.sites:
+        return
+    shown = profile.sites[:_SITES]
+    estimated = "" if profile.depth == "full" else "~ "
+    heading(
+        console,
+        "Top allocation sites",
+        f"by bytes, {estimated}shares of all; {len(shown)} of {len(profile.sites)}",
+    )
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("bytes", "objects", "temp."):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("site", overflow="fold")
+    room = max(40, console.width - 28)
+    totals = profile.totals
+    for site in shown:
+        name = shortened(printable(site.function), 2 * room) if site.function else "(no symbol)"
+        where = Text(name) + Text(f"\n  {printable(site.location)}", style="dim")
+        table.add_row(
+            units.percent(_part(site.bytes, totals.total_bytes)),
+            units.percent(_part(site.objects, totals.total_objects)),
+            units.percent(_part(site.temporary, site.objects)),
+            where,
+        )
+    console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _part(value: float, whole: float) -> float:
+    return min(1.0, value / whole) if whole > 0 else 0.0
+
+
+def _calls(console: Console, profile: Profile) -> None:
+    if profile.calls:
+        heading(console, "Calls")
+        text = ", ".join(
+            f"{printable(name)} {units.whole(n)}"
+            for name, n in sorted(profile.calls.items(), key=lambda c: -c[1])
+        )
+        console.print(Padding(Text(text), (0, 0, 0, 2)))
+    if not profile.latencies:
+        return
+    heading(console, "Latency", "sampled; percentiles of one call")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("call")
+    for name in ("p50", "p90", "p99", "p99.9", "samples"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for held in profile.latencies:
+        table.add_row(Text(printable(held.call)), *labels.percentiles(held), units.whole(held.samples))
+    console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _processes(console: Console, profile: Profile) -> None:
+    if len(profile.processes) < 2:
+        return
+    heading(console, "Processes")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("pid", justify="right")
+    table.add_column("name", overflow="fold")
+    for name in ("objects", "bytes", "most bytes"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("malloc from", overflow="fold")
+    for held in profile.processes:
+        if held.recorded:
+            totals = held.totals
+            peak = ("" if totals.max_bytes.exact else "~") + units.size(totals.max_bytes.value)
+            cells = [units.count(totals.total_objects), units.size(totals.total_bytes), peak]
+        else:
+            cells = [units.UNKNOWN] * 3
+        source = printable(held.allocator.rsplit("/", 1)[-1]) if held.recorded else "not recorded"
+        table.add_row(
+            str(held.pid),
+            Text(printable(held.name)),
+            *cells,
+            Text(source + (f" ({printable(held.note)})" if held.note else "")),
+        )
+    console.print(table)

@@ -1,0 +1,135 @@
+"""What the page shows of a profile, as plain strings; the template places them."""
+
+import math
+from dataclasses import dataclass
+
+from reap.answer import labels
+from reap.base import units
+from reap.base.text import printable
+from reap.draw.figure import Figure
+from reap.recording.records import Process, Profile, Site, Totals
+from reap.show import figures, words
+
+
+@dataclass(frozen=True)
+class SiteRow:
+    """One allocation site; the numbers are for sorting."""
+
+    function: str
+    location: str
+    module: str
+    stack: list[str]
+    columns: list[tuple[float, str]]
+
+
+@dataclass(frozen=True)
+class ProfileView:
+    """A profile's section."""
+
+    full: bool
+    tiles: list[tuple[str, str, str]]
+    figures: list[Figure]
+    sites: list[SiteRow]
+    requests: list[list[str]]
+    latencies: list[list[str]]
+    calls: list[tuple[str, str]]
+    processes: list[list[str]]
+
+
+def view(profile: Profile) -> ProfileView:
+    """The section's words and figures."""
+    return ProfileView(
+        full=profile.depth == "full",
+        tiles=_tiles(profile),
+        figures=figures.of_profile(profile),
+        sites=[_site(site, profile) for site in profile.sites],
+        requests=words.request_rows(profile),
+        latencies=_latencies(profile),
+        calls=_calls(profile),
+        processes=[_process(process) for process in profile.processes],
+    )
+
+
+def _tiles(profile: Profile) -> list[tuple[str, str, str]]:
+    """The columns of Table 3 (OOPSLA 2002): name, figure, and what is to be known of it."""
+    totals, share = profile.totals, profile.share
+    sampled, how = units.UNKNOWN, "not sampled"
+    if share:
+        sampled = units.percent(share.share.value)
+        how = f"{units.percent_span(share.share.low, share.share.high)}; {labels.share_method(share)}"
+    rate = profile.totals.total_objects / profile.seconds if profile.seconds > 0 else math.nan
+    return [
+        ("Total objects", units.count(totals.total_objects), f"{units.count(rate)} a second"),
+        (
+            "Most in use at once",
+            words.value(totals.max_objects, "count"),
+            words.span(totals.max_objects, "count"),
+        ),
+        ("Average size", units.size(totals.average_size), ""),
+        (
+            "Temporary objects",
+            words.value(profile.temporary, "share"),
+            words.span(profile.temporary, "share"),
+        ),
+        ("Total bytes", units.size(totals.total_bytes), ""),
+        ("Most bytes in use", words.value(totals.max_bytes, "bytes"), words.span(totals.max_bytes, "bytes")),
+        ("Total / most", units.ratio(totals.total_over_max), ""),
+        (labels.SHARE_NAME, sampled, how),
+    ]
+
+
+def _site(site: Site, profile: Profile) -> SiteRow:
+    totals = profile.totals
+    parts = (
+        (_part(site.bytes, totals.total_bytes), units.percent),
+        (site.bytes, units.size),
+        (site.objects, units.count),
+        (_part(site.temporary, site.objects), units.percent),
+        (site.live_at_peak, units.size),
+    )
+    return SiteRow(
+        function=printable(site.function) or "(no symbol)",
+        location=printable(site.location),
+        module=printable(site.module),
+        stack=[printable(frame) for frame in site.stack],
+        columns=[(value, show(value)) for value, show in parts],
+    )
+
+
+def _part(value: float, whole: float) -> float:
+    return min(1.0, value / whole) if whole > 0 else 0.0
+
+
+def _process(process: Process) -> list[str]:
+    totals: Totals = process.totals
+    figures = [
+        units.whole(totals.total_objects),
+        words.value(totals.max_objects, "count"),
+        units.size(totals.average_size),
+        units.size(totals.total_bytes),
+        words.value(totals.max_bytes, "bytes"),
+        units.ratio(totals.total_over_max),
+    ]
+    return [
+        str(process.pid),
+        printable(process.name),
+        *(figures if process.recorded else [units.UNKNOWN] * len(figures)),
+        printable(process.allocator) if process.recorded else "not recorded",
+        printable(process.note),
+    ]
+
+
+def _latencies(profile: Profile) -> list[list[str]]:
+    return [
+        [
+            printable(held.call),
+            *labels.percentiles(held),
+            units.whole(held.samples),
+        ]
+        for held in profile.latencies
+    ]
+
+
+def _calls(profile: Profile) -> list[tuple[str, str]]:
+    ordered = sorted(profile.calls.items(), key=lambda call: -call[1])
+    return [(printable(name), units.whole(count)) for name, count in ordered]

@@ -1,0 +1,99 @@
+"""Labels and figures of a profile, the same on a terminal and on the page."""
+
+from reap.answer import labels
+from reap.base import units
+from reap.base.records import Estimate
+from reap.base.text import printable
+from reap.recording.records import LifetimeBin, PerRequest, Profile, Totals
+
+_FORMS = {"bytes": units.size, "share": units.percent, "count": units.count}
+
+
+def value(held: Estimate, show: str) -> str:
+    """The value alone, an estimate with a mark: `12 MiB`, `~12 MiB`. `show` is bytes, share or count."""
+    return ("" if held.exact else "~") + _FORMS[show](held.value)
+
+
+def span(held: Estimate, show: str) -> str:
+    """The interval of an estimate, `11 MiB to 13 MiB`; empty where the value was counted."""
+    form = _FORMS[show]
+    return "" if held.exact else f"{form(held.low)} to {form(held.high)}"
+
+
+def estimate(held: Estimate, show: str) -> str:
+    """Both: a counted value as it is, an estimate as `~12 MiB (11 MiB to 13 MiB)`."""
+    return value(held, show) + ("" if held.exact else f" ({span(held, show)})")
+
+
+def totals_rows(totals: Totals) -> list[tuple[str, str]]:
+    """The columns of Table 3 (OOPSLA 2002), but for the share of time."""
+    return [
+        ("Total objects", units.whole(totals.total_objects)),
+        ("Most in use at once", estimate(totals.max_objects, "count")),
+        ("Average size", units.size(totals.average_size)),
+        ("Total bytes", units.size(totals.total_bytes)),
+        ("Most bytes in use", estimate(totals.max_bytes, "bytes")),
+        ("Total / most", units.ratio(totals.total_over_max)),
+    ]
+
+
+def share_text(profile: Profile) -> str:
+    """The share of time with its interval and how it was sampled, or that there is none."""
+    share = profile.share
+    if share is None:
+        return "not sampled"
+    span = units.percent_span(share.share.low, share.share.high)
+    return f"{units.percent(share.share.value)} (95 % interval {span}; {labels.share_method(share)})"
+
+
+def size_label(low: int, high: int) -> str:
+    """A bin of sizes: `17 to 32 B`."""
+    if high < 1024:
+        return f"{low} to {high} B" if low != high else f"{low} B"
+    return f"{units.size(low)} to {units.size(high)}"
+
+
+def lifetime_label(held: LifetimeBin) -> str:
+    """A bin of lifetimes: `10 µs to 100 µs`, `never freed`."""
+    if held.high is None:
+        return "never freed"
+    if held.low <= 0:
+        return f"under {units.duration(held.high)}"
+    return f"{units.duration(held.low)} to {units.duration(held.high)}"
+
+
+def overview(profile: Profile) -> dict[str, str]:
+    """The sampled share of time, or a dash, and the most bytes in use at once."""
+    share = profile.share
+    return {
+        "share": units.percent(share.share.value) if share else units.UNKNOWN,
+        "most": value(profile.totals.max_bytes, "bytes"),
+    }
+
+
+REQUEST_COLUMNS = ("mean", "P50", "P99", "max")
+"""Of what a request allocates, behind the name and the number of requests."""
+
+
+def request_rows(profile: Profile) -> list[list[str]]:
+    """What marked requests allocate: a row for blocks and one for bytes, of all and of each phase."""
+    marked = profile.requests
+    if marked is None:
+        return []
+    rows = _request_pair("", marked.count, marked.allocations, marked.bytes)
+    for each in marked.phases:
+        phase = printable(each.phase) or "(no phase yet)"
+        rows += _request_pair(f"{phase}: ", each.count, each.allocations, each.bytes)
+    return rows
+
+
+def _request_pair(phase: str, count: int, blocks: PerRequest, size: PerRequest) -> list[list[str]]:
+    return [
+        [f"{phase}{name}", units.whole(count), *(show(value) for value in (of.mean, of.p50, of.p99, of.max))]
+        for name, of, show in (("allocations", blocks, _blocks), ("bytes", size, units.size))
+    ]
+
+
+def _blocks(value: float) -> str:
+    """A number of blocks; a mean below a hundred with what is behind the point."""
+    return f"{value:.2f}" if value < 100 and value != round(value) else units.count(value)

@@ -1,0 +1,75 @@
+"""A search for an allocator's settings as the page shows it: strings and lists."""
+
+from dataclasses import dataclass
+
+from reap.base import units
+from reap.base.text import printable
+from reap.compare import words as compared
+from reap.tune import words
+from reap.tune.records import Tuned
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """What is known of one objective."""
+
+    said: str
+    wins: bool
+    command: str
+    about: str
+    beside: str
+
+
+@dataclass(frozen=True)
+class TuneView:
+    """A program's section on settings."""
+
+    title: str
+    look: str
+    findings: list[FindingView]
+    paired: str
+    confirmation: str
+    reading: str
+    tried: str
+    columns: list[str]
+    rows: list[tuple[str, str, str, str, list[str], str]]
+    """Of each setting: its name, what it is, its words, its rounds, its ratios, and why it was given up."""
+    notes: list[str]
+    exit_code: int
+
+
+def view(tuned: Tuned) -> TuneView:
+    """The section's words and figures."""
+    metrics = words.metrics(tuned)
+    return TuneView(
+        title=printable(words.title(tuned)),
+        look=words.look(tuned),
+        findings=[
+            FindingView(
+                said=printable(words.verdict(each)),
+                wins=each.wins,
+                command=printable(words.command(tuned, each)),
+                about=printable(words.about(tuned, each)),
+                beside=words.beside(each),
+            )
+            for each in tuned.findings
+        ],
+        paired=compared.paired(tuned.pairing),
+        confirmation=words.confirmation(tuned),
+        reading=compared.CANNOT_TELL,
+        tried=words.TRIED,
+        columns=[compared.metric_name(metric) for metric in metrics],
+        rows=[
+            (
+                printable(each.name),
+                printable(each.about),
+                printable(words.setting(each)),
+                str(each.rounds),
+                [units.ratio(each.scores[m]) if m in each.scores else units.UNKNOWN for m in metrics],
+                printable(each.problem),
+            )
+            for each in tuned.trials
+        ],
+        notes=[printable(note) for note in tuned.notes],
+        exit_code=tuned.exit_code,
+    )

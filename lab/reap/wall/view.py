@@ -1,0 +1,117 @@
+"""What the page shows of the wall, as plain strings: figures are formatted here, the template places them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import markupsafe
+
+from reap.base import units
+from reap.base.records import exactly
+from reap.base.text import printable
+from reap.draw import bars as bars_svg
+from reap.draw import flame
+from reap.draw.bars import Bar
+from reap.wall import words
+from reap.wall.judge.records import WallVerdict
+from reap.wall.records import Wall
+
+_TONES = {
+    "not the wall": "leave it alone",
+    "left of the knee": "switch the allocator",
+    "right of the knee": "allocate less",
+    "inconclusive": "inconclusive",
+}
+"""Which of the page's verdicts a regime looks like."""
+_SHADES = {"allocator": 2, "kernel_fault": 3, "lock": 3, "collector": 1, "kernel_io": 1, "other": 0}
+_MOST_FUNCTIONS = 15
+
+
+@dataclass(frozen=True)
+class RemedyRow:
+    """A remedy: what it is, how it is set, what to expect of it."""
+
+    name: str
+    how: str
+    expect: str
+    won: bool
+
+
+@dataclass(frozen=True)
+class WallView:
+    """One program at the wall."""
+
+    tiles: list[tuple[str, str, str]]
+    owners: markupsafe.Markup
+    """An SVG of ours, in which all words are escaped; empty without samples."""
+    flames: markupsafe.Markup
+    """Another: the flame graph."""
+    calls: list[tuple[str, str, str]]
+    waits: list[tuple[str, str]]
+    faults: list[tuple[str, str]]
+    hot: list[tuple[str, str, str, str]]
+    collectors: list[str]
+    notes: list[str]
+    verdict: WallVerdict | None = None
+    headline: str = ""
+    tone: str = "inconclusive"
+    remedies: tuple[RemedyRow, ...] = ()
+    next_command: str = ""
+
+
+def view(wall: Wall, verdict: WallVerdict | None, stacks: Sequence[str] = ()) -> WallView:
+    """What there is of it; without a verdict the facts alone. `stacks` are those of the flame graph."""
+    facts = WallView(
+        tiles=[(name, printable(value), printable(remark)) for name, value, remark in words.tiles(wall)],
+        owners=_owners(wall),
+        flames=markupsafe.Markup(flame.draw("CPU time by stack", stacks)),  # noqa: S704 - as there
+        calls=words.calls(wall),
+        waits=words.waits(wall),
+        faults=words.faults(wall),
+        hot=_hot(wall),
+        collectors=[words.collector(each) for each in wall.collections],
+        notes=[printable(note) for note in wall.notes],
+    )
+    if verdict is None:
+        return facts
+    best = verdict.trial.best if verdict.trial else ""
+    rows = [
+        RemedyRow(
+            name=each.name,
+            how=words.variables(each) or (f"preload {each.allocator}" if each.allocator else "by hand"),
+            expect=each.expect,
+            won=bool(best) and each.name == best,
+        )
+        for each in verdict.remedies
+    ]
+    return replace(
+        facts,
+        verdict=verdict,
+        headline=words.headline(verdict),
+        tone=_TONES[verdict.regime],
+        remedies=tuple(rows),
+        next_command=words.next_command(verdict, wall),
+    )
+
+
+def _owners(wall: Wall) -> markupsafe.Markup:
+    bars = [
+        Bar(label, exactly(part), _SHADES[name], f"{units.percent(part)} ({units.samples(count)})")
+        for name, label, part, count in words.owners(wall)
+    ]
+    if not bars:
+        return markupsafe.Markup()
+    drawn = bars_svg.draw("CPU time by who was executing", [("", bars)], unit_line=False)
+    return markupsafe.Markup(drawn)  # noqa: S704 - drawn by us; it escapes its words
+
+
+def _hot(wall: Wall) -> list[tuple[str, str, str, str]]:
+    every = sum(wall.owners.values()) or 1
+    return [
+        (
+            printable(each.function) or "(no symbol)",
+            printable(each.module.rsplit("/", 1)[-1]),
+            words.OWNERS[each.owner],
+            units.percent(each.samples / every),
+        )
+        for each in wall.hot[:_MOST_FUNCTIONS]
+    ]

@@ -1,0 +1,135 @@
+"""Labels and figures of the wall, the same on a terminal and on the page."""
+
+import shlex
+
+from reap.allocators.records import Allocator
+from reap.answer import labels
+from reap.base import units
+from reap.wall.judge.records import OF_MEMORY, OF_THE_ALLOCATOR, Remedy, WallVerdict
+from reap.wall.records import Collector, Owner, Wall
+
+OWNERS: dict[Owner, str] = {
+    "allocator": "the allocator",
+    "collector": "a garbage collector",
+    "lock": "locks",
+    "kernel_fault": "the kernel, for page faults",
+    "kernel_io": "the kernel, for input and output",
+    "other": "everything else",
+}
+"""Who was executing, in words."""
+
+COLLECTORS = {"cpython": "CPython", "go": "Go", "jvm": "the JVM", "v8": "V8"}
+
+
+def headline(verdict: WallVerdict) -> str:
+    """The cause and the side of the knee: `tcache overflow, right of the knee`."""
+    if verdict.cause == "nothing":
+        return verdict.regime
+    return verdict.cause if verdict.cause == verdict.regime else f"{verdict.cause}, {verdict.regime}"
+
+
+def next_command(verdict: WallVerdict, wall: Wall) -> str:
+    """The program with the remedy that won, or another look; empty where nothing is to be typed."""
+    command, trial = ([] if wall.titled else wall.command), verdict.trial
+    won = next((each for each in verdict.remedies if trial and each.name == trial.best), None)
+    if won is not None and won.metric == "resident":
+        under = ["--allocator", won.allocator] if won.allocator else []
+        return f"{variables(won)} {shlex.join(['reap', 'rss', *under, '--', *command])}"
+    if won is not None and won.environment and not won.allocator:
+        return f"{variables(won)} {shlex.join(command)}"
+    if won is not None:
+        return shlex.join(["reap", "compare", "--allocators", won.allocator, "--", *command])
+    if command and verdict.cause in OF_MEMORY:
+        return shlex.join(["reap", "rss", "--", *command])
+    if not command or verdict.cause not in OF_THE_ALLOCATOR:
+        return ""
+    if trial is None:
+        return shlex.join(["reap", "wall", "--", *command])
+    line = shlex.join(["reap", "record", "--depth", "full", "-o", "full.reap", "--", *command])
+    return f"{line} && reap show full.reap"
+
+
+def variables(remedy: Remedy | Allocator) -> str:
+    """Its variables as a shell takes them."""
+    return " ".join(f"{name}={shlex.quote(value)}" for name, value in remedy.environment.items())
+
+
+def tiles(wall: Wall) -> list[tuple[str, str, str]]:
+    """Name, figure, and what is to be known of it."""
+    share, requests, latency = wall.share, wall.requests, wall.latency
+    sampled, how = units.UNKNOWN, "not sampled"
+    if share:
+        sampled = units.percent(share.share.value)
+        how = f"{units.percent_span(share.share.low, share.share.high)}; {labels.share_method(share)}"
+    made = units.count(requests.per_request) if requests.per_request is not None else units.UNKNOWN
+    each = f"{requests.unit}s: {units.count(requests.count)}" if requests.unit else "no requests were seen"
+    _, _, p99, p999 = labels.percentiles(latency) if latency else [units.UNKNOWN] * 4
+    slow = "not sampled"
+    if latency:
+        slow = f"99.9 %: {p999}" if p999 != units.UNKNOWN else labels.samples_of(latency)
+    return [
+        (labels.SHARE_NAME, sampled, how),
+        ("Allocations a request", made, each),
+        ("Minor page faults", units.count(wall.faults.minor), f"{units.count(wall.faults.major)} major"),
+        ("malloc, 99 %", p99, slow),
+        ("CPU time", units.duration(wall.cpu_seconds), f"of {units.duration(wall.wall_seconds)}"),
+        ("Threads", units.count(wall.threads), wall.allocator and f"malloc from {wall.allocator}"),
+        ("Resident, most", units.size(wall.resident.peak), f"at the end {units.size(wall.resident.end)}"),
+        ("Waiting for locks", *_locks(wall)),
+    ]
+
+
+def waits(wall: Wall) -> list[tuple[str, str]]:
+    """What threads waited for, and how long; nothing where that was not seen."""
+    if wall.waiting is None:
+        return []
+    names = {"lock": "locks", "disk": "the disk", "network": "the network", "other": "anything else"}
+    return [(words, units.duration(getattr(wall.waiting, name))) for name, words in names.items()]
+
+
+def calls(wall: Wall) -> list[tuple[str, str, str]]:
+    """System calls: name, by the allocator, by others."""
+    return [
+        (name, units.whole(count.by_allocator), units.whole(count.by_others))
+        for name, count in (wall.calls or {}).items()
+        if count.total
+    ]
+
+
+def owners(wall: Wall) -> list[tuple[Owner, str, float, int]]:
+    """Who was executing: key, words, part of the samples, samples; those that were, most first."""
+    every = sum(wall.owners.values())
+    held = [(name, words, wall.owners.get(name, 0)) for name, words in OWNERS.items()]
+    most_first = sorted(held, key=lambda each: -each[2])
+    return [(name, words, count / every, count) for name, words, count in most_first if count > 0]
+
+
+def faults(wall: Wall) -> list[tuple[str, str]]:
+    """Where page faults happened, as parts of those that were seen."""
+    names = {
+        "allocator": "in the allocator's own code",
+        "heap": "fresh memory, touched by the program",
+        "stack": "stack",
+        "file": "mapped files",
+    }
+    seen = sum(wall.faults.by.values())
+    most_first = sorted(wall.faults.by.items(), key=lambda each: -each[1])
+    return [(names.get(name, name), units.percent(count / seen)) for name, count in most_first if count > 0]
+
+
+def collector(held: Collector) -> str:
+    """What a collector did, in a line."""
+    said = [units.number(held.count, "collection") if held.count is not None else ""]
+    said.append(f"{units.duration(held.pause_seconds)} stopped" if held.pause_seconds is not None else "")
+    said.append(
+        f"{units.duration(held.cpu_seconds)} on the processor" if held.cpu_seconds is not None else ""
+    )
+    return f"{COLLECTORS[held.kind]}: {', '.join(filter(None, said))}"
+
+
+def _locks(wall: Wall) -> tuple[str, str]:
+    if wall.waiting is None:
+        return units.UNKNOWN, "not seen"
+    own = wall.waiting.allocator_lock
+    whose = "whose was not seen" if own is None else f"{units.duration(own)} for the allocator's"
+    return units.duration(wall.waiting.lock), whose

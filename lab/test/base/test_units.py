@@ -1,0 +1,94 @@
+"""Figures in their units, and text for a terminal."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from reap.base import text, units
+from reap.base.records import Estimate
+
+
+def test_one_sample_is_one() -> None:
+    assert [units.samples(n) for n in (0, 1, 1234)] == ["0 samples", "1 sample", "1 234 samples"]
+
+
+@pytest.mark.parametrize("name", ["\x1b]0;x\x07", "\u202eabc", "a\rb", "a\x00b", "\ud800"])
+def test_printable(name: str) -> None:
+    shown = text.printable(name)
+    assert "\\" in shown
+    assert text.printable(shown) == shown
+    shown.encode()
+
+
+def test_bar_and_sparkline() -> None:
+    assert text.bar(0, 4) == ""
+    assert text.bar(1e-9, 4) == "▏"
+    assert text.bar(0.5, 4) == "██"
+    assert text.bar(7, 4) == "████"
+    assert text.sparkline([0, 1, 2], 2) == "▁▅█"
+    assert text.sparkline([0, 0], 0) == "▁▁"
+    assert text.resample([(0, 1), (0.1, 5), (9.9, 2)], 3, 10) == [5, 5, 2]
+    assert text.resample([], 2, 0) == [0, 0]
+    assert text.shortened("abcdefghij", 7) == "abc…hij"
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (units.size(0), "0 B"),
+        (units.size(1023), "1.00 KiB"),
+        (units.size(999), "999 B"),
+        (units.size(-2048), "-2.00 KiB"),
+        (units.size(1536), "1.50 KiB"),
+        (units.size(2**80), "1073741824 PiB"),
+        (units.size(math.nan), "-"),
+        (units.size(62.08), "62.1 B"),
+        (units.count(9999), "9 999"),
+        (units.count(10_000), "10.0 k"),
+        (units.count(999_999), "1.00 M"),
+        (units.count(1e18), "1000000 T"),
+        (units.count(math.inf), "-"),
+        (units.whole(1234567), "1 234 567"),
+        (units.duration(0), "0 s"),
+        (units.duration(1.2), "1.20 s"),
+        (units.duration(0.035), "35.0 ms"),
+        (units.duration(2e-9), "2.00 ns"),
+        (units.duration(4.2e-6), "4.20 µs"),
+        (units.duration(725), "12 min 5 s"),
+        (units.duration(-1), "-1.00 s"),
+        (units.percent(0), "0 %"),
+        (units.percent(0.0001), "< 0.1 %"),
+        (units.percent(0.124), "12.4 %"),
+        (units.percent(0.62), "62 %"),
+        (units.percent(1), "100 %"),
+        (units.percent(math.nan), "-"),
+        (units.ratio(0.9314), "0.931"),
+        (units.ratio(2.5), "2.50"),
+        (units.ratio(1234), "1234"),
+        (units.change(0.9), "10.0 % less"),
+        (units.change(1.4), "40 % more"),
+        (units.change(3), "3.00 times"),
+        (units.change(1.0001), "the same"),
+        (units.in_unit(2048, "bytes"), "2.00 KiB"),
+        (units.in_unit(2, "s"), "2.00 s"),
+        (units.in_unit(2, "count"), "2"),
+        (units.ratio_with_interval(Estimate(value=0.9, low=0.88, high=0.93)), "0.900 [0.880, 0.930]"),
+    ],
+)
+def test_units(shown: str, expected: str) -> None:
+    assert shown == expected
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(0, "0 rounds"), (1, "1 round"), (2, "2 rounds"), (1.5e6, "1.50 M rounds")]
+)
+def test_one_round_is_one_round(count, words):
+    assert units.number(count, "round") == words
+
+
+def test_no_words_can_say_1_rounds():
+    counted = re.compile(r"\{(?:[a-z_.]*\.)?(?:rounds|runs|len\([^()]*\))\} (?:rounds|runs)\b")
+    for file in Path(units.__file__).parents[1].rglob("*.py"):
+        assert not counted.search(file.read_text()), f"{file}: by units.number()"

@@ -1,0 +1,173 @@
+"""Drag on its page: the curves with what is dragged by site, its tables, and names that stay text."""
+
+import re
+
+import msgspec
+import pytest
+from answers import answer, fields_of
+from samples import HOSTILE, report_of
+
+from reap.answer import html
+from reap.answer.trim import STEPS, trim
+from reap.drag import figures
+from reap.drag.exact import page as drag_page
+from reap.drag.exact import view
+from reap.drag.exact.records import DragLevel, DragPoint, DragProcess, DragProfile, DragSite, Tally
+
+NONE = Tally(objects=0, bytes=0)
+changed = msgspec.structs.replace
+
+
+def site(name: str, share: float, dragged: list[float] | None = None, **changes: object) -> DragSite:
+    fields: dict[str, object] = {
+        "function": name,
+        "location": "work.c:7",
+        "module": "/usr/bin/work",
+        "stack": [f"{name} (work.c:7)", "main (work.c:1)"],
+        "objects": 10,
+        "bytes": 1000,
+        "live_area": "0",
+        "needed_area": "0",
+        "share": share,
+        "live_at_peak": 500,
+        "dragged_at_peak": 100,
+        "never": NONE,
+        "write_only": NONE,
+        "released": NONE,
+        "saves": 100,
+        "dragged": dragged,
+    }
+    return msgspec.convert({**fields, **changes}, DragSite)
+
+
+def level(live: float = 1000.0, needed: float = 400.0, **changes: object) -> DragLevel:
+    """Two stretches; of what is dragged 300 bytes are `big`'s, 200 `small`'s, and the rest is others'."""
+    point = DragPoint(at=0.0, live=live, needed=needed, most_live=live, most_needed=needed)
+    fields: dict[str, object] = {
+        "name": "objects",
+        "total": Tally(objects=20, bytes=2000),
+        "drag": live / needed,
+        "live_area": "2000000",
+        "needed_area": "800000",
+        "peak": 1000,
+        "needed_peak": 400,
+        "peak_ratio": 2.5,
+        "peak_at": 900,
+        "never": Tally(objects=3, bytes=300),
+        "write_only": NONE,
+        "released": NONE,
+        "curve": [point, changed(point, at=1000.0)],
+        "sites": [site("big", 0.5, [300.0, 300.0]), site("small", 0.3, [200.0, 200.0]), site("rest", 0.2)],
+    }
+    return changed(DragLevel(**fields), **changes)  # type: ignore[arg-type]
+
+
+def profile_of(*levels: DragLevel, processes: int = 1) -> DragProfile:
+    process = DragProcess(pid=7, parent=1, command=["work"], forked=False, end="exited", levels=list(levels))
+    held = [changed(process, pid=number) for number in range(processes)]
+    return DragProfile(command=["work"], engine="exact", status=0, processes=held)
+
+
+def heights(drawing: str) -> list[float]:
+    """Where each layer begins and ends, from the bottom up, in parts of the drawing's height."""
+    found: list[float] = []
+    for path in re.findall(r'<path d="(M[^"]+Z)"', drawing):
+        rows = [float(y) for y in re.findall(r"[\d.]+ ([\d.]+)", path)]
+        found += [(226 - max(rows)) / 200, (226 - min(rows)) / 200]
+    return found
+
+
+def test_what_is_dragged_lies_on_what_is_needed_by_site() -> None:
+    drawn = figures.draw("t", level())
+    assert heights(drawn) == pytest.approx([0.0, 0.4, 0.4, 0.7, 0.7, 0.9, 0.9, 1.0])
+    places = [drawn.index(name) for name in ("needed: ", "dragged: big", "dragged: small", "all others")]
+    assert places == sorted(places)
+    assert figures.draw_difference("t", level()) == ""  # it is seen well as it is
+
+
+def test_a_small_difference_has_a_scale_of_its_own() -> None:
+    thin = level(needed=950.0, sites=[site("big", 0.6, [30.0, 30.0]), site("rest", 0.4)])
+    assert heights(figures.draw_difference("t", thin)) == pytest.approx([0.0, 0.6, 0.6, 1.0])
+    assert figures.draw_difference("t", level(needed=1000.0, sites=[])) == ""
+
+
+def test_the_page_has_curves_tables_and_what_was_never_accessed() -> None:
+    unused = site("unused", 0.2, never=Tally(objects=3, bytes=300), saves=250)
+    page = drag_page.render(profile_of(level(sites=[*level().sites, unused])))
+    assert page.count("<svg") == 1
+    assert "never accessed: 3 objects, 300\u00a0B" in page
+    savings = page[page.index("would lower the peak most") :]
+    assert savings.index("unused") < savings.index("big")
+    assert "150\u00a0%" in page  # the increase, as Table 4 has it
+    assert "sees every access" in page
+
+
+def test_objects_and_chunks_are_told_apart() -> None:
+    page = drag_page.render(profile_of(level(), changed(level(), name="chunks")))
+    assert page.count("<svg") == 2
+    assert "Objects: what the program asked for last" in page
+
+
+def test_where_accesses_may_only_free_both_figures_are_shown() -> None:
+    released = level(needed=1000.0, released=Tally(objects=7, bytes=700), before_free=level())
+    page = drag_page.render(profile_of(released))
+    assert "Total drag 1.000 to 2.500: 7 objects were last accessed just before being freed" in page
+    assert "objects, without release" in page
+    assert "again, without release: accesses since the last allocation" in page
+    assert "dragged: big" in page  # the curves of the second
+    alike = changed(released, before_free=level(needed=995.0, peak_ratio=1.005))
+    same = drag_page.render(profile_of(changed(alike, peak_ratio=1.0)))
+    assert "Total drag 1.000." in same
+    assert "objects, without release" in same
+    assert "again, without release" not in same
+
+
+def test_many_processes_have_an_overview_and_the_first_is_open() -> None:
+    shown = view.view(profile_of(level(), processes=60))
+    assert len(shown.overview) + shown.left_out == 60
+    page = drag_page.render(profile_of(level(), processes=60))
+    assert f"{shown.left_out} more processes" in page
+    assert page.count('<details class="process">') == len(shown.processes) - 1
+
+
+def test_names_of_the_program_stay_text() -> None:
+    hostile = changed(
+        profile_of(level(sites=[site(HOSTILE, 1.0, [600.0, 600.0], location=HOSTILE, stack=[HOSTILE])])),
+        command=[HOSTILE],
+        notes=[HOSTILE],
+    )
+    assert HOSTILE not in drag_page.render(hostile)
+
+
+def test_nothing_was_allocated() -> None:
+    assert "No process of it allocated anything" in drag_page.render(profile_of(processes=0))
+
+
+def test_the_report_has_drag_and_is_cut_until_it_fits() -> None:
+    many = [site(f"f{number}", 0.001, stack=[HOSTILE * 40] * 40) for number in range(200)]
+    full = level(sites=[*level().sites, *many])
+    whole = profile_of(changed(full, drag=1.0, before_free=full), processes=50)
+    report = report_of(answer(title="work", command=["work"], drag=whole))
+    page = html.render(report)
+    assert len(page.encode()) <= html.MOST_BYTES
+    assert "What it costs not to free at once" in page
+    assert HOSTILE not in page
+    cut = fields_of(trim(report, STEPS[0]).answers[0]).drag
+    assert cut is not None
+    assert len(cut.processes) == 50
+    shown = view.view(cut)
+    assert all(each.levels[0].drawings and each.levels[1].drawings for each in shown.processes)
+    assert len(shown.processes) < len(shown.overview)
+
+
+def test_processes_that_the_page_leaves_out_are_counted() -> None:
+    most = STEPS[0].processes
+    whole = answer(title="make", command=["make"], drag=profile_of(level(), processes=most + 50))
+    cut = fields_of(trim(report_of(whole), STEPS[0]).answers[0]).drag
+    assert f"the first {most} of {most + 50} processes" in cut.notes[0]
+
+
+def test_a_page_of_drag_alone_is_bounded() -> None:
+    sites = [site(f"f{number}", 0.02, [9.0, 9.0], stack=["f<" * 800] * 12) for number in range(40)]
+    whole = changed(profile_of(level(sites=sites), processes=8), command=["perl", "-e", "x" * 100_000])
+    assert len(drag_page.render(whole).encode()) <= html.MOST_BYTES

@@ -1,0 +1,71 @@
+"""A whole answer on a terminal: complete at 80 columns, plain in a pipe, harmless whatever the names are."""
+
+import pytest
+from answers import fields_of
+from any_records import ANY, comparisons, profiles
+from hypothesis import given
+from samples import (
+    answer_of,
+    hostile_report,
+    machine,
+    profile_of,
+    report_of,
+    three_answers,
+)
+from terminals import flat, printed
+
+from reap.run.terminal import render_answer, render_diagnosis, render_overview
+
+PERL, GCC, SED = three_answers().answers
+perl = fields_of(PERL)
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize("answer", [PERL, GCC, SED], ids=["perl", "gcc", "sed"])
+def test_no_line_is_wider_than_the_terminal_but_commands(answer, width: int) -> None:
+    commands = {fields_of(answer).diagnosis.next_command, " ".join(answer.command)}
+    for line in printed(render_answer, answer, width).splitlines():
+        assert len(line.rstrip()) <= width or line.strip() in commands
+
+
+def test_a_pipe_gets_no_colour_and_a_terminal_does() -> None:
+    assert "\x1b" not in printed(render_answer, PERL)
+    assert "\x1b[" in printed(render_answer, PERL, force_terminal=True, color_system="standard")
+
+
+def test_the_verdict_comes_first_and_its_command_can_be_pasted() -> None:
+    shown = printed(render_answer, PERL)
+    assert shown.index("Verdict: switch the allocator") < shown.index("Allocators,") < shown.index("Totals")
+    assert f"\n  {perl.diagnosis.next_command}\n" in shown
+    assert perl.diagnosis.paragraph in flat(shown)
+
+
+def test_a_long_command_is_not_broken() -> None:
+    argv = ["./a", *(f"argument-{i}" for i in range(40))]
+    verdict = fields_of(answer_of("a", profile_of(command=argv), None)).diagnosis
+    assert verdict.next_command in printed(render_diagnosis, verdict)
+
+
+def test_hostile_names_cannot_reach_the_terminal() -> None:
+    for answer in hostile_report().answers:
+        shown = printed(render_answer, answer, force_terminal=True, color_system=None)
+        assert "\x1b[31m" not in shown
+        assert "\\x1b[31m" in shown
+        assert "\u2028" not in shown
+
+
+def test_the_machine_of_the_samples_is_a_machine() -> None:
+    assert machine().cores
+
+
+def test_overview_has_a_line_for_each_program() -> None:
+    shown = flat(printed(render_overview, three_answers()))
+    assert "perl switch the allocator 12.4 % 0.902 [0.891, 0.913] mimalloc" in shown
+    assert "sed leave it alone 1.1 %" in shown
+    assert "-" in printed(render_overview, report_of(answer_of("x", None, None)))
+
+
+@ANY
+@given(profiles(), comparisons())
+def test_any_records_are_drawn(profile, comparison) -> None:
+    assert printed(render_answer, answer_of("any", profile, comparison))
