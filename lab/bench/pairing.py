@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from reap.allocators.records import Allocator
-from reap.cli.experiments import choose
+from reap.compare.experiments import choose
 from reap.compare.run import compare
 from reap.experiment import statistics as intervals
 from reap.experiment.folder import Folder

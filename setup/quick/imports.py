@@ -130,6 +130,7 @@ def verb(words: tuple[str, ...], modules: dict[str, str]) -> Iterator[str]:
                 f"reap.cli.{dotted}.command",
                 f"reap.cli.{dotted}",
                 f"reap.{name}.command",
+                f"reap.run.{name}",
                 f"reap.{dotted}.command",
             ):
                 if place in modules:

@@ -1,1 +1,1 @@
-"""The command line: entry point, the verbs, shared options, progress. Decides nothing."""
+"""The command line: its entry point, and the commands of `allocators` and `workloads`. Decides nothing."""

@@ -16,12 +16,12 @@ from reap.cli.plain import print_plainly
 from reap.commandline.errors import complain
 
 VERBS = {
-    "run": ("reap.cli.run", "Is memory allocation what holds a program back? The whole answer."),
+    "run": ("reap.run.command", "Is memory allocation what holds a program back? The whole answer."),
     "record": ("reap.record.command", "Record every allocation of a program into a file."),
-    "show": ("reap.cli.show", "Show what a recording says."),
-    "compare": ("reap.cli.compare", "Compare allocators on a program."),
-    "tune": ("reap.cli.tune", "Search an allocator's own settings for what suits a program."),
-    "wall": ("reap.cli.wall", "Where a program's time goes: is it at the allocator's wall?"),
+    "show": ("reap.show.command", "Show what a recording says."),
+    "compare": ("reap.compare.command", "Compare allocators on a program."),
+    "tune": ("reap.tune.command", "Search an allocator's own settings for what suits a program."),
+    "wall": ("reap.wall.command", "Where a program's time goes: is it at the allocator's wall?"),
     "fragment": (
         "reap.fragment.command",
         "Run a program on a heap fragmented like that of a long-running process.",
@@ -42,7 +42,7 @@ VERBS = {
         "The programs that we measure, with and without their own allocators.",
     ),
     "study": ("reap.study.command", "The papers behind it all, made again on this machine."),
-    "demo": ("reap.cli.demo", "Try it all on perl, gcc and sed."),
+    "demo": ("reap.run.demo", "Try it all on perl, gcc and sed."),
 }
 """Of each verb the module with the command of its name, and its line of help; `reap --help` loads none."""
 

@@ -21,6 +21,8 @@ from reap.run.records import Findings
 from reap.wall import collectors_run
 from reap.wall.records import Collector
 
+REPORT = "report.html"
+"""The report's name in the folder of a run."""
 RECORDING = "recording.reap"
 """The recording's name in an experiment's folder."""
 _OUTCOME = "recording.json"

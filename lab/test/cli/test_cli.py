@@ -12,8 +12,8 @@ from programs import library, program, reap, reap_command
 
 from reap.allocators import catalog
 from reap.base.errors import ExitCode
-from reap.cli import experiments
 from reap.cli import main as cli
+from reap.compare import experiments
 
 pytestmark = pytest.mark.bare
 

@@ -19,14 +19,13 @@ from programs import as_nobody, program, reap, reap_command
 from recorded import target
 
 from reap.base.errors import ExitCode, ReapError
-from reap.cli import walls
 from reap.launch import program as programs
 from reap.launch.host import sampling
 from reap.launch.records import Launch, Outcome
 from reap.recording import record, watch
 from reap.recording.records import Point
 from reap.wall import analyse as facts
-from reap.wall import notes, strace
+from reap.wall import command, notes, strace
 from reap.wall import run as experiment
 
 
@@ -317,7 +316,7 @@ def test_what_an_interrupt_leaves_is_named(tmp_path):
 
 def test_an_interrupt_before_anything_is_seen_leaves_nothing(tmp_path):
     def interrupted(place: Path, *written: str) -> None:
-        with walls.folder(place, ("sleep", "9"), None, force=True):
+        with command.folder(place, ("sleep", "9"), None, force=True):
             for name in written:
                 (place / name).touch()
             raise KeyboardInterrupt

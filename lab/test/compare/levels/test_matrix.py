@@ -15,7 +15,7 @@ from programs import compile_c, library, program, reap
 from reap.allocators import catalog, huge_pages
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import exactly
-from reap.cli.compare import compare
+from reap.compare.command import compare
 from reap.compare.levels import run as matrix
 from reap.compare.levels import words
 from reap.compare.levels.judge import judge

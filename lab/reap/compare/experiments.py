@@ -10,12 +10,13 @@ import click
 from reap.allocators import catalog
 from reap.allocators.records import DEFAULT, Allocator
 from reap.base.errors import ExitCode, ReapError
-from reap.cli import against as other_commands
-from reap.cli import heaps
 from reap.commandline import groups
 from reap.commandline.experiments import SECONDS, decorated_by, new_folder, reopened, running, written
 from reap.commandline.stdin import spooled
+from reap.compare import against as other_commands
 from reap.compare import run as comparing
+from reap.compare.levels import options as level_options
+from reap.compare.levels.options import LevelOptions
 from reap.compare.levels.run import PROFILE
 from reap.experiment.folder import Folder
 from reap.experiment.records import Asked, Comparison
@@ -92,7 +93,7 @@ def opened(
     resume: Path | None,
     *,
     force: bool,
-    asked: heaps.Heaps | None = None,
+    asked: LevelOptions | None = None,
     against: Sequence[Variant] = (),
     **given: Any,  # noqa: ANN401 - click's; Options says their types
 ) -> Folder:
@@ -156,7 +157,7 @@ def _create(
     command: list[str],
     output: Path | None,
     options: Options,
-    asked: heaps.Heaps | None,
+    asked: LevelOptions | None,
     against: Sequence[Variant],
     *,
     force: bool,
@@ -170,7 +171,7 @@ def _create(
     allocators, missing = (
         _base_alone(options.baseline) if against else choose(options.allocators, alone=bool(asked))
     )
-    fragmented = heaps.meant(asked) if asked else None
+    fragmented = level_options.meant(asked) if asked else None
     profile = load_profile(asked.profile, cut_off=asked.cut_off) if asked and asked.profile else None
     stdin = spooled()
     spec = specify(
@@ -208,4 +209,4 @@ def _base_alone(name: str) -> tuple[list[Allocator], str]:
 def _written(context: click.Context) -> set[str]:
     """Options of the experiment that were written on the command line."""
     names = [*(field.name for field in fields(Options)), *other_commands.NAMES, "output"]
-    return written(context, names).union(heaps.written(context))
+    return written(context, names).union(level_options.written(context))

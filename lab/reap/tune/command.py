@@ -72,10 +72,12 @@ def tune(
     reporting.refuse_existing(json_file, html_file, force=force, made=options["output"])
     with _opened(context, force=force, **options) as folder, Bar() as bar:
         tuned = tuning.tune(folder, experiments.Terminal(bar))
-    return finish(tuned, folder.path, json_file, html_file, force=force)
+    return _finish(tuned, folder.path, json_file, html_file, force=force)
 
 
-def finish(tuned: Tuned, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool) -> int:
+def _finish(
+    tuned: Tuned, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool
+) -> int:
     """Writes the files, prints what was found, names the files, and returns the exit code."""
     from reap.tune.terminal import render_tuned
 

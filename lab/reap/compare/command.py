@@ -7,12 +7,16 @@ import click
 
 from reap.answer import files
 from reap.answer.records import Answer
-from reap.cli import against, experiments, heaps
+from reap.base.errors import ExitCode
 from reap.commandline import reporting
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
+from reap.compare import against, experiments
 from reap.compare import run as comparing
-from reap.compare.levels import run
+from reap.compare.levels import options as level_options
+from reap.compare.levels import run as levels
+from reap.compare.levels.part import LevelsPart
+from reap.compare.levels.records import Fragmented
 from reap.compare.part import ComparisonPart
 from reap.experiment.records import Comparison
 
@@ -23,7 +27,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
 @against.options
-@heaps.options
+@level_options.options
 @experiments.options
 def compare(
     context: click.Context,
@@ -31,7 +35,7 @@ def compare(
     json_file: Path | None,
     html_file: Path | None,
     force: bool,
-    **options: Any,  # noqa: ANN401 - click's; heaps.asked and experiments.opened say their types
+    **options: Any,  # noqa: ANN401 - click's; level_options.asked and experiments.opened say
 ) -> int:
     """Compare allocators on a program.
 
@@ -56,20 +60,20 @@ def compare(
         reap compare --levels adv0,adv3 --naive-env PYTHONMALLOC=malloc -- python3 script.py
     """  # noqa: D301 - click wants the character itself
     reporting.refuse_existing(json_file, html_file, force=force, made=options["output"])
-    asked = heaps.asked(context, options)
+    asked = level_options.asked(context, options)
     others = against.asked(options, options["command"])
     with (
         experiments.opened(context, force=force, asked=asked, against=others, **options) as folder,
         Bar() as bar,
     ):
         listener = Terminal(bar)
-        result = run.run(folder, listener) if folder.spec.matrix else comparing.compare(folder, listener)
+        result = levels.run(folder, listener) if folder.spec.matrix else comparing.compare(folder, listener)
     if isinstance(result, Comparison):
-        return finish(result, folder.path, json_file, html_file, force=force)
-    return heaps.finish(result, folder.path, json_file, html_file, force=force)
+        return _finish(result, folder.path, json_file, html_file, force=force)
+    return _finish_levels(result, folder.path, json_file, html_file, force=force)
 
 
-def finish(
+def _finish(
     comparison: Comparison, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool
 ) -> int:
     """Writes the files, prints the comparison, names the files, and returns the exit code."""
@@ -83,3 +87,26 @@ def finish(
     reporting.say_written("the runs", folder)
     reporting.say_next(["reap", "record", "-o", f"{title}.reap", "--", *comparison.command])
     return experiments.exit_code(comparison)
+
+
+def _finish_levels(
+    result: Fragmented, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool
+) -> int:
+    """Writes the files, prints the verdict and its tables, names the files, and returns the exit code."""
+    from reap.compare.levels.judge import judge
+    from reap.compare.levels.terminal import render
+
+    title = reporting.name_of(result.command)
+    verdict = judge(result)
+    part = LevelsPart(fragmented=result, resilience=verdict)
+    answer = Answer(title=title, command=result.command, parts=[part])
+    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
+    render(reporting.console(json_file, html_file), result, verdict)
+    reporting.say_files(json=json_file, html=html_file)
+    reporting.say_written("the runs", folder)
+    if result.clean:
+        reporting.say_next(["reap", "wall", "--", *result.command])
+    else:
+        known = str(folder / levels.PROFILE)
+        reporting.say_next(["reap", "fragment", "--profile", known, "--", *result.command])
+    return ExitCode.FAILED if levels.differs(result) else result.exit_code

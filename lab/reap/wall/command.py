@@ -1,4 +1,4 @@
-"""What `reap wall` puts together: its folder, the measuring, the verdict, the remedies, its files."""
+"""`reap wall`: is a program at the allocator's wall? Its folder, the measuring, the remedies, its files."""
 
 import contextlib
 import shlex
@@ -24,7 +24,7 @@ from reap.commandline.stdin import spooled
 from reap.compare import terminal as compare_terminal
 from reap.launch import program as programs
 from reap.launch.records import Launch
-from reap.wall import run as experiment
+from reap.wall import run as measuring
 from reap.wall import terminal, trial
 from reap.wall.judge import verdict as diagnosis
 from reap.wall.part import WallPart
@@ -33,6 +33,8 @@ from reap.wall.words import next_command
 
 RESULTS, PAGE, STACKS, REMEDIES = "wall.json", "wall.html", "stacks.folded", "remedies"
 _INPUT = "stdin"
+_SECONDS = click.FloatRange(min=0, min_open=True)
+_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,63 @@ class Asked:
     path: Path
 
 
+@click.command()
+@click.option("--pid", type=click.IntRange(min=1), help="Watch this process, which runs already.")
+@click.option("--seconds", type=_SECONDS, default=10, show_default=True, help="How long with --pid.")
+@click.option("-a", "--allocator", help="Run it under this allocator: a name, or NAME=/path/lib.so.")
+@click.option("--try/--no-try", "tries", default=True, help="Try the remedies at once (the usual), or not.")
+@click.option("--budget", type=_SECONDS, default=60, show_default=True, help="Seconds to try remedies in.")
+@click.option("--calls", is_flag=True, help="Count system calls by strace where nothing else can.")
+@click.option("--timeout", type=_SECONDS, help="Seconds until a run is ended.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for what was seen (a new reap-wall-NAME-TIME here if not given).",
+)
+@click.option("--json", "json_file", type=_FILE, help="Write the results as JSON, too; - is standard output.")
+@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
+def wall(
+    command: tuple[str, ...],
+    pid: int | None,
+    seconds: float,
+    allocator: str | None,
+    tries: bool,
+    budget: float,
+    calls: bool,
+    timeout: float | None,
+    output: Path | None,
+    json_file: Path | None,
+    force: bool,
+) -> int:
+    """Where a program's time goes: is it at the allocator's wall, and what helps?
+
+    CMD runs twice, its output discarded: once with nothing loaded into it, sampled from outside, and once
+    more to count its allocations (a third time, if it has a garbage collector, to hear that). Then the
+    verdict, and what would help is tried, in pairs with the program as it is. With --pid a running process is
+    watched through the kernel alone, and nothing is tried.
+
+    Exits with CMD's own status.
+
+    \b
+        reap wall -- perl script.pl
+        reap wall --pid 1234 --seconds 30
+    """  # noqa: D301 - click wants the character itself
+    reporting.refuse_existing(json_file, force=force, made=output)
+    console = reporting.console(json_file)
+    with folder(output, command, pid, force=force) as path:
+        asked = Asked(command, pid, seconds, allocator, timeout, budget, calls, path)
+        seen = _measured(asked)
+        part = _judged(asked, seen)
+        _write(asked, part, json_file, force=force)
+    _show(console, part)
+    if tries:
+        part = _tried(asked, part, console, json_file)
+    _say_written(asked, part, json_file)
+    return seen.status
+
+
 @contextlib.contextmanager
 def folder(output: Path | None, command: tuple[str, ...], pid: int | None, *, force: bool) -> Iterator[Path]:
     """A new folder for what is seen, private to the user. Throws ReapError."""
@@ -62,7 +121,7 @@ def folder(output: Path | None, command: tuple[str, ...], pid: int | None, *, fo
         raise ReapError(f"{path} exists already", "give another name with -o, or --force") from error
     except OSError as error:
         raise ReapError(f"{path} cannot be made: {error.strerror}", "name another folder with -o") from error
-    ours = (*experiment.RECORDINGS, _INPUT)
+    ours = (*measuring.RECORDINGS, _INPUT)
     if any(path.iterdir()) and not any((path / name).is_file() for name in (*ours, RESULTS)):
         raise ReapError(
             f"{path} is no folder of reap wall's, so --force does not replace it",
@@ -82,9 +141,9 @@ def folder(output: Path | None, command: tuple[str, ...], pid: int | None, *, fo
 
 
 def _stopped(path: Path, watched: list[str]) -> ReapError:
-    counted = path / experiment.COUNTED
+    counted = path / measuring.COUNTED
     again = shlex.join(["reap", "wall", "-f", "-o", str(path), *watched])
-    seen = any((path / name).exists() for name in experiment.RECORDINGS)
+    seen = any((path / name).exists() for name in measuring.RECORDINGS)
     if not seen:
         with contextlib.suppress(OSError):
             path.rmdir()
@@ -95,10 +154,10 @@ def _stopped(path: Path, watched: list[str]) -> ReapError:
     )
 
 
-def measured(asked: Asked) -> Measured:
+def _measured(asked: Asked) -> Measured:
     """Measures what the command line names. Throws ReapError."""
     if asked.pid is not None:
-        return experiment.watch_running(asked.pid, asked.seconds, asked.path, _say)
+        return measuring.watch_running(asked.pid, asked.seconds, asked.path, _say)
     chosen = catalog.parse(asked.allocator) if asked.allocator else []
     if len(chosen) > 1:
         raise ReapError("only one allocator can be watched at a time", "name one", ExitCode.USAGE)
@@ -116,16 +175,16 @@ def measured(asked: Asked) -> Measured:
         stdin=str(asked.path / _INPUT) if stdin is not None else "",
         timeout=asked.timeout,
     )
-    return experiment.measure(launch, found, asked.path, _say, by_strace=asked.calls)
+    return measuring.measure(launch, found, asked.path, _say, by_strace=asked.calls)
 
 
-def judged(asked: Asked, seen: Measured) -> WallPart:
+def _judged(asked: Asked, seen: Measured) -> WallPart:
     """The facts with their verdict."""
     write_safely(asked.path / STACKS, "".join(f"{line}\n" for line in seen.stacks).encode(), force=True)
     return WallPart(wall=seen.wall, wall_verdict=diagnosis.judge(seen.wall), stacks=seen.stacks)
 
 
-def write(asked: Asked, part: WallPart, json_file: Path | None, *, force: bool) -> None:
+def _write(asked: Asked, part: WallPart, json_file: Path | None, *, force: bool) -> None:
     """Writes the results and the page, to standard output nothing yet. Throws ReapError."""
     report = _report(asked, part)
     files.write_files(report, json=asked.path / RESULTS, html=asked.path / PAGE, force=True)
@@ -133,7 +192,7 @@ def write(asked: Asked, part: WallPart, json_file: Path | None, *, force: bool) 
         files.write_files(report, json=json_file, html=None, force=force)
 
 
-def show(console: Console, part: WallPart) -> None:
+def _show(console: Console, part: WallPart) -> None:
     """Prints facts and verdict."""
     terminal.render(console, part.wall)
     if part.wall_verdict is not None:
@@ -141,7 +200,7 @@ def show(console: Console, part: WallPart) -> None:
         terminal.render_verdict(console, part.wall_verdict)
 
 
-def tried(asked: Asked, part: WallPart, console: Console, json_file: Path | None) -> WallPart:
+def _tried(asked: Asked, part: WallPart, console: Console, json_file: Path | None) -> WallPart:
     """Tries what would help and can be tried here; the part with what came of it. Throws ReapError."""
     verdict = part.wall_verdict
     if verdict is None or asked.pid is not None or not asked.command:
@@ -169,13 +228,13 @@ def tried(asked: Asked, part: WallPart, console: Console, json_file: Path | None
     ):
         verdict, comparison = trial.tried(verdict, runs, planned, Terminal(bar))
     done = msgspec.structs.replace(part, wall_verdict=verdict, comparison=comparison)
-    write(asked, done, json_file, force=True)
+    _write(asked, done, json_file, force=True)
     compare_terminal.render(console, comparison)
     terminal.render_trial(console, verdict)
     return done
 
 
-def say(asked: Asked, part: WallPart, json_file: Path | None) -> None:
+def _say_written(asked: Asked, part: WallPart, json_file: Path | None) -> None:
     """Names what was written, and the next command; writes what goes to standard output."""
     path, wall = asked.path, part.wall
     if json_file == STANDARD_OUTPUT:
@@ -186,8 +245,8 @@ def say(asked: Asked, part: WallPart, json_file: Path | None) -> None:
     reporting.say_written("stacks, folded", path / STACKS)
     if part.wall_verdict and (line := next_command(part.wall_verdict, wall)):
         click.echo(f"next: {line}", err=True)
-    elif (path / experiment.COUNTED).exists():
-        reporting.say_next(["reap", "show", str(path / experiment.COUNTED)])
+    elif (path / measuring.COUNTED).exists():
+        reporting.say_next(["reap", "show", str(path / measuring.COUNTED)])
     elif wall.titled:
         reporting.say_next(["reap", "wall", "--pid", str(wall.pid), "--seconds", "60"])
     elif wall.command:

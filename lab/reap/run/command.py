@@ -7,16 +7,13 @@ import click
 
 from reap.answer import files
 from reap.answer.records import Answer
-from reap.cli import experiments
 from reap.commandline import reporting
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
+from reap.compare import experiments
 from reap.drag.exact import valgrind
 from reap.run import parts
 from reap.run import run as answering
-
-REPORT = "report.html"
-"""The report's name in the folder of a run."""
 
 
 @click.command()
@@ -60,9 +57,9 @@ def run(
 
     # The report of a resumed run replaces the one that it had.
     report = files.report_of(answer)
-    files.write_files(report, json=None, html=folder.path / REPORT, force=True)
+    files.write_files(report, json=None, html=folder.path / answering.REPORT, force=True)
     files.write_files(report, json=json_file, html=None, force=force)
     render_answer(reporting.console(json_file), answer)
-    reporting.say_files(json=json_file, html=folder.path / REPORT)
+    reporting.say_files(json=json_file, html=folder.path / answering.REPORT)
     reporting.say_next(["reap", "show", str(folder.path / answering.RECORDING)])
     return experiments.exit_code(findings.comparison)

@@ -34,11 +34,10 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
 
     from reap.answer import files
     from reap.answer.records import Answer
-    from reap.cli import experiments
-    from reap.cli.run import REPORT
     from reap.commandline import reporting
     from reap.commandline.experiments import Terminal
     from reap.commandline.progress import Bar
+    from reap.compare import experiments
     from reap.experiment.folder import Folder
     from reap.experiment.specify import Conditions, Workload, specify
     from reap.run import parts
@@ -72,10 +71,10 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
         # Written after each program, before a word of it is printed: whoever has seen enough loses nothing.
         report = files.report_of(*answers)
         again = force or len(answers) > 1
-        files.write_files(report, json=place / "report.json", html=place / REPORT, force=again)
+        files.write_files(report, json=place / "report.json", html=place / answering.REPORT, force=again)
         console.rule(name, align="left")
         render_diagnosis(console, findings.diagnosis)
         console.print()
-    reporting.say_files(json=place / "report.json", html=place / REPORT)
+    reporting.say_files(json=place / "report.json", html=place / answering.REPORT)
     reporting.say_next(["reap", "run", "--", "CMD"])
     return 0

@@ -1,4 +1,4 @@
-"""An experiment on fragmented heaps, on the command line: its options, what they say, and its end."""
+"""The options of `reap compare` for fragmented heaps, and what they say."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -7,13 +7,8 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from reap.answer import files
-from reap.answer.records import Answer
 from reap.base.errors import ExitCode, ReapError
-from reap.commandline import reporting, words
-from reap.compare.levels import run
-from reap.compare.levels.part import LevelsPart
-from reap.compare.levels.records import Fragmented
+from reap.commandline import words
 from reap.experiment.spec import COUNTERS
 from reap.experiment.specify import AskedFragment
 from reap.launch.litter import level
@@ -25,7 +20,7 @@ CLEAN = "adv0"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Heaps:
+class LevelOptions:
     """The options; a resumed experiment takes none of them."""
 
     levels: str
@@ -118,14 +113,14 @@ def options(verb: _Verb) -> _Verb:
     return cast("_Verb", decorated)
 
 
-def asked(context: click.Context, given: dict[str, Any]) -> Heaps | None:
+def asked(context: click.Context, given: dict[str, Any]) -> LevelOptions | None:
     """Takes these options out of `given`; None without --levels, --naive and --naive-env.
 
     Throws ReapError for one that needs --levels.
     """
-    held = {field.name: given.pop(field.name) for field in fields(Heaps)}
+    held = {field.name: given.pop(field.name) for field in fields(LevelOptions)}
     if held["levels"] is not None:
-        return Heaps(**held)
+        return LevelOptions(**held)
     two = bool(held["naive"] or held["naive_env"])
     if stray := [each for each in written(context) if not two or each not in ("--naive", "--naive-env")]:
         raise ReapError(
@@ -133,59 +128,34 @@ def asked(context: click.Context, given: dict[str, Any]) -> Heaps | None:
             "add --levels adv0,adv3",
             ExitCode.USAGE,
         )
-    return Heaps(**{**held, "levels": ""}) if two else None
+    return LevelOptions(**{**held, "levels": ""}) if two else None
 
 
 def written(context: click.Context) -> list[str]:
     """Those of the options that were written on the command line."""
     source = click.core.ParameterSource.COMMANDLINE
-    names = [field.name for field in fields(Heaps) if context.get_parameter_source(field.name) is source]
+    names = [
+        field.name for field in fields(LevelOptions) if context.get_parameter_source(field.name) is source
+    ]
     return [f"--{name.replace('_', '-')}" for name in names]
 
 
-def meant(heaps: Heaps) -> AskedFragment:
+def meant(given: LevelOptions) -> AskedFragment:
     """What the options mean. Throws ReapError for what means nothing."""
     return AskedFragment(
-        levels=level.parse(heaps.levels or CLEAN),
-        clean=not heaps.levels,
-        controls=bool(heaps.levels),
-        naive=words.split("--naive", heaps.naive),
+        levels=level.parse(given.levels or CLEAN),
+        clean=not given.levels,
+        controls=bool(given.levels),
+        naive=words.split("--naive", given.naive),
         naive_environment=dict(
-            words.variable("--naive-env", word, "PYTHONMALLOC=malloc") for word in heaps.naive_env
+            words.variable("--naive-env", word, "PYTHONMALLOC=malloc") for word in given.naive_env
         ),
-        children=heaps.children,
-        seed=heaps.seed,
-        order=next(each for each in ORDERS if each == heaps.order),
-        touch=heaps.touch,
-        cut_off=heaps.cut_off,
-        layouts=heaps.layouts,
-        huge_pages=heaps.huge_pages,
-        caches=heaps.cache or "",
+        children=given.children,
+        seed=given.seed,
+        order=next(each for each in ORDERS if each == given.order),
+        touch=given.touch,
+        cut_off=given.cut_off,
+        layouts=given.layouts,
+        huge_pages=given.huge_pages,
+        caches=given.cache or "",
     )
-
-
-def finish(
-    result: Fragmented, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool
-) -> int:
-    """Writes the files, prints the verdict and its tables, names the files, and returns the exit code."""
-    from reap.compare.levels.judge import judge
-    from reap.compare.levels.terminal import render
-
-    title = reporting.name_of(result.command)
-    verdict = judge(result)
-    part = LevelsPart(fragmented=result, resilience=verdict)
-    answer = Answer(title=title, command=result.command, parts=[part])
-    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
-    render(reporting.console(json_file, html_file), result, verdict)
-    reporting.say_files(json=json_file, html=html_file)
-    reporting.say_written("the runs", folder)
-    if result.clean:
-        reporting.say_next(["reap", "wall", "--", *result.command])
-        return _status(result)
-    known = str(folder / run.PROFILE)
-    reporting.say_next(["reap", "fragment", "--profile", known, "--", *result.command])
-    return _status(result)
-
-
-def _status(result: Fragmented) -> int:
-    return ExitCode.FAILED if run.differs(result) else result.exit_code
