@@ -21,11 +21,12 @@
 #define REAP_DRAG_PERIOD_ENV "REAP_DRAG_PERIOD"
 
 enum reap_drag_problem {
-    REAP_DRAG_NONE = 0,
-    REAP_DRAG_NO_MEMORY = 1,  /* the address space or the shared memory for samples was refused, or is limited
-                                 or locked by the program since */
-    REAP_DRAG_NO_PAGEMAP = 2, /* /proc/self/pagemap cannot be read: no access can be seen */
-    REAP_DRAG_FULL = 3,       /* no more room for samples or for their windows */
+    REAP_DRAG_SAMPLES_NONE = 0,
+    /* the address space or the shared memory for samples was refused, or is limited or locked by the program
+       since */
+    REAP_DRAG_SAMPLES_NO_MEMORY = 1,
+    REAP_DRAG_SAMPLES_NO_PAGEMAP = 2, /* /proc/self/pagemap cannot be read: no access can be seen */
+    REAP_DRAG_SAMPLES_FULL = 3,       /* no more room for samples or for their windows */
 };
 
 #define REAP_DRAG_FRAMES 12     /* of a stack that are kept */

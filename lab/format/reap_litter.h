@@ -2,10 +2,10 @@
  *
  * SPDX-License-Identifier: MIT
  *
- * Written whole by the lab (reap.launch.litter.file) before the program starts: the header, the table of sizes,
- * and zeroed slots for reports. Every process of the tree maps it shared, reads the first two and fills
- * slots, so that a report outlives whatever ends the process. No field but those marked (atomic) and the
- * slots is written by a process. Little-endian; freestanding C11 / C++20.
+ * Written whole by the lab (reap.launch.litter.file) before the program starts: the header, the table of
+ * sizes, and zeroed slots for reports. Every process of the tree maps it shared, reads the first two and
+ * fills slots, so that a report outlives whatever ends the process. No field but those marked (atomic) and
+ * the slots is written by a process. Little-endian; freestanding C11 / C++20.
  */
 #ifndef REAP_LITTER_H
 #define REAP_LITTER_H

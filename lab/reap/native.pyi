@@ -216,3 +216,64 @@ def create_trace(
 def clock_cost(clock: int) -> float: ...
 def finish_trace(path: str) -> int: ...
 def heap_map(path: str, pid: int, littered: list[tuple[int, int]], cells: int) -> HeapMap: ...
+
+LITTER_ENV: str
+LITTER_MOST_SIZES: int
+LITTER_MOST_COUNT: int
+LITTER_BEGUN: int
+LITTER_REFUSED: int
+LITTER_NO_BOOKKEEPING: int
+LITTER_NO_MEMORY: int
+RESIDENT_ENV: str
+REQUESTS_ENV: str
+
+class LitterReport:
+    state: int
+    failure: int
+
+class LitterReports:
+    lost: int
+    deepbind: int
+    overwritten: bool
+    reports: list[LitterReport]
+
+def write_litter(
+    path: str,
+    sizes: list[tuple[int, int]],
+    *,
+    objects: int,
+    kept: int,
+    seed: int,
+    needed_bytes: int,
+    order: int,
+    touch: bool,
+    children: bool,
+    threads: int,
+    device: int,
+    inode: int,
+    event: tuple[int, int] | None,
+    over_glibc: bool,
+) -> int: ...
+def read_litter(path: str, offset: int) -> LitterReports: ...
+
+class ResidentAnswer: ...
+
+def read_resident(path: str) -> ResidentAnswer | None: ...
+
+class RequestTimes: ...
+
+def create_requests(path: str) -> None: ...
+def read_requests(path: str) -> RequestTimes: ...
+
+class Collections:
+    pid: int
+    count: int
+    ns: int
+    longest_ns: int
+
+def read_collections(data: bytes) -> list[Collections]: ...
+
+class DragSampleFile: ...
+
+def read_drag_samples(path: str) -> DragSampleFile: ...
+def named_symbols(table: bytes, strings: bytes, names: list[str]) -> tuple[list[str], list[str]]: ...

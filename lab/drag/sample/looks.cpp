@@ -90,7 +90,7 @@ void Sampler::look_at_chunk(Pagemap &map, uint32_t first, Rounds::Turns rounds, 
     constexpr size_t kPages = Windows::kSlot / kPage;
     bool used[Pagemap::kMost];
     if (!map.read(windows_.address(first + from), slots * kPages, used)) {
-        return give_up(REAP_DRAG_NO_PAGEMAP);
+        return give_up(REAP_DRAG_SAMPLES_NO_PAGEMAP);
     }
     const bool all = due == watched_[first / Windows::kChunk];
     for (uint32_t left = due; left != 0; left &= left - 1) {
@@ -112,7 +112,7 @@ bool Sampler::look_at(Pagemap &map, uint32_t slot) noexcept {
     case Windows::Seen::Unused:
         return true;
     case Windows::Seen::Unknown:
-        give_up(REAP_DRAG_NO_PAGEMAP);
+        give_up(REAP_DRAG_SAMPLES_NO_PAGEMAP);
         return false;
     case Windows::Seen::Used:
         break;

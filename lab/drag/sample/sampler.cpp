@@ -70,7 +70,7 @@ bool Sampler::open() noexcept {
     if (objects_ != nullptr) return true; // the child of a fork has them
     objects_ = static_cast<Object *>(preload::map_private(Windows::kMostSlots * sizeof *objects_));
     if (objects_ == nullptr || !windows_.reserve()) {
-        give_up(REAP_DRAG_NO_MEMORY);
+        give_up(REAP_DRAG_SAMPLES_NO_MEMORY);
         return false;
     }
     return true;
@@ -149,7 +149,7 @@ void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment, uint64
     const uint32_t number = slot == Windows::kNone ? Ledger::kNone : ledger_.add();
     if (number == Ledger::kNone) {
         if (slot != Windows::kNone) windows_.give(slot, offset + size);
-        ledger_.header().problem = REAP_DRAG_FULL;
+        ledger_.header().problem = REAP_DRAG_SAMPLES_FULL;
         return nullptr;
     }
     reap_drag_sample &row = ledger_.row(number);
@@ -232,7 +232,7 @@ void Sampler::retreat() noexcept {
     const preload::ErrnoGuard keep;
     const Inside guard(lock_);
     if (objects_ == nullptr) return;
-    if (state_ == State::Running) give_up(REAP_DRAG_NO_MEMORY);
+    if (state_ == State::Running) give_up(REAP_DRAG_SAMPLES_NO_MEMORY);
     state_ = State::Off;
     ledger_.forget();
     windows_.shrink();
@@ -302,7 +302,7 @@ void Sampler::after_fork_in_child() noexcept {
     if (state_ != State::Running) return;
     begin();
     // What it would draw its parent would write to.
-    if (!separate) give_up(REAP_DRAG_NO_MEMORY);
+    if (!separate) give_up(REAP_DRAG_SAMPLES_NO_MEMORY);
 }
 
 } // namespace reap::drag

@@ -1,45 +1,25 @@
 #include "drag/file.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
 
 #include "drag/reader.h"
-#include "trace/block_file.h"
+#include "files/file.h"
 
 namespace reap::native {
-namespace {
 
-[[noreturn]] void fail() { throw std::system_error(errno, std::generic_category()); }
+DragBytes::DragBytes(const std::string &path)
+    : file_(path), size_(file_.size()), tail_(std::min(size_, kTail)) {
+    // Where it was cut off meanwhile, zeros are its end.
+    file_.read_at(tail_.data(), tail_.size(), size_ - tail_.size());
+}
 
-} // namespace
-
-DragMapping::DragMapping(const std::string &path) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat status{};
-    if (file.get() < 0 || ::fstat(file.get(), &status) != 0) fail();
-    if (!S_ISREG(status.st_mode)) throw BadTrace("it is no file");
-    size_ = static_cast<size_t>(status.st_size);
-    room_ = size_ + kReaderPadding;
-    begin_ = ::mmap(nullptr, room_, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (begin_ == MAP_FAILED) fail();
-    mapped_ = size_ > kWindow ? (size_ - kWindow) & ~size_t{4095} : 0;
-    if (mapped_ > 0 &&
-        ::mmap(begin_, mapped_, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.get(), 0) == MAP_FAILED)
-        fail();
-    auto *tail = static_cast<unsigned char *>(begin_) + mapped_;
-    if (::mprotect(tail, room_ - mapped_, PROT_READ | PROT_WRITE) != 0) fail();
-    for (size_t at = mapped_; at < size_;) {
-        const ssize_t got = ::pread(file.get(), tail + (at - mapped_), size_ - at, static_cast<off_t>(at));
-        if (got < 0 && errno != EINTR) fail();
-        if (got == 0) break; // it was cut off meanwhile
-        at += got > 0 ? static_cast<size_t>(got) : 0;
-    }
+void DragBytes::read(unsigned char *out, size_t offset, size_t length) const {
+    const size_t copied = size_ - tail_.size(); // what lies before is in the file alone
+    const size_t before = std::min(length, copied - std::min(copied, offset));
+    if (file_.read_at(out, before, offset) != before) throw BadTrace("it was cut short while it was read");
+    if (before < length)
+        std::memcpy(out + before, tail_.data() + (offset + before - copied), length - before);
 }
 
 // The first walk: everything that does not depend on a level.
@@ -135,9 +115,9 @@ class Again {
 } // namespace
 
 DragFile::DragFile(const std::string &path, size_t window, DragAccess access)
-    : file_(std::make_unique<DragMapping>(path)), access_(access) {
+    : file_(std::make_unique<DragBytes>(path)), access_(access) {
     if (file_->size() < sizeof header_) throw BadTrace("it is too short");
-    std::memcpy(&header_, file_->begin(), sizeof header_);
+    file_->read(reinterpret_cast<unsigned char *>(&header_), 0, sizeof header_);
     if (header_.magic != REAP_DRAG_MAGIC) throw BadTrace("it is no drag recording");
     Survey survey(*this, window);
     DragReader<Survey> reader(*file_, header_.base, survey);

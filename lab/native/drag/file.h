@@ -76,7 +76,7 @@ struct DragWindow {
     std::vector<DragLife> late; // accessed last here, and ended later
 };
 
-class DragMapping;
+class DragBytes;
 
 // A file is walked through several times; what is in memory is a table of the objects in use, the late ones,
 // and a bit for each step where pools carved blocks.
@@ -133,7 +133,7 @@ class DragFile {
         return place < carved_.size() && carved_[place];
     }
 
-    std::unique_ptr<DragMapping> file_;
+    std::unique_ptr<DragBytes> file_;
     reap_drag_header header_{};
     std::map<uint32_t, std::vector<DragFrame>> stacks_;
     std::map<uint32_t, std::string> modules_;

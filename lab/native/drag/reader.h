@@ -3,67 +3,56 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <sys/mman.h>
-
 #include "drag/file.h"
 #include "drag/live.h"
+#include "files/file.h"
 #include "trace/record_reader.h"
 
 namespace reap::native {
 
-// A file's bytes as they were when it was opened, with readable ones behind them. Its process may go on: what
-// it may still write to, or cut off, is copied.
-class DragMapping {
+// A file's bytes as they were when it was opened. Its process may go on: what it may still write to, or cut
+// off, is copied.
+class DragBytes {
   public:
-    // Throws std::system_error when it cannot be read and BadTrace when it is no file.
-    explicit DragMapping(const std::string &path);
-    ~DragMapping() {
-        if (begin_ != MAP_FAILED) ::munmap(begin_, room_);
-    }
-    DragMapping(const DragMapping &) = delete;
-    DragMapping &operator=(const DragMapping &) = delete;
+    // Throws std::system_error when it cannot be read and BadTrace when it is not a regular file.
+    explicit DragBytes(const std::string &path);
 
-    [[nodiscard]] const unsigned char *begin() const noexcept {
-        return static_cast<const unsigned char *>(begin_);
-    }
     [[nodiscard]] size_t size() const noexcept { return size_; }
 
-    // What lies before is read again if need be, and needs no memory until then.
-    void passed(const unsigned char *at) const noexcept {
-        const size_t read = std::min(static_cast<size_t>(at - begin()) & ~size_t{4095}, mapped_);
-        if (read > 0) ::madvise(begin_, read, MADV_DONTNEED);
-    }
+    // Copies bytes of the file. Throws BadTrace where it was cut off meanwhile by more than engines do.
+    void read(unsigned char *out, size_t offset, size_t length) const;
 
   private:
-    static constexpr size_t kWindow = size_t{1} << 20; // the engines write to no more of a file's end
+    static constexpr size_t kTail = size_t{1} << 20; // the engines write to no more of a file's end
 
-    void *begin_ = MAP_FAILED;
-    size_t size_ = 0;
-    size_t mapped_ = 0;
-    size_t room_ = 0;
+    File file_;
+    size_t size_;
+    std::vector<unsigned char> tail_;
 };
 
 // Takes a file apart and tells of steps, carvings and ends as they come, and of all else.
 template <class Teller>
 class DragReader {
   public:
-    DragReader(const DragMapping &file, uint32_t base, Teller &teller)
-        : teller_(teller), file_(file),
-          in_(file.begin() + sizeof(reap_drag_header), file.begin() + file.size()), base_(base) {}
+    DragReader(const DragBytes &file, uint32_t base, Teller &teller)
+        : teller_(teller), file_(file), next_(sizeof(reap_drag_header)),
+          buffer_(std::make_unique_for_overwrite<unsigned char[]>(std::min(2 * kLongest, file.size()) +
+                                                                  kReaderPadding)),
+          base_(base) {}
 
     void run() {
-        const unsigned char *dropped = file_.begin();
+        refill();
         bool more = true;
         while (more && !in_.done()) {
             more = event();
-            if (in_.at() - dropped < kDropped) continue;
-            dropped = in_.at();
-            file_.passed(dropped);
+            if (end_ - in_.at() < static_cast<ptrdiff_t>(kLongest) && next_ < file_.size() && more) refill();
         }
         close();
     }
@@ -77,7 +66,8 @@ class DragReader {
     static constexpr uint64_t kDeepest = 4096;
     static constexpr uint64_t kMostSteps = UINT32_MAX - 1;
     static constexpr uint8_t kTouched = REAP_DRAG_READ | REAP_DRAG_WRITTEN;
-    static constexpr ptrdiff_t kDropped = ptrdiff_t{1} << 26;
+    // No event is longer than half of the buffer: Linux lets the words of a command have 6 MB at most.
+    static constexpr size_t kLongest = size_t{1} << 23;
 
     struct Object {
         uint64_t size; // of a mapping what is left
@@ -85,6 +75,18 @@ class DragReader {
         DragKind kind;
         bool carved;
     };
+
+    // Moves what was not read yet to the front of the buffer, and fills it from the file.
+    void refill() {
+        const auto rest = static_cast<size_t>(end_ - in_.at());
+        if (rest > 0) std::memmove(buffer_.get(), in_.at(), rest);
+        const size_t more = std::min(2 * kLongest - rest, file_.size() - next_);
+        file_.read(buffer_.get() + rest, next_, more);
+        next_ += more;
+        end_ = buffer_.get() + rest + more;
+        std::memset(buffer_.get() + rest + more, 0, kReaderPadding);
+        in_ = RecordReader(buffer_.get(), end_);
+    }
 
     bool event() {
         const uint8_t tag = in_.byte();
@@ -249,8 +251,11 @@ class DragReader {
     }
 
     Teller &teller_;
-    const DragMapping &file_;
+    const DragBytes &file_;
+    size_t next_; // the first byte of the file that is not in the buffer yet
+    std::unique_ptr<unsigned char[]> buffer_;
     RecordReader in_;
+    const unsigned char *end_ = nullptr; // of what is in the buffer
     uint32_t base_;
     size_t steps_ = 0;
     uint64_t bytes_ = 0;

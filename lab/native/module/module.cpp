@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "module/drag.h"
+#include "module/files.h"
 #include "module/text.h"
 #include "module/watched.h"
 #include "outside/outside.h"
@@ -452,4 +453,5 @@ NB_MODULE(native, m) {
         .def("frames", &Recording::frames, "image"_a, "stack"_a);
 
     bind_drag(m);
+    bind_files(m);
 }

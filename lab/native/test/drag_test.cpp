@@ -224,6 +224,34 @@ TEST(Drag, WhatChangesWhileItIsReadIsReadAsItWas) {
     EXPECT_TRUE(summary.totals().live == summary.totals().needed);
 }
 
+// Longer than the reader's buffer, with records of a megabyte that lie across its end.
+TEST(Drag, ALongRecordingIsReadInParts) {
+    DragBuilder builder;
+    const std::string words(1 << 20, 'x');
+    for (uint64_t i = 0; i < 40; ++i) {
+        builder.event(REAP_DRAG_ALLOC, {1, 100}).event(REAP_DRAG_MODULE, {i, words.size()});
+        builder.bytes().insert(builder.bytes().end(), words.begin(), words.end());
+    }
+    const DragFile file(builder.write());
+    EXPECT_FALSE(file.malformed());
+    EXPECT_EQ(file.objects(), 40u);
+    for (uint32_t i = 0; i < 40; ++i) EXPECT_EQ(file.module(i), words);
+    EXPECT_EQ(DragSummary(file, DragLevel::Objects, 4).totals().all.objects, 40u);
+}
+
+// Nobody but an engine may write to a recording while it is read: one that loses more than that is refused.
+TEST(Drag, ARecordingThatIsCutShortWhileItIsReadIsRefused) {
+    DragBuilder builder;
+    for (int i = 0; i < 400000; ++i) builder.event(REAP_DRAG_ALLOC, {1, 100}).event(REAP_DRAG_FREE, {0, 0});
+    ASSERT_GT(builder.bytes().size(), size_t{1} << 21);
+    const std::string path = builder.write();
+    const DragFile file(path);
+    for (const off_t size : {off_t{1} << 20, off_t{100}, off_t{0}}) {
+        ASSERT_EQ(::truncate(path.c_str(), size), 0);
+        EXPECT_THROW(DragSummary(file, DragLevel::Objects, 4), BadTrace) << size;
+    }
+}
+
 TEST(Drag, WhatMakesNoSenseIsDamage) {
     const std::vector<std::pair<unsigned, std::vector<uint64_t>>> lies = {
         {REAP_DRAG_FREE, {1, 0}},                  // born before the file

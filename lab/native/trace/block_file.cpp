@@ -1,31 +1,16 @@
 #include "trace/block_file.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
 
 #include "trace/checksum.h"
 #include "trace/record_reader.h"
 
 namespace reap::native {
 
-Descriptor::~Descriptor() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-BlockFile::BlockFile(const std::string &path)
-    : path_(path),
-      file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) { // a pipe would make us wait
-    if (file_.get() < 0) throw std::system_error(errno, std::generic_category(), path);
-    struct stat status{};
-    if (::fstat(file_.get(), &status) != 0) throw std::system_error(errno, std::generic_category(), path);
-    if (!S_ISREG(status.st_mode)) throw BadTrace("it is not a regular file");
-    const auto length = static_cast<uint64_t>(status.st_size);
+BlockFile::BlockFile(const std::string &path) : path_(path), file_(path) {
+    const uint64_t length = file_.size();
     if (length == 0) throw BadTrace("it is empty");
-    if (read_at(&header_, sizeof header_, 0) != sizeof header_ || header_.magic != REAP_TRACE_MAGIC) {
+    if (file_.read_at(&header_, sizeof header_, 0) != sizeof header_ || header_.magic != REAP_TRACE_MAGIC) {
         throw BadTrace("it is not a recording made by reap");
     }
     if (header_.version != REAP_TRACE_VERSION) {
@@ -46,7 +31,7 @@ BlockFile::BlockFile(const std::string &path)
     if (header_.stop_reason == REAP_STOP_NONE && expected > whole) damage_.truncated += expected - whole;
     for (uint64_t index = 1; index < whole; ++index) {
         BlockInfo block{index, {}};
-        if (read_at(&block.head, sizeof block.head, index * REAP_BLOCK_BYTES) != sizeof block.head) {
+        if (file_.read_at(&block.head, sizeof block.head, index * REAP_BLOCK_BYTES) != sizeof block.head) {
             ++damage_.truncated;
             break;
         }
@@ -62,22 +47,10 @@ BlockFile::BlockFile(const std::string &path)
     }
 }
 
-size_t BlockFile::read_at(void *out, size_t length, uint64_t offset) const {
-    size_t done = 0;
-    while (done < length) {
-        const ssize_t got = ::pread(file_.get(), static_cast<char *>(out) + done, length - done,
-                                    static_cast<off_t>(offset + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
-        done += static_cast<size_t>(got);
-    }
-    return done;
-}
-
 bool BlockFile::payload(const BlockInfo &block, std::vector<unsigned char> &out) {
     out.resize(block.head.committed + kReaderPadding); // the padding stays behind when the size shrinks
     out.resize(block.head.committed);
-    if (read_at(out.data(), out.size(), block.index * REAP_BLOCK_BYTES + REAP_BLOCK_HEADER_BYTES) !=
+    if (file_.read_at(out.data(), out.size(), block.index * REAP_BLOCK_BYTES + REAP_BLOCK_HEADER_BYTES) !=
         out.size()) {
         ++damage_.truncated;
         return false;

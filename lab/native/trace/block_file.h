@@ -3,32 +3,13 @@
 
 #include <cstdint>
 #include <cstring>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "files/file.h"
 #include "reap_trace.h"
 
 namespace reap::native {
-
-// The file is no trace, or of a version that this reader does not know. The message is for the user.
-class BadTrace : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
-
-// A file descriptor with an owner.
-class Descriptor {
-  public:
-    explicit Descriptor(int descriptor) noexcept : descriptor_(descriptor) {}
-    ~Descriptor();
-    Descriptor(const Descriptor &) = delete;
-    Descriptor &operator=(const Descriptor &) = delete;
-    [[nodiscard]] int get() const noexcept { return descriptor_; }
-
-  private:
-    int descriptor_;
-};
 
 // A thread's number beyond this is damage and not a program with that many.
 inline constexpr uint32_t kMostThreads = 1 << 20;
@@ -64,10 +45,8 @@ class BlockFile {
     bool payload(const BlockInfo &block, std::vector<unsigned char> &out);
 
   private:
-    [[nodiscard]] size_t read_at(void *out, size_t length, uint64_t offset) const;
-
     std::string path_;
-    Descriptor file_;
+    File file_;
     reap_file_header header_{};
     std::vector<BlockInfo> blocks_;
     Damage damage_;

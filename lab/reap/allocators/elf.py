@@ -1,7 +1,6 @@
 """What an ELF file says of itself, as far as preloading goes. Reads headers and symbols, runs nothing."""
 
 import platform
-import struct
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,15 +11,13 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from elftools.elf.segments import InterpSegment
 
+from reap import native
 from reap.base.records import Record
 
 MAGIC = b"\x7fELF"
 
-_SYMBOL = struct.Struct("<IBxH16x")
-"""Elf64_Sym: st_name, st_info, st_shndx; the address and the size do not matter here."""
-_SHN_UNDEF = 0
-_FUNCTION_TYPES = (2, 10)
-"""STT_FUNC and STT_GNU_IFUNC."""
+_SYMBOL_BYTES = 24
+"""Of a 64-bit symbol, the only ones that are read."""
 
 _TABLE_ERRORS = (ELFError, ValueError, KeyError, IndexError, TypeError, AttributeError, UnicodeError)
 """What pyelftools lets out when a table lies beyond the end of the file."""
@@ -132,35 +129,14 @@ def _size(file: BinaryIO) -> int:
 def _symbols(section: SymbolTableSection, interesting: frozenset[str]) -> tuple[set[str], set[str]]:
     """Those of `interesting` that the table defines as functions, and those that it has undefined.
 
-    Read by hand: the name index that pyelftools builds takes seconds on the tables of large programs.
+    Not by the name index of pyelftools, which takes seconds to build on the tables of large programs.
     """
-    if section["sh_entsize"] != _SYMBOL.size:
+    if section["sh_entsize"] != _SYMBOL_BYTES:
         return set(), set()  # 32-bit: refused for its class anyway
-    names = _name_offsets(section.stringtable.data(), interesting)
-    data = section.data()
-    whole = len(data) - len(data) % _SYMBOL.size
-    defined: set[str] = set()
-    undefined: set[str] = set()
-    for name, info, section_index in _SYMBOL.iter_unpack(memoryview(data)[:whole]):
-        if name not in names:
-            continue
-        if section_index == _SHN_UNDEF:
-            undefined.add(names[name])
-        elif info & 15 in _FUNCTION_TYPES:
-            defined.add(names[name])
-    return defined, undefined
-
-
-def _name_offsets(strings: bytes, interesting: frozenset[str]) -> dict[int, str]:
-    """Where each name is in a string table. Linkers let a name share the end of a longer one."""
-    offsets = {}
-    for name in interesting:
-        wanted = name.encode() + b"\0"
-        at = strings.find(wanted)
-        while at >= 0:
-            offsets[at] = name
-            at = strings.find(wanted, at + 1)
-    return offsets
+    defined, undefined = native.named_symbols(
+        bytes(section.data()), bytes(section.stringtable.data()), list(interesting)
+    )
+    return set(defined), set(undefined)
 
 
 def build_id(path: str | Path) -> str:

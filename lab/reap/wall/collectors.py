@@ -1,13 +1,10 @@
 """What garbage collectors say of themselves, as figures."""
 
 import re
-import struct
 from collections.abc import Sequence
 
+from reap import native
 from reap.wall.records import Collector, CollectorKind
-
-_SLOT = struct.Struct("=4q")
-"""A process of CPython: its id, collections, nanoseconds in them, the longest."""
 
 _GO = re.compile(
     rb"^gc \d+ @[\d.]+s \d+%: (?P<stop>[\d.]+)\+[\d.]+\+(?P<mark>[\d.]+) ms clock, (?P<cpu>[\d.+/]+) ms cpu,",
@@ -40,16 +37,13 @@ def collector(kind: CollectorKind, said: Sequence[bytes]) -> Collector | None:
 
 
 def _of_cpython(said: Sequence[bytes]) -> Collector | None:
-    slots = [
-        slot for each in said for slot in _SLOT.iter_unpack(each[: len(each) // _SLOT.size * _SLOT.size])
-    ]
-    used = [slot for slot in slots if slot[0] > 0 and min(slot[1:]) >= 0]
+    used = [slot for each in said for slot in native.read_collections(each)]
     if not used:
         return None
-    seconds = sum(time for _, _, time, _ in used) / 1e9
+    seconds = sum(slot.ns for slot in used) / 1e9
     # CPython collects in the thread that allocates: a pause is CPU time.
     return Collector(
-        kind="cpython", count=sum(slot[1] for slot in used), pause_seconds=seconds, cpu_seconds=seconds
+        kind="cpython", count=sum(slot.count for slot in used), pause_seconds=seconds, cpu_seconds=seconds
     )
 
 

@@ -11,6 +11,9 @@ import pytest
 from programs import compile_c, program, reap
 from recorded import target
 
+from reap.base.errors import ReapError
+from reap.drag.exact.analyse import profile
+from reap.drag.exact.read import read, reading
 from reap.drag.exact.records import DragLevel, DragProfile
 
 SEED = "7"
@@ -328,6 +331,16 @@ def test_no_room_for_a_recording_is_said():
     assert done.returncode == 125
     assert "TMPDIR" in done.stderr
     assert done.stdout == "ran\n"
+
+
+def test_a_recording_that_is_cut_short_while_it_is_read_is_one_error(tmp_path):
+    file = tmp_path / "1.drag"
+    file.write_bytes(b"REDRAG02" + bytes(16) + b"\x01\x01\x64" * 500_000)  # allocations of 100 bytes
+    recording = read(file)
+    assert recording.header()["objects"] == 500_000
+    os.truncate(file, 100)
+    with pytest.raises(ReapError, match="cut short while it was read"), reading(file):
+        profile([recording], ["x"], status=0, notes=[])
 
 
 def test_the_engine_is_kept_where_the_user_may_write(tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from lab.test.fragment.littered import PROFILE, bare, extension, litter, run, said, target, unrandomised
-from programs import compile_c, program, reap
+from programs import program, reap
 from recorded import recorded
 
 from reap.allocators import catalog
@@ -18,7 +18,6 @@ from reap.launch import native_files
 from reap.launch import program as programs
 from reap.launch.host import memory
 from reap.launch.litter import account
-from reap.launch.litter import file as litter_file
 from reap.launch.litter import run as littering
 from reap.launch.litter.level import LEVELS, custom, named
 from reap.launch.litter.records import DEFAULT_SEED, ORDERS
@@ -355,24 +354,6 @@ def test_a_library_is_looked_for_where_the_program_says(tmp_path):
 
 
 # --- the command ------------------------------------------------------------------------------------------
-
-
-def test_the_layout_of_the_litter_file_is_the_header_s():
-    """Python's structs are those of lab/format/reap_litter.h."""
-    header, report = "struct reap_litter_header", "struct reap_litter_report"
-    facts = {
-        f"sizeof({header})": litter_file._HEADER.size,
-        "sizeof(struct reap_litter_size)": litter_file._SIZE.size,
-        f"sizeof({report})": litter_file._REPORT.size,
-        f"offsetof({header}, next_report)": litter_file._NEXT_REPORT,
-        f"offsetof({header}, deepbind)": litter_file._NEXT_REPORT + 4,
-        f"offsetof({header}, event_config)": litter_file._HEADER.size - 32,
-        f"offsetof({report}, beside)": litter_file._REPORT.size - 120,
-        f"offsetof({report}, provider)": litter_file._REPORT.size - 116,
-    }
-    checks = "".join(f'_Static_assert({fact} == {value}, "{fact}");' for fact, value in facts.items())
-    source = f'#include "reap_litter.h"\n#include <stddef.h>\n{checks}\nint main(void) {{ return 0; }}'
-    compile_c("layout", source, [f"-I{Path(__file__).resolve().parents[2] / 'format'}"])
 
 
 def test_sizes_of_the_estimate_cover_what_glibc_takes():

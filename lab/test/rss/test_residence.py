@@ -1,7 +1,6 @@
 """Resident memory: what the kernel says, what allocators say, and how the two are taken apart."""
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,7 +8,7 @@ from reap.launch.host.machine import describe
 from reap.launch.process import smaps
 from reap.launch.process.records import Kernel, Moment, Said, Walk
 from reap.recording.records import Point
-from reap.rss import analyse, file
+from reap.rss import analyse
 from reap.rss import page as pages
 from reap.rss.commands import after
 from reap.rss.judge import judge
@@ -261,16 +260,26 @@ def test_growth_of_live_bytes_is_said():
 
 SIZES = st.integers(0, 1 << 50)
 
+SAID = {
+    "": (),
+    "glibc": ("arena", "mapped", "used", "free", "fastbins", "top"),
+    "jemalloc": ("allocated", "active", "metadata", "resident", "mapped", "retained", "dirty", "muzzy",
+                 "thread_caches", "background_thread"),
+    "tcmalloc": ("allocated", "heap", "free", "unmapped", "thread_caches", "central_cache", "transfer_cache"),
+    "mimalloc": ("committed", "most_committed"),
+}  # fmt: skip
+"""What each kind of allocator says of itself."""
+
 
 @settings(max_examples=60, deadline=None)
 @given(
-    kind=st.sampled_from(sorted(file.NAMES)),
+    kind=st.sampled_from(sorted(SAID)),
     kernel=st.builds(Kernel, **dict.fromkeys(Kernel.__struct_fields__, SIZES)),
     values=st.lists(SIZES, min_size=10, max_size=10),
     walk=st.none() | st.builds(Walk, **dict.fromkeys(Walk.__struct_fields__, SIZES)),
 )
 def test_parts_add_up_whatever_is_said(kind, kernel, values, walk):
-    named = dict(zip(file.NAMES[kind], values, strict=False))
+    named = dict(zip(SAID[kind], values, strict=False))
     said = Said(kind=kind, provider="", stamp=1, values=named, walk=walk)
     taken = taken_of(kernel, said)
     areas = ("heap", "anonymous", "stack", "files", "written", "shared", "lazy_free")
@@ -290,28 +299,3 @@ def test_thinning_keeps_the_ends_and_the_largest():
     assert [thin[0].seconds, thin[-1].seconds] == [0, 4999]
     assert 1234 in [each.seconds for each in thin]
     assert analyse.thinned(moments[:100], 100) == moments[:100]
-
-
-def packed(kind=1, sequence=2, magic=file._MAGIC, values=(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), walk=0):
-    head = file._HEAD.pack(magic, 1, kind, sequence, 0, 99)
-    fields = [walk, *range(2, len(Walk.__struct_fields__) + 1)]
-    return head + file._VALUES.pack(*values) + file._WALK.pack(*fields) + b"/lib/libc.so.6".ljust(256, b"\0")
-
-
-def test_the_file_is_read_as_it_was_written():
-    said = file.decode(packed(walk=5))
-    assert said is not None
-    assert (said.kind, said.provider, said.stamp) == ("glibc", "/lib/libc.so.6", 99)
-    assert said.values == {"arena": 1, "mapped": 2, "used": 3, "free": 4, "fastbins": 5, "top": 6}
-    assert said.walk is not None
-    assert (said.walk.stamp, said.walk.begin) == (5, 2)
-    unknown = file.decode(packed(kind=2, values=(1, (1 << 64) - 1, *range(8))))
-    assert unknown is not None
-    assert "active" not in unknown.values
-
-
-@pytest.mark.parametrize(
-    "data", [b"", packed()[:-1], packed(sequence=3), packed(magic=1), packed(kind=200)], ids=range(5)
-)
-def test_what_is_no_such_file_says_nothing(data):
-    assert file.decode(data) is None

@@ -1,5 +1,7 @@
 """Opening what the drag engine recorded."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from reap import native
@@ -13,8 +15,15 @@ def read(path: Path) -> native.Drag:
     A recording that was cut short is read as far as it is sound; its header says so. Costs a walk through
     the file, which must stay where it is.
     """
-    try:
+    with reading(path):
         return native.Drag(native_name(path))
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Raises what goes wrong while a recording is read, there or later, as a ReapError that names it."""
+    try:
+        yield
     except OSError as error:
         raise ReapError(f"the drag recording {path} cannot be read: {error.strerror}") from error
     except native.BadTraceError as error:

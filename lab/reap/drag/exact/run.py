@@ -13,7 +13,7 @@ from reap.base.files import read_back, write_safely
 from reap.drag.exact import launch as drag
 from reap.drag.exact import recompiled, valgrind
 from reap.drag.exact.analyse import profile
-from reap.drag.exact.read import read_all
+from reap.drag.exact.read import read_all, reading
 from reap.drag.exact.records import DragProfile
 from reap.experiment.folder import Folder
 from reap.experiment.once import prepared
@@ -51,13 +51,15 @@ def measure(
             )
             complaints = drag.complaints(folder)
             notes = drag.notes(program, outcome)
-        seen = profile(
-            read_all(folder, drag.RECORDINGS, complaints),
-            program.command,
-            engine=engine,
-            status=outcome.status,
-            notes=[*notes, *complaints],
-        )
+        recordings = read_all(folder, drag.RECORDINGS, complaints)
+        with reading(folder):  # each is walked through again
+            seen = profile(
+                recordings,
+                program.command,
+                engine=engine,
+                status=outcome.status,
+                notes=[*notes, *complaints],
+            )
     return seen, outcome
 
 

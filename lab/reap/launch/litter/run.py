@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from reap import native
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.launch import native_files, spawn
@@ -13,7 +14,7 @@ from reap.launch.litter import file as litter_file
 from reap.launch.litter.records import Event, Litter, Littered
 from reap.launch.records import Launch
 
-VARIABLE = "REAP_LITTER"
+VARIABLE = native.LITTER_ENV
 """By which a process finds the litter file."""
 
 _SPARE = 0.9
@@ -56,4 +57,4 @@ def run(launch: Launch, litter: Litter, *, image: str = "", event: Event | None 
             options=[*launch.options, *(["--count", f"{event.type}:{event.config}"] if event else [])],
         )
         gross = spawn.run(littered)
-        return litter_file.read(file.read_bytes(), place, gross)
+        return litter_file.read(file, place, gross)

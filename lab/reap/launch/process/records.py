@@ -64,7 +64,7 @@ class Said(Record):
     stopped: bool = False
     """It is not asked any more."""
     values: dict[str, int] = {}
-    """By the names of `reap.rss.file.NAMES`; what it would not say is missing."""
+    """By name, as reap_resident.h has them; what it would not say is missing."""
     walk: Walk | None = None
 
 

@@ -1,0 +1,39 @@
+#include "files/file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace reap::native {
+
+Descriptor::~Descriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+File::File(const std::string &path)
+    : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) { // a pipe would make us wait
+    struct stat status{};
+    if (file_.get() < 0 || ::fstat(file_.get(), &status) != 0)
+        throw std::system_error(errno, std::generic_category(), path);
+    if (!S_ISREG(status.st_mode)) throw BadTrace("it is not a regular file");
+    size_ = static_cast<uint64_t>(status.st_size);
+}
+
+size_t File::read_at(void *out, size_t length, uint64_t offset) const noexcept {
+    size_t done = 0;
+    while (done < length) {
+        const ssize_t got = ::pread(file_.get(), static_cast<char *>(out) + done, length - done,
+                                    static_cast<off_t>(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        done += static_cast<size_t>(got);
+    }
+    return done;
+}
+
+std::string field_text(const char *field, size_t size) { return {field, ::strnlen(field, size)}; }
+
+} // namespace reap::native

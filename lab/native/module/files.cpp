@@ -1,0 +1,210 @@
+// What Python sees of the files that preloads write.
+#include "module/files.h"
+
+#include <optional>
+#include <utility>
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "drag/samples.h"
+#include "files/collections.h"
+#include "files/file.h"
+#include "files/litter.h"
+#include "files/requests.h"
+#include "files/resident.h"
+#include "module/text.h"
+#include "reap_requests.h"
+#include "symbols/named.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace reap::native {
+namespace {
+
+using Text = nb::typed<nb::object, nb::str>;
+
+uint32_t write_litter_file(const std::string &path, const std::vector<std::pair<uint64_t, uint64_t>> &sizes,
+                           uint64_t objects, uint64_t kept, uint64_t seed, uint64_t needed_bytes,
+                           uint32_t order, bool touch, bool children, uint32_t threads, uint64_t device,
+                           uint64_t inode, std::optional<std::pair<uint32_t, uint64_t>> event,
+                           bool over_glibc) {
+    reap_litter_header header{};
+    header.objects = objects;
+    header.kept = kept;
+    header.seed = seed;
+    header.needed_bytes = needed_bytes;
+    header.order = order;
+    header.touch = touch ? 1 : 0;
+    header.children = children ? 1 : 0;
+    header.threads = threads;
+    header.device = device;
+    header.inode = inode;
+    header.count = event ? 1 : 0;
+    header.event_type = event ? event->first : 0;
+    header.event_config = event ? event->second : 0;
+    header.over_glibc = over_glibc ? 1 : 0;
+    return write_litter(path, header, sizes);
+}
+
+void bind_litter(nb::module_ &m) {
+    m.attr("LITTER_ENV") = REAP_LITTER_ENV;
+    m.attr("LITTER_MOST_SIZES") = REAP_LITTER_MOST_SIZES;
+    m.attr("LITTER_MOST_COUNT") = REAP_LITTER_MOST_COUNT;
+    m.attr("LITTER_BEGUN") = static_cast<int>(REAP_LITTER_BEGUN);
+    m.attr("LITTER_REFUSED") = static_cast<int>(REAP_LITTER_REFUSED);
+    m.attr("LITTER_NO_BOOKKEEPING") = static_cast<int>(REAP_LITTER_NO_BOOKKEEPING);
+    m.attr("LITTER_NO_MEMORY") = static_cast<int>(REAP_LITTER_NO_MEMORY);
+    nb::class_<reap_litter_report>(m, "LitterReport", "What one thread did before it, or its program, began.")
+        .def_ro("state", &reap_litter_report::state)
+        .def_ro("failure", &reap_litter_report::failure)
+        .def_ro("pid", &reap_litter_report::pid)
+        .def_ro("thread", &reap_litter_report::thread)
+        .def_ro("objects", &reap_litter_report::objects)
+        .def_ro("bytes", &reap_litter_report::bytes)
+        .def_ro("kept", &reap_litter_report::kept)
+        .def_ro("kept_bytes", &reap_litter_report::kept_bytes)
+        .def_ro("begin_ns", &reap_litter_report::begin_ns)
+        .def_ro("end_ns", &reap_litter_report::end_ns)
+        .def_ro("user_ns", &reap_litter_report::user_ns)
+        .def_ro("system_ns", &reap_litter_report::system_ns)
+        .def_ro("minor_faults", &reap_litter_report::minor_faults)
+        .def_ro("major_faults", &reap_litter_report::major_faults)
+        .def_ro("resident_before", &reap_litter_report::resident_before)
+        .def_ro("resident_after", &reap_litter_report::resident_after)
+        .def_prop_ro("events",
+                     [](const reap_litter_report &report) -> std::optional<uint64_t> {
+                         if (report.events == REAP_LITTER_UNCOUNTED) return std::nullopt;
+                         return report.events;
+                     })
+        .def_ro("voluntary_switches", &reap_litter_report::voluntary_switches)
+        .def_ro("involuntary_switches", &reap_litter_report::involuntary_switches)
+        .def_prop_ro("beside", [](const reap_litter_report &report) { return report.beside == 1; })
+        .def_prop_ro("provider", [](const reap_litter_report &report) {
+            return Text(text(field_text(report.provider, sizeof report.provider)));
+        });
+    nb::class_<LitterReports>(m, "LitterReports", "What processes said of their littering.")
+        .def_ro("lost", &LitterReports::lost)
+        .def_ro("deepbind", &LitterReports::deepbind)
+        .def_ro("overwritten", &LitterReports::overwritten)
+        .def_ro("reports", &LitterReports::reports);
+    m.def("write_litter", &write_litter_file, "path"_a, "sizes"_a, nb::kw_only(), "objects"_a, "kept"_a,
+          "seed"_a, "needed_bytes"_a, "order"_a, "touch"_a, "children"_a, "threads"_a, "device"_a, "inode"_a,
+          "event"_a.none(), "over_glibc"_a,
+          "Makes a litter file, with room for reports; returns where they begin. Raises OSError.");
+    m.def("read_litter", &read_litter, "path"_a, "offset"_a,
+          "What processes reported, from this offset on. Raises BadTraceError or OSError.");
+}
+
+void bind_resident(nb::module_ &m) {
+    m.attr("RESIDENT_ENV") = REAP_RESIDENT_ENV;
+    nb::class_<reap_resident_walk>(m, "ResidentWalk", "What the chunks of glibc's main heap are.")
+        .def_ro("stamp", &reap_resident_walk::stamp)
+        .def_ro("begin", &reap_resident_walk::begin)
+        .def_ro("bytes", &reap_resident_walk::bytes)
+        .def_ro("resident", &reap_resident_walk::resident)
+        .def_ro("live", &reap_resident_walk::live)
+        .def_ro("live_blocks", &reap_resident_walk::live_blocks)
+        .def_ro("free", &reap_resident_walk::free)
+        .def_ro("whole", &reap_resident_walk::whole)
+        .def_ro("whole_resident", &reap_resident_walk::whole_resident)
+        .def_ro("top", &reap_resident_walk::top)
+        .def_ro("top_resident", &reap_resident_walk::top_resident)
+        .def_ro("largest", &reap_resident_walk::largest)
+        .def_ro("above_blocks", &reap_resident_walk::above_blocks)
+        .def_ro("above_bytes", &reap_resident_walk::above_bytes)
+        .def_ro("used", &reap_resident_walk::used)
+        .def_ro("arena", &reap_resident_walk::arena)
+        .def_ro("duration", &reap_resident_walk::duration);
+    nb::class_<ResidentAnswer>(m, "ResidentAnswer", "What an allocator said of its memory.")
+        .def_ro("kind", &ResidentAnswer::kind)
+        .def_prop_ro("provider", [](const ResidentAnswer &answer) { return Text(text(answer.provider)); })
+        .def_ro("stamp", &ResidentAnswer::stamp)
+        .def_ro("stopped", &ResidentAnswer::stopped)
+        .def_ro("values", &ResidentAnswer::values)
+        .def_ro("walk", &ResidentAnswer::walk);
+    m.def("read_resident", &read_resident, "path"_a,
+          "What it says now; None where there is nothing, or it is being written all the time.");
+}
+
+void bind_requests(nb::module_ &m) {
+    m.attr("REQUESTS_ENV") = REAP_REQUESTS_ENV;
+    nb::class_<RequestTimes>(m, "RequestTimes", "How long marked requests took.")
+        .def_ro("count", &RequestTimes::count)
+        .def_ro("per_second", &RequestTimes::per_second)
+        .def_ro("p50_ns", &RequestTimes::p50_ns)
+        .def_ro("p99_ns", &RequestTimes::p99_ns)
+        .def_ro("p999_ns", &RequestTimes::p999_ns)
+        .def_ro("max_ns", &RequestTimes::max_ns)
+        .def_ro("unfinished", &RequestTimes::unfinished)
+        .def_ro("unmatched", &RequestTimes::unmatched)
+        .def_ro("lost", &RequestTimes::lost);
+    m.def("create_requests", &create_requests, "path"_a, "Makes the file for one run. Raises OSError.");
+    m.def("read_requests", &read_requests, "path"_a,
+          "What a run left. Takes eight bytes of memory a request. Raises BadTraceError or OSError.");
+}
+
+void bind_collections(nb::module_ &m) {
+    nb::class_<reap_collections_slot>(m, "Collections", "What the collector of one CPython did.")
+        .def_ro("pid", &reap_collections_slot::pid)
+        .def_ro("count", &reap_collections_slot::count)
+        .def_ro("ns", &reap_collections_slot::ns)
+        .def_ro("longest_ns", &reap_collections_slot::longest_ns);
+    m.def(
+        "read_collections",
+        [](const nb::bytes &data) { return read_collections({data.c_str(), data.size()}); }, "data"_a,
+        "The slots that processes have taken, of what such a file holds.");
+}
+
+void bind_drag_samples(nb::module_ &m) {
+    nb::class_<reap_drag_sample>(m, "DragSample", "One sampled object.")
+        .def_ro("size", &reap_drag_sample::size)
+        .def_ro("stands", &reap_drag_sample::stands)
+        .def_ro("birth", &reap_drag_sample::birth)
+        .def_ro("death", &reap_drag_sample::death)
+        .def_ro("used", &reap_drag_sample::used)
+        .def_ro("used_squares", &reap_drag_sample::used_2)
+        .def_prop_ro("stack", &frames_of);
+    nb::class_<DragSampleFile>(m, "DragSampleFile", "The samples of drag of one process.")
+        .def_ro("pid", &DragSampleFile::pid)
+        .def_prop_ro("program", [](const DragSampleFile &file) { return Text(text(file.program)); })
+        .def_ro("clock", &DragSampleFile::clock)
+        .def_ro("ended", &DragSampleFile::ended)
+        .def_ro("problem", &DragSampleFile::problem)
+        .def_ro("seconds", &DragSampleFile::seconds)
+        .def_prop_ro("modules",
+                     [](const DragSampleFile &file) {
+                         nb::typed<nb::list, nb::str> out;
+                         for (const std::string &each : file.modules) out.append(text(each));
+                         return out;
+                     })
+        .def_ro("samples", &DragSampleFile::samples);
+    m.def("read_drag_samples", &read_drag_samples, "path"_a,
+          "Reads the file of one process, whatever ended it. Raises BadTraceError, with the end of a "
+          "sentence, or OSError.");
+}
+
+} // namespace
+
+void bind_files(nb::module_ &m) {
+    bind_litter(m);
+    bind_resident(m);
+    bind_requests(m);
+    bind_collections(m);
+    bind_drag_samples(m);
+    m.def(
+        "named_symbols",
+        [](const nb::bytes &table, const nb::bytes &strings, const std::vector<std::string> &names) {
+            NamedSymbols found =
+                named_symbols({table.c_str(), table.size()}, {strings.c_str(), strings.size()}, names);
+            return std::pair(std::move(found.defined), std::move(found.undefined));
+        },
+        "table"_a, "strings"_a, "names"_a,
+        "Which of these functions a table of 64-bit symbols defines, and which it has undefined.");
+}
+
+} // namespace reap::native

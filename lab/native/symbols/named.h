@@ -1,0 +1,19 @@
+// Which functions of a list a symbol table has. For tables of any size: nothing is indexed.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reap::native {
+
+struct NamedSymbols {
+    std::vector<std::string> defined;   // as functions
+    std::vector<std::string> undefined; // wanted from others
+};
+
+// `table` is an ELF file's table of 64-bit symbols and `strings` that of its names, as the file has them.
+NamedSymbols named_symbols(std::string_view table, std::string_view strings,
+                           const std::vector<std::string> &names);
+
+} // namespace reap::native
