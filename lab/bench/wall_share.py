@@ -19,8 +19,8 @@ from reap.experiment import statistics
 from reap.launch import spawn
 from reap.launch.records import Launch
 from reap.recording import watch
-from reap.wall import analyse
-from reap.wall.owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS
+from reap.wall.analyse import facts
+from reap.wall.analyse.owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = (
@@ -78,7 +78,7 @@ def row(program: Path, words: list[str], rounds: int) -> tuple[float, list[float
         if number == 0:
             continue
         seen = watch.read(trace, files=ALLOCATOR_FILES, functions=ALLOCATOR_FUNCTIONS)
-        rows = analyse.samples(seen)
+        rows = facts.samples(seen)
         inside += sum(each.count for each in rows if each.inside or fresh(words[0], each.call, each.kernel))
         every += sum(each.count for each in rows)
         saved.append(without / alone)

@@ -13,7 +13,7 @@ from reap.compare.levels.records import Arm, Control, Fragmented, Luck, Split
 from reap.experiment.records import Laid
 from reap.launch.litter.level import LEVELS
 from reap.launch.records import Misses
-from reap.recording.size_profile import SizeProfile
+from reap.recording.analyse.size_profile import SizeProfile
 
 SLOWDOWNS = {"adv0": 1.0, "adv1": 2.1, "adv3": 3.2, "adv10": 4.4}
 

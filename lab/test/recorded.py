@@ -14,7 +14,7 @@ from reap.drag.exact import recompiled
 from reap.launch import native_files, spawn
 from reap.launch.records import Launch, Outcome
 from reap.recording import clock, read, record
-from reap.recording.profile import CALLS, profile
+from reap.recording.analyse.profile import CALLS, profile
 from reap.recording.records import Profile
 
 TARGETS = Path(__file__).parent / "targets"

@@ -42,14 +42,14 @@ def committed(*patterns: str) -> list[Path]:
     return [path for line in listing.stdout.splitlines() if (path := ROOT / line).is_file()]
 
 
-def test_rooms_import_only_what_they_may():
-    answer = subprocess.run(
-        [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def lint_imports(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The import contracts, checked of the package that is installed."""
+    command = [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_folders_import_only_what_they_may():
+    answer = lint_imports()
     assert answer.returncode == 0, answer.stdout
 
 
@@ -57,18 +57,51 @@ def contracts() -> list[dict]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 
 
-def test_the_import_contract_names_every_room():
-    named = set(re.findall(r"reap\.(\w+)", " ".join(contracts()[0]["layers"])))
-    rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
-    assert rooms <= named, "a new room takes its place in pyproject.toml and in HOUSE's order"
+def test_a_folder_without_a_place_in_the_contracts_fails(tmp_path):
+    text = (ROOT / "pyproject.toml").read_text()
+    place = '    "(rss)",\n'
+    assert text.count(place) == 1
+    without = tmp_path / "without.toml"
+    without.write_text(text.replace(place, ""))
+    answer = lint_imports("--config", str(without))
+    assert answer.returncode != 0
+    assert "reap.rss" in answer.stdout + answer.stderr
+
+
+PARTS = {"command", "page", "part", "terminal", "view", "words", "judge", "run", "analyse"}
+"""The names that modules of a capability have, as the order among them is in the contracts."""
+
+
+def test_every_capability_keeps_the_order_of_names():
+    """In a capability, which has a command, the order of each folder with several of the names is checked."""
+    folders, inside, _ = contracts()
+    ordered = set(re.findall(r"\w+", " ".join(inside["layers"])))
+    assert ordered == {*PARTS, "records"}
+    for command in PACKAGE.glob("*/command.py"):
+        if command.parent.name == "study":
+            continue
+        for init in command.parent.rglob("__init__.py"):
+            name = ".".join(init.parent.relative_to(LAB).parts)
+            held = {path.stem for path in init.parent.iterdir()}
+            if "command" in held or len(held & PARTS) > 1:
+                assert name in inside["containers"], f"{name} has no place in the second contract"
+    first = {layer.strip("()") for each in folders["layers"] for layer in re.split(r" [|:] ", each)}
+    assert {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()} <= first
+
+
+def pure_modules() -> list[Path]:
+    """The files that the third contract names, by pattern."""
+    found: set[Path] = set()
+    for name in contracts()[2]["source_modules"]:
+        path = name.replace(".", "/")
+        found |= {*LAB.glob(f"{path}.py"), *LAB.glob(f"{path}/**/*.py")}
+    return sorted(found)
 
 
 def test_what_analyses_opens_nothing():
     """The import contract sees modules; this sees the builtin."""
-    _, pure = contracts()
-    assert len(pure["source_modules"]) > 20
-    for name in pure["source_modules"]:
-        path = LAB / f"{name.replace('.', '/')}.py"
+    assert len(pure_modules()) > 50
+    for path in pure_modules():
         called = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
         names = {function.id for function in called if isinstance(function, ast.Name)}
         assert not names & {"open", "__import__", "exec", "eval"}, path.name

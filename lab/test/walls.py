@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace as changed
 from samples import MIB, share_of
 
-from reap.recording.growth import Growth
+from reap.recording.analyse.growth import Growth
 from reap.recording.records import SizeBin
 from reap.wall.records import CallCount, Collector, Counted, Faults, Hot, Requests, Resident, Waiting, Wall
 

@@ -1,7 +1,7 @@
 """Sentences about a recorded program, with figures in them. Every estimate has its interval beside it."""
 
 from reap.base import units
-from reap.recording.growth import Growth
+from reap.recording.analyse.growth import Growth
 from reap.recording.records import Share, Site
 
 

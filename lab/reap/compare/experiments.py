@@ -24,7 +24,7 @@ from reap.experiment.spec import Variant
 from reap.experiment.specify import Conditions, specify
 from reap.fragment.run import load_profile
 from reap.launch import program as programs
-from reap.recording.size_profile import encode
+from reap.recording.analyse.size_profile import encode
 
 USUAL = ("glibc", "jemalloc", "mimalloc", "tcmalloc")
 """What is compared when no one says otherwise, as far as it is installed."""

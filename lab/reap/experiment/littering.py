@@ -2,7 +2,7 @@
 
 from reap.launch.litter.level import Level
 from reap.launch.litter.records import DEFAULT_SEED, Litter, Order
-from reap.recording.size_profile import SizeProfile
+from reap.recording.analyse.size_profile import SizeProfile
 
 
 def litter_of(

@@ -12,7 +12,7 @@ from reap.experiment.records import Asked, HugePages
 from reap.launch.litter.level import Level
 from reap.launch.litter.records import DEFAULT_SEED, Litter, Order
 from reap.launch.program import Program
-from reap.recording.size_profile import SizeProfile
+from reap.recording.analyse.size_profile import SizeProfile
 
 SEED = 20260101
 """Of the order of runs, so that the same runs give the same figures."""

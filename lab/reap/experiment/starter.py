@@ -20,7 +20,7 @@ from reap.launch.litter.records import Litter, Littered
 from reap.launch.records import Launch, Misses, Outcome
 from reap.launch.tools import callgrind, counters
 from reap.recording import sample
-from reap.recording.size_profile import SizeProfile
+from reap.recording.analyse.size_profile import SizeProfile
 
 _LAYOUT = "REAP_LAYOUT"
 """A variable that is there for its length alone."""

@@ -121,7 +121,7 @@ def fragment(
             profile = fragmenting.take_profile(launch, cut_off=cut_off)
         if save_profile is not None:
             from reap.base.files import write_safely
-            from reap.recording.size_profile import encode
+            from reap.recording.analyse.size_profile import encode
 
             write_safely(save_profile, encode(profile), force=force)
         litter = litter_of(

@@ -16,8 +16,8 @@ from reap.launch.litter.records import Litter, Littered, Littering
 from reap.launch.program import Program
 from reap.launch.records import Launch
 from reap.recording import read, record
-from reap.recording import size_profile as profiles
-from reap.recording.size_profile import SizeProfile
+from reap.recording.analyse import size_profile as profiles
+from reap.recording.analyse.size_profile import SizeProfile
 
 _MOSTLY = 0.5
 """The share of bytes beyond the cut-off from which a note says so."""

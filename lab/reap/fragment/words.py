@@ -1,7 +1,7 @@
 """How the litter of a heap is called, on a terminal and on a page."""
 
 from reap.launch.litter.records import Order
-from reap.recording.size_profile import SizeProfile
+from reap.recording.analyse.size_profile import SizeProfile
 
 ORDERS = {
     "random": "in random order",

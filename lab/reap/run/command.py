@@ -13,7 +13,7 @@ from reap.commandline.progress import Bar
 from reap.compare import experiments
 from reap.drag.exact import valgrind
 from reap.run import parts
-from reap.run import run as answering
+from reap.run import run as running
 
 
 @click.command()
@@ -50,16 +50,16 @@ def run(
     with experiments.opened(context, force=force, **options) as folder, Bar() as bar:
         experiments.refuse_matrix(folder)
         title = reporting.name_of(folder.spec.program.command)
-        findings = answering.answer(folder, Terminal(bar), title=title, with_drag=drag)
-    answer = Answer(title=title, command=folder.spec.program.command, parts=parts.of_run(findings))
+        measured = running.measure(folder, Terminal(bar), title=title, with_drag=drag)
+    answer = Answer(title=title, command=folder.spec.program.command, parts=parts.of_run(measured))
 
     from reap.run.terminal import render_answer
 
     # The report of a resumed run replaces the one that it had.
     report = files.report_of(answer)
-    files.write_files(report, json=None, html=folder.path / answering.REPORT, force=True)
+    files.write_files(report, json=None, html=folder.path / running.REPORT, force=True)
     files.write_files(report, json=json_file, html=None, force=force)
     render_answer(reporting.console(json_file), answer)
-    reporting.say_files(json=json_file, html=folder.path / answering.REPORT)
-    reporting.say_next(["reap", "show", str(folder.path / answering.RECORDING)])
-    return experiments.exit_code(findings.comparison)
+    reporting.say_files(json=json_file, html=folder.path / running.REPORT)
+    reporting.say_next(["reap", "show", str(folder.path / running.RECORDING)])
+    return experiments.exit_code(measured.comparison)

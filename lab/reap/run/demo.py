@@ -41,7 +41,8 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     from reap.experiment.folder import Folder
     from reap.experiment.specify import Conditions, Workload, specify
     from reap.run import parts
-    from reap.run import run as answering
+    from reap.run import run as running
+    from reap.run.part import VerdictPart
     from reap.run.terminal import render_diagnosis
     from reap.workloads import preparation
 
@@ -65,16 +66,17 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
             conditions=Conditions(budget=budget, pairing="auto"),
         )
         with Folder.create(place / name, spec, force=force) as folder, Bar() as bar:
-            findings = answering.answer(folder, Terminal(bar), title=name)
-        held = parts.of_run(findings)
-        answers.append(Answer(title=ready.card.title, command=ready.argv, parts=held))
+            measured = running.measure(folder, Terminal(bar), title=name)
+        answer = Answer(title=ready.card.title, command=ready.argv, parts=parts.of_run(measured))
+        answers.append(answer)
         # Written after each program, before a word of it is printed: whoever has seen enough loses nothing.
         report = files.report_of(*answers)
         again = force or len(answers) > 1
-        files.write_files(report, json=place / "report.json", html=place / answering.REPORT, force=again)
+        files.write_files(report, json=place / "report.json", html=place / running.REPORT, force=again)
         console.rule(name, align="left")
-        render_diagnosis(console, findings.diagnosis)
+        if verdict := answer.part(VerdictPart):
+            render_diagnosis(console, verdict.diagnosis)
         console.print()
-    reporting.say_files(json=place / "report.json", html=place / answering.REPORT)
+    reporting.say_files(json=place / "report.json", html=place / running.REPORT)
     reporting.say_next(["reap", "run", "--", "CMD"])
     return 0

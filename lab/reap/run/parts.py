@@ -8,8 +8,9 @@ from reap.answer.records import Report
 from reap.compare.levels.part import LevelsPart
 from reap.compare.part import ComparisonPart
 from reap.drag.exact.part import DragPart
+from reap.run.judge.verdict import diagnose
 from reap.run.part import VerdictPart
-from reap.run.records import Findings
+from reap.run.records import Measured
 from reap.show.part import ProfilePart
 from reap.tune.part import TunePart
 from reap.wall.part import WallPart
@@ -26,14 +27,16 @@ KINDS: tuple[type[Part], ...] = (
 """In the order of the page. A field that two of them have belongs to the first that is there."""
 
 
-def of_run(found: Findings) -> list[Part]:
-    """The parts of an answer of `reap run`."""
+def of_run(measured: Measured) -> list[Part]:
+    """The parts of an answer of `reap run`, the verdict among them."""
+    profile, comparison = measured.profile, measured.comparison
+    verdict = diagnose(profile, comparison, command=measured.command, collections=measured.collections)
     parts: list[Part] = [
-        VerdictPart(diagnosis=found.diagnosis),
-        ComparisonPart(comparison=found.comparison),
-        ProfilePart(profile=found.profile),
+        VerdictPart(diagnosis=verdict),
+        ComparisonPart(comparison=comparison),
+        ProfilePart(profile=profile),
     ]
-    return [*parts, DragPart(drag=found.drag)] if found.drag else parts
+    return [*parts, DragPart(drag=measured.drag)] if measured.drag else parts
 
 
 def read_json(path: Path | str) -> Report:

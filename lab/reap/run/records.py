@@ -1,4 +1,4 @@
-"""The answer of `reap run`: one paragraph, its evidence, and the next command."""
+"""The answer of `reap run`: what was measured, and one paragraph, its evidence, the next command."""
 
 from typing import Literal
 
@@ -7,6 +7,7 @@ from reap.base.records import Record
 from reap.drag.exact.records import DragProfile
 from reap.experiment.records import Comparison
 from reap.recording.records import Profile
+from reap.wall.records import Collector
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):
@@ -27,11 +28,13 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     """The exact command for it, or empty."""
 
 
-class Findings(Record):
-    """What is known of a program."""
+class Measured(Record):
+    """What was measured of a program."""
 
+    command: list[str]
     profile: Profile
     comparison: Comparison
-    diagnosis: Diagnosis
+    collections: list[Collector]
+    """Its garbage collectors."""
     drag: DragProfile | None = None
     """None where it was not asked for, now or before."""

@@ -1,4 +1,4 @@
-"""The whole answer for one program: recorded once, compared under several allocators, judged."""
+"""The whole answer for one program: recorded once, compared under several allocators."""
 
 import shlex
 from collections.abc import Callable
@@ -15,9 +15,8 @@ from reap.experiment.once import prepared
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.launch.records import Launch, Outcome
 from reap.recording import read, record, watch
-from reap.recording.profile import profile as analyse
-from reap.run.judge.verdict import diagnose
-from reap.run.records import Findings
+from reap.recording.analyse.profile import profile as analyse
+from reap.run.records import Measured
 from reap.wall import collectors_run
 from reap.wall.records import Collector
 
@@ -33,8 +32,8 @@ _COLLECTORS = "collectors.json"
 """What its garbage collectors said of themselves."""
 
 
-def answer(folder: Folder, listener: Listener, *, title: str, with_drag: bool = False) -> Findings:
-    """Records in triage, compares, and judges; what a killed predecessor did in `folder` is not done again.
+def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool = False) -> Measured:
+    """Records in triage, and compares; what a killed predecessor did in `folder` is not done again.
 
     Throws ReapError, and `InterruptedRunError` on Ctrl-C with the command to go on.
     """
@@ -61,10 +60,11 @@ def answer(folder: Folder, listener: Listener, *, title: str, with_drag: bool = 
         compared = run.compare(folder, listener)
     except InterruptedRunError as error:
         raise InterruptedRunError(error.what, hint, error.code) from None
-    return Findings(
+    return Measured(
+        command=folder.spec.program.command,
         profile=recorded,
         comparison=compared,
-        diagnosis=diagnose(recorded, compared, command=folder.spec.program.command, collections=collections),
+        collections=collections,
         drag=seen,
     )
 

@@ -22,7 +22,7 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool
     from reap.answer import files
     from reap.answer.records import Answer
     from reap.commandline import reporting
-    from reap.recording.profile import profile as analyse
+    from reap.recording.analyse.profile import profile as analyse
     from reap.recording.read import read
     from reap.show.part import ProfilePart
     from reap.show.terminal import render

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from reap import native
 from reap.launch import collectors, spawn
 from reap.launch.records import Launch
-from reap.wall import analyse as facts
-from reap.wall import collectors as figures
+from reap.wall.analyse import collectors as figures
+from reap.wall.analyse import facts
 from reap.wall.records import Collector
 
 

@@ -26,7 +26,7 @@ class WallPart(Part, frozen=True, kw_only=True):
     """The verdict on `wall`; if its remedies were tried, `comparison` has their ratios."""
     comparison: Comparison | None = None
     stacks: list[str] = []
-    """Where CPU time went, folded as `wall.analyse.folded` has them: the flame graph."""
+    """Where CPU time went, folded as `wall.analyse.facts.folded` has them: the flame graph."""
 
     def trimmed(self, limits: Limits) -> Self:
         """Fewer and shorter stacks."""

@@ -6,7 +6,7 @@ Facts alone. Times in seconds unless a name says otherwise, sizes in bytes; what
 from typing import Literal
 
 from reap.base.records import Estimate, Record
-from reap.recording.growth import Growth
+from reap.recording.analyse.growth import Growth
 from reap.recording.records import Latency, Share, SizeBin
 
 Owner = Literal["allocator", "collector", "lock", "kernel_io", "kernel_fault", "other"]

@@ -24,14 +24,14 @@ from reap.launch.records import Launch, Outcome
 from reap.launch.tools import syscalls
 from reap.recording import clock, watch
 from reap.recording import read as traces
-from reap.recording.growth import growth
-from reap.recording.profile import profile as analyse
+from reap.recording.analyse.growth import growth
+from reap.recording.analyse.profile import profile as analyse
 from reap.recording.records import Profile, Share
 from reap.rss import watch as residence
-from reap.wall import analyse as facts
-from reap.wall import collectors_run, strace
+from reap.wall import collectors_run
 from reap.wall import notes as wall_notes
-from reap.wall.owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Sample
+from reap.wall.analyse import facts, strace
+from reap.wall.analyse.owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Sample
 from reap.wall.records import Requests, Wall
 
 COUNTED = "counted.reap"
@@ -54,7 +54,7 @@ class Measured(Record):
 
     wall: Wall
     stacks: list[str] = []
-    """Folded, as `analysis.wall.folded` has them."""
+    """Folded, as `wall.analyse.facts.folded` has them."""
     status: int = 0
     """The program's own."""
     recorded: bool = False

@@ -15,7 +15,7 @@ from reap.launch import spawn
 from reap.launch.litter import run as littering
 from reap.launch.litter.level import LEVELS
 from reap.launch.records import Launch
-from reap.recording.size_profile import SizeProfile
+from reap.recording.analyse.size_profile import SizeProfile
 from reap.workloads import card, preparation
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 from samples import MIB, profile_of
 
 from reap.base.records import exactly
-from reap.recording.growth import growth
+from reap.recording.analyse.growth import growth
 from reap.recording.records import Point, Profile, Site
 
 

@@ -11,7 +11,7 @@ from programs import program
 from recorded import recorded, recorded_as, target
 
 from reap import native
-from reap.recording import profile
+from reap.recording.analyse import profile
 
 SEEDS = 40
 CALLS = 12000

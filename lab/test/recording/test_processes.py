@@ -14,7 +14,7 @@ from recorded import recorded, shell, target
 from reap.launch import spawn
 from reap.launch.records import Launch
 from reap.recording import read, record
-from reap.recording.notes import notes
+from reap.recording.analyse.notes import notes
 
 DEPTHS = ("triage", "full")
 

@@ -4,7 +4,7 @@ import pytest
 from programs import compile_c
 from recorded import recorded
 
-from reap.recording.sites import telling
+from reap.recording.analyse.sites import telling
 
 PLUGIN = "#include <stdlib.h>\nvoid *NAME(int n) { void *volatile p = malloc(n); return p; }\n"
 HOST = r"""

@@ -13,7 +13,7 @@ from recorded import recorded
 from reap.base.errors import ReapError
 from reap.base.records import Estimate, exactly
 from reap.fragment.run import load_profile
-from reap.recording.size_profile import SizeProfile, decode, encode, narrow, size_profile
+from reap.recording.analyse.size_profile import SizeProfile, decode, encode, narrow, size_profile
 
 # Keeps 100 blocks of 40 bytes for good, turns over a thousand of 48, and has 50 of 600 together for a while.
 # Ten more are beyond the usual cut-off.

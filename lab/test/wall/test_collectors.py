@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from reap.launch import collectors, spawn
 from reap.launch.records import Launch
-from reap.wall.analyse import with_heard
-from reap.wall.collectors import collector
+from reap.wall.analyse.collectors import collector
+from reap.wall.analyse.facts import with_heard
 from reap.wall.collectors_run import hear
 from reap.wall.records import Collector
 

@@ -24,9 +24,9 @@ from reap.launch.host import sampling
 from reap.launch.records import Launch, Outcome
 from reap.recording import record, watch
 from reap.recording.records import Point
-from reap.wall import analyse as facts
-from reap.wall import command, notes, strace
+from reap.wall import command, notes
 from reap.wall import run as experiment
+from reap.wall.analyse import facts, strace
 
 
 @pytest.fixture(scope="module")

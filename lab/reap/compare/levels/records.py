@@ -7,7 +7,7 @@ from reap.experiment.records import HugePages, Laid, Ratio
 from reap.launch.litter.level import Level
 from reap.launch.litter.records import Order
 from reap.launch.records import Misses
-from reap.recording.size_profile import SizeProfile
+from reap.recording.analyse.size_profile import SizeProfile
 
 
 class Split(Record):

@@ -21,9 +21,9 @@ from reap.experiment.starter import Starter
 from reap.fragment import run as fragment
 from reap.launch.litter import run as littering
 from reap.launch.records import Launch
-from reap.recording import estimates
-from reap.recording import size_profile as profiles
-from reap.recording.size_profile import SizeProfile
+from reap.recording.analyse import estimates
+from reap.recording.analyse import size_profile as profiles
+from reap.recording.analyse.size_profile import SizeProfile
 
 PROFILE = "profile.json"
 """The size profile's name in an experiment's folder; written whole, so that it marks a whole one."""

@@ -8,7 +8,7 @@ import msgspec
 
 from reap import native
 from reap.drag.exact.records import DragLevel, DragPoint, DragProcess, DragProfile, DragSite, Tally
-from reap.recording.sites import DEEPEST, Frame, line_of, names, telling
+from reap.recording.analyse.sites import DEEPEST, Frame, line_of, names, telling
 
 BINS = 400
 """Stretches of a curve."""

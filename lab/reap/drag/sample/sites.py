@@ -12,7 +12,7 @@ from itertools import groupby
 from reap.base.records import Estimate
 from reap.drag.sample.records import SampledSite
 from reap.drag.sample.weights import Drawn, quantile
-from reap.recording.sites import DEEPEST, Frame, line_of, names, telling
+from reap.recording.analyse.sites import DEEPEST, Frame, line_of, names, telling
 
 _MOST_STACKS = 2000
 """Whose names are looked up: those that stand for most bytes, and as many of those that drag most."""

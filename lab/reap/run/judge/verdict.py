@@ -7,7 +7,7 @@ from reap.answer.records import Evidence
 from reap.base import units
 from reap.compare import phrases
 from reap.experiment.records import Comparison
-from reap.recording.growth import growth
+from reap.recording.analyse.growth import growth
 from reap.recording.records import Profile
 from reap.run.judge.facts import Facts
 from reap.run.judge.findings import why_not

@@ -22,7 +22,7 @@ from reap.experiment.runner import InterruptedRunError, Listener
 from reap.launch import spawn
 from reap.launch.records import Launch, Outcome
 from reap.recording import read, record
-from reap.recording.profile import profile
+from reap.recording.analyse.profile import profile
 from reap.study.allocator_wall import latency
 from reap.study.allocator_wall.asks import Ask
 from reap.study.allocator_wall.python import REQUESTS

@@ -9,8 +9,8 @@ from reap.base.records import exactly
 from reap.compare.levels.records import Fragmented
 from reap.draw.bars import Bar
 from reap.launch.litter.level import LEVELS
-from reap.recording import sizes
-from reap.recording.size_profile import SizeProfile
+from reap.recording.analyse import sizes
+from reap.recording.analyse.size_profile import SizeProfile
 from reap.study.ismm2026.published import PROGRAMS, REJECTED
 from reap.study.judging import best_ratio
 from reap.study.records import Study

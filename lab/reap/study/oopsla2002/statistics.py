@@ -7,7 +7,7 @@ import msgspec
 
 from reap.base.errors import ReapError
 from reap.recording import read, record
-from reap.recording.profile import profile
+from reap.recording.analyse.profile import profile
 from reap.study import kept
 from reap.study.measuring import version_of, without_own
 from reap.study.records import Statistics

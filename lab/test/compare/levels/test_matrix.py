@@ -39,7 +39,7 @@ from reap.launch.litter.records import Event
 from reap.launch.records import Launch, Outcome
 from reap.launch.tools import callgrind, counters, valgrind
 from reap.recording import sample
-from reap.recording.size_profile import SizeProfile
+from reap.recording.analyse.size_profile import SizeProfile
 
 # A list of 20 000 nodes, walked ten times: from a region of its own, or with NAIVE set by malloc each.
 LIST = r"""

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from reap import native
 from reap.launch.process.records import Moment
-from reap.recording import estimates
+from reap.recording.analyse import estimates
 from reap.recording.records import Latency, Point, Profile, Share
 from reap.rss.analyse import take_apart
-from reap.wall import owners as wall_owners
-from reap.wall.owners import CALL_NAMES, Sample
+from reap.wall.analyse import owners as wall_owners
+from reap.wall.analyse.owners import CALL_NAMES, Sample
 from reap.wall.records import (
     CALLS,
     OWNERS,

@@ -6,8 +6,9 @@ from typing import Literal
 
 from reap import native
 from reap.base.records import Estimate, exactly
-from reap.recording import estimates, notes, sizes
-from reap.recording.rates import rates
+from reap.recording.analyse import estimates, notes, sizes
+from reap.recording.analyse.rates import rates
+from reap.recording.analyse.sites import sites
 from reap.recording.records import (
     Latency,
     LifetimeBin,
@@ -20,7 +21,6 @@ from reap.recording.records import (
     Share,
     Totals,
 )
-from reap.recording.sites import sites
 
 CALLS = (
     "malloc", "calloc", "realloc", "reallocarray", "posix_memalign", "aligned_alloc", "memalign", "valloc",
