@@ -47,7 +47,7 @@ def compiled(
     compiler_files: Sequence[Path] = (),
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """The path of what `command` makes at OUT, in this session's folder as `name`.
+    """The path of what `command` makes at OUT, as `name` in a folder of its own below this session's.
 
     The sources are the words of `command` that are paths, `text`, which the compiler reads from standard
     input, and all files of `tree`, in which the command then runs. `compiler_files` are those of a compiler
@@ -73,7 +73,8 @@ def compiled(
                 if not kept.exists():  # or another worker was first
                     raise
     # A copy: tests may change what they are given, and run it as a user who cannot see this folder.
-    target = session_folder() / name
+    target = session_folder() / key / name
+    target.parent.mkdir(exist_ok=True)
     if kept.is_dir():
         shutil.copytree(kept, target, dirs_exist_ok=True)
     else:

@@ -98,3 +98,10 @@ def test_a_program_that_is_changed_stays_as_it_was_for_the_next(include: Path) -
     command = ["gcc", "-x", "c", f"-I{include}", "-o", OUT, "-"]
     Path(compiled("answers", command, text=PROGRAM)).write_text("#!/bin/sh\nexit 9\n")
     assert status(include) == 3
+
+
+def test_programs_of_one_name_do_not_replace_each_other(include: Path) -> None:
+    command = ["gcc", "-x", "c", "-o", OUT, "-"]
+    first = compiled("answers", command, text="int main(void) { return 1; }")
+    compiled("answers", command, text="int main(void) { return 2; }")
+    assert subprocess.run([first], check=False).returncode == 1

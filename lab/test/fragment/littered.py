@@ -158,14 +158,15 @@ SOURCES = {
 @functools.cache
 def target(name: str) -> str:
     """The path of one of SOURCES, compiled."""
-    flags = ["-O1", "-fno-builtin", "-pthread", "-Wl,-rpath,$ORIGIN"]
+    flags = ["-O1", "-fno-builtin", "-pthread"]
     if name == "constructed":
         source = (
             HEAD + "size_t in_use; __attribute__((constructor)) static void begin(void)"
             "{ free(malloc(10)); in_use = mallinfo2().uordblks; }"
         )
         first = Path(compile_c("libfirst.so", source, ["-O1", "-fPIC", "-shared", "-fno-builtin"]))
-        flags += [f"-L{first.parent}", f"-Wl,--no-as-needed,-l:{first.name}"]
+        path = f"-Wl,-rpath,$ORIGIN/../{first.parent.name}"
+        flags += [path, f"-L{first.parent}", f"-Wl,--no-as-needed,-l:{first.name}"]
     return compile_c(name, HEAD + SOURCES[name], flags)
 
 
