@@ -62,10 +62,12 @@ std::optional<ResidentAnswer> read_resident(const std::string &path) {
                 continue;
             return answer_of(said);
         }
+        return std::nullopt;
     } catch (const std::system_error &) { // it is gone, with its process
-    } catch (const BadTrace &) {          // somebody else's
+        return std::nullopt;
+    } catch (const BadTrace &) { // somebody else's
+        return std::nullopt;
     }
-    return std::nullopt;
 }
 
 } // namespace reap::native
