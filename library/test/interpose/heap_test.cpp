@@ -207,14 +207,39 @@ TEST(Heap, GrowsAndShrinksLargeObjectsWithoutACopy) {
     EXPECT_LT(Heap::statistics().large, 40 * megabyte);
 }
 
+/// A page mapped as soon as may be behind a large object, unless others' pages are there within `reach`
+/// bytes.
+class Barrier {
+  public:
+    Barrier(void *object, std::size_t reach) {
+        constexpr std::uintptr_t page = 4096;
+        const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(object) + Heap::usable_size(object);
+        for (std::uintptr_t at = (end + page - 1) & ~(page - 1); at < end + reach && !page_; at += page) {
+            auto *const wanted = reinterpret_cast<void *>(at);
+            void *const mapped =
+                ::mmap(wanted, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+            if (mapped == wanted)
+                page_ = mapped;
+            else if (mapped != MAP_FAILED)
+                ::munmap(mapped, page);
+        }
+    }
+    ~Barrier() {
+        if (page_) ::munmap(page_, 4096);
+    }
+    Barrier(const Barrier &) = delete;
+    Barrier &operator=(const Barrier &) = delete;
+
+  private:
+    void *page_ = nullptr;
+};
+
 TEST(Heap, KnowsWhatAnotherThreadPutsWhereALargeObjectWasThatMoved) {
     using reap::interpose::MarkedPages;
     constexpr std::size_t window = 2 * megabyte;
     Heap::trim(); // what was kept lies anywhere
-    // On both sides, so that it is not enlarged where it is.
-    void *const before = Heap::allocate(5 * megabyte);
     void *const object = Heap::allocate(20 * megabyte);
-    void *const behind = Heap::allocate(5 * megabyte);
+    const Barrier behind(object, 2 * window); // so that it is not enlarged where it is
     auto *const place = reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(object) & ~(window - 1));
     bool taken = false;
     // As another thread might have it just now. Where the kernel puts what one asks for is its own affair.
@@ -230,7 +255,7 @@ TEST(Heap, KnowsWhatAnotherThreadPutsWhereALargeObjectWasThatMoved) {
     EXPECT_TRUE(Heap::may_own(object)) << "it is another one now";
     EXPECT_TRUE(Heap::may_own(moved));
     MarkedPages::deallocate(place, window, window);
-    for (void *each : {before, behind, moved}) Heap::free(each);
+    Heap::free(moved);
     EXPECT_FALSE(Heap::may_own(moved));
 }
 
