@@ -52,7 +52,7 @@ typedef struct reap_mark {
     uint64_t serial;
 } reap_mark;
 
-/* What a library in checked mode finds; see docs/library/faces.md. */
+/* What a library in checked mode finds; see docs/library/checked-mode.md. */
 typedef enum reap_misuse {
     REAP_MISUSE_OVERFLOW,
     REAP_MISUSE_UNDERFLOW,
