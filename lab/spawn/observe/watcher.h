@@ -9,7 +9,7 @@
 #include "perf/call_watcher.h"
 #include "perf/fault_sampler.h"
 #include "perf/sampler.h"
-#include "proc/looker.h"
+#include "proc/poller.h"
 #include "trace/block.h"
 #include "trace/server.h"
 #include "trace/unrecorded.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "proc/looker.h"
+#include "proc/poller.h"
 
 #include <algorithm>
 #include <cstdio>
