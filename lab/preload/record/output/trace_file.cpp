@@ -9,7 +9,7 @@
 #define XXH_NO_STREAM
 #include <xxhash.h>
 
-#include "output/from_launcher.h"
+#include "output/launcher_client.h"
 #include "platform.h"
 
 namespace reap::preload {

@@ -1,4 +1,4 @@
-#include "output/from_launcher.h"
+#include "output/launcher_client.h"
 
 #include <cstddef>
 #include <cstring>
