@@ -1,6 +1,6 @@
 // C++ programs whose destructors access objects as they free them, each with a twin whose do not: as
-// drag_release.c.
-#include "drag_books.h"
+// release.c.
+#include "model.h"
 
 #include <cstdlib>
 #include <cstring>

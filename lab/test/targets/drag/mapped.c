@@ -1,5 +1,5 @@
 // Maps memory in every way, carves objects out of some of it, and prints its own drag at the level of chunks:
-// for the drag engine to agree with. What it prints is "LIVE NEEDED CHUNKS PEAK LEAST", as drag.c does. It
+// for the drag engine to agree with. What it prints is "LIVE NEEDED CHUNKS PEAK LEAST", as random.c does. It
 // uses no malloc. The word is a seed.
 #define _GNU_SOURCE
 #include <stdint.h>

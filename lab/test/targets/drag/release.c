@@ -1,6 +1,6 @@
 // Programs that access objects as they free them, each with a twin that does not: `drag_release NAME`, and
-// `drag_release NAME twin`. See drag_books.h for what they print.
-#include "drag_books.h"
+// `drag_release NAME twin`. See model.h for what they print.
+#include "model.h"
 
 #include <pthread.h>
 #include <sched.h>
