@@ -1,9 +1,9 @@
-/* Looking at a tree of processes many times a second: what its threads wait for, what memory it holds.
+/* Polls a process tree many times a second: what its threads wait for, and its memory.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef REAP_SPAWN_LOOKER_H
-#define REAP_SPAWN_LOOKER_H
+#ifndef REAP_SPAWN_POLLER_H
+#define REAP_SPAWN_POLLER_H
 
 #include <sys/types.h>
 
@@ -14,37 +14,37 @@
 
 namespace reap::spawn {
 
-/// Reads /proc, so that nothing needs to be allowed and nothing is added to the program. Each look costs some
-/// ten microseconds a thread; of very many, those behind the first are not looked at.
-class Looker {
+/// Reads /proc, so the program is not modified. A poll costs about ten microseconds per thread; threads and
+/// processes beyond a fixed number are skipped.
+class TreePoller {
   public:
-    /// Looks at `process` and its descendants, or, where that is this process itself, at the descendants.
-    void look(pid_t process, std::int64_t now, TraceBlocks &trace);
+    /// Polls `process` and its descendants; if `process` is this process, the descendants only.
+    void poll(pid_t process, std::int64_t now, TraceBlocks &trace);
 
-    /// The last look, at memory too.
-    void look_once_more(pid_t process, std::int64_t now, TraceBlocks &trace) {
+    /// The last poll, which always includes memory.
+    void poll_last(pid_t process, std::int64_t now, TraceBlocks &trace) {
         next_memory_ = 0;
-        look(process, now, trace);
+        poll(process, now, trace);
     }
 
-    /// When it wants to look again: about a hundred times a second, at no regular beat.
+    /// When the next poll is due: about a hundred times a second, at irregular intervals.
     std::int64_t next() const { return next_; }
 
   private:
-    void look_at(pid_t process, int depth);
-    void look_at_thread(pid_t process, pid_t thread);
-    void look_at_memory(pid_t process);
-    void look_at_mapping(pid_t process, char *line);
+    void poll_process(pid_t process, int depth);
+    void poll_thread(pid_t process, pid_t thread);
+    void poll_memory(pid_t process);
+    void record_mapping(pid_t process, char *line);
 
     TraceBlocks *trace_ = nullptr;
     std::int64_t now_ = 0;
     std::int64_t next_ = 0;
     std::int64_t next_memory_ = 0;
-    std::int64_t first_look_ = 0;
+    std::int64_t first_memory_poll_ = 0;
     bool with_memory_ = false;
     std::uint64_t processes_ = 0;
     std::uint64_t threads_ = 0;
-    pid_t sockets_of_ = 0; ///< whose descriptors were looked through in this look
+    pid_t sockets_of_ = 0; ///< the process that `sockets_` is about, in this poll
     bool sockets_ = false;
     std::uint32_t random_ = 1;
 };
