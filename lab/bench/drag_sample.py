@@ -51,7 +51,7 @@ def programs(folder: Path) -> dict[str, Launch]:
     lives, trees, own = str(folder / "lives"), str(folder / "trees"), str(folder / "own")
     for source, binary in ((HERE / "drag_sample.cpp", lives), (HERE / "drag.cpp", trees)):
         subprocess.run(["g++", "-std=c++20", "-O2", "-o", binary, source], check=True)
-    source = HERE.parent / "test" / "targets" / "own_drag.c"
+    source = HERE.parent / "test" / "targets" / "drag" / "lifetimes.c"
     subprocess.run(["gcc", "-O1", "-w", "-pthread", "-fno-builtin", "-o", own, source], check=True)
     return {
         "C++ trees and strings": Launch(argv=[trees], program=trees),

@@ -1,13 +1,12 @@
-/* A drag recording, version 2: what one process allocated, and when each object was accessed for the last
- * time.
+/* A drag recording, version 2: what one process allocated, and when each object was last accessed.
  *
- * The clock is one step an allocation. A file is a header, then events until a zero byte or the file's end;
- * numbers are LEB128 (seven bits a byte, lowest first). The object of the n-th ALLOC, POOLED or MAPPED event
- * of a file has the serial `base + n`, n from 1: the clock after it. A file may end anywhere: the process was
- * killed, the disk was full.
+ * The clock advances one step per allocation. A file is a header, then events until a zero byte or the file's
+ * end; numbers are LEB128 (seven bits a byte, lowest first). The object of the n-th ALLOC, POOLED or MAPPED
+ * event of a file has the serial `base + n`, n from 1: the clock after it. A file may end anywhere: the
+ * process was killed, the disk was full.
  *
- * What accesses an object in the step in which it is freed may be what frees it, and is told apart: all of
- * these accesses but the copy of realloc.
+ * Accesses to an object in the step in which it is freed may belong to freeing it, and are distinguished,
+ * except for the copy by realloc.
  */
 #ifndef REAP_DRAG_H
 #define REAP_DRAG_H
@@ -23,12 +22,12 @@ struct reap_drag_header {
     uint64_t magic;
     uint32_t pid;
     uint32_t parent;
-    uint32_t base;  /* the clock where this file begins: not 0 after a fork */
+    uint32_t base;  /* the clock at the start of this file: nonzero after a fork */
     uint32_t flags; /* enum reap_drag_flag */
 };
 
 enum reap_drag_flag {
-    REAP_DRAG_FORKED = 1 /* began with a fork: what was inherited is left out */
+    REAP_DRAG_FORKED = 1 /* started by a fork: inherited objects are not included */
 };
 
 enum reap_drag_event {

@@ -1,4 +1,4 @@
-// How the writers of a trace put numbers into a block. Knows `reap_trace.h` alone; needs no runtime.
+// The encoding of numbers in a trace's blocks. Depends on `reap_trace.h` only; needs no runtime.
 //
 // SPDX-License-Identifier: MIT
 #ifndef REAP_ENCODE_H
@@ -15,7 +15,7 @@ namespace reap::format {
 // The longest varint of 64 bits.
 inline constexpr size_t kMaxVarint = 10;
 
-// Writes `value` as LEB128 at `out`; returns the byte behind it.
+// Writes `value` as LEB128 at `out`; returns the end.
 inline uint8_t *put_varint(uint8_t *out, uint64_t value) noexcept {
     while (value >= 0x80) {
         *out++ = static_cast<uint8_t>(value | 0x80);
@@ -32,7 +32,7 @@ inline uint8_t *put_string(uint8_t *out, const char *text, size_t length) noexce
     return out + length;
 }
 
-// Folds the step from one address to another so that multiples of 16 become small numbers.
+// Encodes the difference of two addresses so that multiples of 16 become small numbers.
 inline uint64_t fold_address(uint64_t from, uint64_t to) noexcept {
     const bool down = to < from;
     const uint64_t distance = down ? from - to : to - from;

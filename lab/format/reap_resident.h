@@ -1,12 +1,11 @@
-/* The resident file, version 1: what a process's allocator says of its memory, now.
+/* The resident file, version 1: the current statistics of a process's allocator.
  *
  * SPDX-License-Identifier: MIT
  *
- * The lab (reap.rss.watch) makes a folder; every process of the tree that the preload enters makes one
- * file in it, named by its pid, maps it shared and writes the same fields over and over, so that the last of
- * them outlive whatever ends the process. A reader takes them when `sequence` is even, and was the same
- * before and after. All sizes are bytes, all stamps nanoseconds of CLOCK_MONOTONIC. Little-endian;
- * freestanding C11 / C++20.
+ * The lab (reap.rss.watch) creates a folder; every process of the tree that loads the preload creates one
+ * file in it, named by its pid, maps it shared and updates its fields in place, so that the last values
+ * survive however the process ends. A read is valid if `sequence` is even and the same before and after. All
+ * sizes are bytes, all stamps nanoseconds of CLOCK_MONOTONIC. Little-endian; freestanding C11 / C++20.
  */
 #ifndef REAP_RESIDENT_H
 #define REAP_RESIDENT_H
@@ -16,12 +15,12 @@
 #define REAP_RESIDENT_MAGIC UINT64_C(0x3153455250414552) /* "REAPRES1" */
 #define REAP_RESIDENT_VERSION 1u
 
-/* The environment variable: microseconds between two questions, a colon, the folder (an absolute path). */
+/* The environment variable: the interval in microseconds, a colon, the folder (an absolute path). */
 #define REAP_RESIDENT_ENV "REAP_RESIDENT"
 
 /* Whose statistics `values` are. */
 enum reap_resident_kind {
-    REAP_RESIDENT_NONE = 0,     /* the allocator has none that we know */
+    REAP_RESIDENT_NONE = 0,     /* the allocator has no known statistics */
     REAP_RESIDENT_GLIBC = 1,    /* mallinfo2: arena hblkhd uordblks fordblks fsmblks keepcost */
     REAP_RESIDENT_JEMALLOC = 2, /* mallctl: allocated active metadata resident mapped retained dirty muzzy
                                    tcache_bytes background_thread */
@@ -31,10 +30,10 @@ enum reap_resident_kind {
 };
 
 #define REAP_RESIDENT_VALUES 10
-#define REAP_RESIDENT_UNKNOWN UINT64_MAX /* a value that the allocator would not say */
+#define REAP_RESIDENT_UNKNOWN UINT64_MAX /* a value that the allocator does not report */
 
-/* What a walk over the chunks of glibc's main heap (that of brk) found. Blocks in thread caches and fastbins
- * are free, and look as if they were in use. */
+/* The result of a walk over the chunks of glibc's main heap (the one of brk). Free blocks in thread caches
+ * and fastbins appear to be in use. */
 struct reap_resident_walk {
     uint64_t stamp; /* 0: not walked */
     uint64_t begin;
@@ -43,11 +42,11 @@ struct reap_resident_walk {
     uint64_t live;           /* in use, headers included */
     uint64_t live_blocks;    /* how many blocks that is */
     uint64_t free;           /* between blocks in use; without the top */
-    uint64_t whole;          /* of these, pages that malloc_trim could give back */
+    uint64_t whole;          /* of these, pages that malloc_trim could return to the OS */
     uint64_t whole_resident; /* of these, resident */
-    uint64_t top;            /* behind the last block in use */
+    uint64_t top;            /* after the last block in use */
     uint64_t top_resident;   /* of these */
-    uint64_t largest;        /* the largest stretch of whole free pages */
+    uint64_t largest;        /* the largest run of whole free pages */
     uint64_t above_blocks;   /* blocks in use between that and the top: what pins it, */
     uint64_t above_bytes;    /* and their bytes */
     uint64_t used;           /* what mallinfo2 said just before, of all arenas: uordblks, */
@@ -60,11 +59,11 @@ struct reap_resident {
     uint32_t version;
     uint32_t kind;     /* enum reap_resident_kind */
     uint32_t sequence; /* odd while the rest is being written */
-    uint32_t stopped;  /* 1: nobody asks any more, though the process may go on */
-    uint64_t stamp;    /* 0: not asked yet */
+    uint32_t stopped;  /* 1: no further updates, though the process may continue */
+    uint64_t stamp;    /* 0: no values yet */
     uint64_t values[REAP_RESIDENT_VALUES];
     struct reap_resident_walk walk;
-    char provider[256]; /* the file that serves malloc, as the loader has it */
+    char provider[256]; /* the file that provides malloc, as named by the loader */
 };
 
 #endif

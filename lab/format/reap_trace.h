@@ -1,4 +1,4 @@
-/* The trace format, version 1. `docs/trace-format.md` is its page; this header is the law.
+/* The trace format, version 1. Described in `docs/trace-format.md`; this header is normative.
  *
  * SPDX-License-Identifier: MIT
  *
@@ -7,7 +7,7 @@
  * records (EVENTS, DEFINITIONS, OUTSIDE) or a table of counters (COUNTS, REQUESTS). A block of zeros was
  * reserved and never used.
  *
- * All integers are little-endian. Freestanding C11 / C++20; knows nobody else in the project.
+ * All integers are little-endian. Freestanding C11 / C++20; depends on nothing else in the project.
  */
 #ifndef REAP_TRACE_H
 #define REAP_TRACE_H
@@ -22,25 +22,26 @@
 /* The environment variable by which a recorded process finds its file (an absolute path). */
 #define REAP_TRACE_ENV "REAP_TRACE"
 
-/* And the one by which a process that cannot open it (another root, another user) gets it from the launcher:
- * twice REAP_SOCKET_NAME bytes. The first name a datagram socket in the abstract namespace, behind
- * REAP_SOCKET_PREFIX. Who sends the second to it gets an open descriptor of the trace back. */
+/* The environment variable by which a process that cannot open the file (another root, another user) gets it
+ * from the launcher: twice REAP_SOCKET_NAME bytes. The first half, after REAP_SOCKET_PREFIX, names a datagram
+ * socket in the abstract namespace. A process that sends the second half to it receives an open descriptor of
+ * the trace. */
 #define REAP_SOCKET_ENV "REAP_TRACE_SOCKET"
 #define REAP_SOCKET_PREFIX "reap-trace-"
 #define REAP_SOCKET_NAME 32u
 
 enum reap_depth { REAP_DEPTH_TRIAGE = 1, REAP_DEPTH_FULL = 2 };
 
-/* What stamps count. TSC only where it is invariant and the kernel itself trusts it. */
+/* The unit of stamps. TSC only if it is invariant and the kernel itself uses it. */
 enum reap_clock { REAP_CLOCK_TSC = 1, REAP_CLOCK_MONOTONIC_NS = 2 };
 
 /* Why recording stopped somewhere in the tree before the program did. */
 enum reap_stop {
     REAP_STOP_NONE = 0,
     REAP_STOP_NO_SPACE = 1, /* the file could not grow: disk full, quota, file size limit */
-    REAP_STOP_OPEN = 2,     /* the file could not be opened again, for a block behind `file_blocks` */
+    REAP_STOP_OPEN = 2,     /* the file could not be reopened, for a block beyond `file_blocks` */
     REAP_STOP_MAP = 3,      /* no address space or no memory for a block */
-    REAP_STOP_SANDBOX = 4   /* behind a filter of system calls, and what was reserved before it is full */
+    REAP_STOP_SANDBOX = 4   /* under a system call filter, with all blocks reserved before it full */
 };
 
 /* The first 4 KB of block 0. Mapped by every process of the tree; fields marked (atomic) are shared by them.
@@ -51,17 +52,17 @@ struct reap_file_header {
     uint32_t block_bytes;
     uint32_t depth;              /* enum reap_depth */
     uint32_t clock;              /* enum reap_clock */
-    uint64_t start_ticks;        /* one moment on three clocks: stamp, ... */
+    uint64_t start_ticks;        /* the same time on three clocks: stamp, ... */
     uint64_t start_monotonic_ns; /* ... CLOCK_MONOTONIC, ... */
     uint64_t start_unix_ns;      /* ... and CLOCK_REALTIME */
     uint64_t end_ticks;          /* the same at the end; 0 in a recording that was not finished */
     uint64_t end_monotonic_ns;
-    uint64_t ticks_per_second; /* the creator's first estimate; start and end together tell it exactly */
-    uint64_t period_bytes;     /* mean gap between sampled allocations; 0: steered to about 500 a second */
+    uint64_t ticks_per_second; /* the creator's first estimate; start and end together give it exactly */
+    uint64_t period_bytes;     /* mean gap between sampled allocations; 0: adjusted to about 500 a second */
     uint32_t sampler;          /* enum reap_sampler: who samples instruction pointers */
     uint32_t sampler_period_us;
     uint32_t sampler_kernel; /* 1: time in the kernel is sampled, too */
-    uint32_t next_block;     /* (atomic) number of blocks handed out, block 0 included */
+    uint32_t next_block;     /* (atomic) number of allocated blocks, block 0 included */
     uint32_t next_image;     /* (atomic) number of process images that have started */
     uint32_t stop_reason;    /* (atomic) enum reap_stop, the first that happened */
     uint32_t stop_errno;     /* (atomic) its errno */
@@ -69,7 +70,7 @@ struct reap_file_header {
     uint32_t finished;       /* 1: the tree ended and every block of a dead process was sealed */
     uint32_t
         file_blocks;   /* for so many blocks the file is long enough, with holes where none is yet; grows */
-    uint32_t deepbind; /* (atomic) how often RTLD_DEEPBIND was taken off what dlopen was asked for */
+    uint32_t deepbind; /* (atomic) how often RTLD_DEEPBIND was removed from a call of dlopen */
 };
 
 enum reap_sampler { REAP_SAMPLER_NONE = 0, REAP_SAMPLER_PERF = 1, REAP_SAMPLER_TIMER = 2 };
@@ -134,11 +135,11 @@ struct reap_counts {
     uint64_t large_bytes[REAP_LARGE_BINS];
     uint64_t
         calls[REAP_CALLS];   /* by enum reap_call; malloc itself is the rest: allocations less the others */
-    uint64_t frees;          /* blocks given back, by free, delete or realloc */
+    uint64_t frees;          /* blocks freed by free, delete or realloc */
     uint64_t failures;       /* allocations that returned null */
     uint64_t skipped;        /* calls that could not be sampled: made inside the recorder's own work */
-    uint64_t fresh_reallocs; /* of the calls of realloc and reallocarray: those that gave no block back */
-    uint64_t final_reallocs; /* and those that gave one back and were asked for none */
+    uint64_t fresh_reallocs; /* calls of realloc and reallocarray that freed no block */
+    uint64_t final_reallocs; /* and those that freed one and requested none */
 };
 
 /* Of requests, numbers below REAP_REQUEST_EXACT are counted one by one, larger ones in 64 bins an octave up
@@ -150,10 +151,10 @@ struct reap_counts {
 /* Payload of a REQUESTS block: the requests of one phase that ended in one thread, or in several one after
  * another. A request's allocations are those of its own thread between its begin and its end. */
 struct reap_requests {
-    char phase[REAP_PHASE_BYTES]; /* its name, filled up with NULs; empty: before any was said */
+    char phase[REAP_PHASE_BYTES]; /* its name, padded with NULs; empty: before the first was set */
     uint64_t count;
     uint64_t allocations; /* of all of them, realloc's included */
-    uint64_t bytes;       /* as they were asked for */
+    uint64_t bytes;       /* as requested */
     uint64_t most_allocations;
     uint64_t most_bytes;
     uint64_t by_allocations[REAP_REQUEST_BINS]; /* requests, by how many blocks each allocated */
@@ -206,12 +207,12 @@ enum reap_tag {
                 nothing is recorded. In OUTSIDE blocks behind a stamp, else in DEFINITIONS */
 };
 
-/* Why nothing is recorded of a process. */
+/* Why a process is not recorded. */
 enum reap_unrecorded {
     REAP_UNRECORDED_NOT_LOADED = 1, /* it has no recorder: static, set-user-ID, another environment */
-    REAP_UNRECORDED_NO_TRACE = 2,   /* it has one, which did not reach the file */
+    REAP_UNRECORDED_NO_TRACE = 2,   /* it has one, which could not open the file */
     REAP_UNRECORDED_FOREIGN = 3, /* it is for another C library or processor: started without the recorder */
-    REAP_UNRECORDED_OUT_OF_REACH = 4 /* its root, or its user, cannot reach the recorder: started without */
+    REAP_UNRECORDED_OUT_OF_REACH = 4 /* its root, or its user, cannot access the recorder: started without */
 };
 
 /* What else the launcher saw. `words`: a count, and that many words from the top of the user stack. */
@@ -222,13 +223,13 @@ enum reap_seen {
     REAP_SEEN_WAIT = 3,   /* tid, state as /proc has it, number + 1 (0: in none), enum reap_waited_for,
                            instruction pointer, words: a thread that did not run when it was looked at;
                            with the state R one that did, or would have if it had had a processor */
-    REAP_SEEN_LOOK = 4,   /* processes, threads: all of the tree were looked at; its waits come before it */
+    REAP_SEEN_LOOK = 4,   /* processes, threads: the tree was polled; the waits precede this record */
     REAP_SEEN_FILE = 5,   /* start, length: a mapping of a file, executable or not */
     REAP_SEEN_MEMORY = 6, /* peak resident, resident in the heap that brk grows, lazily freed bytes (each + 1;
                              0: not known) */
     REAP_SEEN_WATCHED = 7, /* of samples, faults, calls each: 0, or the errno for which they were not watched;
                              how many the kernel had no room for */
-    REAP_SEEN_FORK = 8     /* parent: the process began as its copy */
+    REAP_SEEN_FORK = 8     /* parent: the process is its fork */
 };
 
 enum reap_waited_for {

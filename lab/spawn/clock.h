@@ -1,4 +1,4 @@
-/* The one clock of the launcher.
+/* The clock of the launcher.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 
 namespace reap::spawn {
 
-/// A moment that never comes.
+/// A time that is never reached.
 constexpr std::int64_t never = INT64_MAX;
 
 /// CLOCK_MONOTONIC in nanoseconds.

@@ -1,10 +1,11 @@
-/* reap-spawn: runs one program and reports what it cost.
+/* reap-spawn: runs one program and reports its resource usage.
  *
- * It exists because a parent's size shows up in its child's ru_maxrss: a Python of 200 MB cannot start
- * a program and learn its peak memory. This one is static and stays under 1 MB. It computes nothing.
+ * It exists because a parent's size shows up in its child's ru_maxrss: a Python process of 200 MB cannot
+ * start a program and learn its peak memory. This launcher is static and stays under 1 MB. It computes
+ * nothing.
  *
- * Exits with 0 when it wrote a result (whatever came of the program), 2 on a wrong command line, 125 when
- * it could not write.
+ * Exits with 0 if it wrote a result (whatever the outcome of the program), 2 on a wrong command line, 125 if
+ * it could not write the result.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,14 +28,16 @@
 
 namespace {
 
-/// None of our files may have the number of a standard stream that is closed; the program finds it closed.
+/// Opens closed standard streams, so that none of our files gets their numbers; the program finds them
+/// closed.
 void fill_standard_streams() {
     int descriptor = 0;
     while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (descriptor > STDERR_FILENO) close(descriptor);
 }
 
-/// Who ignores SIGCHLD cannot wait for children: the launcher must not, and the program still does.
+/// A process that ignores SIGCHLD cannot wait for its children: the launcher resets it, the program inherits
+/// it.
 void stop_ignoring_children(reap::spawn::Options &options) {
     struct sigaction action{};
     if (sigaction(SIGCHLD, nullptr, &action) != 0 || action.sa_handler != SIG_IGN) return;
@@ -47,7 +50,7 @@ void stop_ignoring_children(reap::spawn::Options &options) {
 int main(int argc, char **argv) {
     using namespace reap::spawn;
     fill_standard_streams();
-    static Options options; // static: what it points to is kept to the end
+    static Options options; // static: it must outlive all that points into it
     if (!parse_options(argc, argv, environ, options)) return 2;
     if (fcntl(options.result_fd, F_GETFD) < 0) {
         std::fprintf(stderr, "reap-spawn: descriptor %d for the result: %s\n", options.result_fd,
@@ -81,8 +84,8 @@ int main(int argc, char **argv) {
         result.late_resident = meter.late();
     } else {
         class : public Observer {
-        } nobody;
-        supervise(options, nobody, result);
+        } no_observer;
+        supervise(options, no_observer, result);
     }
     return write_result(options.result_fd, result) ? 0 : 125;
 }

@@ -25,16 +25,16 @@ bool refuse(const char *what, const char *which) {
     return false;
 }
 
-bool parse_number(const char *text, std::int64_t most, std::int64_t &value) {
+bool parse_number(const char *text, std::int64_t max, std::int64_t &value) {
     char *end = nullptr;
     errno = 0;
     const long long parsed = std::strtoll(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || parsed < 0 || parsed > most) return false;
+    if (errno != 0 || end == text || *end != '\0' || parsed < 0 || parsed > max) return false;
     value = parsed;
     return true;
 }
 
-/// TYPE:CONFIG, two numbers as perf_event_attr has them.
+/// TYPE:CONFIG, two numbers as in perf_event_attr.
 bool parse_event(const char *text, Event &event) {
     char *colon = nullptr;
     char *end = nullptr;
@@ -47,7 +47,7 @@ bool parse_event(const char *text, Event &event) {
     return true;
 }
 
-/// Names separated by commas: waits (always), samples, faults, calls.
+/// Names separated by commas: waits (always on), samples, faults, calls.
 bool parse_watch(const char *text, Watch &watch) {
     watch.any = true;
     while (*text != '\0') {
@@ -70,13 +70,13 @@ bool parse_watch(const char *text, Watch &watch) {
     return true;
 }
 
-/// Whether `entry` (NAME=VALUE) sets the variable that `edit` (NAME or NAME=VALUE) is about.
+/// Whether `entry` (NAME=VALUE) sets the variable of `edit` (NAME or NAME=VALUE).
 bool same_variable(const char *entry, const char *edit) {
     const std::size_t length = std::strcspn(edit, "=");
     return std::strncmp(entry, edit, length) == 0 && entry[length] == '=';
 }
 
-/// The environment with edits applied in order. It is as large as both together, plus a null.
+/// The environment with edits applied in order. Sized for all entries, all edits and the final null.
 class Environment {
   public:
     Environment(char **base, int edits) {
@@ -89,11 +89,11 @@ class Environment {
     }
 
     void unset(const char *name) {
-        std::size_t kept = 0;
+        std::size_t left = 0;
         for (std::size_t i = 0; i < count_; ++i) {
-            if (!same_variable(entries_[i], name)) entries_[kept++] = entries_[i];
+            if (!same_variable(entries_[i], name)) entries_[left++] = entries_[i];
         }
-        count_ = kept;
+        count_ = left;
         entries_[count_] = nullptr;
     }
 
@@ -103,7 +103,7 @@ class Environment {
         entries_[count_] = nullptr;
     }
 
-    /// Never freed: it is handed to exec.
+    /// Never freed: passed to exec.
     char **entries() const { return entries_; }
 
   private:
@@ -123,7 +123,7 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
     Environment variables(environment, argc);
     if (variables.entries() == nullptr) return refuse("out of memory", "environment");
     options.environment = variables.entries();
-    constexpr std::int64_t longest_ms = INT64_MAX / 2'000'000;
+    constexpr std::int64_t max_ms = INT64_MAX / 2'000'000;
     int at = 1;
     for (; at < argc; ++at) {
         const char *option = argv[at];
@@ -144,7 +144,7 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
             options.huge_pages = false;
             continue;
         }
-        if (at + 1 >= argc) return refuse("unknown option, or its value is missing", option);
+        if (at + 1 >= argc) return refuse("unknown option, or missing value", option);
         char *value = argv[++at];
         std::int64_t number = 0;
         if (std::strcmp(option, "--program") == 0) {
@@ -154,7 +154,7 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
             if (assignment == nullptr) return refuse("out of memory", option);
             variables.set(assignment);
         } else if (std::strcmp(option, "--set") == 0) {
-            if (std::strchr(value, '=') == nullptr) return refuse("--set needs NAME=VALUE", value);
+            if (std::strchr(value, '=') == nullptr) return refuse("--set requires NAME=VALUE", value);
             variables.set(value);
         } else if (std::strcmp(option, "--unset") == 0) {
             variables.unset(value);
@@ -172,15 +172,15 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
             options.count = true;
         } else if (std::strcmp(option, "--watch") == 0) {
             if (!parse_watch(value, options.watch))
-                return refuse("not of waits, samples, faults, calls", value);
+                return refuse("--watch takes waits, samples, faults, calls", value);
         } else if (std::strcmp(option, "--attach") == 0) {
             if (!parse_number(value, INT32_MAX, number) || number == 0) return refuse("not a pid", value);
             options.attach = static_cast<pid_t>(number);
         } else if (std::strcmp(option, "--timeout-ms") == 0) {
-            if (!parse_number(value, longest_ms, number)) return refuse("not a time in milliseconds", value);
+            if (!parse_number(value, max_ms, number)) return refuse("not a time in milliseconds", value);
             options.timeout_ns = number * 1'000'000;
         } else if (std::strcmp(option, "--grace-ms") == 0) {
-            if (!parse_number(value, longest_ms, number)) return refuse("not a time in milliseconds", value);
+            if (!parse_number(value, max_ms, number)) return refuse("not a time in milliseconds", value);
             options.grace_ns = number * 1'000'000;
         } else if (std::strcmp(option, "--result-fd") == 0) {
             if (!parse_number(value, 1'000'000, number)) return refuse("not a file descriptor", value);
@@ -200,11 +200,11 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
     }
     if (options.check_sampling) return true;
     if ((options.ready_fd < 0) != (options.start_fd < 0)) {
-        return refuse("one needs the other", "--ready-fd and --start-fd");
+        return refuse("must be used together", "--ready-fd and --start-fd");
     }
     if (options.attach != 0) {
         return (options.trace != nullptr && options.timeout_ns > 0) ||
-               refuse("--attach needs --trace and --timeout-ms", "--attach");
+               refuse("--attach requires --trace and --timeout-ms", "--attach");
     }
     if (at + 1 >= argc) return refuse("no program to run", "put it after --");
     options.argv = argv + at + 1;

@@ -11,7 +11,7 @@
 namespace reap::spawn {
 namespace {
 
-// The tail of standard error at six characters a byte, and the figures.
+// The tail of standard error, at up to six characters per byte, and the other fields.
 char text[Capture::tail_bytes * 6 + 2048];
 
 long long nanoseconds(const timeval &time) {
@@ -29,7 +29,7 @@ bool write_all(int fd, const char *data, std::size_t length) {
     return true;
 }
 
-/// A number that is not below nothing, or null.
+/// A number as JSON; null if it is negative.
 struct Number {
     char text[32] = "null";
 

@@ -1,4 +1,4 @@
-/* What came of a launch, as JSON.
+/* The result of a launch, as JSON.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,22 +15,22 @@ namespace reap::spawn {
 
 /// The raw outcome of one program.
 struct Result {
-    int failed_errno = 0;         ///< not 0: the program did not run at all
-    const char *failed_step = ""; ///< and this is what failed: `exec`, `fork`, `attach`, ...
+    int failed_errno = 0;         ///< not 0: the program did not run
+    const char *failed_step = ""; ///< then the step that failed: `exec`, `fork`, `attach`, ...
     int wait_status = 0;
     bool timed_out = false;
     std::int64_t wall_ns = 0;
     rusage usage{};
-    std::int64_t events = -1;        ///< as EventCounter has them; -1: not counted
-    std::int64_t mean_resident = -1; ///< as ResidentMeter has it; -1: not looked at
+    std::int64_t events = -1;        ///< from EventCounter; -1: not counted
+    std::int64_t mean_resident = -1; ///< from ResidentMeter; -1: not sampled
     std::int64_t late_resident = -1;
     Capture output;
     Capture errors;
     bool captured = false;
 };
 
-/// Writes one JSON object: the fields of reap.launch.records.Outcome, or `failed_step` and `errno` when
-/// the program did not run. Returns false if it could not be written.
+/// Writes one JSON object: the fields of reap.launch.records.Outcome, or `failed_step` and `errno` if the
+/// program did not run. Returns false if it could not be written.
 bool write_result(int fd, const Result &result);
 
 } // namespace reap::spawn

@@ -7,7 +7,7 @@
 namespace reap::spawn {
 namespace {
 
-/// Length of the well-formed UTF-8 sequence (two bytes and more) at `at`, or 0 (Unicode, table 3-7).
+/// Length of the well-formed UTF-8 sequence of two or more bytes at `at`, or 0 (Unicode, table 3-7).
 std::size_t sequence_length(const unsigned char *at, std::size_t left) {
     const auto tail = [&](std::size_t i) { return i < left && (at[i] & 0xc0u) == 0x80u; };
     const unsigned char first = at[0];

@@ -1,4 +1,4 @@
-/* Any bytes as the inside of a JSON string.
+/* Arbitrary bytes as the content of a JSON string.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,8 +9,8 @@
 
 namespace reap::spawn {
 
-/// Writes `length` bytes of `data` to `escaped` as the inside of a JSON string, and a final 0. What is
-/// not UTF-8 becomes U+FFFD. `escaped` needs six bytes for each byte, and one more.
+/// Writes `length` bytes of `data` to `escaped` as the content of a JSON string, and a final 0. Bytes that
+/// are not UTF-8 become U+FFFD. `escaped` must have room for six bytes per byte, plus one.
 void escape_json(const char *data, std::size_t length, char *escaped);
 
 } // namespace reap::spawn

@@ -25,7 +25,9 @@ def target(name: str, *flags: str) -> str:
     """The path of one of the programs in targets/, compiled with debug information."""
     source = next(TARGETS.glob(f"{name}.c*"))
     compiler = "gcc" if source.suffix == ".c" else "g++"
-    called = "-".join([f"target-{name}", *(flag.strip("-").replace("/", "_") for flag in flags)])
+    called = "-".join(
+        ["target", name.replace("/", "-"), *(flag.strip("-").replace("/", "_") for flag in flags)]
+    )
     options = ["-g", "-O1", "-fno-builtin", "-pthread", "-w"]
     return compiled(called, [compiler, *options, source, "-o", OUT, *flags])
 
@@ -37,7 +39,7 @@ def drag_compiled(name: str, *flags: str, compiler: str = "") -> str:
     wrapper = Path(sys.executable).with_name("reap-drag-cc" if source.suffix == ".c" else "reap-drag-c++")
     callbacks, assembler = native_files.preload("drag-callbacks"), native_files.assembler()
     return compiled(
-        f"recompiled-{name}{compiler}",
+        f"recompiled-{name.replace('/', '-')}{compiler}",
         [str(wrapper), *flags, source, "-o", OUT],
         compiler_files=[Path(recompiled.__file__), callbacks, assembler],
         environment={"REAP_CC": compiler, "REAP_CXX": compiler} if compiler else None,

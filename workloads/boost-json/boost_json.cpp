@@ -1,8 +1,8 @@
-// Reads a text of JSON into a document, walks it, changes it and writes it, again and again. Each document
-// has a monotonic_resource, Boost.JSON's region: nothing in it is freed one by one.
+// Repeatedly parses a JSON text into a document, walks it, changes it and writes it. Each document has a
+// monotonic_resource, Boost.JSON's region: nothing in it is freed individually.
 //
 // Naive: the default storage, operator new and delete for each object, array and string. Reap: a reap::Region
-// as the storage. Scale: how often.
+// as the storage. Scale: passes.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-// The library's sources, so that it is compiled as the program is.
+// The library's sources, compiled with the program's options.
 #include <boost/json/src.hpp>
 
 #include <reap/layer/region.h>
@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t orders = 9000;
 
-/// A region as Boost.JSON's storage. What it frees late it need not be told of.
+/// A region as Boost.JSON's storage; it ignores deallocations.
 class RegionResource final : public json::memory_resource {
   public:
     void reset() noexcept { region_.reset(); }
@@ -83,7 +83,7 @@ struct boost::json::is_deallocate_trivial<MarkedResource> {
 
 namespace {
 
-/// What is in a value: every number and every string.
+/// The sum of all numbers and strings in a value.
 std::uint64_t sum(const json::value &value) {
     switch (value.kind()) {
     case json::kind::object: {
@@ -132,7 +132,7 @@ void pass(const std::string &text, const json::storage_ptr &storage, workload::C
 
 } // namespace
 
-// What is thrown ends it: the text is its own, and only memory may be lacking.
+// An exception ends the program: the text is its own, so only memory can run out.
 // NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int count, char **words) {
     workload::Options options{.scale = 20, .may_reap = true};

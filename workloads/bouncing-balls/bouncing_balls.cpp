@@ -1,11 +1,9 @@
-// Balls that bounce in a box, from one collision to the next. It stands for boxed-sim, the per-class program
-// of both papers: each kind of object has a freelist of its own, and the naive variant has none
-// (Freelist::off).
+// An event-driven simulation of balls that bounce in a box. It stands for boxed-sim, the per-class program of
+// both papers: each class has a freelist of its own, and the naive variant has none (Freelist::off).
 //
-// Which balls will meet, and when, is predicted whenever one changes its course. Each prediction is an Event
-// in a queue by time; most are overtaken by another collision, and are dropped when their turn comes. Balls
-// look for partners in the nine cells around them; a Member ties a ball to its cell. Scale: collisions, in
-// thousands.
+// Collisions are predicted whenever a ball changes its course. Each prediction is an Event in a priority
+// queue; most are invalidated by another collision, and dropped when they come up. Balls search for partners
+// in the nine cells around them; a Member links a ball to its cell. Scale: collisions, in thousands.
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +23,7 @@
 namespace {
 
 constexpr std::size_t balls_in_box = 4000;
-constexpr double filled = 0.4; // share of the box that balls cover
+constexpr double filled = 0.4; // fraction of the box that the balls cover
 constexpr double never = std::numeric_limits<double>::infinity();
 
 struct Member;
@@ -33,12 +31,12 @@ struct Member;
 struct Ball {
     double x, y, vx, vy;
     double time = 0;           // when it was at x, y
-    std::uint32_t courses = 0; // how often it changed its course: older predictions are void
+    std::uint32_t courses = 0; // number of course changes: older predictions are invalid
     Member *member = nullptr;
     std::size_t column = 0, row = 0;
 };
 
-/// A ball's place in the list of its cell.
+/// A ball's entry in the list of its cell.
 struct Member {
     Ball *ball;
     Member *before;
@@ -47,7 +45,7 @@ struct Member {
 
 enum class Kind : std::uint8_t { collision, column_edge, row_edge };
 
-/// A prediction. Events are a pairing heap: each is before its children, which are a list by `sibling`.
+/// A prediction. Events form a pairing heap: each precedes its children, which are linked by `sibling`.
 struct Event {
     double time;
     Ball *one;
@@ -118,7 +116,7 @@ class Box {
         for (const Ball &ball : balls_) members_.destroy(ball.member);
     }
 
-    /// Goes on until so many collisions of balls have happened.
+    /// Runs until so many collisions between balls have happened.
     void run(std::size_t collisions) {
         while (collisions > 0) {
             Event *const event = queue_.pop();
@@ -184,7 +182,7 @@ class Box {
         members_.destroy(ball.member);
     }
 
-    /// Brings a ball to where it is now.
+    /// Advances a ball to the current time.
     void advance(Ball &ball) const {
         ball.x += ball.vx * (now_ - ball.time);
         ball.y += ball.vy * (now_ - ball.time);
@@ -207,7 +205,7 @@ class Box {
         }
     }
 
-    /// Balls of one mass exchange what of their speed lies in the line between them.
+    /// Balls of equal mass exchange the components of their velocities along the line between them.
     static void bounce(Ball &one, Ball &two) {
         const double dx = two.x - one.x;
         const double dy = two.y - one.y;
@@ -218,7 +216,7 @@ class Box {
         two.vy -= along * dy;
     }
 
-    /// Into the next cell, or back from the wall, in one direction.
+    /// Moves a ball to the next cell, or reflects it at the wall, in one direction.
     void cross(Ball &ball, std::size_t &place, double &speed) {
         if (place == (speed < 0 ? 0 : cells_a_side_ - 1)) {
             speed = -speed;
@@ -229,7 +227,7 @@ class Box {
         enter_cell(ball);
     }
 
-    /// Foresees what a ball will meet. `known` has just been met, and is not asked again.
+    /// Predicts a ball's collisions, except with `known`, which it has just hit.
     void predict(Ball &ball, const Ball *known) {
         ++ball.courses;
         const double column_edge = edge(ball.x, ball.vx, ball.column);

@@ -1,7 +1,7 @@
-// A parser of English-like sentences that have many readings: builds a chart of all constituents, counts the
-// readings, finds the best, and draws others by chance. What words can be is in a dictionary, which lives
-// from begin to end below all charts. It stands for 197.parser, the hybrid of both papers: memory like a
-// stack, whose objects are freed one by one, mostly in the reverse of their order, without telling sizes.
+// A parser of ambiguous English-like sentences: builds a chart of all constituents, counts the readings,
+// finds the best, and samples others. The dictionary of words lives for the whole run, below all charts. It
+// stands for 197.parser, the hybrid of both papers: stack-like memory, whose objects are freed individually,
+// mostly in reverse order, without their sizes.
 //
 // The naive variant uses malloc and free directly (Table 4 of ISMM 2026). Scale: sentences.
 
@@ -24,7 +24,7 @@
 
 namespace {
 
-/// Memory like a stack, or malloc itself.
+/// Stack-like memory, or malloc itself.
 class Memory {
   public:
     explicit Memory(bool naive) : stack_({.size = naive ? 64 : std::size_t{256} << 20}), naive_(naive) {}
@@ -48,7 +48,7 @@ class Memory {
 
 struct Constituent;
 
-/// One way to make a constituent of two others.
+/// One way to combine two constituents into one.
 struct Reading {
     const Rule *rule;
     Constituent *left;
@@ -56,7 +56,7 @@ struct Reading {
     Reading *next;
 };
 
-/// What some neighbouring words can be: the readings of one symbol over them, shared by all that contain it.
+/// The readings of adjacent words as one symbol, shared by all constituents that contain it.
 struct Constituent {
     Symbol symbol;
     std::uint8_t start;
@@ -68,7 +68,7 @@ struct Constituent {
     Constituent *next; // of the same words
 };
 
-/// A node of a reading that was chosen: what a program would go on with.
+/// A node of a chosen reading: the input of a later stage.
 struct Node {
     Symbol symbol;
     std::uint8_t word;
@@ -76,7 +76,7 @@ struct Node {
     Node *right;
 };
 
-/// What words can be: a search tree by spelling, as 197.parser's.
+/// The dictionary: a search tree by spelling, as in 197.parser.
 class Dictionary {
   public:
     /// One class that a word can have, and what it costs to take it so.
@@ -151,7 +151,7 @@ class Parser {
         for (const Rule &rule : rules) of_pair_[rule.left][rule.right].push_back(&rule);
     }
 
-    /// Builds the chart of a sentence; returns what it is as a whole, or null.
+    /// Builds the chart of a sentence; returns the constituent of the whole sentence, or null.
     Constituent *parse(const Writer::Words &words) {
         const std::size_t length = words.size();
         for (std::size_t end = 1; end <= length; ++end) {
@@ -183,7 +183,7 @@ class Parser {
         readings_ += std::exchange(readings_now_, 0);
     }
 
-    /// The tree of the best reading, or one by chance, each as likely as the other.
+    /// The tree of the best reading, or of one chosen uniformly at random.
     Node *tree(const Constituent &constituent, workload::Random *random) {
         if (constituent.readings == nullptr)
             return memory_.create<Node>(constituent.symbol, constituent.start, nullptr, nullptr);
@@ -258,7 +258,7 @@ class Parser {
     std::size_t readings_now_ = 0;
 };
 
-/// A number for a tree, which its shape and its symbols decide.
+/// A hash of a tree's shape and symbols.
 std::uint64_t number_of(const Node *node) {
     if (node == nullptr) return 1;
     const std::uint64_t left = number_of(node->left);

@@ -5,11 +5,11 @@
 
 #include "common/workload.h"
 
-// A text for the programs that read JSON: what a service of orders would send. Always the same for one size.
+// A text for the programs that parse JSON: a list of orders, the same for each size.
 
 namespace workload {
 
-/// An array of so many orders, each with a customer, a list of items, and tags.
+/// An array of orders, each with a customer, a list of items, and tags.
 inline std::string json_text(std::size_t orders) {
     static constexpr const char *names[] = {"bolt",   "washer", "bracket", "hinge",
                                             "spring", "gasket", "rivet"};

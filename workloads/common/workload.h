@@ -9,11 +9,11 @@
 #include <string_view>
 #include <type_traits>
 
-// What the programs here share: their command line, their chance and their checksum.
+// Shared by the programs here: command line, random numbers and checksum.
 
 namespace workload {
 
-/// What the command line says: `PROGRAM [--scale N] [--naive]`, and for some `[--reap]`, `[--peer NAME]` or
+/// The command line: `PROGRAM [--scale N] [--naive]`, and for some programs `[--reap]`, `[--peer NAME]` or
 /// `[--curve]`.
 struct Options {
     std::size_t scale;      ///< how much work; each program says what it counts
@@ -26,7 +26,7 @@ struct Options {
     bool may_curve = false; ///< whether the program has that choice
 };
 
-/// Reads the command line. False, and a line on standard error, if it is not as Options says.
+/// Parses the command line. False, with a message on standard error, if it is invalid.
 inline bool read(int count, char **words, Options &options) {
     for (int at = 1; at < count; ++at) {
         const std::string_view word = words[at];
@@ -60,7 +60,7 @@ inline bool read(int count, char **words, Options &options) {
     return true;
 }
 
-/// Numbers that look like chance and are the same in every run: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+/// Reproducible pseudo-random numbers: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 class Random {
   public:
     explicit Random(std::uint64_t seed) noexcept : state_(seed) {}
@@ -82,7 +82,7 @@ class Random {
     std::uint64_t state_;
 };
 
-/// What a program computed, in one number that depends on all of it and on its order (FNV-1a, by words).
+/// A checksum of a program's results, which depends on their order (FNV-1a, by words).
 class Checksum {
   public:
     void add(std::uint64_t value) noexcept {
@@ -104,7 +104,7 @@ class Checksum {
     std::uint64_t sum_ = 0xcbf29ce484222325U;
 };
 
-/// The line that a program ends with.
+/// Prints the last line of a program.
 inline void print(const Checksum &checksum) {
     std::printf("checksum %016llx\n", static_cast<unsigned long long>(checksum.value()));
 }

@@ -1,10 +1,8 @@
-// An optimizer of flow graphs, all of whose lists, sets and maps are the standard library's: live variables,
-// dead code, constants, common expressions, until nothing changes. It stands for C-Breeze, whose containers
-// took their nodes from the pooling allocator that the STL of its time had; here that is a
-// SizeClassAllocator.
+// An optimizer of flow graphs on the standard library's lists, sets and maps: live variables, dead code,
+// constants, common subexpressions, until nothing changes. It stands for C-Breeze, whose containers used the
+// pooling allocator of the STL of its time; here that is a SizeClassAllocator.
 //
-// The naive variant is the same program with nodes from malloc: another argument of a template. Scale:
-// functions.
+// The naive variant is the same program with nodes from malloc: another template argument. Scale: functions.
 
 #include <compare>
 #include <cstddef>

@@ -1,10 +1,9 @@
-// Places the blocks of a circuit on a chip by simulated annealing, and routes its nets around each other. It
-// stands for 175.vpr, which computes much and allocates little, and has regions for its memory: the netlist
-// is one, each attempt to route has one for the routes, and each net's search one for its front.
+// Places the blocks of a circuit on a chip by simulated annealing, and routes its nets. It stands for
+// 175.vpr, which computes much, allocates little, and uses regions: one for the netlist, one for the routes
+// of each routing attempt, and one for the frontier of each net's search.
 //
-// The naive variant has regions whose objects each are a malloc of their own, freed where the region is reset
-// (Table 4 of ISMM 2026: chunks that fit a single object). Scale: how many moves the annealing tries, in
-// thousands.
+// In the naive variant each object of a region is a malloc of its own, freed when the region is reset (Table
+// 4 of ISMM 2026: chunks that fit a single object). Scale: annealing moves, in thousands.
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,5 @@
-// Nothing but allocation: lists of a hundred thousand objects of 16 bytes are made and freed, by a freelist
-// whose links are in the freed objects. It bounds what a per-class allocator can save (section 4.3 of ISMM
-// 2026); no program does so little beside.
+// Only allocation: builds and frees lists of a hundred thousand objects of 16 bytes, by a freelist linked
+// through the freed objects. It bounds what a per-class allocator can save (section 4.3 of ISMM 2026).
 //
 // Naive: malloc and free. Scale: millions of objects.
 

@@ -1,9 +1,10 @@
-// Field lines of magnets, traced, thinned out and made into tubes, a bundle of lines a pass. It stands for
-// Blender's geometry_nodes of ISMM 2026: a pass makes arrays, most of them larger than a cache line, few live
-// at once, and all are dropped at its end: a linear allocator, which is a region that is reset.
+// Traces field lines of magnets, thins them out and builds tubes along them, one bundle per pass. It stands
+// for Blender's geometry_nodes of ISMM 2026: a pass allocates arrays, most of them larger than a cache line
+// and few live at once, and drops all of them at its end: a linear allocator, which is a region that is
+// reset.
 //
-// The naive variant has a region whose objects each are a malloc of their own (threshold of large objects 0,
-// Table 4 of ISMM 2026). Scale: passes.
+// In the naive variant each object of the region is a malloc of its own (threshold of large objects 0, Table
+// 4 of ISMM 2026). Scale: passes.
 
 #include <algorithm>
 #include <cmath>

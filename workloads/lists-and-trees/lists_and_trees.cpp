@@ -1,11 +1,10 @@
-// Linked lists and red-black trees of texts and of structures, in five phases: made, gone through so many
-// times, given back. After the benchmark program of "An experimental evaluation of six general-purpose memory
-// allocators"; that one's source is nowhere, and where its description is silent this is ours.
+// Linked lists and red-black trees of texts and structures, in five phases: built, traversed a number of
+// times, freed. After the benchmark program of "An experimental evaluation of six general-purpose memory
+// allocators"; its source is not available, and details that its description leaves open are ours.
 //
-// What a list holds is read and modified each time, what a tree holds is read; trees have a quarter of the
-// objects. A phase is of 32 lists and 32 trees, which the threads divide among them; each thread goes on to
-// its next phase when it is through with one, so that no thread waits for another. What is printed is the
-// same for any number of threads and of evaluations.
+// Each traversal reads and modifies the objects of lists, and reads those of trees; trees have a quarter of
+// the objects. A phase has 32 lists and 32 trees, divided among the threads; no thread waits for another
+// between phases. The output is the same for any number of threads and of evaluations.
 //
 // Scale: objects in the lists of a phase, in thousands.
 

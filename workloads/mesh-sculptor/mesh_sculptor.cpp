@@ -1,9 +1,9 @@
-// A brush strokes over a mesh, which is refined where the brush is and coarsened where nothing is to be seen
-// of it. It stands for Blender's sculpt of ISMM 2026, whose vertices and faces are in mempools: freed one by
-// one, and walked over while they come and go.
+// Moves a brush over a mesh, which is refined under the brush and coarsened where it is flat. It stands for
+// Blender's sculpt of ISMM 2026, whose vertices and faces are in mempools: freed individually, and iterated
+// over while others are allocated and freed.
 //
-// The naive variant allocates each object by itself, and remembers those that live in a hash set (Table 4 of
-// ISMM 2026). Scale: steps of the brush.
+// The naive variant allocates each object by itself, and tracks the live ones in a hash set (Table 4 of ISMM
+// 2026). Scale: steps of the brush.
 //
 // The mesh is a tree of right triangles, each cut from the middle of its longest side when it is refined
 // (ROAM: Duchaineau and others, 1997). A pool promises no order, so nothing here depends on one: sums are of

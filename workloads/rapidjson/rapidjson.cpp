@@ -1,8 +1,8 @@
-// Reads a text of JSON into a document, walks it, changes it and writes it, again and again. RapidJSON gives
-// each document a MemoryPoolAllocator, a region: values are never freed one by one.
+// Repeatedly parses a JSON text into a document, walks it, changes it and writes it. RapidJSON gives each
+// document a MemoryPoolAllocator, a region: values are never freed individually.
 //
-// Naive: CrtAllocator, RapidJSON's own name for malloc and free. Reap: a reap::Region through the same
-// template argument. Scale: how often.
+// Naive: CrtAllocator, RapidJSON's name for malloc and free. Reap: a reap::Region through the same template
+// argument. Scale: passes.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t orders = 9000;
 
-/// RapidJSON's concept of an allocator over a region.
+/// A region as an allocator of RapidJSON's concept.
 class RegionAllocator {
   public:
     static constexpr bool kNeedFree = false;
@@ -45,8 +45,8 @@ class RegionAllocator {
     static void reset() { region_.reset(); }
 
   private:
-    // One for all documents, reset after each: it keeps its chunks. MemoryPoolAllocator keeps but a buffer of
-    // the size that it was given.
+    // One for all documents, reset after each, so that it keeps its chunks. MemoryPoolAllocator only keeps a
+    // buffer of fixed size.
     static inline reap::Region<reap::Malloc, 8> region_;
 };
 
@@ -66,7 +66,7 @@ class MarkedAllocator : public rapidjson::MemoryPoolAllocator<> {
     void *Realloc(void *old, std::size_t old_size, std::size_t size) {
         void *const object = MemoryPoolAllocator::Realloc(old, old_size, size);
         if (object == old && size <= old_size) return object;
-        // What moved is left behind, until the document ends.
+        // The old storage stays until the document ends.
         if (object == old && old != nullptr) reap_mark_pool_free(this, old);
         if (object != nullptr) reap_mark_pool_alloc(this, object, size);
         return object;
@@ -74,7 +74,7 @@ class MarkedAllocator : public rapidjson::MemoryPoolAllocator<> {
 };
 using Own = std::conditional_t<REAP_MARK_POOLS, MarkedAllocator, rapidjson::MemoryPoolAllocator<>>;
 
-/// What is in a value: every number and every string.
+/// The sum of all numbers and strings in a value.
 template <class Value>
 std::uint64_t sum(const Value &value) {
     if (value.IsObject()) {

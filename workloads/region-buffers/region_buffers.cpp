@@ -1,10 +1,9 @@
-// The idioms that regions cannot serve, by section 4.3 of OOPSLA 2002: a buffer without bound, dynamic
-// arrays, producer and consumer, on one thread and on two. What lives at a time is bounded in each; what a
-// region holds is not, for nothing of it is free before all is.
+// The idioms that regions cannot serve (section 4.3 of OOPSLA 2002): an unbounded buffer, dynamic arrays,
+// producer and consumer on one thread and on two. The live memory of each is bounded; that of a region is
+// not, because it frees only everything at once.
 //
-// The custom variant has a region for each idiom, --reap a reap, --naive malloc. With --curve it prints what
-// lives and what is held as the work goes on, which differs between them. Scale: objects of each idiom, in
-// thousands.
+// The custom variant has a region for each idiom, --reap a reap, --naive malloc. With --curve it prints live
+// and held bytes over time, which differ between the variants. Scale: objects of each idiom, in thousands.
 
 #include <array>
 #include <cstddef>

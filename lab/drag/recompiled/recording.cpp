@@ -110,7 +110,7 @@ uint32_t Recording::module_of(uint64_t address, uint64_t *inside) noexcept {
     for (uint32_t i = 0; i < module_count_; ++i) {
         if (modules_[i] == map) return i + 1;
     }
-    if (module_count_ == kMostModules) return 0;
+    if (module_count_ == kMaxModules) return 0;
     modules_[module_count_++] = map;
     char executable[kRoom / 2];
     const char *name = map->l_name;

@@ -85,8 +85,8 @@ class Recording {
     SeenStacks seen_;
     uint8_t *has_stack_ = nullptr; // by its number: whether the file has it
     static constexpr uint32_t kMostStacks = uint32_t{1} << SeenStacks::kNumberBits;
-    static constexpr uint32_t kMostModules = 1024;
-    const void *modules_[kMostModules] = {};
+    static constexpr uint32_t kMaxModules = 1024;
+    const void *modules_[kMaxModules] = {};
     uint32_t module_count_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Forks that the C library's handlers do not see. Samples lie in shared memory, and a child must have its
-// own. What a program does by an instruction of its own is beyond us.
+// Forks that bypass the C library's fork handlers. Samples are in shared memory, so a child must get a copy.
+// System calls that a program makes by its own instruction cannot be intercepted.
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -68,7 +68,7 @@ REAP_EXPORT int clone(int (*function)(void *), void *stack, int flags, void *arg
         return real_clone(function, stack, flags, argument, parent_id, tls, child_id);
     }
     Start start{function, argument};
-    // Where the stack is a sample, the child would stand on what it is about to exchange.
+    // If the stack is a sample, the child would run on memory that it is about to replace.
     const size_t size = sampler.owns(static_cast<char *>(stack) - 1) ? sampler.room_below(stack) : 0;
     void *other = size != 0 ? map_private(size) : nullptr;
     if (other != nullptr) stack = static_cast<char *>(other) + size;
@@ -79,7 +79,7 @@ REAP_EXPORT int clone(int (*function)(void *), void *stack, int flags, void *arg
 }
 
 #ifdef __x86_64__
-// A call that forks: a child with memory of its own that goes on where its parent is, on a copy of its stack.
+// A forking call: the child has its own memory, and continues where its parent is, on a copy of its stack.
 extern "C" [[gnu::used]] REAP_HIDDEN long reap_forking_call(long number, long first, long second, long third,
                                                             long fourth, long fifth, long sixth) {
     const long result = fork_by([=] {
@@ -103,8 +103,11 @@ extern "C" [[gnu::used]] REAP_HIDDEN long reap_failed_call(long result) {
     return -1;
 }
 
-// As the C library's, which cannot be asked: our own lock and files need this function to be there before any
-// other can be looked up. In assembly, since a child may begin behind the instruction, on a stack of its own.
+#define REAP_STRING(text) #text
+#define REAP_NUMBER(name) REAP_STRING(name)
+
+// Replaces the C library's syscall, which cannot be called: our own lock and files need it before any symbol
+// can be looked up. In assembly, since a child may start after the instruction, on a stack of its own.
 asm(R"(
     .text
     .globl syscall
@@ -112,11 +115,11 @@ asm(R"(
 syscall:
     .cfi_startproc
     endbr64
-    cmpq $57, %rdi          # fork
+    cmpq $)" REAP_NUMBER(SYS_fork) R"(, %rdi
     je reap_forking_call
-    cmpq $56, %rdi          # clone
+    cmpq $)" REAP_NUMBER(SYS_clone) R"(, %rdi
     je 2f
-    cmpq $435, %rdi         # clone3
+    cmpq $)" REAP_NUMBER(SYS_clone3) R"(, %rdi
     je 3f
 1:  movq %rdi, %rax
     movq %rsi, %rdi
@@ -150,7 +153,7 @@ syscall:
 
 namespace {
 
-// The C library's own, by which it lists the streams that are open.
+// The C library's iterators over open streams.
 struct Streams {
     FILE *(*begin)();
     FILE *(*next)(FILE *);
@@ -159,9 +162,9 @@ struct Streams {
 Streams streams;
 bool other_threads = false; // when a fork began
 
-// Where there are other threads, the C library makes all streams the child's to use before its handlers
-// begin; those that are samples are then exchanged for what they were before the fork, perhaps locked by a
-// thread that the child has not.
+// In a multi-threaded process, the C library resets the locks of all streams in the child before its handlers
+// run. Those in samples are then replaced by their state before the fork, possibly locked by a thread that
+// the child does not have.
 void unlock_streams() noexcept {
     if (!other_threads) return;
     struct Lock { // _IO_lock_t
@@ -179,8 +182,8 @@ void unlock_streams() noexcept {
 using Handler = void (*)();
 using Register = int (*)(Handler, Handler, Handler, void *);
 
-// As the first of all, so that our copies are made when all other handlers have done what they do, and are
-// the child's before its handlers begin.
+// Registers our handlers first, so that samples are copied after all other prepare handlers have run, and are
+// installed in the child before its other handlers.
 Register follow() noexcept {
     static Register real_register;
     if (real_register != nullptr) return real_register;
@@ -201,13 +204,13 @@ Register follow() noexcept {
 
 } // namespace
 
-// What pthread_atfork is in the C library.
+// The C library's implementation of pthread_atfork.
 REAP_EXPORT int __register_atfork(Handler prepare, Handler parent, Handler child, void *file) {
     return follow()(prepare, parent, child, file);
 }
 
 [[gnu::constructor]] static void begin_to_follow() {
-    next(&real_fork, "_Fork"); // while it is safe: the program may fork in a signal's handler
+    next(&real_fork, "_Fork"); // while it is safe: the program may fork in a signal handler
     next(&streams.begin, "_IO_iter_begin");
     next(&streams.next, "_IO_iter_next");
     next(&streams.file, "_IO_iter_file");

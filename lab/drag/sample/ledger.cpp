@@ -12,15 +12,15 @@ namespace reap::drag {
 namespace {
 
 constexpr uint64_t kStep = 1024; // rows that the file grows by
-constexpr uint64_t kLength = sizeof(reap_drag_samples) + Ledger::kMostRows * sizeof(reap_drag_sample);
+constexpr uint64_t kLength = sizeof(reap_drag_samples) + Ledger::kMaxRows * sizeof(reap_drag_sample);
 
 } // namespace
 
 bool Ledger::open(const char *prefix) noexcept {
-    constexpr int kMostPrograms = 1000;
+    constexpr int kMaxPrograms = 1000;
     const int pid = static_cast<int>(syscall(SYS_getpid));
     long file = -EEXIST;
-    for (int program = 0; file == -EEXIST && program < kMostPrograms; ++program) {
+    for (int program = 0; file == -EEXIST && program < kMaxPrograms; ++program) {
         const int length = program == 0 ? snprintf(name_, sizeof name_, "%s.%d", prefix, pid)
                                         : snprintf(name_, sizeof name_, "%s.%d.%d", prefix, pid, program);
         if (length < 0 || static_cast<size_t>(length) >= sizeof name_) return false;
@@ -30,12 +30,12 @@ bool Ledger::open(const char *prefix) noexcept {
     if (file < 0) return false;
     void *memory = MAP_FAILED;
     if (preload::allocate_space(static_cast<int>(file), 0, sizeof *header_) == 0) {
-        // All the addresses at once: what lies behind the end of the file is not touched before it grows.
+        // Reserves all addresses at once: memory beyond the end of the file is not touched before it grows.
         memory = mmap(nullptr, kLength, PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(file), 0);
     }
     preload::close_quietly(static_cast<int>(file));
     if (memory == MAP_FAILED) {
-        syscall(SYS_unlinkat, AT_FDCWD, name_, 0); // it has nothing to say
+        syscall(SYS_unlinkat, AT_FDCWD, name_, 0); // it is empty
         return false;
     }
     header_ = static_cast<reap_drag_samples *>(memory);
@@ -49,7 +49,7 @@ bool Ledger::open(const char *prefix) noexcept {
 }
 
 bool Ledger::grow() noexcept {
-    // Opened anew each time: a program that closes all files must not make us write into one of its own.
+    // Reopened each time: if a program closes all descriptors, we must not write to one of its files.
     const int file = preload::open_shared(name_);
     if (file < 0) return false;
     const uint64_t end = sizeof *header_ + room_ * sizeof *rows_;
@@ -61,7 +61,7 @@ bool Ledger::grow() noexcept {
 
 uint32_t Ledger::add() noexcept {
     const uint64_t used = header_->rows;
-    if (used == kMostRows || (used == room_ && !grow())) return kNone;
+    if (used == kMaxRows || (used == room_ && !grow())) return kNone;
     header_->rows = used + 1;
     return static_cast<uint32_t>(used);
 }

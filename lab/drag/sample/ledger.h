@@ -1,4 +1,4 @@
-// The file in which a process's samples stand, a row each.
+// The file of a process's samples, one row each.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@ namespace reap::drag {
 // Mapped shared and written in place. Not thread-safe.
 class Ledger {
   public:
-    static constexpr uint64_t kMostRows = uint64_t{1} << 20;
+    static constexpr uint64_t kMaxRows = uint64_t{1} << 20;
 
-    // Makes the process's file, whose name begins with `prefix`; false where it cannot.
+    // Creates the process's file, whose name begins with `prefix`; false on failure.
     bool open(const char *prefix) noexcept;
 
     [[nodiscard]] bool is_open() const noexcept { return header_ != nullptr; }
     [[nodiscard]] reap_drag_samples &header() noexcept { return *header_; }
     [[nodiscard]] reap_drag_sample &row(uint32_t number) noexcept { return rows_[number]; }
 
-    // A new row, zeroed; its number, or kNone where there is no space for it.
+    // Adds a zeroed row; returns its number, or kNone if there is no space.
     uint32_t add() noexcept;
 
-    // The child of a fork has nothing to write here.
+    // Drops the file in the child of a fork.
     void forget() noexcept;
 
     static constexpr uint32_t kNone = UINT32_MAX;

@@ -1,5 +1,5 @@
-// The allocation functions of C. A fast path takes the size off the thread's budget and hands over to the
-// allocator; operators new of the C++ runtime come here, too, since they call malloc.
+// The C allocation functions. The fast path subtracts the size from the thread's budget and calls the
+// allocator. The C++ runtime's operators new also get here, since they call malloc.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -14,9 +14,9 @@ using reap::drag::thread_state;
 
 namespace {
 
-constexpr size_t kUsual = alignof(max_align_t);
+constexpr size_t kDefaultAlignment = alignof(max_align_t);
 
-// Whether the allocator serves it, as nearly always.
+// Whether the budget suffices, so that the allocator serves the call: the common case.
 inline bool passes(size_t size) noexcept {
     const auto budget = static_cast<uint64_t>(thread_state.budget);
     if (unlikely(size > budget)) return false;
@@ -24,33 +24,33 @@ inline bool passes(size_t size) noexcept {
     return true;
 }
 
-// What the allocator would refuse is neither counted nor drawn: we have address space for what the machine
-// has no memory for. Only of sizes for which every allocator maps memory, and for which asking it changes
-// nothing of what it does with others (glibc learns from blocks of up to 32 MiB that are freed).
+// Whether the allocator would refuse the size, which is then neither counted nor sampled: our address space
+// exceeds the machine's memory. Tested only for sizes that every allocator maps, where the test does not
+// change how it serves others (glibc adapts its threshold to freed blocks of up to 32 MiB).
 bool is_refused(size_t size) noexcept {
-    constexpr size_t kMappedAnyway = size_t{64} << 20;
-    if (likely(size < kMappedAnyway)) return false;
+    constexpr size_t kAlwaysMapped = size_t{64} << 20;
+    if (likely(size < kAlwaysMapped)) return false;
     const ErrnoGuard keep;
     void *block = real.malloc(size);
     real.free(block);
     return block == nullptr;
 }
 
-// A block of a window if this one is drawn as a sample.
-REAP_COLD void *drawn(size_t size, size_t alignment) noexcept {
+// A block in a window if this allocation is sampled, else null.
+REAP_COLD void *take_sample(size_t size, size_t alignment) noexcept {
     return is_refused(size) ? nullptr : sampler.allocate(thread_state, size, alignment);
 }
 
 template <class Invoke>
 inline void *serve(size_t size, size_t alignment, Invoke invoke) noexcept {
     if (!passes(size)) {
-        if (void *block = drawn(size, alignment)) return block;
+        if (void *block = take_sample(size, alignment)) return block;
     }
     return invoke();
 }
 
-// What is not a drawn object's beginning is the allocator's to refuse, as it does without us.
-REAP_COLD void free_drawn(void *pointer) noexcept {
+// A pointer that is not the start of a sample is passed to the allocator, which rejects it.
+REAP_COLD void free_sample(void *pointer) noexcept {
     if (!sampler.free(pointer)) real.free(pointer);
 }
 
@@ -60,7 +60,7 @@ REAP_COLD void *move(void *pointer, size_t old, void *block, size_t size) noexce
     return block;
 }
 
-// The block is a sample's, or may become one.
+// The block is a sample, or may become one.
 REAP_COLD void *reallocate(void *pointer, size_t size, bool passed) noexcept {
     const bool owned = sampler.owns(pointer);
     if (owned && !sampler.has(pointer)) return real.realloc(pointer, size);
@@ -68,7 +68,7 @@ REAP_COLD void *reallocate(void *pointer, size_t size, bool passed) noexcept {
         free(pointer);
         return nullptr;
     }
-    void *block = passed || is_bootstrap(pointer) ? nullptr : drawn(size, kUsual);
+    void *block = passed || is_bootstrap(pointer) ? nullptr : take_sample(size, kDefaultAlignment);
     if (!owned && block == nullptr) return real.realloc(pointer, size);
     if (pointer == nullptr) return block;
     const size_t old = owned ? sampler.size_of(pointer) : real.malloc_usable_size(pointer);
@@ -79,22 +79,23 @@ REAP_COLD void *reallocate(void *pointer, size_t size, bool passed) noexcept {
 } // namespace
 
 REAP_EXPORT void *malloc(size_t size) {
-    return serve(size, kUsual, [size] { return real.malloc(size); });
+    return serve(size, kDefaultAlignment, [size] { return real.malloc(size); });
 }
 
 REAP_EXPORT void free(void *pointer) {
-    if (unlikely(sampler.owns(pointer))) return free_drawn(pointer);
+    if (unlikely(sampler.owns(pointer))) return free_sample(pointer);
     if (likely(!is_bootstrap(pointer))) real.free(pointer);
 }
 
 REAP_EXPORT void *calloc(size_t count, size_t size) {
     size_t total;
     if (unlikely(__builtin_mul_overflow(count, size, &total))) total = SIZE_MAX; // refused by the allocator
-    return serve(total, kUsual, [count, size] { return real.calloc(count, size); }); // windows are zero
+    return serve(total, kDefaultAlignment,
+                 [count, size] { return real.calloc(count, size); }); // windows are zero
 }
 
 REAP_EXPORT void *realloc(void *pointer, size_t size) {
-    const bool passed = passes(size); // also a size of zero, which frees
+    const bool passed = passes(size); // also for a size of zero, which frees
     if (likely(passed && !sampler.owns(pointer))) return real.realloc(pointer, size);
     return reallocate(pointer, size, passed);
 }
@@ -119,7 +120,7 @@ REAP_EXPORT void *memalign(size_t alignment, size_t size) {
 REAP_EXPORT int posix_memalign(void **out, size_t alignment, size_t size) {
     const bool sound = alignment >= sizeof(void *) && (alignment & (alignment - 1)) == 0;
     if (sound && !passes(size)) {
-        if (void *block = drawn(size, alignment)) {
+        if (void *block = take_sample(size, alignment)) {
             *out = block;
             return 0;
         }

@@ -13,22 +13,22 @@ constexpr unsigned kAddressBits = 48;
 
 } // namespace
 
-void Origin::tell(reap_drag_samples &header, reap_drag_sample &row) noexcept {
+void Origin::record(reap_drag_samples &header, reap_drag_sample &row) noexcept {
     uint64_t frames[REAP_DRAG_FRAMES];
     const size_t count = preload::walk_stack(frames, REAP_DRAG_FRAMES);
-    // What is returned to may be another function's first instruction: the call is before it.
-    for (size_t i = 0; i < count; ++i) row.frames[i] = place_of(header, frames[i] - 1);
+    // A return address may be another function's first instruction: the call precedes it.
+    for (size_t i = 0; i < count; ++i) row.frames[i] = locate(header, frames[i] - 1);
 }
 
-// The file that an address lies in, and the address as its symbols have it.
-uint64_t Origin::place_of(reap_drag_samples &header, uint64_t address) noexcept {
+// The file that contains an address, and the address relative to its load bias.
+uint64_t Origin::locate(reap_drag_samples &header, uint64_t address) noexcept {
     constexpr uint64_t kInside = (uint64_t{1} << kAddressBits) - 1;
     dl_find_object found{};
     if (_dl_find_object(reinterpret_cast<void *>(address), &found) != 0) return address & kInside;
     const link_map *map = found.dlfo_link_map;
-    // The loader leaves the main program without a name.
+    // The loader does not name the executable.
     const char *name = map->l_name[0] != '\0' ? map->l_name : header.program;
-    // What is loaded after another was unloaded may lie, and be known to the loader, where that was.
+    // A library may be loaded at the address, and with the link_map, of one that was unloaded.
     const auto is = [&](const Module &module) {
         return module.map == map && strcmp(header.module + module.name, name) == 0;
     };

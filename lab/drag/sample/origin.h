@@ -1,4 +1,4 @@
-// Where a drawn object comes from.
+// The call stack that allocated a sample.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,18 @@
 
 namespace reap::drag {
 
-// Knows the files that the frames of a process lie in, and names each once. Not thread-safe.
+// Records each file that contains frames of the process once. Not thread-safe.
 class Origin {
   public:
-    // Puts the stack of the calling thread into the row; costs some microseconds.
-    void tell(reap_drag_samples &header, reap_drag_sample &row) noexcept;
+    // Writes the calling thread's stack to the row; takes a few microseconds.
+    void record(reap_drag_samples &header, reap_drag_sample &row) noexcept;
 
   private:
-    uint64_t place_of(reap_drag_samples &header, uint64_t address) noexcept;
+    uint64_t locate(reap_drag_samples &header, uint64_t address) noexcept;
 
     struct Module {
-        const void *map = nullptr; // the loader's
-        uint32_t name = 0;         // where it begins in the header
+        const void *map = nullptr; // its link_map
+        uint32_t name = 0;         // offset in the header's names
     };
 
     static constexpr uint32_t kMost = 256;

@@ -1,5 +1,5 @@
-// What the program asks of the kernel for memory that may be a sample's, which is shared where the program's
-// own would be private; and what it says of all its memory.
+// Interposes the program's memory calls on samples, which are shared where the program's memory would be
+// private, and calls that affect all of its memory.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -14,7 +14,7 @@ using reap::drag::sampler;
 namespace {
 
 int limit(pid_t process, int resource, const void *wanted, void *old) noexcept {
-    // Addresses count, used or not.
+    // The limit counts reserved addresses.
     const auto *asked = static_cast<const rlimit *>(wanted);
     if (resource == RLIMIT_AS && asked != nullptr && asked->rlim_cur != RLIM_INFINITY &&
         (process == 0 || process == static_cast<pid_t>(syscall(SYS_getpid))))
@@ -24,7 +24,7 @@ int limit(pid_t process, int resource, const void *wanted, void *old) noexcept {
 
 } // namespace
 
-// Private memory is zero after that; shared memory would have kept what was in it.
+// Private memory is zeroed by these; shared memory would keep its contents.
 REAP_EXPORT int madvise(void *begin, size_t bytes, int advice) {
     if ((advice == MADV_DONTNEED || advice == MADV_FREE) && sampler.owns(begin)) {
         const ErrnoGuard keep;
@@ -39,7 +39,7 @@ REAP_EXPORT int mprotect(void *begin, size_t bytes, int protection) {
     return static_cast<int>(result);
 }
 
-// The kernel would fill all our addresses.
+// The kernel would populate all reserved addresses.
 REAP_EXPORT int mlockall(int flags) {
     sampler.retreat();
     return static_cast<int>(syscall(SYS_mlockall, flags));

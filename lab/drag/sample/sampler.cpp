@@ -6,11 +6,11 @@
 namespace reap::drag {
 namespace {
 
-// Bytes after which every thread says what it has allocated: no less, because that takes a lock, and no more,
-// so that the clock of all is never far off.
-constexpr double kLeastQuantum = 4096;
-constexpr double kMostQuantum = 65536;
-constexpr uint64_t kCertain = 2; // an object of more than this part of a stratum is drawn always
+// Bounds of the bytes after which a thread reports its allocations: a minimum, because reporting takes a
+// lock, and a maximum, so that the common clock stays accurate.
+constexpr double kMinQuantum = 4096;
+constexpr double kMaxQuantum = 65536;
+constexpr uint64_t kCertain = 2; // an object larger than a stratum over this is always sampled
 
 pthread_key_t thread_end_key;
 bool has_key = false;
@@ -22,10 +22,10 @@ constinit thread_local ThreadState thread_state __attribute__((tls_model("initia
 
 class Sampler::Inside {
   public:
-    // A thread that is inside already has the lock, or it forks, and others' handlers of the fork run in it.
+    // A thread that is already inside holds the lock, or is forking and runs other fork handlers.
     explicit Inside(preload::FutexLock &lock) noexcept : lock_(thread_state.inside ? nullptr : &lock) {
         if (lock_ == nullptr) return;
-        thread_state.inside = true; // first: a signal's handler that forks must not wait for its own thread
+        thread_state.inside = true; // first: a signal handler that forks must not wait for its own thread
         lock_->lock();
     }
     ~Inside() {
@@ -68,36 +68,36 @@ bool Sampler::open() noexcept {
     in_use_ = 0;
     origin_ = {};
     if (objects_ != nullptr) return true; // the child of a fork has them
-    objects_ = static_cast<Object *>(preload::map_private(Windows::kMostSlots * sizeof *objects_));
+    objects_ = static_cast<Object *>(preload::map_private(Windows::kMaxSlots * sizeof *objects_));
     if (objects_ == nullptr || !windows_.reserve()) {
-        give_up(REAP_DRAG_SAMPLES_NO_MEMORY);
+        stop(REAP_DRAG_SAMPLES_NO_MEMORY);
         return false;
     }
     return true;
 }
 
-// What is there stays as it is, and is looked at no more.
-void Sampler::give_up(reap_drag_problem problem) noexcept {
+// Existing samples stay, but are no longer checked.
+void Sampler::stop(reap_drag_problem problem) noexcept {
     state_ = State::Off;
     if (ledger_.is_open()) ledger_.header().problem = problem;
 }
 
-// What an object stands for that was allocated now; 0: it is not drawn.
-uint64_t Sampler::stands_for(ThreadState &thread, size_t size) noexcept {
-    // What is large for a stratum is drawn always, and no part of any: a single one could rule the sum, and
-    // nobody would know.
+// The bytes that an object allocated now represents; 0 if it is not sampled.
+uint64_t Sampler::weight_of(ThreadState &thread, size_t size) noexcept {
+    // An object that is large compared to a stratum is always sampled, and not part of any stratum: a single
+    // one could dominate the sum, and the error estimate would not show it.
     const bool certain = size > thread.strata.length() / kCertain;
     if (certain) thread.passed -= size < thread.passed ? size : thread.passed;
-    const uint64_t stands = pass_on(thread);
+    const uint64_t stands = advance_strata(thread);
     return certain ? size : stands;
 }
 
-uint64_t Sampler::pass_on(ThreadState &thread) noexcept {
+uint64_t Sampler::advance_strata(ThreadState &thread) noexcept {
     const uint64_t bytes = thread.passed;
     thread.passed = 0;
     return thread.strata.pass(bytes, thread.random, [this] {
         const uint64_t period = pace_.period(clock_, ledger_.header().rows);
-        least_in_use_ = static_cast<double>(period);
+        min_in_use_ = static_cast<double>(period);
         return period;
     });
 }
@@ -105,7 +105,7 @@ uint64_t Sampler::pass_on(ThreadState &thread) noexcept {
 void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noexcept {
     thread.granted += static_cast<int64_t>(size) - thread.budget;
     thread.budget = 0;
-    if (thread.inside) return nullptr; // between the copies for a fork and the fork
+    if (thread.inside) return nullptr; // between copying for a fork and the fork itself
     const preload::ErrnoGuard keep;
     const Inside guard(lock_);
     if (state_ == State::Fresh) begin();
@@ -116,19 +116,19 @@ void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noex
     if (!thread.begun) {
         thread.begun = true;
         thread.random = preload::Random(random_.next());
-        pass_on(thread);
+        advance_strata(thread);
         if (has_key) pthread_setspecific(thread_end_key, &thread);
     }
     catch_up(thread);
     void *block = nullptr;
-    if (const uint64_t stands = stands_for(thread, size); stands != 0) {
+    if (const uint64_t stands = weight_of(thread, size); stands != 0) {
         const Pace::Work work(pace_);
         block = sample(thread, size, alignment, stands);
     }
     double quantum = rounds_.ahead(interval());
-    if (quantum < kLeastQuantum) quantum = kLeastQuantum;
-    if (quantum > kMostQuantum) quantum = kMostQuantum;
-    // So that what is drawn always comes here.
+    if (quantum < kMinQuantum) quantum = kMinQuantum;
+    if (quantum > kMaxQuantum) quantum = kMaxQuantum;
+    // So that objects that are always sampled get here.
     const uint64_t certain_from = thread.strata.length() / kCertain;
     if (quantum > static_cast<double>(certain_from)) quantum = static_cast<double>(certain_from);
     thread.budget = static_cast<int64_t>(quantum);
@@ -138,17 +138,18 @@ void *Sampler::allocate(ThreadState &thread, size_t size, size_t alignment) noex
 }
 
 void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment, uint64_t stands) noexcept {
-    // An alignment that is none is the allocator's to refuse.
+    // An invalid alignment is left to the allocator to refuse.
     if (state_ != State::Running || alignment > Windows::kSlot || (alignment & (alignment - 1)) != 0)
         return nullptr;
-    // Spread over the lines of a page: all windows begin alike, and a cache's sets would meet.
+    // Spread over the cache lines of a page: all windows are aligned alike and would map to the same cache
+    // sets.
     const size_t offset = alignment <= 64 ? (thread.random.next() & 15) * 64 : 0;
-    // By chance: both draws and looks come at even paces, which could fall in step.
+    // Random, because samples and checks both come at regular intervals, which could alias.
     const auto kind = static_cast<uint32_t>(random_.below(Rounds::kClasses));
     const uint32_t slot = windows_.take(offset + size, kind);
     const uint32_t number = slot == Windows::kNone ? Ledger::kNone : ledger_.add();
     if (number == Ledger::kNone) {
-        if (slot != Windows::kNone) windows_.give(slot, offset + size);
+        if (slot != Windows::kNone) windows_.release(slot, offset + size);
         ledger_.header().problem = REAP_DRAG_SAMPLES_FULL;
         return nullptr;
     }
@@ -157,7 +158,7 @@ void *Sampler::sample(ThreadState &thread, size_t size, size_t alignment, uint64
     row.size = size;
     row.stands = stands;
     row.birth = clock_;
-    origin_.tell(ledger_.header(), row);
+    origin_.record(ledger_.header(), row);
     pace_.faults((offset + size) / kPage);
     objects_[slot] = {offset + size, size, static_cast<double>(stands), number, kind, true};
     watch(slot);
@@ -180,11 +181,11 @@ bool Sampler::free(void *pointer) noexcept {
         if (state_ == State::Running) catch_up(thread_state);
         reap_drag_sample &row = ledger_.row(object.row);
         Pagemap map;
-        if (state_ == State::Running && row.unsure > 0) look_at(map, slot);
+        if (state_ == State::Running && row.unsure > 0) check(map, slot);
         row.death = clock_;
         unwatch(slot);
     }
-    windows_.give(slot, object.bytes);
+    windows_.release(slot, object.bytes);
     object.taken = false;
     return true;
 }
@@ -196,7 +197,7 @@ size_t Sampler::size_of(const void *pointer) noexcept {
 
 size_t Sampler::room_below(const void *end) noexcept {
     const Inside guard(lock_);
-    // A large object has slots without a number of their own: its first one is the last that is taken.
+    // Of a large object's slots only the first is marked as taken.
     uint32_t slot = windows_.slot_of(static_cast<const char *>(end) - 1);
     while (slot > 0 && !objects_[slot].taken) --slot;
     const auto size = static_cast<size_t>(static_cast<const char *>(end) -
@@ -220,19 +221,19 @@ void Sampler::finish() noexcept {
         const Object &object = objects_[slot];
         if (!object.taken || object.row == Ledger::kNone || state_ != State::Running) return;
         reap_drag_sample &row = ledger_.row(object.row);
-        if (row.unsure > 0) look_at(map, slot);
+        if (row.unsure > 0) check(map, slot);
         row.death = clock_;
     });
     if (state_ == State::Running) ledger_.header().ended = 1;
     state_ = State::Off;
 }
 
-// The program says that there shall be little memory, or all of it at once.
+// The program limits its address space, or locks all of its memory.
 void Sampler::retreat() noexcept {
     const preload::ErrnoGuard keep;
     const Inside guard(lock_);
     if (objects_ == nullptr) return;
-    if (state_ == State::Running) give_up(REAP_DRAG_SAMPLES_NO_MEMORY);
+    if (state_ == State::Running) stop(REAP_DRAG_SAMPLES_NO_MEMORY);
     state_ = State::Off;
     ledger_.forget();
     windows_.shrink();
@@ -243,8 +244,8 @@ void Sampler::protect(const void *begin, size_t bytes, int protection) noexcept 
     windows_.protect(begin, bytes, protection);
 }
 
-// The windows are shared with the parent, so the child gets copies. They are made before the fork, since the
-// parent goes on writing after it.
+// The windows are shared memory, so the child gets copies. They are made before the fork, since the parent
+// continues to write after it.
 void Sampler::before_fork() noexcept {
     const preload::ErrnoGuard keep;
     const bool nested = thread_state.inside;
@@ -264,34 +265,34 @@ void Sampler::before_fork() noexcept {
         pace_.objects(1);
         pace_.faults(bytes / kPage);
     });
-    childs_ = windows_.copy(all);
-    if (childs_ == nullptr) packed_ = windows_.pack(all);
+    child_copy_ = windows_.copy(all);
+    if (child_copy_ == nullptr) packed_ = windows_.pack(all);
 }
 
 void Sampler::after_fork_in_parent() noexcept {
     const preload::ErrnoGuard keep;
-    if (childs_ != nullptr) windows_.drop(childs_);
+    if (child_copy_ != nullptr) windows_.drop(child_copy_);
     Windows::drop(packed_);
-    childs_ = nullptr;
+    child_copy_ = nullptr;
     packed_ = {};
     if (nested_) return;
     lock_.unlock();
     thread_state.inside = false;
 }
 
-// Its own samples go to a file of its own.
+// The child writes its own samples to a file of its own.
 void Sampler::after_fork_in_child() noexcept {
     const preload::ErrnoGuard keep;
     lock_.reset();
     thread_state.inside = false;
     if (state_ == State::Fresh || objects_ == nullptr) return;
-    const bool separate = childs_ != nullptr && windows_.move_here(childs_);
+    const bool separate = child_copy_ != nullptr && windows_.install(child_copy_);
     if (packed_.begin != nullptr) {
         windows_.each_slot([this, at = size_t{0}](uint32_t slot) mutable {
             if (objects_[slot].taken) at += windows_.unpack(packed_, at, slot, objects_[slot].bytes);
         });
     }
-    childs_ = nullptr;
+    child_copy_ = nullptr;
     packed_ = {};
     windows_.each_slot([this](uint32_t slot) {
         if (watched(slot)) unwatch(slot);
@@ -301,8 +302,8 @@ void Sampler::after_fork_in_child() noexcept {
     thread_state = {};
     if (state_ != State::Running) return;
     begin();
-    // What it would draw its parent would write to.
-    if (!separate) give_up(REAP_DRAG_SAMPLES_NO_MEMORY);
+    // New samples would share memory with the parent.
+    if (!separate) stop(REAP_DRAG_SAMPLES_NO_MEMORY);
 }
 
 } // namespace reap::drag

@@ -11,12 +11,12 @@
 namespace reap::drag {
 namespace {
 
-// Both past the functions that see what the program asks for.
+// Both bypass our interposed functions.
 long advise(void *begin, size_t bytes, int advice) noexcept {
     return syscall(SYS_madvise, begin, bytes, advice);
 }
 
-void mprotect_quietly(void *begin, size_t bytes, int protection) noexcept {
+void mprotect_directly(void *begin, size_t bytes, int protection) noexcept {
     syscall(SYS_mprotect, begin, bytes, protection);
 }
 
@@ -29,26 +29,26 @@ unsigned length_of(size_t bytes) noexcept {
 } // namespace
 
 char *Windows::map_another() const noexcept {
-    const long file = syscall(SYS_memfd_create, "reap-drag", 1u /* MFD_CLOEXEC */);
+    const long file = syscall(SYS_memfd_create, "reap-drag", MFD_CLOEXEC);
     if (file < 0) return nullptr;
     void *memory = MAP_FAILED;
-    // A process whose files may not grow gets a signal for ftruncate, which would end it.
+    // Beyond RLIMIT_FSIZE ftruncate raises a signal that would kill the process.
     if (preload::may_grow_to(size_) && ftruncate(static_cast<int>(file), static_cast<off_t>(size_)) == 0) {
         memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                       static_cast<int>(file), 0);
     }
     preload::close_quietly(static_cast<int>(file));
     if (memory == MAP_FAILED) return nullptr;
-    // A huge page would hold more than one object; a core file would hold gigabytes of nothing.
+    // A huge page would hold several objects; a core file would hold gigabytes of zeros.
     advise(memory, size_, MADV_NOHUGEPAGE);
     advise(memory, size_, MADV_DONTDUMP);
     return static_cast<char *>(memory);
 }
 
 bool Windows::reserve() noexcept {
-    size_ = kMostSlots * kSlot;
+    size_ = kMaxSlots * kSlot;
     char *memory = map_another();
-    next_ = static_cast<uint32_t *>(preload::map_private(kMostSlots * sizeof *next_));
+    next_ = static_cast<uint32_t *>(preload::map_private(kMaxSlots * sizeof *next_));
     if (memory == nullptr || next_ == nullptr) {
         if (memory != nullptr) munmap(memory, size_);
         size_ = 0;
@@ -58,12 +58,12 @@ bool Windows::reserve() noexcept {
     return true;
 }
 
-bool Windows::move_here(char *fresh) const noexcept {
+bool Windows::install(char *fresh) const noexcept {
     if (mremap(fresh, size_, size_, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void *>(base_)) ==
         MAP_FAILED)
         return false;
     for (uint32_t i = 0; i < protections_; ++i)
-        mprotect_quietly(protected_[i].begin, protected_[i].bytes, protected_[i].protection);
+        mprotect_directly(protected_[i].begin, protected_[i].bytes, protected_[i].protection);
     return true;
 }
 
@@ -77,25 +77,25 @@ void Windows::protect(const void *begin, size_t bytes, int protection) noexcept 
     }
     protections_ = left;
     ever_protected_ = true;
-    if (left != kMostProtected) protected_[protections_++] = {first, whole_pages(bytes), protection};
+    if (left != kMaxProtected) protected_[protections_++] = {first, whole_pages(bytes), protection};
 }
 
-// For others, and so that the program's own calls stay what they are.
+// For the next object in the slot.
 void Windows::unprotect(uint32_t slot, size_t bytes) noexcept {
     if (!ever_protected_ || bytes < kPage) return;
     const size_t size = whole_pages(bytes);
     protect(address(slot), size, PROT_READ | PROT_WRITE);
     if (protections_ != 0 && protected_[protections_ - 1].begin == address(slot)) --protections_;
-    mprotect_quietly(address(slot), size, PROT_READ | PROT_WRITE);
+    mprotect_directly(address(slot), size, PROT_READ | PROT_WRITE);
 }
 
 void Windows::copy_out(char *to, uint32_t slot, size_t bytes) const noexcept {
     const void *from = address(slot);
     void *other = MAP_FAILED;
-    // Protected, perhaps, against us, too: the same pages are read at addresses of our own.
+    // The program may have made the pages unreadable: read them through another mapping.
     if (ever_protected_ && bytes >= kPage) {
         other = mremap(address(slot), 0, whole_pages(bytes), MREMAP_MAYMOVE);
-        if (other != MAP_FAILED) mprotect_quietly(other, whole_pages(bytes), PROT_READ | PROT_WRITE);
+        if (other != MAP_FAILED) mprotect_directly(other, whole_pages(bytes), PROT_READ | PROT_WRITE);
         if (other != MAP_FAILED) from = other;
     }
     memcpy(to, from, bytes);
@@ -128,7 +128,7 @@ void Windows::shrink() noexcept {
     const uint32_t chunks = (most + kChunk - 1) / kChunk * Rounds::kClasses;
     slots_size_ = size_t{chunks} * kChunk * kSlot;
     const size_t end = size_t{runs_end_} * kSlot;
-    // Owned no more before others can have them.
+    // Before unmapping, after which the addresses may be reused.
     const size_t whole = size_;
     size_ = end;
     munmap(static_cast<char *>(address(0)) + slots_size_, kRuns * kSlot - slots_size_);
@@ -141,7 +141,7 @@ uint32_t Windows::take(size_t bytes, uint32_t kind) noexcept {
     uint32_t &free = length == 0 ? free_[kind] : free_runs_[length];
     if (const uint32_t kept = free; kept != 0) {
         free = next_[kept - 1];
-        // give() has left a page, and that to us.
+        // release() leaves the first page to be cleared here.
         memset(address(kept - 1), 0, bytes < kPage ? bytes : kPage);
         return kept - 1;
     }
@@ -153,19 +153,19 @@ uint32_t Windows::take(size_t bytes, uint32_t kind) noexcept {
         return slot;
     }
     const uint32_t slots = uint32_t{1} << length;
-    if (slots > kMostSlots - runs_end_) return kNone;
+    if (slots > kMaxSlots - runs_end_) return kNone;
     const uint32_t slot = runs_end_;
     runs_end_ += slots;
     return slot;
 }
 
-void Windows::give(uint32_t slot, size_t bytes) noexcept {
+void Windows::release(uint32_t slot, size_t bytes) noexcept {
     unprotect(slot, bytes);
-    // Punches a hole into the file: the next one finds zeros, and no memory stays behind. A page is kept,
-    // which is cheaper to clear than to fetch anew.
+    // Punches a hole into the file, which frees the memory and zeroes it for the next object. The first page
+    // is kept: clearing it is cheaper than a page fault.
     if (bytes > kPage) {
         char *rest = static_cast<char *>(address(slot)) + kPage;
-        // Not in memory that the program has locked.
+        // Fails for memory that the program has locked.
         if (advise(rest, whole_pages(bytes) - kPage, MADV_REMOVE) != 0) memset(rest, 0, bytes - kPage);
     }
     uint32_t &free = slot < kRuns ? free_[slot / kChunk % Rounds::kClasses] : free_runs_[length_of(bytes)];
@@ -177,11 +177,11 @@ void Windows::arm(uint32_t slot, size_t bytes) const noexcept {
     advise(address(slot), whole_pages(bytes), MADV_DONTNEED);
 }
 
-Windows::Seen Windows::look(Pagemap &map, uint32_t slot, size_t bytes) const noexcept {
+Windows::Seen Windows::check(Pagemap &map, uint32_t slot, size_t bytes) const noexcept {
     const char *begin = static_cast<const char *>(address(slot));
-    bool used[Pagemap::kMost];
+    bool used[Pagemap::kMaxPages];
     for (size_t left = whole_pages(bytes) / kPage; left > 0;) {
-        const size_t count = left < Pagemap::kMost ? left : Pagemap::kMost;
+        const size_t count = left < Pagemap::kMaxPages ? left : Pagemap::kMaxPages;
         if (!map.read(begin, count, used)) return Seen::Unknown;
         for (size_t i = 0; i < count; ++i) {
             if (used[i]) return Seen::Used;
@@ -201,12 +201,12 @@ bool Pagemap::read(const void *begin, size_t pages, bool *used) noexcept {
         file_ = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     }
     if (file_ < 0) return false;
-    uint64_t entries[kMost];
+    uint64_t entries[kMaxPages];
     const uint64_t offset = reinterpret_cast<uintptr_t>(begin) / kPage * sizeof *entries;
     const auto length = static_cast<long>(pages * sizeof *entries);
     if (syscall(SYS_pread64, file_, entries, length, offset) != length) return false;
     for (size_t i = 0; i < pages; ++i) {
-        // Present, or swapped out after it was: either way somebody brought it.
+        // Present or swapped out: accessed either way.
         used[i] = entries[i] >> 62 != 0;
     }
     return true;

@@ -1,4 +1,4 @@
-// Memory in which it can be seen whether an object was used: a window of shared memory for each.
+// Memory in which accesses to an object can be detected: a window of shared memory for each.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace reap::drag {
 
 inline constexpr size_t kPage = 4096;
 
-// /proc/self/pagemap, open from its first use for as long as this lives: a program that closes all of its
-// files must not make us read one of its own.
+// /proc/self/pagemap, open from its first use to destruction only: a program that closes all descriptors must
+// not make us read one of its files.
 class Pagemap {
   public:
     Pagemap() noexcept = default;
@@ -19,34 +19,35 @@ class Pagemap {
     Pagemap(const Pagemap &) = delete;
     Pagemap &operator=(const Pagemap &) = delete;
 
-    static constexpr size_t kMost = 512; // pages at once
+    static constexpr size_t kMaxPages = 512; // per read
 
-    // Whether each of `pages` pages from `begin` on is in the page table; false where that cannot be known.
+    // Stores whether each of `pages` pages from `begin` on is in the page table; false if that cannot be
+    // read.
     bool read(const void *begin, size_t pages, bool *used) noexcept;
 
   private:
-    int file_ = -1; // until the first is asked for
+    int file_ = -1; // until the first read
 };
 
-// One mapping of a memory file, cut into slots. Taking a page out of the page table (MADV_DONTNEED) loses
-// nothing, since what is in it stays in the file; whoever uses it next, the kernel included, brings it back,
-// and /proc/self/pagemap says so. A slot is 64 KB because a fault may bring the pages around it as well
-// (fault-around), and those must not be a neighbour's.
+// One mapping of a memfd, divided into slots. Removing a page from the page table (MADV_DONTNEED) loses no
+// data, since it stays in the file; the next access, also by the kernel, maps it again, which
+// /proc/self/pagemap shows. A slot is 64 KB because a fault may also map the surrounding pages
+// (fault-around), which must not belong to a neighbour.
 //
-// An object of a slot or less is in a chunk of slots that all have the same class, so that they are looked at
-// together; a larger one has a run of slots.
+// An object of at most a slot is in a chunk of slots of one class, which are checked together; a larger one
+// has a run of slots.
 //
-// Not thread-safe; needs no privilege; allocates nothing with malloc.
+// Not thread-safe; requires no privilege; does not call malloc.
 class Windows {
   public:
     static constexpr size_t kSlot = size_t{64} << 10;
-    static constexpr size_t kMostSlots = size_t{1}
-                                         << 20;       // 64 GB of addresses, of which only objects take memory
-    static constexpr uint32_t kChunk = 32;            // slots
-    static constexpr uint32_t kRuns = kMostSlots / 2; // from here on
+    static constexpr size_t kMaxSlots = size_t{1}
+                                        << 20;       // 64 GB of addresses, of which only objects take memory
+    static constexpr uint32_t kChunk = 32;           // slots
+    static constexpr uint32_t kRuns = kMaxSlots / 2; // from here on
     static constexpr uint32_t kNone = UINT32_MAX;
 
-    // Reserves the addresses; false where the machine refuses.
+    // Reserves the addresses; false on failure.
     bool reserve() noexcept;
 
     [[nodiscard]] bool owns(const void *pointer) const noexcept {
@@ -60,31 +61,33 @@ class Windows {
         return reinterpret_cast<void *>(base_ + size_t{slot} * kSlot);
     }
 
-    // Slots for `bytes`, zeroed; the first one's number, or kNone. The class counts for one slot alone.
+    // Takes zeroed slots for `bytes`; returns the number of the first, or kNone. The class applies to single
+    // slots only.
     uint32_t take(size_t bytes, uint32_t kind) noexcept;
-    // Memory beyond a page goes back to the system, the addresses are used again.
-    void give(uint32_t slot, size_t bytes) noexcept;
+    // Returns memory beyond the first page to the OS; the addresses are reused.
+    void release(uint32_t slot, size_t bytes) noexcept;
 
-    // Takes the pages out of the page table.
+    // Removes the pages from the page table, so that the next access is detected.
     void arm(uint32_t slot, size_t bytes) const noexcept;
 
-    // The program has protected these pages of an object: until it is given back, also in a child's windows.
+    // The program has protected these pages of an object: applies until its release, also in a child's
+    // windows.
     void protect(const void *begin, size_t bytes, int protection) noexcept;
 
-    // Gives the addresses back that were never used; there are no more then.
+    // Unmaps the addresses that were never used; no new slots are available afterwards.
     void shrink() noexcept;
 
     enum class Seen : uint8_t { Unused, Used, Unknown };
-    // Whether any of the object's pages was used since.
-    [[nodiscard]] Seen look(Pagemap &map, uint32_t slot, size_t bytes) const noexcept;
+    // Whether any of the object's pages was accessed since it was armed.
+    [[nodiscard]] Seen check(Pagemap &map, uint32_t slot, size_t bytes) const noexcept;
 
-    // Calls back with the first slot of each chunk of this class.
+    // Calls `each` with the first slot of each chunk of this class.
     template <class Each>
     void each_chunk(uint32_t kind, Each each) const noexcept {
         for (uint32_t done = 0; done < begun_[kind]; done += kChunk) each(slot_at(kind, done));
     }
 
-    // The numbers of all slots that have been taken at some time.
+    // Calls `each` with all slots that were ever taken.
     template <class Each>
     void each_slot(Each each) const noexcept {
         for (uint32_t kind = 0; kind < Rounds::kClasses; ++kind) {
@@ -93,8 +96,8 @@ class Windows {
         for (uint32_t slot = kRuns; slot < runs_end_; ++slot) each(slot);
     }
 
-    // For a fork: windows for the child, with the same in them. `each` calls back with (slot, bytes) of all
-    // that is taken. Null where there is no memory.
+    // For a fork: windows for the child with the same contents. `each` calls back with (slot, bytes) of all
+    // taken slots. Null if there is no memory.
     template <class Each>
     char *copy(Each each) const noexcept {
         char *fresh = size_ != 0 && !shrunk_ ? map_another() : nullptr;
@@ -104,12 +107,12 @@ class Windows {
         });
         return fresh;
     }
-    // In the child: these are its windows now.
-    bool move_here(char *copied) const noexcept;
-    // In the parent: it does not need them.
+    // In the child: makes these its windows.
+    bool install(char *copied) const noexcept;
+    // In the parent: unmaps them.
     void drop(char *copied) const noexcept;
 
-    // The same where windows are not to be had, as by a limit of files: what is taken, in private memory.
+    // The same if no windows can be made, as under a file size limit: the contents in private memory.
     struct Packed {
         char *begin = nullptr;
         size_t size = 0;
@@ -126,7 +129,7 @@ class Windows {
         });
         return packed;
     }
-    // In the child: puts what begins at `at` to its slot; returns by how much `at` goes on.
+    // In the child: moves the contents at offset `at` to its slot; returns how far to advance `at`.
     [[nodiscard]] size_t unpack(Packed packed, size_t at, uint32_t slot, size_t bytes) noexcept;
     static void drop(Packed packed) noexcept;
 
@@ -144,21 +147,21 @@ class Windows {
     size_t size_ = 0;
     size_t slots_size_ = kRuns * kSlot; // of the part that runs are not in
     bool shrunk_ = false;
-    uint32_t begun_[Rounds::kClasses] = {}; // slots of each class that have been taken at some time
+    uint32_t begun_[Rounds::kClasses] = {}; // slots of each class that were ever taken
     uint32_t runs_end_ = kRuns;
-    // Free slots by class, and free runs by their length's logarithm: each a list through next_.
+    // Free slots by class, and free runs by the logarithm of their length: linked lists through next_.
     static constexpr unsigned kLengths = 20;
     uint32_t free_[Rounds::kClasses] = {};
     uint32_t free_runs_[kLengths] = {};
     uint32_t *next_ = nullptr; // slot + 1, 0 ends
-    // Pages that the program has protected. Of more than these a child's copy is not protected.
+    // Pages that the program has protected. Beyond the maximum, a child's copy is not protected.
     struct Protected {
         char *begin;
         size_t bytes;
         int protection;
     };
-    static constexpr uint32_t kMostProtected = 512;
-    Protected protected_[kMostProtected] = {};
+    static constexpr uint32_t kMaxProtected = 512;
+    Protected protected_[kMaxProtected] = {};
     uint32_t protections_ = 0;
     bool ever_protected_ = false;
 };

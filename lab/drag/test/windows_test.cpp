@@ -15,9 +15,9 @@ using reap::drag::Windows;
 class WindowsTest : public testing::Test {
   protected:
     void SetUp() override { ASSERT_TRUE(windows.reserve()); }
-    [[nodiscard]] Windows::Seen look(uint32_t slot, size_t bytes) const {
+    [[nodiscard]] Windows::Seen check(uint32_t slot, size_t bytes) const {
         Pagemap map;
-        return windows.look(map, slot, bytes);
+        return windows.check(map, slot, bytes);
     }
     Windows windows;
 };
@@ -25,13 +25,13 @@ class WindowsTest : public testing::Test {
 TEST_F(WindowsTest, SeeWhoeverUsesAnObject) {
     const uint32_t slot = windows.take(100, 0);
     auto *object = static_cast<volatile char *>(windows.address(slot));
-    EXPECT_EQ(look(slot, 100), Windows::Seen::Unused);
+    EXPECT_EQ(check(slot, 100), Windows::Seen::Unused);
     object[5] = 'a';
-    EXPECT_EQ(look(slot, 100), Windows::Seen::Used);
+    EXPECT_EQ(check(slot, 100), Windows::Seen::Used);
     windows.arm(slot, 100);
-    EXPECT_EQ(look(slot, 100), Windows::Seen::Unused);
+    EXPECT_EQ(check(slot, 100), Windows::Seen::Unused);
     EXPECT_EQ(object[5], 'a'); // nothing was lost, and reading counts
-    EXPECT_EQ(look(slot, 100), Windows::Seen::Used);
+    EXPECT_EQ(check(slot, 100), Windows::Seen::Used);
 }
 
 TEST_F(WindowsTest, SeeTheKernelReadAndWrite) {
@@ -42,10 +42,10 @@ TEST_F(WindowsTest, SeeTheKernelReadAndWrite) {
     ASSERT_EQ(write(ends[1], "text", 4), 4);
     windows.arm(slot, 100);
     ASSERT_EQ(read(ends[0], object, 4), 4);
-    EXPECT_EQ(look(slot, 100), Windows::Seen::Used);
+    EXPECT_EQ(check(slot, 100), Windows::Seen::Used);
     windows.arm(slot, 100);
     ASSERT_EQ(write(ends[1], object, 4), 4);
-    EXPECT_EQ(look(slot, 100), Windows::Seen::Used);
+    EXPECT_EQ(check(slot, 100), Windows::Seen::Used);
     close(ends[0]);
     close(ends[1]);
 }
@@ -58,14 +58,14 @@ TEST_F(WindowsTest, ANeighbourIsNotTakenForUsed) {
     windows.arm(one, 100);
     windows.arm(other, 100);
     EXPECT_EQ(*static_cast<volatile char *>(windows.address(one)), 1);
-    EXPECT_EQ(look(other, 100), Windows::Seen::Unused);
+    EXPECT_EQ(check(other, 100), Windows::Seen::Unused);
 }
 
 TEST_F(WindowsTest, ALargeObjectIsUsedWhereverItIs) {
     constexpr size_t bytes = (size_t{5} << 20) + 1;
     const uint32_t slot = windows.take(bytes, 0);
     static_cast<volatile char *>(windows.address(slot))[bytes - 1] = 1;
-    EXPECT_EQ(look(slot, bytes), Windows::Seen::Used);
+    EXPECT_EQ(check(slot, bytes), Windows::Seen::Used);
     const uint32_t next = windows.take(bytes, 0);
     EXPECT_GE(next, slot + bytes / Windows::kSlot);
 }
@@ -73,11 +73,11 @@ TEST_F(WindowsTest, ALargeObjectIsUsedWhereverItIs) {
 TEST_F(WindowsTest, WhatWasGivenBackIsUsedAgainAndZero) {
     const uint32_t slot = windows.take(5000, 0);
     memset(windows.address(slot), 0xff, 5000);
-    windows.give(slot, 5000);
+    windows.release(slot, 5000);
     ASSERT_EQ(windows.take(4000, 0), slot);
     const auto *bytes = static_cast<const char *>(windows.address(slot));
     EXPECT_EQ(std::vector<char>(bytes, bytes + 4000), std::vector<char>(4000));
-    windows.give(slot, 4000);
+    windows.release(slot, 4000);
     ASSERT_EQ(windows.take(9000, 0), slot);
     EXPECT_EQ(std::vector<char>(bytes, bytes + 9000), std::vector<char>(9000));
 }
@@ -109,7 +109,7 @@ TEST_F(WindowsTest, ACopyIsSeparate) {
     char *copied = windows.copy([slot](auto copy) { copy(slot, 10); });
     ASSERT_NE(copied, nullptr);
     strcpy(object, "the parent's");
-    ASSERT_TRUE(windows.move_here(copied));
+    ASSERT_TRUE(windows.install(copied));
     EXPECT_STREQ(object, "before");
     EXPECT_TRUE(windows.owns(object));
     EXPECT_FALSE(windows.owns(&slot));
@@ -131,7 +131,7 @@ TEST_F(WindowsTest, WhereThereIsNoRoomForWindowsACopyIsSeparateToo) {
     for (const int i : {0, 1}) {
         const auto *bytes = static_cast<const char *>(windows.address(slots[i]));
         EXPECT_EQ(std::vector<char>(bytes, bytes + sizes[i]), std::vector<char>(sizes[i], 'b'));
-        windows.give(slots[i], sizes[i]); // private now, but good for all that
+        windows.release(slots[i], sizes[i]); // private now, but good for all that
     }
     ASSERT_EQ(windows.take(70'000, 0), slots[1]);
     EXPECT_EQ(static_cast<const char *>(windows.address(slots[1]))[69'999], 0);
@@ -146,7 +146,7 @@ TEST_F(WindowsTest, WhatIsProtectedIsCopiedAndUsableAgainOnceGivenBack) {
     windows.protect(object, bytes, PROT_NONE);
     char *copied = windows.copy([slot](auto copy) { copy(slot, bytes); });
     ASSERT_NE(copied, nullptr);
-    ASSERT_TRUE(windows.move_here(copied));
+    ASSERT_TRUE(windows.install(copied));
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
     EXPECT_EQ(write(ends[1], object, 1), -1); // protected there, too
@@ -154,7 +154,7 @@ TEST_F(WindowsTest, WhatIsProtectedIsCopiedAndUsableAgainOnceGivenBack) {
     close(ends[1]);
     ASSERT_EQ(mprotect(object, bytes, PROT_READ), 0);
     EXPECT_STREQ(object, "before");
-    windows.give(slot, bytes);
+    windows.release(slot, bytes);
     ASSERT_EQ(windows.take(100, 0), slot);
     object[0] = 'a';
 }
@@ -170,7 +170,7 @@ TEST_F(WindowsTest, NoMoreAddressesThanWereUsedAreKept) {
     EXPECT_TRUE(windows.owns(large));
     EXPECT_FALSE(windows.owns(large - 1));
     EXPECT_FALSE(windows.owns(large + (1 << 20)));
-    windows.give(slot, 10);
+    windows.release(slot, 10);
     EXPECT_EQ(windows.take(10, 3), slot);
     EXPECT_EQ(windows.take(10, 3), Windows::kNone);
     EXPECT_EQ(windows.take(size_t{1} << 20, 0), Windows::kNone);

@@ -20,7 +20,7 @@ static Addr take(SizeT size, SizeT alignment) {
     return is_small(size, alignment) ? drag_slabs_take(size) : drag_large_take(size, alignment);
 }
 
-/* Once the clock has come to its end blocks are known as ever, and no more is written of them. */
+/* After the clock's end blocks are still tracked, but not recorded. */
 static void add(ThreadId thread, Addr at, SizeT size, SizeT alignment) {
     if (drag_tick()) drag_write_alloc(REAP_DRAG_ALLOC, thread, size);
     (is_small(size, alignment) ? drag_slabs_add : drag_large_add)(at, size, drag_now());
@@ -51,14 +51,14 @@ static void *serve(ThreadId thread, SizeT size, SizeT alignment, Bool zero) {
     if ((SSizeT)size < 0) return 0;
     const Addr at = take(size, alignment);
     if (!at) return 0;
-    if (zero) VG_(memset)((void *)at, 0, size); /* the allocator's doing: the program has not touched it */
+    if (zero) VG_(memset)((void *)at, 0, size); /* by the allocator: not an access of the program */
     add(thread, at, size, alignment);
     return (void *)at;
 }
 
 static void *of_size(ThreadId thread, SizeT size) { return serve(thread, size, VG_(clo_alignment), False); }
 
-/* From Valgrind 3.22 on the alignment comes a second time, as the program gave it. */
+/* From Valgrind 3.22 on the alignment is passed a second time, as given by the program. */
 #if __VALGRIND_MAJOR__ > 3 || __VALGRIND_MINOR__ >= 22
 #define AND_AS_GIVEN , SizeT as_given
 #else
@@ -86,10 +86,10 @@ static void *of_many(ThreadId thread, SizeT count, SizeT size) {
 static void end(const DragBlock *block, DragUse use) {
     drag_write_free(REAP_DRAG_FREE, block->birth, use);
     drag_forget_reads(block->at, block->size);
-    (block->small ? drag_slabs_give : drag_large_give)(block->at);
+    (block->small ? drag_slabs_free : drag_large_free)(block->at);
 }
 
-/* What is no block of ours is left alone: the program frees something twice, or from before. */
+/* Ignores pointers to unknown blocks: double frees, or blocks from before the start. */
 static void release(ThreadId thread, void *at) {
     (void)thread;
     DragBlock block;
@@ -101,8 +101,8 @@ static void release_aligned(ThreadId thread, void *at, SizeT alignment) {
     release(thread, at);
 }
 
-/* A free and an allocation: the copy reads the old block before the clock's step and writes the new one after
- * it. */
+/* A free and an allocation: the copy reads the old block before the step of the clock and writes the new one
+ * after it. */
 static void *resize(ThreadId thread, void *at, SizeT size) {
     if (!at) return of_size(thread, size);
     if (size == 0) {

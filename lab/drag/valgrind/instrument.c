@@ -3,26 +3,25 @@
  * Copyright (c) 2026 The Reap authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-/* Marks each access of the program: a store of the clock into the slot of its address, whose second half
- * keeps what was there, if it is of an earlier step.
+/* Marks each access of the program: stores the clock in the slot of its address, whose second half keeps the
+ * previous value if that is of an earlier step.
  *
- * A block of code runs between two steps of the clock, so the clock is read once in it, and an address is
- * marked once, or once more where a write was first: to say that there was a read. Of the accesses through
- * the stack pointer only the first in a block is marked: all of them are to one stack. Where that stack is an
- * object (a coroutine's) this is all that is needed; where it is the thread's own and a pool lies in it, all
- * are marked: see drag_stack_pools.
+ * A block of code runs between two steps of the clock, so it reads the clock once, and marks an address once,
+ * or again for a read after a write. Of the accesses through the stack pointer only the first in a block is
+ * marked, because all are to the same stack. That suffices if the stack is an object (of a coroutine); if it
+ * is the thread's own and contains a pool, all are marked: see drag_stack_pools.
  */
 #include "engine.h"
 #include <libvex_ir.h>
 #include <pub_tool_libcassert.h>
 #include <pub_tool_tooliface.h>
 
-enum { MOST_SEEN = 48 };
+enum { MAX_SEEN = 48 };
 
 typedef struct {
     IRSB *out;
     IRTemp clock;      /* or IRTemp_INVALID until it is needed */
-    IRTemp read_clock; /* what a read puts into a slot */
+    IRTemp read_clock; /* the value that a read stores */
     UChar *from_stack; /* for each temporary whether it is the stack pointer and a constant */
     UInt temporaries;
     Bool stack_marked;
@@ -30,7 +29,7 @@ typedef struct {
     struct {
         IRTemp address;
         Bool write;
-    } marked[MOST_SEEN];
+    } marked[MAX_SEEN];
 } Pass;
 
 static IRExpr *word(ULong value) { return IRExpr_Const(IRConst_U64(value)); }
@@ -44,7 +43,7 @@ static IRExpr *assign(Pass *pass, IRType type, IRExpr *value) {
     return IRExpr_RdTmp(temporary);
 }
 
-/* A clock is read where it is first needed. Later ones come after it, since the block has one entrance. */
+/* Reads the clock at its first use, which precedes all others, since the block has a single entry. */
 static IRExpr *clock_of(Pass *pass) {
     if (pass->clock == IRTemp_INVALID)
         pass->clock = assign(pass, Ity_I32, IRExpr_Load(Iend_LE, Ity_I32, word((ULong)(Addr)&drag_clock)))
@@ -84,7 +83,7 @@ static IRExpr *both(Pass *pass, IRExpr *one, IRExpr *other) {
                   IRExpr_Unop(Iop_32to1, assign(pass, Ity_I32, IRExpr_Binop(Iop_And32, wide, wider))));
 }
 
-/* `first`: none of these accesses was marked in this block before. */
+/* `first`: the address was not marked in this block before. */
 static void mark_slot(Pass *pass, IRExpr *guard, IRExpr *where, Bool write, Bool first) {
     IRExpr *clock = clock_of(pass);
     if (first) {
@@ -106,7 +105,7 @@ static Bool is_from_stack(const Pass *pass, const IRExpr *address) {
            pass->from_stack[address->Iex.RdTmp.tmp];
 }
 
-/* What was done to this address in the block, by an access of eight bytes at the most. */
+/* The earlier access to this address in the block, of at most eight bytes. */
 enum { NOTHING, WROTE, READ };
 static UInt done_before(Pass *pass, const IRExpr *address, Bool write) {
     if (address->tag != Iex_RdTmp) return NOTHING;
@@ -116,14 +115,14 @@ static UInt done_before(Pass *pass, const IRExpr *address, Bool write) {
             pass->marked[i].write = pass->marked[i].write && write;
             return before;
         }
-    if (pass->seen < MOST_SEEN) {
+    if (pass->seen < MAX_SEEN) {
         pass->marked[pass->seen].address = address->Iex.RdTmp.tmp;
         pass->marked[pass->seen++].write = write;
     }
     return NOTHING;
 }
 
-/* An access counts for the granule that it begins in, and for each eight bytes further on. */
+/* An access marks the granule in which it begins, and one more for each further eight bytes. */
 static void mark(Pass *pass, IRExpr *address, UInt size, Bool write, IRExpr *guard) {
     if (!drag_stack_pools && is_from_stack(pass, address)) {
         if (pass->stack_marked || guard) return;
@@ -131,7 +130,7 @@ static void mark(Pass *pass, IRExpr *address, UInt size, Bool write, IRExpr *gua
         mark_slot(pass, 0, slot(pass, address, 0), False, True);
         return;
     }
-    /* With a guard it may not happen, and a wider one may come to the same address. */
+    /* A guarded access may not happen, and a later one at the same address may be wider. */
     const UInt before = !guard && size <= 8 ? done_before(pass, address, write) : NOTHING;
     if (before == READ || (before == WROTE && write)) return;
     for (UInt further = 0; further < size; further += 8)
@@ -140,7 +139,7 @@ static void mark(Pass *pass, IRExpr *address, UInt size, Bool write, IRExpr *gua
 
 static UInt size_of(IRType type) { return (UInt)sizeofIRType(type); }
 
-/* Whether a value is the stack pointer, or it and a constant. */
+/* Whether a value is the stack pointer, possibly plus a constant. */
 static Bool comes_from_stack(const Pass *pass, const IRExpr *value, Int stack_pointer) {
     switch (value->tag) {
     case Iex_Get:
@@ -168,14 +167,14 @@ static void after_guarded_load(Pass *pass, const IRLoadG *load) {
     mark(pass, load->addr, size_of(narrow), False, load->guard);
 }
 
-/* A helper written in C, which says what memory it reads and writes. */
+/* A helper written in C, which declares the memory that it reads and writes. */
 static void after_helper(Pass *pass, const IRDirty *helper) {
     if (helper->mFx == Ifx_None) return;
     if (helper->mFx != Ifx_Write) mark(pass, helper->mAddr, (UInt)helper->mSize, False, helper->guard);
     if (helper->mFx != Ifx_Read) mark(pass, helper->mAddr, (UInt)helper->mSize, True, helper->guard);
 }
 
-/* After the access: if it faults, the program must learn of its own fault. */
+/* After the access, so that a fault is the program's own. */
 static void after(Pass *pass, const IRStmt *statement, const VexGuestLayout *layout) {
     const IRTypeEnv *types = pass->out->tyenv;
     switch (statement->tag) {
@@ -205,7 +204,7 @@ static void after(Pass *pass, const IRStmt *statement, const VexGuestLayout *lay
         after_helper(pass, statement->Ist.Dirty.details);
         break;
     case Ist_Put:
-        /* Another stack, perhaps. */
+        /* Possibly another stack. */
         if (statement->Ist.Put.offset == layout->offset_SP && !is_from_stack(pass, statement->Ist.Put.data))
             pass->stack_marked = False;
         break;

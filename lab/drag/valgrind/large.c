@@ -3,8 +3,8 @@
  * Copyright (c) 2026 The Reap authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-/* Blocks that are too large for slabs, or aligned: their memory is of Valgrind's own allocator, and their
- * records, of some 60 bytes, are in a tree by address.
+/* Blocks that are too large for slabs, or aligned: their memory is from Valgrind's own allocator, and their
+ * records, of about 60 bytes, are in a tree by address.
  */
 #include "engine.h"
 #include <pub_tool_libcassert.h>
@@ -37,7 +37,7 @@ Bool drag_large_around(Addr at, DragBlock *block) {
 
 void drag_large_carve(Addr at) { ((DragBlock *)VG_(OSetGen_Lookup)(blocks, &at))->carved = True; }
 
-void drag_large_give(Addr at) {
+void drag_large_free(Addr at) {
     VG_(OSetGen_FreeNode)(blocks, VG_(OSetGen_Remove)(blocks, &at));
     VG_(cli_free)((void *)at);
 }
@@ -48,7 +48,7 @@ void drag_large_each(void (*action)(const DragBlock *)) {
 }
 
 void drag_large_start(void) {
-    /* By the address, with which a record begins. */
+    /* Ordered by the address, the first member of a record. */
     blocks =
         VG_(OSetGen_Create_With_Pool)(0, 0, VG_(malloc), "drag.large", VG_(free), 512, sizeof(DragBlock));
 }

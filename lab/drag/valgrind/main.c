@@ -3,7 +3,7 @@
  * Copyright (c) 2026 The Reap authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-/* Drag, exactly: for every object of a process when it was allocated, last accessed, and freed. */
+/* Exact drag: when every object of a process was allocated, last accessed and freed. */
 #include "engine.h"
 #include "reap_drag.h"
 #include <pub_tool_aspacemgr.h>
@@ -28,14 +28,14 @@ Bool drag_tick(void) {
     return True;
 }
 
-/* The kernel's doing on the program's behalf. */
+/* Accesses by the kernel on the program's behalf. */
 static void kernel_reads(CorePart part, ThreadId thread, const HChar *what, Addr at, SizeT size) {
     (void)thread;
     (void)what;
     if (part != Vg_CoreTranslate) drag_mark_read(at, size);
 }
 
-/* At most a page at a time is asked for: the string may end where the mapping does. */
+/* Page by page, since the string may end at the end of its mapping. */
 static void kernel_reads_text(CorePart part, ThreadId thread, const HChar *what, Addr at) {
     (void)part;
     (void)thread;
@@ -64,7 +64,7 @@ static void end(UInt how) {
 
 static Bool executes(UInt number) { return number == __NR_execve || number == __NR_execveat; }
 
-/* Whether the kernel lets the process lock as much memory as it likes. */
+/* Whether the kernel lets the process lock unlimited memory. */
 static Bool may_lock_all(void) {
     enum { VERSION = 0x20080522, LOCKS = 14 };
     struct {
@@ -80,7 +80,7 @@ static Bool may_lock_all(void) {
     return (sets[0].effective >> LOCKS & 1) != 0 || limit.rlim_cur > DRAG_WINDOW;
 }
 
-/* The kernel would fill all slots, which the machine has no memory for. */
+/* The kernel would populate all slots, which exceeds the machine's memory. */
 static void refuse_to_lock(void) {
     VG_(umsg)("drag: mlockall would lock the engine's 16 TiB of addresses, too; the program was ended\n");
     end(REAP_DRAG_EXITED);
@@ -102,7 +102,7 @@ static void after_call(ThreadId thread, UInt number, UWord *words, UInt count, S
     (void)words;
     (void)count;
     (void)answer;
-    if (executes(number)) drag_write_resume(); /* it came back: it failed */
+    if (executes(number)) drag_write_resume(); /* the call returned, so it failed */
 }
 
 static void in_child(ThreadId thread) {

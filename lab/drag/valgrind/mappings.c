@@ -3,11 +3,10 @@
  * Copyright (c) 2026 The Reap authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-/* Memory that the program has from the system itself: what it may carve objects out of.
+/* Memory that the program maps itself, and may carve objects out of.
  *
- * Each stretch of anonymous memory that may be read and written is one from when it is mapped (or made
- * accessible) until it is unmapped. Most have no objects in them: no more is written of them than that they
- * were there.
+ * Each range of anonymous readable and writable memory is tracked from when it is mapped (or made accessible)
+ * until it is unmapped. Most have no objects in them: of those only the existence is recorded.
  */
 #include "engine.h"
 #include "reap_drag.h"
@@ -29,7 +28,7 @@ typedef struct {
 
 static OSet *stretches; /* they do not overlap */
 
-/* Anything that overlaps is equal. */
+/* Overlapping ranges compare equal. */
 static Word compare(const void *key, const void *element) {
     const Stretch *wanted = key, *stretch = element;
     if (wanted->at + wanted->size <= stretch->at) return -1;
@@ -48,7 +47,7 @@ static void insert(Stretch stretch) {
     VG_(OSetGen_Insert)(stretches, node);
 }
 
-/* Cuts the part of some stretch that lies in a range out of it. False: none does. */
+/* Cuts the part that lies in a range out of a stretch. False if no stretch overlaps it. */
 static Bool take(Addr at, SizeT size, Stretch *part) {
     Stretch *found = size ? overlapping(at, size) : 0;
     if (!found) return False;
@@ -69,7 +68,7 @@ static Bool take(Addr at, SizeT size, Stretch *part) {
     return True;
 }
 
-/* Slots are looked at only where it matters: a mapping may be larger than what is ever used of it. */
+/* Reads slots only if it matters: a mapping may be larger than its used part. */
 static void write_part(UInt kind, const Stretch *part) {
     const DragUse unknown = {part->birth, part->birth, 0};
     drag_write_unmapped(kind, part->birth,
@@ -80,7 +79,7 @@ static void unmap(Addr at, SizeT size) {
     for (Stretch part; take(at, size, &part);) write_part(REAP_DRAG_UNMAPPED, &part);
 }
 
-/* What may be read and written from now on, if it is the program's own memory and no file's. */
+/* Tracks a newly accessible range, if it is anonymous memory of the program. */
 static void map(ThreadId thread, Addr at, SizeT size) {
     const NSegment *segment = VG_(am_find_nsegment)(at);
     if (size == 0 || !segment || segment->kind != SkAnonC || thread == VG_INVALID_THREADID) return;
@@ -92,7 +91,7 @@ static void map(ThreadId thread, Addr at, SizeT size) {
 static void mapped(Addr at, SizeT size, Bool reads, Bool writes, Bool runs, ULong handle) {
     (void)runs;
     (void)handle;
-    unmap(at, size); /* what lay there before */
+    unmap(at, size); /* what was mapped there before */
     if (reads && writes) map(VG_(get_running_tid)(), at, size);
 }
 
@@ -103,7 +102,7 @@ static void unmapped(Addr at, SizeT size) {
 
 static void more_heap(Addr at, SizeT size, ThreadId thread) { map(thread, at, size); }
 
-/* Memory that is reserved first and made accessible bit by bit. */
+/* Memory that is reserved first and made accessible piece by piece. */
 static void protected(Addr at, SizeT size, Bool reads, Bool writes, Bool runs) {
     (void)runs;
     if (!reads && !writes) return unmap(at, size);
@@ -114,7 +113,7 @@ static void protected(Addr at, SizeT size, Bool reads, Bool writes, Bool runs) {
             at = known->at + known->size;
             continue;
         }
-        /* Up to the next one that is known, which is not before the end of this segment. */
+        /* Up to the next known stretch, or the end of this segment. */
         const NSegment *segment = VG_(am_find_nsegment)(at);
         Addr stop = segment && segment->end < end - 1 ? segment->end + 1 : end;
         for (const Stretch *next; (next = overlapping(at, stop - at)) != 0;) stop = next->at;
@@ -123,7 +122,7 @@ static void protected(Addr at, SizeT size, Bool reads, Bool writes, Bool runs) {
     }
 }
 
-/* The same memory elsewhere, with what was done to it. What it was is said to be unmapped after this. */
+/* Moves memory with its slots. Valgrind reports the old range as unmapped after this. */
 static void moved(Addr from, Addr to, SizeT size) {
     unmap(to, size);
     for (Stretch part; take(from, size, &part);) {
@@ -133,7 +132,7 @@ static void moved(Addr from, Addr to, SizeT size) {
     }
 }
 
-/* What is left of a mapping is one chunk. */
+/* The remaining parts of a mapping are one chunk. */
 static void carve_all(UInt birth) {
     VG_(OSetGen_ResetIter)(stretches);
     for (Stretch *each; (each = VG_(OSetGen_Next)(stretches)) != 0;)

@@ -35,7 +35,7 @@ static UWord home(Addr at) { return (at >> 4 ^ at >> 12 ^ at >> 26) & mask; }
 DragObject *drag_object(DragNumber number) { return &stores[number / AT_ONCE][number % AT_ONCE]; }
 
 /* Number 0 is none. */
-static void make_more(void) {
+static void grow_store(void) {
     tl_assert(store_count < 1u << 20);
     stores = VG_(realloc)("drag.stores", stores, (store_count + 1) * sizeof *stores);
     stores[store_count] = VG_(malloc)("drag.objects", AT_ONCE * sizeof **stores);
@@ -47,7 +47,7 @@ static void make_more(void) {
 }
 
 static DragNumber take(void) {
-    if (!first_free) make_more();
+    if (!first_free) grow_store();
     const DragNumber number = first_free;
     first_free = drag_object(number)->next;
     return number;

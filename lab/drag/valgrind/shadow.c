@@ -103,5 +103,5 @@ void drag_forget(Addr at, SizeT size) {
     if (size < 65536)
         drag_forget_reads(at, size);
     else
-        drag_give_back((Addr)slot_of(VG_PGROUNDUP(at)), VG_PGROUNDDN(at + size) - VG_PGROUNDUP(at));
+        drag_return_pages((Addr)slot_of(VG_PGROUNDUP(at)), VG_PGROUNDDN(at + size) - VG_PGROUNDUP(at));
 }

@@ -42,8 +42,8 @@ typedef struct Slab {
     UShort *sizes; /* and flags; of a free block 0 */
 } Slab;
 
-static Slab *by_place[DRAG_SPAN / SLAB];
-static UWord places_end;         /* none are from here on */
+static Slab *slab_at[DRAG_SPAN / SLAB];
+static UWord slabs_end;          /* none are from here on */
 static Slab *with_room[CLASSES]; /* rings; blocks are taken from the first */
 static Slab *warm[WARM];
 static UInt warm_count;
@@ -57,8 +57,8 @@ static Slab *make_slab(Addr at) {
     tl_assert(at < DRAG_SPAN);
     Slab *slab = VG_(calloc)("drag.slab", 1, sizeof *slab);
     slab->at = at;
-    by_place[at / SLAB] = slab;
-    if (at / SLAB >= places_end) places_end = at / SLAB + 1;
+    slab_at[at / SLAB] = slab;
+    if (at / SLAB >= slabs_end) slabs_end = at / SLAB + 1;
     return slab;
 }
 
@@ -132,7 +132,7 @@ static void close_slab(Slab *slab) {
         warm[warm_count++] = slab;
         return;
     }
-    drag_give_back(slab->at, SLAB);
+    drag_return_pages(slab->at, SLAB);
     if (!slab->pooled) drag_forget(slab->at, SLAB);
     slab->next = cold;
     cold = slab;
@@ -149,7 +149,7 @@ Addr drag_slabs_take(SizeT size) {
 }
 
 static Slab *slab_around(Addr at) {
-    Slab *slab = at < DRAG_SPAN ? by_place[at / SLAB] : 0;
+    Slab *slab = at < DRAG_SPAN ? slab_at[at / SLAB] : 0;
     return slab && slab->class ? slab : 0;
 }
 
@@ -184,7 +184,7 @@ void drag_slabs_carve(Addr at) {
     slab->pooled = True;
 }
 
-void drag_slabs_give(Addr at) {
+void drag_slabs_free(Addr at) {
     Slab *slab = slab_around(at);
     const UInt place = place_of(slab, at);
     slab->sizes[place] = 0;
@@ -196,8 +196,8 @@ void drag_slabs_give(Addr at) {
 }
 
 void drag_slabs_each(void (*action)(const DragBlock *)) {
-    for (UWord i = 0; i < places_end; ++i) {
-        const Slab *slab = by_place[i];
+    for (UWord i = 0; i < slabs_end; ++i) {
+        const Slab *slab = slab_at[i];
         for (UInt place = 0; slab && slab->class && place < slab->fresh; ++place)
             if (slab->sizes[place] & IN_USE) {
                 const DragBlock block = said(slab, place);

@@ -20,7 +20,7 @@ Word drag_system(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWor
     return answer;
 }
 
-void drag_give_back(Addr at, SizeT size) {
+void drag_return_pages(Addr at, SizeT size) {
     enum { DO_NOT_NEED = 4 };
     drag_system(__NR_madvise, at, size, DO_NOT_NEED, 0, 0, 0);
 }

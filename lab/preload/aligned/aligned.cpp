@@ -1,10 +1,9 @@
-/* libreap-aligned.so: aligned_alloc and memalign for an allocator that lacks them, as Hoard lacks the first.
+/* libreap-aligned.so: aligned_alloc and memalign for an allocator that lacks them; Hoard lacks the first.
  *
- * It is preloaded behind the allocator, so that the C library's, whose blocks the allocator cannot free, are
- * not reached. The block comes from the allocator's own memalign, or from its posix_memalign where it has no
- * memalign.
+ * It is preloaded after the allocator and hides the C library's functions, whose blocks the allocator cannot
+ * free. The block comes from the allocator's own memalign, or from its posix_memalign if it has no memalign.
  *
- * Freestanding C++20: needs libc alone and allocates nothing itself.
+ * Freestanding C++20: depends on libc only and allocates nothing itself.
  *
  * SPDX-License-Identifier: MIT
  */

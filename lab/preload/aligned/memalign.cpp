@@ -1,5 +1,5 @@
-// memalign for an allocator that has only posix_memalign. By itself, so that aligned.cpp calls the
-// allocator's own where there is one.
+// memalign for an allocator that has only posix_memalign. In a file of its own, so that aligned.cpp calls the
+// allocator's memalign if there is one.
 #include <errno.h>
 #include <stdlib.h>
 

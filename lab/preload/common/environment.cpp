@@ -22,7 +22,7 @@ void remove_entry(char **entry) noexcept {
     for (; *entry != nullptr; ++entry) entry[0] = entry[1];
 }
 
-// Takes `word` out of a list whose words stand between colons or blanks, with the separator behind it.
+// Removes `word` from a list separated by colons or blanks, with the separator that follows it.
 void remove_word(char *list, const char *word) noexcept {
     const size_t length = strlen(word);
     for (char *at = list; *at != '\0';) {
@@ -37,7 +37,7 @@ void remove_word(char *list, const char *word) noexcept {
     }
 }
 
-// Takes the first word out where it names libreap-exec.so: that has nothing of ours left to keep out of
+// Removes the first word if it names libreap-exec.so, which has no preload of ours left to hide from
 // programs.
 void remove_leading_guard(char *list) noexcept {
     constexpr const char *kGuard = "/libreap-exec.so";

@@ -41,7 +41,7 @@ int allocate_space(int descriptor, uint64_t offset, uint64_t length) noexcept {
         if (errno != EINTR) break;
     }
     if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
-    // A file system without fallocate: writing the zeros is the only way to own the space.
+    // A file system without fallocate: space can only be allocated by writing zeros.
     static constexpr char kZeros[4096] = {};
     for (uint64_t done = 0; done < length;) {
         const long wrote =

@@ -1,7 +1,7 @@
-// The few calls that a preload makes of the system, chosen so that the measured program cannot notice them.
+// The system interface of the preloads, chosen so that the measured program cannot notice the calls.
 //
-// Raw system calls where libc's wrapper would be a cancellation point or could be interposed; the caller
-// keeps `errno` with ErrnoGuard.
+// Uses raw system calls where libc's wrapper is a cancellation point or could be interposed. The caller saves
+// `errno` with ErrnoGuard.
 #pragma once
 
 #include <cerrno>
@@ -20,15 +20,15 @@ inline bool unlikely(bool condition) noexcept {
     return __builtin_expect(static_cast<long>(condition), 0) != 0;
 }
 
-// A system call that leaves errno alone: a negative errno on failure. The child of a fork has none of libc's
-// pages mapped yet, and each that it comes by costs a page fault.
+// A system call that does not set errno; returns a negative errno on failure. Avoids libc, whose pages the
+// child of a fork has not mapped yet: touching each costs a page fault.
 inline long raw_call(long number, long a = 0, long b = 0, long c = 0) noexcept {
     long result;
     asm volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
     return result;
 }
 
-// Puts errno back to what the program last saw.
+// Restores errno at the end of the scope.
 class ErrnoGuard {
   public:
     ErrnoGuard() noexcept : saved_(errno) {}
@@ -48,27 +48,26 @@ size_t read_file(const char *path, char *buffer, size_t capacity) noexcept;
 
 void close_quietly(int descriptor) noexcept;
 
-// Whether a file may have so many bytes: growing it past the process's limit raises SIGXFSZ, which would kill
-// a program that did nothing wrong.
+// Whether RLIMIT_FSIZE allows a file of this size: growing it further raises SIGXFSZ, which would kill the
+// program.
 bool may_grow_to(uint64_t bytes) noexcept;
 
-// Allocates file space for [offset, offset + length) without ever raising SIGXFSZ; 0 or an errno. Nothing may
-// be there yet: a file system that cannot do it has zeros written.
+// Allocates file space for [offset, offset + length) without raising SIGXFSZ; 0 or an errno. The range must
+// be empty: if the file system does not support fallocate, zeros are written.
 int allocate_space(int descriptor, uint64_t offset, uint64_t length) noexcept;
 
-// Anonymous zeroed memory for bookkeeping; null when there is none.
+// Anonymous zeroed memory for bookkeeping; null on failure.
 void *map_private(size_t bytes) noexcept;
 
 uint32_t thread_id() noexcept;
 
-// A lock that sleeps in the kernel when it has to wait; usable before anything is initialised and across
-// fork.
+// A lock that waits in the kernel; usable before any initialisation and across fork.
 class FutexLock {
   public:
     void lock() noexcept;
     bool try_lock() noexcept;
     void unlock() noexcept;
-    // The child of a fork is alone: whatever the parent's threads held is free.
+    // For the child of a fork, which has one thread: releases what the parent's threads held.
     void reset() noexcept { __atomic_store_n(&word_, 0, __ATOMIC_RELAXED); }
 
   private:

@@ -9,10 +9,10 @@
 
 namespace reap::preload {
 
-// Every block counts as its size and this much more, so that small and empty blocks are drawn too.
+// Added to the size of every block, so that small and empty blocks are sampled too.
 inline constexpr int64_t kSampleSlack = 16;
 
-// log(x) for x in (0, 1]. Within 1e-9; libm would be one more library in the measured program.
+// log(x) for x in (0, 1], within 1e-9. Avoids libm, which would be another library in the measured program.
 inline double natural_log(double x) noexcept {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -31,31 +31,32 @@ inline double natural_log(double x) noexcept {
     return 2 * z * series + exponent * std::numbers::ln2;
 }
 
-// Bytes to the next sample, exponential with this mean; at least 1.
+// Bytes to the next sample, exponentially distributed with this mean; at least 1.
 inline int64_t gap(Random &random, uint64_t mean) noexcept {
     const double uniform = (static_cast<double>(random.next() >> 11) + 1.0) * 0x1p-53; // (0, 1]
     return 1 + static_cast<int64_t>(-natural_log(uniform) * static_cast<double>(mean));
 }
 
-// The mean gap, steered so that a thread takes about five hundred samples a second whatever it allocates:
-// walking the stack makes one cost some ten microseconds, and together they must stay within half a percent.
-// The gap under way keeps the mean that it was drawn with, so steering by the past leaves the weights exact.
+// The mean gap, adjusted so that a thread takes about five hundred samples a second whatever it allocates:
+// with its stack walk a sample costs about ten microseconds, and all of them must stay within half a percent.
+// The current gap keeps the mean that it was drawn with, so adjusting by past samples leaves the weights
+// exact.
 class Period {
   public:
     static constexpr uint64_t kFirst = 4096;
     static constexpr uint64_t kLargest = UINT64_C(1) << 30;
 
     Period() = default;
-    // A mean gap that never changes; 0 for one that is steered.
+    // A fixed mean gap; 0 for one that is adjusted.
     explicit constexpr Period(uint64_t fixed) noexcept
         : bytes_(fixed != 0 ? fixed : kFirst), steered_(fixed == 0) {}
 
     [[nodiscard]] uint64_t bytes() const noexcept { return bytes_; }
 
-    // A sample has been taken this long after the one before it. `floor` bounds the mean from below.
+    // A sample was taken `elapsed_ns` after the previous one. `floor` is the minimum of the mean.
     void sampled(uint64_t elapsed_ns, uint64_t floor) noexcept {
         if (!steered_) return;
-        // Gaps are exponential: at the target both happen equally often (1 - exp(-1/4) = exp(-3/2)).
+        // Gaps are exponential, so at the target both are equally likely (1 - exp(-1/4) = exp(-3/2)).
         if (elapsed_ns < kTargetNs / 4 && bytes_ < kLargest) {
             bytes_ *= 2;
         } else if (elapsed_ns > kTargetNs * 3 / 2 && bytes_ > kFirst) {

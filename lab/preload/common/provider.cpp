@@ -7,9 +7,9 @@
 namespace reap::preload {
 namespace {
 
-// The object that holds `address`. A program that is not position-independent and takes a function's address
-// has an undefined symbol with a value, and that is what the loader answers with: it stands for whatever
-// comes next, so `undefined` tells.
+// The object that contains `address`. A position-dependent executable that takes a function's address has an
+// undefined symbol with a value, which the loader returns instead of the definition; `undefined` reports
+// that.
 Provider object_of(void *address, bool &undefined) noexcept {
     Dl_info info{};
     void *extra = nullptr;
@@ -20,7 +20,7 @@ Provider object_of(void *address, bool &undefined) noexcept {
     void *map = nullptr;
     dladdr1(address, &info, &map, RTLD_DL_LINKMAP);
     const auto *object = static_cast<const link_map *>(map);
-    // The first object of the chain is the executable; its name there is empty or what argv[0] says.
+    // The first object of the chain is the executable; its name there is empty or argv[0].
     return {info.dli_fname != nullptr ? info.dli_fname : "", info.dli_fbase,
             object != nullptr && object->l_prev == nullptr};
 }

@@ -1,22 +1,21 @@
-// Which file a function comes from, as the program itself would find it.
+// Which file provides a function, as the program itself resolves it.
 #pragma once
 
 namespace reap::preload {
 
 struct Provider {
-    const char *file = "";      // as the loader has it; lives as long as the process. Empty: nobody has it.
+    const char *file = "";      // the loader's name, valid as long as the process; empty: not found
     const void *base = nullptr; // where that file is mapped
-    bool executable = false;    // it is the program's own file, whose name the loader need not have
+    bool executable = false;    // it is the executable, whose name the loader may not have
 };
 
-// Who provides `function` to the program. Allocates nothing as long as somebody does.
+// The object that provides `function` to the program. Allocates only if there is none.
 Provider provider_of(const char *function) noexcept;
 
-// Who provides it, this object included; empty where the loader's answer is a program's stub for whoever that
-// is.
+// The same with this object included; empty if the loader returns a stub in the executable.
 Provider first_provider_of(const char *function) noexcept;
 
-// Who would provide it to the object that this is linked into: the next behind it in the order of search.
+// The next provider after the object that this is linked into, in the loader's search order.
 Provider next_provider_of(const char *function) noexcept;
 
 } // namespace reap::preload

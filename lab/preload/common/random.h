@@ -1,4 +1,4 @@
-// Random numbers that are the same on every machine for the same seed.
+// Random numbers, reproducible on every machine from the same seed.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ class Random {
         return z ^ (z >> 31);
     }
 
-    // 0 to `limit` - 1, each exactly as likely as the others; `limit` is at least 1. By multiplication, with
-    // the few draws that would favour some numbers thrown away (Lemire, 2019).
+    // Uniform in [0, limit); `limit` is at least 1. Multiplication with rejection of the biased draws
+    // (Lemire, 2019).
     constexpr uint64_t below(uint64_t limit) noexcept {
         Wide product = Wide{next()} * limit;
         if (static_cast<uint64_t>(product) < limit) {

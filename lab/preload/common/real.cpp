@@ -14,7 +14,7 @@ alignas(4096) constinit unsigned char bootstrap_bytes[kBootstrapBytes] = {};
 
 namespace {
 
-// dlsym itself may allocate while we look for malloc. What it gets comes from here and is never given back.
+// Serves allocations that dlsym itself makes while it looks up malloc. They are never freed.
 class BootstrapHeap {
   public:
     void *allocate(size_t size, size_t alignment) noexcept {
@@ -63,7 +63,7 @@ void *boot_calloc(size_t count, size_t size) {
     if (real.calloc != boot_calloc) return real.calloc(count, size);
     size_t total;
     if (__builtin_mul_overflow(count, size, &total)) return nullptr;
-    return bootstrap.allocate(total, 16); // static storage: zero already, and nothing is handed out twice
+    return bootstrap.allocate(total, 16); // static storage is zero, and nothing is reused
 }
 void *boot_realloc(void *pointer, size_t size) {
     resolve_real();
@@ -131,13 +131,13 @@ RealAllocator real = {
 };
 
 void resolve_real() noexcept {
-    // 0 not yet, 1 somebody is at it, 2 done. Whoever comes in between is served from the bootstrap heap:
-    // waiting could be waiting for ourselves.
+    // 0 not started, 1 in progress, 2 done. Meanwhile allocations are served from the bootstrap heap: waiting
+    // could deadlock with this very thread.
     static int state = 0;
     int fresh = 0;
     if (!__atomic_compare_exchange_n(&state, &fresh, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) return;
     const ErrnoGuard keep;
-    find(real.free, "free"); // first: whatever malloc hands out must have a way back
+    find(real.free, "free"); // first: every block that malloc returns must be freeable
     find(real.realloc, "realloc");
     find(real.calloc, "calloc");
     find(real.reallocarray, "reallocarray");
@@ -159,8 +159,8 @@ const char *real_provider() noexcept { return provider.dli_fname != nullptr ? pr
 bool calls_reach_us() noexcept {
     Dl_info ours{};
     if (dladdr(reinterpret_cast<const void *>(&resolve_real), &ours) == 0) return false;
-    // A program that is not position-independent and takes malloc's address has a stub that hides who
-    // provides it, but hardly one of each.
+    // A position-dependent executable that takes malloc's address has a stub that hides its provider, but
+    // hardly one for each function.
     static const char *const kFamily[] = {"malloc", "free", "calloc", "realloc", "malloc_usable_size"};
     for (const char *function : kFamily) {
         const Provider first = first_provider_of(function);
@@ -173,7 +173,7 @@ void *next_symbol(const char *symbol) noexcept {
     if (void *found = dlsym(RTLD_NEXT, symbol)) return found;
     static const char *const kRuntimes[] = {"libstdc++.so.6", "libc++.so.1"};
     for (const char *runtime : kRuntimes) {
-        // Only a runtime that is there already: asking must not load one.
+        // Only a runtime that is already loaded.
         if (void *handle = dlopen(runtime, RTLD_LAZY | RTLD_NOLOAD)) {
             void *found = dlsym(handle, symbol);
             dlclose(handle);

@@ -1,4 +1,4 @@
-// The allocator behind the recorder: the next definition of every entry point, whoever provides it.
+// The real allocator: the next definition of every entry point, whichever object provides it.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,7 @@
 
 namespace reap::preload {
 
-// Before they are resolved the pointers lead to functions that resolve them, so that the recorder's paths
-// never ask whether that has happened.
+// Initially the pointers refer to functions that resolve them, so that the recorder's paths need no check.
 struct RealAllocator {
     void *(*malloc)(size_t);
     void (*free)(void *);
@@ -24,37 +23,36 @@ struct RealAllocator {
 
 extern RealAllocator real;
 
-// Finds the real functions; does so once. Any thread, any time.
+// Resolves the real functions, once. Callable by any thread at any time.
 void resolve_real() noexcept;
 
 inline constexpr size_t kBootstrapBytes = 65536;
 extern unsigned char bootstrap_bytes[kBootstrapBytes];
 
-// Whether `pointer` was handed out before the real allocator could be found; such blocks are never given
-// back.
+// Whether `pointer` was allocated before the real allocator was resolved; such blocks are never freed.
 inline bool is_bootstrap(const void *pointer) noexcept {
     const auto base = reinterpret_cast<uintptr_t>(bootstrap_bytes);
     return reinterpret_cast<uintptr_t>(pointer) - base < kBootstrapBytes;
 }
 
-// Where such blocks lie: [begin, end).
+// The address range of such blocks: [begin, end).
 struct Range {
     const void *begin;
     const void *end;
 };
 Range bootstrap_range() noexcept;
 
-// The file that `real.malloc` lies in; never null. Lives as long as the process.
+// The file that contains `real.malloc`; never null, valid as long as the process.
 const char *real_provider() noexcept;
 
-// Whether calls to malloc in this process come to the recorder at all: an executable with an allocator of its
-// own, or a preload before ours, takes them away.
+// Whether calls to malloc in this process reach the recorder: an executable with its own allocator, or a
+// preload before ours, would intercept them.
 bool calls_reach_us() noexcept;
 
 // The next definition of `symbol`, even in a C++ runtime that was opened with local scope; null if none.
 void *next_symbol(const char *symbol) noexcept;
 
-// Whether `function` lies in the same file as the real malloc: the allocator brings this entry point itself.
+// Whether `function` is in the same file as the real malloc: the allocator defines this entry point itself.
 bool belongs_to_allocator(const void *function) noexcept;
 
 } // namespace reap::preload

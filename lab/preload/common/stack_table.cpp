@@ -4,8 +4,8 @@
 
 namespace reap::preload {
 
-StackTable::Place StackTable::place(Table *table, uint32_t parent, uint64_t address) noexcept {
-    // Recursion makes edges that differ in the parent alone: it must reach the low bits, too.
+StackTable::Slot StackTable::slot(Table *table, uint32_t parent, uint64_t address) noexcept {
+    // Recursion makes edges that differ only in the parent, so the parent must affect the low bits too.
     uint64_t hash = (address + parent * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
     hash ^= hash >> 32;
     const size_t mask = table->capacity - 1;
@@ -19,12 +19,12 @@ StackTable::Place StackTable::place(Table *table, uint32_t parent, uint64_t addr
 uint32_t StackTable::find(uint32_t parent, uint64_t address) const noexcept {
     Table *table = __atomic_load_n(&table_, __ATOMIC_ACQUIRE);
     if (table == nullptr) return 0;
-    return place(table, parent, address).id;
+    return slot(table, parent, address).id;
 }
 
 uint32_t StackTable::add(uint32_t parent, uint64_t address) noexcept {
     if ((table_ == nullptr || used_ * 2 >= table_->capacity) && !grow()) return 0;
-    Edge *edge = place(table_, parent, address).edge;
+    Edge *edge = slot(table_, parent, address).edge;
     edge->address = address;
     edge->parent = parent;
     const auto id = static_cast<uint32_t>(++used_);
@@ -32,7 +32,7 @@ uint32_t StackTable::add(uint32_t parent, uint64_t address) noexcept {
     return id;
 }
 
-void StackTable::forget(uint64_t begin, uint64_t end) noexcept {
+void StackTable::invalidate(uint64_t begin, uint64_t end) noexcept {
     for (size_t i = 0; table_ != nullptr && i < table_->capacity; ++i) {
         uint64_t &address = table_->edges[i].address;
         if (address > begin && address <= end) __atomic_store_n(&address, 0, __ATOMIC_RELAXED);
@@ -46,7 +46,7 @@ bool StackTable::grow() noexcept {
     bigger->capacity = capacity;
     for (size_t i = 0; table_ != nullptr && i < table_->capacity; ++i) {
         const Edge &edge = table_->edges[i];
-        if (edge.id != 0 && edge.address != 0) *place(bigger, edge.parent, edge.address).edge = edge;
+        if (edge.id != 0 && edge.address != 0) *slot(bigger, edge.parent, edge.address).edge = edge;
     }
     __atomic_store_n(&table_, bigger, __ATOMIC_RELEASE);
     return true;

@@ -15,27 +15,26 @@ namespace {
 struct Walk {
     uint64_t *frames;
     size_t count;
-    size_t most;
+    size_t limit;
     uint64_t own_begin;
     uint64_t own_end;
-    uint64_t known_until; // of the stack: from there on it has not been seen whether memory follows
+    uint64_t known_until; // stack addresses below this are known to be mapped
 };
 
-// Behind the first frame of the main stack: its program's name. The kernel maps nothing else near.
+// The program's name lies above the first frame of the main stack. The kernel maps nothing else near.
 const uint64_t kMainEnd = getauxval(AT_EXECFN);
 constexpr uint64_t kMainStack = 64 << 20;
-bool may_ask = true;
+bool probing_enabled = true;
 
-// Whether the frame at `at`, of 64 KB at the most, may be followed. Its caller's is read from memory above
-// it, and on a stack that a program has made itself the first frame may return to what has no frame, and the
-// stack may end there.
+// Whether the frame at `at`, of at most 64 KB, may be followed. Its caller's is read from memory above it; on
+// a stack that the program allocated itself, the first frame may have no caller, and the stack may end there.
 bool may_follow(Walk &walk, uint64_t at) noexcept {
     constexpr uint64_t kPage = 4096;
     constexpr uint64_t kFrame = 64 << 10;
     if (at < walk.known_until || kMainEnd - at <= kMainStack) return true;
-    // The C library's own stacks end well: behind the first frame is what it knows of the thread.
+    // The C library's own stacks are safe: its thread descriptor lies above the first frame.
     if (static_cast<uint64_t>(pthread_self()) - at <= kFrame) return true;
-    if (!may_ask) return false;
+    if (!probing_enabled) return false;
     const ErrnoGuard keep;
     unsigned char pages[kFrame / kPage + 1];
     const uint64_t begin = at & ~(kPage - 1);
@@ -50,15 +49,15 @@ _Unwind_Reason_Code visit(_Unwind_Context *context, void *argument) {
     if (address == 0) return _URC_END_OF_STACK;
     if (walk->count == 0 && address >= walk->own_begin && address < walk->own_end) return _URC_NO_REASON;
     walk->frames[walk->count++] = address;
-    const bool last = walk->count == walk->most || !may_follow(*walk, _Unwind_GetCFA(context));
+    const bool last = walk->count == walk->limit || !may_follow(*walk, _Unwind_GetCFA(context));
     return last ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
 } // namespace
 
-void stop_asking_of_stacks() noexcept { may_ask = false; }
+void disable_stack_probing() noexcept { probing_enabled = false; }
 
-size_t walk_stack(uint64_t *frames, size_t most) noexcept {
+size_t walk_stack(uint64_t *frames, size_t limit) noexcept {
     static uint64_t own_begin;
     static uint64_t own_end;
     if (own_end == 0) {
@@ -68,7 +67,7 @@ size_t walk_stack(uint64_t *frames, size_t most) noexcept {
             own_end = reinterpret_cast<uint64_t>(here.dlfo_map_end);
         }
     }
-    Walk walk{frames, 0, most, own_begin, own_end, 0};
+    Walk walk{frames, 0, limit, own_begin, own_end, 0};
     _Unwind_Backtrace(visit, &walk);
     return walk.count;
 }

@@ -1,4 +1,4 @@
-// Where a call came from.
+// Call stacks.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,14 @@
 
 namespace reap::preload {
 
-// Fills `frames` with the return addresses of the calling thread's stack, innermost first, without the
-// preload's own frames and `most` at the most; returns how many. Walks unwind tables (about 0.1 us a frame),
-// takes no lock and does not allocate; frames without tables end the walk, and so does, on a stack that the
-// program has made itself, the 64 KB before its end.
-size_t walk_stack(uint64_t *frames, size_t most) noexcept;
+// Fills `frames` with up to `limit` return addresses of the calling thread's stack, innermost first, without
+// the preload's own frames; returns how many. Walks unwind tables (about 0.1 us a frame), takes no lock and
+// does not allocate. The walk ends at a frame without tables and, on a stack that the program allocated
+// itself, 64 KB before its end.
+size_t walk_stack(uint64_t *frames, size_t limit) noexcept;
 
-// From here on no system call is made for it: a stack that a program has made itself is walked by its first
-// frame alone.
-void stop_asking_of_stacks() noexcept;
+// From now on no system call is made for walks: of a stack that the program allocated itself only the
+// innermost frame is returned.
+void disable_stack_probing() noexcept;
 
 } // namespace reap::preload

@@ -1,4 +1,4 @@
-// The stamp of an event: ticks of the clock that the trace's header names.
+// The timestamp of an event, in ticks of the clock that the trace's header names.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace reap::preload {
 
-// rdtsc takes about 8 ns, clock_gettime about 20; the creator of the trace decides which can be trusted.
+// rdtsc takes about 8 ns, clock_gettime about 20; the creator of the trace chooses the clock.
 inline uint64_t stamp(uint32_t clock) noexcept {
     if (clock == REAP_CLOCK_TSC) {
-        // rdtscp waits for earlier loads and stores to be done: a block freed here and handed out again on
-        // another core must not look as if it had been handed out first.
+        // rdtscp waits for earlier loads and stores: a block freed here and reallocated on another core must
+        // not appear to be allocated first.
         unsigned processor;
         return __rdtscp(&processor);
     }

@@ -1,8 +1,8 @@
 // dlopen without RTLD_DEEPBIND.
 //
-// A library that is opened so takes malloc from the C library that it depends on, and not from a preload:
-// what it allocates is then freed by another allocator, or is not recorded. Debian's php opens its extensions
-// so.
+// A library opened with RTLD_DEEPBIND binds malloc to the C library that it depends on instead of a preload:
+// its blocks are then freed by another allocator, or not recorded. Debian's php opens its extensions that
+// way.
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -11,14 +11,14 @@
 
 #include "platform.h"
 
-// The recorder's, where it is here. Weak, because a dlsym that finds nothing allocates its complaint.
+// Defined by the recorder if it is loaded. Weak, because a dlsym that fails allocates its error message.
 extern "C" [[gnu::weak]] void reap_note_deepbind();
 
 namespace {
 
 using namespace reap::preload;
 
-// A record as libreap-probe.so writes them, with this as its executable and no files: see reap.launch.probe.
+// A record of libreap-probe.so with this as its executable and no files: see reap.launch.probe.
 constexpr char kRecord[] = "0\0RTLD_DEEPBIND\0\0\0\0\0\0\0\0\0";
 
 void *(*real_dlopen)(const char *, int);
@@ -32,7 +32,7 @@ void *(*next_dlopen() noexcept)(const char *, int) {
     return found;
 }
 
-[[gnu::noinline, gnu::cold]] void say_so() noexcept {
+[[gnu::noinline, gnu::cold]] void report_deepbind() noexcept {
     const ErrnoGuard keep;
     if (reap_note_deepbind != nullptr) reap_note_deepbind();
     for (char *const *entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -47,11 +47,11 @@ void *(*next_dlopen() noexcept)(const char *, int) {
 
 } // namespace
 
-// By a jump, so that the loader still sees who asks: its search path is the caller's.
+// A tail call, so that the loader still sees the caller, whose search path it uses.
 REAP_EXPORT void *dlopen(const char *file, int mode) {
     if (unlikely((mode & RTLD_DEEPBIND) != 0)) {
         mode &= ~RTLD_DEEPBIND;
-        say_so();
+        report_deepbind();
     }
     return next_dlopen()(file, mode);
 }

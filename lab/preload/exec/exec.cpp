@@ -1,12 +1,11 @@
-/* libreap-exec.so: starts programs that our preloads cannot enter without them.
+/* libreap-exec.so: removes our preloads from the environment of programs that cannot load them.
  *
- * A program for another C library (musl) or processor dies of LD_PRELOAD, or its loader complains on standard
- * error; so does the loader of any program in a root, or of a user, that cannot reach the preloads. So the
- * functions by which a process executes another look at the files first. This object comes last of those that
- * reap preloads: what stands before it in LD_PRELOAD, and itself, is taken out of the environment of such a
- * program. What the user preloads stays.
+ * A program for another C library (musl) or CPU architecture fails with LD_PRELOAD set, or its loader prints
+ * an error; so does the loader of any program whose root directory or user cannot access the preloads.
+ * Therefore the exec functions inspect the file first. This object is the last that reap preloads: it and
+ * everything before it in LD_PRELOAD is removed for such a program. The user's own preloads stay.
  *
- * Freestanding C++20: needs libc alone and allocates nothing; after vfork it writes to the stack alone.
+ * Freestanding C++20: depends on libc only and allocates nothing; after vfork it writes only to the stack.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,7 +24,7 @@
 #include "platform.h"
 #include "reap_trace.h"
 
-// The recorder's, where it is here. Weak, because a dlsym that finds nothing allocates its complaint.
+// Defined by the recorder if it is loaded. Weak, because a dlsym that fails allocates its error message.
 extern "C" [[gnu::weak]] void reap_note_unrecorded(const char *path, uint32_t reason);
 
 namespace {
@@ -34,7 +33,7 @@ using namespace reap::preload;
 
 constexpr const char *kPreload = "LD_PRELOAD=";
 constexpr size_t kPreloadLength = 11;
-constexpr size_t kMostPath = 4096;
+constexpr size_t kMaxPath = 4096;
 
 using Spawn = int (*)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
                       char *const[], char *const[]);
@@ -50,7 +49,7 @@ void find(Function &slot, const char *name) noexcept {
     slot = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-// At the start, because behind vfork and in handlers of signals nothing may be looked up any more.
+// At startup, because symbols must not be looked up after vfork or in signal handlers.
 [[gnu::constructor]] void start() {
     Dl_info self{};
     if (dladdr(reinterpret_cast<const void *>(&start), &self) != 0) own_path = self.dli_fname;
@@ -60,8 +59,8 @@ void find(Function &slot, const char *name) noexcept {
     find(real_posix_spawnp, "posix_spawnp");
 }
 
-// What follows this object in a list of preloads; null where it is not in it.
-const char *behind_ours(const char *list) noexcept {
+// What follows this object in a list of preloads; null if it is not in the list.
+const char *after_ours(const char *list) noexcept {
     const size_t length = strlen(own_path);
     for (const char *at = list; *at != '\0';) {
         const size_t width = strcspn(at, ": ");
@@ -73,19 +72,19 @@ const char *behind_ours(const char *list) noexcept {
     return nullptr;
 }
 
-// What a list of preloads in an environment says; null where there is none.
-const char *preloads_of(char *const *environment) noexcept {
+// The value of LD_PRELOAD in an environment; null if it is not set.
+const char *find_preloads(char *const *environment) noexcept {
     for (char *const *entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
         if (strncmp(*entry, kPreload, kPreloadLength) == 0) return *entry + kPreloadLength;
     }
     return nullptr;
 }
 
-// Whether the loader could open a file, whose path is as long as `width`. Only where that is certain is it
-// false.
+// Whether the loader could open the file whose path has `width` characters. False only if it certainly
+// cannot.
 bool can_open(const char *path, size_t width) noexcept {
     const ErrnoGuard keep;
-    char name[kMostPath];
+    char name[kMaxPath];
     if (width >= sizeof name) return true;
     memcpy(name, path, width);
     name[width] = '\0';
@@ -94,16 +93,16 @@ bool can_open(const char *path, size_t width) noexcept {
     return file >= 0 || (errno != ENOENT && errno != EACCES && errno != ENOTDIR);
 }
 
-// Whether our preloads are there for a program that is executed here: not in another root, and not for a
-// user who may not read them.
-bool within_reach(char *const *environment) noexcept {
-    const char *list = preloads_of(environment);
-    return list == nullptr || behind_ours(list) == nullptr || can_open(own_path, strlen(own_path));
+// Whether a program that is executed here can access our preloads: not in another root directory, and not as
+// a user who may not read them.
+bool preloads_reachable(char *const *environment) noexcept {
+    const char *list = find_preloads(environment);
+    return list == nullptr || after_ours(list) == nullptr || can_open(own_path, strlen(own_path));
 }
 
-// Copies what stays of a list of preloads without ours, behind which `rest` begins; returns the end. Of what
-// stands before ours a program for another loader gets nothing. Any other gets what can be found: fakeroot
-// and its like put themselves first.
+// Copies a list of preloads without ours; `rest` is what follows them. Returns the end. A program for another
+// loader gets nothing of what precedes ours; any other program gets those that can be opened, as fakeroot and
+// others put themselves first.
 char *copy_others(char *out, const char *list, const char *rest, Kind kind) noexcept {
     const char *const begin = out;
     for (const char *at = list; at < rest && kind != Kind::Foreign;) {
@@ -124,22 +123,22 @@ char *copy_others(char *out, const char *list, const char *rest, Kind kind) noex
     return out;
 }
 
-size_t count_of(char *const *list) noexcept {
+size_t count_entries(char *const *list) noexcept {
     size_t count = 0;
     while (list != nullptr && list[count] != nullptr) ++count;
     return count;
 }
 
-// What `execute` is called with in place of `environment`: the same without our preloads.
+// Calls `execute` with a copy of `environment` without our preloads.
 template <class Execute>
-auto execute_without(Kind kind, char *const *environment, Execute execute) {
-    const size_t count = count_of(environment);
+auto execute_without_preloads(Kind kind, char *const *environment, Execute execute) {
+    const size_t count = count_entries(environment);
     auto **changed = static_cast<char **>(alloca((count + 1) * sizeof(char *)));
     size_t kept = 0;
     for (size_t i = 0; i < count; ++i) {
         const char *entry = environment[i];
         const bool list = strncmp(entry, kPreload, kPreloadLength) == 0;
-        const char *rest = list ? behind_ours(entry + kPreloadLength) : nullptr;
+        const char *rest = list ? after_ours(entry + kPreloadLength) : nullptr;
         if (rest == nullptr) {
             changed[kept++] = environment[i];
             continue;
@@ -160,30 +159,30 @@ uint32_t reason_of(Kind kind) noexcept {
 
 template <class Execute>
 auto execute_as(Kind kind, const char *path, char *const *environment, Execute execute) {
-    const bool reachable = kind == Kind::Foreign || within_reach(environment);
+    const bool reachable = kind == Kind::Foreign || preloads_reachable(environment);
     if (kind == Kind::Ours && reachable) return execute(environment);
     if (reap_note_unrecorded != nullptr) reap_note_unrecorded(path, reason_of(kind));
-    // A static program takes them to what it executes itself.
+    // A static program passes them on to the programs that it executes.
     if (kind == Kind::Static && reachable) return execute(environment);
-    return execute_without(kind, environment, execute);
+    return execute_without_preloads(kind, environment, execute);
 }
 
-// Finds a program as execvp does. The path is in `found`; false where there is none.
-bool find_in_path(const char *name, char (&found)[kMostPath]) noexcept {
+// Finds a program as execvp does and stores its path in `found`; false if there is none.
+bool find_in_path(const char *name, char (&found)[kMaxPath]) noexcept {
     const ErrnoGuard keep;
     const size_t length = strlen(name);
-    if (length >= kMostPath) return false;
+    if (length >= kMaxPath) return false;
     if (strchr(name, '/') != nullptr) {
         memcpy(found, name, length + 1);
         return true;
     }
-    const char *folders = "/bin:/usr/bin"; // libc's own where PATH is not set
+    const char *folders = "/bin:/usr/bin"; // libc's default if PATH is not set
     for (char **entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
         if (strncmp(*entry, "PATH=", 5) == 0) folders = *entry + 5;
     }
     for (;;) {
         const size_t width = strcspn(folders, ":");
-        if (width + 1 + length < kMostPath) {
+        if (width + 1 + length < kMaxPath) {
             memcpy(found, folders, width);
             found[width] = '/';
             memcpy(found + (width != 0 ? width + 1 : 0), name, length + 1);
@@ -194,47 +193,47 @@ bool find_in_path(const char *name, char (&found)[kMostPath]) noexcept {
     }
 }
 
-int execute_path(const char *path, char *const *words, char *const *environment) noexcept {
+int execute_path(const char *path, char *const *argv, char *const *environment) noexcept {
     return execute_as(kind_of(AT_FDCWD, path), path, environment, [=](char *const *variables) {
-        return static_cast<int>(syscall(SYS_execve, path, words, variables));
+        return static_cast<int>(syscall(SYS_execve, path, argv, variables));
     });
 }
 
-int execute_name(const char *name, char *const *words, char *const *environment) noexcept {
-    char path[kMostPath];
+int execute_name(const char *name, char *const *argv, char *const *environment) noexcept {
+    char path[kMaxPath];
     const Kind kind = find_in_path(name, path) ? kind_of(AT_FDCWD, path) : Kind::Ours;
     return execute_as(kind, path, environment,
-                      [=](char *const *variables) { return real_execvpe(name, words, variables); });
+                      [=](char *const *variables) { return real_execvpe(name, argv, variables); });
 }
 
 } // namespace
 
-REAP_EXPORT int execve(const char *path, char *const *words, char *const *environment) noexcept {
-    return execute_path(path, words, environment);
+REAP_EXPORT int execve(const char *path, char *const *argv, char *const *environment) noexcept {
+    return execute_path(path, argv, environment);
 }
 
-REAP_EXPORT int execv(const char *path, char *const *words) noexcept {
-    return execute_path(path, words, environ);
+REAP_EXPORT int execv(const char *path, char *const *argv) noexcept {
+    return execute_path(path, argv, environ);
 }
 
-REAP_EXPORT int execvpe(const char *name, char *const *words, char *const *environment) noexcept {
-    return execute_name(name, words, environment);
+REAP_EXPORT int execvpe(const char *name, char *const *argv, char *const *environment) noexcept {
+    return execute_name(name, argv, environment);
 }
 
-REAP_EXPORT int execvp(const char *name, char *const *words) noexcept {
-    return execute_name(name, words, environ);
+REAP_EXPORT int execvp(const char *name, char *const *argv) noexcept {
+    return execute_name(name, argv, environ);
 }
 
-REAP_EXPORT int execveat(int directory, const char *path, char *const *words, char *const *environment,
+REAP_EXPORT int execveat(int directory, const char *path, char *const *argv, char *const *environment,
                          int flags) noexcept {
-    // Without a path it is the descriptor itself that is executed, and openat() does not know that.
+    // With an empty path the descriptor itself is executed, which openat() does not support.
     const Kind kind = *path != '\0' ? kind_of(directory, path) : Kind::Ours;
     return execute_as(kind, path, environment, [=](char *const *variables) {
-        return static_cast<int>(syscall(SYS_execveat, directory, path, words, variables, flags));
+        return static_cast<int>(syscall(SYS_execveat, directory, path, argv, variables, flags));
     });
 }
 
-REAP_EXPORT int fexecve(int file, char *const *words, char *const *environment) noexcept {
+REAP_EXPORT int fexecve(int file, char *const *argv, char *const *environment) noexcept {
     char path[32] = "/proc/self/fd/";
     char digits[12];
     size_t count = 0;
@@ -245,54 +244,54 @@ REAP_EXPORT int fexecve(int file, char *const *words, char *const *environment) 
     while (count > 0) path[length++] = digits[--count];
     path[length] = '\0';
     return execute_as(kind_of(AT_FDCWD, path), path, environment,
-                      [=](char *const *variables) { return real_fexecve(file, words, variables); });
+                      [=](char *const *variables) { return real_fexecve(file, argv, variables); });
 }
 
-// The words of a call with a list of them, ended by a null, on the stack.
-#define REAP_WORDS(first, list, words)                                                                       \
+// Builds argv on the stack from a null-terminated variadic list.
+#define REAP_ARGV(first, list, argv)                                                                         \
     va_list list;                                                                                            \
     va_start(list, first);                                                                                   \
     size_t count = 0;                                                                                        \
     for (const char *word = first; word != nullptr; word = va_arg(list, const char *)) ++count;              \
     va_end(list);                                                                                            \
-    auto **words = static_cast<char **>(alloca((count + 1) * sizeof(char *)));                               \
-    words[0] = const_cast<char *>(first);                                                                    \
+    auto **argv = static_cast<char **>(alloca((count + 1) * sizeof(char *)));                                \
+    argv[0] = const_cast<char *>(first);                                                                     \
     va_start(list, first);                                                                                   \
-    for (size_t i = 1; i <= count; ++i) words[i] = va_arg(list, char *)
+    for (size_t i = 1; i <= count; ++i) argv[i] = va_arg(list, char *)
 
 REAP_EXPORT int execl(const char *path, const char *first, ...) noexcept {
-    REAP_WORDS(first, list, words);
+    REAP_ARGV(first, list, argv);
     va_end(list);
-    return execute_path(path, words, environ);
+    return execute_path(path, argv, environ);
 }
 
 REAP_EXPORT int execlp(const char *name, const char *first, ...) noexcept {
-    REAP_WORDS(first, list, words);
+    REAP_ARGV(first, list, argv);
     va_end(list);
-    return execute_name(name, words, environ);
+    return execute_name(name, argv, environ);
 }
 
 REAP_EXPORT int execle(const char *path, const char *first, ...) noexcept {
-    REAP_WORDS(first, list, words);
+    REAP_ARGV(first, list, argv);
     char *const *environment = va_arg(list, char *const *);
     va_end(list);
-    return execute_path(path, words, environment);
+    return execute_path(path, argv, environment);
 }
 
 REAP_EXPORT int posix_spawn(pid_t *process, const char *path, const posix_spawn_file_actions_t *actions,
-                            const posix_spawnattr_t *attributes, char *const *words,
+                            const posix_spawnattr_t *attributes, char *const *argv,
                             char *const *environment) {
     return execute_as(kind_of(AT_FDCWD, path), path, environment, [=](char *const *variables) {
-        return real_posix_spawn(process, path, actions, attributes, words, variables);
+        return real_posix_spawn(process, path, actions, attributes, argv, variables);
     });
 }
 
 REAP_EXPORT int posix_spawnp(pid_t *process, const char *name, const posix_spawn_file_actions_t *actions,
-                             const posix_spawnattr_t *attributes, char *const *words,
+                             const posix_spawnattr_t *attributes, char *const *argv,
                              char *const *environment) {
-    char path[kMostPath];
+    char path[kMaxPath];
     const Kind kind = find_in_path(name, path) ? kind_of(AT_FDCWD, path) : Kind::Ours;
     return execute_as(kind, path, environment, [=](char *const *variables) {
-        return real_posix_spawnp(process, name, actions, attributes, words, variables);
+        return real_posix_spawnp(process, name, actions, attributes, argv, variables);
     });
 }

@@ -11,11 +11,11 @@
 namespace reap::preload {
 namespace {
 
-constexpr int kMostScripts = 5; // as many as the kernel follows
+constexpr int kMaxInterpreters = 5; // as many as the kernel follows
 constexpr size_t kHead = 4096;
 constexpr const char *kLoader = "ld-linux-x86-64.so.2";
 
-// The word behind #! at the start of a script, ended by a zero byte; null for what is none.
+// The word after #! at the start of a script, null-terminated; null if the file is not a script.
 const char *interpreter_of(char *head, size_t length) noexcept {
     if (length < 3 || head[0] != '#' || head[1] != '!') return nullptr;
     head[length] = '\0';
@@ -24,14 +24,14 @@ const char *interpreter_of(char *head, size_t length) noexcept {
     return *begin != '\0' ? begin : nullptr;
 }
 
-// Of a program for this processor: by the loader that it asks for.
+// Classifies a program for this CPU architecture by the loader that it requests.
 Kind kind_by_loader(int file, const char *head, size_t length) noexcept {
     Elf64_Ehdr header{};
     memcpy(&header, head, sizeof header);
     for (unsigned i = 0; i < header.e_phnum; ++i) {
         const uint64_t at = header.e_phoff + uint64_t{i} * header.e_phentsize;
         Elf64_Phdr part{};
-        if (at + sizeof part > length) return Kind::Ours; // an unusual one: leave it as it is
+        if (at + sizeof part > length) return Kind::Ours; // unusual: leave it alone
         memcpy(&part, head + at, sizeof part);
         if (part.p_type != PT_INTERP) continue;
         char loader[256];
@@ -50,7 +50,7 @@ Kind kind_by_loader(int file, const char *head, size_t length) noexcept {
 Kind kind_of(int directory, const char *path) noexcept {
     const ErrnoGuard keep;
     char head[kHead + 1];
-    for (int i = 0; i < kMostScripts; ++i) {
+    for (int i = 0; i < kMaxInterpreters; ++i) {
         const long file = syscall(SYS_openat, directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (file < 0) return Kind::Ours;
         const auto number = static_cast<int>(file);
@@ -67,7 +67,7 @@ Kind kind_of(int directory, const char *path) noexcept {
         close_quietly(number);
         const char *next = elf ? nullptr : interpreter_of(head, length);
         if (next == nullptr) return kind;
-        path = next; // in `head`, which is read anew when it is not needed any more
+        path = next; // points into `head`, which is overwritten only after the open
         directory = AT_FDCWD;
     }
     return Kind::Ours;

@@ -1,4 +1,4 @@
-// Whether a program that is about to be executed can take our preloads.
+// Whether a program that is about to be executed can load our preloads.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,13 @@
 namespace reap::preload {
 
 enum class Kind : uint8_t {
-    Ours,    // the loader of this process's C library will load it, or nothing is known of it
-    Static,  // no loader: it ignores preloads
-    Foreign, // another processor or another loader, which would stumble over our preloads
+    Ours,    // loaded by the loader of this process's C library, or unknown
+    Static,  // no loader: ignores preloads
+    Foreign, // another CPU architecture or another loader, which would fail on our preloads
 };
 
-// Reads the head of the file, and of the interpreters of scripts. `directory` is as openat() has it. Opens a
-// descriptor for a moment, allocates nothing.
+// Reads the head of the file, and of a script's interpreters. `directory` is as for openat(). Opens a
+// descriptor temporarily and allocates nothing.
 Kind kind_of(int directory, const char *path) noexcept;
 
 } // namespace reap::preload

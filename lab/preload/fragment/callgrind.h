@@ -1,7 +1,7 @@
-// Asks callgrind, if the process runs under it, to count from here on or to stop. Elsewhere it does nothing
-// and costs a few nanoseconds: the sequence is one that no compiler emits, and all of it cancels out.
+// Starts or stops callgrind's instrumentation if the process runs under callgrind. Otherwise it has no effect
+// and costs a few nanoseconds: the instruction sequence cancels out, and no compiler emits it.
 //
-// The requests are a part of Valgrind's interface to its clients (Valgrind manual, 3.1).
+// These are Valgrind client requests (Valgrind manual, 3.1).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline void ask_callgrind([[maybe_unused]] CallgrindRequest request) noexcept {
 #if defined(__x86_64__)
     const volatile uint64_t words[6] = {static_cast<uint64_t>(request), 0, 0, 0, 0, 0};
     uint64_t answer = 0; // NOLINT(misc-const-correctness): the instructions below write it
-    // Rotations by 128 bits in all, then an exchange of a register with itself.
+    // Rotations by 128 bits in total, then an exchange of a register with itself.
     asm volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\trolq $61, %%rdi\n\trolq $51, %%rdi\n\t"
                  "xchgq %%rbx, %%rbx"
                  : "+d"(answer)

@@ -1,8 +1,8 @@
-// libreap-fragment.so: fragments the heap before the program runs, as years of running would have.
+// libreap-fragment.so: fragments the heap before the program runs, as if it had run for years.
 //
-// What it may cost the program is decided here: it exports three names, defines no malloc, and keeps nothing
-// but one shared mapping of the litter file. The allocator is whoever the loader binds malloc to, as for any
-// caller in the program.
+// It interferes with the program as little as possible: it exports two functions, defines no malloc, and
+// keeps only one shared mapping of the litter file. It uses the allocator that the loader binds malloc to, as
+// any caller in the program does.
 #include <cerrno>
 #include <ctime>
 #include <dlfcn.h>
@@ -32,16 +32,16 @@ Function *next(Function *&slot, const char *name) noexcept {
 decltype(pthread_create) *real_pthread_create;
 decltype(dlopen) *real_dlopen;
 
-// How far a thread is that litters before its body runs, and whether its creator still waits.
-enum Progress : int { Littering = 0, Littered = 1, Alone = 2 };
+// The progress of a thread that litters before its body runs, and whether its creator still waits.
+enum Progress : int { Littering = 0, Littered = 1, Detached = 2 };
 
-// In a mapping of its own, which goes with the last of the two: a creator may leave by a jump out of a signal
-// handler, and a thread that was left alone outlives the call.
+// In a mapping of its own, which the last of the two unmaps: a creator may jump out of a signal handler, and
+// a detached thread outlives the call.
 struct Start {
     void *(*body)(void *);
     void *argument;
     uint32_t number;
-    clockid_t clock; // (atomic) of the thread's CPU time; 0 until it runs
+    clockid_t clock; // (atomic) the thread's CPU-time clock; 0 until it runs
     int progress;    // (atomic)
 };
 
@@ -53,9 +53,9 @@ void *begin_littered(void *pointer) {
         __atomic_store_n(&start->clock, clock, __ATOMIC_RELEASE);
     }
     reap_litter_report *const report = process.litter_thread(mine.number);
-    Process::waited_for(report, true); // said before the creator goes on, who may end the process
-    if (__atomic_exchange_n(&start->progress, Littered, __ATOMIC_ACQ_REL) == Alone) {
-        Process::waited_for(report, false);
+    Process::set_creator_waited(report, true); // before the creator continues and may end the process
+    if (__atomic_exchange_n(&start->progress, Littered, __ATOMIC_ACQ_REL) == Detached) {
+        Process::set_creator_waited(report, false);
         munmap(start, sizeof *start);
     } else {
         syscall(SYS_futex, &start->progress, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
@@ -71,22 +71,22 @@ int64_t cpu_time(const Start &start) noexcept {
     return used.tv_sec * int64_t{1'000'000'000} + used.tv_nsec;
 }
 
-// The clock is held for as long as the new thread litters: that is exact only while its creator waits. But
-// the creator may hold a lock that the thread's malloc wants, the loader's or one of the allocator's own:
-// where the thread gets nowhere it is left to itself.
+// Waits while the new thread litters, so that the measured time can exclude it exactly. But the creator may
+// hold a lock that the thread's malloc needs, the loader's or the allocator's: a thread that makes no
+// progress is detached.
 void wait_for(Start *start) noexcept {
-    constexpr timespec kPatience{0, 300'000'000};
+    constexpr timespec kTimeout{0, 300'000'000};
     int64_t before = -1;
     while (__atomic_load_n(&start->progress, __ATOMIC_ACQUIRE) == Littering) {
         const long woken =
-            syscall(SYS_futex, &start->progress, FUTEX_WAIT_PRIVATE, Littering, &kPatience, nullptr, 0);
+            syscall(SYS_futex, &start->progress, FUTEX_WAIT_PRIVATE, Littering, &kTimeout, nullptr, 0);
         if (woken == 0 || errno != ETIMEDOUT) continue;
         const int64_t used = cpu_time(*start);
         int expected = Littering;
         if (used >= 0 && used == before &&
-            __atomic_compare_exchange_n(&start->progress, &expected, Alone, false, __ATOMIC_ACQ_REL,
+            __atomic_compare_exchange_n(&start->progress, &expected, Detached, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_ACQUIRE)) {
-            process.leave_threads_alone();
+            process.stop_littering_threads();
             return;
         }
         before = used;
@@ -96,10 +96,10 @@ void wait_for(Start *start) noexcept {
 
 } // namespace
 
-// The loader hands these to constructors before libc itself has them. With -z initfirst this one runs before
-// those of all other libraries, the allocator's and libc's own among them.
+// The loader passes these arguments to constructors before libc has them. With -z initfirst this one runs
+// before those of all other libraries, including the allocator and libc.
 [[gnu::constructor]] static void start(int, char **, char **environment) {
-    // What libc is about to do anyway: allocators look for their settings at the first malloc.
+    // libc is about to do the same; allocators read their settings at the first malloc.
     if (environ == nullptr) environ = environment;
     next(real_pthread_create, "pthread_create");
     next(real_dlopen, "dlopen");
@@ -124,8 +124,8 @@ REAP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribut
     return error;
 }
 
-// By a jump, so that the loader still sees who asks: its search path is the caller's.
+// A tail call, so that the loader still sees the caller, whose search path it uses.
 REAP_EXPORT void *dlopen(const char *file, int mode) {
-    if (unlikely((mode & RTLD_DEEPBIND) != 0)) process.deepbind_seen();
+    if (unlikely((mode & RTLD_DEEPBIND) != 0)) process.count_deepbind();
     return next(real_dlopen, "dlopen")(file, mode);
 }

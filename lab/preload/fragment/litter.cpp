@@ -8,15 +8,15 @@
 namespace reap::preload {
 namespace {
 
-// How many blocks ahead memory is fetched: random frees would wait for each other's misses.
+// Prefetch distance in blocks: random frees would otherwise wait for one cache miss after another.
 constexpr uint64_t kAhead = 12;
 constexpr size_t kPage = 4096;
 
-// Memory by mmap that goes when its owner goes.
+// Memory from mmap, unmapped by the destructor.
 class Mapped {
   public:
     explicit Mapped(size_t bytes) noexcept : bytes_(bytes), memory_(map_private(bytes)) {
-        // A list of ten million blocks in random order misses the TLB at every step otherwise.
+        // Otherwise a list of ten million blocks in random order misses the TLB at every access.
         if (memory_ != nullptr) madvise(memory_, bytes_, MADV_HUGEPAGE);
     }
     ~Mapped() {
@@ -31,8 +31,8 @@ class Mapped {
     void *memory_;
 };
 
-// A block and the place of its size in one word: addresses of user space on x86-64 leave 16 bits free, as
-// long as nobody asks the kernel for those beyond 2^47.
+// A block and the index of its size in one word: user-space addresses on x86-64 leave 16 bits free, unless
+// the program requests addresses beyond 2^47.
 class Block {
   public:
     Block() = default;
@@ -48,16 +48,16 @@ class Block {
 };
 static_assert(REAP_LITTER_MOST_SIZES < 1u << 16);
 
-// As a process that has used its memory has: every page is there.
+// Makes every page resident, as in a process that has used its memory.
 void touch(void *block, size_t size) noexcept {
     auto *bytes = static_cast<volatile unsigned char *>(block);
     for (size_t at = 0; at < size; at += kPage) bytes[at] = 1;
     if (size > 0) bytes[size - 1] = 1;
 }
 
-// The first `chosen` blocks become a random choice of all, in random order.
+// Moves a random choice of `chosen` blocks to the front, in random order.
 void shuffle(Block *blocks, uint64_t count, uint64_t chosen, Random random) noexcept {
-    Random ahead = random; // the same numbers, a little earlier
+    Random ahead = random; // the same sequence, `kAhead` numbers earlier
     for (uint64_t i = 0; i < std::min(kAhead, chosen); ++i) {
         __builtin_prefetch(&blocks[i + ahead.below(count - i)], 1);
     }
@@ -70,8 +70,8 @@ void shuffle(Block *blocks, uint64_t count, uint64_t chosen, Random random) noex
     }
 }
 
-// The lines in which an allocator is likely to keep its word about a block: in front of it, where it begins,
-// and in front of the next.
+// Prefetches the cache lines in which an allocator is likely to keep metadata: before the block, at its
+// start, and before the next one.
 void fetch(const void *block, size_t size) noexcept {
     const auto *bytes = static_cast<const char *>(block);
     __builtin_prefetch(bytes - 8, 1);
@@ -105,17 +105,17 @@ LitterResult litter(const LitterPlan &plan, const Heap &heap) noexcept {
     Random random(plan.seed);
     const AliasTable table(plan.sizes, plan.size_count, static_cast<AliasTable::Column *>(columns.get()));
     for (uint64_t i = 0; i < plan.objects; ++i) {
-        const uint32_t place = table.draw(random);
-        const size_t size = plan.sizes[place].size;
+        const uint32_t index = table.draw(random);
+        const size_t size = plan.sizes[index].size;
         void *const block = heap.allocate(size);
-        if (block == nullptr && size != 0) { // for nothing, null is an answer
+        if (block == nullptr && size != 0) { // for size 0, null is a valid result
             release_all(plan, blocks, i, heap);
             result = {};
             result.failure = REAP_LITTER_NO_MEMORY;
             return result;
         }
         if (plan.touch) touch(block, size);
-        blocks[i] = Block(block, place);
+        blocks[i] = Block(block, index);
         result.bytes += size;
     }
     result.objects = plan.objects;

@@ -1,5 +1,5 @@
 // Preconditioning a heap: Algorithm 3 of van Kempen and Berger, "Reconsidering 'Reconsidering Custom Memory
-// Allocation'" (ISMM 2026). Knows nothing of processes and files, so that it can be tested by itself.
+// Allocation'" (ISMM 2026). Independent of processes and files, so that it can be tested by itself.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace reap::preload {
 
-// What one thread is to do.
+// The work of one thread.
 struct LitterPlan {
     const reap_litter_size *sizes;
     uint32_t size_count;
@@ -28,20 +28,20 @@ struct LitterResult {
     uint64_t kept_bytes = 0;
 };
 
-// The allocator, as the program would call it.
+// The allocator, as the program calls it.
 struct Heap {
     void *(*allocate)(size_t);
     void (*release)(void *);
-    void (*settle)(); // called after the last block was given back, and once for every kSettleEvery before it
+    void (*settle)(); // called after every kSettleEvery frees and after the last one
 };
 
-// Soon enough that the blocks in question are still in the processor's caches.
+// Often enough that the freed blocks are still in the CPU's caches.
 inline constexpr uint64_t kSettleEvery = 1000;
 
-// Allocates `plan.objects` blocks of sizes drawn from the distribution, and gives all but `plan.kept` of them
-// back, chosen at random. The same plan makes the same calls in the same order. On failure everything is
-// given back. Needs eight bytes a block while it runs, by mmap, and nothing afterwards: freeing a large block
-// of the heap itself would move glibc's thresholds.
+// Allocates `plan.objects` blocks of sizes sampled from the distribution, and frees all but `plan.kept` of
+// them, chosen at random. The same plan makes the same calls in the same order. On failure everything is
+// freed. While it runs it needs eight bytes per block from mmap: freeing a large block of the heap itself
+// would change glibc's thresholds.
 LitterResult litter(const LitterPlan &plan, const Heap &heap) noexcept;
 
 } // namespace reap::preload

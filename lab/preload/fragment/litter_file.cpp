@@ -9,8 +9,8 @@
 namespace reap::preload {
 namespace {
 
-// Whether everything that the header speaks of lies within `length` bytes and can be computed with.
-bool sound(const reap_litter_header &header, uint64_t length) noexcept {
+// Whether everything that the header refers to is within `length` bytes, and no computation overflows.
+bool is_valid(const reap_litter_header &header, uint64_t length) noexcept {
     if (header.magic != REAP_LITTER_MAGIC || header.version != REAP_LITTER_VERSION) return false;
     if (header.size_count > REAP_LITTER_MOST_SIZES || header.threads == 0) return false;
     if (header.order > REAP_LITTER_REVERSED) return false;
@@ -43,7 +43,7 @@ bool LitterFile::open(const char *path) noexcept {
     close_quietly(descriptor);
     if (memory == MAP_FAILED) return false;
     auto *header = static_cast<reap_litter_header *>(memory);
-    if (!sound(*header, static_cast<uint64_t>(length))) {
+    if (!is_valid(*header, static_cast<uint64_t>(length))) {
         munmap(memory, static_cast<size_t>(length));
         return false;
     }

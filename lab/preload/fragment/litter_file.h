@@ -1,4 +1,4 @@
-// The litter file as one process sees it: what to do, and slots to say what was done.
+// The litter file of one process: the plan, and slots for reports.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace reap::preload {
 
 class LitterFile {
   public:
-    // Maps the file at `path`. False when it is not there or is none. No descriptor stays open.
+    // Maps the file at `path`. False if it does not exist or is not valid. No descriptor stays open.
     bool open(const char *path) noexcept;
 
     void close() noexcept;
@@ -20,7 +20,7 @@ class LitterFile {
         return reinterpret_cast<const reap_litter_size *>(header_ + 1);
     }
 
-    // A fresh slot; null when there are no more (the header then counts those that were lost).
+    // A new slot; null if there are no more (the header then counts the lost reports).
     [[nodiscard]] reap_litter_report *next_report() const noexcept;
 
     void count_deepbind() const noexcept { __atomic_fetch_add(&header_->deepbind, 1, __ATOMIC_RELAXED); }

@@ -33,7 +33,7 @@ uint64_t nanoseconds(const timeval &time) noexcept {
     return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_usec) * 1000u;
 }
 
-// The second number of /proc/self/statm, in bytes; 0 where it cannot be read.
+// The second number of /proc/self/statm, in bytes; 0 if it cannot be read.
 uint64_t resident_bytes() noexcept {
     char text[128];
     text[read_file("/proc/self/statm", text, sizeof text - 1)] = '\0';
@@ -42,7 +42,7 @@ uint64_t resident_bytes() noexcept {
     return strtoull(end, nullptr, 10) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Memory that the kernel could hand out without swapping; everything where it does not say.
+// Memory that is available without swapping; UINT64_MAX if unknown.
 uint64_t available_bytes() noexcept {
     char text[512];
     text[read_file("/proc/meminfo", text, sizeof text - 1)] = '\0';
@@ -55,12 +55,12 @@ const void *base_of(const void *address) noexcept {
     return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-// A share of `whole` for thread `number` of `threads`, such that all together are the whole.
+// The share of thread `number` of `threads`; all shares add up to `whole`.
 uint64_t share(uint64_t whole, uint32_t number, uint32_t threads) noexcept {
     return whole / threads + (number < whole % threads ? 1 : 0);
 }
 
-// The cost of what happens between its construction and `finish`.
+// Measures the cost of the littering between construction and `finish`.
 class Meter {
   public:
     Meter(const reap_litter_header &header, reap_litter_report &report, uint32_t thread) noexcept
@@ -70,7 +70,7 @@ class Meter {
         report_.pid = static_cast<uint32_t>(getpid());
         report_.thread = thread;
         report_.beside = thread > 0 ? 1 : 0; // until its creator is known to have waited
-        // The program of a later thread may have forbidden itself to open files.
+        // When a later thread starts, the program may have forbidden itself to open files.
         if (thread == 0) report_.resident_before = resident_bytes();
         __atomic_store_n(&report_.state, REAP_LITTER_BEGUN, __ATOMIC_RELEASE);
     }
@@ -107,19 +107,19 @@ class Meter {
 void Process::start(char **environment) noexcept {
     const char *path = find_variable(environment, REAP_LITTER_ENV);
     if (path == nullptr || !file_.open(path)) return;
-    if (!is_meant()) return file_.close();
+    if (!is_target()) return file_.close();
     provider_ = provider_of("malloc");
-    // The recorder passes everything on, and who stands behind it cannot be asked without an allocation.
+    // The recorder forwards all calls, and finding the allocator behind it would allocate.
     const char *name = strrchr(provider_.file, '/');
     const bool recorded = name != nullptr && strcmp(name, "/libreap-record.so") == 0;
     glibc_ = (recorded && file_.header().over_glibc != 0) ||
              provider_.base == base_of(reinterpret_cast<const void *>(gnu_get_libc_version));
-    // Read once, now: a program may do with its environment what it likes.
+    // Only now, as the program may change its environment later.
     if (file_.header().children == 0) remove_traces(environment);
     litter_thread(0);
 }
 
-bool Process::is_meant() const noexcept {
+bool Process::is_target() const noexcept {
     const reap_litter_header &header = file_.header();
     struct stat self{};
     if (header.children != 0 || header.inode == 0 || stat("/proc/self/exe", &self) != 0) return true;
@@ -129,19 +129,19 @@ bool Process::is_meant() const noexcept {
 uint32_t Process::next_thread(const void *caller) noexcept {
     if (!file_.is_open() || file_.header().objects == 0) return 0;
     if (__atomic_load_n(&threads_, __ATOMIC_RELAXED) >= file_.header().threads) return 0;
-    // An allocator may hold its locks while it starts a helper, which could then not allocate.
+    // An allocator may hold its locks while it starts a helper thread, which then could not allocate.
     const bool apart = !glibc_ && !provider_.executable;
     if (apart && base_of(caller) == provider_.base) return 0;
     const uint32_t number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
     return number < file_.header().threads ? number : 0;
 }
 
-void Process::leave_threads_alone() noexcept {
+void Process::stop_littering_threads() noexcept {
     __atomic_store_n(&threads_, file_.header().threads, __ATOMIC_RELAXED);
 }
 
-void Process::waited_for(reap_litter_report *report, bool so) noexcept {
-    if (report != nullptr) report->beside = so ? 0 : 1;
+void Process::set_creator_waited(reap_litter_report *report, bool waited) noexcept {
+    if (report != nullptr) report->beside = waited ? 0 : 1;
 }
 
 reap_litter_report *Process::litter_thread(uint32_t number) noexcept {
@@ -158,12 +158,12 @@ reap_litter_report *Process::litter_thread(uint32_t number) noexcept {
 
     Meter meter(header, *report, number);
     LitterResult result;
-    // The first thread answers for all.
+    // The first thread decides for all.
     if (header.objects > 0 && number == 0 && header.needed_bytes >= available_bytes()) {
-        leave_threads_alone();
+        stop_littering_threads();
         result.failure = REAP_LITTER_REFUSED;
     } else if (header.objects > 0) {
-        constexpr uint64_t kStep = UINT64_C(0xd1342543de82ef95); // odd: every thread has a seed of its own
+        constexpr uint64_t kStep = UINT64_C(0xd1342543de82ef95); // odd: every thread has a different seed
         const LitterPlan plan{file_.sizes(),
                               header.size_count,
                               share(header.objects, number, header.threads),
@@ -175,12 +175,12 @@ reap_litter_report *Process::litter_thread(uint32_t number) noexcept {
         settle_others();
     }
     meter.finish(result);
-    // Under callgrind nothing was counted until here, and the program is counted from here on.
+    // Under callgrind, counting starts here with the program.
     ask_callgrind(CallgrindRequest::Start);
     return kept;
 }
 
-void Process::deepbind_seen() const noexcept {
+void Process::count_deepbind() const noexcept {
     if (file_.is_open()) file_.count_deepbind();
 }
 

@@ -1,4 +1,4 @@
-// One process of the littered tree: who of it litters, how much, and what it says of it.
+// One process of the littered tree: which threads litter, how much, and their reports.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +10,34 @@ namespace reap::preload {
 
 class Process {
   public:
-    // Litters the first thread's heap. Called once, before anything of the program runs.
+    // Litters the first thread's heap. Called once, before any code of the program runs.
     void start(char **environment) noexcept;
 
-    // The number of a thread that is about to be created, if it has a share of the litter; else 0. `caller`
-    // is who creates it: an allocator's own threads are left alone.
+    // The number of a thread that is about to be created if it has a share of the litter, else 0. `caller` is
+    // the code that creates it: an allocator's own threads do not litter.
     uint32_t next_thread(const void *caller) noexcept;
 
-    // Litters the calling thread's heap with the share of that number. Null if nobody will read its report.
+    // Litters the calling thread's heap with the share of that number. Null if there was no slot for its
+    // report.
     reap_litter_report *litter_thread(uint32_t number) noexcept;
 
-    // Whether the creator of the thread of that report waited until all of it was laid.
-    static void waited_for(reap_litter_report *report, bool so) noexcept;
+    // Records in a thread's report whether its creator waited until the littering was complete.
+    static void set_creator_waited(reap_litter_report *report, bool waited) noexcept;
 
     // No further thread litters.
-    void leave_threads_alone() noexcept;
+    void stop_littering_threads() noexcept;
 
-    // Something is opened whose malloc is bound past all preloads.
-    void deepbind_seen() const noexcept;
+    // A library is opened with RTLD_DEEPBIND: its malloc bypasses all preloads.
+    void count_deepbind() const noexcept;
 
   private:
-    // Whether this is the program that the litter is for, and not one that will execute it.
-    [[nodiscard]] bool is_meant() const noexcept;
+    // Whether this is the program to litter, and not one that will execute it.
+    [[nodiscard]] bool is_target() const noexcept;
 
     LitterFile file_;
     Provider provider_;    // of malloc
-    bool glibc_ = false;   // it is the C library, or passes on to it
-    uint32_t threads_ = 1; // created so far, with the first
+    bool glibc_ = false;   // the provider is the C library, or forwards to it
+    uint32_t threads_ = 1; // created so far, including the first
 };
 
 extern Process process;

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdlib>
 
-// Bound by the loader where the allocator has them. (To ask by dlsym would allocate where it has not.)
+// Bound by the loader if the allocator has them. (A dlsym that fails would allocate.)
 extern "C" {
 [[gnu::weak]] int mallctl(const char *name, void *old, size_t *old_length, void *fresh, size_t fresh_length);
 [[gnu::weak]] void mi_collect(bool force);
@@ -12,11 +12,10 @@ extern "C" {
 namespace reap::preload {
 
 void settle_glibc() noexcept {
-    // A request that is no small one empties the fast bins, and on the way to a block that fits sorts up to
-    // ten thousand of the unsorted (MAX_ITERS in malloc.c). This size is beyond the thread's cache, and below
-    // the smallest threshold from which blocks come by mmap.
+    // A large request consolidates the fast bins, and sorts up to ten thousand chunks of the unsorted bin
+    // (MAX_ITERS in malloc.c). This size exceeds the thread cache's and is below the minimum mmap threshold.
     constexpr size_t kRequest = 65536;
-    void *volatile block = malloc(kRequest); // volatile: the compiler may drop a pair without a use
+    void *volatile block = malloc(kRequest); // volatile, so that the pair is not optimised away
     free(block);
 }
 

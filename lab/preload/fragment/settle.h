@@ -1,16 +1,16 @@
-// Around the litter: what the allocator has put off is done now, so that it is not the program that pays.
+// After littering: makes the allocator do its deferred work now, so that the program does not pay for it.
 //
-// No page is given back to the system: that would be a saving, and not the state of a heap in use.
+// No page is returned to the OS: a heap in use would not be in that state.
 #pragma once
 
 namespace reap::preload {
 
-// Has glibc sort what the calling thread freed to where a long-running program would find it, out of the fast
-// bins and the unsorted bin. To be called once for every ten thousand frees at least. What glibc keeps in the
-// thread's own cache (seven blocks a size) stays, as it does in any program.
+// Makes glibc move the calling thread's free chunks from the fast bins and the unsorted bin to their bins, as
+// in a long-running program. Call at least once per ten thousand frees. The thread cache (seven blocks per
+// size) stays filled, as in any program.
 void settle_glibc() noexcept;
 
-// Empties the calling thread's caches in jemalloc and mimalloc, where one of them serves.
+// Flushes the calling thread's caches if the allocator is jemalloc or mimalloc.
 void settle_others() noexcept;
 
 } // namespace reap::preload

@@ -1,8 +1,8 @@
-// The litter file against hostile bytes: what is not sound is refused, and what is believed can be done with
-// any allocator, one that fails included, and leaves as many blocks as it says.
+// Fuzzes the litter file: an invalid file is rejected; an accepted one can be executed with any allocator,
+// even one that fails, and leaves the reported number of blocks allocated.
 //
-// The first bytes are fields of the header, so that the fuzzer gets past the magic number; what follows is
-// the file behind it. A byte decides whether the file is the input as it is.
+// The first bytes are fields of the header, so that the fuzzer gets past the magic number; the rest is the
+// remaining file. One byte selects whether the file is the unmodified input.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace {
 using namespace reap::preload;
 
 constexpr uint64_t kMostObjects = 2000; // more would only take longer
-constexpr size_t kLargest = 8192;       // an allocator that has no larger block to give
+constexpr size_t kLargest = 8192;       // larger requests fail
 
 std::set<void *> in_use;
 
@@ -39,7 +39,7 @@ void release(void *block) {
     free(block);
 }
 
-// One file for all inputs: the preload follows no links, so that it cannot be one of /proc.
+// One file for all inputs; not a link in /proc, because the preload follows no links.
 class File {
   public:
     File() : descriptor_(mkstemp(path_)) { expect(descriptor_ >= 0); }
@@ -67,7 +67,7 @@ std::vector<unsigned char> file_of(const uint8_t *data, size_t size) {
     std::memcpy(&header, data, sizeof header);
     header.magic = REAP_LITTER_MAGIC;
     header.version = REAP_LITTER_VERSION;
-    if (data[0] % 4 > 1) { // likely to be sound: what the lab would say of its own size
+    if (data[0] % 4 > 1) { // likely to be valid: sizes that fit the file
         const size_t room = size - sizeof header;
         header.size_count = static_cast<uint32_t>(room / sizeof(reap_litter_size) / 2);
         header.report_offset =

@@ -1,15 +1,15 @@
-/* libreap-probe.so: which file serves each allocation function in this process?
+/* libreap-probe.so: reports which file provides each allocation function in this process.
  *
- * "The preload loaded" does not mean that malloc was replaced: the executable may export its own malloc,
- * another preload may come first, an allocator may lack a function so that two heaps are mixed. This
- * object looks at what the program itself will find, once, when the process starts, and appends one record
- * to the file named by REAP_PROBE. It is preloaded in warm-up runs, never in measured ones.
+ * A loaded preload does not mean that malloc was replaced: the executable may export its own malloc, another
+ * preload may come first, or an allocator may lack a function, so that two heaps are mixed. At process start
+ * this object resolves the functions as the program does, and appends one record to the file named by
+ * REAP_PROBE. It is preloaded in warm-up runs, never in measured ones.
  *
- * A record is a fixed number of fields, each ended by a NUL, written by one write(2) to a file opened with
- * O_APPEND, so that records of a process tree do not mix: pid, executable, then for each function of
- * `functions` the file that it came from, empty if nobody has it.
+ * A record is a fixed number of NUL-terminated fields, written by one write(2) to a file opened with
+ * O_APPEND, so that the records of a process tree do not mix: pid, executable, then the file that provides
+ * each of `functions`, empty if there is none.
  *
- * Freestanding C++20: needs libc alone and allocates nothing itself.
+ * Freestanding C++20: depends on libc only and allocates nothing itself.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,7 +29,7 @@ using reap::preload::provider_of;
 /// Keep in step with reap.launch.probe.FUNCTIONS.
 constexpr const char *functions[] = {"malloc",        "free",           "calloc",   "realloc",
                                      "aligned_alloc", "posix_memalign", "memalign", "malloc_usable_size"};
-constexpr size_t most = 4096;
+constexpr size_t max_path = 4096;
 
 class Line {
   public:
@@ -48,7 +48,7 @@ class Line {
     }
 
   private:
-    char text_[most * (2 + sizeof functions / sizeof *functions)] = {};
+    char text_[max_path * (2 + sizeof functions / sizeof *functions)] = {};
     size_t used_ = 0;
 };
 
@@ -56,7 +56,7 @@ class Line {
     const char *path = getenv("REAP_PROBE");
     if (path == nullptr) return;
     static constinit Line line;
-    static char executable[most];
+    static char executable[max_path];
     char pid[16];
     snprintf(pid, sizeof pid, "%d", static_cast<int>(getpid()));
     const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);

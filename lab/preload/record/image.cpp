@@ -20,15 +20,15 @@ alignas(4096) constinit Image image;
 
 namespace {
 
-constexpr size_t kMostPath = 4096;
-constexpr size_t kMostCommand = 4096;
-constexpr size_t kMostFrames = 128;
+constexpr size_t kMaxPath = 4096;
+constexpr size_t kMaxCommand = 4096;
+constexpr size_t kMaxFrames = 128;
 
 pthread_key_t thread_end_key;
 
 void thread_ended(void *) { image.leave(thread_state); }
 
-// Field 22 of /proc/self/stat, behind the command's name, which may itself hold blanks and brackets.
+// Field 22 of /proc/self/stat. The command name before it may contain blanks and parentheses.
 uint64_t read_process_start() noexcept {
     char text[1024];
     const size_t length = read_file("/proc/self/stat", text, sizeof text - 1);
@@ -40,7 +40,7 @@ uint64_t read_process_start() noexcept {
     return at != nullptr ? strtoull(at, nullptr, 10) : 0;
 }
 
-// Since the machine started, as field 22 counts it: in ticks of a hundredth of a second.
+// Time since boot in the unit of field 22: ticks of a hundredth of a second.
 uint64_t boot_ticks() noexcept {
     constexpr uint64_t kTick = 10'000'000;
     timespec time{};
@@ -68,7 +68,7 @@ void Image::start(uint32_t flags) noexcept {
     ns_per_tick_ = 1.0;
     if (clock_ == REAP_CLOCK_TSC) ns_per_tick_ = 1e9 / static_cast<double>(trace_.ticks_per_second());
     const Range bootstrap = bootstrap_range();
-    WatchList::guard(bootstrap.begin, bootstrap.end); // blocks that free must not pass on
+    WatchList::guard(bootstrap.begin, bootstrap.end); // blocks that free must not forward
     if (!calls_reach_us()) flags |= REAP_IMAGE_BYPASSED;
     pthread_atfork([] { image.before_fork(); }, [] { image.after_fork_in_parent(); },
                    [] { image.after_fork_in_child(); });
@@ -80,10 +80,10 @@ void Image::start(uint32_t flags) noexcept {
     define_self(flags);
 }
 
-// When this process began. The child of a fork knows it without asking, which costs it more than all of its
-// other calls, where the clock's tick is the same as before the fork.
-uint64_t Image::began_in_tick(bool forked) noexcept {
-    if (trace_.in_sandbox()) return 0; // nobody may ask
+// The start time of this process. The child of a fork avoids reading it, which costs more than all its other
+// calls, if the tick is the same as before the fork.
+uint64_t Image::find_process_start(bool forked) noexcept {
+    if (trace_.in_sandbox()) return 0; // no system calls
     const uint64_t before = fork_tick_;
     fork_tick_ = 0;
     if (forked && before != 0 && before == boot_ticks()) return before;
@@ -96,19 +96,19 @@ void Image::define_self(uint32_t flags) noexcept {
     number_ = trace_.next_image();
     pid_ = static_cast<uint32_t>(raw_call(SYS_getpid));
 
-    // A kilobyte or more on the stack of whatever thread comes first would be unkind: these are static and
-    // written once an image, under the start lock.
-    static char executable[kMostPath];
-    static char command[kMostCommand];
-    static uint8_t strings[kMostPath * 2 + kMostCommand + 64]; // the record's, of all forks alike
+    // Static, because the stack of the first thread may be small. Written once per image under the start
+    // lock.
+    static char executable[kMaxPath];
+    static char command[kMaxCommand];
+    static uint8_t strings[kMaxPath * 2 + kMaxCommand + 64]; // of the record; the same for all forks
     static size_t strings_length;
     const bool forked = (flags & REAP_IMAGE_FORKED) != 0;
-    process_start_ = began_in_tick(forked);
+    process_start_ = find_process_start(forked);
     if (!forked) {
         const ssize_t linked = readlink("/proc/self/exe", executable, sizeof executable);
         const size_t command_length = read_file("/proc/self/cmdline", command, sizeof command);
         uint8_t *end = format::put_string(strings, executable, linked > 0 ? static_cast<size_t>(linked) : 0);
-        end = format::put_string(end, real_provider(), strnlen(real_provider(), kMostPath));
+        end = format::put_string(end, real_provider(), strnlen(real_provider(), kMaxPath));
         end = format::put_string(end, command, command_length);
         strings_length = static_cast<size_t>(end - strings);
     }
@@ -146,16 +146,16 @@ void Image::enter(ThreadState &thread) noexcept {
         }
     }
     const bool begins = thread.phase == Phase::Fresh;
-    // Any value but null makes the key's destructor run when the thread ends.
-    if (begins && !thread.end_is_seen) pthread_setspecific(thread_end_key, &thread);
-    thread.end_is_seen = true;
+    // A non-null value makes the key's destructor run when the thread ends.
+    if (begins && !thread.end_key_set) pthread_setspecific(thread_end_key, &thread);
+    thread.end_key_set = true;
     thread.tid = thread_id();
     thread.began = now();
-    if (state_ != State::Running || !give_place(thread)) {
-        if (!begins) return; // it has ended already: not worth counters that nobody reads
+    if (state_ != State::Running || !acquire_counts(thread)) {
+        if (!begins) return; // it has already ended: no counters needed
         thread.counts = static_cast<reap_counts *>(map_private(sizeof(reap_counts)));
         thread.exact = REAP_EXACT_SIZES;
-        turn_off(thread);
+        disable(thread);
         return;
     }
     thread.phase = Phase::Recording;
@@ -166,12 +166,12 @@ void Image::enter(ThreadState &thread) noexcept {
     } else {
         thread.period = Period(trace_.period_bytes());
         thread.budget = gap(thread.random, thread.period.bytes());
-        thread.drawn += thread.budget;
+        thread.sampled_until += thread.budget;
         thread.mask = WatchList::kMask;
     }
 }
 
-bool Image::give_place(ThreadState &thread) noexcept {
+bool Image::acquire_counts(ThreadState &thread) noexcept {
     {
         const LockGuard guard(idle_lock_);
         if (idle_ != nullptr) {
@@ -184,10 +184,10 @@ bool Image::give_place(ThreadState &thread) noexcept {
         thread.events = handed.events;
         thread.number = handed.number;
         thread.exact = handed.exact;
-        thread.drawn = static_cast<int64_t>(handed.clock);
+        thread.sampled_until = static_cast<int64_t>(handed.clock);
     } else {
         thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
-        thread.drawn = 0;
+        thread.sampled_until = 0;
         if (!add_counts(thread)) return false;
         TraceFile::commit(thread.counts_block, sizeof(reap_counts));
     }
@@ -195,15 +195,16 @@ bool Image::give_place(ThreadState &thread) noexcept {
     return true;
 }
 
-// Counters for the smallest sizes, and all that lies behind those for sizes. Others come as they are needed.
+// Allocates the counters of the smallest sizes, and everything after the counters of sizes. The pages of
+// other sizes are allocated on demand.
 bool Image::add_counts(ThreadState &thread) noexcept {
     constexpr uint32_t kBehind = offsetof(reap_counts, large_objects);
     constexpr uint32_t kEnd = sizeof(reap_counts) + sizeof(Handover);
     uint32_t room = sizeof(uint64_t);
     thread.counts_block = trace_.add_block(REAP_BLOCK_COUNTS, owner(thread), 0, thread.began, room);
     if (thread.counts_block == nullptr) return false;
-    if (room < kEnd && !trace_.make_room(thread.counts_block, kBehind, kEnd)) {
-        thread.counts_block = nullptr; // its mapping stays: the disk is full, and nothing more will be mapped
+    if (room < kEnd && !trace_.allocate_pages(thread.counts_block, kBehind, kEnd)) {
+        thread.counts_block = nullptr; // stays mapped: the disk is full, so no further block will be mapped
         return false;
     }
     thread.exact = room < kEnd ? room / sizeof(uint64_t) : size_t{REAP_EXACT_SIZES};
@@ -216,8 +217,8 @@ bool Image::count_more_sizes(ThreadState &thread, size_t size) noexcept {
     const size_t end = (REAP_BLOCK_HEADER_BYTES + (size + 1) * sizeof(uint64_t) + kPage - 1) & ~(kPage - 1);
     const auto until = static_cast<uint32_t>(end - REAP_BLOCK_HEADER_BYTES);
     const auto from = static_cast<uint32_t>(thread.exact * sizeof(uint64_t));
-    if (thread.counts_block == nullptr || !trace_.make_room(thread.counts_block, from, until)) {
-        if (trace_.in_sandbox()) trace_.stopped(REAP_STOP_SANDBOX, 0);
+    if (thread.counts_block == nullptr || !trace_.allocate_pages(thread.counts_block, from, until)) {
+        if (trace_.in_sandbox()) trace_.record_stop(REAP_STOP_SANDBOX, 0);
         return false;
     }
     const size_t sizes = until / sizeof(uint64_t);
@@ -230,19 +231,19 @@ void Image::enter_sandbox(ThreadState &thread, bool strict) noexcept {
     if (state_ != State::Running || pid_ != static_cast<uint32_t>(getpid())) return; // as after vfork
     if (!trace_.in_sandbox()) {
         stop_timer_sampler();
-        stop_asking_of_stacks();
-        define_module(getauxval(AT_ENTRY)); // the one whose name has to be asked for
-        thread.events.take_all_room(trace_);
+        disable_stack_probing();
+        define_module(getauxval(AT_ENTRY)); // the only module whose name requires a system call
+        thread.events.allocate_whole_block(trace_);
         if (thread.exact < REAP_EXACT_SIZES && thread.counts_block != nullptr) {
             count_more_sizes(thread, REAP_EXACT_SIZES - 1);
         }
         const LockGuard guard(definitions_lock_);
-        definitions_.take_all_room(trace_);
+        definitions_.allocate_whole_block(trace_);
         trace_.enter_sandbox();
     }
     if (strict && thread.phase == Phase::Recording) {
-        trace_.stopped(REAP_STOP_SANDBOX, 0);
-        turn_off(thread);
+        trace_.record_stop(REAP_STOP_SANDBOX, 0);
+        disable(thread);
     }
 }
 
@@ -250,8 +251,8 @@ void Image::forbid_tsc(bool forbidden) noexcept {
     if (clock_ == REAP_CLOCK_TSC) tsc_forbidden_ = forbidden;
 }
 
-// Not by the vDSO, which reads the same counter.
-uint64_t Image::now_by_the_kernel() const noexcept {
+// Avoids the vDSO, which reads the TSC.
+uint64_t Image::now_by_syscall() const noexcept {
     timespec time{};
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &time);
     constexpr uint64_t kSecond = 1'000'000'000;
@@ -262,22 +263,22 @@ void Image::change_phase(ThreadState &thread) noexcept {
     const Inside inside(thread);
     leave_requests(thread);
     thread.request.phase = phase();
-    thread.request.block = requests_.take(trace_, owner(thread), thread.request.phase);
+    thread.request.block = requests_.acquire(trace_, owner(thread), thread.request.phase);
 }
 
 void Image::leave_requests(ThreadState &thread) noexcept {
-    if (thread.request.block != nullptr) requests_.give_back(thread.request.block, thread.request.phase);
+    if (thread.request.block != nullptr) requests_.release(thread.request.block, thread.request.phase);
     thread.request.block = nullptr;
 }
 
 void Image::leave(ThreadState &thread) noexcept {
-    const Inside inside(thread); // a signal that comes now must not want the lock
+    const Inside inside(thread); // a signal handler must not wait for the lock
     leave_requests(thread);
     thread.request.depth = 0;
     reap_counts *const counts = thread.counts;
     reap_block_header *const place = thread.counts_block;
     thread.phase = Phase::Ended;
-    thread.end_is_seen = false;
+    thread.end_key_set = false;
     thread.budget = 0;
     thread.mask = 0;
     thread.counts = nullptr;
@@ -286,8 +287,8 @@ void Image::leave(ThreadState &thread) noexcept {
         if (counts != nullptr) munmap(counts, sizeof(reap_counts));
         return;
     }
-    *Handover::of(place) = {thread.events, static_cast<uint64_t>(thread.drawn), thread.exact, thread.number,
-                            nullptr};
+    *Handover::of(place) = {thread.events, static_cast<uint64_t>(thread.sampled_until), thread.exact,
+                            thread.number, nullptr};
     thread.events.forget();
     const LockGuard guard(idle_lock_);
     Handover::of(place)->next = idle_;
@@ -296,18 +297,18 @@ void Image::leave(ThreadState &thread) noexcept {
 
 uint8_t *Image::begin_event(ThreadState &thread, size_t most) noexcept {
     uint8_t *out = thread.events.begin(trace_, REAP_BLOCK_EVENTS, owner(thread), most);
-    if (out == nullptr) turn_off(thread);
+    if (out == nullptr) disable(thread);
     return out;
 }
 
-void Image::turn_off(ThreadState &thread) noexcept {
+void Image::disable(ThreadState &thread) noexcept {
     thread.phase = Phase::Off;
-    if (thread.counts == nullptr) { // no memory either: every call takes the slow path, and works
+    if (thread.counts == nullptr) { // out of memory: every call takes the slow path
         thread.budget = -1;
         thread.mask = 0;
         return;
     }
-    // The fast paths go on counting. In triage the counters are still in the trace and stay exact.
+    // The fast paths keep counting. In triage the counters are still in the trace and stay exact.
     thread.budget = INT64_MAX / 2;
     thread.mask = WatchList::kMask;
 }
@@ -320,8 +321,8 @@ uint64_t Image::period_floor() const noexcept {
 }
 
 uint32_t Image::intern_stack() noexcept {
-    uint64_t frames[kMostFrames];
-    const size_t count = walk_stack(frames, kMostFrames);
+    uint64_t frames[kMaxFrames];
+    const size_t count = walk_stack(frames, kMaxFrames);
     uint32_t id = 0;
     for (size_t i = count; i-- > 0;) {
         uint32_t next = stacks_.find(id, frames[i]);
@@ -363,15 +364,15 @@ void Image::define_module(uint64_t address) noexcept {
     for (uint32_t i = 0; i < module_count_; ++i) {
         if (modules_[i].start == start && modules_[i].link_map == found.dlfo_link_map) return;
     }
-    if (module_count_ == kMostModules) return;
+    if (module_count_ == kMaxModules) return;
     const auto finish = reinterpret_cast<uint64_t>(found.dlfo_map_end);
     modules_[module_count_] = {start, finish, found.dlfo_link_map};
 
-    static uint8_t body[kMostPath + 64];
-    static char executable[kMostPath];
+    static uint8_t body[kMaxPath + 64];
+    static char executable[kMaxPath];
     const char *name = found.dlfo_link_map->l_name;
-    size_t length = strnlen(name, kMostPath);
-    if (length == 0) { // the loader leaves the main program without a name
+    size_t length = strnlen(name, kMaxPath);
+    if (length == 0) { // the loader does not name the executable
         const ssize_t linked = readlink("/proc/self/exe", executable, sizeof executable);
         name = executable;
         length = linked > 0 ? static_cast<size_t>(linked) : 0;
@@ -398,7 +399,7 @@ void Image::forget_closed_modules() noexcept {
         const bool there = _dl_find_object(reinterpret_cast<void *>(module.start), &found) == 0 &&
                            found.dlfo_link_map == module.link_map;
         if (there) continue;
-        stacks_.forget(module.start, module.end);
+        stacks_.invalidate(module.start, module.end);
         module.end = 0;
         __atomic_store_n(&module.start, 0, __ATOMIC_RELEASE);
     }
@@ -407,12 +408,12 @@ void Image::forget_closed_modules() noexcept {
 void Image::note_unrecorded(const char *path, uint32_t reason) noexcept {
     if (state_ != State::Running) return;
     const LockGuard guard(definitions_lock_);
-    static uint8_t body[kMostPath + 32];
-    // Behind vfork another one than ours; in a sandbox nobody may ask.
+    static uint8_t body[kMaxPath + 32];
+    // After vfork the pid differs from ours; in a sandbox it cannot be read.
     const auto pid = trace_.in_sandbox() ? pid_ : static_cast<uint32_t>(getpid());
     uint8_t *end = format::put_varint(body, uint64_t{pid});
     end = format::put_varint(end, reason);
-    end = format::put_string(end, path, strnlen(path, kMostPath));
+    end = format::put_string(end, path, strnlen(path, kMaxPath));
     const auto size = static_cast<size_t>(end - body);
     if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), size + 16)) {
         definitions_.commit(RecordStream::put_long(out, REAP_TAG_UNRECORDED, body, size));
@@ -445,14 +446,14 @@ void Image::after_fork_in_child() noexcept {
     idle_lock_.reset();
     definitions_lock_.reset();
     start_lock_.reset();
-    // Every block that is mapped belongs to the parent: let go of them unsealed, it still writes there.
+    // All mapped blocks belong to the parent, which still writes to them: drop them without sealing.
     idle_ = nullptr;
     definitions_.forget();
     watched.forget();
     threads_ = 0;
-    const bool end_is_seen = thread_state.end_is_seen;
+    const bool end_key_set = thread_state.end_key_set;
     thread_state = ThreadState{};
-    thread_state.end_is_seen = end_is_seen;
+    thread_state.end_key_set = end_key_set;
     if (alive_ != nullptr) *alive_ = 1;
     if (state_ != State::Running) return;
     parent_ = number_ + 1;

@@ -1,4 +1,4 @@
-// One process image of the recorded tree: begun by exec or fork, ended by exit, exec or a signal.
+// One process image of the recorded tree: started by exec or fork, ended by exit, exec or a signal.
 #pragma once
 
 #include <cstddef>
@@ -17,62 +17,61 @@ namespace reap::preload {
 
 class Image {
   public:
-    // Makes `thread` ready to record; its phase says what came of it. Starts the image when it is the first.
+    // Prepares `thread` for recording; its phase is the result. Starts the image for the first thread.
     void enter(ThreadState &thread) noexcept;
 
-    // The thread's own destructors are over: its place goes to others.
+    // The thread's destructors have run: its counters become available to other threads.
     void leave(ThreadState &thread) noexcept;
 
     [[nodiscard]] uint64_t now() const noexcept {
-        return likely(!tsc_forbidden_) ? stamp(clock_) : now_by_the_kernel();
+        return likely(!tsc_forbidden_) ? stamp(clock_) : now_by_syscall();
     }
     [[nodiscard]] bool full() const noexcept { return full_; }
     [[nodiscard]] uint64_t to_ns(uint64_t ticks) const noexcept {
         return static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick_);
     }
 
-    // The phase that the process says it is in. A thread goes along when its next request begins.
-    void set_phase(const char *name) noexcept { requests_.say(name); }
+    // The phase set by the process. A thread enters it when its next request begins.
+    void set_phase(const char *name) noexcept { requests_.set_phase(name); }
     [[nodiscard]] uint32_t phase() const noexcept { return requests_.phase(); }
     void change_phase(ThreadState &thread) noexcept;
 
-    // `thread` has a counter of its own for each size up to this one. False when there is no room for them.
+    // Gives `thread` exact counters for all sizes up to this one. False if there is no space for them.
     bool count_more_sizes(ThreadState &thread, size_t size) noexcept;
 
-    // The process is about to lay a filter of system calls on itself: what it may not know is not called any
-    // more. In a strict sandbox the thread may do nothing but read, write and end, and records no events.
+    // The process is about to install a system call filter: calls that it may forbid are no longer made. In a
+    // strict sandbox the thread may only read, write and exit, and records no events.
     void enter_sandbox(ThreadState &thread, bool strict) noexcept;
 
-    // Reading the processor's counter is about to be forbidden to the thread, or allowed again.
+    // Reading the TSC is about to be forbidden or allowed for the thread.
     void forbid_tsc(bool forbidden) noexcept;
 
-    // Room for an event of `thread`; null turns the thread off.
-    uint8_t *begin_event(ThreadState &thread, size_t most = kMostHotBytes) noexcept;
+    // Space for an event of `thread`; on null the thread is disabled.
+    uint8_t *begin_event(ThreadState &thread, size_t most = kMaxHotBytes) noexcept;
 
-    // The number of the calling thread's stack; 0 when it cannot be known. New frames and modules are
-    // defined.
+    // The number of the calling thread's stack; 0 if it is unknown. Defines new frames and modules.
     uint32_t intern_stack() noexcept;
 
-    // The module that `address` lies in is defined, if the loader knows one. Safe in a signal handler.
+    // Defines the module that contains `address`, if the loader knows one. Async-signal-safe.
     void define_module(uint64_t address) noexcept;
 
     void note_deepbind() noexcept {
         if (trace_.is_open()) trace_.note_deepbind();
     }
 
-    // A library was closed: what comes to lie where it was is another.
+    // A library was closed: another module may be loaded at its address.
     void forget_closed_modules() noexcept;
 
-    // This process, or its child that shares its memory, is about to become a program that nothing records.
+    // This process, or its vfork child, is about to execute a program that is not recorded.
     void note_unrecorded(const char *path, uint32_t reason) noexcept;
 
-    // Whether this is a child that was made past the handlers of fork (_Fork, a system call of its own) and
-    // still believes to be its parent.
+    // Whether this is a child whose fork bypassed the handlers (_Fork, a raw system call), so that it still
+    // has its parent's state.
     [[nodiscard]] bool is_copy() const noexcept { return alive_ != nullptr && *alive_ == 0; }
 
     WatchList watched;
 
-    // The smallest mean gap between samples: rises with the number of watched blocks, so that these stay few.
+    // The minimum mean gap between samples: grows with the number of watched blocks, to keep these few.
     [[nodiscard]] uint64_t period_floor() const noexcept;
 
     // Called around fork by the handlers that `start` registers.
@@ -82,17 +81,17 @@ class Image {
 
   private:
     void start(uint32_t flags) noexcept;
-    uint64_t began_in_tick(bool forked) noexcept;
-    static void turn_off(ThreadState &thread) noexcept;
+    uint64_t find_process_start(bool forked) noexcept;
+    static void disable(ThreadState &thread) noexcept;
     void define_self(uint32_t flags) noexcept;
     void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
-    bool give_place(ThreadState &thread) noexcept;
+    bool acquire_counts(ThreadState &thread) noexcept;
     bool add_counts(ThreadState &thread) noexcept;
     void leave_requests(ThreadState &thread) noexcept;
     [[nodiscard]] Owner owner(const ThreadState &thread) const noexcept;
     [[nodiscard]] Owner process() const noexcept;
 
-    [[nodiscard]] uint64_t now_by_the_kernel() const noexcept;
+    [[nodiscard]] uint64_t now_by_syscall() const noexcept;
 
     enum class State : uint8_t { Fresh, Starting, Running, Off };
 
@@ -105,7 +104,7 @@ class Image {
     uint32_t parent_ = 0; // parent image + 1
     uint32_t pid_ = 0;
     uint64_t process_start_ = 0;
-    uint64_t fork_tick_ = 0; // the clock's when a fork began; 0: none is under way
+    uint64_t fork_tick_ = 0; // boot ticks at the beginning of a fork; 0: no fork in progress
     uint64_t began_ = 0;     // ticks
     uint32_t threads_ = 0;
 
@@ -120,8 +119,7 @@ class Image {
     };
     uint32_t module_count_ = 0;
 
-    // The places of threads that have ended, for threads that begin: their counters, with a Handover behind
-    // them.
+    // The counter blocks of ended threads, for reuse by new ones; a Handover follows the counters.
     reap_block_header *idle_ = nullptr;
     FutexLock idle_lock_;
 
@@ -129,9 +127,9 @@ class Image {
 
     uint8_t *alive_ = nullptr; // 1 in memory that the kernel clears in a child
 
-    TraceFile trace_; // its long parts and the modules last: what a child writes to lies on one page
-    static constexpr size_t kMostModules = 1024;
-    Module modules_[kMostModules] = {};
+    TraceFile trace_; // large members and the modules come last: a forked child writes to one page only
+    static constexpr size_t kMaxModules = 1024;
+    Module modules_[kMaxModules] = {};
 };
 
 extern Image image;

@@ -18,7 +18,7 @@ void count_into(reap_counts &counts, reap_call call, size_t size, bool succeeded
     }
 }
 
-// Runs `change` on the counters that this thread may use; none when nothing is recorded.
+// Applies `change` to this thread's counters, if it has any.
 template <class Change>
 void on_counts(ThreadState &thread, Change change) noexcept {
     if (thread.counts != nullptr) change(*thread.counts);
@@ -31,17 +31,17 @@ void count_free(ThreadState &thread, reap_call call) noexcept {
     });
 }
 
-// For what requests allocate: an allocation call has returned.
+// For request counts: an allocation call has returned.
 void count_block(ThreadState &thread, size_t size, bool succeeded) noexcept {
     if (succeeded) {
         ++thread.allocations;
     } else {
-        thread.handed_out_nothing(size);
+        thread.note_failure(size);
     }
 }
 
-// Adding up the table takes about a microsecond, and only samples do it. What has no page yet is not touched:
-// on a full tmpfs even a look at it is a SIGBUS.
+// Summing the table takes about a microsecond; only samples do it. Pages that are not allocated are not read:
+// on a full tmpfs even a read raises SIGBUS.
 uint64_t allocations(const ThreadState &thread) noexcept {
     const reap_counts &counts = *thread.counts;
     uint64_t sum = 0;
@@ -50,19 +50,19 @@ uint64_t allocations(const ThreadState &thread) noexcept {
     return sum;
 }
 
-void draw_next_sample(ThreadState &thread, uint64_t now) noexcept {
+void schedule_next_sample(ThreadState &thread, uint64_t now) noexcept {
     thread.period.sampled(image.to_ns(now - thread.last_sample), image.period_floor());
     thread.last_sample = now;
     const auto clock = static_cast<int64_t>(thread.bytes_clock());
     thread.budget = gap(thread.random, thread.period.bytes());
-    thread.drawn = clock + thread.budget;
+    thread.sampled_until = clock + thread.budget;
 }
 
 void record_sample_end(ThreadState &thread, const void *pointer, uint64_t before, uint64_t after) noexcept {
     const Inside inside(thread);
     uint8_t *out = image.begin_event(thread);
     if (out == nullptr) return;
-    // The body's length has to be known first; a sample's end fits into one byte of length.
+    // The body's length precedes it; for a sample's end it fits into one byte.
     uint8_t *const length = out + 1;
     *out = REAP_TAG_SAMPLE_END;
     uint8_t *end = length + 1;
@@ -104,7 +104,7 @@ void record_reallocation(ThreadState &thread, reap_call call, const void *from, 
 
 void *call_realloc(void *pointer, size_t size) {
     if (!is_bootstrap(pointer)) return real.realloc(pointer, size);
-    // The bootstrap heap has no way back: copy out of it. Its header is 16 bytes before the block.
+    // Blocks of the bootstrap heap cannot be resized: copy. The header is 16 bytes before the block.
     void *fresh = real.malloc(size);
     size_t old;
     memcpy(&old, static_cast<const unsigned char *>(pointer) - 16, sizeof old);
@@ -114,7 +114,7 @@ void *call_realloc(void *pointer, size_t size) {
 
 } // namespace
 
-// What libreap-exec.so calls.
+// Called by libreap-exec.so.
 REAP_EXPORT void reap_note_deepbind() { image.note_deepbind(); }
 
 REAP_EXPORT void reap_note_unrecorded(const char *path, uint32_t reason) {
@@ -133,8 +133,8 @@ bool ready(ThreadState &thread) noexcept {
         image.after_fork_in_child();
     }
     if (thread.phase == Phase::Fresh || thread.phase == Phase::Ended) {
-        // What the call under way has spent comes off the first gap, too: else a thread's first allocation
-        // would never be a sample. (What the recorder's own start allocates does not.)
+        // What the current call spends also counts against the first gap, else a thread's first allocation
+        // could never be sampled. (Allocations by the recorder's own start do not count.)
         const int64_t spent = thread.budget;
         const Inside inside(thread);
         image.enter(thread);
@@ -144,7 +144,7 @@ bool ready(ThreadState &thread) noexcept {
 }
 
 void count_allocation(ThreadState &thread, reap_call call, size_t size, bool succeeded) noexcept {
-    // A process that asks for few sizes has few pages of counters.
+    // A process that uses few sizes has few pages of counters.
     const bool counted = size < thread.exact || size >= REAP_EXACT_SIZES || !succeeded ||
                          thread.counts == nullptr || image.count_more_sizes(thread, size);
     on_counts(thread, [=](reap_counts &counts) {
@@ -158,7 +158,7 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
     const Inside inside(thread);
     const uint64_t period = thread.period.bytes();
     const uint64_t clock = thread.bytes_clock();
-    draw_next_sample(thread, after);
+    schedule_next_sample(thread, after);
     if (pointer == nullptr || !image.watched.add(pointer)) return;
     const uint32_t stack = image.intern_stack();
     uint8_t *out = image.begin_event(thread);
@@ -203,12 +203,12 @@ void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t 
 bool note_free(reap_call call, void *pointer) noexcept {
     if (is_bootstrap(pointer)) return false;
     ThreadState &thread = thread_state;
-    const Turn turn(thread);
-    if (turn.granted() && image.full()) {
+    const Permit permit(thread);
+    if (permit.granted() && image.full()) {
         record_free(thread, call, pointer, image.now());
     } else {
         count_free(thread, call);
-        // Sized and aligned deletes are rare enough that the end of a sample needs no duration.
+        // Sized and aligned deletes are rare, so the end of a sample has no duration.
         if (thread.phase == Phase::Recording && !thread.busy && image.watched.remove(pointer)) {
             const uint64_t now = image.now();
             record_sample_end(thread, pointer, now, now);
@@ -220,9 +220,9 @@ bool note_free(reap_call call, void *pointer) noexcept {
 void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept {
     if (pointer == nullptr || is_bootstrap(pointer)) return;
     ThreadState &thread = thread_state;
-    if (passes(thread)) return release(pointer);
-    const Turn turn(thread);
-    if (!turn.granted()) {
+    if (is_nested(thread)) return release(pointer);
+    const Permit permit(thread);
+    if (!permit.granted()) {
         count_free(thread, call);
         release(pointer);
         return;
@@ -243,16 +243,16 @@ void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept 
 }
 
 void *realloc_slow(reap_call call, void *pointer, size_t size) {
-    if (passes(thread_state)) return call_realloc(pointer, size);
+    if (is_nested(thread_state)) return call_realloc(pointer, size);
     if (pointer == nullptr) {
-        const Turn turn(thread_state);
+        const Permit permit(thread_state);
         on_counts(thread_state, [](reap_counts &counts) { ++counts.fresh_reallocs; });
         return allocate_slow(call, size, 0, [size] { return real.malloc(size); });
     }
     ThreadState &thread = thread_state;
     refund_impossible(thread, size);
-    const Turn turn(thread);
-    const bool recording = turn.granted();
+    const Permit permit(thread);
+    const bool recording = permit.granted();
     const bool full = recording && image.full();
     const bool watched = recording && !full && image.watched.remove(pointer);
     const uint64_t before = full || watched ? image.now() : 0;
@@ -261,7 +261,7 @@ void *realloc_slow(reap_call call, void *pointer, size_t size) {
     void *moved = call_realloc(pointer, size);
     const uint64_t after = full || watched || sampled ? image.now() : 0;
     const bool freed = moved == nullptr && size == 0;
-    if (freed) thread.handed_out_nothing(size);
+    if (freed) thread.note_failure(size);
 
     if (full) {
         if (moved != nullptr) {
@@ -289,7 +289,7 @@ void *realloc_slow(reap_call call, void *pointer, size_t size) {
         if (moved != nullptr || freed) {
             record_sample_end(thread, pointer, before, after);
         } else {
-            image.watched.add(pointer); // the call failed: the block is still there
+            image.watched.add(pointer); // the call failed: the block is still allocated
         }
     }
     if (sampled) record_sample(thread, call, size, moved, start, after);

@@ -1,4 +1,4 @@
-// What the recorder keeps for each thread. The fast paths touch the first five fields and nothing else.
+// The recorder's per-thread state. The fast paths use only the first five fields.
 #pragma once
 
 #include <cstdint>
@@ -12,67 +12,69 @@ namespace reap::preload {
 
 enum class Phase : uint8_t {
     Fresh,     // has not recorded anything yet
-    Recording, // in triage or full depth, as the trace says
+    Recording, // in triage or full depth, as the trace specifies
     Off,       // nothing is recorded: no trace, no space, or the process is not ours
-    Ended // the thread's destructors have run; for what it still does it takes an idle place, call by call
+    Ended      // its destructors have run: it borrows idle counters for each further call
 };
 
-// The request that the thread is in, as reap/mark.h has them, and where it will be counted.
+// The current request of the thread (see reap/mark.h), and where it will be counted.
 struct RequestState {
-    uint32_t depth = 0; // requests within requests; the outermost counts
-    uint32_t phase = 0; // the number of the phase that `block` is for
+    uint32_t depth = 0; // of nested requests; the outermost counts
+    uint32_t phase = 0; // the phase of `block`
     reap_block_header *block = nullptr;
-    uint64_t allocations = 0; // those of the thread when the request began
+    uint64_t allocations = 0; // the thread's count when the request began
     uint64_t bytes = 0;
 };
 
-// The initial state is a valid fresh one: the budget runs out at the first allocation, and mask 0 raises the
-// alarm at the first free, so a thread enters the slow path before it needs anything here.
+// The initial state is valid: the budget runs out at the first allocation, and mask 0 triggers at the first
+// free, so a thread enters the slow path before it needs anything here.
 struct ThreadState {
     int64_t budget = 0;            // bytes until the next sample; negative: take the slow path
     uintptr_t mask = 0;            // for WatchList::slot; 0: every free takes the slow path
     reap_counts *counts = nullptr; // never null while budget >= 0 or mask != 0
-    uint64_t allocations = 0;      // blocks handed out to this thread, for what requests allocate
-    size_t exact = 0;              // sizes below are counted one by one without asking for room on the disk
+    uint64_t allocations = 0;      // blocks allocated by this thread, for request counts
+    size_t exact = 0;              // smaller sizes have exact counters whose pages are allocated
 
     Phase phase = Phase::Fresh;
-    bool busy = false; // inside the recorder: a signal handler or a library it calls must not enter again
-    bool inside_operator = false; // an allocator's own operator runs; what it calls is its own business
+    bool busy = false; // inside the recorder, which must not be re-entered by a signal handler or a library
+    bool inside_operator = false; // an allocator's own operator runs; its calls are not recorded
     bool called_back = false;     // it has called malloc or free by name
-    bool end_is_seen = false;     // the key whose destructor tells its end is set
+    bool end_key_set = false;     // the key whose destructor tells its end is set
     uint32_t number = 0;
     uint32_t tid = 0;
     uint64_t began = 0; // ticks
     reap_block_header *counts_block = nullptr;
     RequestState request;
-    int64_t drawn = 0;        // all gaps drawn so far: drawn - budget is the bytes this thread has allocated
-    uint64_t last_sample = 0; // ticks
+    int64_t sampled_until = 0; // all gaps drawn so far: drawn - budget is the bytes this thread has allocated
+    uint64_t last_sample = 0;  // ticks
     Period period;
     Random random;
     RecordStream events;
 
-    // Takes an allocation off the budget. May wrap around: see refund_impossible.
+    // Subtracts an allocation from the budget. May wrap around: see refund_impossible.
     void spend(uint64_t size) noexcept {
         budget = static_cast<int64_t>(static_cast<uint64_t>(budget) - size - uint64_t{kSampleSlack});
     }
 
-    [[nodiscard]] uint64_t bytes_clock() const noexcept { return static_cast<uint64_t>(drawn - budget); }
+    [[nodiscard]] uint64_t bytes_clock() const noexcept {
+        return static_cast<uint64_t>(sampled_until - budget);
+    }
 
-    // Bytes of `allocations`: the clock without what was added to each, and what came to nothing.
+    // Bytes of `allocations`: the clock without the slack of each, and without failed calls.
     [[nodiscard]] uint64_t bytes() const noexcept {
-        return bytes_clock() - nothing - uint64_t{kSampleSlack} * allocations;
+        return bytes_clock() - failed_bytes - uint64_t{kSampleSlack} * allocations;
     }
 
     // A call that took `size` off the budget has handed out no block. (What was larger than the address space
     // has been refunded.)
-    void handed_out_nothing(size_t size) noexcept {
-        if (size >> 47 == 0) nothing += size + uint64_t{kSampleSlack};
+    void note_failure(size_t size) noexcept {
+        if (size >> 47 == 0) failed_bytes += size + uint64_t{kSampleSlack};
     }
-    uint64_t nothing = 0;
+    uint64_t failed_bytes = 0;
 };
 
-// What a thread that has ended hands on to one that begins, so that its place in the file is used again. Lies
-// behind the counters in their block.
+// What an ended thread passes to a new one, so that its blocks in the file are reused. Stored after the
+// counters in their block.
 struct Handover {
     RecordStream events;
     uint64_t clock;
@@ -87,7 +89,7 @@ struct Handover {
     }
 };
 
-// Marks the thread as being inside the recorder and keeps the program's errno.
+// Marks the thread as being inside the recorder and preserves the program's errno.
 class Inside {
   public:
     explicit Inside(ThreadState &thread) noexcept : thread_(thread) { thread_.busy = true; }
@@ -100,8 +102,8 @@ class Inside {
     ThreadState &thread_;
 };
 
-// For the length of an allocator's own operator new or delete: takes the fast paths away, and what comes to
-// the slow ones is neither counted nor recorded. Not for what may throw: no destructor runs here then.
+// During an allocator's own operator new or delete: disables the fast paths, and makes the slow paths neither
+// count nor record. Not for operators that may throw: the destructor would not run.
 class InsideOperator {
   public:
     explicit InsideOperator(ThreadState &thread) noexcept
@@ -125,7 +127,7 @@ class InsideOperator {
     uintptr_t mask_;
 };
 
-// Initial-exec: one instruction to reach, and never an allocation.
+// Initial-exec TLS: accessed with one instruction, and never allocated.
 extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
 } // namespace reap::preload

@@ -26,7 +26,7 @@ bool running;
 
 int sampling_signal() noexcept { return SIGRTMAX - 2; }
 
-// The C library's own, past those below.
+// The C library's definition, bypassing those below.
 template <class Function>
 Function *next_function(Function *&known, const char *name) noexcept {
     Function *function = __atomic_load_n(&known, __ATOMIC_RELAXED);
@@ -42,14 +42,14 @@ int real_sigaction(int number, const struct sigaction *action, struct sigaction 
     return next_function(known, "sigaction")(number, action, old);
 }
 
-// The program wants the signal for itself (many reset every signal there is before they become another
-// program, and our next tick would then be their end): it gets it, and there are no more samples.
+// Stops sampling because the program uses the signal itself. (Many programs reset every signal before exec;
+// our next tick would then kill them.)
 void yield_signal() noexcept {
     const ErrnoGuard keep;
     running = false;
     timer_delete(timer);
     struct sigaction action{};
-    action.sa_handler = SIG_IGN; // forgets a tick that waits to be delivered
+    action.sa_handler = SIG_IGN; // discards a pending tick
     real_sigaction(sampling_signal(), &action, nullptr);
     action.sa_handler = SIG_DFL;
     real_sigaction(sampling_signal(), &action, nullptr);
@@ -58,7 +58,7 @@ void yield_signal() noexcept {
 // Whether this process's own timer runs: not in a child that shares its parent's memory (vfork).
 bool runs_here() noexcept { return running && owner_of_samples.pid == static_cast<uint32_t>(getpid()); }
 
-// Whether a debugger sees every signal before we do: gdb stops at each, strace writes it down.
+// Whether a debugger intercepts every signal: gdb stops at each, strace prints it.
 bool is_traced() noexcept {
     char text[512];
     const size_t length = read_file("/proc/self/status", text, sizeof text - 1);
@@ -67,21 +67,22 @@ bool is_traced() noexcept {
     return line != nullptr && strtoul(line + sizeof "\nTracerPid:" - 1, nullptr, 10) != 0;
 }
 
-constexpr size_t kMostWords = 16;
+constexpr size_t kMaxWords = 16;
 constexpr uintptr_t kPage = 4096;
 
-// A tick in the kernel is delivered behind the system call that was under way. (In a page fault it is
-// delivered at the instruction that faulted, which is as good as any.)
-bool behind_system_call(uint64_t pointer) noexcept {
-    if (pointer % kPage < 2) return false; // what comes before may not be there
-    const auto *code = reinterpret_cast<const uint8_t *>(pointer);
-    return code[-2] == 0x0f && code[-1] == 0x05;
+// A tick in the kernel is delivered after the current system call. (In a page fault it is delivered at the
+// faulting instruction.)
+bool follows_syscall(uint64_t pointer) noexcept {
+    constexpr uint8_t kSyscall[] = {0x0f, 0x05};         // the instruction
+    if (pointer % kPage < sizeof kSyscall) return false; // the page before may not be mapped
+    return memcmp(reinterpret_cast<const uint8_t *>(pointer) - sizeof kSyscall, kSyscall, sizeof kSyscall) ==
+           0;
 }
 
-// How many words from the top of the stack can be read for sure.
+// How many words from the top of the stack can certainly be read.
 size_t words_on_page(const uint64_t *stack) noexcept {
     const size_t words = (kPage - reinterpret_cast<uintptr_t>(stack) % kPage) / sizeof *stack;
-    return words < kMostWords ? words : kMostWords;
+    return words < kMaxWords ? words : kMaxWords;
 }
 
 void take_sample(int, siginfo_t *, void *context) {
@@ -90,17 +91,17 @@ void take_sample(int, siginfo_t *, void *context) {
     if (!__atomic_compare_exchange_n(&writing, &idle, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
     const auto *machine = static_cast<const ucontext_t *>(context);
     const auto pointer = static_cast<uint64_t>(machine->uc_mcontext.gregs[REG_RIP]);
-    // The module table has a lock, and the thread may have been interrupted while it held it.
+    // The module table has a lock, which the interrupted thread may hold.
     if (!thread_state.busy) {
         thread_state.busy = true;
         image.define_module(pointer);
         thread_state.busy = false;
     }
     const auto *stack = reinterpret_cast<const uint64_t *>(machine->uc_mcontext.gregs[REG_RSP]);
-    const bool kernel = behind_system_call(pointer);
+    const bool kernel = follows_syscall(pointer);
     const size_t count =
         kernel ? words_on_page(stack) : 1; // the return address of a function that calls none
-    uint8_t body[(6 + kMostWords) * format::kMaxVarint];
+    uint8_t body[(6 + kMaxWords) * format::kMaxVarint];
     if (uint8_t *out =
             samples.begin(*trace_of_samples, REAP_BLOCK_OUTSIDE, owner_of_samples, sizeof body + 8)) {
         uint8_t *end = samples.put_plain_stamp(body, image.now());
@@ -120,7 +121,7 @@ void take_sample(int, siginfo_t *, void *context) {
 void start_timer_sampler(TraceFile &trace, const Owner &process, uint32_t clock) noexcept {
     const int signal = sampling_signal();
     struct sigaction current{};
-    const bool restart = trace_of_samples != nullptr; // in the child of a fork the handler is there already
+    const bool restart = trace_of_samples != nullptr; // the child of a fork already has the handler
     if (restart && !running) return;                  // the parent had yielded the signal
     if (!restart && (real_sigaction(signal, nullptr, &current) != 0 || current.sa_handler != SIG_DFL)) return;
     if (!restart && is_traced()) return;
@@ -156,8 +157,8 @@ using namespace reap::preload;
 
 namespace {
 
-// Handlers that run on a stack of their own, to whose masks our signal was added: such stacks are made as
-// small as a handler needs, and a tick that came while one runs would be a second frame on it.
+// Handlers on an alternate stack, to whose masks our signal was added: such a stack may be only as large as
+// the handler needs, and a tick while it runs would add a second frame.
 bool masked[NSIG];
 
 int with_our_signal_masked(int number, const struct sigaction &action, struct sigaction *old) noexcept {
@@ -189,13 +190,13 @@ REAP_EXPORT int sigaction(int number, const struct sigaction *action, struct sig
         yield_signal();
         return real_sigaction(number, action, old);
     }
-    if (old != nullptr) *old = {}; // what the program would see without us
+    if (old != nullptr) *old = {}; // as without the recorder
     return 0;
 }
 
 REAP_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
     static sighandler_t (*known)(int, sighandler_t);
     if (number == sampling_signal() && runs_here()) yield_signal();
-    if (number > 0 && number < NSIG) masked[number] = false; // a handler of `signal` has the usual stack
+    if (number > 0 && number < NSIG) masked[number] = false; // `signal` does not use the alternate stack
     return next_function(known, "signal")(number, handler);
 }

@@ -1,14 +1,14 @@
-/* libreap-requests.so: when did each marked request begin and end?
+/* libreap-requests.so: records when each marked request begins and ends.
  *
- * It listens to the marks of reap/mark.h and does nothing else: no allocation is looked at, so that it may be
- * preloaded in runs that are measured. A request costs two readings of the clock and sixteen bytes in a
- * mapped file, which survive whatever the program dies of (lab/format/reap_requests.h). Threads share no lock
- * but when they take a block, once in 4,092 requests and after the end of the request was stamped.
+ * It listens to the marks of reap/mark.h and does not interpose any allocation function, so that it can be
+ * preloaded in measured runs. A request costs two clock readings and sixteen bytes in a mapped file, which
+ * survives a crash of the program (lab/format/reap_requests.h). Threads take a lock only to get a new block:
+ * once in 4,092 requests, after the end of the request was stamped.
  *
- * Marks look for one listener and find this one, which is preloaded first. Where the recorder is there, too,
- * it is told what this one hears, off the clock.
+ * Marks look up one listener and find this one, which is preloaded first. If the recorder is also loaded,
+ * marks are forwarded to it, outside the measured time.
  *
- * Freestanding C++20: needs libc alone and allocates nothing itself.
+ * Freestanding C++20: depends on libc only and allocates nothing itself.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,7 +29,7 @@ namespace {
 
 using namespace reap::preload;
 
-constexpr uint64_t kMost = sizeof(reap_requests_block::requests) / sizeof(reap_request);
+constexpr uint64_t kCapacity = sizeof(reap_requests_block::requests) / sizeof(reap_request);
 static_assert(sizeof(reap_requests_block) == REAP_REQUESTS_BLOCK_BYTES);
 
 struct ThreadState {
@@ -43,21 +43,21 @@ class Process {
   public:
     void start() noexcept;
     [[nodiscard]] bool listens() const noexcept { return file_ != nullptr; }
-    // Who would have been found without us; null if nobody.
+    // The listener that marks would find without us; null if there is none.
     [[nodiscard]] const reap_mark_listener *next() const noexcept { return next_; }
 
-    // A block with room for one request at least; null where there is none. About 15 us.
-    reap_requests_block *take() noexcept;
-    void give_back(reap_requests_block *block) noexcept;
+    // A block with room for at least one request; null on failure. About 15 us.
+    reap_requests_block *acquire() noexcept;
+    void release(reap_requests_block *block) noexcept;
 
-    void lost() const noexcept { __atomic_fetch_add(&file_->lost, 1, __ATOMIC_RELAXED); }
-    void unmatched() const noexcept { __atomic_fetch_add(&file_->unmatched, 1, __ATOMIC_RELAXED); }
-    void unfinished() const noexcept { __atomic_fetch_add(&file_->unfinished, 1, __ATOMIC_RELAXED); }
+    void count_lost() const noexcept { __atomic_fetch_add(&file_->lost, 1, __ATOMIC_RELAXED); }
+    void count_unmatched() const noexcept { __atomic_fetch_add(&file_->unmatched, 1, __ATOMIC_RELAXED); }
+    void count_unfinished() const noexcept { __atomic_fetch_add(&file_->unfinished, 1, __ATOMIC_RELAXED); }
 
-    // Whether this is the child of a fork that has not let go of its parent's blocks: it may have been made
-    // past the handlers of fork, so the kernel is asked to wipe a page.
+    // Whether this is the child of a fork that still has its parent's blocks, because the fork bypassed the
+    // handlers. Detected by a page that the kernel wipes on fork.
     [[nodiscard]] bool is_copy() const noexcept { return alive_ != nullptr && *alive_ == 0; }
-    void become_child() noexcept;
+    void after_fork_in_child() noexcept;
 
     void before_fork() noexcept { lock_.lock(); }
     void after_fork() noexcept { lock_.unlock(); }
@@ -82,20 +82,20 @@ uint64_t now() noexcept {
 
 void thread_ended(void *) {
     ThreadState &thread = thread_state;
-    if (unlikely(process.is_copy())) process.become_child(); // what the thread held is its parent's
+    if (unlikely(process.is_copy())) process.after_fork_in_child(); // the block belongs to the parent
     reap_requests_block *const block = thread.block;
-    if (thread.depth != 0) process.unfinished();
+    if (thread.depth != 0) process.count_unfinished();
     thread = ThreadState{};
     if (block == nullptr) return;
     block->open = 0;
-    process.give_back(block);
+    process.release(block);
 }
 
 void Process::start() noexcept {
-    // Not without the recorder: a search that finds nothing allocates.
+    // Only with the recorder: a dlsym that fails allocates.
     if (getenv(REAP_TRACE_ENV) != nullptr) {
         next_ = static_cast<const reap_mark_listener *>(dlsym(RTLD_NEXT, "reap_mark_listener_1"));
-        if (next_ == nullptr) (void)dlerror(); // the program's next one is its own
+        if (next_ == nullptr) (void)dlerror(); // so that the program does not see our error
     }
     const char *path = getenv(REAP_REQUESTS_ENV);
     const size_t length = path != nullptr ? strlen(path) : 0;
@@ -118,13 +118,13 @@ void Process::start() noexcept {
         alive_ = page;
     }
     pthread_atfork([] { process.before_fork(); }, [] { process.after_fork(); },
-                   [] { process.become_child(); });
+                   [] { process.after_fork_in_child(); });
     file_ = file;
 }
 
-reap_requests_block *Process::take() noexcept {
+reap_requests_block *Process::acquire() noexcept {
     const ErrnoGuard keep;
-    pthread_setspecific(thread_end_, this); // any value but null has the destructor run
+    pthread_setspecific(thread_end_, this); // a non-null value makes the destructor run
     {
         const LockGuard guard(lock_);
         if (reap_requests_block *const block = idle_) {
@@ -137,7 +137,7 @@ reap_requests_block *Process::take() noexcept {
     if (descriptor < 0) return nullptr;
     const uint64_t offset =
         __atomic_fetch_add(&file_->next_block, 1, __ATOMIC_RELAXED) * REAP_REQUESTS_BLOCK_BYTES;
-    // The space first: writing to a mapped page that the disk has no room for is a SIGBUS.
+    // Allocates the space first: writing to a mapped page on a full disk raises SIGBUS.
     void *memory = MAP_FAILED;
     if (allocate_space(descriptor, offset, REAP_REQUESTS_BLOCK_BYTES) == 0) {
         memory = mmap(nullptr, REAP_REQUESTS_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
@@ -151,9 +151,9 @@ reap_requests_block *Process::take() noexcept {
     return block;
 }
 
-void Process::give_back(reap_requests_block *block) noexcept {
+void Process::release(reap_requests_block *block) noexcept {
     const ErrnoGuard keep;
-    if (block->count == kMost) {
+    if (block->count == kCapacity) {
         munmap(block, REAP_REQUESTS_BLOCK_BYTES);
         return;
     }
@@ -162,7 +162,7 @@ void Process::give_back(reap_requests_block *block) noexcept {
     idle_ = block;
 }
 
-void Process::become_child() noexcept {
+void Process::after_fork_in_child() noexcept {
     lock_.reset();
     idle_ = nullptr;
     thread_state = ThreadState{};
@@ -173,9 +173,9 @@ void request_begin() {
     if (const reap_mark_listener *const next = process.next()) next->request_begin();
     if (unlikely(!process.listens())) return;
     ThreadState &thread = thread_state;
-    if (unlikely(process.is_copy())) process.become_child();
+    if (unlikely(process.is_copy())) process.after_fork_in_child();
     if (thread.depth++ != 0) return;
-    if (unlikely(thread.block == nullptr)) thread.block = process.take();
+    if (unlikely(thread.block == nullptr)) thread.block = process.acquire();
     thread.begin = now();
     if (likely(thread.block != nullptr)) thread.block->open = thread.begin;
 }
@@ -184,18 +184,18 @@ void time_request() noexcept {
     if (unlikely(!process.listens())) return;
     const uint64_t end = now();
     ThreadState &thread = thread_state;
-    if (unlikely(process.is_copy())) process.become_child();
-    if (unlikely(thread.depth == 0)) return process.unmatched();
+    if (unlikely(process.is_copy())) process.after_fork_in_child();
+    if (unlikely(thread.depth == 0)) return process.count_unmatched();
     if (--thread.depth != 0) return;
     reap_requests_block *const block = thread.block;
-    if (unlikely(block == nullptr)) return process.lost();
+    if (unlikely(block == nullptr)) return process.count_lost();
     block->requests[block->count] = {thread.begin, end};
     block->open = 0;
     __atomic_store_n(&block->count, block->count + 1, __ATOMIC_RELEASE);
-    if (unlikely(block->count == kMost)) {
+    if (unlikely(block->count == kCapacity)) {
         thread.block = nullptr;
-        process.give_back(block);
-        thread.block = process.take();
+        process.release(block);
+        thread.block = process.acquire();
     }
 }
 
@@ -240,7 +240,7 @@ void pool_merge(const void *into, const void *from) {
 
 } // namespace
 
-// What mark.h looks for.
+// Looked up by mark.h.
 extern "C" __attribute__((visibility("default"))) const reap_mark_listener reap_mark_listener_1;
 const reap_mark_listener reap_mark_listener_1 = {request_begin, request_end, phase,      pool_create,
                                                  pool_alloc,    pool_free,   pool_clear, pool_destroy,

@@ -20,17 +20,17 @@ constexpr uint64_t mapped = 2;
 constexpr uint64_t other_arena = 4;
 constexpr uint64_t bits = 7;
 
-uint64_t up(uint64_t address) noexcept { return (address + page - 1) & ~(page - 1); }
-uint64_t down(uint64_t address) noexcept { return address & ~(page - 1); }
+uint64_t round_up(uint64_t address) noexcept { return (address + page - 1) & ~(page - 1); }
+uint64_t round_down(uint64_t address) noexcept { return address & ~(page - 1); }
 
-// The memory of this process, some pages at a time and through the kernel.
+// Reads the memory of this process through the kernel, a few pages at a time.
 class Window {
   public:
     void forget() noexcept { begin_ = end_ = 0; }
 
     // The word at an address that is a multiple of 8.
     bool word(uint64_t address, uint64_t &value) noexcept {
-        if ((address < begin_ || address >= end_) && !move_to(down(address))) return false;
+        if ((address < begin_ || address >= end_) && !move_to(round_down(address))) return false;
         memcpy(&value, text_ + (address - begin_), sizeof value);
         return true;
     }
@@ -38,12 +38,12 @@ class Window {
   private:
     static constexpr uint64_t pages = 16;
 
-    // The page that is wanted holds a chunk's head, and so is resident or swapped out. Of those behind it
-    // only what is resident is read with it: reading others would make them so.
+    // The requested page holds a chunk's head, and so is resident or swapped out. Of the pages after it only
+    // resident ones are read: reading others would make them resident.
     bool move_to(uint64_t wanted) noexcept {
         unsigned char there[pages];
         uint64_t count = pages;
-        while (syscall(SYS_mincore, wanted, count * page, there) != 0) { // fewer up to the end of the heap
+        while (syscall(SYS_mincore, wanted, count * page, there) != 0) { // fewer near the end of the heap
             count /= 2;
             if (count == 0) return false;
         }
@@ -70,8 +70,8 @@ class Window {
 uint64_t resident(uint64_t begin, uint64_t end) noexcept {
     static unsigned char pages[16384];
     uint64_t bytes = 0;
-    for (uint64_t at = down(begin); at < end;) {
-        const uint64_t left = (up(end) - at) / page;
+    for (uint64_t at = round_down(begin); at < end;) {
+        const uint64_t left = (round_up(end) - at) / page;
         const uint64_t count = left < sizeof pages ? left : sizeof pages;
         if (syscall(SYS_mincore, at, count * page, pages) != 0) return bytes;
         for (uint64_t i = 0; i < count; ++i) bytes += (pages[i] & 1) * page;
@@ -89,8 +89,8 @@ void count_used(reap_resident_walk &walk, uint64_t size) noexcept {
 
 void count_free(reap_resident_walk &walk, uint64_t chunk, uint64_t size) noexcept {
     walk.free += size;
-    const uint64_t first = up(chunk + links);
-    const uint64_t last = down(chunk + size);
+    const uint64_t first = round_up(chunk + links);
+    const uint64_t last = round_down(chunk + size);
     if (last <= first) return;
     walk.whole += last - first;
     walk.whole_resident += resident(first, last);
@@ -129,19 +129,19 @@ bool walk_heap(uint64_t begin, uint64_t end, reap_resident_walk &walk) noexcept 
     walk.begin = begin;
     walk.bytes = end - begin;
     walk.resident = resident(begin, end);
-    walk.top_resident = resident(up(chunk + header), end);
+    walk.top_resident = resident(round_up(chunk + header), end);
     return true;
 }
 
-uint64_t present_break() noexcept { return static_cast<uint64_t>(syscall(SYS_brk, 0)); }
+uint64_t current_break() noexcept { return static_cast<uint64_t>(syscall(SYS_brk, 0)); }
 
-uint64_t first_break() noexcept {
+uint64_t initial_break() noexcept {
     char text[2048];
     const size_t length = read_file("/proc/self/stat", text, sizeof text - 1);
     text[length] = '\0';
-    const char *at = strrchr(text, ')'); // the name before may hold anything
+    const char *at = strrchr(text, ')'); // the name before it may contain anything
     if (at == nullptr) return 0;
-    // The name is the 2nd field, where the break began the 47th.
+    // The name is the 2nd field, start_brk the 47th.
     for (int field = 2; field < 47; ++field) {
         at = strchr(at + 1, ' ');
         if (at == nullptr) return 0;

@@ -1,7 +1,7 @@
-// A walk over the chunks of glibc's main heap, from its begin to its top, without a lock.
+// Walks the chunks of glibc's main heap, from its start to its top, without a lock.
 //
-// Layout: malloc/malloc.c of glibc ("A `malloc_chunk'"), the same since 2.0 on 64 bits: behind 8 bytes that
-// belong to the chunk before stands the size, whose lowest bit says whether the chunk before is in use.
+// Layout: malloc/malloc.c of glibc ("A `malloc_chunk'"), unchanged since 2.0 on 64 bits: 8 bytes that belong
+// to the previous chunk, then the size, whose lowest bit says whether the previous chunk is in use.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace reap::preload {
 
-// What the heap from `begin` to `end`, the break, is made of. False where it cannot be read, is no heap of
-// glibc's, or changed under the walk so that nothing fits: then `walk` says nothing.
+// Describes the heap from `begin` to `end`, the program break. False if it cannot be read, is not a glibc
+// heap, or changed inconsistently during the walk; then `walk` is not valid.
 //
-// Reads one page for every page that holds the head of a chunk, through the kernel, so that a heap that
-// shrinks meanwhile is an error and no crash; pages inside a chunk are never touched. Some 0.5 us a page.
+// Reads every page that holds the head of a chunk, through the kernel, so that a heap that shrinks meanwhile
+// causes an error instead of a crash; pages inside a chunk are never touched. About 0.5 us per page.
 bool walk_heap(uint64_t begin, uint64_t end, reap_resident_walk &walk) noexcept;
 
-// Where the break is now.
-uint64_t present_break() noexcept;
+// The current program break.
+uint64_t current_break() noexcept;
 
-// Where the break was when the process began; 0 if it cannot be seen. Call before there are threads: it opens
-// a file.
-uint64_t first_break() noexcept;
+// The program break at the start of the process; 0 if unknown. Call before there are threads: it opens a
+// file.
+uint64_t initial_break() noexcept;
 
 } // namespace reap::preload

@@ -1,21 +1,22 @@
-/* libreap-resident.so: what does the allocator of a process hold, moment by moment?
+/* libreap-resident.so: polls the statistics of a process's allocator.
  *
- * A thread of its own asks the allocator at an interval and writes the answer into a mapped file (see
- * reap_resident.h). It is built so that the program does what it always does:
+ * A thread of its own reads them at an interval and writes them to a mapped file (see reap_resident.h). It
+ * does not change the program's behaviour:
  *
- * - every signal is blocked in it;
- * - it is not there while glibc changes the user or group of all threads: it has not the capabilities that
- * the program keeps for itself, and where one thread may not what another may glibc ends the process;
- * - nor while the program changes its namespaces, which some may only who has one thread;
- * - it opens no descriptor once the program runs, so that none of the program's has another number;
- * - it holds no lock of ours, and of the allocator's only those that its own handlers of fork know, so that
- *   no order of handlers can be wrong; the child of a fork has no such thread and writes nothing;
- * - where main ends by pthread_exit it ends first, and where main ends by another way (it is cancelled, or
- *   calls the kernel itself) soon after: the process would wait for it for ever;
- * - what it asks takes at most a fiftieth of the time: an answer that took long is asked for less often. The
- *   walk over glibc's heap holds no lock, and may take a quarter of a processor while the heap changes.
+ * - every signal is blocked in the thread;
+ * - the thread is ended while glibc changes the user or group of all threads: it lacks the capabilities that
+ * the program keeps, and glibc aborts the process if the change fails in one thread only;
+ * - and while the program changes its namespaces, some of which require a single-threaded process;
+ * - it opens no descriptor once the program runs, so that the program's descriptors keep their numbers;
+ * - it holds none of our locks, and of the allocator's only those that the allocator's own fork handlers
+ * cover, so that the order of handlers does not matter; the child of a fork has no such thread and writes
+ * nothing;
+ * - if main ends by pthread_exit the thread ends first, and if main ends in another way (it is cancelled, or
+ * makes the system call itself) soon after: otherwise the process would never end;
+ * - reading statistics takes at most a fiftieth of the time: slow statistics are read less often. The walk
+ * over glibc's heap holds no lock, and may take a quarter of a CPU while the heap changes.
  *
- * The program has one more thread than without it; see docs/rss.md for what can notice that.
+ * The program has an additional thread; see docs/rss.md for what can notice that.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -46,13 +47,13 @@ namespace {
 using namespace reap::preload;
 
 constexpr uint64_t second = 1'000'000'000;
-constexpr uint64_t share = 50;     // what holds the allocator's locks may take one part in so many,
-constexpr uint64_t walk_share = 4; // what holds none, one in so many of another processor
+constexpr uint64_t share = 50;     // reading under the allocator's locks takes at most 1/share of the time
+constexpr uint64_t walk_share = 4; // walking without locks, at most 1/walk_share of another CPU
 constexpr size_t stack_bytes = size_t{256} * 1024;
-constexpr uint64_t longest_sleep = second / 4; // so long a process may outlive its main, at most
+constexpr uint64_t max_sleep = second / 4; // a process outlives its main thread by at most this
 constexpr int walk_attempts = 3;
 constexpr int one = 1;
-constexpr time_t longest_end = 1; // seconds that are waited for the thread where its end is wished for
+constexpr time_t join_timeout = 1; // seconds
 
 reap_resident *file;
 Statistics statistics;
@@ -61,8 +62,8 @@ uint64_t interval;
 pthread_t thread;
 void *thread_stack;
 pid_t owner;
-FutexLock alone_lock;
-thread_local bool calls_alone __attribute__((tls_model("initial-exec")));
+FutexLock call_lock;
+thread_local bool inside_call __attribute__((tls_model("initial-exec")));
 int ending; // 1: the thread is to end
 
 uint64_t read_clock(clockid_t clock) noexcept {
@@ -73,11 +74,11 @@ uint64_t read_clock(clockid_t clock) noexcept {
 
 uint64_t now() noexcept { return read_clock(CLOCK_MONOTONIC); }
 
-// What this thread has worked: on a busy machine it is the waiting that takes long.
-uint64_t worked() noexcept { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+// CPU time of this thread: on a busy machine, elapsed time is mostly waiting.
+uint64_t thread_cpu_time() noexcept { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
-// Whether the first thread has ended while the process goes on: it has no memory any more then.
-bool main_is_gone() noexcept {
+// Whether the main thread has ended while the process continues: its memory is then not accessible.
+bool main_has_ended() noexcept {
     char byte = 0;
     const iovec here{&byte, 1};
     const iovec from{const_cast<int *>(&one), 1};
@@ -88,35 +89,35 @@ bool main_is_gone() noexcept {
 bool sleep_for(uint64_t nanoseconds) noexcept {
     const uint64_t until = now() + nanoseconds;
     for (uint64_t at = now(); at < until; at = now()) {
-        const uint64_t left = until - at < longest_sleep ? until - at : longest_sleep;
+        const uint64_t left = until - at < max_sleep ? until - at : max_sleep;
         const timespec time{static_cast<time_t>(left / second), static_cast<long>(left % second)};
         syscall(SYS_futex, &ending, FUTEX_WAIT_PRIVATE, 0, &time, nullptr, 0);
-        if (__atomic_load_n(&ending, __ATOMIC_ACQUIRE) != 0 || main_is_gone()) return false;
+        if (__atomic_load_n(&ending, __ATOMIC_ACQUIRE) != 0 || main_has_ended()) return false;
     }
     return true;
 }
 
-// Several tries, since the program goes on meanwhile.
+// Makes several attempts, since the program runs meanwhile.
 bool walk(reap_resident_walk &found, const uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
-    const uint64_t begin = worked();
+    const uint64_t begin = thread_cpu_time();
     bool whole = false;
     for (int attempt = 0; attempt < walk_attempts && !whole; ++attempt) {
-        whole = walk_heap(heap_begin, present_break(), found);
+        whole = walk_heap(heap_begin, current_break(), found);
     }
     found.used = values[2];
     found.arena = values[0];
     found.stamp = now();
-    found.duration = worked() - begin;
+    found.duration = thread_cpu_time() - begin;
     return whole;
 }
 
-void *ask_again_and_again(void *) {
+void *poll_allocator(void *) {
     uint64_t next_walk = 0;
     do {
         uint64_t values[REAP_RESIDENT_VALUES];
-        const uint64_t begin = worked();
-        statistics.ask(values);
-        const uint64_t cost = share * (worked() - begin);
+        const uint64_t begin = thread_cpu_time();
+        statistics.read(values);
+        const uint64_t cost = share * (thread_cpu_time() - begin);
         const uint64_t stamp = now();
         reap_resident_walk found{};
         bool walked = false;
@@ -149,7 +150,7 @@ reap_resident *map_file(const char *path) noexcept {
 }
 
 // FOLDER/PID; false if it is too long.
-bool name_file(char *path, size_t capacity, const char *folder) noexcept {
+bool make_path(char *path, size_t capacity, const char *folder) noexcept {
     const size_t length = strlen(folder);
     if (length + 12 > capacity) return false;
     memcpy(path, folder, length);
@@ -164,7 +165,7 @@ bool name_file(char *path, size_t capacity, const char *folder) noexcept {
     return true;
 }
 
-// A file may be there already: that of what this process was before it executed another program.
+// The file may already exist, from before this process executed another program.
 void fill_head() noexcept {
     memset(file, 0, sizeof *file);
     file->version = REAP_RESIDENT_VERSION;
@@ -182,8 +183,8 @@ bool start_thread() noexcept {
     sigfillset(&all);
     pthread_attr_init(&attributes);
     pthread_attr_setstack(&attributes, thread_stack, stack_bytes);
-    pthread_sigmask(SIG_SETMASK, &all, &before); // libc's own leaves out what setuid() needs
-    const int error = pthread_create(&thread, &attributes, ask_again_and_again, nullptr);
+    pthread_sigmask(SIG_SETMASK, &all, &before); // libc keeps the signal that setuid() needs unblocked
+    const int error = pthread_create(&thread, &attributes, poll_allocator, nullptr);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
     return error == 0;
@@ -196,11 +197,11 @@ bool start_thread() noexcept {
     char *folder = nullptr;
     interval = strtoull(text, &folder, 10) * 1000;
     char path[4096];
-    if (interval == 0 || *folder != ':' || !name_file(path, sizeof path, folder + 1)) return;
+    if (interval == 0 || *folder != ':' || !make_path(path, sizeof path, folder + 1)) return;
     file = map_file(path);
     if (file == nullptr) return;
     statistics.find();
-    heap_begin = first_break();
+    heap_begin = initial_break();
     fill_head();
     owner = getpid();
     if (statistics.kind() == REAP_RESIDENT_NONE || !start_thread()) file->stopped = 1;
@@ -210,68 +211,72 @@ bool runs() noexcept {
     return file != nullptr && owner == getpid() && __atomic_load_n(&file->stopped, __ATOMIC_ACQUIRE) == 0;
 }
 
-// Whether it has ended: it waits for the allocator's locks, and a handler of signals may have interrupted who
-// holds them.
+// Returns whether the thread has ended: it may wait for an allocator lock whose holder was interrupted by the
+// signal handler that calls this.
 bool end_thread() noexcept {
     __atomic_store_n(&ending, 1, __ATOMIC_RELEASE);
     syscall(SYS_futex, &ending, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
     timespec until{};
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += longest_end;
+    until.tv_sec += join_timeout;
     return pthread_timedjoin_np(thread, nullptr, &until) == 0;
 }
 
-void start_again() noexcept {
+void restart_thread() noexcept {
     const ErrnoGuard keep;
     __atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&file->stopped, 0, __ATOMIC_RELEASE);
     if (!start_thread()) __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);
 }
 
-// Calls libc's own `name`, which a second thread would change, without our thread.
+// Calls libc's own `name`, whose behaviour a second thread would change, without our thread.
 template <class... Arguments>
-int call_alone(const char *name, Arguments... arguments) noexcept {
+int call_without_poller(const char *name, Arguments... arguments) noexcept {
     auto *real = reinterpret_cast<int (*)(Arguments...)>(dlsym(RTLD_NEXT, name));
-    if (calls_alone || !runs()) return real(arguments...);
-    calls_alone = true; // for a handler of signals that calls such a function, too
-    alone_lock.lock();
+    if (inside_call || !runs()) return real(arguments...);
+    inside_call = true; // for a signal handler that calls such a function too
+    call_lock.lock();
     const bool ended = runs() && end_thread();
     const int status = real(arguments...);
-    if (ended) start_again();
-    alone_lock.unlock();
-    calls_alone = false;
+    if (ended) restart_thread();
+    call_lock.unlock();
+    inside_call = false;
     return status;
 }
 
 } // namespace
 
-REAP_EXPORT int setuid(uid_t user) noexcept { return call_alone("setuid", user); }
-REAP_EXPORT int setgid(gid_t group) noexcept { return call_alone("setgid", group); }
-REAP_EXPORT int seteuid(uid_t user) noexcept { return call_alone("seteuid", user); }
-REAP_EXPORT int setegid(gid_t group) noexcept { return call_alone("setegid", group); }
+REAP_EXPORT int setuid(uid_t user) noexcept { return call_without_poller("setuid", user); }
+REAP_EXPORT int setgid(gid_t group) noexcept { return call_without_poller("setgid", group); }
+REAP_EXPORT int seteuid(uid_t user) noexcept { return call_without_poller("seteuid", user); }
+REAP_EXPORT int setegid(gid_t group) noexcept { return call_without_poller("setegid", group); }
 REAP_EXPORT int setreuid(uid_t real, uid_t effective) noexcept {
-    return call_alone("setreuid", real, effective);
+    return call_without_poller("setreuid", real, effective);
 }
 REAP_EXPORT int setregid(gid_t real, gid_t effective) noexcept {
-    return call_alone("setregid", real, effective);
+    return call_without_poller("setregid", real, effective);
 }
 REAP_EXPORT int setresuid(uid_t real, uid_t effective, uid_t saved) noexcept {
-    return call_alone("setresuid", real, effective, saved);
+    return call_without_poller("setresuid", real, effective, saved);
 }
 REAP_EXPORT int setresgid(gid_t real, gid_t effective, gid_t saved) noexcept {
-    return call_alone("setresgid", real, effective, saved);
+    return call_without_poller("setresgid", real, effective, saved);
 }
 REAP_EXPORT int setgroups(size_t count, const gid_t *groups) noexcept {
-    return call_alone("setgroups", count, groups);
+    return call_without_poller("setgroups", count, groups);
 }
-REAP_EXPORT int initgroups(const char *user, gid_t group) { return call_alone("initgroups", user, group); }
+REAP_EXPORT int initgroups(const char *user, gid_t group) {
+    return call_without_poller("initgroups", user, group);
+}
 
-// Refused where there are several threads: a user or time namespace, and another's mount namespace. In some
-// no thread can begin any more; then the process is looked at by the kernel's word alone.
-REAP_EXPORT int unshare(int what) noexcept { return call_alone("unshare", what); }
-REAP_EXPORT int setns(int descriptor, int what) noexcept { return call_alone("setns", descriptor, what); }
+// The kernel refuses user, time and mount namespaces to a multi-threaded process. In some namespaces no
+// further thread can be created; then only the kernel's figures remain.
+REAP_EXPORT int unshare(int what) noexcept { return call_without_poller("unshare", what); }
+REAP_EXPORT int setns(int descriptor, int what) noexcept {
+    return call_without_poller("setns", descriptor, what);
+}
 
-// Main may end before its process does. The process then ends with the last of its threads, which must not be
+// The main thread may end before its process, which then ends with the last of its threads: it must not be
 // ours.
 REAP_EXPORT void pthread_exit(void *result) {
     if (static_cast<pid_t>(thread_id()) == getpid() && runs()) end_thread();

@@ -19,7 +19,7 @@ struct Source {
     const char *function;
 };
 
-// An allocator's own functions first: many have mallinfo2 for those who ask by that name, and say less.
+// An allocator's own functions first: many also define mallinfo2, which reports less.
 constexpr Source sources[] = {
     {REAP_RESIDENT_JEMALLOC, "mallctl"},
     {REAP_RESIDENT_TCMALLOC, "MallocExtension_GetNumericProperty"},
@@ -32,9 +32,11 @@ bool is_recorder(const char *file) noexcept {
     return strcmp(name != nullptr ? name + 1 : file, "libreap-record.so") == 0;
 }
 
-uint64_t known(bool said, uint64_t value) noexcept { return said ? value : REAP_RESIDENT_UNKNOWN; }
+uint64_t value_or_unknown(bool available, uint64_t value) noexcept {
+    return available ? value : REAP_RESIDENT_UNKNOWN;
+}
 
-void ask_glibc(void *function, uint64_t *values) noexcept {
+void read_glibc(void *function, uint64_t *values) noexcept {
     const struct mallinfo2 info = reinterpret_cast<struct mallinfo2 (*)()>(function)();
     values[0] = info.arena;
     values[1] = info.hblkhd;
@@ -44,15 +46,15 @@ void ask_glibc(void *function, uint64_t *values) noexcept {
     values[5] = info.keepcost;
 }
 
-void ask_jemalloc(void *function, uint64_t page, uint64_t *values) noexcept {
+void read_jemalloc(void *function, uint64_t page, uint64_t *values) noexcept {
     auto *const mallctl = reinterpret_cast<Mallctl *>(function);
     uint64_t epoch = 1;
-    mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch); // takes the statistics anew
+    mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch); // refreshes the statistics
     const auto size = [mallctl](const char *name) noexcept {
         size_t value = 0;
         size_t length = sizeof value;
-        const bool said = mallctl(name, &value, &length, nullptr, 0) == 0;
-        return known(said, value);
+        const bool available = mallctl(name, &value, &length, nullptr, 0) == 0;
+        return value_or_unknown(available, value);
     };
     values[0] = size("stats.allocated");
     values[1] = size("stats.active");
@@ -63,16 +65,16 @@ void ask_jemalloc(void *function, uint64_t page, uint64_t *values) noexcept {
     // 4096 stands for all arenas together (MALLCTL_ARENAS_ALL).
     const uint64_t dirty = size("stats.arenas.4096.pdirty");
     const uint64_t muzzy = size("stats.arenas.4096.pmuzzy");
-    values[6] = known(dirty != REAP_RESIDENT_UNKNOWN, dirty * page);
-    values[7] = known(muzzy != REAP_RESIDENT_UNKNOWN, muzzy * page);
+    values[6] = value_or_unknown(dirty != REAP_RESIDENT_UNKNOWN, dirty * page);
+    values[7] = value_or_unknown(muzzy != REAP_RESIDENT_UNKNOWN, muzzy * page);
     values[8] = size("stats.arenas.4096.tcache_bytes");
     bool background = false;
     size_t length = sizeof background;
-    const bool said = mallctl("background_thread", &background, &length, nullptr, 0) == 0;
-    values[9] = known(said, background ? 1 : 0);
+    const bool available = mallctl("background_thread", &background, &length, nullptr, 0) == 0;
+    values[9] = value_or_unknown(available, background ? 1 : 0);
 }
 
-void ask_tcmalloc(void *function, uint64_t *values) noexcept {
+void read_tcmalloc(void *function, uint64_t *values) noexcept {
     auto *const property = reinterpret_cast<Property *>(function);
     constexpr const char *names[] = {"generic.current_allocated_bytes",
                                      "generic.heap_size",
@@ -83,19 +85,19 @@ void ask_tcmalloc(void *function, uint64_t *values) noexcept {
                                      "tcmalloc.transfer_cache_free_bytes"};
     for (const char *name : names) {
         size_t value = 0;
-        const bool said = property(name, &value) != 0;
-        *values++ = known(said, value);
+        const bool available = property(name, &value) != 0;
+        *values++ = value_or_unknown(available, value);
     }
 }
 
-void ask_mimalloc(void *function, uint64_t *values) noexcept {
+void read_mimalloc(void *function, uint64_t *values) noexcept {
     size_t committed = 0;
-    size_t most = 0;
+    size_t peak = 0;
     size_t unused = 0;
-    reinterpret_cast<ProcessInfo *>(function)(&unused, &unused, &unused, &unused, &unused, &committed, &most,
+    reinterpret_cast<ProcessInfo *>(function)(&unused, &unused, &unused, &unused, &unused, &committed, &peak,
                                               &unused);
     values[0] = committed;
-    values[1] = most;
+    values[1] = peak;
 }
 
 } // namespace
@@ -103,11 +105,11 @@ void ask_mimalloc(void *function, uint64_t *values) noexcept {
 void Statistics::find() noexcept {
     page_ = getauxval(AT_PAGESZ);
     const Provider first = provider_of("malloc");
-    // The recorder is in front of who really serves, and passes every call on.
+    // The recorder interposes the real allocator and forwards every call.
     const Provider serves = is_recorder(first.file) ? next_provider_of("malloc") : first;
     provider_ = serves.file;
     for (const Source &source : sources) {
-        // Statistics of another heap than the one in use are worse than none.
+        // Statistics of a heap that is not in use would be misleading.
         if (serves.base == nullptr || provider_of(source.function).base != serves.base) continue;
         kind_ = source.kind;
         function_ = dlsym(RTLD_DEFAULT, source.function);
@@ -115,17 +117,17 @@ void Statistics::find() noexcept {
     }
 }
 
-void Statistics::ask(uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
+void Statistics::read(uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
     for (uint64_t &value : values) value = REAP_RESIDENT_UNKNOWN;
     switch (kind_) {
     case REAP_RESIDENT_GLIBC:
-        return ask_glibc(function_, values);
+        return read_glibc(function_, values);
     case REAP_RESIDENT_JEMALLOC:
-        return ask_jemalloc(function_, page_, values);
+        return read_jemalloc(function_, page_, values);
     case REAP_RESIDENT_TCMALLOC:
-        return ask_tcmalloc(function_, values);
+        return read_tcmalloc(function_, values);
     case REAP_RESIDENT_MIMALLOC:
-        return ask_mimalloc(function_, values);
+        return read_mimalloc(function_, values);
     default:
         return;
     }

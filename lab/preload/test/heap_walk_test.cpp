@@ -155,8 +155,8 @@ TEST(HeapWalk, AHeapThatShrinksMeanwhileIsNoCrash) {
 }
 
 TEST(HeapWalk, TheBreakIsBehindItsBegin) {
-    EXPECT_GE(reap::preload::present_break(), reap::preload::first_break());
-    EXPECT_GT(reap::preload::first_break(), 0u);
+    EXPECT_GE(reap::preload::current_break(), reap::preload::initial_break());
+    EXPECT_GT(reap::preload::initial_break(), 0u);
 }
 
 } // namespace

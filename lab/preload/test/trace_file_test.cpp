@@ -25,7 +25,7 @@
 namespace {
 
 using namespace reap;
-using preload::kMostHotBytes;
+using preload::kMaxHotBytes;
 using preload::Owner;
 using preload::RecordStream;
 using preload::TraceFile;
@@ -56,7 +56,7 @@ class TraceFileTest : public testing::Test {
             const auto *block = reinterpret_cast<const void *>(
                 uintptr_t{0x10000} + uintptr_t{thread} * 0x1000000 + static_cast<uintptr_t>(i) * 16);
             for (const reap_tag tag : {REAP_TAG_ALLOC, REAP_TAG_FREE}) {
-                uint8_t *out = stream.begin(trace, REAP_BLOCK_EVENTS, owner(thread), kMostHotBytes);
+                uint8_t *out = stream.begin(trace, REAP_BLOCK_EVENTS, owner(thread), kMaxHotBytes);
                 if (out == nullptr) return i;
                 *out++ = format::hot_tag(tag, tag == REAP_TAG_ALLOC ? REAP_CALL_MALLOC : REAP_CALL_FREE);
                 out = stream.put_stamp(out, native::ticks_now(trace.clock()));
@@ -128,7 +128,7 @@ TEST_F(TraceFileTest, BlocksOfALivingProcessStayOpen) {
     start = std::strtoull(fields.c_str() + at, nullptr, 10);
     RecordStream stream;
     const Owner alive{static_cast<uint32_t>(getpid()), 1, start, 0, 0, 1};
-    ASSERT_NE(stream.begin(trace, REAP_BLOCK_EVENTS, alive, kMostHotBytes), nullptr);
+    ASSERT_NE(stream.begin(trace, REAP_BLOCK_EVENTS, alive, kMaxHotBytes), nullptr);
     EXPECT_EQ(native::finish_trace(path_), 1u);
 }
 

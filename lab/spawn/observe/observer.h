@@ -1,4 +1,4 @@
-/* The seam for whoever watches the program while it runs (the sampler).
+/* The interface of what observes the program while it runs.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,27 +13,27 @@
 
 namespace reap::spawn {
 
-/// Watches one program. The supervisor calls it from its only thread; it must not block.
+/// Observes one program. The supervisor calls it from its only thread; it must not block.
 class Observer {
   public:
-    /// The program was forked and waits to be released: it has not executed yet, so that what is
-    /// attached now (perf events, ...) sees all of it. False ends the launch with `errno`.
+    /// The program was forked and waits before exec, so that perf events attached now cover all of it. False
+    /// ends the launch with `errno`.
     virtual bool attach(pid_t child) {
         (void)child;
         return true;
     }
 
-    /// When `tick` wants to be called next, in nanoseconds of CLOCK_MONOTONIC; `never` for not at all.
+    /// When to call `tick` next, in nanoseconds of CLOCK_MONOTONIC; `never` for not at all.
     virtual std::int64_t next_tick() const { return never; }
 
-    /// The moment of `next_tick` has come, or has passed.
+    /// The time of `next_tick` has come or has passed.
     virtual void tick(std::int64_t now) { (void)now; }
 
-    /// A descriptor that wants to be polled for input; -1 for none. `serve` is called when there is some.
+    /// A descriptor to poll for input; -1 for none. `serve` is called when it has some.
     virtual int fd() const { return -1; }
     virtual void serve() {}
 
-    /// The program has ended (and was waited for); `tick` is not called again.
+    /// The program has ended and was waited for; `tick` is not called again.
     virtual void detach() {}
 
   protected:

@@ -8,8 +8,7 @@
 namespace reap::spawn {
 namespace {
 
-/// Between two looks: often while the program is young, seldom later, so that a short run has a curve and a
-/// long one is not disturbed.
+/// Shorter periods at first, so that a short run has a curve and a long one is not disturbed.
 constexpr std::int64_t first_period_ns = 10'000'000;
 constexpr std::int64_t later_period_ns = 50'000'000;
 constexpr std::int64_t young_ns = 10'000'000'000;
@@ -23,7 +22,7 @@ bool Sampler::attach(pid_t child) {
     server_.open(socket_);
     if (trace_.header().sampler == REAP_SAMPLER_PERF) {
         sampling_ = perf_.attach(child, {.period_us = trace_.header().sampler_period_us});
-        // Where the kernel refuses after all, the recorder takes over: it reads the header when it starts.
+        // If the kernel refuses after all, the recorder samples: it reads the header when it starts.
         trace_.set_sampler(sampling_ ? REAP_SAMPLER_PERF : REAP_SAMPLER_TIMER, perf_.sees_kernel());
     }
     started_ = now_ns();
@@ -35,7 +34,7 @@ bool Sampler::attach(pid_t child) {
 void Sampler::tick(std::int64_t now) {
     trace_.grow();
     measure_resident(now);
-    if (socket_ != nullptr) unrecorded_.look(now, trace_);
+    if (socket_ != nullptr) unrecorded_.poll(now, trace_);
     if (sampling_) perf_.drain(trace_);
     if (now >= next_flush_) {
         trace_.flush();
@@ -51,7 +50,7 @@ void Sampler::detach() {
 
 void Sampler::measure_resident(std::int64_t now) {
     const std::uint64_t bytes = resident_bytes(getpid());
-    if (bytes == 0) return; // between fork and exec, or over already
+    if (bytes == 0) return; // between fork and exec, or already ended
     TraceBlocks::Record(trace_, REAP_TAG_RESIDENT, now)
         .number(static_cast<std::uint64_t>(child_))
         .number(bytes)

@@ -1,4 +1,4 @@
-/* What is seen of a recorded program from outside: where its time goes, and how much memory it holds.
+/* What the launcher samples of a recorded program: instruction pointers and resident memory.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,11 +13,11 @@
 
 namespace reap::spawn {
 
-/// Writes instruction pointers and resident memory of the program's tree into its trace.
+/// Writes instruction pointers and resident memory of the program's process tree into its trace.
 class Sampler final : public Observer {
   public:
-    /// `path` is the trace that the program will be recorded into; its header says how to sample.
-    /// Where the program is recorded, too, `socket` is the value of REAP_SOCKET_ENV.
+    /// `path` is the program's trace; its header specifies how to sample. `socket` is the value of
+    /// REAP_SOCKET_ENV if the program is also recorded, else null.
     Sampler(const char *path, const char *socket) : path_(path), socket_(socket) {}
 
     bool attach(pid_t child) override;

@@ -2,29 +2,27 @@
 #include "observe/watcher.h"
 
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <dirent.h>
 #include <unistd.h>
 
 #include "proc/resident.h"
+#include "proc/tasks.h"
 #include "proc/tree.h"
 
 namespace reap::spawn {
 namespace {
 
 constexpr std::int64_t flush_period_ns = 1'000'000'000;
-/// What it says of an event that nobody asked for.
-constexpr int not_asked = ECANCELED;
-constexpr int most_processes = 4096;
+/// Reported for an event that was not requested.
+constexpr int not_requested = ECANCELED;
+constexpr int max_processes = 4096;
 
 } // namespace
 
 bool Watcher::open(pid_t process) {
     first_ = process;
-    samples_error_ = watch_.samples ? 0 : not_asked;
-    faults_error_ = watch_.faults ? 0 : not_asked;
-    calls_error_ = watch_.calls ? 0 : not_asked;
+    samples_error_ = watch_.samples ? 0 : not_requested;
+    faults_error_ = watch_.faults ? 0 : not_requested;
+    calls_error_ = watch_.calls ? 0 : not_requested;
     next_flush_ = now_ns() + flush_period_ns;
     return trace_.open(path_, process);
 }
@@ -33,45 +31,36 @@ bool Watcher::attach(pid_t child) {
     if (!open(child)) return false;
     server_.open(socket_);
     attach_thread(child, false);
-    say_sampler();
+    record_sampler();
     return true;
 }
 
 bool Watcher::attach_running(pid_t process) {
     if (!open(process)) return false;
     process_ = process;
-    static pid_t tree[most_processes];
-    const int count = list_tree(process, tree, most_processes);
+    static pid_t tree[max_processes];
+    const int count = list_tree(process, tree, max_processes);
     if (!attach_threads(process)) return false;
-    for (int i = 1; i < count; ++i) attach_threads(tree[i]); // one that has ended meanwhile is none
-    say_sampler();
-    looker_.look(process, now_ns(), trace_);
+    for (int i = 1; i < count; ++i) attach_threads(tree[i]); // those that have ended meanwhile are skipped
+    record_sampler();
+    poller_.poll(process, now_ns(), trace_);
     return true;
 }
 
 bool Watcher::attach_threads(pid_t process) {
-    char path[64];
-    std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(process));
-    DIR *threads = opendir(path);
-    if (threads == nullptr) return false;
-    while (const dirent *entry = readdir(threads)) {
-        const auto thread = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-        if (thread > 0) attach_thread(thread, true);
-    }
-    closedir(threads);
-    return true;
+    return for_each_thread(process, [this](pid_t thread) { attach_thread(thread, true); });
 }
 
-void Watcher::say_sampler() {
-    if (trace_.header().sampler != REAP_SAMPLER_PERF) return; // the recorder samples by itself
-    // Of more threads than there are descriptors for, the first were attached to.
+void Watcher::record_sampler() {
+    if (trace_.header().sampler != REAP_SAMPLER_PERF) return; // the recorder samples
+    // EMFILE: the first threads are sampled, as many as there were descriptors for.
     trace_.set_sampler(samples_error_ == 0 || samples_error_ == EMFILE ? REAP_SAMPLER_PERF
                                                                        : REAP_SAMPLER_NONE,
                        samples_.sees_kernel());
 }
 
 void Watcher::attach_thread(pid_t thread, bool running) {
-    // A thread that has ended meanwhile is none; that of the others is told.
+    // A thread that has ended meanwhile is not an error.
     const auto failed = [](bool attached) { return attached || errno == ESRCH ? 0 : errno; };
     const PerfSampler::How how{trace_.header().sampler_period_us, running, true};
     if (samples_error_ == 0) samples_error_ = failed(samples_.attach(thread, how));
@@ -82,7 +71,7 @@ void Watcher::attach_thread(pid_t thread, bool running) {
 void Watcher::tick(std::int64_t now) {
     const pid_t root = process_ != 0 ? process_ : getpid();
     trace_.grow();
-    looker_.look(root, now, trace_);
+    poller_.poll(root, now, trace_);
     const std::uint64_t own = process_ != 0 ? own_resident_bytes(process_) : 0;
     if (const std::uint64_t bytes = own + resident_bytes(root); bytes > 0) {
         TraceBlocks::Record(trace_, REAP_TAG_RESIDENT, now)
@@ -90,7 +79,7 @@ void Watcher::tick(std::int64_t now) {
             .number(bytes)
             .commit();
     }
-    if (socket_ != nullptr) unrecorded_.look(now, trace_);
+    if (socket_ != nullptr) unrecorded_.poll(now, trace_);
     drain();
     if (now >= next_flush_) {
         trace_.flush();
@@ -105,7 +94,7 @@ void Watcher::drain() {
 }
 
 void Watcher::detach() {
-    if (process_ != 0) looker_.look_once_more(process_, now_ns(), trace_);
+    if (process_ != 0) poller_.poll_last(process_, now_ns(), trace_);
     drain();
     TraceBlocks::Record(trace_, REAP_TAG_SEEN, now_ns())
         .number(static_cast<std::uint64_t>(first_))

@@ -1,4 +1,4 @@
-/* Everything about a program that can be seen from outside while it runs.
+/* Watches a program from outside while it runs.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,35 +9,34 @@
 #include "perf/call_watcher.h"
 #include "perf/fault_sampler.h"
 #include "perf/sampler.h"
-#include "proc/looker.h"
+#include "proc/poller.h"
 #include "trace/block.h"
 #include "trace/server.h"
 #include "trace/unrecorded.h"
 
 namespace reap::spawn {
 
-/// What is watched beside what a thread waits for.
+/// What is watched besides waits.
 struct Watch {
     bool any = false;
     bool samples = false; ///< instruction pointers with their callers
-    bool faults = false;  ///< page faults: each costs the program a tenth of a microsecond
-    bool calls = false;   ///< system calls: each costs the program a microsecond
+    bool faults = false;  ///< page faults: 0.1 us of the program's time each
+    bool calls = false;   ///< system calls: 1 us of the program's time each
 };
 
-/// Writes into the program's trace where its time goes, its page faults, system calls and waits, and the
-/// memory that it holds.
+/// Writes instruction pointers, page faults, system calls, waits and memory of a program into its trace.
 class Watcher final : public Observer {
   public:
-    /// Where the program is recorded, too, `socket` is the value of REAP_SOCKET_ENV.
+    /// `socket` is the value of REAP_SOCKET_ENV if the program is also recorded, else null.
     Watcher(const char *path, const char *socket, Watch watch)
         : path_(path), socket_(socket), watch_(watch) {}
 
-    /// A program that has not executed yet.
+    /// Attaches to a program before its exec.
     bool attach(pid_t child) override;
-    /// A process that runs, with all of its threads. False with errno.
+    /// Attaches to a running process with all of its threads. False with errno set.
     bool attach_running(pid_t process);
 
-    std::int64_t next_tick() const override { return looker_.next(); }
+    std::int64_t next_tick() const override { return poller_.next(); }
     void tick(std::int64_t now) override;
     void detach() override;
     int fd() const override { return server_.fd(); }
@@ -47,20 +46,20 @@ class Watcher final : public Observer {
     bool open(pid_t process);
     bool attach_threads(pid_t process);
     void attach_thread(pid_t thread, bool running);
-    void say_sampler();
+    void record_sampler();
     void drain();
 
     const char *path_;
     const char *socket_;
     Watch watch_;
-    pid_t process_ = 0; ///< attached to while it ran; 0: a child of ours
+    pid_t process_ = 0; ///< a running process that was attached to; 0: our child
     pid_t first_ = 0;
     std::int64_t next_flush_ = 0;
     TraceBlocks trace_;
     PerfSampler samples_;
     FaultSampler faults_;
     CallWatcher calls_;
-    Looker looker_;
+    TreePoller poller_;
     TraceServer server_;
     Unrecorded unrecorded_;
     int samples_error_ = 0;

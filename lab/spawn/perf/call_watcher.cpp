@@ -20,11 +20,11 @@ constexpr std::size_t ring_pages = 512;
 constexpr long watched[] = {SYS_brk,   SYS_mmap, SYS_munmap,   SYS_mremap,  SYS_madvise,
                             SYS_futex, SYS_read, SYS_recvfrom, SYS_recvmsg, SYS_readv};
 
-/// Watched where they return, and only those that return a connection.
+/// Watched on return, and only if they return a connection.
 constexpr long accepting[] = {SYS_accept, SYS_accept4};
 
-/// Descriptors from here on are not remembered.
-constexpr std::uint64_t most_descriptors = CallWatcher::most_descriptors;
+/// Descriptors of this number or more are not tracked.
+constexpr std::uint64_t max_descriptors = CallWatcher::max_descriptors;
 
 bool reads(long number) {
     return number == SYS_read || number == SYS_recvfrom || number == SYS_recvmsg || number == SYS_readv;
@@ -32,7 +32,7 @@ bool reads(long number) {
 
 bool accepts(long number) { return number == SYS_accept || number == SYS_accept4; }
 
-/// The number by which perf knows raw_syscalls:NAME; 0 where it is not to be had.
+/// The id of the tracepoint raw_syscalls:NAME; 0 if it is not available.
 std::uint64_t find_tracepoint(const char *name) {
     for (const char *folder : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}) {
         char path[128];
@@ -61,7 +61,7 @@ class Writer final : public RecordHandler {
         const auto length = fields.next<std::uint32_t>();
         const unsigned char *raw = fields.skip(length);
         if (raw == nullptr || length < 3 * sizeof(std::uint64_t)) return;
-        // Eight bytes that all tracepoints have; the number; the arguments.
+        // Eight bytes common to all tracepoints; the number; the arguments.
         Fields called(raw + sizeof(std::uint64_t), raw + length);
         const auto number = called.next<std::int64_t>();
         const auto value = called.next<std::uint64_t>(); // the first argument, or what accept returned
@@ -69,7 +69,7 @@ class Writer final : public RecordHandler {
         if (!fields.good() || number < 0) return;
         if (accepts(number)) {
             has_connections_ = true;
-            if (value < most_descriptors) accepted_[value] = true;
+            if (value < max_descriptors) accepted_[value] = true;
         }
         if (reads(number) && !is_socket(static_cast<pid_t>(pid), number, value)) return;
         TraceBlocks::Record record(trace_, REAP_TAG_SEEN, static_cast<std::int64_t>(time));
@@ -80,15 +80,15 @@ class Writer final : public RecordHandler {
     }
 
   private:
-    /// The descriptor may be closed by now: then what is known of it is whether it was accepted. Or it may be
-    /// another by now, as where a program reads its own files first and then serves: what was read before any
-    /// connection was accepted is no request.
+    /// The descriptor may be closed by now: then it is a socket if it was accepted. Or its number may have
+    /// been reused, as in a program that reads its own files first and then serves: reads before the first
+    /// accepted connection are not requests.
     bool is_socket(pid_t pid, long number, std::uint64_t descriptor) const {
         if (number == SYS_recvfrom || number == SYS_recvmsg) return true;
         if (!has_connections_ && descriptor > STDERR_FILENO) return false;
         const reap_waited_for what = waited_for(pid, static_cast<int>(descriptor));
         if (what != REAP_WAITED_UNKNOWN) return what == REAP_WAITED_SOCKET;
-        return descriptor < most_descriptors && accepted_[descriptor];
+        return descriptor < max_descriptors && accepted_[descriptor];
     }
 
     TraceBlocks &trace_;

@@ -1,4 +1,4 @@
-/* Watching system calls: how often, and who makes them.
+/* Watches system calls: how often they are made, and from where.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,22 +12,22 @@
 
 namespace reap::spawn {
 
-/// Every brk, mmap, munmap, mremap, madvise and futex, every connection accepted and every read from a
-/// socket, by the kernel's tracepoints. It needs tracefs and the right to use tracepoints.
+/// Records every brk, mmap, munmap, mremap, madvise and futex, every accepted connection and every read from
+/// a socket. Requires tracefs and permission to use tracepoints.
 class CallWatcher {
   public:
-    /// As PerfSampler's.
+    /// As PerfSampler::attach.
     bool attach(pid_t thread, bool running);
     void drain(TraceBlocks &trace);
     std::uint64_t lost() const { return rings_.lost(); }
 
-    /// Of larger descriptors it is not remembered whether they were accepted.
-    static constexpr std::uint64_t most_descriptors = 65536;
+    /// For larger descriptors it is not tracked whether they were accepted.
+    static constexpr std::uint64_t max_descriptors = 65536;
 
   private:
     PerfRings rings_;
-    bool accepted_[most_descriptors] = {}; ///< a process's descriptor of this number was a connection
-    bool has_connections_ = false;         ///< one was accepted, or may have been before the watching
+    bool accepted_[max_descriptors] = {}; ///< a process accepted a connection under this number
+    bool has_connections_ = false;        ///< one was accepted, or may have been before watching began
 };
 
 } // namespace reap::spawn

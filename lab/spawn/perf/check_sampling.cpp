@@ -27,7 +27,7 @@ int open_clock(bool with_kernel) {
     return static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-/// Spins, and counts the records that arrived meanwhile. -1 with errno if there is no ring.
+/// Spins, and counts the records that arrive meanwhile. -1 with errno set if there is no ring buffer.
 long count_samples(int event) {
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t data = 4 * page;

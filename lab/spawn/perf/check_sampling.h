@@ -1,4 +1,4 @@
-/* Can instruction pointers be sampled here?
+/* Tests whether instruction pointers can be sampled on this machine.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -7,9 +7,9 @@
 
 namespace reap::spawn {
 
-/// Really samples this process for 20 ms by a perf event on the software CPU clock, and writes
-/// `{"samples": N, "kernel": BOOL, "errno": N}` to `fd`: how many came, whether kernel time may be
-/// sampled too, and why not at all (0: it works). Returns false if that cannot be written.
+/// Samples this process for 20 ms by a perf event on the software CPU clock, and writes
+/// `{"samples": N, "kernel": BOOL, "errno": N}` to `fd`: the number of samples, whether kernel time can be
+/// sampled too, and the error (0: sampling works). Returns false if that cannot be written.
 bool check_sampling(int fd);
 
 } // namespace reap::spawn

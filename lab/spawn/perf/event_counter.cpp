@@ -21,7 +21,7 @@ bool EventCounter::attach(pid_t child) {
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;
     fd_ = static_cast<int>(syscall(SYS_perf_event_open, &attributes, child, -1, -1, PERF_FLAG_FD_CLOEXEC));
-    return true; // the program runs all the same: that nothing was counted is an answer, too
+    return true; // the program runs without a count if the event is not available
 }
 
 void EventCounter::detach() {

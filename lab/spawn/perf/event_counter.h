@@ -1,4 +1,4 @@
-/* Counting what happens in a program's processors: cache misses, instructions.
+/* Counts a CPU event of a program: cache misses, instructions.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,14 +11,13 @@
 
 namespace reap::spawn {
 
-/// One kind of event, named as perf_event_attr does.
+/// One kind of event, as in perf_event_attr.
 struct Event {
     std::uint32_t type = 0;
     std::uint64_t config = 0;
 };
 
-/// Counts one kind of event in user mode, over the program, its threads, and the children that have ended
-/// before it does.
+/// Counts one kind of event in user mode, over the program, its threads, and the children that end before it.
 class EventCounter final : public Observer {
   public:
     static constexpr std::int64_t uncounted = -1;
@@ -28,8 +27,8 @@ class EventCounter final : public Observer {
     bool attach(pid_t child) override;
     void detach() override;
 
-    /// How many there were, once the program has ended; `uncounted` where the kernel or the processor does
-    /// not count them, or where others had the processor's counters for a part of the time.
+    /// The count, once the program has ended; `uncounted` if the kernel or the CPU does not support the
+    /// event, or if the counter was multiplexed.
     std::int64_t events() const { return events_; }
 
   private:

@@ -41,7 +41,7 @@ bool FaultSampler::attach(pid_t thread, bool running) {
     perf_event_attr attributes =
         begin_attributes(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, period, running);
     attributes.sample_type |= PERF_SAMPLE_ADDR;
-    attributes.exclude_kernel = 1; // not those of the kernel while it copies: few, and not for everybody
+    attributes.exclude_kernel = 1; // faults in the kernel's copies are few, and need privileges
     const int error = rings_.open(thread, attributes, ring_pages);
     errno = error;
     return error == 0;

@@ -1,4 +1,4 @@
-/* Sampling page faults: who touches which page first.
+/* Samples page faults: which code first touches which page.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,14 +12,14 @@
 
 namespace reap::spawn {
 
-/// Of each thread's page faults one in `period`, with its address and the code that made it.
+/// Records one in `period` of each thread's page faults, with its address and the code that caused it.
 class FaultSampler {
   public:
-    /// A prime, so that it falls into step with no loop; at the most faults that a processor can serve
-    /// (half a million a second) some ten thousand records.
+    /// A prime, so that it does not alias with loops. At half a million faults a second, the maximum of a
+    /// CPU, these are some ten thousand records.
     static constexpr std::uint64_t period = 31;
 
-    /// As PerfSampler's.
+    /// As PerfSampler::attach.
     bool attach(pid_t thread, bool running);
     void drain(TraceBlocks &trace);
     std::uint64_t lost() const { return rings_.lost(); }

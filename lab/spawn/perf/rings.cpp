@@ -10,9 +10,9 @@
 namespace reap::spawn {
 namespace {
 
-constexpr std::size_t largest_record = 8192;
-/// Of the descriptors that this process may have, so many are left to whoever reads /proc.
-constexpr long kept_descriptors = 16;
+constexpr std::size_t max_record_bytes = 8192;
+/// Descriptors that are left free for reading /proc.
+constexpr long reserved_descriptors = 16;
 
 std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
@@ -26,27 +26,27 @@ PerfRings::~PerfRings() {
 }
 
 int PerfRings::open(pid_t thread, perf_event_attr &attributes, std::size_t pages, const char *filter) {
-    const long processors = sysconf(_SC_NPROCESSORS_CONF);
+    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
     int error = ENODEV;
     bool any = false;
-    for (int processor = 0; processor < processors && processor < most_processors; ++processor) {
-        const int failed = open_on(thread, processor, attributes, pages, filter);
+    for (int cpu = 0; cpu < cpus && cpu < max_cpus; ++cpu) {
+        const int failed = open_on(thread, cpu, attributes, pages, filter);
         any = any || failed == 0;
-        if (failed != 0 && failed != ENODEV) error = failed; // a processor that is switched off is none
+        if (failed != 0 && failed != ENODEV) error = failed; // ENODEV: the CPU is offline
     }
     return any ? 0 : error;
 }
 
-int PerfRings::open_on(pid_t thread, int processor, perf_event_attr &attributes, std::size_t pages,
+int PerfRings::open_on(pid_t thread, int cpu, perf_event_attr &attributes, std::size_t pages,
                        const char *filter) {
-    const int fd = static_cast<int>(
-        syscall(SYS_perf_event_open, &attributes, thread, processor, -1, PERF_FLAG_FD_CLOEXEC));
+    const int fd =
+        static_cast<int>(syscall(SYS_perf_event_open, &attributes, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC));
     if (fd < 0) return errno;
-    if (fd >= sysconf(_SC_OPEN_MAX) - kept_descriptors) {
+    if (fd >= sysconf(_SC_OPEN_MAX) - reserved_descriptors) {
         close(fd);
         return EMFILE;
     }
-    Ring *ring = ring_of(processor);
+    Ring *ring = ring_of(cpu);
     bool good = filter == nullptr || ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0;
     if (good && ring != nullptr) {
         good = ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0;
@@ -54,7 +54,7 @@ int PerfRings::open_on(pid_t thread, int processor, perf_event_attr &attributes,
         pages_ = pages;
         void *memory = mmap(nullptr, (pages_ + 1) * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         good = memory != MAP_FAILED;
-        if (good) rings_[count_++] = {fd, processor, memory};
+        if (good) rings_[count_++] = {fd, cpu, memory};
     }
     if (good) return 0; // a further thread's event lives as long as this process
     const int error = errno;
@@ -62,9 +62,9 @@ int PerfRings::open_on(pid_t thread, int processor, perf_event_attr &attributes,
     return error;
 }
 
-PerfRings::Ring *PerfRings::ring_of(int processor) {
+PerfRings::Ring *PerfRings::ring_of(int cpu) {
     for (int i = 0; i < count_; ++i) {
-        if (rings_[i].processor == processor) return &rings_[i];
+        if (rings_[i].cpu == cpu) return &rings_[i];
     }
     return nullptr;
 }
@@ -81,7 +81,7 @@ void PerfRings::drain(Ring &ring, RecordHandler &handler) {
     std::uint64_t tail = control->data_tail;
     while (tail < head) {
         perf_event_header header;
-        alignas(8) unsigned char record[largest_record];
+        alignas(8) unsigned char record[max_record_bytes];
         const auto copy = [&](void *out, std::size_t length) {
             for (std::size_t i = 0; i < length; ++i)
                 static_cast<unsigned char *>(out)[i] = data[(tail + i) % size];
@@ -92,7 +92,7 @@ void PerfRings::drain(Ring &ring, RecordHandler &handler) {
             copy(record, header.size);
             Fields fields(record + sizeof header, record + header.size);
             if (header.type == PERF_RECORD_LOST) {
-                fields.next<std::uint64_t>(); // of which event
+                fields.next<std::uint64_t>(); // id of the event
                 lost_ += fields.next<std::uint64_t>();
             } else {
                 handler.handle(header, fields);

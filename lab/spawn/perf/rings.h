@@ -1,4 +1,4 @@
-/* What the kernel's perf events write, one ring on each processor.
+/* The ring buffers of the kernel's perf events, one per CPU.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,7 @@
 
 namespace reap::spawn {
 
-/// Reads numbers of a record one after another.
+/// Reads the fields of a record one after another.
 class Fields {
   public:
     Fields(const unsigned char *at, const unsigned char *end) : at_(at), end_(end) {}
@@ -32,7 +32,7 @@ class Fields {
         return value;
     }
 
-    /// The next `length` bytes, or null where there are fewer.
+    /// The next `length` bytes, or null if there are fewer.
     const unsigned char *skip(std::uint64_t length) {
         if (static_cast<std::uint64_t>(end_ - at_) < length) {
             good_ = false;
@@ -53,7 +53,7 @@ class Fields {
     bool good_ = true;
 };
 
-/// Takes the records out of the rings.
+/// Consumes the records of the ring buffers.
 class RecordHandler {
   public:
     virtual void handle(const perf_event_header &header, Fields fields) = 0;
@@ -62,8 +62,7 @@ class RecordHandler {
     ~RecordHandler() = default;
 };
 
-/// One event on each processor, of one thread or of several, inherited by all threads and children that these
-/// will have.
+/// One event per CPU, of one thread or several, inherited by the threads and children that these create.
 class PerfRings {
   public:
     PerfRings() = default;
@@ -71,34 +70,33 @@ class PerfRings {
     PerfRings(const PerfRings &) = delete;
     PerfRings &operator=(const PerfRings &) = delete;
 
-    /// Opens the event on each processor for `thread`; a further thread's records come into the same rings of
-    /// `pages` pages (a power of two). `filter` is one of a tracepoint, or null. 0, or the errno for which it
-    /// opened nowhere.
+    /// Opens the event on each CPU for `thread`. The records of all threads go to the same ring buffers of
+    /// `pages` pages (a power of two). `filter` is a tracepoint filter, or null. Returns 0, or the errno if
+    /// it could be opened on no CPU.
     int open(pid_t thread, perf_event_attr &attributes, std::size_t pages, const char *filter = nullptr);
 
     bool opened() const { return count_ > 0; }
 
-    /// Hands on what the kernel has written since.
+    /// Passes on the records that the kernel has written since the last call.
     void drain(RecordHandler &handler);
 
-    /// How many records the kernel had no room for.
+    /// The number of records that the kernel dropped because a ring buffer was full.
     std::uint64_t lost() const { return lost_; }
 
   private:
-    static constexpr int most_processors = 512;
+    static constexpr int max_cpus = 512;
 
     struct Ring {
         int fd = -1;
-        int processor = -1;
+        int cpu = -1;
         void *memory = nullptr;
     };
 
-    int open_on(pid_t thread, int processor, perf_event_attr &attributes, std::size_t pages,
-                const char *filter);
-    Ring *ring_of(int processor);
+    int open_on(pid_t thread, int cpu, perf_event_attr &attributes, std::size_t pages, const char *filter);
+    Ring *ring_of(int cpu);
     void drain(Ring &ring, RecordHandler &handler);
 
-    Ring rings_[most_processors];
+    Ring rings_[max_cpus];
     int count_ = 0;
     std::size_t pages_ = 0;
     std::uint64_t lost_ = 0;

@@ -35,7 +35,7 @@ UserSide read_user_side(Fields &fields) {
     const auto dumped = fields.next<std::uint64_t>();
     if (dumped == 0) return out;
     const unsigned char *stack = fields.skip(dumped);
-    auto real = fields.next<std::uint64_t>(); // how much of it was really there comes behind it
+    auto real = fields.next<std::uint64_t>(); // how many of these bytes are valid
     if (stack == nullptr || !fields.good()) return out;
     if (real > dumped) real = dumped;
     for (; (out.count + 1) * sizeof *out.words <= real && out.count < sizeof out.words / sizeof *out.words;

@@ -1,4 +1,4 @@
-/* The parts of a perf sample that more than one kind of event has.
+/* The parts of a perf sample that several kinds of events share.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,15 +14,15 @@
 
 namespace reap::spawn {
 
-/// What every event asks for of the user's side, at the end of a sample: two registers and some stack.
+/// The user-mode fields at the end of every sample: two registers and the top of the stack.
 constexpr std::uint64_t user_side = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 
-/// The user's side of a sample.
+/// The user-mode state of a sample.
 struct UserSide {
     static constexpr std::uint32_t stack_bytes = 128;
 
     std::uint64_t stack_pointer = 0;
-    std::uint64_t pointer = 0; ///< of the instruction; 0 where there is no user's side
+    std::uint64_t pointer = 0; ///< instruction pointer; 0 if there is no user-mode state
     std::uint64_t count = 0;
     std::uint64_t words[stack_bytes / sizeof(std::uint64_t)] = {};
 
@@ -33,11 +33,11 @@ struct UserSide {
     }
 };
 
-/// An event as all of ours are begun: inherited, on the trace's clock, with the user's side of each sample.
+/// The attributes common to all events: inherited, on the trace's clock, with the user-mode state.
 perf_event_attr begin_attributes(std::uint32_t type, std::uint64_t config, std::uint64_t period,
                                  bool running);
 
-/// Reads the registers and the stack that `user_side` asks for.
+/// Reads the registers and the stack that `user_side` requests.
 UserSide read_user_side(Fields &fields);
 
 } // namespace reap::spawn

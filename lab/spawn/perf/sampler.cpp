@@ -11,7 +11,7 @@ namespace reap::spawn {
 namespace {
 
 constexpr std::size_t ring_pages = 64;
-constexpr std::uint64_t most_callers = 48;
+constexpr std::uint64_t max_callers = 48;
 
 /// Writes samples and mappings into the trace.
 class Writer final : public RecordHandler {
@@ -30,13 +30,13 @@ class Writer final : public RecordHandler {
         const auto pid = fields.next<std::uint32_t>();
         const auto tid = fields.next<std::uint32_t>();
         const auto time = fields.next<std::uint64_t>();
-        std::uint64_t callers[most_callers];
+        std::uint64_t callers[max_callers];
         const std::uint64_t depth = callers_ ? read_callers(fields, callers) : 0;
         UserSide user = read_user_side(fields);
         const bool kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
         if (!kernel) {
             if (user.pointer == 0) user.pointer = pointer;
-            if (user.count > 1) user.count = 1; // the return address of a function that calls none
+            if (user.count > 1) user.count = 1; // the return address of a leaf function
         }
         if (!fields.good()) return;
         TraceBlocks::Record record(trace_, REAP_TAG_IP, static_cast<std::int64_t>(time));
@@ -49,17 +49,18 @@ class Writer final : public RecordHandler {
         record.commit();
     }
 
-    /// Of the user's part of a chain, all but the instruction itself.
+    /// The user-mode part of a call chain, without the sampled instruction itself.
     static std::uint64_t read_callers(Fields &fields, std::uint64_t *callers) {
         const auto length = fields.next<std::uint64_t>();
         std::uint64_t depth = 0;
         bool itself = true;
         for (std::uint64_t i = 0; i < length && fields.good(); ++i) {
             const auto address = fields.next<std::uint64_t>();
-            if (address >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) continue; // says whose part begins
+            if (address >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX))
+                continue; // a marker: kernel or user part
             if (itself) {
                 itself = false;
-            } else if (depth < most_callers) {
+            } else if (depth < max_callers) {
                 callers[depth++] = address;
             }
         }
@@ -108,7 +109,7 @@ int PerfSampler::open(pid_t thread, How how) {
     if (how.callers) {
         attributes.sample_type |= PERF_SAMPLE_CALLCHAIN;
         attributes.exclude_callchain_kernel = 1;
-        attributes.sample_max_stack = most_callers + 1;
+        attributes.sample_max_stack = max_callers + 1;
         attributes.task = 1;
     }
     attributes.mmap = 1;

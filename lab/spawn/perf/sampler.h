@@ -1,4 +1,4 @@
-/* Sampling where a program's CPU time goes, through the kernel's perf events.
+/* Samples where a program spends its CPU time, by the kernel's perf events.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,25 +14,25 @@
 
 namespace reap::spawn {
 
-/// One software clock on each processor. Of samples in the kernel the user's instruction pointer is kept,
-/// too: it says on whose behalf the kernel worked; and a few words of the user's stack, because system calls
-/// are made through small wrappers and the caller is what matters.
+/// One software clock per CPU. A sample in the kernel also has the user-mode instruction pointer, which shows
+/// on whose behalf the kernel works, and a few words of the user stack, because system calls are made by
+/// small wrappers and the caller is what matters.
 class PerfSampler {
   public:
     struct How {
         std::uint32_t period_us = 1000;
-        bool running = false; ///< the threads run already; else sampling starts when the child executes
-        bool callers = false; ///< also keep the callers, as far as frame pointers tell them
+        bool running = false; ///< the threads already run; else sampling starts at the child's exec
+        bool callers = false; ///< also record the callers, as far as frame pointers reach
     };
 
-    /// Attaches to one thread; a further call to another one. False with errno when this machine does not
-    /// allow it.
+    /// Attaches to one thread; may be called for several. False with errno set if this machine does not allow
+    /// it.
     bool attach(pid_t thread, How how);
 
-    /// Whether samples in the kernel are taken, too.
+    /// Whether the kernel is sampled too.
     bool sees_kernel() const { return sees_kernel_; }
 
-    /// Moves what the kernel has collected into the trace.
+    /// Moves the records from the kernel's ring buffers into the trace.
     void drain(TraceBlocks &trace);
 
     std::uint64_t lost() const { return rings_.lost(); }

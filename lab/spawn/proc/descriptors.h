@@ -1,4 +1,4 @@
-/* What another process's descriptors are.
+/* What the file descriptors of another process refer to.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,8 +11,8 @@
 
 namespace reap::spawn {
 
-/// What a process waits for when it reads from or writes to this descriptor: as /proc shows it now. A few
-/// microseconds.
+/// What a process waits for when it reads from or writes to this descriptor, as /proc shows it now. Takes a
+/// few microseconds.
 reap_waited_for waited_for(pid_t pid, int descriptor);
 
 } // namespace reap::spawn

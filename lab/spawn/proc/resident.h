@@ -1,4 +1,4 @@
-/* How much memory a tree of processes holds.
+/* Resident memory of a process tree.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,11 +11,11 @@
 
 namespace reap::spawn {
 
-/// Resident bytes of all living descendants of `root` together, `root` not among them. Pages that they
-/// share count once for each. A few microseconds a process.
+/// Sum of the resident bytes of all living descendants of `root`, without `root` itself. A page shared by
+/// several of them counts once for each. A few microseconds per process.
 std::uint64_t resident_bytes(pid_t root);
 
-/// The same of one process alone.
+/// Resident bytes of one process.
 std::uint64_t own_resident_bytes(pid_t pid);
 
 } // namespace reap::spawn

@@ -2,14 +2,12 @@
 #include "proc/tree.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <unistd.h>
 
+#include "proc/tasks.h"
 #include "proc/text_file.h"
 
 namespace reap::spawn {
@@ -18,15 +16,15 @@ namespace {
 struct Process {
     pid_t pid;
     pid_t parent;
-    bool below;
+    bool descendant;
 };
 
-// More than this many processes at once, and the rest are met by the next walk.
-constexpr int most = 1 << 15;
-Process processes[most];
+// Further processes are left to the next walk.
+constexpr int max_processes = 1 << 15;
+Process processes[max_processes];
 
-/// Whether a text of /proc/PID/stat from its 3rd field on is of a process all of whose threads have ended:
-/// one whose first thread alone has is a zombie, too, and goes on.
+/// Whether all threads of a process have ended. `state` is /proc/PID/stat from its third field on. A process
+/// whose first thread alone has ended is also shown as a zombie, and continues.
 bool has_ended(const char *state) {
     if (*state != 'Z') return false;
     const char *at = state;
@@ -34,20 +32,13 @@ bool has_ended(const char *state) {
     return at == nullptr || std::strtol(at, nullptr, 10) <= 1;
 }
 
-/// Field 4 of /proc/PID/stat; the name before it is in parentheses and may hold anything.
+/// Reads the parent of a process. False if it has ended.
 bool read_parent(pid_t pid, pid_t &parent) {
-    char path[64], text[512];
-    std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
-    const ssize_t got = read(file, text, sizeof text - 1);
-    close(file);
-    if (got <= 0) return false;
-    text[got] = '\0';
-    const char *name_end = std::strrchr(text, ')');
-    if (name_end == nullptr || name_end + 4 >= text + got) return false;
-    parent = static_cast<pid_t>(std::strtol(name_end + 4, nullptr, 10));
-    return !has_ended(name_end + 2);
+    char text[512];
+    const char *state = read_state(pid, text);
+    if (state == nullptr) return false;
+    parent = static_cast<pid_t>(std::strtol(state + 1, nullptr, 10));
+    return !has_ended(state);
 }
 
 int list_processes() {
@@ -55,43 +46,31 @@ int list_processes() {
     if (folder == nullptr) return 0;
     int count = 0;
     while (const dirent *entry = readdir(folder)) {
-        const auto pid =
-            static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10)); // 0 for what is no process
+        const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10)); // 0: not a process
         pid_t parent = 0;
-        if (pid > 0 && count < most && read_parent(pid, parent)) processes[count++] = {pid, parent, false};
+        if (pid > 0 && count < max_processes && read_parent(pid, parent))
+            processes[count++] = {pid, parent, false};
     }
     closedir(folder);
     return count;
 }
 
-/// Appends the children of a process to a list of `count`; returns how many it has then.
+/// Appends the children of a process to a list of `count` entries; returns the new number of entries.
 int add_children(pid_t process, pid_t *out, int count, int limit) {
-    char path[96];
-    std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(process));
-    DIR *threads = opendir(path);
-    if (threads == nullptr) return count;
-    while (const dirent *entry = readdir(threads)) {
-        const auto thread = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-        if (thread <= 0) continue;
-        std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", static_cast<int>(process),
-                      static_cast<int>(thread));
-        char children[8192];
-        read_text(path, children, sizeof children);
-        char *at = children;
-        for (char *end = at; count < limit; at = end) {
-            const long child = std::strtol(at, &end, 10);
-            if (end == at) break;
-            out[count++] = static_cast<pid_t>(child);
-        }
-    }
-    closedir(threads);
+    for_each_thread(process, [&](pid_t thread) {
+        for_each_child(process, thread, [&](pid_t child) {
+            if (count >= limit) return false;
+            out[count++] = child;
+            return true;
+        });
+    });
     return count;
 }
 
-bool is_below(pid_t pid, pid_t root, int count) {
+bool is_descendant(pid_t pid, pid_t root, int count) {
     if (pid == root) return true;
     return std::any_of(processes, processes + count,
-                       [pid](const Process &p) { return p.pid == pid && p.below; });
+                       [pid](const Process &p) { return p.pid == pid && p.descendant; });
 }
 
 } // namespace
@@ -105,17 +84,17 @@ int list_tree(pid_t root, pid_t *out, int limit) {
 
 int signal_descendants(pid_t root, int signal) {
     const int count = list_processes();
-    // A child may come before its parent in /proc (pids wrap around): repeat until nothing is new.
+    // A child may precede its parent in /proc, as pids wrap around: repeat until nothing is found.
     for (bool found = true; found;) {
         found = false;
         for (int i = 0; i < count; ++i) {
-            if (!processes[i].below && is_below(processes[i].parent, root, count))
-                found = processes[i].below = true;
+            if (!processes[i].descendant && is_descendant(processes[i].parent, root, count))
+                found = processes[i].descendant = true;
         }
     }
     int sent = 0;
     for (int i = 0; i < count; ++i) {
-        if (processes[i].below && kill(processes[i].pid, signal) == 0) ++sent;
+        if (processes[i].descendant && kill(processes[i].pid, signal) == 0) ++sent;
     }
     return sent;
 }

@@ -1,4 +1,4 @@
-/* A whole tree of processes: listing it, and ending it.
+/* Listing a process tree, and sending signals to it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,12 +9,13 @@
 
 namespace reap::spawn {
 
-/// Sends `signal` to every living descendant of `root`, as /proc shows them now. The root is not sent
-/// to. Returns how many were sent to.
+/// Sends `signal` to every living descendant of `root` that /proc shows now, but not to `root`. Returns how
+/// many processes it was sent to.
 int signal_descendants(pid_t root, int signal);
 
-/// Writes `root` and then its descendants, nearest first, to `out`; no more than `most`. Returns how many.
-int list_tree(pid_t root, pid_t *out, int most);
+/// Writes `root` and then its descendants, nearest first, to `out`, at most `limit` of them. Returns how
+/// many.
+int list_tree(pid_t root, pid_t *out, int limit);
 
 } // namespace reap::spawn
 

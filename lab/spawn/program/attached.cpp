@@ -5,8 +5,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -15,6 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "proc/text_file.h"
 #include "proc/tree.h"
 
 namespace reap::spawn {
@@ -22,7 +21,7 @@ namespace {
 
 constexpr std::int64_t usage_period_ns = 100'000'000;
 
-/// What /proc/PID/stat counts of a process.
+/// The resource usage of a process in /proc/PID/stat.
 struct Usage {
     bool known = false;
     std::uint64_t minor = 0;
@@ -32,21 +31,12 @@ struct Usage {
     std::uint64_t started = 0;
 };
 
-Usage usage_of(pid_t process) {
+Usage read_usage(pid_t process) {
     Usage out;
-    char path[64];
     char text[1024];
-    std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(process));
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return out;
-    const ssize_t got = read(file, text, sizeof text - 1);
-    close(file);
-    if (got <= 0) return out;
-    text[got] = '\0';
-    const char *at = std::strrchr(text, ')'); // the name before it may hold anything
-    if (at == nullptr || std::strlen(at) < 4) return out;
-    if (at[2] == 'Z' || at[2] == 'X') return out;
-    at += 3;
+    const char *state = read_state(process, text);
+    if (state == nullptr || *state == 'Z' || *state == 'X') return out;
+    const char *at = state + 1;
     std::uint64_t fields[20] = {}; // from the fourth on
     for (std::uint64_t &field : fields) {
         char *end = nullptr;
@@ -57,20 +47,20 @@ Usage usage_of(pid_t process) {
     return out;
 }
 
-/// What a process and its descendants have used since this was made. One that ends counts as far as it was
-/// seen.
+/// The resource usage of a process and its descendants since construction. A process that ends counts up to
+/// its last update.
 class TreeUsage {
   public:
     explicit TreeUsage(pid_t root) : root_(root) {
-        look();
+        update();
         for (int i = 0; i < count_; ++i) seen_[i].before = seen_[i].after;
     }
 
-    void look() {
-        static pid_t tree[most];
-        const int count = list_tree(root_, tree, most);
+    void update() {
+        static pid_t tree[max_processes];
+        const int count = list_tree(root_, tree, max_processes);
         for (int i = 0; i < count; ++i) {
-            const Usage usage = usage_of(tree[i]);
+            const Usage usage = read_usage(tree[i]);
             if (usage.known) entry(tree[i], usage.started).after = usage;
         }
     }
@@ -87,10 +77,10 @@ class TreeUsage {
     }
 
   private:
-    static constexpr int most = 4096;
+    static constexpr int max_processes = 4096;
     struct Entry {
         pid_t process = 0;
-        Usage before; // nothing, of one that began since
+        Usage before; // zero for a process that started later
         Usage after;
     };
 
@@ -98,15 +88,15 @@ class TreeUsage {
         for (int i = 0; i < count_; ++i) {
             if (seen_[i].process == process && seen_[i].after.started == started) return seen_[i];
         }
-        if (count_ == most) return beyond_;
+        if (count_ == max_processes) return overflow_;
         seen_[count_].process = process;
         return seen_[count_++];
     }
 
     pid_t root_;
     int count_ = 0;
-    Entry beyond_; // of more processes, what they use is not known
-    Entry seen_[most];
+    Entry overflow_; // the usage of further processes is lost
+    Entry seen_[max_processes];
 };
 
 std::int64_t nanoseconds(std::uint64_t ticks) {
@@ -124,8 +114,8 @@ bool write_line(int fd, bool ended, std::int64_t wall, const Usage &used) {
                    static_cast<unsigned long long>(used.major)) > 0;
 }
 
-/// Every thread takes an event on each processor. Nobody else is in this process whom the limit is for.
-void allow_descriptors() {
+/// Every thread needs a descriptor per CPU and event.
+void raise_descriptor_limit() {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
     limit.rlim_cur = limit.rlim_max;
@@ -141,14 +131,14 @@ bool watch_running(pid_t process, std::int64_t duration_ns, Watcher &watcher, in
     sigprocmask(SIG_BLOCK, &mask, nullptr);
     const int signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     const int alive = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
-    allow_descriptors();
-    const Usage before = usage_of(process);
+    raise_descriptor_limit();
+    const Usage before = read_usage(process);
     const std::int64_t start = now_ns();
     int error = alive < 0 || !before.known ? ESRCH : 0;
     if (error == 0 && !watcher.attach_running(process)) error = errno != 0 ? errno : ESRCH;
     if (error != 0) return dprintf(fd, "{\"errno\":%d}\n", error) > 0;
-    static TreeUsage used(process); // large, and there is one
-    std::int64_t next_look = start + usage_period_ns;
+    static TreeUsage used(process); // static because it is large
+    std::int64_t next_update = start + usage_period_ns;
     bool ended = false;
     for (std::int64_t now = start; !ended && now < start + duration_ns; now = now_ns()) {
         const std::int64_t due = std::min(watcher.next_tick(), start + duration_ns);
@@ -157,18 +147,18 @@ bool watch_running(pid_t process, std::int64_t duration_ns, Watcher &watcher, in
         pollfd watched[2] = {{alive, POLLIN, 0}, {signals, POLLIN, 0}};
         ppoll(watched, 2, &timeout, nullptr);
         if (watched[1].revents != 0) break;
-        const Usage usage = usage_of(process);
-        // A pid that somebody else has by now is that of an ended process.
+        const Usage usage = read_usage(process);
+        // If the pid has been reused, the process has ended.
         ended = watched[0].revents != 0 || !usage.known || usage.started != before.started;
         if (ended) break;
-        if (now_ns() >= next_look) {
-            used.look();
-            next_look = now_ns() + usage_period_ns;
+        if (now_ns() >= next_update) {
+            used.update();
+            next_update = now_ns() + usage_period_ns;
         }
         if (watcher.next_tick() <= now_ns()) watcher.tick(now_ns());
     }
     const std::int64_t wall = now_ns() - start;
-    used.look();
+    used.update();
     watcher.detach();
     return write_line(fd, ended, wall, used.total());
 }

@@ -1,4 +1,4 @@
-/* Watching a process that runs already.
+/* Watches a running process.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,9 +13,9 @@
 
 namespace reap::spawn {
 
-/// Watches `process` and its descendants for so long, or until `process` ends or this process gets SIGINT,
-/// SIGTERM or SIGHUP, and writes what it cost meanwhile to `fd` as one line of JSON. The process is not
-/// stopped and nothing enters it. False if that could not be written.
+/// Watches `process` and its descendants for `duration_ns`, or until `process` ends or this process gets
+/// SIGINT, SIGTERM or SIGHUP, and writes their resource usage in that time to `fd` as one line of JSON. The
+/// process is neither stopped nor modified. False if the result could not be written.
 bool watch_running(pid_t process, std::int64_t duration_ns, Watcher &watcher, int fd);
 
 } // namespace reap::spawn

@@ -9,7 +9,7 @@
 namespace reap::spawn {
 namespace {
 
-// In the bss, touched by the parent only, after the fork: it never shows in the program's own peak.
+// In .bss, and touched by the parent alone after the fork: it does not count in the program's peak memory.
 char buffer[1 << 18];
 
 constexpr int reads_at_a_time = 8;

@@ -1,4 +1,4 @@
-/* What a program prints: counted, hashed, and discarded.
+/* A program's output: counted, hashed and discarded.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 
 namespace reap::spawn {
 
-/// One captured stream. Memory is constant whatever the program prints.
+/// One captured stream. Uses constant memory.
 class Capture {
   public:
     static constexpr std::size_t tail_bytes = 2048;
@@ -27,14 +27,14 @@ class Capture {
     int fd() const { return fd_; }
     std::uint64_t bytes() const { return bytes_; }
 
-    /// Reads what is there, a bounded amount at a time so that the caller's other duties go on.
-    /// Closes the stream at its end. Returns whether anything was read.
+    /// Reads what is available, a bounded amount per call so that the caller is not held up. Closes the
+    /// stream at its end. Returns whether anything was read.
     bool drain();
 
     /// XXH3-128 of everything so far, in hexadecimal (as xxhsum -H2 prints it).
     void digest(char (&text)[digest_bytes]) const;
 
-    /// Copies the last bytes of the stream into `text`, oldest first; returns how many.
+    /// Copies the last bytes of the stream to `text`, oldest first; returns how many.
     std::size_t tail(char (&text)[tail_bytes]) const;
 
   private:

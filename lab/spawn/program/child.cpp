@@ -22,7 +22,7 @@ bool make_pipe(Pipe &pipe) {
     return true;
 }
 
-/// Fewer switches between a program that prints much and the launcher that discards it.
+/// A large pipe means fewer context switches for a program that prints much.
 constexpr int pipe_bytes = 1 << 20;
 
 [[noreturn]] void fail_in_child(int failure) {
@@ -48,7 +48,7 @@ constexpr int pipe_bytes = 1 << 20;
         const int file = open(input, O_RDONLY | O_CLOEXEC);
         if (file < 0 || dup2(file, STDIN_FILENO) < 0) fail_in_child(failure);
     }
-    // Passed on to whatever it executes and forks.
+    // Inherited across exec and fork.
     if (options.core >= 0) {
         cpu_set_t one;
         CPU_ZERO(&one);
@@ -71,7 +71,7 @@ bool start_child(const Options &options, const sigset_t &mask, Child &child) {
     if (!make_pipe(release) || !make_pipe(failure)) return false;
     if (options.capture) {
         if (!make_pipe(output) || !make_pipe(errors)) return false;
-        fcntl(output.read_end, F_SETPIPE_SZ, pipe_bytes); // may be refused: then it stays at 64 KB
+        fcntl(output.read_end, F_SETPIPE_SZ, pipe_bytes); // if refused it stays at 64 KB
         fcntl(output.read_end, F_SETFL, O_NONBLOCK);
         fcntl(errors.read_end, F_SETFL, O_NONBLOCK);
     }

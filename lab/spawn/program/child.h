@@ -1,4 +1,4 @@
-/* Starting the program.
+/* Starts the program.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,19 +12,18 @@
 
 namespace reap::spawn {
 
-/// A program that was forked and waits to be released. Descriptors are the parent's ends.
+/// A program that was forked and waits before exec. Descriptors are the parent's ends.
 struct Child {
     pid_t pid = -1;
-    int release = -1; ///< close it, and the program executes
-    int failure = -1; ///< an int comes out if it could not execute: the errno; nothing if it could
+    int release = -1; ///< closing it lets the program execute
+    int failure = -1; ///< yields the errno as an int if exec failed, else nothing
     int output = -1;  ///< its standard output, when captured
     int errors = -1;  ///< its standard error, when captured
 };
 
-/// Forks. The child stops before exec until it is released, and gets `mask` as its signal mask.
-/// When captured it leads its own session, so that its whole group can be ended together and no
-/// terminal can stop it; otherwise it stays in the launcher's group and owns the terminal with it.
-/// On failure returns false with errno set.
+/// Forks. The child waits before exec until it is released, and gets `mask` as its signal mask. If its output
+/// is captured it leads its own session, so that its process group can be ended together and no terminal can
+/// stop it; otherwise it stays in the launcher's process group. On failure returns false with errno set.
 bool start_child(const Options &options, const sigset_t &mask, Child &child);
 
 /// Lets the program execute. Returns 0, or the errno of what failed.

@@ -17,15 +17,15 @@
 namespace reap::spawn {
 namespace {
 
-/// How long a program that has ended may be outlived by children that still hold its output.
+/// How long to wait, after the program has ended, for children that still hold its output open.
 constexpr std::int64_t output_grace_ns = 1'000'000'000;
-/// How often a tree that should be dead is looked at again.
+/// Interval between attempts to kill the tree.
 constexpr std::int64_t kill_period_ns = 20'000'000;
-/// How long we wait for the same signal to come to us before one that our parent passes on goes to the
-/// program, and how much later than to us our parent may pass it on: it may be slow.
-constexpr std::int64_t before_parent_ns = 50'000'000;
-constexpr std::int64_t behind_parent_ns = 1'000'000'000;
-constexpr int most_signal = 64;
+/// A signal from our parent is forwarded only if it does not also arrive directly: within `forward_delay_ns`
+/// after, or `parent_delay_ns` before, as our parent may be slow.
+constexpr std::int64_t forward_delay_ns = 50'000'000;
+constexpr std::int64_t parent_delay_ns = 1'000'000'000;
+constexpr int max_signal = 64;
 
 class Supervisor {
   public:
@@ -45,7 +45,7 @@ class Supervisor {
         const std::int64_t start = now_ns();
         if (options_.timeout_ns > 0) deadline_ = start + options_.timeout_ns;
         if (const int error = release_child(child_); error != 0) return abandon("exec", error);
-        reap_children(); // what was said of it while it waited to start is read already
+        reap_children(); // wait_for_start has consumed the signals that came before
         while (!ended_) step();
         result_.wall_ns = ended_at_ - start;
         observer_.detach();
@@ -59,8 +59,8 @@ class Supervisor {
         result_.failed_errno = error != 0 ? error : EINVAL;
     }
 
-    /// Says that the program is ready, and waits until all that are to run beside it are. False if it is not
-    /// to run any more: a signal came first.
+    /// Reports that the program is ready, and waits until all programs that run beside it are. False if a
+    /// signal cancels the launch.
     bool wait_for_start() const {
         if (options_.start_fd < 0) return true;
         const char byte = 0;
@@ -71,13 +71,13 @@ class Supervisor {
         bool wanted = true;
         while (wanted && watched[0].revents == 0) {
             wait_for(watched, 2, never);
-            wanted = !is_asked_to_end();
+            wanted = !termination_requested();
         }
         close(options_.start_fd);
         return wanted;
     }
 
-    bool is_asked_to_end() const {
+    bool termination_requested() const {
         signalfd_siginfo info;
         while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
             for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
@@ -87,7 +87,7 @@ class Supervisor {
         return false;
     }
 
-    /// The program was forked and will not run.
+    /// Ends a program that was forked and will not run.
     void abandon(const char *step, int error) {
         kill(child_.pid, SIGKILL);
         while (waitpid(child_.pid, nullptr, 0) < 0 && errno == EINTR) {
@@ -110,17 +110,17 @@ class Supervisor {
 
     void step() {
         pollfd watched[4] = {{signals_, POLLIN, 0},
-                             {result_.output.fd(), POLLIN, 0}, // poll passes over a negative descriptor
+                             {result_.output.fd(), POLLIN, 0}, // poll ignores a negative descriptor
                              {result_.errors.fd(), POLLIN, 0},
                              {observer_.fd(), POLLIN, 0}};
-        const std::int64_t due = std::min({deadline_, kill_at_, observer_.next_tick(), next_pass()});
+        const std::int64_t due = std::min({deadline_, kill_at_, observer_.next_tick(), next_forward()});
         wait_for(watched, 4, due);
-        take_signals();
+        handle_signals();
         if (watched[3].revents != 0) observer_.serve();
         if (watched[1].revents != 0) result_.output.drain();
         if (watched[2].revents != 0) result_.errors.drain();
         const std::int64_t now = now_ns();
-        if (!ended_) pass_on(now);
+        if (!ended_) forward_signals(now);
         if (!ended_ && observer_.next_tick() <= now) observer_.tick(now);
         if (!ended_ && now >= deadline_) {
             deadline_ = never;
@@ -142,7 +142,7 @@ class Supervisor {
         ppoll(watched, count, due == never ? nullptr : &timeout, nullptr);
     }
 
-    void take_signals() {
+    void handle_signals() {
         signalfd_siginfo info;
         while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
             const int signal = static_cast<int>(info.ssi_signo);
@@ -150,36 +150,36 @@ class Supervisor {
                 mirror_stops();
                 reap_children();
             } else if (getppid() != parent_ || signal == SIGRTMIN) {
-                // Nobody is left to wait for us, or our parent has no more patience.
+                // Our parent has died, or asks us to end the tree at once.
                 end_tree();
             } else if (options_.capture) {
-                if (signal == SIGTERM && asked_to_end_) {
+                if (signal == SIGTERM && terminating_) {
                     end_tree();
                 } else {
                     kill(-child_.pid, signal);
                 }
             } else {
-                take_for_program(signal, info.ssi_pid == static_cast<std::uint32_t>(parent_));
+                schedule_forward(signal, info.ssi_pid == static_cast<std::uint32_t>(parent_));
             }
-            if (signal == SIGTERM) asked_to_end_ = true;
+            if (signal == SIGTERM) terminating_ = true;
         }
     }
 
-    /// The program has already what a terminal, timeout(1), `kill 0` or a service manager sends to all of us.
-    /// What is sent to our parent alone, which passes it on, it gets from us: where we did not get it, too.
-    void take_for_program(int signal, bool from_parent) {
-        Passed &passed = passed_[signal];
+    /// The program also receives what a terminal, timeout(1), `kill 0` or a service manager sends to the
+    /// whole group. A signal that is sent to our parent alone, which passes it on, must be forwarded by us.
+    void schedule_forward(int signal, bool from_parent) {
+        Forward &forward = forwards_[signal];
         const std::int64_t now = now_ns();
-        if (signal == SIGCONT && stopped_) kill(child_.pid, SIGCONT); // it may be in another group now
+        if (signal == SIGCONT && stopped_) kill(child_.pid, SIGCONT); // it may have changed its group
         if (!from_parent) {
-            passed = {now, never};
-        } else if (passed.sent_to_all == never || now - passed.sent_to_all > behind_parent_ns) {
-            passed.due = now + before_parent_ns;
+            forward = {now, never};
+        } else if (forward.sent_to_all == never || now - forward.sent_to_all > parent_delay_ns) {
+            forward.due = now + forward_delay_ns;
         }
     }
 
-    /// Whoever started our parent sees the program's stops in it: a shell with job control. We and our parent
-    /// do not stop of Ctrl-Z: a program may ignore that, or has a terminal to put in order first.
+    /// Stops and continues our parent with the program, for a shell with job control. We and our parent do
+    /// not stop on Ctrl-Z ourselves: the program may ignore it, or restore the terminal first.
     void mirror_stops() {
         siginfo_t info{};
         while (!options_.capture &&
@@ -196,16 +196,16 @@ class Supervisor {
         kill(parent_, stopped ? SIGSTOP : SIGCONT);
     }
 
-    std::int64_t next_pass() const {
+    std::int64_t next_forward() const {
         std::int64_t due = never;
-        for (const Passed &passed : passed_) due = std::min(due, passed.due);
+        for (const Forward &forward : forwards_) due = std::min(due, forward.due);
         return due;
     }
 
-    void pass_on(std::int64_t now) {
-        for (int signal = 1; signal <= most_signal; ++signal) {
-            if (passed_[signal].due > now) continue;
-            passed_[signal].due = never;
+    void forward_signals(std::int64_t now) {
+        for (int signal = 1; signal <= max_signal; ++signal) {
+            if (forwards_[signal].due > now) continue;
+            forwards_[signal].due = never;
             kill(child_.pid, signal);
         }
     }
@@ -213,7 +213,7 @@ class Supervisor {
     void reap_children() {
         int status = 0;
         rusage usage{};
-        // Orphans of a tree that is being ended are waited for, too; only the program counts.
+        // Also waits for orphans of a tree that is being ended; only the program counts.
         for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) {
             if (pid != child_.pid) continue;
             ended_at_ = now_ns();
@@ -231,15 +231,15 @@ class Supervisor {
 
     void end_tree() {
         if (kill_at_ != never) return;
-        // What loses its parent from here on comes to the launcher, where a walk of /proc finds it. Not
-        // before: a daemon may wait until its parent is init.
+        // From now on orphans are reparented to the launcher, where a walk of /proc finds them. Not earlier:
+        // a daemon may wait until its parent is init.
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         signal_tree(SIGTERM);
         signal_tree(SIGCONT);
         kill_at_ = now_ns() + options_.grace_ns;
     }
 
-    /// The rest of the output: what is in the pipes, and what children that outlive the program add soon.
+    /// Reads the rest of the output: what is in the pipes, and what surviving children write soon.
     void drain_leftovers() {
         const std::int64_t until = now_ns() + output_grace_ns;
         while ((result_.output.fd() >= 0 || result_.errors.fd() >= 0) && now_ns() < until) {
@@ -250,16 +250,16 @@ class Supervisor {
         }
     }
 
-    /// Nothing of a measured program may run beside the next one; of a timed-out one nothing at all.
+    /// No process of a measured program may run beside the next one; after a timeout, no descendant at all.
     void end_leftovers() const {
         if (options_.capture) kill(-child_.pid, SIGKILL);
         if (kill_at_ != never) signal_descendants(getpid(), SIGKILL);
     }
 
-    /// A signal that is meant for the program.
-    struct Passed {
-        std::int64_t sent_to_all = never; ///< when it came to us without our parent
-        std::int64_t due = never;         ///< when the program gets it, unless it comes to us until then
+    /// A signal for the program.
+    struct Forward {
+        std::int64_t sent_to_all = never; ///< when it last arrived directly, not from our parent
+        std::int64_t due = never;         ///< when to forward it, unless it arrives directly until then
     };
 
     const Options &options_;
@@ -269,9 +269,9 @@ class Supervisor {
     sigset_t original_mask_{};
     int signals_ = -1;
     pid_t parent_ = 0;
-    Passed passed_[most_signal + 1];
-    bool asked_to_end_ = false;
-    bool stopped_ = false; ///< the program, and so our parent
+    Forward forwards_[max_signal + 1];
+    bool terminating_ = false;
+    bool stopped_ = false; ///< the program is stopped, and with it our parent
     bool ended_ = false;
     std::int64_t ended_at_ = 0;
     std::int64_t deadline_ = never;

@@ -1,4 +1,4 @@
-/* From fork to wait: one program under supervision.
+/* Supervises one program from fork to wait.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,8 +11,8 @@
 
 namespace reap::spawn {
 
-/// Runs the program to its end: drains its output, passes signals on to it, ends it (SIGTERM, then
-/// SIGKILL) when its time is over or the launcher's own parent dies, and fills `result`.
+/// Runs the program to its end: drains its output, forwards signals to it, ends it (SIGTERM, then SIGKILL) on
+/// timeout or when the launcher's own parent dies, and fills `result`.
 void supervise(const Options &options, Observer &observer, Result &result);
 
 } // namespace reap::spawn

@@ -12,12 +12,11 @@
 namespace reap::spawn {
 namespace {
 
-/// The image number of what belongs to no image.
+/// The image number of blocks that belong to no image.
 constexpr std::uint32_t no_image = UINT32_MAX;
-/// How much longer than what is used of it the file is kept, where it can be: 1 GB, without taking any of the
-/// disk.
+/// How far the file is extended beyond its used blocks: 1 GB, sparse.
 constexpr std::uint64_t blocks_ahead = 16384;
-/// Room that a record's tag, length and stamp take at most.
+/// Maximum size of a record's tag, length and stamp.
 constexpr std::size_t head_room = 32;
 
 } // namespace
@@ -84,7 +83,7 @@ bool TraceBlocks::begin_block(std::uint64_t ticks) {
 
 void TraceBlocks::append(reap_tag tag, std::uint64_t ticks, const unsigned char *body, std::size_t length) {
     auto *head = reinterpret_cast<reap_block_header *>(block_);
-    // Ring buffers of several processors are read one after another: a stamp may lie before the block's.
+    // The ring buffers of the CPUs are read one after another: a stamp may precede the block's.
     const bool fits = index_ != 0 && REAP_PAYLOAD_BYTES - head->committed >= length + head_room;
     if (!fits && !begin_block(ticks)) return;
     unsigned char stamp[format::kMaxVarint];
@@ -116,7 +115,7 @@ void TraceBlocks::grow() {
     const std::uint64_t length = wanted * REAP_BLOCK_BYTES;
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || length > limit.rlim_cur || wanted > UINT32_MAX) return;
-    // Not by ftruncate: a process that had to make a block itself may have made the file longer than that.
+    // Not ftruncate, which could shorten the file: a process may have appended a block itself.
     constexpr std::uint64_t page = 4096;
     if (fallocate(fd_, 0, static_cast<off_t>(length - page), page) != 0) return;
     __atomic_store_n(&header_->file_blocks, static_cast<std::uint32_t>(wanted), __ATOMIC_RELEASE);
@@ -124,8 +123,8 @@ void TraceBlocks::grow() {
 
 void TraceBlocks::flush() {
     if (index_ == 0 || full_) return;
-    // Writing past the limit would raise SIGXFSZ, and the launcher's death would cost the program's own
-    // status.
+    // Writing past the limit would raise SIGXFSZ, and if the launcher died the program's status would be
+    // lost.
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         (index_ + 1) * REAP_BLOCK_BYTES > limit.rlim_cur) {

@@ -1,4 +1,4 @@
-/* Appending to the trace from outside the measured program.
+/* Appends to the trace from outside the measured program.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,8 +15,8 @@
 
 namespace reap::spawn {
 
-/// OUTSIDE blocks of one program. Collects records in memory and writes whole blocks, so that nothing is
-/// mapped and a full disk costs samples and no more.
+/// OUTSIDE blocks of one program. Collects records in memory and writes whole blocks: nothing is mapped, so a
+/// full disk only loses samples.
 class TraceBlocks {
   public:
     TraceBlocks() = default;
@@ -32,16 +32,16 @@ class TraceBlocks {
 
     const reap_file_header &header() const { return *header_; }
 
-    /// The stamp of a moment of CLOCK_MONOTONIC, in the trace's ticks.
+    /// Converts a time of CLOCK_MONOTONIC to the trace's ticks.
     std::uint64_t ticks(std::int64_t monotonic_ns) const;
 
-    /// Says in the header who samples instruction pointers, and whether time in the kernel is seen.
+    /// Records in the header who samples instruction pointers, and whether time in the kernel is included.
     void set_sampler(reap_sampler sampler, bool kernel) {
         header_->sampler = sampler;
         header_->sampler_kernel = kernel ? 1 : 0;
     }
 
-    /// A long record being put together. Fields that do not fit are cut off with the record.
+    /// A long record under construction. Fields that do not fit are dropped.
     class Record {
       public:
         Record(TraceBlocks &blocks, reap_tag tag, std::int64_t monotonic_ns);
@@ -57,16 +57,16 @@ class TraceBlocks {
         unsigned char body_[4608];
     };
 
-    /// Makes the file longer, as a hole, where the recorder is about to need it.
+    /// Extends the file, as a hole, before the recorder needs the space.
     void grow();
 
-    /// Writes what has been collected, so that it survives the launcher's death.
+    /// Writes what has been collected, so that it survives if the launcher is killed.
     void flush();
 
   private:
     void append(reap_tag tag, std::uint64_t ticks, const unsigned char *body, std::size_t length);
     bool begin_block(std::uint64_t ticks);
-    /// The file takes no more: says so in its header, if it is the first to say so.
+    /// The file cannot grow: records the reason in its header, unless there is one already.
     void stop(int error);
 
     int fd_ = -1;

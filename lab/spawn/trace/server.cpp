@@ -52,18 +52,19 @@ void TraceServer::open(const char *socket) {
         return;
     }
     fd_ = file;
-    word_ = socket + REAP_SOCKET_NAME;
+    secret_ = socket + REAP_SOCKET_NAME;
 }
 
 void TraceServer::serve(int trace) const {
-    char said[REAP_SOCKET_NAME];
+    char received[REAP_SOCKET_NAME];
     sockaddr_un from{};
     for (;;) {
         socklen_t length = sizeof from;
-        const ssize_t got =
-            recvfrom(fd_, said, sizeof said, MSG_DONTWAIT, reinterpret_cast<sockaddr *>(&from), &length);
+        const ssize_t got = recvfrom(fd_, received, sizeof received, MSG_DONTWAIT,
+                                     reinterpret_cast<sockaddr *>(&from), &length);
         if (got < 0) return;
-        if (got == static_cast<ssize_t>(sizeof said) && std::memcmp(said, word_, sizeof said) == 0) {
+        if (got == static_cast<ssize_t>(sizeof received) &&
+            std::memcmp(received, secret_, sizeof received) == 0) {
             send_descriptor(fd_, from, length, trace);
         }
     }

@@ -1,4 +1,4 @@
-/* Handing the trace to processes that cannot open it.
+/* Passes the trace to processes that cannot open it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -7,8 +7,8 @@
 
 namespace reap::spawn {
 
-/// A socket at which a process that changed its root, its user or its mounts before it executed asks for the
-/// trace, and gets an open descriptor. It shows that it was meant by a word from its environment.
+/// A socket at which a process that changed its root, user or mounts before exec requests the trace and
+/// receives an open descriptor. It authenticates with a secret from its environment.
 class TraceServer {
   public:
     TraceServer() = default;
@@ -16,18 +16,19 @@ class TraceServer {
     TraceServer(const TraceServer &) = delete;
     TraceServer &operator=(const TraceServer &) = delete;
 
-    /// `socket` is the value of REAP_SOCKET_ENV. Where it cannot be had, such processes are not recorded.
+    /// `socket` is the value of REAP_SOCKET_ENV. If the socket cannot be created, such processes are not
+    /// recorded.
     void open(const char *socket);
 
-    /// To be polled for input; -1 where there is none.
+    /// To be polled for input; -1 if there is none.
     int fd() const { return fd_; }
 
-    /// Answers all who ask now, by `trace`.
+    /// Answers all pending requests with the descriptor `trace`.
     void serve(int trace) const;
 
   private:
     int fd_ = -1;
-    const char *word_ = nullptr;
+    const char *secret_ = nullptr;
 };
 
 } // namespace reap::spawn

@@ -2,24 +2,22 @@
 #include "trace/unrecorded.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <dirent.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "proc/text_file.h"
+#include "proc/tasks.h"
 
 namespace reap::spawn {
 namespace {
 
-constexpr int most_depth = 16;
-constexpr int most_threads = 16;
-constexpr int most_looks = 64; ///< processes in one look
+constexpr int max_depth = 16;
+constexpr int max_threads = 16;
+constexpr int max_processes = 64; ///< in one poll
 constexpr const char *recorder = "/libreap-record.so";
 
-/// Which file a process executes; 0 where that may not be known.
+/// Identifies the file that a process executes; 0 if that cannot be read.
 std::uint64_t program_of(pid_t process) {
     char path[64];
     struct stat status{};
@@ -34,7 +32,7 @@ struct Mapped {
     bool recorder = false;
 };
 
-/// Whether a process has mapped the trace, and whether it has the recorder.
+/// Whether a process has mapped the trace, and the recorder.
 Mapped mapped_by(pid_t process, const struct stat &trace) {
     char text[4352];
     char inode[64];
@@ -45,7 +43,7 @@ Mapped mapped_by(pid_t process, const struct stat &trace) {
     std::snprintf(inode, sizeof inode, " %llu ", static_cast<unsigned long long>(trace.st_ino));
     while (std::fgets(text, sizeof text, maps) != nullptr) {
         out.known = true;
-        // Shared and of that inode: the device in this list is not always what stat() says.
+        // A shared mapping of that inode: the device listed here may differ from the one of stat().
         const char *flags = std::strchr(text, ' ');
         if (flags != nullptr && flags[4] == 's' && std::strstr(text, inode) != nullptr) out.trace = true;
         if (std::strstr(text, recorder) != nullptr) out.recorder = true;
@@ -56,43 +54,33 @@ Mapped mapped_by(pid_t process, const struct stat &trace) {
 
 } // namespace
 
-void Unrecorded::look(std::int64_t now, TraceBlocks &trace) {
-    looked_ = 0;
-    look_below(getpid(), 0, now, trace);
+void Unrecorded::poll(std::int64_t now, TraceBlocks &trace) {
+    checked_ = 0;
+    check_children(getpid(), 0, now, trace);
 }
 
-void Unrecorded::look_below(pid_t parent, int depth, std::int64_t now, TraceBlocks &trace) {
-    if (depth > most_depth) return;
-    char path[96];
-    char text[4096];
-    std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(parent));
-    DIR *threads = opendir(path);
-    if (threads == nullptr) return;
+void Unrecorded::check_children(pid_t parent, int depth, std::int64_t now, TraceBlocks &trace) {
+    if (depth > max_depth) return;
     int count = 0;
-    while (const dirent *entry = readdir(threads)) {
-        const long thread = std::strtol(entry->d_name, nullptr, 10);
-        if (thread <= 0 || ++count > most_threads) continue;
-        std::snprintf(path, sizeof path, "/proc/%d/task/%ld/children", static_cast<int>(parent), thread);
-        read_text(path, text, sizeof text);
-        char *at = text;
-        for (char *end = text;; at = end) {
-            const auto child = static_cast<pid_t>(std::strtol(at, &end, 10));
-            if (end == at || ++looked_ > most_looks) break;
-            look_at(child, now, trace);
-            look_below(child, depth + 1, now, trace);
-        }
-    }
-    closedir(threads);
+    for_each_thread(parent, [&](pid_t thread) {
+        if (++count > max_threads) return;
+        for_each_child(parent, thread, [&](pid_t child) {
+            if (++checked_ > max_processes) return false;
+            check(child, now, trace);
+            check_children(child, depth + 1, now, trace);
+            return true;
+        });
+    });
 }
 
-/// Its place among those that are known. Of two processes with one place the later has it.
+/// The entry of a process. If two processes share one, the later replaces the earlier.
 Unrecorded::Known &Unrecorded::find(pid_t process) {
-    Known &place = known_[static_cast<unsigned>(process) % most];
-    if (place.pid != process) place = {process, 0, false};
-    return place;
+    Known &entry = known_[static_cast<unsigned>(process) % max_known];
+    if (entry.pid != process) entry = {process, 0, false};
+    return entry;
 }
 
-void Unrecorded::look_at(pid_t process, std::int64_t now, TraceBlocks &trace) {
+void Unrecorded::check(pid_t process, std::int64_t now, TraceBlocks &trace) {
     const std::uint64_t program = program_of(process);
     if (program == 0 || program == program_of(getpid())) return; // not executed yet
     Known &known = find(process);

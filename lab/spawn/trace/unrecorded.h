@@ -1,4 +1,4 @@
-/* Processes of the tree of which nothing is recorded.
+/* Processes of the tree that are not recorded.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,13 +13,13 @@
 
 namespace reap::spawn {
 
-/// Finds the processes that have not mapped the trace, and writes their names into it. A process is judged
-/// when it is met a second time as the same program, so that one that starts just then has mapped it; shorter
-/// ones are not seen.
+/// Finds the processes that have not mapped the trace, and writes their names into it. A process is checked
+/// when it is found a second time with the same executable, so that it has had the time to map the trace.
+/// Processes that end earlier are missed.
 class Unrecorded {
   public:
-    /// Looks through the launcher's descendants, of very many the first.
-    void look(std::int64_t now, TraceBlocks &trace);
+    /// Checks the launcher's descendants, up to a fixed number of them.
+    void poll(std::int64_t now, TraceBlocks &trace);
 
   private:
     struct Known {
@@ -27,14 +27,14 @@ class Unrecorded {
         std::uint64_t program; // device and inode, mixed
         bool judged;
     };
-    static constexpr int most = 1024; ///< processes that are remembered
+    static constexpr int max_known = 1024; ///< processes that are remembered at once
 
-    void look_below(pid_t parent, int depth, std::int64_t now, TraceBlocks &trace);
-    void look_at(pid_t process, std::int64_t now, TraceBlocks &trace);
+    void check_children(pid_t parent, int depth, std::int64_t now, TraceBlocks &trace);
+    void check(pid_t process, std::int64_t now, TraceBlocks &trace);
     Known &find(pid_t process);
 
-    Known known_[most] = {};
-    int looked_ = 0;
+    Known known_[max_known] = {};
+    int checked_ = 0;
 };
 
 } // namespace reap::spawn

@@ -96,7 +96,7 @@ def test_programs_that_free_by_another_name_run_and_it_is_said(name, source):
 
 @pytest.mark.parametrize("way", ["malloc", "realloc", "coroutine", "stack", "pool", "requests", "exec"])
 def test_a_program_that_computes_its_own_drag_agrees(way, tmp_path):
-    result, done = drag(tmp_path, target("drag"), way, SEED)
+    result, done = drag(tmp_path, target("drag/random"), way, SEED)
     name, *truth = done.stdout.split()
     assert name == way
     assert said(result.processes[0].levels[0]) == truth
@@ -105,7 +105,7 @@ def test_a_program_that_computes_its_own_drag_agrees(way, tmp_path):
 
 
 def test_chunks_are_counted_beside_the_objects_in_them(tmp_path):
-    result, _ = drag(tmp_path, target("drag"), "requests", SEED)
+    result, _ = drag(tmp_path, target("drag/random"), "requests", SEED)
     objects, chunks = result.processes[0].levels
     assert (objects.name, chunks.name) == ("objects", "chunks")
     assert objects.total.objects == 20
@@ -116,7 +116,7 @@ def test_chunks_are_counted_beside_the_objects_in_them(tmp_path):
 @pytest.mark.parametrize("seed", ["1", "7"])
 def test_mappings_that_objects_are_put_into_are_chunks(seed, tmp_path):
     """Mapped, reserved and made accessible, grown, moved, unmapped in parts; and the heap's end."""
-    result, done = drag(tmp_path, target("drag_mapped"), seed)
+    result, done = drag(tmp_path, target("drag/mapped"), seed)
     objects, chunks = result.processes[0].levels
     assert said(chunks) == done.stdout.split()
     assert chunks.needed_peak < chunks.peak
@@ -223,15 +223,15 @@ def test_objects_that_are_put_where_a_program_likes_are_objects(tmp_path):
 
 
 def test_each_process_of_a_fork_agrees(tmp_path):
-    forks_agree(*drag(tmp_path, target("drag"), "fork", SEED))
+    forks_agree(*drag(tmp_path, target("drag/random"), "fork", SEED))
 
 
 def test_threads_agree(tmp_path):
-    threads_agree(Path(target("drag")).name, *drag(tmp_path, target("drag"), "threads", SEED))
+    threads_agree(Path(target("drag/random")).name, *drag(tmp_path, target("drag/random"), "threads", SEED))
 
 
 def test_a_killed_process_loses_nothing_but_its_last_accesses(tmp_path):
-    result, done = drag(tmp_path, target("drag"), "killed", SEED)
+    result, done = drag(tmp_path, target("drag/random"), "killed", SEED)
     killed = next(each for each in result.processes if each.forked)
     assert killed.end == "killed"
     assert said(killed.levels[0]) == done.stdout.split()[1:]
@@ -239,14 +239,14 @@ def test_a_killed_process_loses_nothing_but_its_last_accesses(tmp_path):
 
 
 def test_a_program_that_dies_is_told_of(tmp_path):
-    result, done = drag(tmp_path, target("drag"), "dies", SEED)
+    result, done = drag(tmp_path, target("drag/random"), "dies", SEED)
     assert result.status == done.returncode == 139
     assert said(result.processes[0].levels[0]) == done.stdout.split()[1:]
 
 
 def test_programs_that_are_executed_have_their_own_result(tmp_path):
-    result, done = drag(tmp_path, "/bin/sh", "-c", f"true; {target('drag')} malloc {SEED}; exit 5")
-    own = next(each for each in result.processes if each.command[0] == target("drag"))
+    result, done = drag(tmp_path, "/bin/sh", "-c", f"true; {target('drag/random')} malloc {SEED}; exit 5")
+    own = next(each for each in result.processes if each.command[0] == target("drag/random"))
     assert said(own.levels[0]) == done.stdout.split()[1:]
     assert done.returncode == 5
     assert len(result.processes) > 1

@@ -13,7 +13,7 @@ from recorded import target
 
 @pytest.mark.parametrize("way", ["malloc", "realloc"])
 def test_a_program_that_computes_its_own_drag_agrees(way, tmp_path):
-    result, done = recompiled(tmp_path, built("drag"), way, SEED)
+    result, done = recompiled(tmp_path, built("drag/random"), way, SEED)
     name, *truth = done.stdout.split()
     assert name == way
     assert said(result.processes[0].levels[0]) == truth
@@ -23,8 +23,8 @@ def test_a_program_that_computes_its_own_drag_agrees(way, tmp_path):
 
 def test_the_engines_agree(tmp_path):
     """The same program; the exact engine sees the C library's accesses, too, and its few blocks."""
-    ours, _ = recompiled(tmp_path, built("own_drag"), "30000", "plain")
-    theirs, _ = drag(tmp_path, target("own_drag"), "30000", "plain")
+    ours, _ = recompiled(tmp_path, built("drag/lifetimes"), "30000", "plain")
+    theirs, _ = drag(tmp_path, target("drag/lifetimes"), "30000", "plain")
     one, other = (each.processes[0].levels[0] for each in (ours, theirs))
     assert one.drag == pytest.approx(other.drag, rel=0.001)
     assert one.peak == pytest.approx(other.peak, rel=0.001)
@@ -32,15 +32,17 @@ def test_the_engines_agree(tmp_path):
 
 
 def test_each_process_of_a_fork_agrees(tmp_path):
-    forks_agree(*recompiled(tmp_path, built("drag"), "fork", SEED))
+    forks_agree(*recompiled(tmp_path, built("drag/random"), "fork", SEED))
 
 
 def test_threads_agree(tmp_path):
-    threads_agree(Path(built("drag")).name, *recompiled(tmp_path, built("drag"), "threads", SEED))
+    threads_agree(
+        Path(built("drag/random")).name, *recompiled(tmp_path, built("drag/random"), "threads", SEED)
+    )
 
 
 def test_what_it_built_runs_without_reap_and_does_the_same():
-    command = [built("drag"), "malloc", SEED]
+    command = [built("drag/random"), "malloc", SEED]
     first, second = (subprocess.run(command, capture_output=True, check=True).stdout for _ in range(2))
     assert first == second
     assert first.startswith(b"malloc ")

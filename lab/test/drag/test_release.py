@@ -12,11 +12,11 @@ from reap.drag.exact.records import DragLevel
 
 HEADERS = f"-I{Path(__file__).resolve().parents[3] / 'library' / 'include'}"
 PROGRAMS = {
-    "drag_release": [
+    "drag/release": [
         *("walked", "tree", "counted", "wiped", "wide", "hierarchy"),
         *("queue", "temporary", "grown", "pool", "threads"),
     ],
-    "drag_destructors": ["list", "owned"],
+    "drag/destructors": ["list", "owned"],
 }
 ALL = [(program, name) for program, names in PROGRAMS.items() for name in names]
 USES_AS_IT_FREES = "queue"
@@ -27,7 +27,10 @@ USES_AS_IT_FREES = "queue"
 def built(engine: str, program: str) -> str:
     if engine == "exact":
         return target(
-            program, HEADERS, "-DREAP_MARK_VALGRIND=1", *(["-std=c++20"] if program[5] == "d" else [])
+            program,
+            HEADERS,
+            "-DREAP_MARK_VALGRIND=1",
+            *(["-std=c++20"] if program == "drag/destructors" else []),
         )
     return drag_compiled(program, "-O1", "-w", "-pthread", "-fno-builtin", HEADERS)
 

@@ -43,7 +43,7 @@ def sampled(folder: Path, mode: str, objects: int = 400_000) -> tuple[SampledPro
         "REAP_DRAG_SAMPLES": str(folder / "samples"),
         "REAP_DRAG_PERIOD": str(PERIOD),
     }
-    command = [target("own_drag"), str(objects), mode]
+    command = [target("drag/lifetimes"), str(objects), mode]
     done = subprocess.run(command, capture_output=True, check=True, env=environment)
     live, needed, _ = done.stdout.split()
     files = [read.read(path) for path in sorted(folder.glob(launching.FILES))]
@@ -78,7 +78,7 @@ def test_the_mean_of_forty_runs_is_the_truth_and_so_is_what_intervals_say(tmp_pa
 
 
 def test_a_fork_in_the_middle_changes_nothing_and_the_child_has_its_own_file(tmp_path: Path) -> None:
-    outcome, files = run(tmp_path, target("own_drag"), "100000", "fork")
+    outcome, files = run(tmp_path, target("drag/lifetimes"), "100000", "fork")
     assert outcome.status == 0, outcome.stderr_tail
     assert len(files) == 2
     assert all(len(file.samples) > 100 for file in files)
@@ -135,24 +135,24 @@ def test_a_stack_that_ends_at_its_first_frame_is_not_read_further(tmp_path: Path
 
 
 def test_programs_that_are_executed_leave_files_of_their_own(tmp_path: Path) -> None:
-    script = f"{target('own_drag')} 50000 plain; exec {target('own_drag')} 50000 plain"
+    script = f"{target('drag/lifetimes')} 50000 plain; exec {target('drag/lifetimes')} 50000 plain"
     outcome, files = run(tmp_path, "/bin/sh", "-c", script)
     assert outcome.status == 0
     programs = [Path(file.program).name for file in files if file.clock > 1_000_000]
     assert len(programs) == 2
-    assert all(name.startswith("target-own_drag") for name in programs)
+    assert all(name.startswith("target-drag-lifetimes") for name in programs)
 
 
 @pytest.mark.timed
 def test_what_a_killed_process_sampled_is_kept(tmp_path: Path) -> None:
     for seconds in (0.5, 3, 30):  # until it had time to allocate
-        script = f"timeout -s KILL {seconds} {target('own_drag')} 100000000 plain"
+        script = f"timeout -s KILL {seconds} {target('drag/lifetimes')} 100000000 plain"
         outcome, files = run(tmp_path / str(seconds), "/bin/sh", "-c", script)
-        found = [analyse.process(each) for each in files if "own_drag" in each.program]
+        found = [analyse.process(each) for each in files if "drag-lifetimes" in each.program]
         if found and found[0].samples > 30:
             break
     assert outcome.status != 0
-    (file,) = [each for each in files if "own_drag" in each.program]
+    (file,) = [each for each in files if "drag-lifetimes" in each.program]
     (found,) = found
     assert not file.ended
     assert found.samples > 30
@@ -180,7 +180,7 @@ def test_real_programs_do_what_they_do_anyway(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", ["-f 100", "-v 4000000", "-n 4"])
 def test_a_machine_that_refuses_leaves_the_program_as_it_is(limit: str, tmp_path: Path) -> None:
-    command = f"ulimit {limit}; exec {target('own_drag')} 20000 plain"
+    command = f"ulimit {limit}; exec {target('drag/lifetimes')} 20000 plain"
     outcome, files = run(tmp_path, "/bin/sh", "-c", command)
     assert outcome.status == 0, outcome.stderr_tail
     assert all(analyse.process(file).notes for file in files if not file.samples)
@@ -188,7 +188,7 @@ def test_a_machine_that_refuses_leaves_the_program_as_it_is(limit: str, tmp_path
 
 @pytest.mark.parametrize("period", [2**63, 2**64 - 1])
 def test_a_period_that_no_run_reaches_draws_nothing(period: int, tmp_path: Path) -> None:
-    program = target("own_drag")
+    program = target("drag/lifetimes")
     launch = Launch(argv=[program, "100", "plain"], program=program, timeout=300)
     outcome = launching.run(launch, tmp_path, period=period)
     assert outcome.status == 0
@@ -212,7 +212,7 @@ def test_a_process_that_was_killed_before_its_file_had_a_length_says_nothing(tmp
 
 
 def test_the_command_says_the_interval_and_passes_the_status_on(tmp_path: Path) -> None:
-    script = f"{target('own_drag')} 300000 plain; exit 3"
+    script = f"{target('drag/lifetimes')} 300000 plain; exit 3"
     command = [
         REAP,
         "drag",
@@ -228,7 +228,7 @@ def test_the_command_says_the_interval_and_passes_the_status_on(tmp_path: Path) 
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert len(done.stdout.split()) == 3  # the program's own words, and no others
-    assert "own_drag" in done.stderr
+    assert "drag-lifetimes" in done.stderr
     process = json.loads((tmp_path / "x.json").read_text())["processes"][0]
     assert process["drag"]["low"] < process["drag"]["value"] < process["drag"]["high"]
 
@@ -244,7 +244,7 @@ def test_what_it_has_not_is_refused(option: tuple[str, str]) -> None:
 @pytest.mark.timed
 def test_sites_have_their_share_of_what_is_dragged_and_the_page_shows_them(tmp_path: Path) -> None:
     page, results = tmp_path / "x.html", tmp_path / "x.json"
-    program = [target("drag_sites"), "400000"]
+    program = [target("drag/sites"), "400000"]
     options = ["--period", str(PERIOD), "--html", page, "--json", results]
     command = [REAP, "drag", "--engine", "sample", *options, "--", *program]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -258,16 +258,16 @@ def test_sites_have_their_share_of_what_is_dragged_and_the_page_shows_them(tmp_p
     assert any(frame.startswith("main ") for frame in sites["forgotten"]["stack"])
     assert sites["forgotten"]["share"]["value"] + sites["needed"]["share"]["value"] == pytest.approx(1)
     assert done.stderr.index("forgotten") < done.stderr.index("needed")
-    assert "drag_sites.c" in page.read_text()
+    assert "sites.c" in page.read_text()
     assert page.read_text().count("<svg") == 1
     assert str(page) in done.stderr
 
 
 def test_what_is_loaded_where_another_library_was_is_not_taken_for_it(tmp_path: Path) -> None:
     libraries = [
-        target("drag_reloaded", "-shared", "-fPIC", f"-DLIBRARY={name}") for name in ("first", "other")
+        target("drag/reloaded", "-shared", "-fPIC", f"-DLIBRARY={name}") for name in ("first", "other")
     ]
-    outcome, (file,) = run(tmp_path, target("drag_reloaded"), *libraries, period=20_000)
+    outcome, (file,) = run(tmp_path, target("drag/reloaded"), *libraries, period=20_000)
     assert outcome.status == 0
     sites = {each.function: each for each in analyse.process(file, read.frames).sites}
     assert sites["first"].share.value == pytest.approx(0.5, abs=0.1)

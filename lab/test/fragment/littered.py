@@ -167,6 +167,8 @@ def target(name: str) -> str:
         first = Path(compile_c("libfirst.so", source, ["-O1", "-fPIC", "-shared", "-fno-builtin"]))
         path = f"-Wl,-rpath,$ORIGIN/../{first.parent.name}"
         flags += [path, f"-L{first.parent}", f"-Wl,--no-as-needed,-l:{first.name}"]
+    if name == "deepbind":
+        flags += [f"-Wl,-rpath,$ORIGIN/../{Path(extension()).parent.name}"]
     return compile_c(name, HEAD + SOURCES[name], flags)
 
 

@@ -293,7 +293,7 @@ struct OnlyTogether {
     void empty() { layer.reset(); }
 };
 
-int books(const char *layer) {
+int check_model(const char *layer) {
     unsigned __int128 areas[2] = {};
     std::uint64_t bytes = 0;
     std::uint64_t until[kMost + 1] = {}; // bytes of all steps up to that one
@@ -321,7 +321,7 @@ void in_a_process_of_its_own(const char *layer, Run run) {
     const pid_t child = fork();
     if (child == 0) {
         run();
-        _exit(books(layer));
+        _exit(check_model(layer));
     }
     int status = 1;
     waitpid(child, &status, 0);

@@ -1,6 +1,6 @@
-/* What a program may do with memory of malloc, and before and after a fork.
+/* What a program may do with malloc's memory, also before and after a fork.
  *
- *     own-memory MODE        exits with 0 if everything is as it should be
+ *     own-memory MODE        exits with 0 if everything works
  */
 #define _GNU_SOURCE
 #include <pthread.h>

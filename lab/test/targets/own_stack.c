@@ -1,4 +1,4 @@
-/* Allocates on a stack of its own, whose first frame returns to where no frame is: the memory ends there.
+/* Allocates on a stack of its own, whose first frame has no caller, at the end of the memory.
  * x86-64. */
 #define _GNU_SOURCE
 #include <stdlib.h>

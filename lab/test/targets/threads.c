@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 64, MOST = 64 };
+enum { SLOTS = 64, MAX = 64 };
 
 static _Atomic(char *) slots[SLOTS];
 static long turns;
@@ -63,7 +63,7 @@ static void *once(void *argument) {
 }
 
 static void run(void *(*body)(void *), long all, long together) {
-    pthread_t threads[MOST];
+    pthread_t threads[MAX];
     for (long begun = 0; begun < all;) {
         long count = 0;
         for (; count < together && begun < all; count++, begun++)

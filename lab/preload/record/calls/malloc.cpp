@@ -1,15 +1,15 @@
-// The allocation functions of C. Each has a fast path for triage: count the size, hand over to the real
-// function by a jump. Everything else goes to slow_path.cpp.
+// The C allocation functions. Each has a fast path for triage, which counts the size and tail-calls the real
+// function. Everything else goes to slow_path.cpp.
 //
-// A fast path may be taken when the thread's budget of bytes has not run out (so nothing is to be sampled),
-// the size is counted one by one in a counter that has its page, and no watched block may be concerned.
+// The fast path is taken if the thread's byte budget has not run out (so no sample is due), the size has an
+// exact counter whose page is allocated, and no watched block can be involved.
 #include "slow_path.h"
 
 using namespace reap::preload;
 
 namespace {
 
-// Takes `size` off the thread's budget; whether the fast path may be taken.
+// Subtracts `size` from the thread's budget; returns whether the fast path may be taken.
 inline bool spend(ThreadState &thread, size_t size) noexcept {
     thread.spend(size);
     return likely(thread.budget >= 0) && likely(size < thread.exact);
@@ -19,7 +19,7 @@ inline bool watched(const ThreadState &thread, const void *pointer) noexcept {
     return unlikely(WatchList::filter[WatchList::slot(pointer, thread.mask)] != 0);
 }
 
-// Functions that are called too rarely for a fast path.
+// For functions that are called too rarely for a fast path.
 template <class Invoke>
 void *plain(reap_call call, size_t size, size_t alignment, Invoke invoke) {
     spend(thread_state, size);
@@ -64,7 +64,7 @@ REAP_EXPORT void *calloc(size_t count, size_t size) {
 
 REAP_EXPORT void *realloc(void *pointer, size_t size) {
     ThreadState &thread = thread_state;
-    // A size of zero may mean free; the slow path knows.
+    // A size of zero may mean free, which the slow path handles.
     if (spend(thread, size) && likely(size != 0) && !watched(thread, pointer)) {
         ++thread.counts->by_size[size];
         ++thread.allocations;
@@ -77,7 +77,7 @@ REAP_EXPORT void *realloc(void *pointer, size_t size) {
 
 REAP_EXPORT void *reallocarray(void *pointer, size_t count, size_t size) {
     size_t total;
-    if (__builtin_mul_overflow(count, size, &total)) total = SIZE_MAX; // which realloc refuses, too
+    if (__builtin_mul_overflow(count, size, &total)) total = SIZE_MAX; // realloc refuses it too
     spend(thread_state, total);
     return realloc_slow(REAP_CALL_REALLOCARRAY, pointer, total);
 }
@@ -116,5 +116,5 @@ REAP_EXPORT size_t malloc_usable_size(void *pointer) {
     return is_bootstrap(pointer) ? 0 : real.malloc_usable_size(pointer);
 }
 
-// A process is part of the tree even if it never allocates.
+// Registers the process even if it never allocates.
 [[gnu::constructor]] static void announce() { ready(thread_state); }

@@ -1,5 +1,5 @@
-// The recorder as a listener to marks (reap/mark.h): what each request allocates, from its thread's own
-// counters at its begin and its end.
+// The recorder's mark listener (reap/mark.h): counts what each request allocates, as the difference of its
+// thread's counters between its beginning and its end.
 #include "reap/mark.h"
 
 #include "output/request_blocks.h"
@@ -9,7 +9,7 @@ using namespace reap::preload;
 
 namespace {
 
-// A thread whose destructors have run records call by call (see Turn), and is in no request any more.
+// A thread whose destructors have run records single calls only (see Permit), and has no requests.
 bool listens(ThreadState &thread) noexcept { return thread.phase != Phase::Ended && ready(thread); }
 
 void request_begin() {
@@ -55,7 +55,7 @@ void pool_merge(const void * /*into*/, const void * /*from*/) {}
 
 } // namespace
 
-// What mark.h looks for.
+// Looked up by mark.h.
 extern "C" __attribute__((visibility("default"))) const reap_mark_listener reap_mark_listener_1;
 const reap_mark_listener reap_mark_listener_1 = {request_begin, request_end, phase,      pool_create,
                                                  pool_alloc,    pool_free,   pool_clear, pool_destroy,

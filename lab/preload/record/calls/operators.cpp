@@ -1,13 +1,14 @@
 // operator new and delete.
 //
-// Those of the C++ runtime call malloc and free, which are recorded; recording them here as well would count
-// twice. An allocator that brings its own (jemalloc, tcmalloc, mimalloc) serves them without malloc, so here
-// is where they are seen. Each operator asks once which of the two it is, then either jumps on or records. An
-// allocator's operator may still call malloc by name and so come back to us (jemalloc's aligned ones do): for
-// new this is tried once, because what may throw cannot be guarded; for delete it is guarded each time.
+// Those of the C++ runtime call malloc and free, which are recorded; recording them here too would count them
+// twice. An allocator's own operators (jemalloc, tcmalloc, mimalloc) do not call malloc, so they are recorded
+// here. Each operator determines once which of the two applies, then either forwards or records. An
+// allocator's operator may still call malloc by name and re-enter the recorder (jemalloc's aligned ones do):
+// for new this is tested once, because a call that may throw cannot be guarded; for delete every call is
+// guarded.
 //
-// This file is compiled with unwind tables like any other: an operator new that throws bad_alloc passes
-// through these frames, and nothing is held meanwhile.
+// This file is compiled with unwind tables: an operator new that throws bad_alloc unwinds through these
+// frames, which hold nothing meanwhile.
 #include "slow_path.h"
 
 using namespace reap::preload;
@@ -20,10 +21,9 @@ struct Operator {
     bool recorded;  // the allocator's own
 };
 
-// Whether an operator new serves itself, without calling malloc by name. Costs a block of a few bytes for
-// good.
+// Whether an operator new does not call malloc by name. Leaks a block of a few bytes.
 template <class... Rest>
-bool serves_itself(void *function, Rest... rest) noexcept {
+bool bypasses_malloc(void *function, Rest... rest) noexcept {
     constexpr size_t kFew = 8;
     ThreadState &thread = thread_state;
     const InsideOperator inside(thread);
@@ -31,8 +31,8 @@ bool serves_itself(void *function, Rest... rest) noexcept {
     return !thread.called_back;
 }
 
-// Finds the next definition. The fallback is malloc and free themselves, which is what a program gets that
-// refers to an operator without any C++ runtime.
+// Finds the next definition. The fallback, for a program that refers to an operator without a C++ runtime, is
+// malloc and free.
 template <class Try>
 [[gnu::noinline, gnu::cold]] void resolve(Operator &self, void *fallback, Try serves) noexcept {
     resolve_real();
@@ -46,11 +46,11 @@ void *plain_new(size_t size) { return malloc(size); }
 void *aligned_new(size_t size, size_t alignment) { return aligned_alloc(alignment, size); }
 void plain_delete(void *pointer) { free(pointer); }
 
-// `rest` are the arguments behind the size: alignment, nothrow tag.
+// `rest` are the arguments after the size: alignment, nothrow tag.
 template <class... Rest>
 void *make(Operator &self, void *fallback, size_t alignment, size_t size, Rest... rest) {
     if (unlikely(__atomic_load_n(&self.function, __ATOMIC_ACQUIRE) == nullptr)) {
-        resolve(self, fallback, [rest...](void *found) { return serves_itself(found, rest...); });
+        resolve(self, fallback, [rest...](void *found) { return bypasses_malloc(found, rest...); });
     }
     auto *function = reinterpret_cast<void *(*)(size_t, Rest...)>(self.function);
     if (!self.recorded) return function(size, rest...);
@@ -109,7 +109,7 @@ void drop(Operator &self, void *pointer, Rest... rest) {
         drop(self, pointer, first, second);                                                                  \
     }
 
-// The names are the Itanium ABI's, because a function cannot be both operator new and a plain forwarder.
+// Itanium ABI names, because a function cannot be both operator new and a plain forwarder.
 REAP_NEW(_Znwm)                        // operator new(size_t)
 REAP_NEW(_Znam)                        // operator new[](size_t)
 REAP_NEW_NOTHROW(_ZnwmRKSt9nothrow_t)  // operator new(size_t, nothrow)

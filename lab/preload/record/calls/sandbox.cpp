@@ -1,7 +1,6 @@
-// What a program says before it forbids itself system calls, or the reading of the processor's counter.
+// Interposes prctl to detect that a program is about to forbid itself system calls or reading the TSC.
 //
-// A filter needs the promise of no new privileges first, or root; who is root and calls the kernel past libc
-// is not seen here.
+// A seccomp filter requires no_new_privs or root. A program that is root and bypasses libc is not detected.
 #include <cstdarg>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>

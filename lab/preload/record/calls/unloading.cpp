@@ -1,4 +1,5 @@
-// Libraries that are closed: their sites keep their names when another comes to lie there.
+// Tracks dlclose, so that the sites of an unloaded library keep their names if another is loaded at its
+// address.
 #include <dlfcn.h>
 
 #include "slow_path.h"

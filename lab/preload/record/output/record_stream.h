@@ -9,28 +9,28 @@
 
 namespace reap::preload {
 
-// One writer: a thread's own events, or a process's definitions under a lock. Use:
+// Has one writer: a thread for its events, or a process for its definitions under a lock. Usage:
 //
 //     if (uint8_t *out = stream.begin(trace, owner, most)) { out = put_...(out); stream.commit(out); }
 class RecordStream {
   public:
-    // Room for a record of at most `most` bytes; null when the trace cannot grow any more.
+    // Space for a record of at most `most` bytes; null if the trace cannot grow.
     uint8_t *begin(TraceFile &trace, reap_block_kind kind, const Owner &owner, size_t most) noexcept {
         if (block_ == nullptr || static_cast<size_t>(end_ - cursor_) < most) [[unlikely]] {
-            if (block_ != nullptr && has_more_room(trace, most)) return cursor_;
+            if (block_ != nullptr && extend(trace, most)) return cursor_;
             return next_block(trace, kind, owner, most);
         }
         return cursor_;
     }
 
-    // The record that ends at `out` is whole.
+    // Publishes the record that ends at `out`.
     void commit(uint8_t *out) noexcept {
         cursor_ = out;
         TraceFile::commit(block_, static_cast<uint32_t>(out - TraceFile::payload(block_)));
     }
 
-    // A stamp as the difference to the one before it. Clocks of two cores may disagree by a few ticks; time
-    // in a block never runs backwards.
+    // A stamp as the difference from the previous one. The clocks of two cores may differ by a few ticks;
+    // within a block, time never runs backwards.
     uint8_t *put_stamp(uint8_t *out, uint64_t ticks) noexcept {
         const uint64_t step = ticks > last_ticks_ ? ticks - last_ticks_ : 0;
         last_ticks_ += step;
@@ -44,7 +44,7 @@ class RecordStream {
         return format::put_varint(out, folded);
     }
 
-    // A stamp of a long record: these count from the head of the block.
+    // A stamp of a long record, relative to the block's header.
     [[nodiscard]] uint8_t *put_plain_stamp(uint8_t *out, uint64_t ticks) const noexcept {
         return format::put_varint(out, ticks > block_->base_ticks ? ticks - block_->base_ticks : 0);
     }
@@ -55,18 +55,18 @@ class RecordStream {
         return format::put_string(out, reinterpret_cast<const char *>(body), length);
     }
 
-    // Seals what there is. The stream can go on; it then takes a new block.
+    // Seals the current block. The next record starts a new one.
     void close(TraceFile &trace) noexcept {
         if (block_ != nullptr) trace.seal(block_);
         block_ = nullptr;
     }
 
-    // Makes all of the block that is being filled writable, if there is one.
-    void take_all_room(TraceFile &trace) noexcept {
-        if (block_ != nullptr) has_more_room(trace, static_cast<size_t>(whole_end() - cursor_));
+    // Makes the whole current block writable, if there is one.
+    void allocate_whole_block(TraceFile &trace) noexcept {
+        if (block_ != nullptr) extend(trace, static_cast<size_t>(whole_end() - cursor_));
     }
 
-    // After a fork the blocks are the parent's: forget them without touching them.
+    // After a fork the blocks belong to the parent: drops them without writing to them.
     void forget() noexcept { *this = RecordStream{}; }
 
   private:
@@ -74,16 +74,16 @@ class RecordStream {
         return TraceFile::payload(block_) + REAP_PAYLOAD_BYTES;
     }
 
-    // A process that writes little takes little of the disk: a block's pages are made writable as they are
-    // needed, twice as many each time.
-    [[gnu::noinline, gnu::cold]] bool has_more_room(TraceFile &trace, size_t most) noexcept {
+    // Allocates a block's pages on demand, doubling them each time, so that a process that writes little uses
+    // little disk space.
+    [[gnu::noinline, gnu::cold]] bool extend(TraceFile &trace, size_t most) noexcept {
         if (static_cast<size_t>(whole_end() - cursor_) < most || end_ == whole_end()) return false;
         uint8_t *begin = TraceFile::payload(block_);
         uint8_t *wanted = begin + 2 * (end_ - begin);
         if (wanted < cursor_ + most) wanted = cursor_ + most;
         if (wanted > whole_end()) wanted = whole_end();
-        if (!trace.make_room(block_, static_cast<uint32_t>(end_ - begin),
-                             static_cast<uint32_t>(wanted - begin))) {
+        if (!trace.allocate_pages(block_, static_cast<uint32_t>(end_ - begin),
+                                  static_cast<uint32_t>(wanted - begin))) {
             return false;
         }
         end_ = wanted;
@@ -93,7 +93,7 @@ class RecordStream {
     [[gnu::noinline, gnu::cold]] uint8_t *next_block(TraceFile &trace, reap_block_kind kind,
                                                      const Owner &owner, size_t most) noexcept {
         close(trace);
-        // The event that needs the block may have been stamped a while ago: making a block takes its time.
+        // The event that needs the block may have been stamped earlier: adding a block takes time.
         if (last_ticks_ == 0) last_ticks_ = owner.began;
         auto room = static_cast<uint32_t>(most);
         block_ = trace.add_block(kind, owner, sequence_, last_ticks_, room);
@@ -114,6 +114,6 @@ class RecordStream {
 };
 
 // Enough for any hot record, and for any sample.
-inline constexpr size_t kMostHotBytes = 128;
+inline constexpr size_t kMaxHotBytes = 128;
 
 } // namespace reap::preload

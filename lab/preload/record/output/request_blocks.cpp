@@ -6,7 +6,7 @@ namespace reap::preload {
 
 namespace {
 
-// The next block that no thread has: the word that is the writer's own until the block is sealed.
+// The next idle block: stored in the word that is reserved for the writer until the block is sealed.
 reap_block_header *next_of(const reap_block_header *block) noexcept {
     return reinterpret_cast<reap_block_header *>(block->reserved);
 }
@@ -19,21 +19,21 @@ uint32_t RequestBlocks::find(const char *name) noexcept {
     for (uint32_t phase = 1; phase <= known_; ++phase) {
         if (strncmp(names_[phase], name, kMost) == 0) return phase;
     }
-    if (known_ == kTold) {
-        memcpy(names_[kFurther], "further phases", sizeof "further phases");
-        return kFurther;
+    if (known_ == kMaxPhases) {
+        memcpy(names_[kOtherPhases], "further phases", sizeof "further phases");
+        return kOtherPhases;
     }
     ++known_;
     memcpy(names_[known_], name, strnlen(name, kMost));
     return known_;
 }
 
-void RequestBlocks::say(const char *name) noexcept {
+void RequestBlocks::set_phase(const char *name) noexcept {
     const LockGuard guard(lock_);
     __atomic_store_n(&now_, find(name), __ATOMIC_RELAXED);
 }
 
-reap_block_header *RequestBlocks::take(TraceFile &trace, const Owner &owner, uint32_t phase) noexcept {
+reap_block_header *RequestBlocks::acquire(TraceFile &trace, const Owner &owner, uint32_t phase) noexcept {
     const LockGuard guard(lock_);
     if (reap_block_header *const block = idle_[phase]) {
         idle_[phase] = next_of(block);
@@ -51,7 +51,7 @@ reap_block_header *RequestBlocks::take(TraceFile &trace, const Owner &owner, uin
     return block;
 }
 
-void RequestBlocks::give_back(reap_block_header *block, uint32_t phase) noexcept {
+void RequestBlocks::release(reap_block_header *block, uint32_t phase) noexcept {
     const LockGuard guard(lock_);
     block->reserved = reinterpret_cast<uint64_t>(idle_[phase]);
     idle_[phase] = block;

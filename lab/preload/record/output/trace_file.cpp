@@ -9,7 +9,7 @@
 #define XXH_NO_STREAM
 #include <xxhash.h>
 
-#include "output/from_launcher.h"
+#include "output/launcher_client.h"
 #include "platform.h"
 
 namespace reap::preload {
@@ -23,7 +23,7 @@ constexpr uint32_t kReservedInFull = 256;  // 16 MB
 #define MADV_POPULATE_WRITE 23 // Linux 5.14
 #endif
 
-// Allocates pages of a mapped file as a write to each would; 0 or an errno, and never a SIGBUS.
+// Allocates the pages of a mapped file as writing to each would, but without SIGBUS; 0 or an errno.
 int populate(uint8_t *begin, uint64_t length) noexcept {
     for (;;) {
         const long error = -raw_call(SYS_madvise, reinterpret_cast<long>(begin), static_cast<long>(length),
@@ -38,7 +38,7 @@ bool TraceFile::open(const char *path, const char *socket) noexcept {
     const size_t length = strlen(path);
     if (length == 0 || length >= sizeof path_) return false;
     memcpy(path_, path, length + 1);
-    return map_header(open_shared(path_)) || (socket != nullptr && map_header(ask_launcher(socket)));
+    return map_header(open_shared(path_)) || (socket != nullptr && map_header(request_trace(socket)));
 }
 
 bool TraceFile::map_header(int descriptor) noexcept {
@@ -53,8 +53,8 @@ bool TraceFile::map_header(int descriptor) noexcept {
         return false;
     }
     header_ = header;
-    // Inherited by the blocks' mappings: a page that is written to shall not be read ahead of, which for a
-    // hole means to fill more of the page cache with zeros.
+    // Inherited by the blocks' mappings. Disables readahead, which in a hole would fill the page cache with
+    // zeros.
     madvise(memory, kPage, MADV_RANDOM);
     lazy_ = populate(static_cast<uint8_t *>(memory), kPage) == 0;
     return true;
@@ -70,7 +70,7 @@ uint64_t TraceFile::ticks(uint64_t monotonic_ns) const noexcept {
     return header_->start_ticks + static_cast<uint64_t>(step);
 }
 
-void TraceFile::stopped(reap_stop reason, int error) noexcept {
+void TraceFile::record_stop(reap_stop reason, int error) noexcept {
     uint32_t none = REAP_STOP_NONE;
     if (__atomic_compare_exchange_n(&header_->stop_reason, &none, static_cast<uint32_t>(reason), false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -79,8 +79,8 @@ void TraceFile::stopped(reap_stop reason, int error) noexcept {
     __atomic_fetch_add(&header_->stop_count, 1, __ATOMIC_RELAXED);
 }
 
-// The header's mapping knows the file: a copy of it that is longer reaches the blocks, without a descriptor.
-// So neither the process's root, its user nor its table of descriptors matters any more.
+// Maps blocks without a descriptor, by copying the header's mapping with a larger size. So the process's
+// root, user and descriptor table do not matter.
 uint8_t *TraceFile::map_blocks(uint64_t index, uint32_t count) noexcept {
     const uint64_t before = index * REAP_BLOCK_BYTES;
     void *memory = mremap(header_, 0, before + uint64_t{count} * REAP_BLOCK_BYTES, MREMAP_MAYMOVE);
@@ -89,7 +89,7 @@ uint8_t *TraceFile::map_blocks(uint64_t index, uint32_t count) noexcept {
     return static_cast<uint8_t *>(memory) + before;
 }
 
-// No lock is waited for: a signal handler may take a block while its thread does.
+// Does not wait for the lock: a signal handler may take a block while its thread does.
 uint8_t *TraceFile::take_from_window(uint64_t index) noexcept {
     if (window_ == nullptr || !window_lock_.try_lock()) return nullptr;
     const uint64_t place = index - window_first_; // below it: wraps around
@@ -118,8 +118,8 @@ void TraceFile::before_fork() noexcept {
     window_lock_.unlock();
 }
 
-// Unmaps what nobody took. What this process took is unmapped when it is full, and what its parent had taken
-// may be so already: something else may lie there.
+// Unmaps the blocks that were not taken. Those that this process took are unmapped when full; those of its
+// parent may already be unmapped, and their addresses reused.
 void TraceFile::drop_window() noexcept {
     for (uint64_t place = 0; window_ != nullptr && place < kWindow;) {
         uint64_t end = place;
@@ -130,18 +130,18 @@ void TraceFile::drop_window() noexcept {
     window_ = nullptr;
 }
 
-// For kernels and file systems that cannot do so, and for what lies behind `file_blocks`.
+// For kernels and file systems without support for that, and for blocks beyond `file_blocks`.
 uint8_t *TraceFile::map_by_path(uint64_t index) noexcept {
     const int descriptor = open_shared(path_);
     if (descriptor < 0) {
-        stopped(REAP_STOP_OPEN, -descriptor);
+        record_stop(REAP_STOP_OPEN, -descriptor);
         return nullptr;
     }
     const uint64_t offset = index * REAP_BLOCK_BYTES;
     const int error = allocate_space(descriptor, offset, REAP_BLOCK_BYTES);
     if (error != 0) {
         close_quietly(descriptor);
-        stopped(REAP_STOP_NO_SPACE, error);
+        record_stop(REAP_STOP_NO_SPACE, error);
         return nullptr;
     }
     void *memory = mmap(nullptr, REAP_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor,
@@ -149,7 +149,7 @@ uint8_t *TraceFile::map_by_path(uint64_t index) noexcept {
     const int map_error = errno;
     close_quietly(descriptor);
     if (memory == MAP_FAILED) {
-        stopped(REAP_STOP_MAP, map_error);
+        record_stop(REAP_STOP_MAP, map_error);
         return nullptr;
     }
     return static_cast<uint8_t *>(memory);
@@ -173,26 +173,26 @@ void TraceFile::enter_sandbox() noexcept {
 uint8_t *TraceFile::take_reserved() noexcept {
     const uint32_t number = __atomic_fetch_add(&sandbox_->taken, 1, __ATOMIC_RELAXED);
     if (number < sandbox_->count) return sandbox_->blocks + uint64_t{number} * REAP_BLOCK_BYTES;
-    __atomic_store_n(&sandbox_->taken, sandbox_->count, __ATOMIC_RELAXED); // it must not run over
-    stopped(REAP_STOP_SANDBOX, 0);
+    __atomic_store_n(&sandbox_->taken, sandbox_->count, __ATOMIC_RELAXED); // it must not overflow
+    record_stop(REAP_STOP_SANDBOX, 0);
     return nullptr;
 }
 
-bool TraceFile::make_room(reap_block_header *block, uint32_t begin, uint32_t end) noexcept {
+bool TraceFile::allocate_pages(reap_block_header *block, uint32_t begin, uint32_t end) noexcept {
     if (!lazy_) return true; // all of it was allocated at once
     if (sandbox_ != nullptr) return false;
     const uint64_t first = (REAP_BLOCK_HEADER_BYTES + begin) & ~(kPage - 1);
     const uint64_t last = (REAP_BLOCK_HEADER_BYTES + end + kPage - 1) & ~(kPage - 1);
     const int error = populate(reinterpret_cast<uint8_t *>(block) + first, last - first);
     if (error == 0) return true;
-    stopped(REAP_STOP_NO_SPACE, error == EFAULT ? ENOSPC : error);
+    record_stop(REAP_STOP_NO_SPACE, error == EFAULT ? ENOSPC : error);
     return false;
 }
 
 reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner, uint32_t sequence,
                                         uint64_t base, uint32_t &room) noexcept {
     uint8_t *memory = nullptr;
-    bool whole = true; // all of it may be written to
+    bool whole = true; // all of its pages are allocated
     if (sandbox_ != nullptr) {
         memory = take_reserved();
     } else {
@@ -212,7 +212,7 @@ reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner
     if (whole) {
         room = REAP_PAYLOAD_BYTES;
     } else {
-        if (!make_room(block, 0, room)) {
+        if (!allocate_pages(block, 0, room)) {
             munmap(block, REAP_BLOCK_BYTES);
             return nullptr;
         }
@@ -227,7 +227,7 @@ reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner
     block->thread = owner.thread;
     block->sequence = sequence;
     block->base_ticks = base;
-    // Last, so that a reader never takes a half-written head for a block.
+    // Last, so that a reader never sees a partial header as a block.
     __atomic_store_n(&block->magic, REAP_BLOCK_MAGIC, __ATOMIC_RELEASE);
     return block;
 }

@@ -1,4 +1,4 @@
-// The trace as one process of the recorded tree sees it: the shared header, and blocks on request.
+// The trace file in one process of the recorded tree: the shared header, and blocks on request.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace reap::preload {
 
-// Who a block belongs to.
+// The owner of a block.
 struct Owner {
     uint32_t pid;
     uint32_t tid;
     uint64_t process_start;
     uint32_t image;
     uint32_t thread;
-    uint64_t began; // ticks: not later than anything that the block will tell of
+    uint64_t began; // ticks: not later than any event in the block
 };
 
 class TraceFile {
   public:
     // Maps the header of the trace at `path` (absolute). A process with another root or user that cannot open
-    // it asks the launcher for it, by `socket` (see REAP_SOCKET_ENV; null: by none). False when it is not to
-    // be had or not ours. No descriptor stays open: a program may count on which numbers are free.
+    // it requests it from the launcher by `socket` (see REAP_SOCKET_ENV; null: not). False if it is not
+    // available or not valid. No descriptor stays open: a program may depend on the free descriptor numbers.
     bool open(const char *path, const char *socket) noexcept;
 
     [[nodiscard]] bool is_open() const noexcept { return header_ != nullptr; }
@@ -36,59 +36,58 @@ class TraceFile {
     // The next process image of the tree.
     uint32_t next_image() noexcept;
 
-    // A fresh block, its head filled in; null when the file cannot grow or be mapped. The reason is then in
-    // the header. About 5 us. `base` is what its stamps count from.
+    // A new block with its header filled in; null if the file cannot grow or be mapped, with the reason in
+    // the file header. About 5 us. `base` is the origin of its stamps.
     //
-    // Of its payload `room` bytes at least may be written to, and are on return those that may be: writing to
-    // a page that the disk has no room for is a SIGBUS.
+    // `room` is the number of payload bytes that must be writable, and on return the number that are: writing
+    // to a page that the disk has no space for raises SIGBUS.
     reap_block_header *add_block(reap_block_kind kind, const Owner &owner, uint32_t sequence, uint64_t base,
                                  uint32_t &room) noexcept;
 
-    // Makes the bytes [begin, end) of the payload writable. False when there is no room on the disk, which
-    // the header says then, or in a sandbox.
-    bool make_room(reap_block_header *block, uint32_t begin, uint32_t end) noexcept;
+    // Makes the bytes [begin, end) of the payload writable. False in a sandbox, or if the disk is full, which
+    // is then recorded in the header.
+    bool allocate_pages(reap_block_header *block, uint32_t begin, uint32_t end) noexcept;
 
-    // From here on no system call is made for blocks: the process is about to lay a filter on itself, and
-    // what that does not know may be its end. What blocks there will be are taken now; children of forks
-    // share them.
+    // From now on no system call is made for blocks: the process is about to install a filter that may kill
+    // it for one. Reserves all further blocks now; children of forks share them.
     void enter_sandbox() noexcept;
     [[nodiscard]] bool in_sandbox() const noexcept { return sandbox_ != nullptr; }
 
-    // A child takes its blocks from a mapping that it inherits: making one costs it as much as all else that
-    // it does for the recording. The mapping is made here, in the parent, once for many children.
+    // A child takes its blocks from an inherited mapping, because making one would cost it as much as the
+    // rest of its recording. The mapping is made here, in the parent, once for many children.
     void before_fork() noexcept;
     void after_fork_in_child() noexcept { window_lock_.reset(); }
 
-    // The stamp of a moment of CLOCK_MONOTONIC.
+    // Converts a time of CLOCK_MONOTONIC to ticks.
     [[nodiscard]] uint64_t ticks(uint64_t monotonic_ns) const noexcept;
 
-    // Gives a full block its checksum and lets go of it.
+    // Writes a full block's checksum and unmaps it.
     void seal(reap_block_header *block) noexcept;
 
     static uint8_t *payload(reap_block_header *block) noexcept {
         return reinterpret_cast<uint8_t *>(block) + REAP_BLOCK_HEADER_BYTES;
     }
 
-    // The payload up to `bytes` is whole: a reader may use it even if the process dies now.
+    // Publishes the payload up to `bytes`: readers can use it even if the process dies now.
     static void commit(reap_block_header *block, uint32_t bytes) noexcept {
         __atomic_store_n(&block->committed, bytes, __ATOMIC_RELEASE);
     }
 
-    // A library was opened without the RTLD_DEEPBIND that it was to have.
+    // RTLD_DEEPBIND was removed from a call of dlopen.
     void note_deepbind() noexcept { __atomic_fetch_add(&header_->deepbind, 1, __ATOMIC_RELAXED); }
 
-    // The recording stopped somewhere: says so in the header.
-    void stopped(reap_stop reason, int error) noexcept;
+    // Records in the header that recording stopped somewhere.
+    void record_stop(reap_stop reason, int error) noexcept;
 
   private:
-    // What is kept for a process that makes no system calls any more.
+    // Blocks reserved for a process that makes no further system calls.
     struct Sandbox {
         uint32_t taken; // (atomic) shared by the children of forks
         uint32_t count;
         uint8_t *blocks;
     };
 
-    // The launcher makes it more.
+    // Increased by the launcher.
     [[nodiscard]] uint64_t file_blocks() const noexcept {
         return __atomic_load_n(&header_->file_blocks, __ATOMIC_ACQUIRE);
     }
@@ -103,11 +102,11 @@ class TraceFile {
     Sandbox *sandbox_ = nullptr;
     bool lazy_ = false; // the kernel can make single pages writable
 
-    // Blocks that are mapped before anybody takes them, by number; null: none.
+    // Consecutive blocks that are mapped in advance; null: none.
     static constexpr uint64_t kWindow = 64;
     uint8_t *window_ = nullptr;
     uint64_t window_first_ = 0;
-    uint64_t window_taken_ = 0; // a bit for each, ever
+    uint64_t window_taken_ = 0; // a bit per block that was ever taken
     FutexLock window_lock_;
 
     char path_[4096] = {};

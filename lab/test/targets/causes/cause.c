@@ -2,8 +2,8 @@
 //
 //     cause NAME [SCALE [cured]]
 //
-// SCALE multiplies how much it does; 1 takes a second or two. `cured` does the same work without what holds
-// it back: all but many, returned, lazy and nothing know it. Prints a sum that is the same in every run.
+// SCALE multiplies the work; 1 takes a second or two. `cured` does the same work without the bottleneck;
+// supported by all but many, returned, lazy and nothing. Prints a sum that is the same in every run.
 #include "cause.h"
 
 #include <pthread.h>

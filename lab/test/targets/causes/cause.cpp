@@ -1,9 +1,9 @@
-// Programs in C++ whose cause is known by construction.
+// C++ programs whose cause is known by construction.
 //
 //     cause-cpp NAME [SCALE [cured]]
 //
-// Like cause.c: SCALE multiplies how much it does, and `cured` does the same work without the fault. Prints
-// a sum that is the same in every run.
+// As cause.c: SCALE multiplies the work, and `cured` does the same work without the fault. Prints a sum that
+// is the same in every run.
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -56,8 +56,8 @@ void requests(double scale) {
     std::printf("%lu\n", sum);
 }
 
-// Of 300 objects each is made and freed in its turn, in an order that no cache serves. Cured, they are places
-// in one array. What differs is the time of the allocator, with what its calls cost the processor.
+// 300 objects are allocated and freed in an order that no cache serves. Cured, they are elements of one
+// array. The difference is the allocator's time, including what its calls cost the CPU.
 void share(double scale) {
     enum { OBJECTS = 300, LARGEST = 500 };
     std::uint64_t state = 1, sum = 0;
@@ -138,7 +138,7 @@ void frees(double scale) {
     std::printf("%lu\n", sum);
 }
 
-// Two threads count, each in its own number, on one line of the cache. Cured, on a line each.
+// Two threads increment separate counters on one cache line. Cured, on a cache line each.
 void sharing(double scale) {
     struct alignas(128) Line {
         std::atomic<std::uint64_t> counts[32];
@@ -155,7 +155,7 @@ void sharing(double scale) {
     std::printf("%lu\n", line.counts[0].load());
 }
 
-// A tree of many nodes, made once and asked often: its time is its own.
+// A tree of many nodes, built once and searched often: the program's own time dominates.
 void lookups(double scale) {
     std::map<std::uint64_t, std::uint64_t> tree;
     std::uint64_t state = 1, sum = 0;

@@ -1,9 +1,9 @@
-// Programs that are held back by one thing alone: each mode is one, and what it does else is next to nothing.
+// Programs with one bottleneck each: every mode is one, and does almost nothing else.
 #pragma once
 
 #include <stdint.h>
 
-// From heap.c: held back by its allocator, or by memory that the allocator keeps.
+// From heap.c: limited by the allocator, or by memory that it keeps.
 void cause_tcache(double scale);
 void cause_arena(double scale);
 void cause_brk(double scale);
@@ -17,7 +17,7 @@ void cause_fresh(double scale);
 void cause_lazy(double scale);
 void cause_many(double scale);
 
-// From memory.c: where blocks lie, and how long they live.
+// From memory.c: block placement and lifetimes.
 void cause_scattered(double scale);
 void cause_contiguous(double scale);
 void cause_arenas(double scale);
@@ -25,14 +25,14 @@ void cause_slow_leak(double scale);
 void cause_live(double scale);
 void cause_locality(double scale);
 
-// From other.c: held back by something else.
+// From other.c: limited by something else.
 void cause_parse(double scale);
 void cause_lock(double scale);
 void cause_disk(double scale);
 void cause_network(double scale);
 void cause_nothing(double scale);
 
-// Whether the work is to be done without what holds the program back.
+// Whether to do the work without the bottleneck.
 extern int cured;
 
 // The next number of a sequence that begins with the same seed in every run.
@@ -41,9 +41,9 @@ static inline uint64_t next_number(uint64_t *state) {
     return *state >> 33;
 }
 
-// Some CPU time that needs no memory: about a nanosecond a turn.
+// Uses CPU time without memory: about a nanosecond per iteration.
 uint64_t compute(uint64_t turns, uint64_t seed);
 
-// Makes a thread and waits for its end: from then on the C library takes its locks, as in any program with
-// threads.
+// Creates a thread and waits for its end: from then on the C library takes its locks, as in any
+// multi-threaded program.
 void become_threaded(void);

@@ -1,4 +1,4 @@
-// Held back by the allocator, or by memory that it keeps. Every case is about glibc's, but for `lazy`.
+// Limited by the allocator, or by memory that it keeps. All cases but `lazy` are about glibc's allocator.
 #include "cause.h"
 
 #include <malloc.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KB = 1024, MB = 1024 * 1024, THREADS = 4, MOST = 4096 };
+enum { KB = 1024, MB = 1024 * 1024, THREADS = 4, MAX = 4096 };
 
 static uint64_t sum_of(char *block) { return (uint64_t)block[0]; }
 
@@ -29,7 +29,7 @@ static uint64_t batch(char **blocks, int count, size_t least, size_t most, uint6
 
 // Each request makes 300 small objects and frees them: a thread's cache holds seven of each size class.
 void cause_tcache(double scale) {
-    char *blocks[MOST];
+    char *blocks[MAX];
     uint64_t state = 1, sum = 0;
     become_threaded();
     for (long turn = (long)(160000 * scale); turn > 0; turn--) {
@@ -43,7 +43,7 @@ void cause_tcache(double scale) {
 // The same number of small objects in all, six at a time, and ten times the work: the allocator is busy and
 // on its fast path.
 void cause_many(double scale) {
-    char *blocks[MOST];
+    char *blocks[MAX];
     uint64_t state = 1, sum = 0;
     become_threaded();
     for (long turn = (long)(4000000 * scale); turn > 0; turn--) {
@@ -54,14 +54,14 @@ void cause_many(double scale) {
 }
 
 static void *share_an_arena(void *scale) {
-    char *blocks[MOST];
+    char *blocks[MAX];
     uint64_t state = 1, sum = 0;
     for (long turn = (long)(30000 * *(double *)scale); turn > 0; turn--)
         sum += batch(blocks, 64, 1100, 3000, &state);
     return (void *)sum;
 }
 
-// More threads than arenas, and blocks that no thread's cache serves: each call takes the one lock.
+// More threads than arenas, and blocks that the thread cache does not serve: every call takes the same lock.
 void cause_arena(double scale) {
     if (!cured) mallopt(M_ARENA_MAX, 1);
     mallopt(M_TRIM_THRESHOLD, 512 * MB);
@@ -80,7 +80,7 @@ void cause_arena(double scale) {
 // Blocks above the thread cache's largest, at the top of the heap, freed together: it shrinks and grows
 // again.
 void cause_brk(double scale) {
-    char *blocks[MOST];
+    char *blocks[MAX];
     uint64_t state = 1, sum = 0;
     if (cured) mallopt(M_TRIM_THRESHOLD, 512 * MB);
     for (long turn = (long)(20000 * scale); turn > 0; turn--) {
@@ -90,9 +90,9 @@ void cause_brk(double scale) {
     printf("%lu\n", sum);
 }
 
-// A threshold that somebody has set, and blocks above it: each is a mapping of its own.
+// Blocks above a fixed mmap threshold: each is a mapping of its own.
 void cause_mmap(double scale) {
-    char *blocks[MOST];
+    char *blocks[MAX];
     uint64_t state = 1, sum = 0;
     mallopt(M_MMAP_THRESHOLD, cured ? 32 * MB : 128 * KB);
     if (cured) mallopt(M_TRIM_THRESHOLD, 512 * MB);
@@ -119,7 +119,7 @@ void cause_faults(double scale) {
     printf("%lu\n", sum);
 }
 
-// One block at the top of the heap, and below it 160 MB that are free and that the system does not get back.
+// One block at the top of the heap, and 160 MB below it that are free but not returned to the OS.
 static char *leave_free_memory(size_t size, size_t bytes) {
     const size_t count = bytes / size;
     char **blocks = malloc(count * sizeof *blocks);
@@ -169,9 +169,9 @@ void cause_calloc(double scale) {
 
 __attribute__((noinline)) static char *make_session(void) { return memset(malloc(200), 1, 200); }
 
-// Requests that free all they make, but for a session of 200 bytes each.
+// Requests that free everything but a session of 200 bytes each.
 void cause_leak(double scale) {
-    char *blocks[MOST];
+    char *blocks[MAX];
     uint64_t state = 1, sum = 0;
     for (long request = (long)(1500000 * scale); request > 0; request--) {
         sum += batch(blocks, 20, 64, 216, &state);
@@ -225,7 +225,7 @@ void cause_returned(double scale) {
 void cause_lazy(double scale) {
     char *pin = leave_free_memory(64 * KB, 160 * MB);
     uint64_t state = 1, sum = 0;
-    char *blocks[MOST];
+    char *blocks[MAX];
     for (int turn = 0; turn < 1000; turn++) {
         sum += batch(blocks, 20, 64, 20000, &state); // traffic, at which it looks what is due
         state = compute((uint64_t)(1.2e6 * scale), state);

@@ -1,4 +1,4 @@
-// Held back, or made larger, by where blocks lie and how long they live.
+// Limited in speed or memory by block placement and lifetimes.
 #include "cause.h"
 
 #include <malloc.h>
@@ -10,12 +10,12 @@
 
 enum { KB = 1024, MB = 1024 * 1024 };
 
-// For `rss`, which looks ten times a second: what is resident stays so for a moment.
+// For `rss`, which samples ten times a second: keeps memory resident for a moment.
 static void stay(void) { usleep(500000); }
 
 static char *filled(size_t size) { return memset(malloc(size), 1, size); }
 
-// Of many blocks one in 40 survives. Cured, the survivors lie together, below those that are freed.
+// One in 40 blocks survives. Cured, the survivors are adjacent, below the freed blocks.
 void cause_scattered(double scale) {
     const size_t count = (size_t)(600000 * scale);
     char **blocks = malloc(count * sizeof *blocks);
@@ -95,7 +95,7 @@ void cause_live(double scale) {
     printf("%d\n", blocks[count / 2][7]);
 }
 
-// A list of blocks, walked again and again: cured, in the order in which they lie in memory.
+// Repeatedly walks a list of blocks. Cured, in address order.
 void cause_locality(double scale) {
     enum { NODES = 400000 };
     struct node {

@@ -1,4 +1,4 @@
-// Held back by something that is no allocator.
+// Limited by something other than the allocator.
 #include "cause.h"
 
 #include <arpa/inet.h>
@@ -150,5 +150,5 @@ void cause_network(double scale) {
     wait(NULL);
 }
 
-// Work that needs neither memory nor anybody.
+// Work that needs neither memory nor other processes.
 void cause_nothing(double scale) { printf("%lu\n", compute((uint64_t)(1.5e9 * scale), 1)); }

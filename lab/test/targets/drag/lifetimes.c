@@ -1,8 +1,8 @@
 /* A program that computes its own drag: objects that are used for a while and freed later.
  *
- *     own-drag OBJECTS MODE       plain, threads, fork, realloc; prints live area, needed area, bytes
+ *     lifetimes OBJECTS MODE       plain, threads, fork, realloc; prints live area, needed area, bytes
  *
- * Time is bytes allocated. In mode `fork` the parent forks in the middle, and both go on.
+ * Time is bytes allocated. In mode `fork` the process forks halfway, and parent and child continue.
  */
 #include <pthread.h>
 #include <stdint.h>

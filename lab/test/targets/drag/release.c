@@ -1,6 +1,6 @@
-// Programs that access objects as they free them, each with a twin that does not: `drag_release NAME`, and
-// `drag_release NAME twin`. See drag_books.h for what they print.
-#include "drag_books.h"
+// Programs that access objects as they free them, each with a twin that does not: `release NAME` and
+// `release NAME twin`. See model.h for the output.
+#include "model.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -36,7 +36,7 @@ static void end(struct node *one) {
     free(one);
 }
 
-// Its value is wanted: valgrind drops a load that nobody is for.
+// The value is used: Valgrind removes an unused load.
 static void use(struct node *one) {
     sum += one->value;
     used(one);
@@ -44,7 +44,7 @@ static void use(struct node *one) {
 
 static struct node *beside[MANY];
 
-// A region of a naive kind: the list goes through the objects.
+// A naive region: its list is linked through the objects.
 static void walked(void) {
     struct node *all = 0;
     for (int i = 0; i < MANY; ++i) {
@@ -71,7 +71,7 @@ static void cut(struct node *one) {
     end(one);
 }
 
-// A search tree, of which each insertion uses the nodes on its way.
+// A search tree: each insertion uses the nodes on its path.
 static void tree(void) {
     struct node *root = 0;
     for (int i = 0; i < MANY; ++i) {
@@ -90,7 +90,7 @@ static void tree(void) {
         cut(root);
 }
 
-// Each has two owners; which they are is counted in it, or beside.
+// Each object has two owners, counted in the object or, in the twin, outside.
 static void counted(void) {
     static int owners[MANY];
     for (int i = 0; i < MANY; ++i) {
@@ -109,7 +109,7 @@ static void counted(void) {
         }
 }
 
-// What a pool does that wants no secrets to stay.
+// A pool that wipes freed objects.
 static void wiped(void) {
     for (int i = 0; i < MANY; ++i) use(beside[i] = make());
     for (int i = 0; i < MANY; ++i) {
@@ -121,7 +121,7 @@ static void wiped(void) {
     }
 }
 
-// By moves of sixteen bytes, each of which has two slots.
+// With 16-byte accesses, each of which covers two slots.
 static void wide(void) {
     typedef struct {
         __int128 first, second;
@@ -171,7 +171,7 @@ static void hierarchy(void) {
         family(beside[0]);
 }
 
-// What is in a queue is used as it is taken out, and freed; the twin has used it before.
+// Elements of a queue are used when they are removed and freed; the twin uses them earlier.
 static void queue(void) {
     for (int i = 0; i < MANY; ++i) {
         beside[i] = make();
@@ -183,7 +183,7 @@ static void queue(void) {
     }
 }
 
-// Used and freed before anything else is allocated; those of the twin wait for others.
+// Used and freed before the next allocation; the twin frees them after others are allocated.
 static void temporary(void) {
     for (int i = 0; i < MANY; ++i) {
         use(beside[i] = make());
@@ -193,7 +193,7 @@ static void temporary(void) {
     }
 }
 
-// The copy of realloc uses what it copies; the twin begins anew.
+// realloc's copy is a use; the twin allocates a new block.
 static void grown(void) {
     enum { BLOCKS = 20 };
     static char *at[BLOCKS];
@@ -213,7 +213,7 @@ static void grown(void) {
                 born(at[i], size[i]);
             } else {
                 used(old);
-                book(old)->earlier = step; // no release
+                record(old)->earlier = step; // no release
                 freed(old);
                 at[i] = realloc(old, size[i]);
                 born(at[i], size[i]);

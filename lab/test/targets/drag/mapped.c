@@ -1,6 +1,6 @@
-// Maps memory in every way, carves objects out of some of it, and prints its own drag at the level of chunks:
-// for the drag engine to agree with. What it prints is "LIVE NEEDED CHUNKS PEAK LEAST", as drag.c does. It
-// uses no malloc. The word is a seed.
+// Maps memory in every way, carves objects out of some of it, and prints its own drag at the chunk level,
+// which the drag engine must reproduce, as "LIVE NEEDED CHUNKS PEAK LEAST" like random.c. Does not call
+// malloc. The argument is a seed.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -9,26 +9,26 @@
 #include <unistd.h>
 #include <valgrind/valgrind.h>
 
-enum { PAGE = 4096, PAGES = 16, MOST = 20000, ROUNDS = 4000 };
+enum { PAGE = 4096, PAGES = 16, MAX = 20000, ROUNDS = 4000 };
 
-// Memory that was mapped at once, as far as it is still there and in one piece.
+// A contiguous part of a mapping that is still mapped.
 struct stretch {
     char *at;
     int pages;
     int mapping; // its number
     int last[PAGES];
 };
-static struct stretch stretches[MOST];
+static struct stretch stretches[MAX];
 static int count;
 
 static struct {
     int birth, carved, pages, left; // pages that count, if it is ever carved: those left by then
-} mappings[MOST];
+} mappings[MAX];
 static int mapping_count;
 
 static struct {
     int mapping, pages, last, freed, counts;
-} ended[MOST];
+} ended[MAX];
 static int ended_count;
 
 static int now; // steps
@@ -149,8 +149,8 @@ static void use(int which) {
 }
 
 static void print(void) {
-    static uint64_t widths[MOST + 1], time[MOST + 1];
-    static int64_t in_use[MOST + 1], in_need[MOST + 1];
+    static uint64_t widths[MAX + 1], time[MAX + 1];
+    static int64_t in_use[MAX + 1], in_need[MAX + 1];
     int chunks = 0;
     for (int i = 0; i < mapping_count; ++i) {
         if (!mappings[i].carved) continue;

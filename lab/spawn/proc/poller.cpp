@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "proc/looker.h"
+#include "proc/poller.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -13,38 +13,39 @@
 #include <unistd.h>
 
 #include "proc/descriptors.h"
+#include "proc/tasks.h"
 #include "proc/text_file.h"
 
 namespace reap::spawn {
 namespace {
 
-constexpr int most_depth = 16;
-constexpr std::uint64_t most_processes = 64;
-constexpr std::uint64_t most_threads = 256;
-constexpr std::int64_t shortest_gap_ns = 8'000'000;
+constexpr int max_depth = 16;
+constexpr std::uint64_t max_processes = 64;
+constexpr std::uint64_t max_threads = 256;
+constexpr std::int64_t min_gap_ns = 8'000'000;
 constexpr std::uint32_t gap_spread_ns = 4'000'000;
-/// Mappings and memory are looked at more and more seldom, for the kernel walks all pages for that: at most
-/// so many times again in as long as the program has run already.
-constexpr std::int64_t memory_part = 8;
-constexpr std::int64_t least_memory_ns = 20'000'000;
-constexpr std::int64_t most_memory_ns = 2'000'000'000;
-constexpr std::int64_t memory_share = 100; ///< of a processor's time it takes at most one in this many
-constexpr int most_mappings = 20000;       ///< of a process with more, what they hold is not known
-constexpr std::size_t words_of_stack = 16;
+/// The kernel walks all pages to report mappings and memory, so these are polled at growing intervals: the
+/// elapsed time over this, between the two bounds.
+constexpr std::int64_t memory_gap_divisor = 8;
+constexpr std::int64_t min_memory_gap_ns = 20'000'000;
+constexpr std::int64_t max_memory_gap_ns = 2'000'000'000;
+constexpr std::int64_t memory_cost_divisor = 100; ///< at most this fraction of one CPU's time is spent on it
+constexpr int max_mappings = 20000; ///< the memory of a process with more is reported as unknown
+constexpr std::size_t stack_words = 16;
 
-std::int64_t processor_ns() {
+std::int64_t thread_cpu_ns() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-/// The value in bytes of a line `NAME:  123 kB`, and one more; 0 where there is no such line.
+/// The value in bytes of a line `NAME:  123 kB`, plus one; 0 if there is no such line.
 std::uint64_t kilobytes(const char *text, const char *name) {
     const char *line = std::strstr(text, name);
     return line == nullptr ? 0 : std::strtoull(line + std::strlen(name), nullptr, 10) * 1024 + 1;
 }
 
-/// Locks wait so; condition variables, semaphores and joins by FUTEX_WAIT_BITSET.
+/// Locks use these operations; condition variables, semaphores and joins use FUTEX_WAIT_BITSET.
 bool waits_for_lock(std::uint64_t operation) {
     const auto command = static_cast<int>(operation) & FUTEX_CMD_MASK;
     return command == FUTEX_WAIT || command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2;
@@ -57,25 +58,25 @@ bool waits_for_any(long number) {
 
 /// Whether one of a process's first descriptors is a socket.
 bool has_socket(pid_t process) {
-    constexpr int most_descriptors = 64;
+    constexpr int max_descriptors = 64;
     char path[64];
     std::snprintf(path, sizeof path, "/proc/%d/fd", static_cast<int>(process));
     DIR *descriptors = opendir(path);
-    if (descriptors == nullptr) return true; // nothing speaks against it
+    if (descriptors == nullptr) return true; // unknown: assume that it has one
     bool found = false;
-    int looked = 0;
+    int checked = 0;
     while (const dirent *entry = readdir(descriptors)) {
         if (entry->d_name[0] == '.') continue;
         const int descriptor = static_cast<int>(std::strtol(entry->d_name, nullptr, 10));
         found = waited_for(process, descriptor) == REAP_WAITED_SOCKET;
-        if (found || ++looked >= most_descriptors) break;
+        if (found || ++checked >= max_descriptors) break;
     }
     closedir(descriptors);
     return found;
 }
 
-/// What a call with these arguments waits for.
-reap_waited_for what_of(pid_t process, long number, std::uint64_t argument, std::uint64_t second) {
+/// What a system call with these arguments waits for.
+reap_waited_for classify_wait(pid_t process, long number, std::uint64_t argument, std::uint64_t second) {
     switch (number) {
     case SYS_futex:
         return waits_for_lock(second) ? REAP_WAITED_LOCK : REAP_WAITED_OTHER;
@@ -97,15 +98,15 @@ reap_waited_for what_of(pid_t process, long number, std::uint64_t argument, std:
 
 } // namespace
 
-void Looker::look(pid_t process, std::int64_t now, TraceBlocks &trace) {
+void TreePoller::poll(pid_t process, std::int64_t now, TraceBlocks &trace) {
     trace_ = &trace;
     now_ = now;
     processes_ = 0;
     threads_ = 0;
     sockets_of_ = 0;
     with_memory_ = now >= next_memory_;
-    const std::int64_t began = processor_ns();
-    look_at(process, 0);
+    const std::int64_t began = thread_cpu_ns();
+    poll_process(process, 0);
     TraceBlocks::Record(trace, REAP_TAG_SEEN, now)
         .number(static_cast<std::uint64_t>(process))
         .number(REAP_SEEN_LOOK)
@@ -113,57 +114,44 @@ void Looker::look(pid_t process, std::int64_t now, TraceBlocks &trace) {
         .number(threads_)
         .commit();
     if (with_memory_) {
-        if (first_look_ == 0) first_look_ = now;
-        const std::int64_t took = processor_ns() - began;
+        if (first_memory_poll_ == 0) first_memory_poll_ = now;
+        const std::int64_t took = thread_cpu_ns() - began;
         const std::int64_t gap =
-            std::clamp((now - first_look_) / memory_part, least_memory_ns, most_memory_ns);
-        next_memory_ = now + std::max(gap, memory_share * took);
+            std::clamp((now - first_memory_poll_) / memory_gap_divisor, min_memory_gap_ns, max_memory_gap_ns);
+        next_memory_ = now + std::max(gap, memory_cost_divisor * took);
     }
     random_ = random_ * 1664525u + 1013904223u;
-    next_ = now_ns() + shortest_gap_ns + (random_ >> 8) % gap_spread_ns;
+    next_ = now_ns() + min_gap_ns + (random_ >> 8) % gap_spread_ns;
 }
 
-void Looker::look_at(pid_t process, int depth) {
-    if (depth > most_depth || processes_ >= most_processes) return;
+void TreePoller::poll_process(pid_t process, int depth) {
+    if (depth > max_depth || processes_ >= max_processes) return;
     const bool ours = process == getpid();
     if (!ours) {
         ++processes_;
-        if (with_memory_) look_at_memory(process);
+        if (with_memory_) poll_memory(process);
     }
-    char path[96];
-    std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(process));
-    DIR *threads = opendir(path);
-    if (threads == nullptr) return;
-    while (const dirent *entry = readdir(threads)) {
-        const auto thread = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-        if (thread <= 0) continue;
-        if (!ours) look_at_thread(process, thread);
-        char children[4096];
-        std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", static_cast<int>(process),
-                      static_cast<int>(thread));
-        read_text(path, children, sizeof children);
-        char *at = children;
-        for (char *end = at;; at = end) {
-            const long child = std::strtol(at, &end, 10);
-            if (end == at) break;
-            look_at(static_cast<pid_t>(child), depth + 1);
-        }
-    }
-    closedir(threads);
+    for_each_thread(process, [&](pid_t thread) {
+        if (!ours) poll_thread(process, thread);
+        for_each_child(process, thread, [&](pid_t child) {
+            poll_process(child, depth + 1);
+            return true;
+        });
+    });
 }
 
-void Looker::look_at_thread(pid_t process, pid_t thread) {
+void TreePoller::poll_thread(pid_t process, pid_t thread) {
     ++threads_;
-    if (threads_ > most_threads) return;
+    if (threads_ > max_threads) return;
     char path[96];
     char text[512];
     std::snprintf(path, sizeof path, "/proc/%d/task/%d/stat", static_cast<int>(process),
                   static_cast<int>(thread));
     read_text(path, text, sizeof text);
-    const char *name_end = std::strrchr(text, ')');
-    if (name_end == nullptr || name_end[1] != ' ') return;
-    const char state = name_end[2];
-    if (state == 'R') { // runs, or would if there were a processor for it: while that is so, nobody waits
+    const char *field = find_state(text);
+    if (field == nullptr) return;
+    const char state = *field;
+    if (state == 'R') { // running, or ready to run: not waiting
         TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
             .number(static_cast<std::uint64_t>(process))
             .number(REAP_SEEN_WAIT)
@@ -176,11 +164,11 @@ void Looker::look_at_thread(pid_t process, pid_t thread) {
             .commit();
         return;
     }
-    if (state != 'S' && state != 'D') return; // is stopped, or has ended
+    if (state != 'S' && state != 'D') return; // stopped, or ended
     std::snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", static_cast<int>(process),
                   static_cast<int>(thread));
     read_text(path, text, sizeof text);
-    // NUMBER ARGUMENT... SP PC; of what waits outside of a call (a page), -1 SP PC; or the word "running".
+    // NUMBER ARGUMENT... SP PC; -1 SP PC for a wait outside of a call, as for a page; or the word "running".
     char *at = text;
     const long number = std::strtol(text, &at, 10);
     std::uint64_t values[8] = {};
@@ -194,18 +182,18 @@ void Looker::look_at_thread(pid_t process, pid_t thread) {
     }
     const bool known = at != text && count >= 2;
     const std::uint64_t pointer = known ? values[count - 1] : 0;
-    std::uint64_t words[words_of_stack] = {};
+    std::uint64_t words[stack_words] = {};
     std::size_t words_count = 0;
-    if (known && number == SYS_futex) { // whose lock? its caller knows
+    if (known && number == SYS_futex) { // the caller, on the stack, tells whose lock it is
         const iovec here{words, sizeof words};
         const iovec there{reinterpret_cast<void *>(values[count - 2]), sizeof words};
         const ssize_t got = process_vm_readv(process, &here, 1, &there, 1, 0);
         if (got > 0) words_count = static_cast<std::size_t>(got) / sizeof *words;
     }
     reap_waited_for what =
-        known && number >= 0 ? what_of(process, number, values[0], values[1]) : REAP_WAITED_UNKNOWN;
+        known && number >= 0 ? classify_wait(process, number, values[0], values[1]) : REAP_WAITED_UNKNOWN;
     if (known && waits_for_any(number)) {
-        // A runtime's idle thread waits so for its timers, in a program without any connection.
+        // In a program without connections, this is how a runtime's idle thread waits for its timers.
         if (sockets_of_ != process) {
             sockets_of_ = process;
             sockets_ = has_socket(process);
@@ -221,7 +209,7 @@ void Looker::look_at_thread(pid_t process, pid_t thread) {
     record.commit();
 }
 
-void Looker::look_at_memory(pid_t process) {
+void TreePoller::poll_memory(pid_t process) {
     char path[64];
     char text[4352];
     std::snprintf(path, sizeof path, "/proc/%d/status", static_cast<int>(process));
@@ -232,14 +220,14 @@ void Looker::look_at_memory(pid_t process) {
     if (maps == nullptr) return;
     std::uint64_t heap = 0;
     std::uint64_t lazy = 0;
-    // The kernel writes it a page at a time, and begins anew with a mapping that has grown meanwhile, as the
-    // heap does: of two that begin at one address, the second counts.
+    // The kernel writes the file a page at a time, and repeats a mapping that has grown meanwhile, as the
+    // heap does: of two entries with the same start address, the second counts.
     std::uint64_t begin = 0;
     std::uint64_t heap_before = 0;
     std::uint64_t lazy_before = 0;
     bool in_heap = false;
     int mappings = 0;
-    while (mappings < most_mappings && std::fgets(text, sizeof text, maps) != nullptr) {
+    while (mappings < max_mappings && std::fgets(text, sizeof text, maps) != nullptr) {
         if (std::strchr("0123456789abcdef", text[0]) != nullptr) {
             ++mappings;
             if (const std::uint64_t next = std::strtoull(text, nullptr, 16); next == begin) {
@@ -251,7 +239,7 @@ void Looker::look_at_memory(pid_t process) {
                 lazy_before = lazy;
             }
             in_heap = std::strstr(text, "[heap]") != nullptr;
-            look_at_mapping(process, text);
+            record_mapping(process, text);
         } else if (in_heap && std::strncmp(text, "Rss:", 4) == 0) {
             heap += kilobytes(text, "Rss:") - 1;
         } else if (std::strncmp(text, "LazyFree:", 9) == 0) {
@@ -259,7 +247,7 @@ void Looker::look_at_memory(pid_t process) {
         }
     }
     std::fclose(maps);
-    const bool whole = mappings > 0 && mappings < most_mappings;
+    const bool whole = mappings > 0 && mappings < max_mappings;
     TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
         .number(static_cast<std::uint64_t>(process))
         .number(REAP_SEEN_MEMORY)
@@ -269,7 +257,7 @@ void Looker::look_at_memory(pid_t process) {
         .commit();
 }
 
-void Looker::look_at_mapping(pid_t process, char *line) {
+void TreePoller::record_mapping(pid_t process, char *line) {
     // START-END FLAGS OFFSET DEVICE INODE PATH
     char *at = line;
     const std::uint64_t start = std::strtoull(at, &at, 16);
@@ -286,7 +274,7 @@ void Looker::look_at_mapping(pid_t process, char *line) {
         .number(start)
         .number(end - start)
         .commit();
-    // A process that ran before it was looked at has mappings that no event tells of.
+    // Mappings that are older than the first poll of their process have no perf event.
     if (!executable) return;
     if (char *newline = std::strchr(path, '\n')) *newline = '\0';
     TraceBlocks::Record(*trace_, REAP_TAG_MAPPING, now_)

@@ -1,4 +1,4 @@
-#include "output/from_launcher.h"
+#include "output/launcher_client.h"
 
 #include <cstddef>
 #include <cstring>
@@ -14,9 +14,9 @@
 namespace reap::preload {
 namespace {
 
-constexpr time_t kPatience = 2; // seconds
+constexpr time_t kTimeout = 2; // seconds
 
-// System calls by their numbers: libc's functions are cancellation points, and programs interpose them.
+// Raw system calls: libc's functions are cancellation points, and programs interpose them.
 int receive_descriptor(int socket) noexcept {
     char byte = 0;
     iovec data{&byte, 1};
@@ -39,11 +39,11 @@ int receive_descriptor(int socket) noexcept {
 
 } // namespace
 
-int ask_launcher(const char *socket) noexcept {
+int request_trace(const char *socket) noexcept {
     if (strlen(socket) != size_t{2} * REAP_SOCKET_NAME) return -1;
     sockaddr_un launcher{};
     launcher.sun_family = AF_UNIX;
-    // The first byte is 0: a name that no root directory hides.
+    // The first byte is 0: an abstract name, independent of the root directory.
     constexpr size_t kPrefix = sizeof REAP_SOCKET_PREFIX - 1;
     memcpy(launcher.sun_path + 1, REAP_SOCKET_PREFIX, kPrefix);
     memcpy(launcher.sun_path + 1 + kPrefix, socket, REAP_SOCKET_NAME);
@@ -54,9 +54,10 @@ int ask_launcher(const char *socket) noexcept {
     const auto number = static_cast<int>(end);
     sockaddr_un any{};
     any.sun_family = AF_UNIX;
-    const timeval patience{kPatience, 0};
+    const timeval patience{kTimeout, 0};
     int descriptor = -1;
-    // Bound to a name that the kernel chooses, for the answer; connected, so that nobody else can give it.
+    // Bound to a name chosen by the kernel, to receive the answer; connected, so that only the launcher can
+    // send it.
     if (syscall(SYS_bind, number, &any, sizeof any.sun_family) == 0 &&
         syscall(SYS_setsockopt, number, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
         syscall(SYS_connect, number, &launcher, kLength) == 0 &&

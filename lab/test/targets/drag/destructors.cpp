@@ -1,6 +1,6 @@
-// C++ programs whose destructors access objects as they free them, each with a twin whose do not: as
-// drag_release.c.
-#include "drag_books.h"
+// C++ programs whose destructors access objects as they free them, each with a twin whose destructors do not.
+// The C++ counterpart of release.c.
+#include "model.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -17,13 +17,13 @@ void *beside[kMany]; // what the twin frees without a look at it
 int count;
 void note(void *at) { beside[count++] = at; }
 
-// Allocates as the containers ask, and keeps the books.
+// Allocates for the containers, and updates the model.
 template <class T>
-struct Booked {
+struct ModelAllocator {
     using value_type = T;
-    Booked() = default;
+    ModelAllocator() = default;
     template <class U>
-    Booked(const Booked<U> &) {}
+    ModelAllocator(const ModelAllocator<U> &) {}
     T *allocate(size_t count) {
         void *at = std::malloc(count * sizeof(T));
         born(at, count * sizeof(T));
@@ -35,7 +35,7 @@ struct Booked {
         freed(at);
         std::free(at);
     }
-    bool operator==(const Booked &) const { return true; }
+    bool operator==(const ModelAllocator &) const { return true; }
 };
 
 void free_all() {
@@ -50,7 +50,7 @@ struct Value {
     char more[80];
 };
 
-// A container that is left to its destructor; the twin frees its nodes by a list beside it.
+// A container that is freed by its destructor; the twin frees its nodes from a separate list.
 template <class Container, class Fill>
 void container(Fill fill) {
     alignas(Container) static char place[sizeof(Container)];
@@ -66,7 +66,7 @@ void container(Fill fill) {
 const void *node_of(const Value &value) { return reinterpret_cast<const char *>(&value) - sizeof(void *); }
 
 void list() {
-    container<std::forward_list<Value, Booked<Value>>>([](auto &it) {
+    container<std::forward_list<Value, ModelAllocator<Value>>>([](auto &it) {
         for (int i = 0; i < kMany; ++i) {
             it.push_front(Value{i, {}});
             sum = sum + it.front().number;
@@ -92,7 +92,7 @@ struct Linked {
     }
 };
 
-// Each owns the next; the twin lets go of all first.
+// Each object owns the next; the twin releases all ownership first.
 void owned() {
     std::unique_ptr<Linked> first;
     for (int i = 0; i < kMany; ++i) {

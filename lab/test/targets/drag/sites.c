@@ -1,8 +1,9 @@
-/* A program with two places that allocate, which drag differently, and that computes its own drag.
+/* A program with two allocation sites of different drag, which computes its own drag.
  *
- *     drag-sites OBJECTS      prints the share of all that is dragged that the objects of `forgotten` have
+ *     sites OBJECTS      prints the share of the objects of `forgotten` in the total drag
  *
- * Objects of `needed` are used until shortly before they are freed, those of `forgotten` at once and no more.
+ * Objects of `needed` are used until shortly before they are freed, those of `forgotten` only once, at the
+ * start.
  */
 #include <stdint.h>
 #include <stdio.h>

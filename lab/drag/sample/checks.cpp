@@ -1,20 +1,20 @@
-// The sampler's looks at its objects.
+// Checks whether sampled objects were accessed.
 #include "sampler.h"
 
 namespace reap::drag {
 namespace {
 
-// How far apart the looks at an object of so many bytes are, a power of two, at least 1 for `least` rounds.
-// What an error weighs goes by the square of the bytes that the object stands for and of the interval, what
-// looks cost by the pages that are needed anew after each; the least sum of both is where the interval's cube
-// goes by cost over weight. What was drawn when gaps were narrow is thereby looked at seldom when they are
-// wide.
-uint32_t apart(size_t bytes, double period, double stands, double least) noexcept {
-    constexpr double kPagesOfALook = 4; // which cost as much as the look itself
+// The interval between checks of an object of `bytes`, a power of two in units of `least` rounds. The error
+// is proportional to the square of the object's weight times the interval; the cost of a check is
+// proportional to the pages that fault again after it. Their sum is minimal where the cube of the interval is
+// proportional to cost over squared weight. So objects that were sampled at a high rate are checked rarely
+// once the rate is low.
+uint32_t check_step(size_t bytes, double period, double stands, double least) noexcept {
+    constexpr double kPagesPerCheck = 4; // faults on so many pages cost as much as the check itself
     constexpr uint32_t kMost = 1u << 20;
     const double lighter = period / stands;
     const size_t pages = bytes / kPage;
-    const double cube = (1 + static_cast<double>(pages) / kPagesOfALook) * lighter * lighter;
+    const double cube = (1 + static_cast<double>(pages) / kPagesPerCheck) * lighter * lighter;
     uint32_t step = 1;
     while (step < kMost) {
         const double rounds = 2 * least * step;
@@ -26,10 +26,10 @@ uint32_t apart(size_t bytes, double period, double stands, double least) noexcep
 
 } // namespace
 
-// The clock goes on by what the thread has allocated, and what is due is looked at. Whatever changes the
-// interval comes after that: looks must not find it otherwise than the bytes that they stand for.
+// Advances the clock by what the thread has allocated, and makes the checks that are due. Must precede any
+// change of the interval: a check must be weighted by the interval that applied to its bytes.
 void Sampler::catch_up(ThreadState &thread) noexcept {
-    // Less than nothing where a signal's handler allocated while the thread took its own bytes off.
+    // Negative if a signal handler allocated while the thread subtracted its own bytes.
     const int64_t spent = thread.granted > thread.budget ? thread.granted - thread.budget : 0;
     thread.granted = thread.budget;
     const auto bytes = static_cast<uint64_t>(spent);
@@ -39,47 +39,48 @@ void Sampler::catch_up(ThreadState &thread) noexcept {
     const double now = interval();
     const Rounds::Turns turns =
         rounds_.pass(bytes, now, [this, now](uint32_t kind, uint64_t round, uint64_t times) {
-            look_at_class(kind, {round, times}, now);
+            check_class(kind, {round, times}, now);
         });
-    if (turns.count != 0 && runs_ != 0) look_at_runs(turns, now);
+    if (turns.count != 0 && runs_ != 0) check_runs(turns, now);
     ledger_.header().spent_ns = pace_.spent_ns();
 }
 
-void Sampler::look_at_class(uint32_t kind, Rounds::Turns rounds, double interval) noexcept {
+void Sampler::check_class(uint32_t kind, Rounds::Turns rounds, double interval) noexcept {
     if (state_ != State::Running || living_[kind] == 0) return;
     const Pace::Work work(pace_);
     pace_.objects(living_[kind]);
     Pagemap map;
-    windows_.each_chunk(kind, [&](uint32_t first) { look_at_chunk(map, first, rounds, interval); });
+    windows_.each_chunk(kind, [&](uint32_t first) { check_chunk(map, first, rounds, interval); });
 }
 
-void Sampler::look_at_runs(Rounds::Turns turns, double interval) noexcept {
+void Sampler::check_runs(Rounds::Turns turns, double interval) noexcept {
     const Pace::Work work(pace_);
     Pagemap map;
     for (uint32_t slot = runs_; slot != 0 && state_ == State::Running; slot = objects_[slot - 1].next) {
         const Object &object = objects_[slot - 1];
         constexpr double kTurn = 1.0 / Rounds::kClasses;
-        // Few large objects can cost more than all samples; drawing fewer of these would not help.
+        // A few large objects can cost more than all other samples, which a lower sampling rate would not
+        // change.
         const double least = kTurn / (pace_.over() * pace_.over());
-        const uint32_t step = apart(object.bytes, least_in_use_, object.stands, least);
+        const uint32_t step = check_step(object.bytes, min_in_use_, object.stands, least);
         const uint64_t own = Rounds::own(turns, step, object.phase);
         if (own == 0) continue;
         pace_.objects(object.bytes / kPage);
-        if (!look_at(map, slot - 1)) return;
+        if (!check(map, slot - 1)) return;
         weigh(slot - 1, interval * static_cast<double>(own * step) * kTurn);
         windows_.arm(slot - 1, object.bytes);
     }
 }
 
-// Those that lie together are read together, and armed together if a look is due at all of them.
-void Sampler::look_at_chunk(Pagemap &map, uint32_t first, Rounds::Turns rounds, double interval) noexcept {
+// Reads the objects of a chunk together, and arms them together if all of them are due.
+void Sampler::check_chunk(Pagemap &map, uint32_t first, Rounds::Turns rounds, double interval) noexcept {
     if (state_ != State::Running) return;
     uint32_t due = 0;
     double weights[Windows::kChunk];
     for (uint32_t left = watched_[first / Windows::kChunk]; left != 0; left &= left - 1) {
         const auto at = static_cast<uint32_t>(__builtin_ctz(left));
         const Object &object = objects_[first + at];
-        const uint32_t step = apart(0, least_in_use_, object.stands, 1);
+        const uint32_t step = check_step(0, min_in_use_, object.stands, 1);
         const uint64_t own = Rounds::own(rounds, step, object.phase);
         if (own != 0) due |= uint32_t{1} << at;
         weights[at] = interval * static_cast<double>(own * step);
@@ -88,9 +89,9 @@ void Sampler::look_at_chunk(Pagemap &map, uint32_t first, Rounds::Turns rounds, 
     const auto from = static_cast<uint32_t>(__builtin_ctz(due));
     const auto slots = static_cast<uint32_t>(32 - __builtin_clz(due)) - from;
     constexpr size_t kPages = Windows::kSlot / kPage;
-    bool used[Pagemap::kMost];
+    bool used[Pagemap::kMaxPages];
     if (!map.read(windows_.address(first + from), slots * kPages, used)) {
-        return give_up(REAP_DRAG_SAMPLES_NO_PAGEMAP);
+        return stop(REAP_DRAG_SAMPLES_NO_PAGEMAP);
     }
     const bool all = due == watched_[first / Windows::kChunk];
     for (uint32_t left = due; left != 0; left &= left - 1) {
@@ -105,14 +106,14 @@ void Sampler::look_at_chunk(Pagemap &map, uint32_t first, Rounds::Turns rounds, 
     if (all) windows_.arm(first + from, slots * Windows::kSlot);
 }
 
-// False where it cannot be seen.
-bool Sampler::look_at(Pagemap &map, uint32_t slot) noexcept {
+// False if accesses cannot be detected.
+bool Sampler::check(Pagemap &map, uint32_t slot) noexcept {
     const Object &object = objects_[slot];
-    switch (windows_.look(map, slot, object.bytes)) {
+    switch (windows_.check(map, slot, object.bytes)) {
     case Windows::Seen::Unused:
         return true;
     case Windows::Seen::Unknown:
-        give_up(REAP_DRAG_SAMPLES_NO_PAGEMAP);
+        stop(REAP_DRAG_SAMPLES_NO_PAGEMAP);
         return false;
     case Windows::Seen::Used:
         break;
@@ -122,7 +123,7 @@ bool Sampler::look_at(Pagemap &map, uint32_t slot) noexcept {
     return true;
 }
 
-// It has been used since the last look: all looks before came before its last access.
+// The object was accessed since the last check, so all earlier checks precede its last access.
 void Sampler::credit(uint32_t slot) noexcept {
     reap_drag_sample &row = ledger_.row(objects_[slot].row);
     row.used += row.unsure;

@@ -1,8 +1,8 @@
-/* A program that loads two libraries in turns, each of which lies where the other was.
+/* A program that loads two libraries in turn, each at the address of the other.
  *
- *     drag-reloaded ONE OTHER
+ *     reloaded ONE OTHER
  *
- * With LIBRARY defined it is such a library, whose only function, of that name, allocates.
+ * With LIBRARY defined it is such a library: its only function, of that name, allocates.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-// Allocates at random, computes its own drag by the definition, and prints it: for the drag engine to agree
-// with.
+// Allocates at random, computes its own drag by the definition, and prints it: the drag engine must reproduce
+// it.
 //
-// Each word names one way to use memory; the last is a seed. What it prints is "MODE LIVE NEEDED OBJECTS PEAK
-// LEAST": the areas under its bytes in use and under those needed, how many objects, and the largest of both.
-// It keeps its books in static memory.
+// Each argument names one way to use memory; the last is a seed. Prints "MODE LIVE NEEDED OBJECTS PEAK
+// LEAST": the areas under the bytes in use and under the needed bytes, the number of objects, and the maximum
+// of both. The reference model is in static memory.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <malloc.h>
@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <valgrind/valgrind.h>
 
-enum { MOST = 40000, SLOTS = 64 };
+enum { MAX = 40000, SLOTS = 64 };
 
 struct object {
     volatile char *at;
@@ -26,9 +26,9 @@ struct object {
     int birth, last, freed;
 };
 
-static struct object objects[MOST];
-static uint64_t sizes[MOST]; // by step
-static int now;              // steps
+static struct object objects[MAX];
+static uint64_t sizes[MAX]; // by step
+static int now;             // steps
 static int count;
 static uint64_t state;
 
@@ -37,7 +37,7 @@ static unsigned random_below(unsigned limit) {
     return (unsigned)(state >> 33) % limit;
 }
 
-// The books.
+// The reference model.
 static struct object *born(volatile char *at, size_t size) {
     struct object *object = &objects[count++];
     sizes[now++] = size;
@@ -50,7 +50,7 @@ static void died(struct object *object) { object->freed = now; }
 static volatile int seen;
 static void reads(struct object *object) {
     if (object->size == 0) return;
-    // Its value is used: Valgrind drops a load whose value nobody wants before a tool sees it.
+    // The value is used: Valgrind removes an unused load before a tool sees it.
     seen += object->at[random_below((unsigned)object->size)];
     object->last = now;
 }
@@ -171,10 +171,10 @@ static void run(const struct way *way, int steps, int resizes) {
 static char seen_end;
 
 static void print(const char *mode) {
-    static uint64_t time[MOST + 1];
+    static uint64_t time[MAX + 1];
     unsigned __int128 live = 0, needed = 0;
     for (int i = 0; i < now; ++i) time[i + 1] = time[i] + sizes[i];
-    static int64_t in_use[MOST + 1], in_need[MOST + 1];
+    static int64_t in_use[MAX + 1], in_need[MAX + 1];
     for (int i = 0; i < count; ++i) {
         struct object *each = &objects[i];
         if (!each->freed) {
@@ -203,7 +203,7 @@ static void print(const char *mode) {
     if (write(1, line, (size_t)length) != length) _exit(3);
 }
 
-// Threads take turns: the clock is one.
+// Threads take turns, as there is one clock.
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t started, done;
 static const struct way by_malloc = {make_malloc, drop_malloc};
@@ -227,7 +227,7 @@ static void threads(void) {
     pthread_barrier_wait(&done);
 }
 
-// A coroutine's stack is an object, which its pushes alone keep in need.
+// A coroutine's stack is an object that only its pushes access.
 static ucontext_t outside, inside;
 static void coroutine(void) {
     for (;;) swapcontext(&inside, &outside);
@@ -269,7 +269,7 @@ static void on_stack(void) {
     VALGRIND_DESTROY_MEMPOOL(memory);
 }
 
-// Every request that pools have, in one block of malloc's, which is no object then.
+// Every client request of pools, within one malloc block, which then is not an object.
 static void requests(void) {
     char *const chunk = malloc(65536), *const apart = chunk + 40960;
     struct object *each[16];
