@@ -1,0 +1,135 @@
+"""The pictures of the documents: a part of each command's report, in docs/images.
+
+    .venv/bin/python lab/bench/pictures.py [NAME ...]
+
+Makes the reports that the pages show, with the commands of the pages, and photographs them with Debian's
+chromium. Takes some minutes; NAMEs select pictures. Look at every picture before you commit it.
+"""
+
+import base64
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "lab" / "test"))
+
+import chromium  # noqa: E402 - is found by the line before
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
+
+IMAGES = ROOT / "docs" / "images"
+WIDTH = 1000
+MOST_BYTES = 150_000
+
+SERVER = ["./server", "per-request", "1", "40"]
+PERL_HELD = 'my @all = map { "x" x 200 } 1 .. 500_000; my @kept = @all[0 .. 99]; undef @all; sleep 3'
+PERL_DRAGS = (
+    'my @lines = map { "x" x 100 } 1 .. 20000; my $n = @lines; '
+    'my %h; $h{$_ % 5000} = "y" x 50 for 1 .. 100000'
+)
+LEVELS = [
+    "compare",
+    "--levels",
+    "adv0,adv3",
+    "-a",
+    "glibc,jemalloc",
+    "--budget",
+    "60",
+    "--html",
+    "levels.html",
+]
+PERL_HASH = "my %h; $h{$_} = $_ x 3 for 1 .. 200000"
+
+
+class Picture(NamedTuple):
+    """A command that makes a page, and which part of the page is shown: pixels from the top."""
+
+    words: list[str]
+    command: list[str]
+    page: str
+    height: int
+    stdin: bool = False
+    top: int = 0
+
+
+PICTURES = {
+    "report": Picture(["run", "-o", "run"], SERVER, "run/report.html", 780, stdin=True),
+    "show": Picture(["show", "--html", "show.html", "server.reap"], [], "show.html", 1100),
+    "compare": Picture(["compare", "--html", "compare.html"], SERVER, "compare.html", 1000, stdin=True),
+    "wall": Picture(["wall", "-o", "wall"], SERVER, "wall/wall.html", 950, stdin=True),
+    "rss": Picture(["rss", "--html", "rss.html"], ["perl", "-e", PERL_HELD], "rss.html", 1000),
+    "drag": Picture(["drag", "--html", "drag.html"], ["perl", "-e", PERL_DRAGS], "drag.html", 1000),
+    "tune": Picture(["tune", "--html", "tune.html"], SERVER, "tune.html", 880, stdin=True),
+    "levels": Picture(LEVELS, ["perl", "-e", PERL_HASH], "levels.html", 760, top=680),
+}
+
+
+def main() -> int:
+    """Makes the named pictures, or all; 1 if one is too large or its page has printed an error."""
+    wanted = sys.argv[1:] or list(PICTURES)
+    good = True
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepare(folder)
+        driver = chromium.started(folder / "profile")
+        try:
+            for each in wanted:
+                make(PICTURES[each], folder)
+                good &= photograph(driver, folder / PICTURES[each].page, each, PICTURES[each])
+        finally:
+            driver.quit()
+    return 0 if good else 1
+
+
+def prepare(folder: Path) -> None:
+    """The server of the tutorial, its requests, and a recording of it."""
+    source = ROOT / "docs" / "patterns" / "server.cpp"
+    flags = ["-O2", "-g", "-std=c++20", "-pthread", f"-I{ROOT / 'library' / 'include'}"]
+    subprocess.run(["g++", *flags, str(source), "-o", str(folder / "server")], check=True)
+    with (folder / "requests").open("wb") as requests:
+        maker = ROOT / "docs" / "patterns" / "requests.py"
+        subprocess.run([sys.executable, str(maker), "5000"], stdout=requests, check=True)
+    recorded = Picture(["record", "-o", "server.reap"], [*SERVER[:3], "20"], "", 0, stdin=True)
+    make(recorded, folder)
+
+
+def make(picture: Picture, folder: Path) -> None:
+    """Runs reap in the folder."""
+    reap = Path(sys.executable).parent / "reap"
+    command = ["--", *picture.command] if picture.command else []
+    with (folder / ("requests" if picture.stdin else os.devnull)).open("rb") as stdin:
+        subprocess.run(
+            [str(reap), *picture.words, *command],
+            cwd=folder,
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+
+
+def photograph(driver: "Chrome", page: Path, name: str, shown: Picture) -> bool:
+    """Writes the shown part of a page as a picture; False if it is too large or the page printed an error."""
+    driver.get_log("browser")
+    size = {"width": WIDTH, "height": shown.top + shown.height, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", size
+    )  # a window's height has its frame in it
+    driver.get(page.as_uri())
+    driver.execute_async_script("setTimeout(arguments[0], 1500)")  # charts are drawn by then
+    clip = {"x": 0, "y": shown.top, "width": WIDTH, "height": shown.height, "scale": 1}
+    taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "clip": clip})
+    data = base64.b64decode(taken["data"])
+    (IMAGES / f"{name}.png").write_bytes(data)
+    errors = [entry["message"] for entry in driver.get_log("browser")]
+    print(f"{name:<10} {len(data) / 1000:6.0f} kB  {'; '.join(errors)}", flush=True)
+    return not errors and len(data) <= MOST_BYTES
+
+
+if __name__ == "__main__":
+    sys.exit(main())
