@@ -79,7 +79,7 @@ def options(verb: _Verb) -> _Verb:
             default=WORTH,
             show_default="3%",
             metavar="PERCENT",
-            help="The smallest change of time that matters; a smaller one is called equivalent.",
+            help="The smallest change that matters; what is surely smaller is called equivalent.",
         ),
         click.option(
             "--pairing",

@@ -166,7 +166,7 @@ def _ratios(spec: Spec, baseline: Mapping[int, Run], own: Mapping[int, Run]) -> 
             [metric.of(each) for each in before],
             [metric.of(each) for each in after],
             widening=_widening(spec),
-            worth=spec.worth if metric.name in analyse.TIMES else 0.0,
+            worth=spec.worth,
         )
         for metric in metrics.known([*before, *after])
         if not (together and metric.alone)

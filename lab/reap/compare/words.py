@@ -38,7 +38,7 @@ def reading(comparison: Comparison) -> list[str]:
         lines.append(REQUESTS)
     lines += [
         CANNOT_TELL,
-        f"Equivalent: the whole interval of a time is within {worth} of 1; --worth sets that.",
+        f"Equivalent: the whole interval is within {worth} of 1; --worth sets that.",
         NOISE,
     ]
     if comparison.widening > 1:

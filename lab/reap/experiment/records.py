@@ -198,7 +198,7 @@ class Comparison(Record):
     widening: float = 1.0
     """Width of its intervals in intervals for a fixed number of rounds."""
     worth: float = WORTH
-    """The smallest change of time that matters, as a fraction of 1."""
+    """The smallest change that matters, as a fraction of 1."""
     round_seconds: float = 0.0
     """What a round takes; 0 where that is unknown."""
     needed_budget: float = 0.0

@@ -140,7 +140,7 @@ class Spec(Record):
     timeout: float | None = None
     """Seconds for one run; None for no bound."""
     worth: float = WORTH
-    """The smallest change of time that matters, as a fraction of 1."""
+    """The smallest change that matters, as a fraction of 1."""
     stdin: bool = False
     """Whether standard input was spooled."""
     seed: int = SEED
