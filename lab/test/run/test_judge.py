@@ -13,29 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lab.test.run.situations import (
     COMMAND,
-    NO_PROFILE,
     SITUATIONS,
     Situation,
     jemalloc,
+    records,
 )
-from samples import comparison_of, profile_of, side_of, three_answers
+from samples import comparison_of, side_of, three_answers
 
 from reap.base.records import Estimate
 from reap.compare import judge, phrases
 from reap.experiment import sequential, statistics
-from reap.experiment.records import Comparison
-from reap.recording.records import Profile
 from reap.run.judge import commands, rules
 from reap.run.judge.verdict import diagnose
 from reap.wall.records import Collector
-
-
-def records(case: Situation) -> tuple[Profile | None, Comparison | None]:
-    profile = None if case.profile is NO_PROFILE else profile_of(share=case.share, **(case.profile or {}))
-    changes = dict(case.comparison or {})
-    noise = changes.pop("noise", 0.006)
-    comparison = None if case.sides is None else comparison_of(case.sides, noise, **changes)
-    return profile, comparison
 
 
 @pytest.mark.parametrize("case", SITUATIONS, ids=lambda case: case.name)
