@@ -100,7 +100,7 @@ def test_a_program_that_is_changed_stays_as_it_was_for_the_next(include: Path) -
     assert status(include) == 3
 
 
-def test_programs_of_one_name_do_not_replace_each_other(include: Path) -> None:
+def test_programs_of_one_name_do_not_replace_each_other() -> None:
     command = ["gcc", "-x", "c", "-o", OUT, "-"]
     first = compiled("answers", command, text="int main(void) { return 1; }")
     compiled("answers", command, text="int main(void) { return 2; }")

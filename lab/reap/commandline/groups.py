@@ -16,6 +16,24 @@ class Group(click.Group):
             formatter.write_dl([(name, each.get_short_help_str(limit=300)) for name, each in found if each])
 
 
+class Percent(click.ParamType[float]):
+    """A share that is written in percent, as `3`, `3%` or `0.5 %`; a fraction of 1 for the command."""
+
+    name = "percent"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - click's
+        """Above 0 and at most 50 %."""
+        if isinstance(value, float):
+            return value
+        try:
+            percent = float(str(value).removesuffix("%"))
+        except ValueError:
+            percent = 0.0
+        if not 0 < percent <= 50:
+            self.fail(f"{value} is no percentage above 0 and up to 50, such as 3%", param, ctx)
+        return percent / 100
+
+
 def names(*flags: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # noqa: A002 - as click
     """An option of names separated by commas that may be given again; all of them in one text, or None."""
     return click.option(

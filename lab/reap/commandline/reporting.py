@@ -94,7 +94,12 @@ def say_written(what: str, path: Path) -> None:
 
 def say_next(command: list[str]) -> None:
     """The exact next command, ready to be pasted."""
-    click.echo(f"next: {shlex.join(command)}", err=True)
+    say_command("next", command)
+
+
+def say_command(what: str, command: list[str]) -> None:
+    """A command, ready to be pasted, after what it is for."""
+    click.echo(f"{what}: {shlex.join(command)}", err=True)
 
 
 def name_of(command: list[str]) -> str:

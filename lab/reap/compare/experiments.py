@@ -20,6 +20,7 @@ from reap.compare.levels.options import LevelOptions
 from reap.compare.levels.run import PROFILE
 from reap.experiment.folder import Folder
 from reap.experiment.records import Asked, Comparison
+from reap.experiment.sequential import WORTH
 from reap.experiment.spec import Variant
 from reap.experiment.specify import Conditions, specify
 from reap.fragment.run import load_profile
@@ -45,6 +46,7 @@ class Options:
     baseline: str
     runs: int | None
     budget: float | None
+    worth: float
     timeout: float | None
     prepare: str
     cleanup: str
@@ -67,9 +69,18 @@ def options(verb: _Verb) -> _Verb:
             "-n",
             "--runs",
             type=click.IntRange(min=2),
-            help="Rounds; the usual is 5 to 30 in about a minute.",
+            help="A fixed number of rounds; without it rounds stop once every allocator is decided, after at "
+            "most 48 in about a minute.",
         ),
         click.option("--budget", type=SECONDS, help="Seconds for all runs together."),
+        click.option(
+            "--worth",
+            type=groups.Percent(),
+            default=WORTH,
+            show_default="3%",
+            metavar="PERCENT",
+            help="The smallest change that matters; what is surely smaller is called equivalent.",
+        ),
         click.option(
             "--pairing",
             type=click.Choice(get_args(Asked)),
@@ -183,6 +194,7 @@ def _create(
         conditions=Conditions(
             runs=options.runs or 0,
             budget=options.budget,
+            worth=options.worth,
             prepare=options.prepare,
             cleanup=options.cleanup,
             timeout=options.timeout,

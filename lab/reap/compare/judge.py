@@ -4,10 +4,8 @@ import enum
 import math
 
 from reap.compare import thresholds as at
+from reap.compare.analyse import TIMES, noise_floor, sound, trusted
 from reap.experiment.records import Comparison, Ratio, Side
-
-TIMES = ("cpu", "wall")
-"""The metrics in which a gain counts, the more dependable first."""
 
 RESIDENT = ("late_resident", "mean_resident")
 """Those of resident memory over a run's time; what stays until late counts first."""
@@ -22,19 +20,6 @@ class Standing(enum.Enum):
     UNTRUSTED = "not verified, behaved differently, or could not be compared"
 
 
-def trusted(side: Side) -> bool:
-    """Whether the figures are of this allocator and of a program that did the same work."""
-    cpu = side.ratios.get("cpu")
-    return (
-        side.verified
-        and side.same_exit
-        and side.same_output is not False
-        and not side.problem
-        and cpu is not None
-        and _sound(cpu)
-    )
-
-
 def standing(side: Side, comparison: Comparison) -> Standing:
     """What the comparison says of this allocator."""
     if not trusted(side):
@@ -44,35 +29,27 @@ def standing(side: Side, comparison: Comparison) -> Standing:
     if gain(side, comparison) is not None:
         return Standing.GAIN
     cpu = side.ratios["cpu"].ratio
-    settled = cpu.low >= 1 - at.MAY_HIDE or (cpu.high < 1 and cpu.value > 1 - at.WORTH_IT)
-    return Standing.NONE if settled or slower_elsewhere("cpu", side) else Standing.UNDECIDED
+    least = 1 - comparison.worth
+    settled = cpu.low >= min(least, 1 - at.MAY_HIDE) or (cpu.high < 1 and cpu.value > least)
+    slower = slower_elsewhere("cpu", side, comparison.worth)
+    return Standing.NONE if settled or slower else Standing.UNDECIDED
 
 
 def gain(side: Side, comparison: Comparison) -> Ratio | None:
     """The ratio in which this allocator is faster: proven, beyond noise, worth it. None where it is not."""
     for metric in TIMES:
         ratio = side.ratios.get(metric)
-        if ratio is None or not _sound(ratio) or slower_elsewhere(metric, side):
+        if ratio is None or not sound(ratio) or slower_elsewhere(metric, side, comparison.worth):
             continue
-        if ratio.ratio.high < noise_floor(comparison, metric) and ratio.ratio.value <= 1 - at.WORTH_IT:
+        if ratio.ratio.high < noise_floor(comparison, metric) and ratio.ratio.value <= 1 - comparison.worth:
             return ratio
     return None
 
 
-def slower_elsewhere(metric: str, side: Side) -> Ratio | None:
+def slower_elsewhere(metric: str, side: Side, worth: float) -> Ratio | None:
     """The other kind of time, where it is proven worse by as much as would be a gain here."""
     others = (side.ratios[name] for name in TIMES if name != metric and name in side.ratios)
-    return next(
-        (other for other in others if other.ratio.low > 1 and other.ratio.value >= 1 + at.WORTH_IT), None
-    )
-
-
-def noise_floor(comparison: Comparison, metric: str) -> float:
-    """What a ratio must stay below to be no noise: the low end of the baseline against itself, at most 1."""
-    noise = comparison.noise.get(metric)
-    if noise is None or not _sound(noise):
-        return 1.0
-    return min(1.0, noise.ratio.low)
+    return next((other for other in others if other.ratio.low > 1 and other.ratio.value >= 1 + worth), None)
 
 
 def costs_heavy_memory(side: Side) -> bool:
@@ -92,8 +69,8 @@ def saves_memory(side: Side, comparison: Comparison) -> bool:
         return False
     return (
         _shrinks(memory, comparison)
-        and side.ratios["cpu"].ratio.high < 1 + at.WORTH_IT
-        and not slower_elsewhere("cpu", side)
+        and side.ratios["cpu"].ratio.high < 1 + comparison.worth
+        and not slower_elsewhere("cpu", side, comparison.worth)
     )
 
 
@@ -138,24 +115,26 @@ def pick(sides: list[Side], comparison: Comparison) -> Side | None:
     return min(equals, key=lambda pair: (_memory(pair[0]), pair[1].value))[0]
 
 
-def rounds_needed(side: Side) -> int | None:
-    """How many rounds would likely settle the CPU ratio, if the noise stays as it is; None beyond sense.
+def rounds_needed(side: Side, comparison: Comparison) -> int | None:
+    """How many rounds of a new comparison would likely decide the CPU ratio; None beyond sense.
 
-    An interval narrows with the square root of the rounds. It must get narrower than the distance of the
-    ratio from 1, or than the least gain worth having where the ratio is nearer to 1 than that.
+    An interval narrows with the square root of the rounds. It must exclude 1, or a gain that matters, or lie
+    within what is worth a change: whichever is nearest. A number of rounds that is given beforehand needs no
+    wider intervals. The noise is taken to stay as it is.
     """
     ratio = side.ratios["cpu"].ratio
     if ratio.low <= 0 or side.rounds < 1:
         return None
-    half = math.log(ratio.high / ratio.low) / 2
-    wanted = max(abs(math.log(ratio.value)), at.WORTH_IT)
-    needed = max(side.rounds * (half / wanted) ** 2 * 1.2, side.rounds + 5, 10)
+    half = math.log(ratio.high / ratio.low) / 2 / comparison.widening
+    change = math.log(ratio.value)
+    wanted = max(abs(change), comparison.worth - abs(change), change - math.log(1 - at.MAY_HIDE))
+    needed = max(side.rounds * (half / wanted) ** 2 * 1.2, 10)
     return math.ceil(needed / 5) * 5 if needed <= at.MOST_ROUNDS else None
 
 
 def _shrinks(memory: Ratio, comparison: Comparison) -> bool:
     return (
-        _sound(memory)
+        sound(memory)
         and memory.ratio.high < noise_floor(comparison, memory.metric)
         and memory.ratio.value <= 1 - at.MEMORY_WORTH_IT
         and memory.baseline - memory.value >= at.MEMORY_WORTH_BYTES
@@ -173,9 +152,3 @@ def _cannot_matter(memory: Ratio) -> bool:
 def _memory(side: Side) -> float:
     memory = side.ratios.get("peak_resident")
     return memory.ratio.value if memory else 1.0
-
-
-def _sound(ratio: Ratio) -> bool:
-    """Whether the figures are figures: finite, above nothing, the interval around its value."""
-    numbers = (ratio.ratio.low, ratio.ratio.value, ratio.ratio.high)
-    return all(math.isfinite(n) for n in numbers) and 0 < numbers[0] <= numbers[1] <= numbers[2]

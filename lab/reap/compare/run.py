@@ -8,7 +8,8 @@ import msgspec
 
 from reap.allocators import verify
 from reap.allocators.records import DEFAULT, Allocator
-from reap.experiment import arms, metrics, requests, statistics
+from reap.compare import analyse
+from reap.experiment import arms, metrics, requests, sequential, statistics
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Comparison, Ratio, Run, Side
 from reap.experiment.runner import Listener, Runner
@@ -20,15 +21,24 @@ def compare(folder: Folder, listener: Listener | None = None) -> Comparison:
 
     On Ctrl-C it throws `runner.InterruptedRunError`; the folder can be resumed.
     """
-    runner = Runner(folder, listener or Listener())
+
+    def so_far() -> Comparison:
+        dropped = {
+            arms.label(folder.spec, arm): runner.dropped[arm.arm()]
+            for arm in arms.arms(folder.spec)
+            if arm.arm() in runner.dropped
+        }
+        return draw(folder.spec, folder.runs, dropped, runner.notes, stopped_early=runner.stopped_early)
+
+    runner = Runner(folder, listener or Listener(), is_decided=lambda: analyse.decided(so_far()))
     runner.run()
-    dropped = {
-        arms.label(folder.spec, arm): runner.dropped[arm.arm()]
-        for arm in arms.arms(folder.spec)
-        if arm.arm() in runner.dropped
-    }
-    drawn = draw(folder.spec, folder.runs, dropped, runner.notes, stopped_early=runner.stopped_early)
-    return msgspec.structs.replace(drawn, needed_budget=runner.needed_budget, pairing=runner.pairing)
+    return msgspec.structs.replace(
+        so_far(),
+        needed_budget=runner.needed_budget,
+        pairing=runner.pairing,
+        decided=runner.decided,
+        round_seconds=runner.round_seconds,
+    )
 
 
 def draw(
@@ -52,7 +62,7 @@ def draw(
     expected = _Expected(baseline=baseline, exits=exits, outputs=outputs, dropped=dropped)
     allocators = {each.name: each for each in spec.allocators}
     sides = [
-        _side(name, allocators[arm.allocator], _by_round(measured, arm), warmups[name], expected)
+        _side(spec, name, allocators[arm.allocator], _by_round(measured, arm), warmups[name], expected)
         for name, arm in every.items()
         if arm is not base and name in warmups
     ]
@@ -67,10 +77,12 @@ def draw(
         rounds=len(baseline),
         sides=sides,
         against={each.name: each.program.command for each in spec.against},
-        noise=_ratios(baseline, control),
+        noise=_ratios(spec, baseline, control),
         exit_code=reference[0].outcome.status,
         stdout_varies=len(outputs) > 1,
         stopped_early=stopped_early,
+        widening=_widening(spec),
+        worth=spec.worth,
         notes=list(dict.fromkeys(said)),
     )
 
@@ -92,6 +104,10 @@ def _name_of_baseline(spec: Spec, warmup: Run | None) -> str:
     return f"its own ({file})" if own else file
 
 
+def _widening(spec: Spec) -> float:
+    return sequential.WIDENING if spec.sequential else 1.0
+
+
 def _by_round(runs: Sequence[Run], arm: Cell, *, control: bool = False) -> dict[int, Run]:
     own = [run for run in runs if run.cell.arm() == arm.arm() and run.cell.control == control]
     return {run.cell.repeat: run for run in own}
@@ -107,7 +123,9 @@ class _Expected:
     dropped: Mapping[str, str]
 
 
-def _side(name: str, allocator: Allocator, own: Mapping[int, Run], warmup: Run, expected: _Expected) -> Side:
+def _side(
+    spec: Spec, name: str, allocator: Allocator, own: Mapping[int, Run], warmup: Run, expected: _Expected
+) -> Side:
     verification = verify.judge(allocator, warmup.outcome.heap)
     sound = {number: run for number, run in own.items() if not run.outcome.signal}
     every = [*own.values(), warmup]
@@ -115,7 +133,7 @@ def _side(name: str, allocator: Allocator, own: Mapping[int, Run], warmup: Run, 
     problem = expected.dropped.get(name, "")
     if not problem and status is not None:
         problem = f"exit status {status} instead of {min(expected.exits)}"
-    ratios = _ratios(expected.baseline, sound)
+    ratios = _ratios(spec, expected.baseline, sound)
     if not problem and not ratios:
         problem = f"too few rounds were run for an interval ({len(sound)})"
     same_output = None
@@ -135,7 +153,7 @@ def _side(name: str, allocator: Allocator, own: Mapping[int, Run], warmup: Run, 
     )
 
 
-def _ratios(baseline: Mapping[int, Run], own: Mapping[int, Run]) -> dict[str, Ratio]:
+def _ratios(spec: Spec, baseline: Mapping[int, Run], own: Mapping[int, Run]) -> dict[str, Ratio]:
     rounds = sorted(baseline.keys() & own.keys())
     if len(rounds) < statistics.LEAST_ROUNDS:
         return {}
@@ -144,7 +162,11 @@ def _ratios(baseline: Mapping[int, Run], own: Mapping[int, Run]) -> dict[str, Ra
     together = any(baseline[number].together for number in rounds)
     return {
         metric.name: statistics.compare(
-            metric, [metric.of(each) for each in before], [metric.of(each) for each in after]
+            metric,
+            [metric.of(each) for each in before],
+            [metric.of(each) for each in after],
+            widening=_widening(spec),
+            worth=spec.worth,
         )
         for metric in metrics.known([*before, *after])
         if not (together and metric.alone)

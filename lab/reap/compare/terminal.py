@@ -8,20 +8,21 @@ from rich.text import Text
 
 from reap.base import units
 from reap.base.text import printable
-from reap.compare import judge, words
+from reap.compare import analyse, words
 from reap.draw.terminal import notes
 from reap.experiment.records import Comparison, Ratio, Side
 
 _MAIN = ("cpu", "wall", "peak_resident", "minor_faults")
 _RESIDENT = ("mean_resident", "late_resident")
 _REQUESTS = ("request_p50", "request_p99", "request_p999", "request_rate")
-_STYLES = {"better": "green", "worse": "yellow", "inconclusive": "dim"}
+_STYLES = {"better": "green", "worse": "yellow", "equivalent": "cyan", "inconclusive": "dim"}
 
 
 def render(console: Console, comparison: Comparison) -> None:
     """Print the tables, how they are read, and what limits them."""
     rounds = units.number(comparison.rounds, "paired round")
     early = " (stopped early: the budget ended)" if comparison.stopped_early else ""
+    early = " (stopped: all decided)" if comparison.decided else early
     what = "Commands" if comparison.against else "Allocators"
     title = f"{what}, each as a ratio to {printable(comparison.baseline)}; {rounds}{early}"
     console.print(Text(title, style="bold"))
@@ -45,9 +46,7 @@ def render(console: Console, comparison: Comparison) -> None:
         if side.problem:
             console.print(Text(f"    {printable(side.problem)}", style="yellow"))
     console.print()
-    distrust = () if all(judge.trusted(side) for side in comparison.sides) else (words.DISTRUST,)
-    more = (words.REQUESTS,) if marked else ()
-    for line in (words.BELOW_ONE, *more, words.CANNOT_TELL, words.NOISE, *distrust):
+    for line in words.reading(comparison):
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
     if comparison.exit_code:
         console.print(Text(f"  The program itself ended with status {comparison.exit_code}."))
@@ -57,7 +56,7 @@ def render(console: Console, comparison: Comparison) -> None:
 def _name(side: Side) -> Text:
     """The allocator's name, marked where its figures are not to be trusted (in a pipe too)."""
     name = printable(side.allocator)
-    return Text(name) if judge.trusted(side) else Text(f"{name} (!)", style="strike")
+    return Text(name) if analyse.trusted(side) else Text(f"{name} (!)", style="strike")
 
 
 def _ratios(comparison: Comparison, metrics: tuple[str, ...]) -> Table:

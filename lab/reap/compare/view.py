@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from reap.base import units
 from reap.base.text import printable
-from reap.compare import judge, words
+from reap.compare import analyse, words
 from reap.draw.figure import Figure
 from reap.experiment.records import Comparison, Ratio, Side
 
@@ -74,14 +74,12 @@ def view(comparison: Comparison, title: str = "") -> CompareView:
     """The section's words and figures; `title` in place of the usual heading."""
     metrics = words.metrics(comparison)
     rows = [_row(side, metrics) for side in comparison.sides]
-    of_requests = (words.REQUESTS,) if "request_rate" in metrics else ()
-    distrust = () if all(row.trusted for row in rows) else (words.DISTRUST,)
     what = "commands" if comparison.against else "allocators"
     return CompareView(
         title=title or f"Other {what} against {printable(comparison.baseline)}",
         comparison=comparison,
         paired=words.paired(comparison.pairing),
-        reading=" ".join((words.BELOW_ONE, *of_requests, words.CANNOT_TELL, words.NOISE, *distrust)),
+        reading=" ".join(words.reading(comparison)),
         forest=forest(comparison),
         metrics=[words.metric_name(metric) for metric in metrics],
         rows=rows,
@@ -94,7 +92,7 @@ def _row(side: Side, metrics: list[str]) -> Row:
         name=printable(side.allocator),
         cells=[_cell(side.ratios.get(metric)) for metric in metrics],
         trust=words.trust(side),
-        trusted=judge.trusted(side),
+        trusted=analyse.trusted(side),
         provider=printable(side.provider),
         problem=printable(side.problem),
     )

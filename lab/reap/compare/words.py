@@ -2,7 +2,7 @@
 
 from reap.base import units
 from reap.base.text import printable
-from reap.compare import judge
+from reap.compare import analyse
 from reap.compare.phrases import METRICS
 from reap.experiment.records import Comparison, Pairing, Ratio, Side
 
@@ -30,6 +30,27 @@ def paired(held: Pairing) -> str:
     return f"Runs of a round were made one after another{why}."
 
 
+def reading(comparison: Comparison) -> list[str]:
+    """How its tables are read, a sentence or two each."""
+    worth = units.percent(comparison.worth)
+    lines = [BELOW_ONE]
+    if any("request_rate" in side.ratios for side in comparison.sides):
+        lines.append(REQUESTS)
+    lines += [
+        CANNOT_TELL,
+        f"Equivalent: the whole interval is within {worth} of 1; --worth sets that.",
+        NOISE,
+    ]
+    if comparison.widening > 1:
+        lines.append(
+            f"Rounds stop once every time is decided; intervals are {comparison.widening:g} times as wide "
+            "as for a fixed number of rounds, so that they hold at every look."
+        )
+    if not all(analyse.trusted(side) for side in comparison.sides):
+        lines.append(DISTRUST)
+    return lines
+
+
 def metric_name(metric: str) -> str:
     """What people call a metric."""
     return METRICS.get(metric, metric.replace("_", " "))
@@ -40,7 +61,7 @@ def verdict_word(ratio: Ratio) -> str:
     words = (
         {"better": "more", "worse": "less"} if ratio.more_is_better else {"better": "less", "worse": "more"}
     )
-    return words.get(ratio.verdict, "inconclusive")
+    return words.get(ratio.verdict, ratio.verdict)
 
 
 def trust(side: Side) -> str:
@@ -58,7 +79,7 @@ def trust(side: Side) -> str:
 
 def best_side(comparison: Comparison) -> Side | None:
     """The trusted allocator with the lowest CPU ratio."""
-    trusted = [side for side in comparison.sides if judge.trusted(side)]
+    trusted = [side for side in comparison.sides if analyse.trusted(side)]
     return min(trusted, key=lambda side: side.ratios["cpu"].ratio.value, default=None)
 
 

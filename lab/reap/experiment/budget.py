@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reap.base import units
-from reap.experiment import statistics
+from reap.experiment import sequential, statistics
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell
 
@@ -64,14 +64,18 @@ class Budget:
             rounds = max(self._spec.runs, self._asked)
             return rounds, rounds * a_round
         if self._spec.budget is None:
-            rounds = min(MOST_ROUNDS, max(LEAST_ROUNDS, int(USUAL_SECONDS / a_round)))
+            rounds = min(self._most, max(LEAST_ROUNDS, int(USUAL_SECONDS / a_round)))
         else:
             spent = sum(run.seconds for run in self._folder.runs if run.warmup)
             left = self._spec.budget - spent
             # What comes after the rounds takes no time from the fewest that say something.
             least = min(LEAST_ROUNDS, int(left / a_round))
-            rounds = min(MOST_ROUNDS, max(0, least, int((left - self.later(more)) / a_round)))
+            rounds = min(self._most, max(0, least, int((left - self.later(more)) / a_round)))
         return rounds, rounds * a_round
+
+    @property
+    def _most(self) -> int:
+        return sequential.MAX_ROUNDS if self._spec.sequential else MOST_ROUNDS
 
     def a_round(self) -> float:
         """Seconds that a round will probably take: what the warm-ups took, the baseline's twice."""

@@ -8,9 +8,10 @@ their round alone are one *arm* of the experiment.
 from typing import Literal
 
 from reap.base.records import Estimate, Record
+from reap.experiment.sequential import WORTH
 from reap.launch.records import Misses, Outcome
 
-Verdict = Literal["better", "worse", "inconclusive"]
+Verdict = Literal["better", "worse", "equivalent", "inconclusive"]
 HugePages = Literal["", "off", "on"]
 Method = Literal["simultaneous", "sequential"]
 Asked = Literal["auto", "simultaneous", "sequential"]
@@ -150,7 +151,8 @@ class Ratio(Record):
     pairs: list[float]
     """The ratio of every round, in order."""
     verdict: Verdict
-    """`inconclusive` where the interval holds 1."""
+    """`equivalent` where all of the interval is within what is worth a change (`Comparison.worth`), else
+    `inconclusive` where it holds 1."""
     more_is_better: bool = False
     """Of requests a second; of all else less is better."""
 
@@ -191,6 +193,14 @@ class Comparison(Record):
     """Whether two runs under the baseline differed in output, so that output cannot be compared."""
     stopped_early: bool = False
     """Whether the budget ended before all rounds were run."""
+    decided: bool = False
+    """Whether rounds ended because every allocator was decided, by intervals that allow for it."""
+    widening: float = 1.0
+    """Width of its intervals in intervals for a fixed number of rounds."""
+    worth: float = WORTH
+    """The smallest change that matters, as a fraction of 1."""
+    round_seconds: float = 0.0
+    """What a round takes; 0 where that is unknown."""
     needed_budget: float = 0.0
     """Seconds that two rounds take, where the budget had no time for them."""
     pairing: Pairing = Pairing()

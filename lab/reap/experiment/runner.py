@@ -1,13 +1,13 @@
 """Runs an experiment's cells, one after another, and keeps each as it ends."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
 from reap.allocators import verify
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
-from reap.experiment import arms, pairing, requests, schedule, statistics
+from reap.experiment import arms, pairing, requests, schedule, sequential, statistics
 from reap.experiment.budget import LEAST_ROUNDS, SIMULATED, Budget, Cost, More, duration
 from reap.experiment.folder import Folder
 from reap.experiment.once import Once, failure
@@ -51,9 +51,17 @@ class Runner:
     """One experiment in its folder. What was run before a kill is not run again."""
 
     def __init__(
-        self, folder: Folder, listener: Listener, starter: Starter | None = None, rounds: int = 0
+        self,
+        folder: Folder,
+        listener: Listener,
+        starter: Starter | None = None,
+        rounds: int = 0,
+        is_decided: Callable[[], bool] = lambda: False,
     ) -> None:
-        """With `rounds`, an experiment of fewer gets so many. Those beyond its own are without controls."""
+        """With `rounds`, an experiment of fewer gets so many. Those beyond its own are without controls.
+
+        `is_decided` is asked of a sequential experiment at its looks: whether its rounds answer it.
+        """
         self._folder = folder
         self._spec = folder.spec
         self._listener = listener
@@ -64,7 +72,10 @@ class Runner:
         self.dropped: dict[str, str] = {}
         """By `Cell.arm()`: arms that are not run any more, and why, a sentence each."""
         self.notes: list[str] = folder.extension_notes()
+        self._is_decided = is_decided
         self.stopped_early = False
+        self.decided = False
+        """Whether rounds ended at a look since nothing was open any more."""
         self.pairing = Pairing()
         """How the rounds are paired; known when the warm-ups have ended."""
         self._budget = Budget(folder, self._baseline, self.dropped, rounds)
@@ -81,6 +92,11 @@ class Runner:
             self._rounds()
             for more in self._more:
                 self._once_more(more)
+
+    @property
+    def round_seconds(self) -> float:
+        """What a round takes, as the warm-ups tell."""
+        return self._budget.a_round()
 
     def cost(self) -> Cost:
         """Runs the warm-ups that are left, and no more. Throws what `run` throws."""
@@ -147,9 +163,10 @@ class Runner:
         runs = rounds * self._runs_a_round()
         later = self._budget.later(self._more)
         beside = f", and about {duration(later)} for what comes after them" if later else ""
+        most, fewer = ("at most ", "; fewer once all are decided") if self._spec.sequential else ("", "")
         self._listener.say(
-            f"{units.number(runs, 'run')} in {units.number(rounds, 'round')}, "
-            f"about {duration(seconds)}{beside}"
+            f"{most}{units.number(runs, 'run')} in {units.number(rounds, 'round')}, "
+            f"about {duration(seconds)}{beside}{fewer}"
         )
 
     def _rounds(self) -> None:
@@ -157,6 +174,9 @@ class Runner:
         for number in range(rounds):
             if len(self.dropped) == len(self._arms) - 1:
                 return
+            if self._spec.sequential and number in sequential.LOOKS and self._is_decided():
+                self.decided = True
+                break
             if not self._budget.allows_round(number):
                 self.stopped_early = True
                 if number < statistics.LEAST_ROUNDS and not self.needed_budget:

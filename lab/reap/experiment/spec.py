@@ -9,6 +9,7 @@ from reap.allocators.records import Allocator
 from reap.base.records import Record
 from reap.experiment.littering import litter_of
 from reap.experiment.records import Asked, HugePages
+from reap.experiment.sequential import WORTH
 from reap.launch.litter.level import Level
 from reap.launch.litter.records import DEFAULT_SEED, Litter, Order
 from reap.launch.program import Program
@@ -129,7 +130,7 @@ class Spec(Record):
     files: list[File]
     """The program and the libraries, as they were."""
     runs: int = 0
-    """Rounds; 0: as many as suit the program's length and the budget."""
+    """Rounds; 0: as many as decide it, as far as the program's length and the budget allow."""
     budget: float | None = None
     """Seconds for everything together; None for no bound."""
     prepare: str = ""
@@ -138,6 +139,8 @@ class Spec(Record):
     """A shell command after each run."""
     timeout: float | None = None
     """Seconds for one run; None for no bound."""
+    worth: float = WORTH
+    """The smallest change that matters, as a fraction of 1."""
     stdin: bool = False
     """Whether standard input was spooled."""
     seed: int = SEED
@@ -153,6 +156,11 @@ class Spec(Record):
     """For an experiment on fragmented heaps."""
     tune: Tune | None = None
     """For a search for an allocator's settings."""
+
+    @property
+    def sequential(self) -> bool:
+        """Whether rounds stop once the answer is known, which intervals then have to allow for."""
+        return not self.runs and self.matrix is None and self.tune is None
 
     @property
     def verb(self) -> str:

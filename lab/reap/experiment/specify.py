@@ -7,6 +7,7 @@ from pathlib import Path
 from reap.allocators.records import DEFAULT, Allocator
 from reap.base.errors import ExitCode, ReapError
 from reap.experiment.records import Asked
+from reap.experiment.sequential import WORTH
 from reap.experiment.spec import COUNTERS, SEED, Matrix, Spec, Tune, Variant, state_of
 from reap.launch import program as programs
 from reap.launch.host import machine
@@ -70,6 +71,7 @@ class Conditions:
 
     runs: int = 0
     budget: float | None = None
+    worth: float = WORTH
     prepare: str = ""
     cleanup: str = ""
     timeout: float | None = None

@@ -4,7 +4,8 @@ Runs of one round were made side by side, so that what disturbs the machine dist
 taken within the round, and the rounds are the sample. Ratios are averaged as logarithms: doubled and halved
 then cancel out.
 
-The interval is Student's t of the logarithms, which is right at any fixed number of rounds from two on. A
+The interval is Student's t of the logarithms, which is right at any fixed number of rounds from two on;
+where the number follows from the results it is widened (`reap.experiment.sequential`). A
 percentile bootstrap, widened for few rounds, left the truth out too often: see lab/bench/intervals.py.
 """
 
@@ -13,6 +14,7 @@ import statistics
 from collections.abc import Sequence
 
 from reap.base.records import Estimate
+from reap.experiment import sequential
 from reap.experiment.metrics import Metric
 from reap.experiment.records import Ratio, Verdict
 
@@ -22,11 +24,20 @@ LEAST_ROUNDS = 2
 
 
 def compare(
-    metric: Metric, baseline: Sequence[float], values: Sequence[float], level: float = LEVEL
+    metric: Metric,
+    baseline: Sequence[float],
+    values: Sequence[float],
+    level: float = LEVEL,
+    *,
+    widening: float = 1.0,
+    worth: float = 0.0,
 ) -> Ratio:
-    """The ratio of `values` to `baseline`, paired by position. Throws ValueError below LEAST_ROUNDS."""
+    """The ratio of `values` to `baseline`, paired by position. Throws ValueError below LEAST_ROUNDS.
+
+    `widening` is that of `interval`, `worth` that of `verdict`.
+    """
     pairs = paired_ratios(baseline, values, metric.quantum)
-    ratio = interval(pairs, level)
+    ratio = interval(pairs, level, widening=widening)
     return Ratio(
         metric=metric.name,
         unit=metric.unit,
@@ -34,7 +45,7 @@ def compare(
         value=statistics.median(values),
         ratio=ratio,
         pairs=pairs,
-        verdict=verdict(ratio, more_is_better=metric.more_is_better),
+        verdict=verdict(ratio, worth=worth, more_is_better=metric.more_is_better),
         more_is_better=metric.more_is_better,
     )
 
@@ -49,9 +60,10 @@ def paired_ratios(baseline: Sequence[float], values: Sequence[float], quantum: f
     return [(value + shift) / (base + shift) for base, value in zip(baseline, values, strict=True)]
 
 
-def interval(pairs: Sequence[float], level: float = LEVEL) -> Estimate:
+def interval(pairs: Sequence[float], level: float = LEVEL, *, widening: float = 1.0) -> Estimate:
     """The geometric mean of the ratios with its interval, of 95 % if no other level is asked for.
 
+    `widening` is `sequential.WIDENING` where the number of rounds follows from the results.
     Throws ValueError below LEAST_ROUNDS.
     """
     if len(pairs) < LEAST_ROUNDS:
@@ -61,18 +73,17 @@ def interval(pairs: Sequence[float], level: float = LEVEL) -> Estimate:
     if max(logs) - min(logs) < 1e-12:
         low = high = middle
     else:
-        low, high = _student(logs, level)
+        low, high = _student(logs, level, widening)
     # The mean is within its interval but for rounding; let no reader see it outside.
     return Estimate(value=math.exp(middle), low=math.exp(min(low, middle)), high=math.exp(max(high, middle)))
 
 
-def verdict(ratio: Estimate, *, more_is_better: bool = False) -> Verdict:
-    """Less is better, or else more. An interval that holds 1 says nothing."""
-    if ratio.high < 1:
-        return "worse" if more_is_better else "better"
-    if ratio.low > 1:
-        return "better" if more_is_better else "worse"
-    return "inconclusive"
+def verdict(ratio: Estimate, *, worth: float = 0.0, more_is_better: bool = False) -> Verdict:
+    """Less is better, or else more; `equivalent` within `worth`, of which a worth of 0 knows nothing."""
+    standing = sequential.standing(ratio, worth)
+    if standing in ("equivalent", "inconclusive"):
+        return standing
+    return "better" if (standing == "higher") == more_is_better else "worse"
 
 
 def _student_quantile(level: float, rounds: int) -> float:
@@ -81,10 +92,10 @@ def _student_quantile(level: float, rounds: int) -> float:
     return float(stdtrit(rounds - 1, (1 + level) / 2))
 
 
-def _student(logs: list[float], level: float) -> tuple[float, float]:
+def _student(logs: list[float], level: float, widening: float) -> tuple[float, float]:
     middle = statistics.fmean(logs)
     error = statistics.stdev(logs) / math.sqrt(len(logs))
-    reach = _student_quantile(level, len(logs)) * error
+    reach = widening * _student_quantile(level, len(logs)) * error
     # Two rounds may reach so far that the exponential overflows; a million times says as much.
     reach = min(reach, math.log(1e6))
     return middle - reach, middle + reach

@@ -24,12 +24,14 @@ from reap.run import run as running
     help="Write the results as JSON, too; - is standard output.",
 )
 @click.option("--drag", is_flag=True, help="What it costs not to free at once, too: a run ten times slower.")
+@click.option("--details", is_flag=True, help="Print the evidence and every table before the verdict.")
 @experiments.options
 def run(
     context: click.Context,
     /,
     json_file: Path | None,
     drag: bool,
+    details: bool,
     force: bool,
     **options: Any,  # noqa: ANN401 - click's; experiments.opened says their types
 ) -> int:
@@ -59,7 +61,9 @@ def run(
     report = files.report_of(answer)
     files.write_files(report, json=None, html=folder.path / running.REPORT, force=True)
     files.write_files(report, json=json_file, html=None, force=force)
-    render_answer(reporting.console(json_file), answer)
     reporting.say_files(json=json_file, html=folder.path / running.REPORT)
-    reporting.say_next(["reap", "show", str(folder.path / running.RECORDING)])
+    reporting.say_command("the recording", ["reap", "show", str(folder.path / running.RECORDING)])
+    if not details:
+        reporting.say_command("all tables", ["reap", "run", "--resume", str(folder.path), "--details"])
+    render_answer(reporting.console(json_file), answer, details=details)
     return experiments.exit_code(measured.comparison)

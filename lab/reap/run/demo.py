@@ -16,7 +16,7 @@ which it runs for about a second."""
     type=click.FloatRange(min=0, min_open=True),
     default=40.0,
     show_default=True,
-    help="Seconds for the comparison of each program.",
+    help="Seconds for the comparison of each program, at most.",
 )
 @click.option(
     "-o",
@@ -26,7 +26,7 @@ which it runs for about a second."""
 )
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def demo(budget: float, output: Path | None, force: bool) -> int:
-    """Try it all on perl, gcc and sed, in about three minutes.
+    """Try it all on perl, gcc and sed, in one to three minutes.
 
     Makes an input for each, answers for each as `reap run` does, and writes one report for the three.
     """
@@ -43,7 +43,7 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     from reap.run import parts
     from reap.run import run as running
     from reap.run.part import VerdictPart
-    from reap.run.terminal import render_diagnosis
+    from reap.run.terminal import render_diagnosis, render_overview
     from reap.workloads import preparation
 
     place = (output or Path(f"reap-demo-{datetime.now(UTC):%Y%m%d-%H%M%S}")).absolute()
@@ -77,6 +77,7 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
         if verdict := answer.part(VerdictPart):
             render_diagnosis(console, verdict.diagnosis)
         console.print()
+    render_overview(console, files.report_of(*answers))
     reporting.say_files(json=place / "report.json", html=place / running.REPORT)
     reporting.say_next(["reap", "run", "--", "CMD"])
     return 0

@@ -31,15 +31,19 @@ _COLOURS = {
 }
 
 
-def render_diagnosis(console: Console, diagnosis: Diagnosis) -> None:
-    """Print the verdict, its evidence, and the next command on a line of its own, ready to be pasted."""
+def render_diagnosis(console: Console, diagnosis: Diagnosis, *, evidence: bool = False) -> None:
+    """Print the verdict and the next command on a line of its own, ready to be pasted: a screen of 24 lines.
+
+    With `evidence` the facts that it rests on stand between them.
+    """
     headline = Text("Verdict: ", style="bold")
     headline.append(diagnosis.headline, style=_COLOURS[diagnosis.headline])
     console.print(headline)
     console.print(Padding(Text(printable(diagnosis.paragraph)), (0, 0, 1, 2)))
-    for fact in diagnosis.evidence:
-        console.print(Padding(Text(f"- {printable(fact.statement)} [{fact.source}]"), (0, 0, 0, 2)))
-    console.print()
+    if evidence:
+        for fact in diagnosis.evidence:
+            console.print(Padding(Text(f"- {printable(fact.statement)} [{fact.source}]"), (0, 0, 0, 2)))
+        console.print()
     console.print(Text("Next: ", style="bold") + Text(printable(diagnosis.next_step)))
     if diagnosis.next_command:
         # Not wrapped: a command that is cut into lines cannot be pasted.
@@ -60,25 +64,32 @@ def render_overview(console: Console, report: Report) -> None:
     console.print(table)
 
 
-def render_answer(console: Console, answer: Answer) -> None:
-    """Print one program's answer: the verdict first, then what it rests on."""
+def render_answer(console: Console, answer: Answer, *, details: bool = True) -> None:
+    """Print one program's answer, with `details` what it rests on before it: the verdict ends the screen."""
     console.rule(Text(printable(answer.title)), align="left")
+    if details:
+        _render_details(console, answer)
+    if verdict := answer.part(VerdictPart):
+        render_diagnosis(console, verdict.diagnosis, evidence=details)
+
+
+def _render_details(console: Console, answer: Answer) -> None:
+    """Print the tables of every part; a blank line ends each."""
     wall, compared = answer.part(WallPart), answer.part(ComparisonPart)
     comparison = compared.comparison if compared else wall.comparison if wall else None
-    if verdict := answer.part(VerdictPart):
-        render_diagnosis(console, verdict.diagnosis)
     if wall:
         wall_terminal.render(console, wall.wall)
         console.print()
     if wall and wall.wall_verdict:
         wall_terminal.render_verdict(console, wall.wall_verdict)
         wall_terminal.render_trial(console, wall.wall_verdict)
+        console.print()
     if comparison:
-        console.print()
         compare_terminal.render(console, comparison)
+        console.print()
     if recorded := answer.part(ProfilePart):
-        console.print()
         show_terminal.render(console, recorded.profile)
-    if dragged := answer.part(DragPart):
         console.print()
+    if dragged := answer.part(DragPart):
         drag_terminal.render(console, dragged.drag)
+        console.print()

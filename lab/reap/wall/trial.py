@@ -11,7 +11,7 @@ from reap.allocators import catalog
 from reap.allocators.records import DEFAULT, Allocator
 from reap.base import units
 from reap.base.records import Record
-from reap.compare import judge, phrases, run
+from reap.compare import analyse, judge, phrases, run
 from reap.compare.judge import Standing
 from reap.experiment.budget import LEAST_ROUNDS
 from reap.experiment.folder import Folder
@@ -149,7 +149,7 @@ def with_trial(verdict: WallVerdict, planned: Plan, comparison: Comparison) -> W
         name = phrases.METRICS.get(won.metric, won.metric)
         amount = phrases.amount(won.ratio.value, name)
         said = f"Tried at once, {trial.best} takes {amount} (95 % interval {phrases.interval(won.ratio)})."
-    elif pairs and not any(judge.trusted(side) for _, side in pairs):
+    elif pairs and not any(analyse.trusted(side) for _, side in pairs):
         said = "With none of the remedies that were tried did the program run as before: they say nothing."
     elif comparison.rounds < LEAST_ROUNDS or any(
         _standing(*pair, comparison) is Standing.UNDECIDED for pair in pairs
@@ -213,7 +213,7 @@ def _best(pairs: list[tuple[Remedy, Side]], comparison: Comparison) -> str:
 
 def _sentence(remedy: Remedy, side: Side, comparison: Comparison) -> str:
     """What one remedy did, held to what was expected of it."""
-    if not judge.trusted(side):
+    if not analyse.trusted(side):
         return f"{remedy.name}: {side.problem or 'its figures cannot be trusted'}."
     if remedy.metric == "resident":
         return f"{phrases.resident(side)}. Expected: {remedy.expect}."

@@ -14,7 +14,7 @@ from reap.allocators import catalog
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.compare import run as comparing
-from reap.experiment import once
+from reap.experiment import once, sequential
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.runner import Listener
 from reap.experiment.specify import Conditions, Workload, specify
@@ -277,6 +277,27 @@ def test_resume_with_more_rounds_extends_the_experiment(tmp_path):
     again = reap("compare", "--resume", str(where))
     assert again.returncode == 0, again.stderr
     assert read_runs(where / "runs.jsonl")[0] == after, "more rounds are for good"
+
+
+@pytest.mark.parametrize(("runs", "rounds"), [(0, sequential.LOOKS[0]), (7, 7)])
+def test_rounds_end_at_a_look_once_all_is_decided(tmp_path, monkeypatch, runs, rounds):
+    monkeypatch.setattr(comparing.analyse, "decided", lambda _so_far: True)
+    ear = Ear()
+    comparison = compare(tmp_path, ["/bin/true"], runs=runs, listener=ear)
+    assert (comparison.rounds, comparison.decided) == (rounds, runs == 0)
+    assert comparison.widening == (1 if runs else sequential.WIDENING)
+    assert ("fewer once all are decided" in ear.said[1]) == (runs == 0)
+    with Folder.resume(tmp_path / "experiment") as folder:
+        assert comparing.compare(folder) == comparison, "it is decided still"
+
+
+def test_rounds_go_on_while_something_is_open(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(comparing.analyse, "decided", asked.append)
+    takes_a_fifth_of_a_second(monkeypatch)
+    comparison = compare(tmp_path, ["/bin/true"], runs=0, budget=9)
+    assert [each.rounds for each in asked] == [6, 12]
+    assert (comparison.rounds, comparison.decided) == (14, False)
 
 
 def test_ctrl_c_names_the_command_that_goes_on(tmp_path):

@@ -4,9 +4,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from samples import MIB, share_of, side_of
+from samples import MIB, comparison_of, profile_of, share_of, side_of
 
 from reap.base.records import exactly
+from reap.experiment.records import Comparison
+from reap.recording.records import Profile
 
 COMMAND = ["perl", "words.pl", "it's here.txt"]
 
@@ -355,3 +357,11 @@ SITUATIONS = [
         says=("It is no allocator",),
     ),
 ]
+
+
+def records(case: Situation) -> tuple[Profile | None, Comparison | None]:
+    profile = None if case.profile is NO_PROFILE else profile_of(share=case.share, **(case.profile or {}))
+    changes = dict(case.comparison or {})
+    noise = changes.pop("noise", 0.006)
+    comparison = None if case.sides is None else comparison_of(case.sides, noise, **changes)
+    return profile, comparison

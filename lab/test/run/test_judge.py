@@ -1,6 +1,8 @@
 """The verdict: a table of situations, and properties that hold for any records."""
 
 import math
+import random
+import statistics as python_statistics
 from typing import Any
 
 import msgspec
@@ -11,28 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lab.test.run.situations import (
     COMMAND,
-    NO_PROFILE,
     SITUATIONS,
     Situation,
     jemalloc,
+    records,
 )
-from samples import comparison_of, profile_of, side_of, three_answers
+from samples import comparison_of, side_of, three_answers
 
 from reap.base.records import Estimate
 from reap.compare import judge, phrases
-from reap.experiment.records import Comparison
-from reap.recording.records import Profile
+from reap.experiment import sequential, statistics
 from reap.run.judge import commands, rules
 from reap.run.judge.verdict import diagnose
 from reap.wall.records import Collector
-
-
-def records(case: Situation) -> tuple[Profile | None, Comparison | None]:
-    profile = None if case.profile is NO_PROFILE else profile_of(share=case.share, **(case.profile or {}))
-    changes = dict(case.comparison or {})
-    noise = changes.pop("noise", 0.006)
-    comparison = None if case.sides is None else comparison_of(case.sides, noise, **changes)
-    return profile, comparison
 
 
 @pytest.mark.parametrize("case", SITUATIONS, ids=lambda case: case.name)
@@ -82,10 +75,37 @@ def test_a_collector_is_told_of_where_it_takes_much() -> None:
 
 
 def test_rounds_needed_grows_with_the_noise() -> None:
-    needed = [judge.rounds_needed(jemalloc(0.95, half)) for half in (0.02, 0.06, 0.1, 0.5)]
+    sides = [jemalloc(0.95, half) for half in (0.02, 0.06, 0.1, 0.5)]
+    needed = [judge.rounds_needed(side, comparison_of([side])) for side in sides]
     assert needed.pop() is None
     assert needed == sorted(needed, key=lambda rounds: rounds or 0)
     assert needed[1] != needed[2]
+
+
+@pytest.mark.parametrize(("truth", "spread"), [(0.93, 0.15), (0.96, 0.08), (1.0, 0.06), (1.04, 0.1)])
+def test_rounds_needed_is_right_within_a_factor_of_two(truth: float, spread: float) -> None:
+    """Of experiments that 12 rounds leave open: the median prediction, against the median of what it took."""
+    chance = random.Random(f"{truth} {spread}")
+    predicted, took = [], []
+    for _ in range(150):
+        pairs = [truth * math.exp(chance.gauss(0, spread)) for _ in range(200)]
+        open_side = side_of("jemalloc", rounds=12)
+        found = statistics.interval(pairs[:12], widening=sequential.WIDENING)
+        ratio = msgspec.structs.replace(open_side.ratios["cpu"], ratio=found)
+        open_side.ratios["cpu"] = ratio
+        comparison = comparison_of([open_side], widening=sequential.WIDENING)
+        if judge.standing(open_side, comparison) is not judge.Standing.UNDECIDED:
+            continue
+        if needed := judge.rounds_needed(open_side, comparison):
+            predicted.append(needed)
+            took.append(next((n for n in range(5, 200) if _settles(pairs[:n])), 200))
+    assert len(predicted) > 20
+    assert 0.5 <= python_statistics.median(predicted) / python_statistics.median(took) <= 2
+
+
+def _settles(pairs: list[float]) -> bool:
+    found = statistics.interval(pairs)
+    return found.low >= 0.95 or sequential.standing(found, sequential.WORTH) != "inconclusive"
 
 
 def test_a_preload_that_cannot_be_named_gives_no_command() -> None:

@@ -42,7 +42,9 @@ def test_a_run_answers_in_words_and_names_its_files(done):
     assert said.returncode == 0, said.stderr
     assert f"the report: {done[0]}/answer/report.html" in said.stderr
     assert "the results: answer.json" in said.stderr
-    assert f"next: reap show {done[0]}/answer/recording.reap" in said.stderr
+    assert f"the recording: reap show {done[0]}/answer/recording.reap" in said.stderr
+    assert f"all tables: reap run --resume {done[0]}/answer --details" in said.stderr
+    assert "Allocators," not in said.stdout
     assert "Traceback" not in said.stderr
     assert "good" in said.stdout
 

@@ -4,6 +4,7 @@ import pytest
 from answers import fields_of
 from any_records import ANY, comparisons, profiles
 from hypothesis import given
+from lab.test.run.situations import SITUATIONS, Situation, records
 from samples import (
     answer_of,
     hostile_report,
@@ -33,11 +34,21 @@ def test_a_pipe_gets_no_colour_and_a_terminal_does() -> None:
     assert "\x1b[" in printed(render_answer, PERL, force_terminal=True, color_system="standard")
 
 
-def test_the_verdict_comes_first_and_its_command_can_be_pasted() -> None:
+def test_the_verdict_comes_last_and_its_command_can_be_pasted() -> None:
     shown = printed(render_answer, PERL)
-    assert shown.index("Verdict: switch the allocator") < shown.index("Allocators,") < shown.index("Totals")
+    assert shown.index("Allocators,") < shown.index("Totals") < shown.index("Verdict: switch the allocator")
     assert f"\n  {perl.diagnosis.next_command}\n" in shown
     assert perl.diagnosis.paragraph in flat(shown)
+
+
+@pytest.mark.parametrize("case", SITUATIONS, ids=lambda case: case.name)
+def test_without_details_an_answer_is_a_screen(case: Situation) -> None:
+    profile, comparison = records(case)
+    answer = answer_of("program", profile, comparison)
+    shown = printed(lambda console, held: render_answer(console, held, details=False), answer, 80)
+    assert len(shown.splitlines()) <= 22, "with the lines that name the report and the tables a screen of 24"
+    assert "Allocators," not in shown
+    assert fields_of(answer).diagnosis.headline in shown
 
 
 def test_a_long_command_is_not_broken() -> None:

@@ -49,7 +49,7 @@ const figures = (() => {
     ["95 % interval", `${format.ratio(held.ratio.low)} to ${format.ratio(held.ratio.high)}`],
   ];
 
-  const verdictRow = (held) => ["that is", { better: "less", worse: "more" }[held.verdict] ?? "inconclusive"];
+  const verdictRow = (held) => ["that is", { better: "less", worse: "more" }[held.verdict] ?? held.verdict];
 
   // Where neither side is better.
   const lineAtOne = (colours) => ({
@@ -88,7 +88,7 @@ const figures = (() => {
     const names = sides.map((side) => (trusted(side) ? side.allocator : `${format.shorten(side.allocator, 12)} (!)`));
     const ratios = sides.map((side) => side.ratios[metric]);
     const noise = whole(comparison.noise[metric]?.ratio) ? comparison.noise[metric] : undefined;
-    const colour = { better: colours.blue, worse: colours.orange, "inconclusive": colours.grey };
+    const colour = { better: colours.blue, worse: colours.orange, equivalent: colours.grey, inconclusive: colours.grey };
     const spread = [...ratios, ...(noise ? [noise] : [])].flatMap((r) => [r.ratio.low, r.ratio.high]);
     const low = Math.min(1, ...spread);
     const high = Math.max(1, ...spread);

@@ -174,9 +174,11 @@ def wide_intervals(facts: Facts) -> Finding:
         sentences.append("The budget ended before all rounds were run.")
     if facts.share:
         sentences.append(f"{words.share(facts.share, 'The program')}.")
-    needed = judge.rounds_needed(least)
+    needed = judge.rounds_needed(least, comparison)
+    took = comparison.round_seconds * (needed or 0)
+    seconds = f" ({units.duration(took)})" if took else ""
     step = (
-        f"About {needed} rounds might settle it, if the machine stays as quiet as it was."
+        f"About {needed} rounds{seconds} would likely decide it if the machine stays as quiet as it was."
         if needed
         else f"More rounds alone will hardly settle it (over {comparing.MOST_ROUNDS}): quieten the machine, "
         "or give the program more work; `reap doctor` says what is noisy."
@@ -316,7 +318,12 @@ def _no_gain(facts: Facts) -> str:
     who = f"{names} gives no" if one else f"None of {names} gives a"
     ratio = best.ratios["cpu"]
     nearest = f"{'it' if one else best.allocator}{phrases.effect(best, ratio).removeprefix(best.allocator)}"
-    if slower := judge.slower_elsewhere("cpu", best):
+    comparison = facts.comparison
+    assert comparison is not None  # noqa: S101 - something was compared
+    if all(side.ratios["cpu"].verdict == "equivalent" for side in facts.compared):
+        within = f"equivalent to {comparison.baseline} within {units.percent(comparison.worth)}"
+        return f"In CPU time {names} {'is' if one else 'are'} {within}: {nearest}."
+    if slower := judge.slower_elsewhere("cpu", best, comparison.worth):
         name = phrases.METRICS[slower.metric]
         return f"{who} gain worth having: {nearest}, but {phrases.change_with_interval(slower.ratio)} {name}."
     if ratio.ratio.high < 1:

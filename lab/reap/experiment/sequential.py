@@ -1,0 +1,44 @@
+"""Rounds that stop when the answer is known: when to look, and intervals that stay right however one stops.
+
+A fixed-sample 95 % confidence interval is made for one look. Somebody who looks again and again, and stops at
+the first interval without 1, is wrong in 16 to 20 % of experiments (lab/bench/intervals.py). Here an
+experiment is looked at after 6, 12 and 24 rounds and at its end, and every interval is Student's t widened by
+one constant, so that all of them together hold the truth in 95 % of experiments. This is a group-sequential
+design with boundaries proportional to the t quantile of each look (compare Jennison and Turnbull, *Group
+Sequential Methods*, 1999, chapter 4). Student's t has no unknown parameter, so the constant follows from
+simulation alone: lab/bench/sequential.py prints it.
+"""
+
+from typing import Literal
+
+from reap.base.records import Estimate
+
+LOOKS = (6, 12, 24)
+"""Rounds after which an experiment may stop."""
+
+MAX_ROUNDS = 48
+"""The end, at the latest; a budget may end it at any number of rounds below."""
+
+WIDENING = 1.30
+"""Width of every interval in fixed-sample intervals. An end at MAX_ROUNDS needs it, an earlier one less."""
+
+WORTH = 0.03
+"""The smallest change of a program's time that matters, unless the user says otherwise. Link order, the size
+of the environment and the like move it by a few percent (Mytkowicz et al., ASPLOS 2009)."""
+
+Standing = Literal["lower", "higher", "equivalent", "inconclusive"]
+
+
+def standing(ratio: Estimate, worth: float) -> Standing:
+    """What the interval of a ratio decides; pure.
+
+    *equivalent*: all of it is within `worth` of 1, on whichever side. *lower*, *higher*: it excludes 1 and
+    reaches beyond `worth`. *inconclusive* otherwise. With `worth` 0 nothing is equivalent.
+    """
+    if 1 - worth < ratio.low and ratio.high < 1 + worth:
+        return "equivalent"
+    if ratio.high < 1:
+        return "lower"
+    if ratio.low > 1:
+        return "higher"
+    return "inconclusive"
