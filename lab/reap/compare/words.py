@@ -10,7 +10,7 @@ BELOW_ONE = (
     "Ratios are to the baseline: below 1 is less of it (better), above 1 is more. Each has its 95 % interval."
 )
 
-CANNOT_TELL = "Cannot tell: the interval holds 1, so that the difference may be chance."
+INCONCLUSIVE = "Inconclusive: the interval contains 1, so the difference may be chance."
 
 DISTRUST = (
     "(!) marks figures that are not to be trusted: the allocator was not in use, or the program "
@@ -37,7 +37,7 @@ def reading(comparison: Comparison) -> list[str]:
     if any("request_rate" in side.ratios for side in comparison.sides):
         lines.append(REQUESTS)
     lines += [
-        CANNOT_TELL,
+        INCONCLUSIVE,
         f"Equivalent: the whole interval is within {worth} of 1; --worth sets that.",
         NOISE,
     ]

@@ -56,7 +56,7 @@ def view(tuned: Tuned) -> TuneView:
         ],
         paired=compared.paired(tuned.pairing),
         confirmation=words.confirmation(tuned),
-        reading=compared.CANNOT_TELL,
+        reading=compared.INCONCLUSIVE,
         tried=words.TRIED,
         columns=[compared.metric_name(metric) for metric in metrics],
         rows=[

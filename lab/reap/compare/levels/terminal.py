@@ -47,7 +47,7 @@ def render(console: Console, result: Fragmented, verdict: Resilience) -> None:
         _controls(console, result)
     for problem in words.problems(result):
         console.print(Text(f"  {problem}", style="yellow"))
-    for line in (words.BELOW_ONE, compared.CANNOT_TELL, compared.NOISE, words.MEMORY):
+    for line in (words.BELOW_ONE, compared.INCONCLUSIVE, compared.NOISE, words.MEMORY):
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
     if result.exit_code:
         console.print(Text(f"  The program itself ended with status {result.exit_code}."))

@@ -62,7 +62,7 @@ def view(result: Fragmented, verdict: Resilience) -> MatrixView:
         first=[printable(each) for each in verdict.first],
         verdict=verdict,
         litter=_litter(result),
-        reading=f"{words.BELOW_ONE} {compared.CANNOT_TELL}",
+        reading=f"{words.BELOW_ONE} {compared.INCONCLUSIVE}",
         figures=_figures(result),
         tables=[
             RatioTable(
