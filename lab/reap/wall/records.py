@@ -156,6 +156,8 @@ class Wall(Record):
     """The process that was looked at with --pid; of a command that was started, its first process."""
     allocator: str = ""
     """Who serves malloc: a name (glibc, jemalloc, go, jvm, ...), or the file."""
+    irreplaceable: str = ""
+    """Why nothing can be preloaded into the program, so that no other allocator can serve it; else empty."""
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
     user_seconds: float = 0.0

@@ -115,7 +115,7 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_stra
         notes.append(wall_notes.STRACE)
     notes += wall_notes.of_sources(seen, calls, traced=wall.calls is not None)
     return Measured(
-        wall=replace(wall, notes=notes),
+        wall=replace(wall, notes=notes, irreplaceable=why_not),
         stacks=facts.folded(seen),
         status=ExitCode.TIMED_OUT if outcome.timed_out else outcome.status,
         recorded=counting is not None,

@@ -268,6 +268,15 @@ def test_little_free_memory_is_no_cause() -> None:
     assert judge(small).cause == "nothing"
 
 
+def test_no_allocator_is_advised_where_none_can_be_preloaded() -> None:
+    for name, wall in WALLS.items():
+        advised = [each.allocator for each in judge(wall).remedies if each.metric != "resident"]
+        static = judge(changed(wall, irreplaceable="it is statically linked"))
+        assert not any(each.allocator for each in static.remedies if each.metric != "resident"), name
+        if any(advised):
+            assert static.remedies, "what changes the program is advised still"
+
+
 def test_nothing_measured() -> None:
     verdict = judge(Wall(command=["x"]))
     assert (verdict.cause, verdict.regime) == ("inconclusive", "inconclusive")

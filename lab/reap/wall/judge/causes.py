@@ -32,7 +32,7 @@ def arena_lock(facts: WallFacts) -> Suspicion | None:
         saves=saves,
         statements=[_kernel(f"{said}.")],
         remedies=[
-            *remedies.other_allocators(saves, metric="wall"),
+            *remedies.other_allocators(facts, saves, metric="wall"),
             *remedies.larger_cache(facts, saves, metric="wall"),
             *remedies.allocate_less(facts, saves, metric="wall"),
         ],
@@ -127,7 +127,7 @@ def filling(facts: WallFacts) -> Suspicion | None:
         weight=facts.of_busy(part),
         saves=saves,
         statements=[_sampling(f"{said}.")],
-        remedies=[*remedies.clear_less(saves), *remedies.other_allocators(saves)],
+        remedies=[*remedies.clear_less(saves), *remedies.other_allocators(facts, saves)],
     )
 
 
@@ -153,7 +153,7 @@ def tcache_overflow(facts: WallFacts) -> Suspicion | None:
         statements=[*_cost(facts), _sampling(f"On the fast path it is 7 to 13 ns; {why}.")],
         remedies=[
             *remedies.larger_cache(facts, saves),
-            *remedies.other_allocators(saves),
+            *remedies.other_allocators(facts, saves),
             *remedies.allocate_less(facts, saves),
         ],
     )
@@ -179,7 +179,7 @@ def many_allocations(facts: WallFacts) -> Suspicion | None:
         weight=facts.of_busy(facts.own_part),
         saves=saves,
         statements=said,
-        remedies=[*remedies.other_allocators(saves), *remedies.allocate_less(facts, saves)],
+        remedies=[*remedies.other_allocators(facts, saves), *remedies.allocate_less(facts, saves)],
     )
 
 
@@ -263,7 +263,7 @@ def _thrash(facts: WallFacts, cause: Cause, counted: str, *, mappings: bool) -> 
         ],
         remedies=[
             *remedies.keep_memory(facts, saves, mappings=mappings),
-            *remedies.other_allocators(saves),
+            *remedies.other_allocators(facts, saves),
             *remedies.reuse(saves),
         ],
     )

@@ -44,8 +44,10 @@ def keep_memory(facts: WallFacts, saves: Estimate, *, mappings: bool) -> list[Re
     return [never, keep] if mappings else [keep]
 
 
-def other_allocators(saves: Estimate, *, metric: Metric = "cpu") -> list[Remedy]:
+def other_allocators(facts: WallFacts, saves: Estimate, *, metric: Metric = "cpu") -> list[Remedy]:
     """Allocators with caches of their own for each thread or processor. What one does only a trial tells."""
+    if facts.wall.irreplaceable:
+        return []
     return [
         Remedy(name=name, allocator=name, expect=f"{at_most(saves, metric)}, or more", metric=metric)
         for name in ("jemalloc", "tcmalloc", "mimalloc")
