@@ -126,7 +126,7 @@ class _Expected:
 def _side(
     spec: Spec, name: str, allocator: Allocator, own: Mapping[int, Run], warmup: Run, expected: _Expected
 ) -> Side:
-    verification = verify.judge(allocator, warmup.outcome.heap)
+    verification = verify.judge(allocator, warmup.outcome.heap, replaces=not spec.against)
     sound = {number: run for number, run in own.items() if not run.outcome.signal}
     every = [*own.values(), warmup]
     status = next((run.outcome.status for run in every if run.outcome.status not in expected.exits), None)

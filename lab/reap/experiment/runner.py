@@ -252,7 +252,9 @@ class Runner:
         self._examine(cell, outcome, "in the warm-up")
         if cell.arm() in self.dropped:
             return
-        verification = verify.judge(self._allocators[cell.allocator], outcome.heap)
+        verification = verify.judge(
+            self._allocators[cell.allocator], outcome.heap, replaces=not self._spec.against
+        )
         self.notes += [note for note in verification.notes if note not in self.notes]
         if verification.verified:
             return

@@ -62,6 +62,15 @@ def test_a_command_may_be_called_as_an_arm_of_reap_is(name: str, tmp_path: Path)
     assert side["ratios"]["cpu"]["ratio"]["value"] > 2
 
 
+def test_programs_that_nothing_can_be_preloaded_into(tmp_path: Path) -> None:
+    """No allocator is replaced, so none has to be seen."""
+    static = compile_c("turns_against", TURNS, ["-O1", "-static"])
+    answer = compared(tmp_path, "--against-env", "TURNS=60", "--", static, "20")
+    (side,) = answer["sides"]
+    assert side["verified"]
+    assert side["ratios"]["cpu"]["ratio"]["value"] > 2
+
+
 def test_the_same_command_with_a_variable(tmp_path: Path) -> None:
     answer = compared(tmp_path, "--against-env", "TURNS=60", "--", turns(), "20")
     (side,) = answer["sides"]
