@@ -2,7 +2,7 @@
 # none for the first: cmake -D PROGRAM=P -D SCALE=N -D SWITCHES="/--naive" -P same_output.cmake
 
 cmake_minimum_required(VERSION 3.25)
-# Debian builds jemalloc to be linked or preloaded: opened later, it finds no room for its thread's own variables.
+# Debian builds jemalloc to be linked or preloaded: opened later, its thread-local variables do not fit.
 set(ENV{GLIBC_TUNABLES} glibc.rtld.optional_static_tls=16384)
 string(REPLACE "/" ";" variants "${SWITCHES}")
 list(LENGTH variants count)

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from importlib.resources import files
 from pathlib import Path
 
@@ -225,6 +226,39 @@ def test_each_verb_has_a_file_of_its_own():
             and any(re.search(r"\bcommand\b", ast.unparse(decorator)) for decorator in node.decorator_list)
         ]
         assert len(commands) <= 1, f"{path.relative_to(PACKAGE)} defines {', '.join(commands)}"
+
+
+SOURCES = ("*.py", "*.js", "*.c", "*.cpp", "*.h", "*.hpp")
+LARGE_FOLDERS = {"lab/bench", "library/include/reap/layer"}
+"""Those that still have more than 20 sources."""
+LONG_FILES = {
+    "lab/test/compare/levels/test_matrix.py",
+    "library/include/reap/layer/fixed_block.h",
+    "library/include/reap/layer/mempool.h",
+    "library/include/reap/layer/obstack.h",
+    "library/include/reap/layer/reap.h",
+    "library/include/reap/layer/region.h",
+}
+"""Those that are still over their limit of lines."""
+
+
+def test_no_folder_has_more_than_twenty_sources():
+    held = Counter(str(path.parent.relative_to(ROOT)) for path in committed(*SOURCES))
+    assert {folder for folder, count in held.items() if count > 20} <= LARGE_FOLDERS
+
+
+def test_no_file_is_too_long():
+    """350 lines of Python, 500 of its tests, 600 of C++; a longer C++ file gives its reason at the top."""
+    for path in committed(*SOURCES):
+        name = str(path.relative_to(ROOT))
+        if name in LONG_FILES or "vendor" in path.parts or path.suffix == ".js":
+            continue
+        text = path.read_text()
+        limit = 600
+        if path.suffix == ".py":
+            limit = 500 if name.startswith("lab/test/") else 350
+        reason = limit == 600 and re.search(r"\blong because\b", text[:2000])
+        assert reason or text.count("\n") <= limit, f"{name} has more than {limit} lines"
 
 
 def test_nothing_is_left_for_later():

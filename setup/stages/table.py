@@ -88,6 +88,7 @@ TEST = (
             "! git grep -nE '^(<<<<<<<|>>>>>>>) '",  # what a merge left
             ".venv/bin/ruff check .",
             ".venv/bin/ruff format --check .",
+            "python3 setup/style",
             ".venv/bin/mypy",
             ".venv/bin/lint-imports --no-logo",
         ),

@@ -8,8 +8,8 @@ from reap.base import units
 from reap.compare import judge, phrases
 from reap.compare import thresholds as comparing
 from reap.experiment.once import signal_name
-from reap.experiment.records import Ratio, Side
-from reap.run.judge import commands, origins
+from reap.experiment.records import Ratio
+from reap.run.judge import commands, origins, untrusted
 from reap.run.judge import thresholds as at
 from reap.run.judge.facts import Facts
 
@@ -32,7 +32,7 @@ def nothing_measured(facts: Facts) -> Finding:
         "inconclusive",
         [
             "Nothing was measured that could say whether allocation holds this program back.",
-            *_untrusted(facts),
+            *untrusted.sentences(facts),
         ],
         "See what this machine can measure, then run it again.",
         "reap doctor",
@@ -281,24 +281,15 @@ def not_compared(facts: Facts) -> Finding:
     elif not facts.share.sees_kernel and not facts.large_share:
         sentences = [f"How much allocation matters is seen only in part: {words.share(facts.share)}."]
     if facts.comparison:
-        tried, step, command = _untrusted(facts), "See which allocators this machine has.", "reap doctor"
+        tried, step, command = (
+            untrusted.sentences(facts),
+            "See which allocators this machine has.",
+            "reap doctor",
+        )
     else:
         tried = ["No other allocator was tried, so that what would help is not known."]
         step, command = "Compare allocators on it.", commands.compare(facts.command)
     return Finding("inconclusive", [*sentences, *tried, *_origin(facts)], step, command)
-
-
-def why_not(side: Side) -> str:
-    """Why an allocator's figures cannot be trusted, in a few words."""
-    if side.problem:
-        return side.problem.rstrip(".")
-    if not side.verified:
-        return "malloc did not come from it"
-    if not side.same_exit:
-        return "the program ended with another status under it"
-    if side.same_output is False:
-        return "the program's output was different under it"
-    return "its CPU time was not measured"
 
 
 def _gains(facts: Facts) -> list[Ratio]:
@@ -332,14 +323,6 @@ def _no_gain(facts: Facts) -> str:
         f"{who} gain worth having: {nearest}, so that more than {units.percent(most)} less CPU time "
         "does not fit the measurements."
     )
-
-
-def _untrusted(facts: Facts) -> list[str]:
-    """Why no allocator could be compared, where some were tried."""
-    if facts.comparison is None or not facts.comparison.sides:
-        return []
-    reasons = "; ".join(f"{side.allocator}: {why_not(side)}" for side in facts.comparison.sides)
-    return [f"No other allocator could be compared ({reasons}), so that what would help is not known."]
 
 
 def _time(facts: Facts) -> list[str]:

@@ -10,8 +10,8 @@ from reap.experiment.records import Comparison
 from reap.recording.analyse.growth import growth
 from reap.recording.records import Profile
 from reap.run.judge.facts import Facts
-from reap.run.judge.findings import why_not
 from reap.run.judge.rules import RULES
+from reap.run.judge.untrusted import why_not
 from reap.run.records import Diagnosis
 from reap.wall.judge import thresholds as at
 from reap.wall.judge.facts import WallFacts

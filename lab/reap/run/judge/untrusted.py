@@ -1,0 +1,25 @@
+"""Why the figures of an allocator that was tried cannot be trusted."""
+
+from reap.experiment.records import Side
+from reap.run.judge.facts import Facts
+
+
+def why_not(side: Side) -> str:
+    """Why an allocator's figures cannot be trusted, in a few words."""
+    if side.problem:
+        return side.problem.rstrip(".")
+    if not side.verified:
+        return "malloc did not come from it"
+    if not side.same_exit:
+        return "the program ended with another status under it"
+    if side.same_output is False:
+        return "the program's output was different under it"
+    return "its CPU time was not measured"
+
+
+def sentences(facts: Facts) -> list[str]:
+    """Why no allocator could be compared, where some were tried."""
+    if facts.comparison is None or not facts.comparison.sides:
+        return []
+    reasons = "; ".join(f"{side.allocator}: {why_not(side)}" for side in facts.comparison.sides)
+    return [f"No other allocator could be compared ({reasons}), so that what would help is not known."]

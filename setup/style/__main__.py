@@ -1,0 +1,97 @@
+"""Checks words and commit subjects: the terms of words.toml in tracked files, the subjects of this branch.
+
+Prints FILE:LINE, the word found and what to write for each fault; exits with 1 if there is one.
+"""
+
+import fnmatch
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SUBJECT = 72
+"""The most characters that the subject of a commit has."""
+BREAK = r"(?:[ \t]+|[ \t]*\n[ \t]*(?:(?:#|///?|\*|>)[ \t]*)?)"
+"""White space between two words of a sentence, which may go on in the next line of a comment."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A term that the project does not use."""
+
+    pattern: re.Pattern[str]
+    write: str
+    pending: bool
+
+
+def git(root: Path, *arguments: str) -> str:
+    """What git prints; nothing where it fails."""
+    command = ["git", "-C", str(root), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
+def read_words(path: Path) -> tuple[list[Word], list[str]]:
+    """The words, and the patterns of the files that are exempt."""
+    data = tomllib.loads(path.read_text())
+    words = [
+        Word(
+            re.compile(re.sub(r" (?!\?)", lambda _: BREAK, word["pattern"]), re.IGNORECASE),
+            word["write"],
+            word.get("pending", False),
+        )
+        for word in data["word"]
+    ]
+    return words, data["exempt"]
+
+
+def texts(root: Path, exempt: list[str]) -> Iterator[tuple[str, str]]:
+    """Name and text of each tracked file that is checked; symbolic links and binary files are not."""
+    for name in git(root, "ls-files", "-z").split("\0"):
+        path = root / name
+        if not name or any(fnmatch.fnmatch(name, one) for one in exempt):
+            continue
+        if path.is_file() and not path.is_symlink() and b"\0" not in (content := path.read_bytes()):
+            yield name, content.decode(errors="replace")
+
+
+def long_subjects(root: Path) -> list[str]:
+    """A fault for each commit since the branch left main; none where there is no main."""
+    for main in ("origin/main", "main"):
+        if base := git(root, "merge-base", "HEAD", main).strip():
+            break
+    else:
+        return []
+    lines = git(root, "log", "--no-merges", "--format=%h %s", f"{base}..HEAD").splitlines()
+    return [
+        f"commit {commit}: the subject has {len(subject)} characters; write at most {SUBJECT}"
+        for commit, _, subject in (line.partition(" ") for line in lines)
+        if len(subject) > SUBJECT
+    ]
+
+
+def check(root: Path, path: Path) -> int:
+    """Print every fault, and how many pending ones remain; the exit status."""
+    words, exempt = read_words(path)
+    faults = long_subjects(root)
+    pending: dict[str, int] = {}
+    for name, text in texts(root, exempt):
+        for word in words:
+            for match in word.pattern.finditer(text):
+                if word.pending:
+                    pending[word.write] = pending.get(word.write, 0) + 1
+                    continue
+                line = text.count("\n", 0, match.start()) + 1
+                faults.append(f"{name}:{line}: '{' '.join(match[0].split())}': write {word.write}")
+    for fault in faults:
+        print(fault)
+    for write, count in pending.items():
+        print(f"pending in {path.name}: {count} occurrences to replace by '{write}'")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    here = Path(__file__).resolve().parent
+    sys.exit(check(here.parents[1], here / "words.toml"))
