@@ -50,6 +50,7 @@ format: ## rewrite the sources as clang-format and ruff want them
 	@setup/bootstrap test
 	.venv/bin/ruff check --fix --exit-zero .
 	.venv/bin/ruff format .
+	.venv/bin/biome format --write lab/reap/draw/page
 	git ls-files '*.h' '*.hpp' '*.cpp' '*.c' | xargs --no-run-if-empty .venv/bin/clang-format -i
 
 clean: ## remove what was built; `rm -r .venv` as well, to begin from nothing

@@ -88,6 +88,8 @@ TEST = (
             "! git grep -nE '^(<<<<<<<|>>>>>>>) '",  # what a merge left
             ".venv/bin/ruff check .",
             ".venv/bin/ruff format --check .",
+            ".venv/bin/biome lint --error-on-warnings lab/reap/draw/page",
+            ".venv/bin/biome format lab/reap/draw/page",
             "python3 setup/style",
             ".venv/bin/mypy",
             ".venv/bin/lint-imports --no-logo",

@@ -20,7 +20,18 @@ from reap.launch.host.rows import machine_rows
 MOST_BYTES = 2_000_000
 """A page that can be mailed and opens at once on a phone."""
 
-SCRIPTS = ("start.js", "format.js", "figures.js", "data.js", "tables.js", "main.js")
+FIGURES = ("forest", "levels", "lifetimes", "litter", "memory", "misses", "sites", "sizes", "split")
+"""The kinds of figures, a script each."""
+
+SCRIPTS = (
+    "start.js",
+    "format.js",
+    "draw/page/figures/base.js",
+    *(f"draw/page/figures/{kind}.js" for kind in FIGURES),
+    "data.js",
+    "tables.js",
+    "main.js",
+)
 """Our scripts, in the order in which they need each other."""
 
 

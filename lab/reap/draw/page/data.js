@@ -14,7 +14,8 @@ const data = (() => {
       const line = body.insertRow();
       for (const value of row) {
         const cell = line.insertCell();
-        cell.textContent = value === null ? "" : typeof value === "number" ? String(Number(value.toPrecision(7))) : value;
+        cell.textContent =
+          value === null ? "" : typeof value === "number" ? String(Number(value.toPrecision(7))) : value;
         if (typeof value === "number") cell.className = "number";
       }
     }
@@ -23,7 +24,9 @@ const data = (() => {
 
   const download = (name, content) => {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([JSON.stringify(content, null, 1)], { type: "application/json" }));
+    link.href = URL.createObjectURL(
+      new Blob([JSON.stringify(content, null, 1)], { type: "application/json" }),
+    );
     link.download = name;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
@@ -37,8 +40,11 @@ const data = (() => {
       if (details.open && !body.firstChild) body.appendChild(table(built, caption));
     });
     figure.querySelector("button.download").addEventListener("click", () =>
-      download(`${figure.id}.json`, built.rows.map((row) =>
-        Object.fromEntries(built.columns.map((name, index) => [name, row[index]])))));
+      download(
+        `${figure.id}.json`,
+        built.rows.map((row) => Object.fromEntries(built.columns.map((name, index) => [name, row[index]]))),
+      ),
+    );
   };
   return { attach, download };
 })();

@@ -2,7 +2,8 @@
 const format = (() => {
   // JSON has no place for what is no number: it arrives as null.
   const known = (value) => Number.isFinite(value);
-  const digits = (value) => (value >= 100 || value === 0 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2));
+  const digits = (value) =>
+    value >= 100 || value === 0 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2);
   const scaled = (value, step, units) => {
     if (!known(value)) return "-";
     let rest = Math.abs(value);
@@ -19,7 +20,11 @@ const format = (() => {
   const seconds = (value) => {
     if (!known(value)) return "-";
     if (value === 0) return "0 s";
-    for (const [scale, unit] of [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]]) {
+    for (const [scale, unit] of [
+      [1, "s"],
+      [1e-3, "ms"],
+      [1e-6, "µs"],
+    ]) {
       if (value >= scale * 0.9995) return `${digits(value / scale)} ${unit}`;
     }
     return `${digits(value / 1e-9)} ns`;
@@ -30,14 +35,18 @@ const format = (() => {
     if (value > 0 && value < 0.05) return "< 0.1 %";
     return `${value.toFixed(value !== 0 && value < 19.95 ? 1 : 0)} %`;
   };
-  const ratio = (value) => (!known(value) ? "-" : value < 1.9995 ? value.toFixed(3) : value < 10 ? value.toFixed(2) : digits(value));
-  const unit = (value, name) => ({ s: seconds, bytes }[name] ?? count)(value);
+  const ratio = (value) =>
+    !known(value) ? "-" : value < 1.9995 ? value.toFixed(3) : value < 10 ? value.toFixed(2) : digits(value);
+  const unit = (value, name) => (({ s: seconds, bytes })[name] ?? count)(value);
   const shorten = (text, most) => {
     if (text.length <= most) return text;
     const head = Math.floor((most - 1) / 2);
     return `${text.slice(0, head)}…${text.slice(text.length - (most - 1 - head))}`;
   };
   // On an axis, 50 MiB and not 50.0 MiB.
-  const tick = (show) => (value) => show(value).replace(/(\.\d*?)0+(?= |$)/, "$1").replace(/\.(?= |$)/, "");
+  const tick = (show) => (value) =>
+    show(value)
+      .replace(/(\.\d*?)0+(?= |$)/, "$1")
+      .replace(/\.(?= |$)/, "");
   return { tick, bytes, count, seconds, percent, ratio, unit, shorten };
 })();

@@ -26,7 +26,11 @@
       // What the reader has chosen stays: hidden curves and the zoomed span.
       if (fresh.legend && legend?.[0]) fresh.legend.selected = legend[0].selected;
       if (fresh.dataZoom && dataZoom) {
-        fresh.dataZoom = fresh.dataZoom.map((zoom, index) => ({ ...zoom, start: dataZoom[index].start, end: dataZoom[index].end }));
+        fresh.dataZoom = fresh.dataZoom.map((zoom, index) => ({
+          ...zoom,
+          start: dataZoom[index].start,
+          end: dataZoom[index].end,
+        }));
       }
       chart.setOption(fresh, true);
     }
@@ -76,7 +80,8 @@
     } catch (error) {
       // One figure that cannot be drawn must not take the others with it.
       reapReport.errors.push(`${figure.id}: ${error}`);
-      figure.querySelector(".chart").textContent = "This figure could not be drawn; its numbers are in the JSON.";
+      figure.querySelector(".chart").textContent =
+        "This figure could not be drawn; its numbers are in the JSON.";
     }
   }
   const watch = new ResizeObserver((entries) => {
@@ -95,10 +100,14 @@
         getSelection().selectAllChildren(document.getElementById(button.dataset.copies));
         button.textContent = "Selected";
       }
-      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+      setTimeout(() => {
+        button.textContent = "Copy";
+      }, 1500);
     });
   }
-  document.getElementById("whole").addEventListener("click", () => data.download("report.json", reapReport.report));
+  document
+    .getElementById("whole")
+    .addEventListener("click", () => data.download("report.json", reapReport.report));
   for (const element of document.querySelectorAll(".scripted")) element.hidden = false;
   label();
   reapReport.ready = true;

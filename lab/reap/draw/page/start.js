@@ -5,5 +5,6 @@ window.reapReport = reapReport;
 window.addEventListener("error", (event) => reapReport.errors.push(String(event.message)));
 window.addEventListener("unhandledrejection", (event) => reapReport.errors.push(String(event.reason)));
 document.addEventListener("securitypolicyviolation", (event) =>
-  reapReport.errors.push(`${event.violatedDirective}: ${event.blockedURI}`));
+  reapReport.errors.push(`${event.violatedDirective}: ${event.blockedURI}`),
+);
 reapReport.report = JSON.parse(document.getElementById("report-data").textContent);

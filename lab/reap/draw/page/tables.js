@@ -6,7 +6,9 @@ const tables = (() => {
     header.setAttribute("aria-sort", down ? "descending" : "ascending");
     const key = (row) => {
       const cell = row.cells[index];
-      return cell.dataset.value === undefined ? cell.textContent.trim().toLowerCase() : Number(cell.dataset.value);
+      return cell.dataset.value === undefined
+        ? cell.textContent.trim().toLowerCase()
+        : Number(cell.dataset.value);
     };
     const rows = [...table.tBodies[0].rows].map((row) => [key(row), row]);
     rows.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0) * (down ? -1 : 1));

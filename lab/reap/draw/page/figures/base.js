@@ -1,0 +1,225 @@
+// What figures share. Each kind has a file of its own, which adds itself to `kinds`: a function of an answer, an
+// option and the colours, which gives a chart's option and the rows of its table.
+// Text from the measured program reaches the document as text nodes alone.
+const figures = (() => {
+  const kinds = {};
+
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  const palette = () => ({
+    ink: css("--ink"),
+    muted: css("--muted"),
+    line: css("--line"),
+    surface: css("--surface"),
+    blue: css("--blue"),
+    orange: css("--orange"),
+    grey: css("--grey"),
+    violet: css("--violet"),
+    band: css("--band"),
+    font: css("--sans"),
+  });
+
+  // A tooltip of a heading and of named values.
+  const tip = (heading, pairs) => {
+    const box = document.createElement("div");
+    box.className = "tip";
+    const title = box.appendChild(document.createElement("strong"));
+    title.textContent = heading;
+    const list = box.appendChild(document.createElement("dl"));
+    for (const [name, value] of pairs) {
+      list.appendChild(document.createElement("dt")).textContent = name;
+      list.appendChild(document.createElement("dd")).textContent = value;
+    }
+    return box;
+  };
+
+  const base = (colours) => ({
+    animation: false,
+    textStyle: { fontFamily: colours.font, color: colours.ink },
+    tooltip: {
+      confine: true,
+      backgroundColor: colours.surface,
+      borderColor: colours.line,
+      textStyle: { color: colours.ink, fontSize: 13 },
+      extraCssText: "box-shadow: 0 2px 10px rgb(0 0 0 / 18%); max-width: 22rem; white-space: normal;",
+    },
+    grid: { left: 8, right: 16, top: 34, bottom: 8, containLabel: true },
+  });
+
+  // What a tooltip says of a ratio with its interval.
+  const ratioRows = (held) => [
+    ["ratio", format.ratio(held.ratio.value)],
+    ["95 % interval", `${format.ratio(held.ratio.low)} to ${format.ratio(held.ratio.high)}`],
+  ];
+
+  const verdictRow = (held) => ["that is", { better: "less", worse: "more" }[held.verdict] ?? held.verdict];
+
+  // Where neither side is better.
+  const lineAtOne = (colours) => ({
+    silent: true,
+    symbol: "none",
+    label: { show: false },
+    lineStyle: { color: colours.ink, type: "solid", width: 1 },
+    data: [{ xAxis: 1 }],
+  });
+
+  const axis = (colours, more) => ({
+    axisLine: { lineStyle: { color: colours.line } },
+    axisTick: { show: false },
+    axisLabel: { color: colours.muted, hideOverlap: true, ...(more.axisLabel ?? {}) },
+    splitLine: { lineStyle: { color: colours.line } },
+    nameTextStyle: { color: colours.muted },
+    ...Object.fromEntries(Object.entries(more).filter(([key]) => key !== "axisLabel")),
+  });
+
+  const legend = (colours, names, more = {}) => ({
+    data: names,
+    left: 0,
+    top: 0,
+    itemWidth: 18,
+    itemHeight: 9,
+    textStyle: { color: colours.ink },
+    inactiveColor: colours.grey,
+    ...more,
+  });
+
+  const zoom = (colours) => [
+    {
+      type: "inside",
+      zoomOnMouseWheel: "ctrl",
+      moveOnMouseMove: false,
+      moveOnMouseWheel: false,
+      filterMode: "none",
+    },
+    {
+      type: "slider",
+      height: 22,
+      bottom: 10,
+      filterMode: "none",
+      borderColor: colours.line,
+      fillerColor: colours.band,
+      showDetail: false,
+      brushSelect: false,
+      moveHandleSize: 0,
+      handleStyle: { color: colours.surface, borderColor: colours.grey },
+      selectedDataBackground: { lineStyle: { color: colours.grey }, areaStyle: { color: colours.band } },
+      textStyle: { color: colours.muted },
+      dataBackground: { lineStyle: { color: colours.grey }, areaStyle: { color: colours.band } },
+    },
+  ];
+
+  const overTime = (colours, show, series) => ({
+    ...base(colours),
+    tooltip: {
+      ...base(colours).tooltip,
+      trigger: "axis",
+      formatter: (at) =>
+        tip(
+          format.seconds(at[0].axisValue),
+          at.map((p) => [p.seriesName, show(p.value[1])]),
+        ),
+    },
+    xAxis: axis(colours, {
+      type: "value",
+      max: "dataMax",
+      splitLine: { show: false },
+      axisLabel: { formatter: format.tick(format.seconds) },
+    }),
+    yAxis: axis(colours, { type: "value", axisLabel: { formatter: format.tick(show) } }),
+    series: series.map(([name, points, colour, area, dash]) => ({
+      name,
+      type: "line",
+      showSymbol: false,
+      data: points.map((point) => [point.seconds, point.bytes]),
+      lineStyle: { color: colour, width: 2, type: dash },
+      itemStyle: { color: colour },
+      areaStyle: area ? { color: colour, opacity: 0.16 } : undefined,
+    })),
+  });
+
+  const bars = (colours, labels, series, more) => ({
+    ...base(colours),
+    tooltip: {
+      ...base(colours).tooltip,
+      trigger: "axis",
+      axisPointer: { type: "shadow" },
+      formatter: more.tip,
+    },
+    legend:
+      series.length > 1
+        ? legend(
+            colours,
+            series.map(([name]) => name),
+            { selectedMode: "single" },
+          )
+        : undefined,
+    xAxis: axis(colours, {
+      type: "category",
+      data: labels,
+      splitLine: { show: false },
+      axisLabel: { rotate: 45, interval: 0, fontSize: 11, hideOverlap: false },
+    }),
+    yAxis: axis(colours, more.value),
+    series: series.map(([name, values, colour]) => ({
+      name,
+      type: "bar",
+      barCategoryGap: "18%",
+      itemStyle: { color: colour, borderRadius: [2, 2, 0, 0] },
+      data: values,
+    })),
+  });
+
+  // One bar an arm, the levels of one variant and allocator next to each other; a whisker is its interval.
+  const armsOf = (answer) => {
+    const held = answer.fragmented;
+    const several = held.variants.length > 1;
+    return held.arms
+      .filter((arm) => !arm.problem && arm.normalised.cpu && arm.slowdown.cpu)
+      .map((arm) => ({
+        ...arm,
+        name: `${several ? `${arm.variant} ` : ""}${arm.allocator}${arm.huge_pages === "on" ? ", huge" : ""}`,
+      }));
+  };
+
+  const levelColour = (answer, level, colours) => {
+    const scale = [colours.grey, colours.blue, colours.violet, colours.orange];
+    const place = answer.fragmented.levels.findIndex((each) => each.name === level);
+    return scale[Math.min(place, scale.length - 1)];
+  };
+
+  const armAxis = (arms, colours) =>
+    axis(colours, {
+      type: "category",
+      inverse: true,
+      data: arms.map((_, index) => index),
+      splitLine: { show: false },
+      axisLabel: {
+        color: colours.ink,
+        interval: 0,
+        formatter: (index) => {
+          const { name, level } = arms[Number(index)];
+          const first = Number(index) === 0 || arms[Number(index) - 1].name !== name;
+          return first ? `${format.shorten(name, 24)}  ${level}` : level;
+        },
+      },
+    });
+
+  const build = (kind, answer, option) => kinds[kind](answer, option, palette());
+  return {
+    kinds,
+    build,
+    tip,
+    base,
+    ratioRows,
+    verdictRow,
+    lineAtOne,
+    axis,
+    legend,
+    zoom,
+    overTime,
+    bars,
+    armsOf,
+    levelColour,
+    armAxis,
+  };
+})();
