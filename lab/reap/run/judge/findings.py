@@ -163,7 +163,7 @@ def wide_intervals(facts: Facts) -> Finding:
     rounds = "round is" if least.rounds == 1 else "rounds are"
     reason = "the interval is too wide"
     if least.rounds < comparing.FEWEST_ROUNDS:
-        reason = f"{least.rounds} {rounds} too few for an interval"
+        reason = f"{least.rounds} {rounds} too few to judge by"
     elif least.ratios["cpu"].ratio.high < 1:
         reason = f"the gain is within the noise ({phrases.noise(comparison)})"
     sentences = [
