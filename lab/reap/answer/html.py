@@ -70,6 +70,7 @@ def _page(report: Report, data: str) -> str:
     return shell.template("page.html.j2").render(
         report=report,
         title=", ".join(section.title for section in sections) or "no programs",
+        question=view.question(report),
         sections=sections,
         machine=machine_rows(report.machine),
         made_by=command_line(report.made_by),

@@ -2,7 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 from reap.base.records import Record
 
@@ -37,6 +37,9 @@ class Section:
 
 class Part(Record, frozen=True, kw_only=True):
     """What one capability knows of a program. Its fields are fields of the answer's JSON, see `FIELDS`."""
+
+    QUESTION: ClassVar[str] = ""
+    """What a page that begins with this part answers; it is the page's heading."""
 
     def trimmed(self, limits: Limits) -> Self:  # noqa: ARG002 - for parts that are short
         """The part with its long lists cut for a page, which says so in its notes."""

@@ -28,6 +28,12 @@ def answers(report: Report) -> list[AnswerView]:
     return [_answer(answer, number) for number, answer in enumerate(report.answers)]
 
 
+def question(report: Report) -> str:
+    """What the page answers: the question of the parts that come first in each answer, where it is one."""
+    asked = {part.QUESTION for answer in report.answers for part in answer.parts[:1]}
+    return asked.pop() if len(asked) == 1 else "What does memory allocation cost?"
+
+
 def overview(answer: Answer) -> dict[str, str]:
     """The columns of an overview of several programs; what no part knows is a dash."""
     known = dict.fromkeys(COLUMNS, units.UNKNOWN)

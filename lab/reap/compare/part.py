@@ -1,5 +1,7 @@
 """What `reap compare` adds to an answer: a comparison."""
 
+from typing import ClassVar
+
 from reap.answer.part import Part, Section
 from reap.base.text import printable
 from reap.compare import words
@@ -9,6 +11,8 @@ from reap.experiment.records import Comparison
 
 class ComparisonPart(Part, frozen=True, kw_only=True):
     """Allocators, or commands, compared on one program."""
+
+    QUESTION: ClassVar[str] = "Which is faster, and by how much?"
 
     comparison: Comparison
 

@@ -1,11 +1,15 @@
 """What `reap run` adds to an answer: the verdict."""
 
+from typing import ClassVar
+
 from reap.answer.part import Part, Section
 from reap.run.records import Diagnosis
 
 
 class VerdictPart(Part, frozen=True, kw_only=True):
     """What holds a program back."""
+
+    QUESTION: ClassVar[str] = "Does memory allocation slow this program down?"
 
     diagnosis: Diagnosis
 

@@ -1,6 +1,6 @@
 """What `reap show` adds to an answer: a profile."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 import msgspec
 
@@ -14,6 +14,8 @@ from reap.show.view import view
 
 class ProfilePart(Part, frozen=True, kw_only=True):
     """What a program allocates, from one recorded run."""
+
+    QUESTION: ClassVar[str] = "What does this program allocate, and where?"
 
     profile: Profile
 

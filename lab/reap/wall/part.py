@@ -1,6 +1,6 @@
 """What `reap wall` adds to an answer: the facts, their verdict, and what came of the remedies."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 import msgspec
 
@@ -20,6 +20,8 @@ _DEEP = 48
 
 class WallPart(Part, frozen=True, kw_only=True):
     """Where a program's time goes, and whether its allocator is the cause."""
+
+    QUESTION: ClassVar[str] = "Where does the time go, and is it the allocator?"
 
     wall: Wall
     wall_verdict: WallVerdict | None = None

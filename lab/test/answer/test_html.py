@@ -31,9 +31,10 @@ from samples import (
 from reap.answer import html as page
 from reap.answer.html import MOST_BYTES, render, write_html
 from reap.answer.json import decoded
-from reap.answer.records import Report
+from reap.answer.records import Answer, Report
 from reap.answer.trim import STEPS, trim
 from reap.base.errors import ReapError
+from reap.compare.part import ComparisonPart
 from reap.draw import html as shell
 from reap.draw.html import embedded, tied
 from reap.recording.records import Point, Site
@@ -322,3 +323,16 @@ def test_rendering_twice_gives_the_same_page(three: str) -> None:
 @given(profiles(), comparisons())
 def test_any_records_are_drawn(profile, comparison) -> None:
     assert "report-data" in render(report_of(answer_of("any", profile, comparison)))
+
+
+def test_the_heading_is_what_the_page_answers() -> None:
+    def heading(*answers: Answer) -> str:
+        return re.search("<h1>(.*?)</h1>", render(report_of(*answers))).group(1)
+
+    perl, gcc, _ = three_answers().answers
+    assert heading(perl) == "Does memory allocation slow this program down?"
+    assert heading(perl, gcc) == "Does memory allocation slow these programs down?"
+    compared = ComparisonPart(comparison=comparison_of([side_of("jemalloc")]))
+    only = Answer(title="x", command=["x"], parts=[compared])
+    assert heading(only) == "Which is faster, and by how much?"
+    assert heading(perl, only) == "What does memory allocation cost?"

@@ -1,6 +1,6 @@
 """What `reap compare --levels` adds to an answer: a program on fragmented heaps, and the verdict."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 import msgspec
 
@@ -13,6 +13,8 @@ from reap.experiment.records import Ratio
 
 class LevelsPart(Part, frozen=True, kw_only=True):
     """A program on fragmented heaps."""
+
+    QUESTION: ClassVar[str] = "How does this program do on a fragmented heap?"
 
     fragmented: Fragmented
     resilience: Resilience

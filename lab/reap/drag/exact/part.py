@@ -1,6 +1,6 @@
 """What `reap drag` adds to an answer: the drag of a program's objects."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 import msgspec
 
@@ -15,6 +15,8 @@ _DRAWN = 3
 
 class DragPart(Part, frozen=True, kw_only=True):
     """What it costs a program not to free at once."""
+
+    QUESTION: ClassVar[str] = "How much memory does this program hold after its last use?"
 
     drag: DragProfile
 
