@@ -9,9 +9,10 @@
 
 namespace reap::inline REAP_MODE {
 
-/// A set of addresses, which tells checked mode whether a layer without chunks handed an address out.
+/// A set of addresses. With it checked mode tells whether a layer without chunks allocated an address.
 ///
-/// Not for null. Not thread-safe. Takes its table from a source, doubling it: 8 to 32 bytes for each address.
+/// Null must not be inserted. Not thread-safe. Takes its table from a source and doubles it when full: 8 to
+/// 32 bytes per address.
 template <Source Upstream>
 class AddressSet {
   public:
@@ -20,7 +21,7 @@ class AddressSet {
     AddressSet &operator=(const AddressSet &) = delete;
     ~AddressSet() { give_back(table_, size_); }
 
-    /// False if there is no memory; the set is as it was.
+    /// Returns false if memory is exhausted; the set is then unchanged.
     bool insert(const void *address) noexcept {
         if (2 * (used_ + 1) > size_ && !grow()) return false;
         table_[place_of(address)] = address;
@@ -32,10 +33,11 @@ class AddressSet {
         return size_ != 0 && table_[place_of(address)] == address;
     }
 
-    /// Takes an address out that is in the set.
+    /// Removes an address, which must be in the set.
     void erase(const void *address) noexcept {
         std::size_t hole = place_of(address);
-        // What stands behind the hole moves up if it can be found there: its home is not between.
+        // Backward-shift deletion: move an entry behind the hole into it unless its home slot lies in
+        // between.
         for (std::size_t at = next(hole); table_[at] != nullptr; at = next(at)) {
             const std::size_t home = home_of(table_[at]);
             if (((at - home) & (size_ - 1)) < ((at - hole) & (size_ - 1))) continue;
@@ -53,7 +55,7 @@ class AddressSet {
         const auto bits = static_cast<unsigned>(std::countr_zero(size_));
         return reinterpret_cast<std::uintptr_t>(address) * golden >> (64 - bits);
     }
-    /// Where the address stands, or the free place where it belongs.
+    /// The slot of the address, or the free slot where it belongs.
     [[nodiscard]] std::size_t place_of(const void *address) const noexcept {
         std::size_t at = home_of(address);
         while (table_[at] != nullptr && table_[at] != address) at = next(at);
@@ -86,7 +88,7 @@ class AddressSet {
     [[no_unique_address]] Upstream source_;
 };
 
-/// In its place where nothing is checked.
+/// Stands in for the set where nothing is checked.
 class NoAddressSet {
   public:
     bool insert(const void * /*address*/) const noexcept { return true; }
@@ -94,7 +96,7 @@ class NoAddressSet {
     void erase(const void * /*address*/) const noexcept {}
 };
 
-/// What a layer handed out, for checked mode; else everything.
+/// In checked mode the addresses that a layer allocated; otherwise contains everything.
 template <Source Upstream>
 using KnownAddresses = std::conditional_t<checked, AddressSet<Upstream>, NoAddressSet>;
 

@@ -15,16 +15,16 @@
 #include "reap/mark.h"
 #endif
 #if REAP_TSAN
-// In every runtime of ThreadSanitizer, in no header of it.
+// Part of every ThreadSanitizer runtime, but declared in no header.
 extern "C" void __tsan_write_range(void *address, unsigned long size);
 #endif
 
-// What the tools that watch memory are told. Everything here compiles to nothing where no tool is built in,
-// and nothing else in the library names a tool.
+// Annotations for memory-checking tools. Everything here compiles to nothing where no tool is built in, and
+// nothing else in the library names a tool.
 
 namespace reap::inline REAP_MODE::annotate {
 
-/// These bytes are nobody's: touching them is an error.
+/// Marks the bytes as inaccessible: touching them is an error.
 inline void no_access([[maybe_unused]] const void *data, [[maybe_unused]] std::size_t size) noexcept {
 #if REAP_CHECKED && REAP_ASAN
     __asan_poison_memory_region(data, size);
@@ -34,7 +34,7 @@ inline void no_access([[maybe_unused]] const void *data, [[maybe_unused]] std::s
 #endif
 }
 
-/// These bytes are an object's now, with no value yet.
+/// Marks the bytes as belonging to an object, accessible but uninitialized.
 inline void undefined([[maybe_unused]] const void *data, [[maybe_unused]] std::size_t size) noexcept {
 #if REAP_CHECKED && REAP_ASAN
     __asan_unpoison_memory_region(data, size);
@@ -44,8 +44,8 @@ inline void undefined([[maybe_unused]] const void *data, [[maybe_unused]] std::s
 #endif
 }
 
-/// These bytes may be touched and have a value. Said of all memory before it goes back to where it came from,
-/// since a mark that outlives the mapping would be found on whatever is mapped there next.
+/// Marks the bytes as accessible and initialized. Required of all memory before it is returned to its source,
+/// since a mark that outlives the mapping would apply to whatever is mapped there next.
 inline void defined([[maybe_unused]] const void *data, [[maybe_unused]] std::size_t size) noexcept {
 #if REAP_CHECKED && REAP_ASAN
     __asan_unpoison_memory_region(data, size);
@@ -55,8 +55,8 @@ inline void defined([[maybe_unused]] const void *data, [[maybe_unused]] std::siz
 #endif
 }
 
-/// The object ends here. For ThreadSanitizer that is a write to all of it: a use that is not ordered with it
-/// is a race.
+/// Ends the object. ThreadSanitizer sees a write to all of it, so a use that is not ordered with it is a
+/// race.
 inline void ended([[maybe_unused]] void *data, [[maybe_unused]] std::size_t size) noexcept {
 #if REAP_TSAN
     __tsan_write_range(data, size);
@@ -67,8 +67,8 @@ inline void ended([[maybe_unused]] void *data, [[maybe_unused]] std::size_t size
 inline constinit thread_local unsigned quiet_depth = 0;
 #endif
 
-/// While one lives, pools tell nothing of this thread: what is handed out goes to a layer, which carves it or
-/// tells of it itself.
+/// While one exists, pools report nothing for this thread: what is allocated goes to a layer, which carves it
+/// up or reports it itself.
 class Quiet {
   public:
 #if REAP_MARK_POOLS
@@ -81,17 +81,17 @@ class Quiet {
     Quiet &operator=(const Quiet &) = delete;
 };
 
-/// What `call()` returns, Quiet meanwhile.
+/// Returns `call()`, with reporting suppressed meanwhile.
 template <class Call>
 [[gnu::always_inline]] inline decltype(auto) quietly(Call call) {
     const Quiet quiet;
     return call();
 }
 
-/// By which a Layer tells who measures drag (reap/mark.h) which objects its program has: a member, which
-/// stands for the layer as long as that lives. A layer tells of an object before it is written to, and of its
-/// end before its memory is used otherwise. Where REAP_MARK_POOLS is 0, all of it is nothing, and its type,
-/// no other layer's, keeps it from taking room.
+/// Reports a layer's objects to whoever measures drag (reap/mark.h). It is a member, which identifies the
+/// layer as long as that lives. A layer reports an object before it is written to, and its end before its
+/// memory is reused. Where REAP_MARK_POOLS is 0, all of it compiles to nothing, and its type, unique to the
+/// layer, keeps it from taking room.
 template <class Layer>
 class Pool {
   public:
@@ -102,7 +102,7 @@ class Pool {
         if (!std::is_constant_evaluated()) reap_mark_pool_create(this, name);
 #endif
     }
-    /// That of a copy which is no layer, and never ends.
+    /// For a copy that is not a layer, and never ends.
     constexpr explicit Pool(Silent /*tag*/) noexcept {}
     Pool(const Pool &) = delete;
     Pool &operator=(const Pool &) = delete;
@@ -112,7 +112,7 @@ class Pool {
     ~Pool() = default;
 #endif
 
-    /// `size` bytes were asked for, and are at `object`, which is returned. Null is none.
+    /// Reports that `size` bytes were requested and are at `object`, and returns `object`. Null is ignored.
     template <class Object>
     [[gnu::always_inline]] Object *handed_out(Object *object, std::size_t size) const noexcept {
         return handed_out_of(this, object, size);
@@ -122,22 +122,22 @@ class Pool {
         if (object != nullptr && quiet_depth == 0) reap_mark_pool_free(this, object);
 #endif
     }
-    /// It has another size now, where it stands.
+    /// The object has another size now, at the same address.
     void resized(const void *object, std::size_t size) const noexcept {
         came_back(object);
         handed_out(object, size);
     }
-    /// That object comes back, and all that were handed out after it.
+    /// Frees that object and all allocated after it.
     void came_back_from([[maybe_unused]] const void *object) const noexcept {
 #if REAP_MARK_POOLS
         if (object != nullptr && quiet_depth == 0) reap_mark_pool_rewind(this, object);
 #endif
     }
-    /// All objects come back.
+    /// Frees all objects.
     void emptied() const noexcept { emptied(this); }
 
-    // Parts, for what may come back together while the layer goes on. `part` is any address that stands for
-    // one; the layer itself is one, too.
+    // Parts: objects that may be freed together while the layer goes on. `part` is any address that
+    // identifies one; the layer itself is one, too.
 
     static void begin_part([[maybe_unused]] const void *part) noexcept {
 #if REAP_MARK_POOLS
@@ -149,7 +149,7 @@ class Pool {
         reap_mark_pool_destroy(part);
 #endif
     }
-    /// What that other part has is this one's.
+    /// Moves what belongs to that other part to this one.
     static void merge([[maybe_unused]] const void *into, [[maybe_unused]] const void *from) noexcept {
 #if REAP_MARK_POOLS
         reap_mark_pool_merge(into, from);

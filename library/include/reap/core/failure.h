@@ -14,20 +14,20 @@
 
 namespace reap::inline REAP_MODE {
 
-/// What a request does that cannot be met. A slow path is written once, over this.
+/// What happens to a request that cannot be met. A slow path is written once, as a template over this.
 enum class Failure {
     throws,       ///< std::bad_alloc, or what the source itself throws
     returns_null, ///< null, and nothing is thrown
 };
 
-/// Throws std::bad_alloc. The standard library's own function: it is the same one for callers with and
-/// without exceptions, and where nobody can catch, the program ends.
+/// Throws std::bad_alloc. The standard library's own function: it is the same for callers with and without
+/// exceptions; where nobody can catch, the program ends.
 [[noreturn]] inline void throw_bad_alloc() { std::__throw_bad_alloc(); }
 
-/// The same for std::bad_array_new_length: more elements than any array has.
+/// Throws std::bad_array_new_length: more elements than any array can have.
 [[noreturn]] inline void throw_bad_array_new_length() { std::__throw_bad_array_new_length(); }
 
-/// Throws std::invalid_argument, likewise. `what` says where, what, and what would be right.
+/// Throws std::invalid_argument. `what` names the function, the fault, and the valid values.
 [[noreturn]] inline void throw_invalid(const char *what) { std::__throw_invalid_argument(what); }
 
 /// Whether this translation unit is compiled with exceptions.
@@ -37,9 +37,9 @@ inline constexpr bool with_exceptions = true;
 inline constexpr bool with_exceptions = false;
 #endif
 
-/// What call() returns, a pointer, or null if it throws. Code compiled without exceptions cannot catch: there
-/// the program ends. `Catches` is left alone: it is part of the type because the two must not become one
-/// function at link.
+/// Returns call(), a pointer, or null if it throws. Code compiled without exceptions cannot catch: there the
+/// program ends. Leave `Catches` at its default: it is part of the type because the linker must not merge the
+/// two functions.
 template <bool Catches = with_exceptions, class Call>
 [[nodiscard]] auto null_if_thrown(Call call) noexcept -> decltype(call()) {
 #if defined(__cpp_exceptions)
@@ -56,11 +56,11 @@ template <bool Catches = with_exceptions, class Call>
     }
 }
 
-/// An exception that code out of line returns instead of throwing it, so that its caller may take over what
-/// it did to a copy of the caller's state, and then throw it. One pointer.
+/// An exception that out-of-line code returns instead of throwing, so that its caller can first commit the
+/// changes made to a copy of its state, and then throw. The size of one pointer.
 class HeldException {
   public:
-    /// The one that is being handled. Every one that is held has to be thrown, once.
+    /// The exception being handled. Each one captured must be thrown, once.
     [[nodiscard]] static std::byte *hold() noexcept {
         Raw raw;
         ::new (&raw.held) std::exception_ptr(std::current_exception());
@@ -83,7 +83,7 @@ class HeldException {
     static_assert(sizeof(Raw) == sizeof(void *), "as libstdc++ and libc++ have it");
 };
 
-/// Ends a request that cannot be met.
+/// Fails a request that cannot be met.
 template <Failure F>
 inline void *fail() noexcept(F == Failure::returns_null) {
     if constexpr (F == Failure::throws) throw_bad_alloc();

@@ -13,29 +13,29 @@
 #include "reap/core/seal.h"
 #include "reap/core/size.h"
 
-// Checked mode: what stands around each object, and what free memory is filled with.
+// Checked mode: the guard zones around each object, and the fill of free memory.
 //
 //   raw                                   p                    p + size
 //   | unused (large alignments) | Header | the object's bytes | back zone |
 //
-// A layer has its plain code deal in raw blocks. At its surface, in checked mode alone, it asks for
+// A layer's plain code handles raw blocks. In its public functions, in checked mode only, it asks for
 // `padded(size)` bytes instead of `size`, and has a Ledger turn the raw block into the object and back:
 //
 //   void *p = ledger_.admit(raw, size, alignment, "Region");
 //   if (!ledger_.discharge(p, size, owns(p), "Region")) return;   // a misuse, and it is reported
 //   void *raw = guard::raw_of(p);
 //
-// Header and back zone are filled with known bytes, which are looked at when the object ends. Free memory is
-// filled as well, and looked at when it is handed out again. So writes are found without any tool, if late;
-// with AddressSanitizer or memcheck built in, the same zones are closed to the program, and reads are found
-// too, at once.
+// Header and back zone are filled with known bytes, which are verified when the object ends. Free memory is
+// filled as well, and verified when it is allocated again. Invalid writes are thus found without any tool, if
+// late. With AddressSanitizer or memcheck built in, the same zones are poisoned, and reads are found too, at
+// once.
 //
 // The first word of the Header is free for a layer's own link while the block is free. While the object lives
-// it is the Header's seal, so that no link is followed that was written over.
+// it is the Header's seal, so that no overwritten link is followed.
 
 namespace reap::inline REAP_MODE::guard {
 
-/// What free memory is filled with, by how it came to be free. No two differ in one bit alone.
+/// Fill bytes of free memory, by how it was freed. Any two differ in more than one bit.
 enum class Fill : unsigned char {
     fresh = 0xC5,   ///< never an object
     freed = 0xDB,   ///< freed by itself
@@ -49,13 +49,13 @@ inline constexpr std::size_t back_zone = 16;
 namespace detail {
 
 struct Header {
-    Seal seal;     // a layer's own link, while the block is free
+    Seal seal;     // holds a layer's own link while the block is free
     Header *older; // in the ledger
     Header *newer;
     std::size_t size;
-    std::uint32_t lead;  // from raw to the object
-    std::uint32_t state; // live, ended, or anything: no header
-    std::uint64_t zone;  // known bytes, the last before the object
+    std::uint32_t lead;  // offset of the object in the raw block
+    std::uint32_t state; // live, ended, or anything else: not a header
+    std::uint64_t zone;  // known bytes, directly before the object
 
     [[nodiscard]] std::uint64_t seal_of() const noexcept { return Seal::of(this, older, newer, size, lead); }
 };
@@ -67,7 +67,7 @@ inline Header *header_of(const void *object) noexcept {
     return reinterpret_cast<Header *>(static_cast<std::byte *>(const_cast<void *>(object)) - sizeof(Header));
 }
 
-/// Lets this header look at memory that is closed to the program.
+/// Gives this header access to poisoned memory.
 class Window {
   public:
     Window(const void *data, std::size_t size) noexcept : data_(data), size_(size) {
@@ -98,36 +98,36 @@ inline Misuse written_after(Fill fill) noexcept {
 
 } // namespace detail
 
-/// From the raw block to its object, in bytes: a multiple of the alignment.
+/// Offset of the object in the raw block, in bytes: a multiple of the alignment.
 [[nodiscard]] constexpr std::size_t lead(std::size_t alignment) noexcept {
     return round_up(sizeof(detail::Header), alignment < 16 ? 16 : alignment);
 }
 
-/// What guards take beside the object, in bytes.
+/// Bytes that guards add to the object.
 [[nodiscard]] constexpr std::size_t extra(std::size_t alignment) noexcept {
     return lead(alignment) + back_zone;
 }
 
-/// How large the raw block of an object must be. It is to be aligned to `alignment`, and to 16.
+/// Size of the raw block that an object needs. The block must be aligned to `alignment`, and to 16.
 [[nodiscard]] constexpr std::size_t padded(std::size_t size, std::size_t alignment) noexcept {
     return size + extra(alignment);
 }
 
-/// Fills free memory and closes it to the program.
+/// Fills free memory and poisons it.
 inline void close(void *data, std::size_t size, Fill fill) noexcept {
     annotate::undefined(data, size);
     std::memset(data, static_cast<int>(fill), size);
     annotate::no_access(data, size);
 }
 
-/// Whether closed memory was left alone; a write to it is reported. Opens it, for the layer to use or to give
-/// back.
+/// Whether poisoned memory is unchanged; a write to it is reported. Unpoisons it, for the layer to use or to
+/// return.
 inline bool open(void *data, std::size_t size, const char *layer) noexcept {
     annotate::defined(data, size);
     const auto *const bytes = static_cast<const unsigned char *>(data);
     for (std::size_t at = 0; at < size; ++at) {
         if (detail::is_fill(bytes[at])) continue;
-        // What was there before, the neighbours tell.
+        // The neighbours tell what was there before.
         Fill before = Fill::freed;
         if (at > 0) {
             before = static_cast<Fill>(bytes[at - 1]);
@@ -144,31 +144,31 @@ inline bool open(void *data, std::size_t size, const char *layer) noexcept {
     return true;
 }
 
-/// The raw block of a live object or of one that was just discharged.
+/// The raw block of a live object, or of one that was just discharged.
 [[nodiscard]] inline void *raw_of(void *object) noexcept {
     auto *const header = detail::header_of(object);
     const detail::Window window(header, sizeof *header);
     return static_cast<std::byte *>(object) - header->lead;
 }
 
-/// The size that a live object was asked for with.
+/// The size with which a live object was requested.
 [[nodiscard]] inline std::size_t size_of(const void *object) noexcept {
     const auto *const header = detail::header_of(object);
     const detail::Window window(header, sizeof *header);
     return header->size;
 }
 
-/// Given to discharge() by a layer that is not told sizes.
+/// Passed to discharge() by a layer that is not told sizes.
 inline constexpr std::size_t any_size = static_cast<std::size_t>(-1);
 
-/// The live objects of one layer. Not thread-safe: it is used where the layer's own state is.
+/// The live objects of one layer. Not thread-safe: the layer's own synchronization covers it.
 class Ledger {
   public:
     Ledger() = default;
     Ledger(const Ledger &) = delete;
     Ledger &operator=(const Ledger &) = delete;
 
-    /// Makes a raw block of padded(size, alignment) bytes an object, and returns that.
+    /// Turns a raw block of padded(size, alignment) bytes into an object, and returns the object.
     void *admit(void *raw, std::size_t size, std::size_t alignment) noexcept {
         std::byte *const object = static_cast<std::byte *>(raw) + lead(alignment);
         auto *const header = detail::header_of(object);
@@ -186,9 +186,9 @@ class Ledger {
         return object;
     }
 
-    /// Looks at an object that is to be live. False if it is not, or something around it was written: that is
-    /// reported, and the layer does nothing with it. `owned`: whether the address lies in the layer's memory
-    /// at all; any_size: a layer that is not told sizes.
+    /// Checks an object that should be live. Returns false if it is not, or if something around it was
+    /// overwritten: that is reported, and the layer does nothing with it. `owned`: whether the address lies
+    /// in the layer's memory at all. any_size: for a layer that is not told sizes.
     bool check(const void *object, std::size_t size, bool owned, const char *layer) const noexcept {
         if (!owned || reinterpret_cast<std::uintptr_t>(object) % 16 != 0) {
             report_misuse({Misuse::foreign_free, object, 0, layer});
@@ -210,7 +210,7 @@ class Ledger {
         return true;
     }
 
-    /// Ends an object, after check(). The block stays as it is, apart from its state: the layer closes it.
+    /// Ends an object, after check(). The block stays as it is, apart from its state: the layer poisons it.
     bool discharge(void *object, std::size_t size, bool owned, const char *layer) noexcept {
         if (!check(object, size, owned, layer)) return false;
         auto *const header = detail::header_of(object);
@@ -221,19 +221,19 @@ class Ledger {
         return true;
     }
 
-    /// The object that was admitted last, or null. As a place to come back to: end_newer_than(). Who keeps it
-    /// takes older_than() in its stead when it is discharged.
+    /// The object that was admitted last, or null. Serves as a mark for end_newer_than(). If the object is
+    /// discharged, the holder of the mark must replace it by older_than().
     [[nodiscard]] const void *newest() const noexcept { return newest_ == nullptr ? nullptr : newest_ + 1; }
 
-    /// The one that was admitted before an object that lives or was just discharged, or null.
+    /// The object admitted before this one, which lives or was just discharged; or null.
     [[nodiscard]] static const void *older_than(const void *object) noexcept {
         const auto *const header = detail::header_of(object);
         const detail::Window window(header, sizeof *header);
         return header->older == nullptr ? nullptr : header->older + 1;
     }
 
-    /// Ends all objects that are newer than `object` (null: all), looking at each; where one was written
-    /// over, the rest without a look.
+    /// Ends all objects newer than `object` (null: all), checking each. After the first overwritten one, the
+    /// rest end unchecked.
     void end_newer_than(const void *object, const char *layer) noexcept {
         while (newest_ != nullptr && newest() != object) {
             auto *const header = newest_;
@@ -248,15 +248,15 @@ class Ledger {
         }
     }
 
-    /// Whether a live object begins there; the address lies in the layer's memory.
+    /// Whether a live object begins there. The address must lie in the layer's memory.
     [[nodiscard]] static bool is_live(const void *object) noexcept {
         if (reinterpret_cast<std::uintptr_t>(object) % 16 != 0) return false;
         const auto *const header = detail::header_of(object);
         const detail::Window window(header, sizeof *header);
         return header->state == detail::live;
     }
-    /// The live object that the address lies in, or in what stands around it, or null; open to the program
-    /// again, if is_live() closed a part of it. Costs time in the number of objects.
+    /// The live object, guard zones included, that contains the address, or null. Unpoisons what is_live()
+    /// may have poisoned. Linear in the number of objects.
     [[nodiscard]] const void *holder_of(const void *address) const noexcept {
         for (const auto *header = newest_; header != nullptr;) {
             const detail::Window window(header, sizeof *header);
@@ -271,7 +271,7 @@ class Ledger {
         return nullptr;
     }
 
-    /// Changes the size of a live object whose raw block has room for it.
+    /// Changes the size of a live object whose raw block has room for the new size.
     void resize(void *object, std::size_t size) noexcept {
         auto *const header = detail::header_of(object);
         const detail::Window window(header, sizeof *header);
@@ -299,7 +299,7 @@ class Ledger {
         newest_ = std::exchange(other.newest_, nullptr);
     }
 
-    /// Looks at every live object; what is found is reported. True if nothing was.
+    /// Checks every live object and reports what it finds. Returns true if nothing was found.
     bool verify(const char *layer) const noexcept {
         bool good = true;
         for (const auto *header = newest_; header != nullptr;) {
@@ -311,11 +311,11 @@ class Ledger {
         return good;
     }
 
-    /// Knows of no object any more. They stay as they are.
+    /// Forgets all objects. They stay as they are.
     void forget() noexcept { newest_ = nullptr; }
 
   private:
-    /// Whether nothing around the object was written. Expects the header open.
+    /// Whether nothing around the object was overwritten. The header must be unpoisoned.
     static bool intact(const detail::Header *header, const char *layer) noexcept {
         const auto *const object = reinterpret_cast<const unsigned char *>(header + 1);
         const bool sealed = Seal::holds(*header);
@@ -333,7 +333,7 @@ class Ledger {
         return true;
     }
 
-    // One that was written over stays as it is, to be found.
+    // An overwritten one stays as it is, to be found.
     static void set_newer(detail::Header *header, detail::Header *newer) noexcept {
         if (header == nullptr) return;
         const detail::Window window(header, sizeof *header);
@@ -348,7 +348,7 @@ class Ledger {
         Seal::set(*header);
     }
 
-    /// Expects the header open, and intact.
+    /// The header must be unpoisoned and intact.
     void unlink(detail::Header *header) noexcept {
         if (header->newer == nullptr)
             newest_ = header->older;
@@ -360,8 +360,7 @@ class Ledger {
     detail::Header *newest_ = nullptr;
 };
 
-/// In place of a Ledger where nothing is checked: takes no room as a [[no_unique_address]] member, and no
-/// time.
+/// Replaces a Ledger where nothing is checked: takes no room as a [[no_unique_address]] member, and no time.
 class NoLedger {
   public:
     void *admit(void *raw, std::size_t /*size*/, std::size_t /*alignment*/) const noexcept { return raw; }
@@ -382,7 +381,7 @@ class NoLedger {
 
 namespace reap::inline REAP_MODE {
 
-/// A layer's member for checked mode.
+/// The checked-mode member of a layer.
 using Ledger = std::conditional_t<checked, guard::Ledger, guard::NoLedger>;
 
 } // namespace reap::inline REAP_MODE

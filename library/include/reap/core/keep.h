@@ -7,8 +7,8 @@
 
 namespace reap::inline REAP_MODE {
 
-/// How many bytes a layer keeps for itself when all its objects are freed together, instead of giving them
-/// back to its source.
+/// How many bytes a layer keeps when all its objects are freed together, instead of returning them to its
+/// source.
 inline constexpr std::size_t keep_all = std::numeric_limits<std::size_t>::max();
 inline constexpr std::size_t keep_none = 0;
 

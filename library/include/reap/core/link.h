@@ -10,12 +10,12 @@
 #include "reap/core/mode.h"
 #include "reap/core/secret.h"
 
-// The links that lists of free blocks have in the blocks themselves. `Layer` keeps the links of two layers,
-// one inside the other, apart: else both would take room.
+// The links of free lists, which lie in the free blocks themselves. `Layer` makes the type distinct for two
+// layers, one inside the other: otherwise both would take room.
 
 namespace reap::inline REAP_MODE {
 
-/// Links as they are: an address, which whoever overwrites it chooses.
+/// Plain links: an address, which whoever overwrites it controls.
 template <class Layer>
 class PlainLinks {
   public:
@@ -29,12 +29,12 @@ class PlainLinks {
     [[gnu::always_inline]] static bool is_last(const T * /*node*/) noexcept {
         return true;
     }
-    /// What the node's first member, `next`, leads to.
+    /// The target of the node's first member, `next`.
     template <class T>
     [[gnu::always_inline]] static T *next(const T *node) noexcept {
         return node->next;
     }
-    /// Makes a node there that leads to `next`.
+    /// Constructs a node there that links to `next`.
     template <class T>
     [[gnu::always_inline]] static T *make(void *at, T *next) noexcept {
         return ::new (at) T{next};
@@ -45,12 +45,12 @@ class PlainLinks {
     }
 };
 
-/// Links that show that they were overwritten, and that nobody can make who does not know the layer's secret:
-/// bswap(next ^ own address ^ secret). A link is valid if it decodes to null, or to an aligned address in
-/// what the layer covers. One of which all eight bytes were written is valid in fewer than one of 2^30 cases
-/// where less than 16 GB are covered; one of which only the last byte was, in up to one of 8. The bytes are
-/// in reverse order so that a write to the first bytes, the usual one, changes the high bits of the address.
-/// Idea: Safe-Linking of glibc 2.32, and the encoded freelists of snmalloc and mimalloc.
+/// Links that detect overwriting, and that cannot be forged without the layer's secret: bswap(next ^ own
+/// address ^ secret). A link is valid if it decodes to null, or to an aligned address in the range that the
+/// layer covers. If all eight bytes were overwritten, the link is still valid in fewer than one of 2^30 cases
+/// where less than 16 GB are covered; if only the last byte was, in up to one of 8. The bytes are reversed so
+/// that a write to the first bytes, the usual one, changes the high bits of the address. Idea: Safe-Linking
+/// of glibc 2.32, and the encoded freelists of snmalloc and mimalloc.
 template <class Layer>
 class EncodedLinks {
   public:
@@ -59,7 +59,7 @@ class EncodedLinks {
     EncodedLinks &operator=(const EncodedLinks &) = delete;
     ~EncodedLinks() = default;
 
-    /// Nodes may be in these bytes as well from now on.
+    /// From now on nodes may lie in these bytes as well.
     void cover(const void *data, std::size_t size) noexcept {
         const auto start = reinterpret_cast<std::uintptr_t>(data);
         low_ = std::min(low_, start);
@@ -71,18 +71,18 @@ class EncodedLinks {
         return at >= low_ && at < high_;
     }
 
-    /// Whether the node's link can be one of this layer.
+    /// Whether the node's link is valid for this layer.
     template <class T>
     [[nodiscard]] bool is_valid(const T *node) const noexcept {
         const std::uintptr_t next = decode(node);
         return next == 0 || (next % alignof(T) == 0 && next >= low_ && next < high_);
     }
-    /// What the node leads to; null where its link is not valid.
+    /// The target of the node; null if its link is invalid.
     template <class T>
     [[nodiscard]] T *next(const T *node) const noexcept {
         return is_valid(node) ? reinterpret_cast<T *>(decode(node)) : nullptr;
     }
-    /// Whether the node's link is the one that leads nowhere.
+    /// Whether the node's link is the null link.
     template <class T>
     [[nodiscard]] bool is_last(const T *node) const noexcept {
         return decode(node) == 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstddef> // which says whose C library it is
+#include <cstddef> // defines the macro that identifies the C library
 #if defined(__GLIBC__)
 #include <dlfcn.h>
 #include <link.h>
@@ -8,23 +8,25 @@
 
 #include "reap/core/mode.h"
 
-// A thread's end calls back into the code that asked for it. If that is in a plugin, it must still be there.
+// At its end a thread calls back into the code that registered for it. If that code is in a plugin, the
+// plugin must still be loaded.
 
 namespace reap::inline REAP_MODE::detail {
 
 #if defined(__GLIBC__)
-// By other names and weak: a static program has no plugins, and is not to be linked with what loads them.
-// dlopen() is found by its name, since a linker warns of it in static programs.
+// Under other names and weak: a static program has no plugins, and must not be linked with the loader.
+// dlopen() is looked up by name, since a linker warns about it in static programs.
 [[gnu::weakref("dladdr1")]] static int find_object(const void *address, Dl_info *info, void **map,
                                                    int what) noexcept;
 [[gnu::weakref("dlsym")]] static void *find_symbol(void *where, const char *name) noexcept;
 #endif
 
-/// Keeps the shared object that has this address loaded until the process ends: dlclose() of it succeeds, and
-/// neither unmaps it nor runs its destructors before the process's own. A program is not asked about.
+/// Keeps the shared object that contains this address loaded until the process ends: dlclose() of it
+/// succeeds, but neither unmaps it nor runs its destructors before those of the process. An address in the
+/// executable is ignored.
 ///
-/// g++ does that to every object with variables such as ours (STB_GNU_UNIQUE), unless they are hidden or it
-/// is told -fno-gnu-unique; clang never does. Calls malloc. Costs some microseconds: to be asked once.
+/// g++ does that to every object with variables such as ours (STB_GNU_UNIQUE), unless they are hidden or
+/// -fno-gnu-unique is given; clang never does. Calls malloc. Costs some microseconds: call it once.
 inline void keep_loaded([[maybe_unused]] const void *address) noexcept {
 #if defined(__GLIBC__)
     Dl_info info;

@@ -7,42 +7,42 @@
 #include <cstring>
 #include <unistd.h>
 
-// What checked mode reports, and to whom. Here is nothing that depends on the mode, so one handler serves a
-// program whose parts were built in several.
+// What checked mode reports, and to whom. Nothing here depends on the mode, so one handler serves a program
+// whose parts were built in several modes.
 
 namespace reap {
 
-/// What was done that must not be done.
+/// The kind of misuse.
 enum class Misuse {
-    overflow,           ///< bytes behind an object were written
-    underflow,          ///< bytes in front of an object were written
-    use_after_free,     ///< a freed object was written
-    use_after_rewind,   ///< an object was written after the region was rewound past it
-    use_after_reset,    ///< an object was written after its layer was reset
-    double_free,        ///< an object was freed that is free already
-    foreign_free,       ///< an address was freed that this layer never handed out
-    wrong_size,         ///< an object was freed with another size than it has
-    stale_mark,         ///< a region was rewound to a mark that is gone
+    overflow,           ///< bytes behind an object were overwritten
+    underflow,          ///< bytes in front of an object were overwritten
+    use_after_free,     ///< a freed object was written to
+    use_after_rewind,   ///< an object was written to after the region was rewound past it
+    use_after_reset,    ///< an object was written to after its layer was reset
+    double_free,        ///< an object was freed twice
+    foreign_free,       ///< an address was freed that this layer never allocated
+    wrong_size,         ///< an object was freed with a size other than its own
+    stale_mark,         ///< a region was rewound to a mark that no longer exists
     interior_free,      ///< an address inside an object was freed
-    corruption,         ///< what a layer knows of its memory was overwritten
-    skipped_destructor, ///< what create() or create_array() made was freed and not destroyed
+    corruption,         ///< a layer's metadata was overwritten
+    skipped_destructor, ///< an object of create() or create_array() was freed without being destroyed
 };
-/// The last of them, for who has a table of all, as the C face has.
+/// The last enumerator, for tables that have all kinds, as the C API does.
 inline constexpr Misuse last_misuse = Misuse::skipped_destructor;
 
-/// One misuse that was found.
+/// A misuse that was found.
 struct MisuseReport {
     Misuse what;
-    const void *address; ///< the object's; for writes outside objects, the first byte that changed
-    std::size_t size;    ///< the object's, in bytes; 0 where it is not known
-    const char *layer;   ///< the layer that found it, as "Region"
+    const void *address; ///< of the object; for writes outside objects, of the first changed byte
+    std::size_t size;    ///< of the object, in bytes; 0 if unknown
+    const char *layer;   ///< the layer that found it, e.g. "Region"
 };
 
-/// Told of every misuse. If it returns, the call that found the misuse does nothing more, and the layer stays
-/// usable. It may be called from any thread, and must not use the layer that is reported.
+/// Called for every misuse. If it returns, the call that found the misuse does nothing more, and the layer
+/// stays usable. It may be called from any thread, and must not use the layer that is reported.
 using MisuseHandler = void (*)(const MisuseReport &report);
 
-/// The kind in words, as "double free".
+/// The kind in words, e.g. "double free".
 [[nodiscard]] constexpr const char *to_string(Misuse what) noexcept {
     switch (what) {
     case Misuse::overflow:
@@ -73,7 +73,7 @@ using MisuseHandler = void (*)(const MisuseReport &report);
     return "misuse";
 }
 
-/// What happens by default: one line on standard error, then abort().
+/// The default: one line on standard error, then abort().
 [[noreturn]] inline void abort_on_misuse(const MisuseReport &report) {
     char line[256];
     std::snprintf(line, sizeof line, "reap: %s: %s at %p, %zu bytes; a debugger's backtrace shows the call\n",
@@ -83,18 +83,17 @@ using MisuseHandler = void (*)(const MisuseReport &report);
     std::abort();
 }
 
-// Not `detail`: where a mode's own namespace of that name comes first, this would be a part of it.
+// Not `detail`: where a mode's own namespace of that name comes first, this would become part of it.
 namespace process {
 inline constinit std::atomic<MisuseHandler> misuse_handler{abort_on_misuse};
 } // namespace process
 
-/// Has `handler` told of misuse from now on, in all threads; returns the one before. Null stands for the
-/// default.
+/// Installs `handler` for misuse in all threads and returns the previous one. Null stands for the default.
 inline MisuseHandler set_misuse_handler(MisuseHandler handler) noexcept {
     return process::misuse_handler.exchange(handler != nullptr ? handler : abort_on_misuse);
 }
 
-/// Reports a misuse, for layers of your own.
+/// Reports a misuse. For user-defined layers.
 inline void report_misuse(const MisuseReport &report) { process::misuse_handler.load()(report); }
 
 } // namespace reap

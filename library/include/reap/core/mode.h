@@ -1,11 +1,11 @@
 #pragma once
 
-// How these headers are compiled in this translation unit, and the inline namespace that says so.
+// How these headers are compiled in this translation unit, and the inline namespace that encodes it.
 //
-// A setting that changes what a layer looks like in memory, or what it tells a tool about memory, is part of
-// every name in `reap`. Objects that were built with different settings therefore link and run side by side,
-// each with its own layers; passing a layer from one to the other fails at link. NDEBUG and the optimiser
-// change nothing here.
+// A setting that changes a layer's memory layout, or its annotations for tools, is part of every name in
+// `reap`. Objects built with different settings therefore link and run side by side, each with its own
+// layers; passing a layer from one to the other fails at link time. NDEBUG and the optimiser change nothing
+// here.
 //
 //   REAP_CHECKED   1: layers keep guard zones and report misuse (core/guard.h). Default: 1 under
 //   AddressSanitizer unless REAP_HARDENED is 1, else 0.
@@ -71,7 +71,7 @@ tests. Define one of them as 1."
 Build without REAP_CHECKED, without REAP_HARDENED and without sanitizers."
 #endif
 
-// The quarantine is in each hardened layer, and so its length is in the name.
+// Each hardened layer contains the quarantine, so its length is part of the name.
 #define REAP_MODE_OF(name, quarantine) REAP_MODE_JOIN(name, quarantine)
 #define REAP_MODE_JOIN(name, quarantine) name##quarantine
 
@@ -101,7 +101,7 @@ namespace reap::inline REAP_MODE {
 
 /// Whether layers here guard their objects and report misuse.
 inline constexpr bool checked = REAP_CHECKED != 0;
-/// Whether layers here encode their links, keep freed blocks back and check frees.
+/// Whether layers here encode their links, quarantine freed blocks and check frees.
 inline constexpr bool hardened = REAP_HARDENED != 0;
 
 } // namespace reap::inline REAP_MODE

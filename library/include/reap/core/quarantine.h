@@ -9,26 +9,26 @@
 
 namespace reap::inline REAP_MODE {
 
-/// The blocks that were freed last, which are not used again yet: the first that came is the first to leave.
-/// So a dangling pointer does not soon point to a new object, and what it writes is found in the meantime.
+/// The most recently freed blocks, which are not reused yet: first in, first out. So a dangling pointer does
+/// not soon point to a new object, and what is written through it is found in the meantime.
 ///
-/// Null is no block. Costs some five instructions a block.
+/// Null means no block. Costs some five instructions per block.
 template <std::size_t Length>
 class Quarantine {
   public:
-    /// Takes a block in. What leaves for it, or null.
+    /// Adds a block. Returns the block that leaves for it, or null.
     [[nodiscard]] void *exchange(void *block) noexcept {
         void *const oldest = std::exchange(blocks_[at_], block);
         at_ = at_ + 1 == Length ? 0 : at_ + 1;
         return oldest;
     }
-    /// All leave: calls use(block) for each, the oldest first.
+    /// Empties the quarantine: calls use(block) for each, the oldest first.
     template <class Use>
     void drain(Use use) noexcept {
         for (std::size_t count = 0; count < Length; ++count)
             if (void *const block = exchange(nullptr); block != nullptr) use(block);
     }
-    /// Calls use(block) for each.
+    /// Calls use(block) for each block.
     template <class Use>
     void each(Use use) const noexcept {
         for (void *const block : blocks_)
@@ -45,7 +45,7 @@ class Quarantine {
     std::size_t at_ = 0; // of the oldest
 };
 
-/// In its place where nothing is kept back: takes no room, whatever layer is in another.
+/// Replaces a Quarantine where nothing is held back: takes no room, whatever layer is nested in another.
 template <class Layer>
 class NoQuarantine {
   public:
@@ -57,7 +57,7 @@ class NoQuarantine {
     [[nodiscard]] static std::size_t size() noexcept { return 0; }
 };
 
-/// A hardened layer's member.
+/// The quarantine member of a hardened layer.
 template <class Layer>
 using Quarantined = std::conditional_t<hardened && REAP_QUARANTINE != 0, Quarantine<REAP_QUARANTINE + 0>,
                                        NoQuarantine<Layer>>;

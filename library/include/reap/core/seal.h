@@ -8,14 +8,14 @@
 
 namespace reap::inline REAP_MODE {
 
-/// Says that a record which lies among a program's objects is as its layer left it: a word of the record that
-/// is mixed from where it stands and from what its other words say. So checked mode finds one that was
-/// written over before it follows a link in it. Not a secret: it is for mistakes, not for attackers.
+/// Detects overwriting of a record that lies among a program's objects. A seal is a word of the record, a
+/// hash of its address and of its other words. With it checked mode finds an overwritten record before it
+/// follows a link in it. Not a secret: it is for mistakes, not for attackers.
 ///
-/// A record has a Seal for its last member, `seal`, and `seal_of()` that mixes all its other words.
+/// A record has a Seal as its last member, `seal`, and a `seal_of()` that hashes all its other words.
 class Seal {
   public:
-    /// The mix. Costs some three instructions a word.
+    /// The hash. Costs some three instructions per word.
     template <class... Words>
     static std::uint64_t of(const void *record, Words... words) noexcept {
         std::uint64_t mixed = reinterpret_cast<std::uintptr_t>(record) ^ 0x9E3779B97F4A7C15U;
@@ -31,7 +31,7 @@ class Seal {
     [[nodiscard]] static bool holds(const Record &record) noexcept {
         return record.seal.is(record.seal_of());
     }
-    /// Has it hold no longer.
+    /// Invalidates the seal.
     template <class Record>
     static void end(Record &record) noexcept {
         record.seal.put(~record.seal_of());
@@ -51,7 +51,7 @@ class Seal {
     std::uint64_t word_ = 0;
 };
 
-/// In place of a Seal where nothing is checked: no room, no time.
+/// Replaces a Seal where nothing is checked: no room, no time.
 class NoSeal {
   public:
     template <class Record>
@@ -64,7 +64,7 @@ class NoSeal {
     static void end(Record & /*record*/) noexcept {}
 };
 
-/// A record's member for checked mode.
+/// The seal member of a record, for checked mode.
 using CheckedSeal = std::conditional_t<checked, Seal, NoSeal>;
 
 } // namespace reap::inline REAP_MODE

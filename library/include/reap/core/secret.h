@@ -9,19 +9,20 @@
 
 namespace reap::inline REAP_MODE {
 
-/// What is drawn once for a process, and from it a secret for each layer that encodes its links.
+/// A random value drawn once per process, and a secret derived from it for each layer that encodes its links.
 ///
-/// Whoever reads the secret of one layer knows neither that of another nor what they are drawn from. A child
-/// of fork() has its parent's.
+/// The secret of one layer reveals neither that of another nor the value they are derived from. A child of
+/// fork() has its parent's.
 class Secret {
   public:
-    /// One for the layer at this address. Costs some fifteen instructions; the first, a system call.
+    /// The secret of the layer at this address. Costs some fifteen instructions; the first call, a system
+    /// call.
     [[nodiscard]] static std::uint64_t draw(std::uintptr_t layer) noexcept {
         static const Seed seed = read_seed();
         return mix(mix(seed.first + layer) ^ seed.second);
     }
 
-    /// One for all of the process.
+    /// One secret for the whole process.
     [[nodiscard]] static std::uint64_t of_process() noexcept {
         static const std::uint64_t word = draw(0);
         return word;
@@ -40,7 +41,8 @@ class Secret {
         std::uint64_t first;
         std::uint64_t second;
     };
-    /// From the system. Where it has none yet, or no such call, from what differs from run to run.
+    /// From the system. Where it has no entropy yet, or lacks the call, from values that differ from run to
+    /// run.
     static Seed read_seed() noexcept {
         Seed seed{};
         if (::getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed) return seed;

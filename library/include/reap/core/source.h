@@ -7,8 +7,8 @@
 #include "reap/core/failure.h"
 #include "reap/core/mode.h"
 
-// The one contract that everything here is built on. What pages come from is a source; a layer that hands out
-// memory of any size is a source as well, so layers stand on layers, and a composition is read base first:
+// The contract that everything here is built on. Pages come from a source. A layer that allocates memory of
+// any size is a source as well, so layers stack on layers, and a composition is read base first:
 //
 //   reap::SystemPages                       the system's pages
 //   reap::ChunkCache<SystemPages>           the same, with a few kept for the next to ask
@@ -18,37 +18,35 @@
 
 namespace reap::inline REAP_MODE {
 
-/// Memory that was handed out, with all the bytes that may be used: at least what was asked for.
+/// An allocation with its usable size: at least what was requested.
 struct Allocation {
     void *data = nullptr;
     std::size_t size = 0;
 };
 
-/// What hands out memory and takes it back.
+/// Allocates and frees memory.
 ///
-/// `try_allocate(size, alignment)` returns memory for any size (0 counts as 1) at any power of two, or null:
-/// the alignment is none, the memory is exhausted. It never throws. `deallocate(data, size, alignment)` takes
-/// back what was allocated, told its size and alignment again. Null is not given to it.
+/// `try_allocate(size, alignment)` returns memory for any size (0 counts as 1) at any power of two, or null
+/// if the alignment is invalid or memory is exhausted. It never throws. `deallocate(data, size, alignment)`
+/// frees it, given the same size and alignment. It is never called with null.
 ///
-/// A source may have more, which is used where it is there:
-/// `allocate(size, alignment)` that throws its own exception instead of returning null;
-/// `try_allocate_at_least(size, alignment)`, an Allocation that may be larger than asked for. Such memory is
-/// given back with the size that was asked for, the size that was returned, or any between.
-/// `deallocate(data)`, which needs not be told.
-/// `try_resize(data, size, new_size, alignment)`, which makes memory larger or smaller where it stands or
-/// elsewhere, with what is in it, or returns null and does nothing.
+/// A source may also have the following, which is used where present: `allocate(size, alignment)` that throws
+/// its own exception instead of returning null; `try_allocate_at_least(size, alignment)`, an Allocation that
+/// may be larger than requested. Such memory is freed with the requested size, the returned size, or any size
+/// between. `deallocate(data)`, unsized deallocation. `try_resize(data, size, new_size, alignment)`, which
+/// resizes memory in place or moves it, contents included, or returns null and does nothing.
 ///
-/// A source is held by value in the layer above it. One with no state, or that only refers to its memory
-/// (Ref, CachedPages), can be copied, and copies are equal; one that owns its memory can be neither copied
-/// nor moved, and is shared through Ref.
+/// The layer above holds its source by value. A source that is stateless, or only refers to its memory (Ref,
+/// CachedPages), can be copied, and copies are equal. One that owns its memory can be neither copied nor
+/// moved, and is shared through Ref.
 template <class S>
 concept Source = requires(S &source, void *data, std::size_t size, std::size_t alignment) {
     { source.try_allocate(size, alignment) } noexcept -> std::same_as<void *>;
     { source.deallocate(data, size, alignment) } noexcept -> std::same_as<void>;
 };
 
-/// Knows what is its own: `owns(address)`, for addresses in memory that it handed out. What it says of memory
-/// that is free is up to it.
+/// Can tell its own memory: `owns(address)`, for addresses in memory that it allocated. The result for free
+/// memory is unspecified.
 template <class S>
 concept OwningSource = Source<S> && requires(const S &source, const void *address) {
     { source.owns(address) } noexcept -> std::same_as<bool>;
@@ -69,19 +67,19 @@ concept CachingSource = Source<S> && requires(S &source, std::size_t size) {
     { source.try_allocate_cached(size, size) } noexcept -> std::same_as<Allocation>;
 };
 
-/// Knows the size of what it takes back: `deallocate(data)`.
+/// Supports unsized deallocation: `deallocate(data)`.
 template <class S>
 concept UnsizedSource = Source<S> && requires(S &source, void *data) {
     { source.deallocate(data) } noexcept -> std::same_as<void>;
 };
 
-/// Makes memory larger or smaller with what is in it, at less cost than a copy.
+/// Resizes memory, contents included, at less cost than a copy.
 template <class S>
 concept ResizingSource = Source<S> && requires(S &source, void *data, std::size_t size) {
     { source.try_resize(data, size, size, size) } noexcept -> std::same_as<void *>;
 };
 
-/// Asks a source, which fails as F says: by its own exception, if it has one.
+/// Allocates from a source, which fails as F says: by its own exception, if it has one.
 template <Failure F, Source S>
 [[nodiscard]] void *obtain(S &source, std::size_t size,
                            std::size_t alignment) noexcept(F == Failure::returns_null) {
@@ -93,7 +91,7 @@ template <Failure F, Source S>
     }
 }
 
-/// The same for memory of which all may be used.
+/// The same with usable size.
 template <Failure F, Source S>
 [[nodiscard, gnu::always_inline]] inline Allocation
 obtain_at_least(S &source, std::size_t size, std::size_t alignment) noexcept(F == Failure::returns_null) {
@@ -104,11 +102,11 @@ obtain_at_least(S &source, std::size_t size, std::size_t alignment) noexcept(F =
     return {obtain<F>(source, size, alignment), size};
 }
 
-/// A source that is somebody else's: the layer refers to it, and it outlives the layer.
+/// A reference to a source owned elsewhere, which must outlive the layer.
 template <Source S>
 class Ref {
   public:
-    // Not explicit: a layer that is made over a named source is written `Region region{source}`.
+    // Not explicit: a layer over a named source is written `Region region{source}`.
     Ref(S &source) noexcept : source_(&source) {}
 
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
@@ -149,14 +147,14 @@ class Ref {
         return source_->owns(address);
     }
     [[nodiscard]] S &get() const noexcept { return *source_; }
-    /// The same source, not one like it.
+    /// The same source object, not an equal one.
     friend bool operator==(Ref, Ref) noexcept = default;
 
   private:
     S *source_;
 };
 
-/// How a layer made inside another refers to that one's source: by a copy where copies are equal, else by
+/// How a layer nested in another refers to that one's source: by a copy where copies are equal, otherwise by
 /// Ref.
 template <Source S>
 using Shared = std::conditional_t<std::copy_constructible<S>, S, Ref<S>>;

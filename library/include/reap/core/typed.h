@@ -17,7 +17,7 @@
 namespace reap::inline REAP_MODE {
 
 namespace detail {
-/// The bytes of an array. Throws std::bad_array_new_length for more elements than any array has.
+/// The size of an array in bytes. Throws std::bad_array_new_length for more elements than any array can have.
 template <class T>
 [[nodiscard]] inline std::size_t bytes_of_array(std::size_t count) {
     if (count > max_object / sizeof(T)) [[unlikely]]
@@ -27,14 +27,14 @@ template <class T>
 } // namespace detail
 
 /// Uninitialized memory for `count` objects of T from any layer or source, aligned for T. A count of 0 gives
-/// an address of its own. Throws std::bad_array_new_length for more than any array has, else what the layer
-/// throws.
+/// a unique address. Throws std::bad_array_new_length for more elements than any array can have, otherwise
+/// what the layer throws.
 template <class T, Source Layer>
 [[nodiscard, gnu::returns_nonnull]] T *allocate(Layer &layer, std::size_t count) {
     return static_cast<T *>(obtain<Failure::throws>(layer, detail::bytes_of_array<T>(count), alignof(T)));
 }
 
-/// The same, or null.
+/// The same, but returns null on failure.
 template <class T, Source Layer>
 [[nodiscard]] T *try_allocate(Layer &layer, std::size_t count) noexcept {
     if (count > max_object / sizeof(T)) [[unlikely]]
@@ -42,7 +42,7 @@ template <class T, Source Layer>
     return static_cast<T *>(layer.try_allocate(count * sizeof(T), alignof(T)));
 }
 
-/// Frees such memory; type and count are those it was allocated with. T is never deduced from the pointer,
+/// Frees such memory; type and count must be those of the allocation. T is never deduced from the pointer,
 /// which may be one to a base. Null is ignored.
 template <class T, Source Layer>
 void deallocate(Layer &layer, std::type_identity_t<T> *data, std::size_t count) noexcept {
@@ -51,13 +51,13 @@ void deallocate(Layer &layer, std::type_identity_t<T> *data, std::size_t count) 
 
 namespace detail {
 
-/// Which argument of a constructor is the allocator.
+/// Which constructor argument is the allocator.
 enum class AllocatorArgument { none, first, last };
 
 /// Where T's constructor takes, beside `Arguments`, an allocator that Origin converts to: a reference to a
-/// layer, or a pointer to a memory resource. None if one of the arguments converts to that allocator, too, or
-/// is std::allocator_arg: then the caller has chosen. Unlike std::make_obj_using_allocator(), a T without
-/// such a constructor is no error, and pairs are not looked into.
+/// layer, or a pointer to a memory resource. None if one of the arguments converts to that allocator as well,
+/// or is std::allocator_arg: then the caller has chosen. Unlike with std::make_obj_using_allocator(), a T
+/// without such a constructor is not an error, and pairs are not handled specially.
 template <class T, class Origin, class... Arguments>
 [[nodiscard]] consteval AllocatorArgument allocator_argument() {
     if constexpr (requires { typename T::allocator_type; }) {
@@ -76,7 +76,7 @@ template <class T, class Origin, class... Arguments>
     return AllocatorArgument::none;
 }
 
-/// Calls `make` with the arguments of T's constructor, the allocator among them where T takes one.
+/// Calls `make` with the arguments of T's constructor, including the allocator if T takes one.
 template <class T, class Origin, class Make, class... Arguments>
 [[gnu::always_inline]] inline decltype(auto) with_allocator(Origin &&origin, Make make,
                                                             Arguments &&...arguments) {
@@ -92,7 +92,7 @@ template <class T, class Origin, class Make, class... Arguments>
     }
 }
 
-/// Whether with_allocator() throws nothing where T is made.
+/// Whether with_allocator() is noexcept when it constructs a T.
 template <class T, class Origin, class... Arguments>
 [[nodiscard]] consteval bool is_nothrow_with_allocator() {
     constexpr AllocatorArgument at = allocator_argument<T, Origin, Arguments...>();
@@ -109,8 +109,8 @@ template <class T, class Origin, class... Arguments>
     }
 }
 
-/// What a layer that serves one type gives its objects as their allocator: its source. Of a Ref, what that
-/// refers to; of an Upstream, its memory resource.
+/// The allocator that a layer for one type passes to its objects: its source. For a Ref, the referenced
+/// source; for an Upstream, its memory resource.
 template <class S>
 [[nodiscard]] constexpr decltype(auto) origin_of(S &source) noexcept {
     if constexpr (requires { source.get(); })
@@ -123,7 +123,7 @@ template <class S>
 template <class S>
 using OriginOf = decltype(origin_of(std::declval<S &>()));
 
-/// Makes a T in memory of a layer that serves one type and stands on a source.
+/// Constructs a T in memory of a layer that serves one type and has a source.
 template <class T, class S, class... Arguments>
 [[gnu::always_inline]] inline T *construct_over(S &source, void *place, Arguments &&...arguments) {
     return with_allocator<T>(
@@ -135,12 +135,13 @@ template <class T, class S, class... Arguments>
 template <class T, class Layer, class... Arguments>
 T *construct_array(Layer &layer, void *place, std::size_t count, Arguments &...arguments);
 
-/// Makes a T in memory of a layer. Uses-allocator construction where T's allocator_type is one that a
-/// reference to the layer converts to, as StlAllocator does. Of an array, each element from the arguments.
+/// Constructs a T in memory of a layer. Uses-allocator construction where a reference to the layer converts
+/// to T's allocator_type, such as StlAllocator. For an array, each element from the arguments.
 template <class T, class Layer, class... Arguments>
 [[gnu::always_inline]] inline T *construct(Layer &layer, void *place, Arguments &&...arguments) {
     if constexpr (std::is_array_v<T>) {
-        // By element: of an array as T(arguments...), clang 19 writes beyond its end where there are none.
+        // Element by element: for an array written as T(arguments...), clang 19 writes beyond its end if
+        // there are no arguments.
         construct_array<std::remove_extent_t<T>>(layer, place, std::extent_v<T>, arguments...);
         return static_cast<T *>(place);
     } else {
@@ -150,14 +151,14 @@ template <class T, class Layer, class... Arguments>
     }
 }
 
-/// The last element first, as delete[] does.
+/// Last element first, as delete[] does.
 template <class T>
 void destroy_elements(T *first, std::size_t count) noexcept {
     for (; count > 0; --count) std::destroy_at(first + count - 1);
 }
 
-/// Makes an array, each element from the same arguments. If a constructor throws, the elements made so far
-/// are destroyed.
+/// Constructs an array, each element from the same arguments. If a constructor throws, the elements
+/// constructed so far are destroyed.
 template <class T, class Layer, class... Arguments>
 T *construct_array(Layer &layer, void *place, std::size_t count, Arguments &...arguments) {
     struct Unfinished {
@@ -171,7 +172,7 @@ T *construct_array(Layer &layer, void *place, std::size_t count, Arguments &...a
     return array.first;
 }
 
-/// Memory of a layer, freed unless the object in it is completed.
+/// Memory of a layer, freed unless the construction of its object completes.
 template <class Layer>
 struct Unowned {
     Layer &layer;
@@ -183,7 +184,7 @@ struct Unowned {
     }
 };
 
-/// What a layer keeps beside an array whose elements it destroys: `Cleanup` is an entry of its list.
+/// What a layer stores with an array whose elements it destroys: `Cleanup` is an entry of its list.
 template <class T, class Cleanup>
 struct ArrayRecord : Cleanup {
     T *first;
@@ -197,8 +198,8 @@ struct ArrayRecord : Cleanup {
     }
 };
 
-/// The block of an array in a layer that frees it by the address of the first element: the elements, and
-/// behind them the record, if there is one.
+/// The block of an array in a layer that frees it by the address of the first element: the elements, followed
+/// by the record, if there is one.
 template <class T, class Cleanup>
 struct ArrayBlock {
     using Record = ArrayRecord<T, Cleanup>;
