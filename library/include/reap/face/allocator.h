@@ -16,8 +16,8 @@
 
 namespace reap::inline REAP_MODE {
 
-/// Memory for `count` elements, at least as many as were asked for. The standard library's own type, where it
-/// has one (C++23).
+/// Memory for `count` elements, at least as many as requested. The standard library's own type, where it has
+/// one (C++23).
 #if defined(__cpp_lib_allocate_at_least)
 template <class Pointer>
 using AllocationResult = std::allocation_result<Pointer>;
@@ -29,24 +29,24 @@ struct AllocationResult {
 };
 #endif
 
-/// An STL allocator that refers to a layer, which is to outlive the container.
+/// An STL allocator that refers to a layer, which must outlive the container.
 ///
-/// It does not follow its container: as with pmr, a container that is assigned to or swapped keeps its own
-/// layer, so a move assignment between two layers moves each element, and a swap between two is undefined. A
-/// copied container uses the layer of the one it was copied from. Two allocators are equal if they refer to
-/// the same layer.
+/// It does not propagate: as with pmr, a container that is assigned to or swapped keeps its own layer, so a
+/// move assignment between two layers moves each element, and a swap between two is undefined. A copied
+/// container uses the layer of the one it was copied from. Two allocators are equal if they refer to the same
+/// layer.
 ///
-/// One that is made without a layer refers to the default memory resource of that moment
-/// (std::pmr::get_default_resource), as std::pmr::polymorphic_allocator does: for code that makes allocators
-/// itself, as nlohmann::basic_json does. What such code makes is in a layer of yours if the default resource
-/// is a PmrResource; it is to outlive all that is made meanwhile.
+/// A default-constructed one refers to the current default memory resource (std::pmr::get_default_resource),
+/// as std::pmr::polymorphic_allocator does. This serves code that constructs allocators itself, such as
+/// nlohmann::basic_json. Such code allocates from a layer of yours if the default resource is a PmrResource,
+/// which must outlive everything allocated meanwhile.
 ///
-/// It can be had without virtual calls for any layer; the price is that the layer is part of the container's
-/// type. It is one pointer in size. Costs two instructions beside the layer's, which tell a layer from a
-/// resource. Thread-safe if the layer is.
+/// It works for any layer without virtual calls; the price is that the layer is part of the container's type.
+/// It is one pointer in size. Costs two instructions in addition to the layer's, which distinguish a layer
+/// from a resource. Thread-safe if the layer is.
 template <class T, Source Layer = Region<>>
 class StlAllocator {
-    // The lowest bit of its address tells it from a resource.
+    // The lowest bit of the address distinguishes it from a resource.
     static constexpr bool can_be_resource = alignof(Layer) > 1;
 
   public:
@@ -54,13 +54,13 @@ class StlAllocator {
 
     /// Refers to the default memory resource.
     StlAllocator() noexcept : place_(reinterpret_cast<std::byte *>(std::pmr::get_default_resource()) + 1) {}
-    // Not explicit: a container is written `std::vector<T, A> v{region}`, as it is with a memory_resource.
+    // Not explicit: a container is written `std::vector<T, A> v{region}`, as with a memory_resource.
     StlAllocator(Layer &layer) noexcept : place_(reinterpret_cast<std::byte *>(&layer)) {}
     template <class U>
     StlAllocator(const StlAllocator<U, Layer> &other) noexcept : place_(other.place_) {}
 
-    /// Memory for `count` elements; throws std::bad_array_new_length for more than any array has, else what
-    /// the layer throws.
+    /// Memory for `count` elements; throws std::bad_array_new_length for more elements than any array can
+    /// have, otherwise what the layer throws.
     [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
         const std::size_t size = detail::bytes_of_array<T>(count);
         if (resource() != nullptr) [[unlikely]]
@@ -68,8 +68,8 @@ class StlAllocator {
         return static_cast<T *>(obtain<Failure::throws>(layer(), size, alignof(T)));
     }
 
-    /// The same, with all the elements that there is room for. It is given back with the count asked for, the
-    /// count returned, or any between.
+    /// The same, with all the elements that there is room for. It is freed with the requested count, the
+    /// returned count, or any between.
     [[nodiscard]] AllocationResult<T *> allocate_at_least(std::size_t count) {
         if (resource() != nullptr) [[unlikely]]
             return {allocate(count), count};
@@ -84,10 +84,10 @@ class StlAllocator {
         layer().deallocate(static_cast<void *>(data), count * each, alignof(T));
     }
 
-    /// The layer that it refers to. Undefined where that is a memory resource.
+    /// The layer that it refers to. Undefined if it refers to a memory resource.
     // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): one made of no layer is asked for none.
     [[nodiscard]] Layer &layer() const noexcept { return *reinterpret_cast<Layer *>(place_); }
-    /// The memory resource that it refers to; null where it is a layer.
+    /// The memory resource that it refers to; null if it refers to a layer.
     [[nodiscard]] std::pmr::memory_resource *resource() const noexcept {
         if (!can_be_resource || reinterpret_cast<std::uintptr_t>(place_) % 2 == 0) return nullptr;
         return reinterpret_cast<std::pmr::memory_resource *>(place_ - 1);
@@ -109,7 +109,7 @@ class StlAllocator {
     std::byte *place_; // of a layer; or one byte past the beginning of a memory resource
 };
 
-/// The same of a region, for templates whose parameter is a template of one parameter.
+/// The same for a region, for templates whose parameter is a template of one parameter.
 template <class T>
 using RegionAllocator = StlAllocator<T>;
 

@@ -1,5 +1,5 @@
-/* The layers for C, compiled into libreap: one header each, all of them here. reap/face/c/reap2002.h,
- * another face of the reap, is for those who ask for it. */
+/* The layers for C, compiled into libreap: one header each, all of them included here.
+ * reap/face/c/reap2002.h, another API of the reap, is included separately. */
 #ifndef REAP_FACE_C_H
 #define REAP_FACE_C_H
 

@@ -32,7 +32,7 @@
 
 namespace reap::inline REAP_MODE::hpalloc {
 
-/// Pages of 4 KB out of one mapping, one behind the other. None is given back before the end.
+/// Pages of 4 KB out of one mapping, in address order. No page is returned before the end.
 class Arena {
   public:
     /// Throws std::invalid_argument unless the size is a multiple of 4096, not 0, and at most 256 MB;
@@ -53,7 +53,7 @@ class Arena {
     reap::Arena<> pages_;
 };
 
-/// Blocks of one size out of the pages of an arena, the free ones on a list through the blocks.
+/// Blocks of one size out of the pages of an arena, the free ones linked through the blocks.
 ///
 /// allocate() and deallocate() cost some six instructions; the first touch of a page costs a fault.
 class Fixed_Block {
@@ -75,13 +75,13 @@ class Fixed_Block {
     Fixed_Block &operator=(const Fixed_Block &) = delete;
     ~Fixed_Block() { release(); }
 
-    /// A block, or null: the arena is exhausted.
+    /// A block, or null if the arena is exhausted.
     void *allocate() {
         if constexpr (checked) return guarded_allocate();
         return take();
     }
 
-    /// Takes a block back. Null is none.
+    /// Frees a block. Null is ignored.
     void deallocate(void *ptr) {
         if constexpr (checked) return guarded_deallocate(ptr);
         if (ptr == nullptr) return;
@@ -89,7 +89,7 @@ class Fixed_Block {
         put(ptr);
     }
 
-    /// In checked mode, whether the address is one that could have been handed out here; else true.
+    /// In checked mode, whether the address could have been allocated here; otherwise true.
     [[nodiscard]] bool owns(const void *ptr) const {
         const auto raw = reinterpret_cast<std::uintptr_t>(ptr) - guard::lead(alignment_);
         const auto first = raw & ~(page - 1);
@@ -116,10 +116,9 @@ class Fixed_Block {
     }
     void put(void *raw) { free_ = ::new (raw) Free{free_}; }
 
-    /// Gets a page. Its blocks are handed out one behind the other, and come onto the list when they are
-    /// freed.
+    /// Takes a page. Its blocks are allocated in address order, and enter the list when they are freed.
     [[gnu::noinline]] void refill() {
-        // In checked mode a block with its guards may take more than a page.
+        // In checked mode a block with its guards may exceed a page.
         const std::size_t bytes = round_up(stride_, page);
         auto *const data = static_cast<std::byte *>(arena_.pages_.try_allocate(bytes));
         if (data == nullptr) return;
@@ -153,7 +152,7 @@ class Fixed_Block {
         }
     }
 
-    /// Looks at all blocks a last time. The pages stay with the arena.
+    /// Checks all blocks a last time. The pages stay with the arena.
     void release() {
         if constexpr (checked) {
             while (free_ != nullptr) {
@@ -167,7 +166,7 @@ class Fixed_Block {
     }
 
     Free *free_ = nullptr;
-    std::byte *fresh_ = nullptr; // blocks that were never handed out
+    std::byte *fresh_ = nullptr; // blocks that were never allocated
     std::byte *end_ = nullptr;
     std::size_t stride_;
     Arena &arena_;
@@ -180,7 +179,7 @@ class Fixed_Block {
 /// Blocks of 32, 64, 128 and 256 bytes, each size with an arena of its own.
 class SizeClassAllocator {
   public:
-    /// Throws as Arena.
+    /// Throws as Arena does.
     explicit SizeClassAllocator(std::size_t arena_size_per_class = 1 << 20)
         : arenas_{Arena(arena_size_per_class), Arena(arena_size_per_class), Arena(arena_size_per_class),
                   Arena(arena_size_per_class)} {}
@@ -188,8 +187,9 @@ class SizeClassAllocator {
     SizeClassAllocator &operator=(const SizeClassAllocator &) = delete;
     ~SizeClassAllocator() = default;
 
-    /// A block of the smallest class that holds `size`, whose size is handed back; or null: the arena of that
-    /// class is exhausted. Throws std::invalid_argument for more than 256 bytes. A size of 0 counts as 1.
+    /// A block of the smallest class that holds `size`, and the size of the class; or null if the arena of
+    /// that class is exhausted. Throws std::invalid_argument for more than 256 bytes. A size of 0 counts as
+    /// 1.
     void *allocate(std::size_t size, std::size_t &actual_class_size) {
         if (size > largest) [[unlikely]]
             throw_invalid("SizeClassAllocator: the size is above 256 bytes; ask another allocator for these");
@@ -198,7 +198,7 @@ class SizeClassAllocator {
         return blocks_[number].allocate();
     }
 
-    /// Takes a block back, told the size that allocate() handed back. Null is none.
+    /// Frees a block, given the size that allocate() returned. Null is ignored.
     void deallocate(void *ptr, std::size_t actual_class_size) {
         if (ptr == nullptr) return;
         if constexpr (checked) {
@@ -215,7 +215,7 @@ class SizeClassAllocator {
         return static_cast<unsigned>(std::bit_width((size - (size != 0)) / smallest));
     }
 
-    /// Reports what does not belong to the class. What belongs to none is left to the class that is named.
+    /// Reports blocks that do not belong to the class. Blocks of no class are left to the named class.
     bool is_of_class(const void *ptr, std::size_t size) const {
         if constexpr (checked) {
             for (unsigned number = 0; number < classes; ++number) {

@@ -11,8 +11,8 @@ namespace reap::inline REAP_MODE {
 
 namespace detail {
 
-/// Writes one JSON object of numbers and plain words into a caller's buffer. What does not fit is counted,
-/// not written.
+/// Writes one JSON object of numbers and plain words into a caller's buffer. Output that does not fit is
+/// counted, not written.
 class JsonObject {
   public:
     JsonObject(char *buffer, std::size_t size) noexcept : buffer_(buffer), size_(size) {}
@@ -23,12 +23,12 @@ class JsonObject {
         const char *const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
         for (const char *at = digits; at != end; ++at) put(*at);
     }
-    /// Neither name nor word may have characters in it that JSON wants escaped.
+    /// Neither name nor word may contain characters that JSON requires to be escaped.
     void add(const char *name, const char *word) noexcept {
         begin(name);
         put_quoted(word);
     }
-    /// Ends the object, and the text with a null character. Returns the length without that, cut or not.
+    /// Ends the object, and null-terminates the text. Returns the length without the null, truncated or not.
     [[nodiscard]] std::size_t end() noexcept {
         if (length_ == 0) put('{');
         put('}');
@@ -54,7 +54,7 @@ class JsonObject {
 
     char *buffer_;
     std::size_t size_;
-    std::size_t length_ = 0; // of all that was put
+    std::size_t length_ = 0; // of all output, written or not
 };
 
 /// Calls use(name, value) for each member of a layer's statistics.
@@ -86,15 +86,15 @@ constexpr void each_figure(const Statistics &of, Use use) noexcept {
 
 } // namespace detail
 
-/// Writes the statistics of any layer or source as one JSON object, for who collects figures:
+/// Writes the statistics of any layer or source as one JSON object:
 ///
 ///     char text[512];
 ///     reap::to_json(region.statistics(), text, sizeof text);   // {"held":8192,"used":100,...}
 ///
-/// Each member is a key, its value a number without a sign; all are there, in a fixed order, without spaces.
-/// Returns the length of the whole text, as snprintf() does: where that is not less than `size`, the text was
-/// cut. It ends with a null character anyway, unless `size` is 0. 256 bytes are enough for any layer here.
-/// Allocates nothing; costs time in the length.
+/// Each member is a key, its value an unsigned number; all are present, in a fixed order, without spaces.
+/// Returns the length of the whole text, as snprintf() does: if that is not less than `size`, the text was
+/// truncated. It is null-terminated in either case, unless `size` is 0. 256 bytes are enough for any layer
+/// here. Allocates nothing; linear in the length.
 template <class Statistics>
 std::size_t to_json(const Statistics &statistics, char *buffer, std::size_t size) noexcept {
     constexpr std::size_t written = [] {

@@ -10,22 +10,23 @@
 #include "reap/core/typed.h"
 #include "reap/layer/region.h"
 
-// Layers for those who take a std::pmr::memory_resource.
+// Layers for code that takes a std::pmr::memory_resource.
 
 namespace reap::inline REAP_MODE {
 
 namespace detail {
 
-/// What allocate_at_least() finds behind a resource that it knows as a std::pmr::memory_resource alone.
+/// How allocate_at_least() finds the layer behind a resource of which it has only the
+/// std::pmr::memory_resource.
 class AtLeastResource : public std::pmr::memory_resource {
   public:
     [[nodiscard]] virtual Allocation allocate_at_least(std::size_t size, std::size_t alignment) = 0;
 };
 
-/// The resource of ours that was last asked in this thread whether it is equal to null_memory_resource().
+/// The resource of ours that this thread last asked whether it is equal to null_memory_resource().
 inline constinit thread_local AtLeastResource *asked = nullptr;
 
-/// The layer itself, where it is somebody else's.
+/// The layer itself, where it is owned elsewhere.
 template <class Layer>
 [[nodiscard]] Layer &referred(Layer &layer) noexcept {
     return layer;
@@ -39,14 +40,13 @@ template <Source S>
 
 /// A layer, or any source, as a std::pmr::memory_resource. `PmrResource<> resource;` is a region.
 ///
-/// It adds nothing: no lock, no size class, no recycling. What the layer does not free until it is reset
-/// stays until then, whatever a container believes to have freed. It can be neither copied nor moved, since
-/// containers keep its address; it is to outlive them, and resetting the layer below living containers is an
-/// error, of theirs.
+/// It adds nothing: no lock, no size class, no recycling. Memory that the layer frees only at a reset stays
+/// until then, even if a container has freed it. It can be neither copied nor moved, since containers keep
+/// its address. It must outlive them, and the layer must not be reset while they live.
 ///
 /// It owns a layer, made from the arguments, or refers to one: `PmrResource resource{region};`. Two are equal
-/// if they are the same one. A size of 0 gives a pointer that may be freed. The layer's own exception comes
-/// through, as std::bad_alloc does. Thread-safe if the layer is. Costs the virtual call.
+/// if they are the same object. A size of 0 returns a pointer that may be freed. The layer's own exceptions
+/// propagate, as std::bad_alloc does. Thread-safe if the layer is. Costs the virtual call.
 template <Source Layer = Region<>>
 class PmrResource final : public detail::AtLeastResource {
   public:
@@ -60,21 +60,21 @@ class PmrResource final : public detail::AtLeastResource {
     PmrResource &operator=(const PmrResource &) = delete;
     ~PmrResource() override = default;
 
-    /// The layer, to reset it or to ask it; a Ref where it is somebody else's.
+    /// The layer, to reset or to query; a Ref where it is owned elsewhere.
     [[nodiscard]] Layer &layer() noexcept { return layer_; }
     [[nodiscard]] const Layer &layer() const noexcept { return layer_; }
 
-    /// Memory with all the bytes that may be used. It is given back with the size asked for, the size
-    /// returned, or any between. Throws as allocate().
+    /// Memory with its usable size. It is freed with the requested size, the returned size, or any between.
+    /// Throws as allocate().
     [[nodiscard]] Allocation allocate_at_least(std::size_t size,
                                                std::size_t alignment = alignof(std::max_align_t)) override {
         return obtain_at_least<Failure::throws>(layer_, size, alignment);
     }
 
-    /// Makes a T by the layer's create(), with this resource as its allocator where T's allocator_type is one
-    /// that a pointer to a resource converts to (std::pmr::polymorphic_allocator), unless the arguments name
-    /// an allocator. T's destructor frees through this resource: a resource that refers to a layer must live
-    /// until the layer has run it.
+    /// Constructs a T by the layer's create(), with this resource as its allocator where T's allocator_type
+    /// is one that a pointer to a resource converts to (std::pmr::polymorphic_allocator), unless the
+    /// arguments name an allocator. T's destructor frees through this resource: a resource that refers to a
+    /// layer must live until the layer has run it.
     template <class T, class... Arguments>
     [[nodiscard]] T *create(Arguments &&...arguments) {
         return detail::with_allocator<T>(
@@ -114,18 +114,18 @@ PmrResource() -> PmrResource<>;
 template <class Layer>
 PmrResource(Layer &) -> PmrResource<Shared<Layer>>;
 
-/// Memory from any resource, with all the bytes that may be used: more than `size` if it is a PmrResource
-/// over a layer that rounds up, else exactly `size`. It is given back with the size asked for, the size
-/// returned, or any between. Throws what the resource throws. Costs two virtual calls.
+/// Memory from any resource, with its usable size: more than `size` if it is a PmrResource over a layer that
+/// rounds up, otherwise exactly `size`. It is freed with the requested size, the returned size, or any
+/// between. Throws what the resource throws. Costs two virtual calls.
 ///
-/// A resource is asked who it is by the one question that all of them answer, is_equal(). A dynamic_cast
-/// would be the usual way, but ends the program where it meets a class that was built without run-time types.
+/// A resource is identified by the one query that all of them answer, is_equal(). A dynamic_cast would be the
+/// usual way, but ends the program when it meets a class that was built without RTTI.
 [[nodiscard]] inline Allocation allocate_at_least(std::pmr::memory_resource &resource, std::size_t size,
                                                   std::size_t alignment = alignof(std::max_align_t)) {
     detail::asked = nullptr;
     if (resource.is_equal(*std::pmr::null_memory_resource()))
         return {resource.allocate(size, alignment), size};
-    // Not one that a wrapper passed the question on to.
+    // Not a resource to which a wrapper forwarded the query.
     if (detail::asked == &resource) return detail::asked->allocate_at_least(size, alignment);
     return {resource.allocate(size, alignment), size};
 }

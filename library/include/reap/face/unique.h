@@ -15,12 +15,12 @@
 
 namespace reap::inline REAP_MODE {
 
-/// Destroys an object and frees its memory in the layer that it is from, which is to outlive it. Costs what
-/// the layer's deallocate() costs; one that frees no single objects, as a Region, runs the destructor alone.
+/// Destroys an object and frees its memory in its layer, which must outlive it. Costs what the layer's
+/// deallocate() costs. With a layer that frees no single objects, such as a Region, only the destructor runs.
 template <class T, Source Layer>
 class Deleter {
   public:
-    /// Of a pointer that is null.
+    /// For a null pointer.
     constexpr Deleter() noexcept = default;
     explicit Deleter(Layer &layer) noexcept : layer_(&layer) {}
 
@@ -33,7 +33,7 @@ class Deleter {
     Layer *layer_ = nullptr;
 };
 
-/// The same of an array, the last element first. Knows how many there are.
+/// The same for an array, last element first. Stores the number of elements.
 template <class T, Source Layer>
 class Deleter<T[], Layer> {
   public:
@@ -51,13 +51,13 @@ class Deleter<T[], Layer> {
     std::size_t count_ = 0;
 };
 
-/// Owns an object in a layer. Two pointers in size; an array's is three.
+/// Owns an object in a layer. The size of two pointers; for an array, of three.
 template <class T, Source Layer>
 using UniquePtr = std::unique_ptr<T, Deleter<T, Layer>>;
 
-/// Makes a T in a layer. Throws what the layer throws, and T's constructor; then nothing is left behind.
-/// Where T's allocator_type is one that the layer converts to (StlAllocator), T gets it as its allocator
-/// unless the arguments name one; so does each element of an array.
+/// Makes a T in a layer. Throws what the layer or T's constructor throws; then nothing is leaked. If the
+/// layer converts to T's allocator_type (StlAllocator), T gets it as its allocator unless the arguments name
+/// one; so does each element of an array.
 template <class T, Source Layer, class... Arguments>
     requires(!std::is_array_v<T>)
 [[nodiscard]] UniquePtr<T, Layer> make_unique(Layer &layer, Arguments &&...arguments) {
@@ -68,8 +68,8 @@ template <class T, Source Layer, class... Arguments>
     return UniquePtr<T, Layer>(object, Deleter<T, Layer>(layer));
 }
 
-/// Makes `count` value-initialized elements: make_unique<int[]>(region, 10). Throws
-/// std::bad_array_new_length for more than any array has, and as above; what was made is destroyed then.
+/// Makes `count` value-initialized elements: make_unique<int[]>(region, 10). Throws std::bad_array_new_length
+/// for more elements than any array can have, and as above; the elements made so far are then destroyed.
 template <class Array, Source Layer>
     requires std::is_unbounded_array_v<Array>
 [[nodiscard]] UniquePtr<Array, Layer> make_unique(Layer &layer, std::size_t count) {

@@ -9,7 +9,7 @@
 
 namespace reap::inline REAP_MODE::interpose {
 
-/// A figure by its name. Of is HeapStatistics or HeapSettings.
+/// A figure by its name. `Of` is HeapStatistics or HeapSettings.
 template <class Of>
 struct NamedFigure {
     const char *name;
@@ -36,13 +36,13 @@ inline constexpr NamedFigure<HeapSettings> settings_by_name[] = {
     {"keep", [](const HeapSettings &built) noexcept { return built.keep; }},
 };
 
-/// One call of reap_mallctl(), whose contract mallctl.h has. Allocates nothing.
+/// One call of reap_mallctl(), whose contract is in mallctl.h. Allocates nothing.
 class Control {
   public:
     Control(void *old_value, std::size_t *old_size, const void *new_value, std::size_t new_size) noexcept
         : value_(old_value), size_(old_size), sets_(new_value != nullptr || new_size != 0) {}
 
-    /// `Served` is the heap that is asked, as malloc.cpp knows it.
+    /// `Served` is the heap to query, as malloc.cpp defines it.
     template <class Served>
     [[nodiscard]] int ask(const char *name, const char *version) noexcept {
         if (name == nullptr) return EINVAL;
@@ -69,7 +69,7 @@ class Control {
         return std::strncmp(name, prefix, length) == 0 ? name + length : nullptr;
     }
 
-    /// Whether a value of that size can be given as it is asked for. Says what the size is.
+    /// Whether a value of that size fits the request. Stores the size.
     [[nodiscard]] int check(std::size_t size) noexcept {
         if (sets_) return EPERM;
         const bool fits = value_ == nullptr || (size_ != nullptr && *size_ == size);

@@ -10,11 +10,11 @@
 
 namespace reap::inline REAP_MODE::interpose {
 
-/// Aligned windows of address space that are mapped, in which nothing is and for which no memory is taken: so
-/// that blocks come and go without a hole in the address space for each. A process may have some 65,530
-/// mappings (vm.max_map_count); where there is no hole, the kernel makes one mapping of neighbours.
+/// Aligned windows of address space that are mapped, but empty and without resident memory. With them, blocks
+/// come and go without leaving a hole in the address space each. A process may have some 65,530 mappings
+/// (vm.max_map_count); without holes, the kernel merges neighbouring mappings.
 ///
-/// Takes eight bytes for each window. Not thread-safe.
+/// Takes eight bytes per window. Not thread-safe.
 class FreeWindows {
   public:
     static constexpr std::size_t window = usual_window;
@@ -22,15 +22,15 @@ class FreeWindows {
     constexpr FreeWindows() noexcept = default;
     FreeWindows(const FreeWindows &) = delete;
     FreeWindows &operator=(const FreeWindows &) = delete;
-    ~FreeWindows() = default; // as long as the process
+    ~FreeWindows() = default; // lives as long as the process
 
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-    /// One, all zero; null if there is none.
+    /// A window, all zero; null if there is none.
     [[nodiscard]] void *take() noexcept {
         return count_ == 0 ? nullptr : reinterpret_cast<void *>(windows_[--count_]);
     }
-    /// Keeps the windows of a block, and gives their memory back. Where that cannot be they are unmapped.
+    /// Keeps the windows of a block, and returns their memory to the system. If that fails they are unmapped.
     void put(void *data, std::size_t size) noexcept {
         if (::madvise(data, size, MADV_DONTNEED) != 0) { // locked memory
             ::munmap(data, size);
@@ -45,10 +45,10 @@ class FreeWindows {
             windows_[count_++] = reinterpret_cast<std::uintptr_t>(place);
         }
     }
-    /// Gives the address space back, neighbours together. What the kernel refuses for the sake of its limit
-    /// stays.
+    /// Unmaps the windows, adjacent ones together. Those that the kernel refuses to unmap because of its
+    /// limit stay.
     void release() noexcept {
-        // With an order of its own, libc++ compiles it here, and needs no library.
+        // With a custom comparison, libc++ compiles it here, and needs no library.
         std::sort(windows_, windows_ + count_,
                   [](std::uintptr_t one, std::uintptr_t other) { return one < other; });
         std::size_t kept = 0;

@@ -17,58 +17,58 @@
 
 namespace reap::inline REAP_MODE::interpose {
 
-/// A general allocator: a reap for each thread, objects that any thread may free, at any time of a process's
-/// life. What libreap-malloc's functions are made of.
+/// A general-purpose allocator: a reap per thread, objects that any thread may free at any time of the
+/// process's life. libreap-malloc's functions are built on it.
 ///
-/// A thread gets its heap at its first allocation: one that another thread left behind, objects included, or
-/// a new one. When it ends the heap is idle, and is trimmed if that is worth it; the next thread takes it.
-/// Before the system is asked for more memory, idle heaps are asked for what has become free in them. What a
-/// thread does after its heap was left behind, in destructors of other keys, goes to a heap that such threads
-/// share under a lock.
+/// A thread gets its heap at its first allocation: one that an ended thread left, objects included, or a new
+/// one. When the thread ends the heap becomes idle, and is trimmed if that is worthwhile; the next thread
+/// takes it. Before memory is requested from the system, memory that became free in idle heaps is reclaimed.
+/// What a thread allocates after it has left its heap, in destructors of other keys, goes to a heap that such
+/// threads share under a lock.
 ///
-/// In the child of a fork the heaps of other threads are lost: their objects can be used and freed, but what
-/// is freed there is not used again.
+/// In the child of a fork the heaps of other threads are lost: their objects can be used and freed, but
+/// memory freed in them is not reused.
 ///
-/// Nothing here calls malloc, throws, or needs to be begun; watch_forks() is to be called once.
+/// Nothing here calls malloc, throws, or needs initialization; watch_forks() must be called once.
 class Heap {
   public:
-    /// The library that it is, in messages.
+    /// The library's name, for messages.
     static constexpr const char *library = "libreap-malloc";
     static constexpr std::size_t granule = ThreadHeap::granule;
     static constexpr HeapSettings settings{
         .alignment = granule, .large_object = ThreadHeap::large_object, .keep = LargeCache::capacity};
 
-    /// Null where there is no memory; a size of 0 counts as 1.
+    /// Returns null if memory is exhausted; a size of 0 counts as 1.
     [[nodiscard, gnu::always_inline]] static void *allocate(std::size_t size) noexcept {
         void *const object = allocate_at_hand(size);
         return object != nullptr ? object : allocate(size, granule);
     }
-    /// The same if it takes no call; else null, which says nothing.
+    /// The same if it takes no function call; otherwise null, which does not imply exhaustion.
     [[nodiscard, gnu::always_inline]] static void *allocate_at_hand(std::size_t size) noexcept {
         ThreadHeap *const heap = mine_;
         return heap != nullptr ? heap->allocate_at_hand(size) : nullptr;
     }
-    /// The same at an alignment, which is a power of two.
+    /// The same at an alignment, which must be a power of two.
     [[nodiscard]] static void *allocate(std::size_t size, std::size_t alignment) noexcept {
         void *const object = try_once(size, alignment);
         if (object != nullptr) [[likely]]
             return object;
         return gather(size) ? try_once(size, alignment) : nullptr;
     }
-    /// The same, all zero. What comes fresh from the system is not touched for that.
+    /// The same, zeroed. Memory fresh from the system is not touched for that.
     [[nodiscard]] static void *allocate_zeroed(std::size_t size) noexcept {
         ProcessChunks::is_fresh = false;
         void *const object = allocate(size);
         if (object == nullptr) return nullptr;
-        // What says whose a large object is was written over its beginning: a word for each chunk of a
+        // The ownership words of a large object were written over its beginning: one for each chunk of a
         // window.
         constexpr std::size_t written = ProcessChunks::window / Superblocks<>::smallest * sizeof(void *);
         std::memset(object, 0, ProcessChunks::is_fresh ? std::min(size, written) : size);
         return object;
     }
 
-    /// Null is nothing. An address where no object of ours can be ends the program, with a line that names
-    /// the function. Of others that are no object's, and objects that are free already, nothing is promised.
+    /// Null is ignored. An address that cannot be an object of this heap ends the program, with a line that
+    /// names the function. For other invalid addresses, and for freed objects, nothing is guaranteed.
     [[gnu::always_inline]] static void free(void *object, const char *function = "free") noexcept {
         if ((reinterpret_cast<std::uintptr_t>(object) & (ProcessChunks::window - 1)) == 0) [[unlikely]]
             return free_aligned(object, function);
@@ -76,7 +76,7 @@ class Heap {
             misused(library, function, object);
         ThreadHeap::free(mine_, object);
     }
-    /// Null, and the object is as it was, where there is no memory. `object` is one.
+    /// Returns null, with the object unchanged, if memory is exhausted. `object` must not be null.
     [[nodiscard]] static void *reallocate(void *object, std::size_t size) noexcept {
         if (ThreadHeap *const heap = mine_; heap != nullptr) [[likely]] {
             void *const moved = heap->reallocate(object, size);
@@ -97,8 +97,8 @@ class Heap {
         return ThreadHeap::usable_size(object);
     }
 
-    /// Gives back to the system what nothing is in: of this thread's heap, idle ones, and what is kept. Says
-    /// whether that was anything.
+    /// Returns empty memory to the system: of this thread's heap, of idle ones, and of the caches. Returns
+    /// whether there was any.
     static bool trim() noexcept {
         const std::scoped_lock hold(ProcessChunks::lock);
         const ProcessChunks::Held before = ProcessChunks::held();
@@ -110,8 +110,9 @@ class Heap {
         return after.superblocks + after.large < before.superblocks + before.large;
     }
 
-    /// What is free between a heap's objects of middle size may keep so much memory, and so may chunks that
-    /// heaps gave back. When more is free, and so much was freed, pages go back to the system.
+    /// This much memory may stay resident in free blocks between a heap's medium-sized objects, and as much
+    /// in chunks that heaps returned. If more is free, and this much was freed since, pages are returned to
+    /// the system.
     static void set_trim_threshold(std::size_t bytes) noexcept {
         ProcessChunks::most_unused.store(bytes, std::memory_order_relaxed);
     }
@@ -136,11 +137,11 @@ class Heap {
         return found;
     }
 
-    /// Has fork() keep the heap whole. False if the system cannot be told of it.
+    /// Keeps the heap consistent across fork(). Returns false if the handlers cannot be registered.
     static bool watch_forks() noexcept { return ::pthread_atfork(before_fork, after_fork, begin_child) == 0; }
 
   private:
-    /// Null, or a large object that is aligned as a superblock is.
+    /// Null, or a large object that is aligned like a superblock.
     [[gnu::noinline]] static void free_aligned(void *object, const char *function) noexcept {
         if (object == nullptr) return;
         if (!MarkedPages::has(object)) misused(library, function, object);
@@ -151,9 +152,10 @@ class Heap {
             return heap->allocate(size, alignment);
         return allocate_anyhow(size, alignment);
     }
-    /// The system has no more: whether it is worth another try, after all that is free was put together.
+    /// The system has no more memory. Returns whether another try is worthwhile, after all free memory was
+    /// coalesced.
     [[gnu::noinline, gnu::cold]] static bool gather(std::size_t size) noexcept {
-        if (size > (std::size_t{1} << 47)) return false; // no machine has so much
+        if (size > (std::size_t{1} << 47)) return false; // beyond any machine's memory
         trim();
         return true;
     }
@@ -168,7 +170,7 @@ class Heap {
         return heap == nullptr ? nullptr : heap->allocate(size, alignment);
     }
 
-    /// Gives this thread its heap.
+    /// Assigns a heap to this thread.
     static ThreadHeap *join() noexcept {
         {
             const std::scoped_lock hold(ProcessChunks::lock);
@@ -185,7 +187,7 @@ class Heap {
             mine_ = heap;
             if (!key_made_) key_made_ = ::pthread_key_create(&key_, leave) == 0;
         }
-        // From here on this thread may allocate. Without a key its heap is never left to others.
+        // From here on this thread may allocate. Without a key its heap never passes to another thread.
         if (key_made_) ::pthread_setspecific(key_, mine_);
         return mine_;
     }
@@ -200,9 +202,9 @@ class Heap {
         heap->state = ThreadHeap::State::idle;
     }
 
-    /// Heaps are carved out of pages, and stay.
+    /// Heaps are carved out of pages, and are never freed.
     static ThreadHeap *make() noexcept {
-        // One page, but where a long quarantine takes more.
+        // One page, except where a long quarantine takes more.
         constexpr std::size_t pages = round_up(sizeof(ThreadHeap), 4096);
         if (room_ < sizeof(ThreadHeap)) {
             space_ = static_cast<std::byte *>(SystemPages::try_allocate(pages, 1));
@@ -215,7 +217,7 @@ class Heap {
         return heap;
     }
 
-    /// What became free in heaps that are nobody's. Under the lock.
+    /// Reclaims what became free in heaps without a thread. The lock must be held.
     static void relieve() noexcept {
         for (ThreadHeap *heap = all_; heap != nullptr; heap = heap->next)
             if (heap->state == ThreadHeap::State::idle) heap->trim_if_worth();
@@ -233,7 +235,7 @@ class Heap {
     static inline constinit thread_local ThreadHeap *mine_ = nullptr;
     static inline constinit thread_local bool has_left_ = false;
 
-    // Under ProcessChunks::lock.
+    // Guarded by ProcessChunks::lock.
     static inline constinit ThreadHeap *all_ = nullptr;
     static inline constinit ThreadHeap *late_ = nullptr; // in no list
     static inline constinit std::byte *space_ = nullptr;

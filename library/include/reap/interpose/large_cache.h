@@ -9,23 +9,23 @@
 
 namespace reap::inline REAP_MODE::interpose {
 
-/// Large blocks that were freed, kept for the next that asks for one of that size, or less: it need not be
-/// mapped and, what takes longer, touched anew. At most 16 blocks, of 16 MB together; the oldest go first.
+/// Freed large blocks, kept for the next request of that size or less. They save a mapping and, what takes
+/// longer, page faults. At most 16 blocks, of 16 MB together; the oldest are evicted first.
 ///
-/// It gives nothing back itself: excess() says what has to go. Not thread-safe.
+/// It returns nothing to the system itself: excess() names the blocks to release. Not thread-safe.
 class LargeCache {
   public:
     static constexpr std::size_t capacity = std::size_t{16} << 20;
 
-    /// How large a block for `size` bytes is: eight sizes between two powers of two, so that sizes that are
-    /// nearly equal are; and of whole pages.
+    /// The block size for `size` bytes: eight size classes per power of two, so that nearly equal sizes share
+    /// one, rounded up to whole pages.
     [[nodiscard]] static std::size_t block_for(std::size_t size, std::size_t page = page_size()) noexcept {
         const std::size_t step = std::bit_floor(size) / 8;
         return size > max_object / 2 ? size : round_up(size, step > page ? step : page);
     }
 
-    /// The smallest block that has so many bytes, and no more than twice as many; of several the last that
-    /// came. Null if there is none.
+    /// The smallest block of at least that size, and at most twice as large; among several the most recent.
+    /// Null if there is none.
     [[nodiscard]] Allocation take(std::size_t size) noexcept {
         std::size_t best = count_;
         for (std::size_t at = count_; at-- > 0;) {
@@ -39,13 +39,13 @@ class LargeCache {
         held_ += block.size;
         blocks_[count_++] = block;
     }
-    /// A block that is too much, or null. To be asked after each put(), until there is none.
+    /// A block in excess of the limits, or null. Call it after each put(), until it returns null.
     [[nodiscard]] Allocation excess() noexcept {
         if (held_ <= capacity && count_ <= most) return {};
-        // The latest, if it would drive out all others.
+        // The most recent, if it would evict all others.
         return remove(blocks_[count_ - 1].size > capacity / 2 ? count_ - 1 : 0);
     }
-    /// Any block, or null: to empty it.
+    /// Any block, or null: to empty the cache.
     [[nodiscard]] Allocation any() noexcept { return count_ > 0 ? remove(count_ - 1) : Allocation{}; }
     [[nodiscard]] std::size_t held() const noexcept { return held_; }
     [[nodiscard]] std::size_t count() const noexcept { return count_; }

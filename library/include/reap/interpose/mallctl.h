@@ -1,7 +1,7 @@
 #pragma once
 
-/* What libreap-malloc.so says of itself at run time, by name, in the manner of jemalloc's mallctl(). For C
- * and C++. A program that is linked with the library calls it; one that may have it preloaded, or not, looks
+/* Introspection of libreap-malloc.so at run time, by name, in the manner of jemalloc's mallctl(). For C and
+ * C++. A program linked with the library calls it directly; one that may or may not have it preloaded looks
  * it up by dlsym(RTLD_DEFAULT, "reap_mallctl"). docs/library/reap-malloc.md has all names. */
 
 #include <stddef.h>
@@ -10,9 +10,9 @@
 extern "C" {
 #endif
 
-/* Reads the value of a name into `old_value`, whose size `*old_size` is: that of the value's type exactly,
- * for "stats.json" that of the buffer. A null `old_value` reads nothing. `*old_size`, if there is one, is
- * then the size of the value.
+/* Reads the value of a name into `old_value`. `*old_size` is its size: exactly that of the value's type, or
+ * for "stats.json" that of the buffer. A null `old_value` reads nothing; `*old_size`, unless `old_size` is
+ * null, is then set to the size of the value.
  *
  * - "version", "library": const char *, of the library, as "0.1.0"; "libreap-malloc".
  * - "stats.NAME": size_t, a figure of malloc's heap. Each call looks anew.

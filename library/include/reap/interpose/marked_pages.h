@@ -12,13 +12,13 @@
 
 namespace reap::inline REAP_MODE::interpose {
 
-/// The system's pages, which say where they are.
+/// System pages that record their addresses.
 class MarkedPages {
   public:
     [[nodiscard]] static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         void *data = nullptr;
-        // The kernel hands out addresses downward, so that what comes after one superblock is aligned as
-        // well: one call instead of three.
+        // The kernel allocates addresses downward, so the mapping after a superblock is aligned as well: one
+        // call instead of three.
         if (size == usual_window && alignment == usual_window) {
             data = SystemPages::try_allocate(size, 1);
             if (data != nullptr && padding_at(data, alignment) != 0) {
@@ -31,7 +31,7 @@ class MarkedPages {
         return data;
     }
     static void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
-        const int before = errno; // free() leaves it alone
+        const int before = errno; // free() preserves it
         forget(data, alignment);
         SystemPages::deallocate(data, size, alignment);
         errno = before;
@@ -39,20 +39,20 @@ class MarkedPages {
     [[nodiscard]] static void *try_resize(void *data, std::size_t size, std::size_t new_size,
                                           std::size_t alignment) noexcept {
         const int before = errno;
-        // Where it was, another thread may have memory as soon as it has moved.
+        // As soon as it has moved, another thread may get memory at the old address.
         forget(data, alignment);
         void *const moved = SystemPages::try_resize(data, size, new_size, alignment);
         mark(moved != nullptr ? moved : data, alignment);
         errno = before;
         return moved;
     }
-    /// Gives back what lies behind the first bytes, which are whole pages.
+    /// Returns everything behind the first bytes to the system, in whole pages.
     static void cut(Allocation block, std::size_t size) noexcept {
         const int before = errno;
         SystemPages::deallocate(static_cast<std::byte *>(block.data) + size, block.size - size, 1);
         errno = before;
     }
-    /// Says that an object of ours may be there, or that none is.
+    /// Records that an object of ours may be there, or that none is.
     static void mark(void *data, std::size_t alignment) noexcept {
         windows.add(window_of_object(data, alignment));
     }
@@ -63,11 +63,11 @@ class MarkedPages {
     [[nodiscard]] static bool has(const void *object) noexcept {
         return windows.has(static_cast<const std::byte *>(object) - 1);
     }
-    /// The same for an address that is not aligned as a superblock is.
+    /// The same for an address that is not aligned like a superblock.
     [[nodiscard]] static bool has_unaligned(const void *object) noexcept { return windows.has(object); }
 
   private:
-    /// Where the byte in front of an object is: see OwnedChunks.
+    /// The byte in front of an object: see OwnedChunks.
     static std::byte *window_of_object(void *data, std::size_t alignment) noexcept {
         return static_cast<std::byte *>(data) + (std::max(alignment, usual_window) - usual_window);
     }

@@ -9,8 +9,8 @@
 
 namespace reap::inline REAP_MODE::interpose {
 
-/// Says on standard error that `function` of `library` was given an address that is no object's, and ends the
-/// program.
+/// Reports on standard error that `function` of `library` was passed an address that is not an object's, and
+/// ends the program.
 [[noreturn, gnu::noinline, gnu::cold]] inline void misused(const char *library, const char *function,
                                                            const void *address) noexcept {
     char line[160];

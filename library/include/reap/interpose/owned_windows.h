@@ -9,8 +9,8 @@
 
 namespace reap::inline REAP_MODE::interpose {
 
-/// The chunks of one owner, each all of a window of the process, and large blocks that begin one. As
-/// OwnedChunks, it writes down whose a window is: a word for each 8 KB, in front of the chunk.
+/// The chunks of one owner, each a whole window of the process, and large blocks that begin one. As
+/// OwnedChunks does, it records the owner of a window: a word for each 8 KB, in front of the chunk.
 template <class Owner>
 class OwnedWindows {
     using Words = Superblocks<SystemPages, ProcessChunks::window>;
@@ -20,7 +20,7 @@ class OwnedWindows {
     static constexpr std::size_t window = ProcessChunks::window;
     /// The size of all chunks.
     static constexpr std::size_t chunk = window - words;
-    /// What is aligned so is a large block, and no chunk.
+    /// A block aligned like this is a large block, and not a chunk.
     static constexpr std::size_t large_alignment = window;
 
     explicit OwnedWindows(Owner &owner) noexcept : large_(owner) {}

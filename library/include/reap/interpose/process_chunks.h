@@ -22,13 +22,13 @@
 
 namespace reap::inline REAP_MODE::interpose {
 
-/// MarkedPages for superblocks, which it counts: a process that has some is served better by huge pages; one
-/// that has few would have more memory than it needs. Not thread-safe.
+/// MarkedPages for superblocks, which it counts: huge pages benefit a process that has several superblocks;
+/// with only a few they would take more memory than needed. Not thread-safe.
 class SuperblockPages {
   public:
     [[nodiscard]] static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         void *const data = MarkedPages::try_allocate(size, alignment);
-        // Refused where the system has none, which is nothing to tell of.
+        // Fails where the system has no huge pages, which needs no report.
         if (data != nullptr && superblocks++ >= ordinary) ::madvise(data, size, MADV_HUGEPAGE);
         return data;
     }
@@ -38,19 +38,19 @@ class SuperblockPages {
     }
 
   private:
-    /// So many have pages of the usual size: of a superblock with huge pages the unused part is resident,
-    /// too, which is then a sixteenth at most.
+    /// The first superblocks use pages of the usual size: with huge pages the unused part of a superblock is
+    /// resident, too, which is beyond this number at most a sixteenth.
     static constexpr std::size_t ordinary = 16;
 
     static inline constinit std::size_t superblocks = 0;
 };
 
-/// Where all heaps of the process have their memory from: chunks of common superblocks, and large blocks,
-/// which the system gives and takes, but for a few that are kept. Thread-safe; has no state of its own.
+/// The source of all heaps of the process: chunks of shared superblocks, and large blocks, mapped and
+/// unmapped on demand except for a few that are cached. Thread-safe; has no state of its own.
 ///
-/// A superblock that nothing is in goes back to the system, but for one. A large block has a mapping of its
-/// own; where there are thousands, all of the windows that it begins in, which the kernel makes one mapping
-/// of: see FreeWindows.
+/// An empty superblock is returned to the system, except for one. A large block has a mapping of its own. If
+/// there are thousands, it takes whole windows instead, which the kernel merges into one mapping: see
+/// FreeWindows.
 class ProcessChunks {
   public:
     static constexpr std::size_t window = usual_window;
@@ -64,7 +64,7 @@ class ProcessChunks {
             if (got.data == nullptr) throw_bad_alloc();
         return got;
     }
-    /// A whole window, which no chunk of others is in. Null where the system has none.
+    /// A whole window that has no chunk of others. Null if the system has none.
     [[nodiscard]] static void *obtain_window() noexcept {
         const std::scoped_lock hold(lock);
         if (before_superblock != nullptr) before_superblock();
@@ -131,7 +131,7 @@ class ProcessChunks {
         return moved;
     }
 
-    /// Gives back all that nothing is in.
+    /// Returns all empty memory to the system.
     static void trim() noexcept {
         const std::scoped_lock hold(lock);
         superblocks_.all.trim();
@@ -141,25 +141,24 @@ class ProcessChunks {
         free_windows_.release();
     }
 
-    /// Gives whole pages among these bytes back to the system, which has others, all zero, when they are
-    /// touched.
+    /// Returns whole pages among these bytes to the system; they read as zero when next touched.
     static void drop(void *data, std::size_t size) noexcept {
         const std::size_t page = page_size();
         const auto begin = round_up(reinterpret_cast<std::uintptr_t>(data), page);
         const auto end = (reinterpret_cast<std::uintptr_t>(data) + size) & ~(page - 1);
         if (begin >= end) return;
-        const int before = errno; // free() leaves it alone
+        const int before = errno; // free() preserves it
         ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
         errno = before;
     }
-    /// What is free may keep so much memory: of a heap's objects of middle size, and of chunks that heaps
-    /// gave back.
+    /// This much free memory may stay resident: of a heap's medium-sized objects, and of chunks that heaps
+    /// returned.
     static inline constinit std::atomic<std::size_t> most_unused{std::size_t{16} << 20};
-    /// Pages go back where so much side by side is free.
+    /// Pages are returned where this much contiguous memory is free.
     static constexpr std::size_t worth_purging = std::size_t{64} << 10;
 
-    /// Bytes in superblocks and windows; those in large blocks, kept ones included; the kept ones; and how
-    /// many large blocks are in use.
+    /// Bytes in superblocks and windows; those in large blocks, cached ones included; the cached ones; and
+    /// how many large blocks are in use.
     struct Held {
         std::size_t superblocks;
         std::size_t large;
@@ -178,14 +177,14 @@ class ProcessChunks {
     static inline constinit thread_local bool is_fresh = false;
     /// Held whenever something here changes, and across fork().
     static inline constinit ProcessLock lock{};
-    /// Called before the system is asked for a superblock: there may be memory that is held for nothing.
+    /// Called before a superblock is requested from the system: memory may be held unused.
     using Hook = void (*)() noexcept;
     static inline constinit Hook before_superblock = nullptr;
 
   private:
     using All = Superblocks<SuperblockPages>;
 
-    /// Of free chunks. The lock is held.
+    /// Of free chunks. The lock must be held.
     static void purge(std::size_t least) noexcept {
         freed_since_purge_ = 0;
         superblocks_.all.purge(least, drop);
@@ -198,7 +197,7 @@ class ProcessChunks {
         const std::scoped_lock hold(lock);
         return large_.take(size);
     }
-    /// The lock is held where the alignment is a window's.
+    /// The lock must be held if the alignment is a window's.
     static void give_back(Allocation block, std::size_t alignment) noexcept {
         large_held_.fetch_sub(block.size, std::memory_order_relaxed);
         large_count_.fetch_sub(1, std::memory_order_relaxed);
@@ -220,22 +219,22 @@ class ProcessChunks {
         }
         if (data == nullptr) {
             data = MarkedPages::try_allocate(whole, window);
-            // Or the first byte would take the whole window's memory.
+            // Otherwise the first byte would make the memory of the whole window resident.
             if (data != nullptr) ::madvise(data, whole, MADV_NOHUGEPAGE);
         }
         if (data != nullptr) in_windows_.add(data);
         return data;
     }
-    /// The lock is held.
+    /// The lock must be held.
     static void give_windows_back(void *data, std::size_t size) noexcept {
-        const int before = errno; // free() leaves it alone
+        const int before = errno; // free() preserves it
         free_windows_.put(data, size);
-        // Not more than are in use, and to be sorted seldom.
+        // Not more than are in use, and sorted rarely.
         if (free_windows_.count() > std::max(few, 2 * large_count_.load(std::memory_order_relaxed)))
             free_windows_.release();
         errno = before;
     }
-    /// Gives back what lies behind the first bytes, which are whole pages. The lock is not held.
+    /// Returns everything behind the first bytes to the system, in whole pages. The lock must not be held.
     static void cut(Allocation block, std::size_t size) noexcept {
         if (!in_windows_.has(block.data)) return MarkedPages::cut(block, size);
         auto *const data = static_cast<std::byte *>(block.data);
@@ -254,7 +253,7 @@ class ProcessChunks {
         }
         const std::size_t whole = round_up(old, window);
         if (size <= whole) return data;
-        // As MarkedPages has it: where it was, another block may be as soon as it has moved.
+        // As in MarkedPages: another block may be at the old address as soon as this one has moved.
         in_windows_.remove(data);
         void *const moved = MarkedPages::try_resize(data, whole, round_up(size, window), window);
         in_windows_.add(moved != nullptr ? moved : data);
@@ -268,8 +267,8 @@ class ProcessChunks {
     static inline constinit std::atomic<std::size_t> large_held_{0};
     static inline constinit std::atomic<std::size_t> large_count_{0};
 
-    /// Large blocks have mappings of their own while there are so few; a sixteenth of what a process may
-    /// have.
+    /// Large blocks have mappings of their own while they are at most this many; a sixteenth of a process's
+    /// limit.
     static constexpr std::size_t few = 4096;
     static inline constinit WindowMap<window> in_windows_{};
     static inline constinit FreeWindows free_windows_{};

@@ -7,8 +7,8 @@
 
 namespace reap::inline REAP_MODE::interpose {
 
-/// The one lock of an allocator that serves a whole process. The thread that holds it may take it again: what
-/// is called under it may allocate. fork() in its copy of the process sets it free by begin_child().
+/// The single lock of an allocator that serves a whole process. It is recursive, since what is called under
+/// it may allocate. In the child of a fork, begin_child() releases it.
 ///
 /// A std::mutex may throw, and would need the C++ runtime for that.
 class ProcessLock {
@@ -24,7 +24,7 @@ class ProcessLock {
             ++depth_;
             return;
         }
-        ::pthread_mutex_lock(&mutex_); // cannot fail: the mutex is of the plain kind
+        ::pthread_mutex_lock(&mutex_); // cannot fail for a mutex of the normal type
         holder_.store(self, std::memory_order_relaxed);
     }
     void unlock() noexcept {
@@ -35,7 +35,8 @@ class ProcessLock {
         holder_.store(pthread_t{}, std::memory_order_relaxed);
         ::pthread_mutex_unlock(&mutex_);
     }
-    /// In the child of a fork, whose only thread is the one that held it: nobody holds it.
+    /// Called in the child of a fork, whose only thread is the one that held it. Afterwards no thread holds
+    /// it.
     void begin_child() noexcept {
         holder_.store(pthread_t{}, std::memory_order_relaxed);
         depth_ = 0;
@@ -44,7 +45,7 @@ class ProcessLock {
 
   private:
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-    std::atomic<pthread_t> holder_; // nobody: as no thread's number is
+    std::atomic<pthread_t> holder_; // zero if not held: no thread has that id
     unsigned depth_ = 0;
 };
 

@@ -18,18 +18,19 @@
 
 namespace reap::inline REAP_MODE::interpose {
 
-/// What an object's address leads to.
+/// The record that an object's address leads to.
 struct HeapOwner {
     explicit HeapOwner(bool has_small) noexcept : is_small(has_small) {}
 
     [[no_unique_address]] ProcessChunks chunks;
-    const bool is_small;                        // whether its objects are a reap's
-    alignas(64) detail::ReturnStack<> returned; // others write it: a cache line of its own
-    std::atomic<std::size_t> large_returned{0}; // bytes of large objects in there, or a little more or less
+    const bool is_small;                        // whether its objects belong to the reap
+    alignas(64) detail::ReturnStack<> returned; // written by other threads: a cache line of its own
+    std::atomic<std::size_t> large_returned{0}; // bytes of large objects in there, approximately
 };
 
-/// A reap whose objects any thread may free, in a process where each thread has one at most: so "is this
-/// object mine?" is a comparison of two pointers. What OwnedReap is to those who have any number.
+/// A reap whose objects any thread may free, in a process where each thread has at most one: "is this object
+/// mine?" is thus a comparison of two pointers. OwnedReap is the counterpart for any number of reaps per
+/// thread.
 struct SmallPart : HeapOwner {
     using Chunks = detail::OwnedChunks<HeapOwner, ProcessChunks::window>;
     static constexpr std::size_t granule = 16;
@@ -40,8 +41,8 @@ struct SmallPart : HeapOwner {
     SmallPart &operator=(const SmallPart &) = delete;
     ~SmallPart() = default;
 
-    /// While a sixteenth of what is held is free, free objects of the next sizes are used before memory that
-    /// was not touched yet: where sizes vary, each would keep free objects of its own.
+    /// While a sixteenth of the held memory is free, free objects of the next size classes are used before
+    /// untouched memory: with varying sizes, each class would otherwise keep free objects of its own.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         collect();
         if (alignment <= granule && reap.freed() >= reap.held() / 16) {
@@ -55,16 +56,15 @@ struct SmallPart : HeapOwner {
     void collect() noexcept {
         returned.take_all([this](void *object) { reap.deallocate(object); });
     }
-    /// The same, and gives chunks that nothing is in back to the process. Costs time in the number of
-    /// objects.
+    /// The same, and returns empty chunks to the process. Linear in the number of objects.
     void trim() noexcept {
         collect();
         reap.trim(keep_none);
         freed_at_trim = reap.freed();
     }
-    /// Gives pages between objects back to the system, as far as trim() put what is free there together.
+    /// Returns pages between objects to the system, as far as trim() has coalesced what is free there.
     void purge() noexcept { reap.purge(page_size(), ProcessChunks::drop); }
-    /// The same if it is worth it: a quarter is free, and an eighth became so since the last time.
+    /// The same if it is worthwhile: a quarter is free, and an eighth became free since the last time.
     void trim_if_worth() noexcept {
         collect();
         const std::size_t freed = reap.freed();
@@ -76,7 +76,7 @@ struct SmallPart : HeapOwner {
     alignas(64) Inner reap; // others read what is before it
 };
 
-/// The same of objects that are not small: blocks of many sizes, which are merged at once where they are
+/// The same for objects that are not small: blocks of many sizes, which are coalesced as soon as they are
 /// free.
 struct OtherPart : HeapOwner {
     using Inner = GoodFit<OwnedWindows<HeapOwner>>;
@@ -116,7 +116,7 @@ struct OtherPart : HeapOwner {
         const BestFitStatistics held = heap.statistics();
         if (held.free - held.purged >= held.chunks / 4) trim();
     }
-    /// Gives pages that nothing is in back to the system, where `least` bytes or so side by side are free.
+    /// Returns empty pages to the system where about `least` contiguous bytes are free.
     void purge(std::size_t least) noexcept { heap.purge(least, ProcessChunks::drop); }
     [[nodiscard]] std::size_t held() const noexcept {
         return heap.statistics().chunks + heap.statistics().large;
@@ -126,8 +126,8 @@ struct OtherPart : HeapOwner {
     Inner heap;
 
   private:
-    /// What is free of a heap may keep most_unused, or a quarter of what the heap has, and is looked at when
-    /// so much was freed.
+    /// Free memory of a heap may reach most_unused, or a quarter of the heap; it is checked each time this
+    /// much was freed.
     [[gnu::noinline]] void purge_if_worth() noexcept {
         freed_since_purge = 0;
         const BestFitStatistics held = heap.statistics();
@@ -138,16 +138,16 @@ struct OtherPart : HeapOwner {
 
     std::size_t freed_since_purge = 0;
 };
-/// One thread's objects: small ones, in runs of one size each, and all others, apart from them, so that these
-/// find room side by side.
+/// The objects of one thread: small ones, in runs of one size each, and all others, apart from them, so that
+/// these find contiguous room.
 ///
-/// All but free_elsewhere() and usable_size() is for the thread whose heap it is. Never destroyed: a heap
-/// whose thread is gone waits for the next one.
+/// Everything except free_elsewhere() and usable_size() is for the thread that owns the heap. Never
+/// destroyed: a heap whose thread has ended waits for the next one.
 class ThreadHeap {
   public:
-    /// What malloc() aligns to.
+    /// The alignment of malloc().
     static constexpr std::size_t granule = 16;
-    /// Objects that take more have pages of their own.
+    /// Larger objects have pages of their own.
     static constexpr std::size_t large_object = OtherPart::largest;
 
     ThreadHeap() noexcept : small_(small_options) {}
@@ -155,7 +155,7 @@ class ThreadHeap {
     ThreadHeap &operator=(const ThreadHeap &) = delete;
     ~ThreadHeap() = delete;
 
-    /// Null says nothing: allocate() may have one.
+    /// Null does not imply exhaustion: allocate() may succeed.
     [[nodiscard, gnu::always_inline]] void *allocate_at_hand(std::size_t size) noexcept {
         return small_.reap.try_allocate_from_bin(size);
     }
@@ -163,18 +163,17 @@ class ThreadHeap {
         const bool is_small = size <= largest_small && alignment <= largest_small - size;
         return is_small ? small_.try_allocate(size, alignment) : other_.try_allocate(size, alignment);
     }
-    /// Frees an object of any heap, which is not aligned as a superblock is. `heap` is this thread's, or
-    /// null.
+    /// Frees an object of any heap that is not aligned like a superblock. `heap` is this thread's, or null.
     [[gnu::always_inline]] static void free(ThreadHeap *heap, void *object) noexcept {
         if constexpr (REAP_TSAN) annotate::ended(object, usable_size(object));
         const HeapOwner *const owner = SmallPart::Chunks::owner_of_unaligned(object);
-        // The first member: of no heap it is null, which is nobody's.
+        // The first member: for an object of no heap it is null, which equals no heap.
         if (reinterpret_cast<const HeapOwner *>(heap) == owner) [[likely]]
             heap->small_.reap.deallocate_small(object);
         else
             free_other(heap, object);
     }
-    /// The same for one that may be aligned so, and is seldom small.
+    /// The same for one that may be aligned like a superblock, and is rarely small.
     [[gnu::noinline]] static void free_other(ThreadHeap *heap, void *object) noexcept {
         if constexpr (hardened) {
             if (!SmallPart::Chunks::has_owner(object)) [[unlikely]]
@@ -186,8 +185,8 @@ class ThreadHeap {
         // Never closed, so this cannot fail.
         [[maybe_unused]] const bool pushed = owner.returned.push(object);
     }
-    /// A large object's memory does not wait for its owner, who may allocate nothing for long: but for as
-    /// much as the owner would keep.
+    /// A large object's memory does not wait for its owner, which may not allocate for a long time; except
+    /// for as much as the owner would keep.
     static void give_pages_back(HeapOwner &owner, void *object) noexcept {
         if (owner.is_small || !OtherPart::Inner::is_alone(object)) return;
         const std::size_t size = OtherPart::Inner::usable_size(object);
@@ -197,7 +196,7 @@ class ThreadHeap {
             return owner.large_returned.store(before + size, std::memory_order_relaxed);
         ProcessChunks::drop(static_cast<std::byte *>(object) + sizeof(void *), size - sizeof(void *));
     }
-    /// An object of any heap, made larger or smaller. Null: it is as it was.
+    /// Resizes an object of any heap. Null: the object is unchanged.
     [[nodiscard]] void *reallocate(void *object, std::size_t size) noexcept {
         const HeapOwner *const owner = &SmallPart::Chunks::owner_of(object);
         const bool is_small = size <= largest_small;
@@ -233,15 +232,15 @@ class ThreadHeap {
     [[nodiscard]] std::size_t freed() const noexcept { return small_.reap.freed() + other_.freed(); }
     [[nodiscard]] bool check() const noexcept { return small_.reap.check() && other_.heap.check(); }
 
-    // The registry's: under ProcessChunks::lock.
+    // For the registry: guarded by ProcessChunks::lock.
     enum class State {
-        active, ///< some thread's
-        idle,   ///< its thread ended; nobody looks at it without the lock
+        active, ///< owned by a thread
+        idle,   ///< its thread ended; accessed only under the lock
         lost, ///< its thread is not in this process, a child of a fork, and may have been in the midst of it
     };
 
   private:
-    // Programs go through objects of one kind more often than through what was made at one time.
+    // Programs traverse objects of one kind more often than objects allocated at one time.
     static constexpr ReapOptions small_options{.largest_chunk = std::size_t{128} << 10,
                                                .largest_run = std::size_t{64} << 10};
     // As far as a reap has bins.

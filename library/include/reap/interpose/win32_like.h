@@ -32,7 +32,7 @@ class WindowPages {
     friend bool operator==(WindowPages, WindowPages) noexcept = default;
 };
 
-/// The process's one lock, so that fork() can hold it.
+/// The process's single lock, so that fork() can hold it.
 class HeapLock {
   public:
     static void lock() noexcept { one.lock(); }
@@ -41,8 +41,8 @@ class HeapLock {
     static inline constinit ProcessLock one{};
 };
 
-/// What a Win32Like is composed of. As long as the process: objects are freed after the destructors of all
-/// that is static.
+/// The layers of a Win32Like. They live as long as the process: objects are freed after the destructors of
+/// all statics.
 union Win32LikeLayers {
     using Best = BestFit<WindowPages>;
     using Quick = Quicklists<Best, 127>;
@@ -55,36 +55,37 @@ union Win32LikeLayers {
     Locked<Quick, HeapLock> all;
 };
 
-/// A general allocator that stands for the Windows heap of 2002, as that year's paper describes it (Berger,
-/// Zorn and McKinley, OOPSLA 2002, section 2): 127 quicklists, one for each of the least sizes, before a best
-/// fit, all of it behind one lock. What libreap-win32-like's functions are made of. The same calls as Heap's.
+/// A general-purpose allocator that models the Windows heap of 2002, as that year's paper describes it
+/// (Berger, Zorn and McKinley, OOPSLA 2002, section 2): 127 quicklists, one for each of the smallest sizes,
+/// in front of a best-fit heap, all behind one lock. libreap-win32-like's functions are built on it. The same
+/// calls as Heap's.
 ///
-/// Nothing here calls malloc, throws, or needs to be begun; watch_forks() is to be called once.
+/// Nothing here calls malloc, throws, or needs initialization; watch_forks() must be called once.
 class Win32Like {
     using Best = Win32LikeLayers::Best;
     using Quick = Win32LikeLayers::Quick;
 
   public:
-    /// The library that it is, in messages.
+    /// The library's name, for messages.
     static constexpr const char *library = "libreap-win32-like";
     static constexpr std::size_t granule = Best::granule;
     static constexpr HeapSettings settings{
         .alignment = granule, .large_object = BestFitOptions{}.large_object, .keep = 0};
 
-    /// Null where there is no memory.
+    /// Returns null if memory is exhausted.
     [[nodiscard]] static void *allocate(std::size_t size) noexcept { return allocate(size, granule); }
-    /// The same if it takes no call, which is never: there is a lock to be taken.
+    /// The same if it takes no function call, which is never: the lock must be taken.
     [[nodiscard]] static void *allocate_at_hand(std::size_t /*size*/) noexcept { return nullptr; }
-    /// At an alignment, which is a power of two.
+    /// At an alignment, which must be a power of two.
     [[nodiscard]] static void *allocate(std::size_t size, std::size_t alignment) noexcept {
         return layers_.all.try_allocate(size, alignment);
     }
-    /// All zero. What comes fresh from the system is not touched for that.
+    /// Zeroed. Memory fresh from the system is not touched for that.
     [[nodiscard]] static void *allocate_zeroed(std::size_t size) noexcept {
         bool is_fresh = false;
         void *const object = layers_.all.with([&](Quick &quick) {
             void *const made = quick.try_allocate(size, granule);
-            // A smaller one may come from a list, whatever it was.
+            // A smaller one may come from a list, with any contents.
             is_fresh = size > Quick::largest && made != nullptr && Best::is_alone(made);
             return made;
         });
@@ -92,15 +93,15 @@ class Win32Like {
         return object;
     }
 
-    /// Null is nothing. An address where no object of ours can be ends the program, with a line that names
-    /// the function. Of others that are no object's, and objects that are free already, nothing is promised.
+    /// Null is ignored. An address that cannot be an object of this heap ends the program, with a line that
+    /// names the function. For other invalid addresses, and for freed objects, nothing is guaranteed.
     static void free(void *object, const char *function = "free") noexcept {
         if (object == nullptr) return;
         if (!may_own(object)) [[unlikely]]
             misused(library, function, object);
         layers_.all.deallocate(object);
     }
-    /// Null, and the object is as it was, where there is no memory. `object` is one.
+    /// Returns null, with the object unchanged, if memory is exhausted. `object` must not be null.
     [[nodiscard]] static void *reallocate(void *object, std::size_t size) noexcept {
         void *const same =
             layers_.all.with([&](Quick &quick) { return quick.try_resize(object, 0, size, granule); });
@@ -116,11 +117,11 @@ class Win32Like {
         return reinterpret_cast<std::uintptr_t>(object) % granule == 0 && MarkedPages::has(object);
     }
     [[nodiscard]] static std::size_t usable_size(const void *object) noexcept {
-        // Its tag also says something of its neighbour, which other threads may free.
+        // Its tag also describes its neighbour, which other threads may free.
         return layers_.all.with([object](const Quick &) { return Best::usable_size(object); });
     }
 
-    /// Gives back to the system what nothing is in. Says whether that was anything.
+    /// Returns empty memory to the system. Returns whether there was any.
     static bool trim() noexcept {
         return layers_.all.with([](Quick &quick) {
             const std::size_t before = quick.heap().statistics().chunks;
@@ -140,12 +141,12 @@ class Win32Like {
                                   .mine_freed = held.free + quick.kept()};
         });
     }
-    /// Whether the heap is whole: for tests.
+    /// Whether the heap is consistent: for tests.
     [[nodiscard]] static bool check() noexcept {
         return layers_.all.with([](Quick &quick) { return quick.heap().check(); });
     }
 
-    /// Has fork() keep the heap whole. False if the system cannot be told of it.
+    /// Keeps the heap consistent across fork(). Returns false if the handlers cannot be registered.
     static bool watch_forks() noexcept {
         return ::pthread_atfork(HeapLock::lock, HeapLock::unlock, begin_child) == 0;
     }

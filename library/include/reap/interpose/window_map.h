@@ -7,8 +7,8 @@
 
 namespace reap::inline REAP_MODE::interpose {
 
-/// Which aligned windows of the address space have objects of ours: a bit for each, so that an address that
-/// was never handed out is told from one that was, by a look at nothing but this. Thread-safe.
+/// Which aligned windows of the address space contain objects of ours: a bit for each. It distinguishes
+/// addresses that were never allocated from those that were, without touching other memory. Thread-safe.
 ///
 /// Takes 16 MB of zeroed address space for windows of 2 MB, of which a page is touched for 64 GB.
 template <std::size_t Window>
@@ -31,10 +31,10 @@ class WindowMap {
   private:
     using Word = std::uint64_t;
     static constexpr std::size_t bits = 64;
-    // What the kernel hands out unless it is asked for more.
+    // The user address space that the kernel allocates from by default.
     static constexpr std::size_t windows = (std::size_t{1} << 48) / Window;
 
-    // Not std::atomic: clang would construct each at compile time, and gives up.
+    // Not std::atomic: clang would construct each at compile time, and exceeds its limit.
     Word words_[windows / bits] = {};
 };
 

@@ -15,8 +15,8 @@ typedef struct reap_obstack_options {
     size_t size;               /* of this structure */
     size_t first_chunk;        /* taken at the first allocation */
     size_t growth;             /* each further chunk is this many times as large */
-    size_t largest_chunk;      /* no chunk becomes larger, unless for one object */
-    size_t limit;              /* what the obstack may hold at most */
+    size_t largest_chunk;      /* maximum size of a chunk, unless for one object */
+    size_t limit;              /* maximum that the obstack may hold */
     const reap_source *source; /* where chunks come from; null: the library's cached pages. It is copied. */
 } reap_obstack_options;
 
@@ -38,28 +38,29 @@ REAP_API void reap_obstack_destroy(reap_obstack *obstack);
 
 REAP_API void *reap_obstack_allocate(reap_obstack *obstack, size_t size);
 REAP_API void *reap_obstack_allocate_aligned(reap_obstack *obstack, size_t size, size_t alignment);
-/* Frees the object and all that was allocated after it. False, with EINVAL, and nothing is done, if the
- * address is not in this obstack. Null is no object: true. */
+/* Frees the object and all that was allocated after it. Returns false, with EINVAL, and does nothing if the
+ * address is not in this obstack. Null is ignored: true. */
 REAP_API bool reap_obstack_free_from(reap_obstack *obstack, void *object);
 
-/* Adds bytes to the object that grows, or begins one; null for `data` adds bytes with no value. It may be
- * moved by each call. While it grows nothing else can be allocated. False where the memory is exhausted: the
- * object is then as it was. */
+/* Appends bytes to the growing object, or begins one; null for `data` appends uninitialized bytes. Each call
+ * may move the object. While it grows nothing else can be allocated. Returns false if memory is exhausted:
+ * the object is then unchanged. */
 REAP_API bool reap_obstack_grow(reap_obstack *obstack, const void *data, size_t size);
-/* Where the object that grows stands now, and how many bytes it has. */
+/* The current address of the growing object, and its size in bytes. */
 REAP_API void *reap_obstack_base(const reap_obstack *obstack);
 REAP_API size_t reap_obstack_growing(const reap_obstack *obstack);
-/* Ends the growth, and returns the object, at its last address; null, with EINVAL, if none grows. */
+/* Ends the growth, and returns the object, at its final address; null, with EINVAL, if no object is
+ * growing. */
 REAP_API void *reap_obstack_finish(reap_obstack *obstack);
 /* Ends the growth, and frees the object. */
 REAP_API void reap_obstack_drop(reap_obstack *obstack);
 
-/* Frees all, and keeps up to `keep` bytes of chunks to be used again: SIZE_MAX keeps all, 0 none. */
+/* Frees everything, and keeps up to `keep` bytes of chunks for reuse: SIZE_MAX keeps all, 0 none. */
 REAP_API void reap_obstack_reset(reap_obstack *obstack, size_t keep);
 
 /* Whether the address lies in memory of this obstack. */
 REAP_API bool reap_obstack_owns(const reap_obstack *obstack, const void *address);
-/* Fills in as much as `statistics->size` has room for. */
+/* Fills in as many fields as `statistics->size` has room for. */
 REAP_API void reap_obstack_get_statistics(const reap_obstack *obstack, reap_obstack_statistics *statistics);
 /* Writes them as a JSON object of at most `size` bytes; see reap/face/c/common.h. */
 REAP_API size_t reap_obstack_statistics_json(const reap_obstack *obstack, char *buffer, size_t size);

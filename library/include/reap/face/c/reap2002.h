@@ -1,8 +1,8 @@
 /* The five calls of "Reconsidering Custom Memory Allocation" (Berger, Zorn and McKinley, OOPSLA 2002, section
- * 5), over the reap of reap/face/c/reap.h. For programs that were written to that paper; others find more
- * there: alignments, sizes told at free, limits, marks.
+ * 5), over the reap of reap/face/c/reap.h. For programs written to that paper; that header has more:
+ * alignments, sized deallocation, limits, marks.
  *
- * The paper gives the signatures, and leaves open what is decided here:
+ * The paper gives the signatures. What it leaves open is decided here:
  *
  * - A reap is told by a variable of the caller's, of type void *, which is null while there is no reap. Only
  *   reapCreate() and reapDestroy() write it, so copies of it will do as well.

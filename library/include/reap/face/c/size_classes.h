@@ -10,13 +10,13 @@ extern "C" {
 
 typedef struct reap_size_classes reap_size_classes;
 
-/* Sizes in bytes; each class takes its chunks, and keeps to the limit, by itself. */
+/* Sizes in bytes; each class has its own chunks and its own limit. */
 typedef struct reap_size_classes_options {
     size_t size;               /* of this structure */
     size_t first_chunk;        /* taken at the first allocation */
     size_t growth;             /* each further chunk is this many times as large */
-    size_t largest_chunk;      /* no chunk becomes larger */
-    size_t limit;              /* what a class may hold at most */
+    size_t largest_chunk;      /* maximum size of a chunk */
+    size_t limit;              /* maximum that a class may hold */
     const reap_source *source; /* where chunks come from; null: the library's cached pages. It is copied. */
 } reap_size_classes_options;
 
@@ -34,17 +34,17 @@ typedef struct reap_size_classes_statistics {
 REAP_API reap_size_classes *reap_size_classes_create(const reap_size_classes_options *options);
 REAP_API void reap_size_classes_destroy(reap_size_classes *classes);
 
-/* Memory for an object of at most 256 bytes; null, with ENOMEM, for a larger one. Not null for `class_size`:
- * there the size of the class is put, all of which may be used. */
+/* Memory for an object of at most 256 bytes; null, with ENOMEM, for a larger one. `class_size` must not be
+ * null: it receives the size of the class, all of which may be used. */
 REAP_API void *reap_size_classes_allocate(reap_size_classes *classes, size_t size, size_t *class_size);
-/* Takes an object back, told the size that was asked for, that of the class, or any between. */
+/* Frees an object, given the requested size, that of the class, or any between. */
 REAP_API void reap_size_classes_deallocate(reap_size_classes *classes, void *object, size_t size);
-/* Frees all; each class keeps up to `keep` bytes of chunks to be used again: SIZE_MAX keeps all, 0 none. */
+/* Frees everything; each class keeps up to `keep` bytes of chunks for reuse: SIZE_MAX keeps all, 0 none. */
 REAP_API void reap_size_classes_reset(reap_size_classes *classes, size_t keep);
 
 /* Whether the address lies in memory of this allocator. */
 REAP_API bool reap_size_classes_owns(const reap_size_classes *classes, const void *address);
-/* Fills in as much as `statistics->size` has room for. */
+/* Fills in as many fields as `statistics->size` has room for. */
 REAP_API void reap_size_classes_get_statistics(const reap_size_classes *classes,
                                                reap_size_classes_statistics *statistics);
 /* Writes them as a JSON object of at most `size` bytes; see reap/face/c/common.h. */
