@@ -1,3 +1,5 @@
+// This file is long because it has the whole interface of the class and its inline hot paths; the rest is in
+// layer/reap/.
 #pragma once
 
 #include <algorithm>
@@ -30,52 +32,52 @@
 
 namespace reap::inline REAP_MODE {
 
-/// How a reap takes chunks from its superblocks. Sizes in bytes; chunks have powers of two, from 8 KB to half
-/// a superblock.
+/// How a reap takes chunks from its superblocks. Sizes in bytes; chunk sizes are powers of two, from 8 KB to
+/// half a superblock.
 struct ReapOptions {
-    /// The first chunk, which is taken at the first allocation; by a reap that is made without options at
-    /// once, if its source has one in a cache.
+    /// The first chunk, which is taken at the first allocation. A reap that is made without options takes it
+    /// at once, if its source has one in a cache.
     std::size_t first_chunk = std::size_t{8} << 10;
     /// Each further chunk is this many times as large as the one before.
     std::size_t growth = 2;
-    /// No chunk becomes larger, unless for the sake of one object.
+    /// Maximum size of a chunk, unless for the sake of one object.
     std::size_t largest_chunk = std::size_t{1} << 20;
-    /// Objects that take more than this, or than a quarter of a superblock, get memory of their own from the
-    /// source, which goes back there when they are freed. Up to 1 KB (2 KB where the granule is 16) none do.
+    /// Objects larger than this, or than a quarter of a superblock, get memory of their own from the source,
+    /// which is returned there when they are freed. Objects up to 1 KB (2 KB where the granule is 16) never
+    /// do.
     std::size_t large_object = std::size_t{256} << 10;
-    /// 0: objects lie in the order in which they were made, whatever their sizes, until something is freed.
-    /// Else small objects of one size lie side by side, in runs of so many bytes, or 1/512 of what is held if
-    /// that is less (256 bytes at least): for who goes through objects of one kind. Checked mode does not do
-    /// it.
+    /// 0: objects lie in allocation order, whatever their sizes, until something is freed. Otherwise small
+    /// objects of one size lie side by side, in runs of this many bytes, or 1/512 of what is held if that is
+    /// less (256 bytes at least): for programs that traverse objects of one kind. Ignored in checked mode.
     std::size_t largest_run = 0;
-    /// What the reap may hold at most.
+    /// Maximum that the reap may hold.
     std::size_t limit = std::numeric_limits<std::size_t>::max();
 };
 
 /// What a reap holds, in bytes.
 struct ReapStatistics {
     std::size_t held = 0;          ///< in chunks and large objects
-    std::size_t live = 0;          ///< taken by objects, rounding included
+    std::size_t live = 0;          ///< used by objects, rounding included
     std::size_t free = 0;          ///< room for objects in chunks in use: never used, freed, left over
     std::size_t largest_hole = 0;  ///< the largest piece of that which is known to be in one
-    std::size_t spare = 0;         ///< in chunks that nothing is in, which wait to be used again
-    std::size_t chunks = 0;        ///< how many chunks, spare ones included
-    std::size_t large_objects = 0; ///< how many objects have memory of their own
+    std::size_t spare = 0;         ///< in empty chunks, kept for reuse
+    std::size_t chunks = 0;        ///< number of chunks, spare ones included
+    std::size_t large_objects = 0; ///< number of objects that have memory of their own
 };
 
-/// Whether a reap keeps the size of each object, or is told when it is freed.
+/// Whether a reap stores the size of each object, or requires sized deallocation.
 enum class Sizes { kept, told };
 
 namespace detail {
 
-/// What a reap knows of its memory: what changes while it lives.
+/// The reap's mutable state.
 struct ReapState {
     struct alignas(16) Chunk {
         Chunk *older;
-        std::uint64_t serial; // of the mark that is older
+        std::uint64_t serial; // of the next older mark
         std::size_t size;
         std::byte
-            *left; // up to where objects are, of an older chunk, where sizes are told and nothing was freed
+            *left; // the end of the objects of an older chunk, where sizes are told and nothing was freed
         [[no_unique_address]] CheckedSeal seal{};
         [[nodiscard]] std::uint64_t seal_of() const noexcept {
             return Seal::of(this, older, serial, size, left);
@@ -86,8 +88,8 @@ struct ReapState {
         Large *older;
         Large *newer;
         std::size_t size;      // of the object
-        std::size_t alignment; // of the memory; the object's is this one or less
-        std::size_t lead;      // from the memory to the object
+        std::size_t alignment; // of the memory; at least the object's
+        std::size_t lead;      // offset of the object in the memory
         std::uint64_t serial;
         [[no_unique_address]] CheckedSeal seal{};
         [[nodiscard]] std::uint64_t seal_of() const noexcept {
@@ -115,44 +117,44 @@ struct ReapState {
         }
     };
 
-    /// What most reaps for one request never need.
+    /// What most per-request reaps never need.
     struct Rare {
-        std::size_t free_bytes = 0; // beside those that FreeBlocks counts
-        std::size_t sweep_at = 0;   // not before so much is held
+        std::size_t free_bytes = 0; // in addition to those that FreeBlocks counts
+        std::size_t sweep_at = 0;   // not before this much is held
         bool marked = false;        // see begin_marks()
         Large *large = nullptr;     // the newest
         Cleanup *cleanups = nullptr;
         MarkRecord *marks = nullptr;
     };
-    /// Stands at the end of the oldest chunk, which keeps room for it: so there is some when the first object
-    /// is freed. In checked and hardened mode in the reap itself, out of the way of what is written behind
-    /// objects.
+    /// Lies at the end of the oldest chunk, which reserves room for it: so there is room when the first
+    /// object is freed. In checked and hardened mode it lies in the reap itself, out of reach of writes
+    /// behind objects.
     struct Reserve {
         Rare rare;
         FreeBlocks free;
     };
     static constexpr bool has_own_reserve = checked || hardened;
-    /// Room for it, in which nothing is yet.
+    /// Uninitialized room for it.
     union ReserveRoom {
         ReserveRoom() noexcept {} // NOLINT(modernize-use-equals-default): which would be deleted
         Reserve reserve;
     };
 
-    // No more than these: a compiler keeps an object of ten words among a function's own variables in
-    // registers, and one of eleven in memory.
+    // No more members than these: a compiler keeps a local object of ten words in registers, and one of
+    // eleven in memory.
     std::byte *current_ = nullptr;
-    // Up to where objects are bumped without a look at what is free. The end, while nothing was freed; where
-    // what is free is looked at first, the very beginning.
+    // Objects are bumped up to here without a look at free blocks. The end of the chunk while nothing was
+    // freed; the very beginning where free blocks are tried first.
     std::byte *limit_ = nullptr;
     std::byte *shadow_ = nullptr; // of the current chunk's superblock
-    FreeBlocks *reuse_ = nullptr; // null: nothing was freed yet, or is not to be used again for a mark's sake
+    FreeBlocks *reuse_ = nullptr; // null: nothing was freed yet, or a mark forbids reuse
     std::byte *end_ = nullptr;
-    // Where the only chunk's objects begin, if a reset need look at nothing else; else null.
+    // The beginning of the objects of the only chunk, if a reset need check nothing else; otherwise null.
     std::byte *alone_ = nullptr;
     Chunk *chunk_ = nullptr; // the newest
     std::size_t held_ = 0;
     Chunk *spare_ = nullptr;
-    Rare *rare_ = nullptr; // null: all of it is as in the beginning
+    Rare *rare_ = nullptr; // null: all of it has its initial values
 
     /// Bytes in free blocks.
     [[nodiscard]] std::size_t free_bytes() const noexcept {
@@ -166,32 +168,31 @@ struct ReapState {
 
 } // namespace detail
 
-/// A region that can free: objects are freed one by one, or all together, or not at all until the reap ends.
+/// A region that can free single objects: they are freed one by one, all together, or when the reap ends.
 ///
-/// It is not thread-safe, and can be neither copied nor moved: what it handed out, marks and nested reaps
-/// point into it. It does not move objects, so memory may be free in pieces that are too small for what is
-/// asked for. It asks its source for superblocks of 2 MB, aligned so; no small Buffer will do. Destructors
-/// run at reset() for what was made by create(), the youngest first; for other memory, none are known.
+/// It is not thread-safe, and can be neither copied nor moved: its objects, marks and nested reaps point into
+/// it. It does not move objects, so free memory may be fragmented into pieces too small for a request. It
+/// takes superblocks of 2 MB, aligned to 2 MB, from its source; a small Buffer does not suffice. reset() runs
+/// the destructors of what create() made, the youngest first; other memory has none.
 ///
-/// While nothing is freed, allocation adds to a pointer, as in a region, and says in one byte how large the
-/// object is. From the first free on, what was freed is used again: free blocks of the very size, else fresh
-/// memory; before a new chunk is taken, neighbours that are free are merged, if a quarter of what is held is
+/// While nothing is freed, allocation increments a pointer, as in a region, and stores the object's size in
+/// one byte. From the first free on, freed memory is reused: free blocks of exactly the size come first, then
+/// fresh memory. Before a new chunk is taken, free neighbours are coalesced, if a quarter of what is held is
 /// free. Sizes are rounded up to Granule (8 or 16), and to 16 at least; every object is aligned to Granule.
 /// Larger alignments cost a call.
 ///
-/// allocate() costs some fourteen instructions while there is room, deallocate() the same; the byte takes a
-/// sixteenth of memory, which rounding to 8 instead of 16 gives back.
+/// allocate() costs some fourteen instructions while there is room, deallocate() the same. The byte takes a
+/// sixteenth of memory, which rounding to 8 instead of 16 saves again.
 ///
-/// Memory goes back to the source: of an object over large_object when it is freed; of chunks that merging
-/// finds empty, as far as they are more than what is in use; of all others at reset(), as that is told, by
-/// trim() and at the end.
+/// Memory is returned to the source: that of an object over large_object when it is freed; that of chunks
+/// which coalescing finds empty, as far as they exceed what is in use; that of all others at reset(), as its
+/// argument says, by trim(), and at the end.
 ///
 /// Reaps are Berger's, Zorn's and McKinley's (OOPSLA 2002).
 ///
 /// With Sizes::told (SizedReap) there is no such byte: allocate() is a region's, and takes no more memory.
-/// Then objects can be freed with their sizes only, and nobody can be told what is live. Of objects that are
-/// larger than large_object, only those get memory of their own that do not happen to fit into the current
-/// chunk.
+/// Then only sized deallocation is supported, and live objects cannot be enumerated. Objects larger than
+/// large_object get memory of their own only if they do not happen to fit into the current chunk.
 template <Source Upstream = CachedSuperblocks, std::size_t Granule = 8,
           std::size_t Window = window_of<Upstream> != 0 ? window_of<Upstream> : usual_window,
           Sizes S = Sizes::kept>
@@ -199,30 +200,30 @@ class Reap : private detail::ReapState {
     static constexpr bool told = S == Sizes::told;
     static_assert(Granule == 16 || (Granule == 8 && !told));
     static_assert(window_of<Upstream> == 0 || window_of<Upstream> == Window);
-    // What blocks are multiples of: guards want 16.
+    // The unit of block sizes: guards require 16.
     static constexpr std::size_t unit = checked ? 16 : Granule;
     using Shadow = detail::Shadow<Window, unit>;
     using FreeBlocks = detail::FreeBlocks;
     using Block = FreeBlocks::Block;
-    /// Where chunks come from: the source itself, if it has superblocks, else superblocks of our own over it.
+    /// Where chunks come from: the source itself, if it has superblocks, otherwise superblocks of our own
+    /// over it.
     using Chunks = std::conditional_t<window_of<Upstream> != 0, Upstream, Superblocks<Upstream, Window>>;
 
   public:
-    /// A place to rewind() to.
+    /// A mark to rewind() to.
     class Mark {
         friend Reap;
         MarkRecord *record_ = nullptr;
         std::uint64_t serial_ = 0;
     };
-    /// A reap whose life is inside this one's.
+    /// A reap nested in this one.
     using Nested = Reap<Shared<Chunks>, Granule, Window, S>;
 
-    /// Checked mode fills what lies before an aligned object.
+    /// Checked mode fills the padding before an aligned object.
     static constexpr std::size_t largest_alignment =
         checked ? std::max(Window, std::size_t{2} << 20) : std::size_t{1} << 30;
 
-    // Not defaulted, as Region's. Inline, or a reap among a function's own variables is not kept in
-    // registers.
+    // Not defaulted, as in Region. Inline, or a local reap is not kept in registers.
     [[gnu::always_inline]] Reap() noexcept
         requires std::default_initializable<Upstream>
         : options_(&default_options) {
@@ -252,20 +253,22 @@ class Reap : private detail::ReapState {
         }
     }
 
-    /// Memory for an object; throws what the source throws, else std::bad_alloc. A size of 0 counts as 1.
+    /// Memory for an object; throws what the source throws, otherwise std::bad_alloc. A size of 0 counts as
+    /// 1.
     [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = Granule) {
         if constexpr (checked) return guarded<Failure::throws>(size, alignment);
         return handed_out(take<Failure::throws>(size, alignment), size);
     }
 
-    /// The same, or null.
+    /// The same, but returns null on failure.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded<Failure::returns_null>(size, alignment);
         return handed_out(take<Failure::returns_null>(size, alignment), size);
     }
 
-    /// The same at the usual alignment, if there is a free object of this very size; else null, which says
-    /// nothing: try_allocate() may have one. For who mostly finds one, as where there are runs.
+    /// The same at the usual alignment, if there is a free object of exactly this size; otherwise null, which
+    /// does not imply exhaustion: try_allocate() may succeed. For callers that usually find one, as where
+    /// there are runs.
     [[nodiscard, gnu::always_inline]] void *try_allocate_from_bin(std::size_t size) noexcept {
         static_assert(unit == 16, "where sizes are one more than the last of the code before");
         const std::size_t over = size - Shadow::first_of_second;
@@ -275,14 +278,14 @@ class Reap : private detail::ReapState {
         return has_free(code) ? handed_out(take_free(code), size) : nullptr;
     }
 
-    /// A free object of one of the next sizes, up to a third larger, at the usual alignment; else null, which
-    /// says nothing. It saves memory where sizes vary: the free objects of each size are few, but together
-    /// they are many. The object must be freed without its size, or with its usable size.
+    /// A free object of one of the next sizes, up to a third larger, at the usual alignment; otherwise null,
+    /// which does not imply exhaustion. It saves memory where sizes vary: the free objects of each size are
+    /// few, but together they are many. The object must be freed without its size, or with its usable size.
     [[nodiscard]] void *try_allocate_from_larger_bin(std::size_t size) noexcept
         requires(S == Sizes::kept);
 
-    /// The same, or null, with all the bytes that the object takes anyway. Checked mode hands out what was
-    /// asked for, so that it sees the first byte that was not.
+    /// The same, or null, with the object's usable size. Checked mode returns exactly the requested size, so
+    /// that it detects the first byte beyond it.
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size,
                                                    std::size_t alignment = Granule) noexcept {
         void *const object = annotate::quietly([=, this] { return try_allocate(size, alignment); });
@@ -296,8 +299,8 @@ class Reap : private detail::ReapState {
         return {handed_out(object, whole), whole};
     }
 
-    /// Frees an object; null is none. Anything else that this reap did not hand out is undefined, as is an
-    /// object that is free already; checked mode reports both, hardened mode mostly.
+    /// Frees an object; null is ignored. Anything else that this reap did not allocate is undefined, as is a
+    /// double free; checked mode reports both, hardened mode mostly.
     void deallocate(void *object) noexcept
         requires(S == Sizes::kept)
     {
@@ -309,8 +312,8 @@ class Reap : private detail::ReapState {
         give(object, *Shadow::byte_of(object));
     }
 
-    /// The same, told that it is no large object: not null, and allocated with a size and an alignment that
-    /// together are no more than largest_small.
+    /// The same for an object known not to be large: not null, and allocated with a size and an alignment
+    /// that together are at most largest_small.
     void deallocate_small(void *object) noexcept {
         if constexpr (checked || hardened || told) {
             deallocate(object);
@@ -320,8 +323,8 @@ class Reap : private detail::ReapState {
         }
     }
 
-    /// The same, told the size: what was asked for, or what is usable. It saves a look into memory. A wrong
-    /// size is undefined; checked mode reports it, and where sizes are kept hardened mode as well.
+    /// Sized deallocation: the size is the requested one, or the usable one. It saves a memory access. A
+    /// wrong size is undefined; checked mode reports it, and where sizes are stored hardened mode as well.
     void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
         if constexpr (hardened) return retire(object, size + (size == 0), alignment);
@@ -335,13 +338,13 @@ class Reap : private detail::ReapState {
         give(object, code);
     }
 
-    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count.
-    /// Throws std::bad_array_new_length for more than any array has, else as above.
+    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count. Throws
+    /// std::bad_array_new_length for more elements than any array can have, otherwise as above.
     template <class T>
     [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
         return reap::allocate<T>(*this, count);
     }
-    /// The same, or null.
+    /// The same, but returns null on failure.
     template <class T>
     [[nodiscard]] T *try_allocate(std::size_t count) noexcept {
         return reap::try_allocate<T>(*this, count);
@@ -351,16 +354,17 @@ class Reap : private detail::ReapState {
         reap::deallocate<T>(*this, data, count);
     }
 
-    /// An object with the same contents, as far as they go, of another size: where it stands if it can be,
-    /// else another one, and the old one is freed. Null: a new object. Throws as allocate(); then the object
-    /// is as it was. `alignment`: no more than that of the old one is kept unless it is asked for here.
+    /// Resizes an object, keeping its contents up to the smaller size: in place if possible, otherwise a new
+    /// object is allocated and the old one freed. Null allocates a new object. Throws as allocate(); then the
+    /// object is unchanged. `alignment`: no stricter alignment of the old object is kept unless it is
+    /// requested here.
     [[nodiscard, gnu::returns_nonnull]] void *reallocate(void *object, std::size_t size,
                                                          std::size_t alignment = Granule)
         requires(S == Sizes::kept)
     {
         return reallocate_as<Failure::throws>(object, size, alignment);
     }
-    /// The same, or null.
+    /// The same, but returns null on failure.
     [[nodiscard]] void *try_reallocate(void *object, std::size_t size,
                                        std::size_t alignment = Granule) noexcept
         requires(S == Sizes::kept)
@@ -368,10 +372,10 @@ class Reap : private detail::ReapState {
         return reallocate_as<Failure::returns_null>(object, size, alignment);
     }
 
-    /// Gives an object another size where it stands, and says whether it could: the one that was allocated
-    /// last grows as far as there is room; any shrinks as far as what is cut off can be a block of its own.
-    /// What has memory of its own does neither; reallocate() has the source do it, if that can.
-    /// Checked mode refuses, so that pointers to what might have moved are found.
+    /// Resizes an object in place, and returns whether it could. The object that was allocated last grows as
+    /// far as there is room; any shrinks as far as the cut-off part can be a block of its own. An object with
+    /// memory of its own does neither; reallocate() has the source resize it, if the source can. Checked mode
+    /// refuses, so that pointers to what might have moved are found.
     [[nodiscard]] bool resize(void *object, std::size_t size) noexcept
         requires(S == Sizes::kept)
     {
@@ -383,7 +387,7 @@ class Reap : private detail::ReapState {
         const bool large = Shadow::offset_of(object) == 0 || Shadow::size_of(object) == 0;
         return resize_raw(object, size_of_block(object), large, size) && resized(object, size);
     }
-    /// The same where sizes are told; the alignment is the one that was asked for.
+    /// The same where sizes are told; the alignment is the one that was requested.
     [[nodiscard]] bool resize(void *object, std::size_t old_size, std::size_t new_size,
                               std::size_t alignment = Granule) noexcept
         requires(S == Sizes::told)
@@ -405,7 +409,7 @@ class Reap : private detail::ReapState {
         return resize_raw(object, whole, large, new_size) && resized(object, new_size);
     }
 
-    /// How many bytes of the object may be used: at least what was asked for.
+    /// The usable size of the object: at least the requested size.
     [[nodiscard]] static std::size_t usable_size(const void *object) noexcept
         requires(S == Sizes::kept)
     {
@@ -413,10 +417,10 @@ class Reap : private detail::ReapState {
         return size_of_block(object);
     }
 
-    /// Makes a T. Its destructor runs at destroy(), rewind() or reset(), the youngest object's first; where
-    /// it is trivial that costs nothing. Throws as allocate() and as T's constructor; then nothing is left
-    /// behind. Where T's allocator_type is one that this reap converts to (StlAllocator), T gets it as its
-    /// allocator unless the arguments name one.
+    /// Makes a T. Its destructor runs at destroy(), rewind() or reset(), the youngest object's first; a
+    /// trivial one costs nothing. Throws as allocate() and as T's constructor; then nothing is leaked. If
+    /// this reap converts to T's allocator_type (StlAllocator), T gets it as its allocator unless the
+    /// arguments name one.
     template <class T, class... Arguments>
     [[nodiscard]] T *create(Arguments &&...arguments) {
         using Node = NodeOf<T>;
@@ -432,7 +436,7 @@ class Reap : private detail::ReapState {
         return object;
     }
 
-    /// Ends what create() made; null is none.
+    /// Destroys and frees what create() made; null is ignored.
     template <class T>
     void destroy(T *object) noexcept {
         if (object == nullptr) return;
@@ -452,9 +456,9 @@ class Reap : private detail::ReapState {
     }
 
     /// Makes an array of `count` elements, each from the same arguments; without any, value-initialized.
-    /// Their destructors run as that of what create() made, the last element's first. Throws
-    /// std::bad_array_new_length for more than any array has, and as create(); what was made is destroyed
-    /// then.
+    /// Their destructors run as those of create()'s objects, the last element's first. Throws
+    /// std::bad_array_new_length for more elements than any array can have, and as create(); the elements
+    /// made so far are then destroyed.
     template <class T, class... Arguments>
     [[nodiscard]] T *create_array(std::size_t count, Arguments &&...arguments) {
         using ArrayBlock = detail::ArrayBlock<T, Cleanup>;
@@ -494,24 +498,24 @@ class Reap : private detail::ReapState {
         deallocate(first, size, ArrayBlock::alignment);
     }
 
-    /// A reap inside this one: it takes its chunks from the same superblocks, and ends when this one is
-    /// rewound past this call, reset or destroyed, or by destroy(&nested) earlier.
+    /// Makes a reap nested in this one. It takes its chunks from the same superblocks, and ends when this one
+    /// is rewound past this call, reset or destroyed, or earlier by destroy(&nested).
     [[nodiscard]] Nested &nest(const ReapOptions &options = {}) {
         return *create<Nested>(Shared<Chunks>(chunks_), options);
     }
 
-    /// The place to come back to. Takes some 64 bytes until it is rewound past or reset. As long as there is
-    /// a mark, what is freed is not used again: a rewind may come, which keeps what is older and frees what
-    /// is newer, and they must not be mixed. A nested reap is the way around.
+    /// A mark to rewind to. Takes some 64 bytes until it is rewound past or reset. While a mark exists, freed
+    /// memory is not reused: a rewind keeps what is older and frees what is newer, so the two must not be
+    /// mixed. Use a nested reap to avoid this.
     [[nodiscard]] Mark mark();
 
-    /// Frees all that was allocated since the mark was taken, destructors run. The mark stays good, marks
-    /// taken since are stale. False, and nothing is done, if the mark itself is stale: the reap was rewound
-    /// past it or reset, or the mark is another reap's. Checked mode reports that.
+    /// Frees everything allocated since the mark was taken, and runs the destructors. The mark stays valid;
+    /// marks taken since become stale. Returns false, and does nothing, if the mark itself is stale: the reap
+    /// was rewound past it or reset, or the mark is another reap's. Checked mode reports that.
     bool rewind(const Mark &mark) noexcept;
 
-    /// Frees all objects, destructors run, and keeps chunks of up to `keep` bytes together to be used again.
-    /// Marks are stale.
+    /// Frees all objects, runs their destructors, and keeps chunks of up to `keep` bytes in total for reuse.
+    /// Marks become stale.
     void reset(std::size_t keep = keep_all) noexcept {
         if (alone_ != nullptr && keep == keep_all) [[likely]] {
             pool_.emptied();
@@ -523,42 +527,41 @@ class Reap : private detail::ReapState {
         }
     }
 
-    /// Merges what is free, and gives chunks that nothing is in back to the source, until at most `keep`
-    /// bytes of them are left. Costs time in the number of objects. While there is a mark, only spare chunks
-    /// are given back.
+    /// Coalesces free memory, and returns empty chunks to the source until at most `keep` bytes of them are
+    /// left. Linear in the number of objects. While there is a mark, only spare chunks are returned.
     void trim(std::size_t keep = keep_none) noexcept {
         out_of_line([keep](Reap &reap) { return reap.trim_anyhow(keep), true; });
     }
 
-    /// Calls use(void *object, std::size_t usable) for each live object, in no promised order. `use` may free
-    /// the object it is told of, and must do nothing else to the reap. Objects that create() made and nested
-    /// reaps are among them: those end by destroy() alone.
+    /// Calls use(void *object, std::size_t usable) for each live object, in unspecified order. `use` may free
+    /// the object that it is passed, and must do nothing else to the reap. Objects of create() and nested
+    /// reaps are included: those must be ended by destroy() only.
     template <class Use>
     void for_each(Use use)
         requires(S == Sizes::kept);
 
-    /// Whether the address lies in memory of this reap. Costs time in the number of chunks and large objects.
+    /// Whether the address lies in memory of this reap. Linear in the number of chunks and large objects.
     [[nodiscard]] bool owns(const void *address) const noexcept {
         return chunk_of(address, chunk_) != nullptr || large_of(address) != nullptr;
     }
 
-    /// Costs time in the number of chunks, large objects and holes.
+    /// Linear in the number of chunks, large objects and holes.
     [[nodiscard]] ReapStatistics statistics() const noexcept;
 
-    /// Calls use(begin, size) for what of each hole of `least` bytes and more need not stay as it is, so that
-    /// its pages can go back. trim() beforehand makes holes of what was freed. Checked mode has none, since
-    /// it looks at what is free.
+    /// Calls use(begin, size) for the part of each hole of at least `least` bytes whose contents need not be
+    /// preserved, so that its pages can be returned. Call trim() first to turn freed memory into holes.
+    /// Checked mode has none, since it verifies free memory.
     template <class Use>
     void purge(std::size_t least, Use use) noexcept
         requires(S == Sizes::kept);
 
-    /// Looks at all that the reap knows of its memory, and says whether it fits together. In checked mode
-    /// also at what stands around objects, and all that is found is reported; there it follows no link of a
-    /// record that was written over. Costs time in the number of objects.
+    /// Checks all of the reap's metadata, and returns whether it is consistent. In checked mode also the
+    /// guards of objects, and reports everything it finds; there it follows no link of an overwritten record.
+    /// Linear in the number of objects.
     [[nodiscard]] bool check() const noexcept;
 
-    /// Bytes held, in chunks and large objects; and those of freed blocks among them. As statistics(), at
-    /// once.
+    /// Bytes held, in chunks and large objects; and those of freed blocks among them. As in statistics(), but
+    /// in constant time.
     [[nodiscard]] std::size_t held() const noexcept { return held_; }
     [[nodiscard]] std::size_t freed() const noexcept { return free_bytes(); }
 
@@ -574,8 +577,8 @@ class Reap : private detail::ReapState {
     using Pool = annotate::Pool<Reap>;
     using Silent = typename Pool::Silent;
 
-    // Objects of the current chunk before bins are looked at: a test that the processor cannot foresee, made
-    // once for many objects.
+    // Objects of the current chunk before bins are tried: an unpredictable branch, taken once for many
+    // objects.
     static constexpr std::size_t quantum = 4096;
     static constexpr std::size_t smallest_run = 256;
 
@@ -583,7 +586,7 @@ class Reap : private detail::ReapState {
     static constexpr std::size_t chunk_lead = sizeof(Chunk);
     static constexpr std::size_t reserve = has_own_reserve ? 0 : round_up(sizeof(Reserve), 16);
     static_assert(chunk_lead % 16 == 0);
-    // As the shadow's bytes for a large object are to be behind those for its own header.
+    // The shadow's bytes for a large object must lie behind those for its own header.
     static constexpr std::size_t large_lead = 1024;
     static_assert(large_lead % 256 == 0 && sizeof(Large) <= large_lead / 2);
 
@@ -591,7 +594,7 @@ class Reap : private detail::ReapState {
     struct Plain {
         alignas(T) std::byte storage[sizeof(T)];
     };
-    // The object first: its address is the block's.
+    // The object comes first: its address is the block's.
     template <class T>
     struct WithCleanup {
         alignas(T) std::byte storage[sizeof(T)];
@@ -619,22 +622,22 @@ class Reap : private detail::ReapState {
     static std::byte *start_of(const Chunk *chunk) noexcept {
         return reinterpret_cast<std::byte *>(const_cast<Chunk *>(chunk)) + chunk_lead;
     }
-    /// Of what objects may take.
+    /// Sizes that an object may have.
     static std::byte *end_of(const Chunk *chunk) noexcept {
         return start_of(chunk) + (chunk->size - chunk_lead - (chunk->older == nullptr ? reserve : 0));
     }
     static Large *header_of(void *object) noexcept { return static_cast<Large *>(object) - 1; }
     static std::byte *object_of(Large *large) noexcept { return reinterpret_cast<std::byte *>(large + 1); }
 
-    /// An object, or null, and where the next one begins. Null where the call throws: the exception.
+    /// An object, or null, and where the next one begins. If the call throws: null and the exception.
     struct Taken {
         void *object;
         std::byte *next;
     };
 
     /// The hot path. As in Region, every store to `current_` is here, so that a loop that allocates keeps it
-    /// in a register. A size of 0 and one that is no small one fail the comparison with what is small, or
-    /// that with the room, which a reap without a chunk fails like one with a full chunk.
+    /// in a register. A size of 0 and one that is not small fail the comparison with the small sizes, or that
+    /// with the room; a reap without a chunk fails the latter like one with a full chunk.
     template <Failure F>
     [[gnu::always_inline]] void *take(std::size_t size, std::size_t alignment) {
         Taken got;
@@ -644,8 +647,8 @@ class Reap : private detail::ReapState {
                 HeldException::rethrow(got.next);
         }
         current_ = got.next;
-        // Nothing but a use of both, on every way: for the compiler to keep them in registers from turn to
-        // turn. They are multiples of 8.
+        // Keeps both values alive on every path, so that the compiler keeps them in registers across
+        // iterations. They are multiples of 8.
         if (distance(shadow_, limit_) == 1) __builtin_unreachable();
         return got.object;
     }
@@ -690,14 +693,15 @@ class Reap : private detail::ReapState {
             if (size - 1 >= Shadow::first_of_second - 1) return false;
             over = 0;
         }
-        // Or what follows would be done once for each of the two ways here.
+        // Otherwise the code below would be duplicated for each of the two paths here.
         if (__builtin_constant_p(size) == 0) asm("" : "+r"(over));
         const std::size_t code = over / unit;
         const std::size_t whole = Shadow::size_for(code);
         const std::size_t next = distance(nullptr, at) + whole; // both may be null
         if (next > distance(nullptr, limit)) [[unlikely]] {
             if (reuse_ == nullptr || reuse_->misses == FreeBlocks::in_quantum) return false;
-            // Or the sum above would be taken apart for what is needed here. The assembler may change it.
+            // Otherwise the compiler would split the sum above for what is needed here. The assembler may
+            // change the value.
             std::size_t hidden = code; // NOLINT(misc-const-correctness)
             asm("" : "+r"(hidden));
             if (has_free(hidden)) {
@@ -711,7 +715,7 @@ class Reap : private detail::ReapState {
         return true;
     }
 
-    /// Whether a bin has a block. Checked mode does not follow a link to what is none.
+    /// Whether a bin has a block. Checked mode does not follow a link to anything else.
     [[gnu::always_inline]] bool has_free(std::size_t code) noexcept {
         Block *&bin = reuse_->bins[code];
         if constexpr (checked) return bin != nullptr && is_sound(bin, Shadow::size_for(code), false);
@@ -719,12 +723,13 @@ class Reap : private detail::ReapState {
         return bin != nullptr;
     }
 
-    /// Whether the first of a bin is free, of that size, and leads on: hardened mode's look.
+    /// Hardened mode's check: whether the first block of a bin is free, of that size, and has a valid link.
     [[gnu::always_inline]] bool is_intact(const Block *block, std::size_t code) const noexcept {
         return *Shadow::byte_of(block) == (code | Shadow::is_free) && links_.is_valid(block);
     }
 
-    /// Takes a block off its bin, which has one. To the shadow it was never free, but in hardened mode.
+    /// Takes a block off its bin, which must not be empty. The shadow never marked it free, except in
+    /// hardened mode.
     [[gnu::always_inline]] void *take_free(std::size_t code) noexcept {
         Block *const block = FreeBlocks::pop(links_, reuse_->bins[code]);
         if constexpr (hardened)
@@ -735,7 +740,7 @@ class Reap : private detail::ReapState {
         return block;
     }
 
-    /// Frees a small block, unless the code says otherwise.
+    /// Frees a small block; does nothing if the code is not a small block's.
     [[gnu::always_inline]] void give(void *object, std::size_t code) noexcept {
         if (code > Shadow::last_small) [[unlikely]]
             return free_slowly(object, 0);
@@ -751,8 +756,8 @@ class Reap : private detail::ReapState {
         reuse_->bytes += whole;
     }
 
-    /// Hardened mode's free: of a small block where all is as it mostly is. The shadow says from now on that
-    /// it is free. `size`: what was told, or any_size.
+    /// Hardened mode's free of a small block in the common case. From now on the shadow marks it free.
+    /// `size`: as the caller gave it, or any_size.
     [[gnu::always_inline]] void retire(void *object, std::size_t size, std::size_t alignment) noexcept {
         if (reuse_ == nullptr || !links_.covers(object) || Shadow::offset_of(object) == 0) [[unlikely]]
             return retire_anyhow(object, size, alignment);
@@ -768,8 +773,8 @@ class Reap : private detail::ReapState {
         keep_back(object);
     }
 
-    /// Puts a block that the shadow says is free into quarantine, and the one that has been there longest
-    /// into its bin. While it is there its link leads nowhere, and is looked at afterwards.
+    /// Puts a block that the shadow marks free into quarantine, and the one that has been there longest into
+    /// its bin. While a block is there its link is null, and is checked afterwards.
     [[gnu::always_inline]] void keep_back(void *block) noexcept {
         links_.template make<Block>(block, nullptr);
         auto *const oldest = static_cast<Block *>(quarantine_.exchange(block));
@@ -780,7 +785,7 @@ class Reap : private detail::ReapState {
         FreeBlocks::push(links_, reuse_->bins[code], oldest);
     }
 
-    /// The same where both sizes are small ones, and the object is the last.
+    /// The same where both sizes are small, and the object is the last one.
     [[gnu::always_inline]] bool resize_last(void *object, std::size_t size) noexcept {
         if (Shadow::offset_of(object) == 0) return false;
         auto *const block = static_cast<std::byte *>(object);
@@ -798,12 +803,12 @@ class Reap : private detail::ReapState {
         out_of_line([=](Reap &reap) { return reap.free_anyhow(object, whole, alignment), true; });
     }
 
-    /// Whether other threads give objects back to it: layer/owned_reap.h.
+    /// Whether other threads return objects to it: layer/owned_reap.h.
     static constexpr bool is_owned = requires(Chunks &chunks) { chunks.take_returned([](void *) {}); };
 
-    /// Has a copy of the reap go through code that is out of line, and takes its state over, as Region does:
-    /// so the compiler keeps the state of a reap among a function's own variables in registers. Not that of
-    /// one whose source points to what it is part of: that one is in memory anyway.
+    /// Passes a copy of the reap through out-of-line code, and then takes over its state, as in Region: so
+    /// the compiler keeps the state of a local reap in registers. Not done if the source points to what the
+    /// reap is part of: such a reap is in memory anyway.
     template <class Call>
     [[gnu::always_inline]] auto out_of_line(Call call) {
         if constexpr (!has_own_reserve && !is_owned && std::copy_constructible<Chunks>) {
@@ -826,7 +831,7 @@ class Reap : private detail::ReapState {
         Reap reap;
     };
 
-    // What was handed out after a mark is a part of its own, by the mark's record.
+    // What is allocated after a mark is a separate part, identified by the mark's record.
     template <class Object>
     [[gnu::always_inline]] Object *handed_out(Object *object, std::size_t size) const noexcept {
         const void *part = &pool_;
@@ -858,7 +863,7 @@ class Reap : private detail::ReapState {
         }
     }
 
-    /// Where chunks come from, whether or not it is somebody else's.
+    /// Where chunks come from, whether or not it is owned elsewhere.
     [[nodiscard]] auto &chunk_source() noexcept {
         if constexpr (requires { chunks_.get(); })
             return chunks_.get();
@@ -904,7 +909,7 @@ class Reap : private detail::ReapState {
     void note_in_bin(std::byte *block, std::size_t whole) noexcept;
     void begin_marks() noexcept;
     static void clear_shadow(Chunk *chunk) noexcept;
-    /// Whether the shadow says what is free.
+    /// Whether the shadow marks free blocks.
     [[nodiscard]] bool is_marked() const noexcept { return !told || known().marked; }
     [[nodiscard]] std::size_t size_at(const std::byte *block, const std::byte *end) const noexcept;
     Rare &rare() noexcept;
@@ -943,13 +948,13 @@ class Reap : private detail::ReapState {
         CheckedSeal::set(*cleanup);
     }
     static void unlink(Rare &rare, Cleanup *cleanup) noexcept;
-    /// Whether a cleanup is what create() made it. If not, all cleanups are given up: destructors do not run.
+    /// Whether a cleanup is as create() made it. If not, all cleanups are abandoned: destructors do not run.
     bool is_linked(const Cleanup *cleanup) noexcept {
         if constexpr (checked) return CheckedSeal::holds(*cleanup) || give_up_cleanups();
         return true;
     }
-    /// Back to a mark; null: all. In place and inline: a destructor may come back to this reap, and destroy
-    /// what the mark has for the newest that stays.
+    /// Rewinds to a mark; null: frees everything. In place and inline: a destructor may use this reap, and
+    /// destroy what the mark records as the newest that stays.
     [[gnu::always_inline]] void run_cleanups(const MarkRecord *mark) noexcept {
         while (known().cleanups != (mark == nullptr ? nullptr : mark->cleanups)) {
             Cleanup *const cleanup = known().cleanups;
@@ -964,7 +969,7 @@ class Reap : private detail::ReapState {
     bool check_list(Block *block, std::size_t whole, std::size_t &blocks) const noexcept;
     bool report_corruption() const noexcept;
     void mark_bins(typename Shadow::Code free) const noexcept;
-    /// While it lives, the shadow says of blocks in bins that they are free.
+    /// While it exists, the shadow marks blocks in bins as free.
     struct MarkedBins {
         explicit MarkedBins(const Reap &of) noexcept : reap(of) {
             if (reap.reuse_ != nullptr) reap.mark_bins(Shadow::is_free);
@@ -1030,14 +1035,14 @@ Reap(S &) -> Reap<Shared<S>>;
 template <class S>
 Reap(S &, ReapOptions) -> Reap<Shared<S>>;
 
-/// A reap for those who know the sizes of what they free, as containers do: see Reap.
+/// A reap for callers that know the sizes of what they free, as containers do: see Reap.
 template <Source Upstream = CachedSuperblocks,
           std::size_t Window = window_of<Upstream> != 0 ? window_of<Upstream> : usual_window>
 using SizedReap = Reap<Upstream, 16, Window, Sizes::told>;
 
 } // namespace reap::inline REAP_MODE
 
-// What a reap does out of line, by purpose.
+// The out-of-line parts of a reap, by purpose.
 #include "reap/layer/reap/chunks.h"   // IWYU pragma: keep
 #include "reap/layer/reap/ends.h"     // IWYU pragma: keep
 #include "reap/layer/reap/free.h"     // IWYU pragma: keep

@@ -1,6 +1,6 @@
 #pragma once
 
-// Chunks, and what has memory of its own. Part of layer/reap.h.
+// Chunks, and objects with memory of their own. Part of layer/reap.h.
 
 #include <algorithm>
 #include <bit>
@@ -26,7 +26,7 @@ bool Reap<Upstream, Granule, Window, S>::take_chunk(std::size_t need) {
     const annotate::Quiet quiet;
     const std::size_t allowed = options_->limit - std::min(options_->limit, held_);
     if (least > allowed) return fail<F>() != nullptr;
-    // The row goes on from the latest chunk; that one may be larger for the sake of one object.
+    // The growth continues from the latest chunk, which may be larger for the sake of one object.
     std::size_t next = options_->first_chunk;
     if (chunk_ != nullptr &&
         (__builtin_mul_overflow(chunk_->size, options_->growth, &next) || next > options_->largest_chunk)) {
@@ -39,7 +39,7 @@ bool Reap<Upstream, Granule, Window, S>::take_chunk(std::size_t need) {
     return true;
 }
 
-/// The largest chunk of a list, by what points to it.
+/// The largest chunk of a list, as the pointer that points to it.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 typename Reap<Upstream, Granule, Window, S>::Chunk **
 Reap<Upstream, Granule, Window, S>::largest_of(Chunk *&list) noexcept {
@@ -59,14 +59,14 @@ inline void Reap<Upstream, Granule, Window, S>::adopt(Allocation got) noexcept {
     enter(chunk);
 }
 
-/// Makes a chunk the current one. The oldest has room for bins at its end: so there is some when the first
-/// object is freed.
+/// Makes a chunk the current one. The oldest reserves room for bins at its end: so there is room when the
+/// first object is freed.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 inline void Reap<Upstream, Granule, Window, S>::enter(Chunk *chunk) noexcept {
     const bool first = chunk_ == nullptr;
     if constexpr (told) {
         if (!known().marked && !first) {
-            // Nothing is free yet but what is left over: no reason to begin with marks.
+            // Nothing is free yet but the remainder: no reason to begin marking.
             chunk_->left = current_;
             if (current_ != end_) rare().free_bytes += distance(current_, end_);
             current_ = end_;
@@ -82,7 +82,7 @@ inline void Reap<Upstream, Granule, Window, S>::enter(Chunk *chunk) noexcept {
     seal_chunks();
 }
 
-/// Gives a chunk back to the source.
+/// Returns a chunk to the source.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::leave(Chunk *chunk) noexcept {
     if constexpr (checked) guard::open(start_of(chunk), chunk->size - chunk_lead, name);
@@ -90,7 +90,7 @@ void Reap<Upstream, Granule, Window, S>::leave(Chunk *chunk) noexcept {
     chunks_.deallocate(chunk, chunk->size, chunk_alignment);
 }
 
-/// Gives spare chunks back, until at most so many bytes are left.
+/// Returns spare chunks to the source until at most this many bytes are left.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::keep_spare(std::size_t most) noexcept {
     for (Chunk **link = &spare_; *link != nullptr;) {
@@ -117,7 +117,7 @@ void *Reap<Upstream, Granule, Window, S>::take_large(std::size_t size, std::size
         return lead + whole <= options_->limit - std::min(options_->limit, held_);
     };
     if (!is_possible(whole, alignment, lead) || !is_allowed()) return fail<F>();
-    // Where the list begins, is in a chunk.
+    // The head of the list lies in a chunk.
     if (chunk_ == nullptr && !take_chunk<F>(0)) return nullptr;
     if (!is_allowed()) return fail<F>();
     auto *const data = static_cast<std::byte *>(obtain<F>(chunks_, lead + whole, alignment));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Marks, and the ends of things. Part of layer/reap.h.
+// Marks, rewinding and the end of objects. Part of layer/reap.h.
 
 #include <cstddef>
 #include <new>
@@ -14,7 +14,7 @@ template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 typename Reap<Upstream, Granule, Window, S>::Mark Reap<Upstream, Granule, Window, S>::mark() {
     mend();
     end_quarantine();
-    // What is free stays so: it is older than the mark, and what comes now is newer.
+    // Free memory stays free: it is older than the mark, and what comes now is newer.
     struct Undo {
         Reap &reap;
         bool reused = reap.reuse_ != nullptr;
@@ -49,7 +49,7 @@ typename Reap<Upstream, Granule, Window, S>::Mark Reap<Upstream, Granule, Window
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::rewind(const Mark &mark) noexcept {
     mend();
-    // As in Region: no record is looked at but those of marks that are still good.
+    // As in Region: only records of marks that are still valid are read.
     MarkRecord *record = known().marks;
     while (record != nullptr && record->serial > mark.serial_) record = record->older;
     if (record == nullptr || record != mark.record_ || record->serial != mark.serial_) {
@@ -137,7 +137,7 @@ void Reap<Upstream, Granule, Window, S>::trim_anyhow(std::size_t keep) noexcept 
     keep_spare(keep);
 }
 
-/// Told of what is rare alone: so the address of a reap goes nowhere.
+/// Passed only the rare state, so that the address of a reap does not escape.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::unlink(Rare &rare, Cleanup *cleanup) noexcept {
     if (cleanup->newer == nullptr) {

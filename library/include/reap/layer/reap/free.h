@@ -1,7 +1,6 @@
 #pragma once
 
-// What happens to what is free: it is put where it is found again, and neighbours are merged. Part of
-// layer/reap.h.
+// Free memory: where it is recorded for reuse, and the coalescing of neighbours. Part of layer/reap.h.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,15 +11,15 @@
 
 namespace reap::inline REAP_MODE {
 
-/// Frees any block but the last one, which was given back inline; and what is none. The size is looked at
-/// where the shadow does not say it.
+/// Frees any block except the last one, which was freed inline; also handles invalid addresses. Reads the
+/// size from the block if the shadow does not have it.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::free_anyhow(void *object, std::size_t whole,
                                                      std::size_t alignment) noexcept {
     if (object == nullptr) return;
     auto *const block = static_cast<std::byte *>(object);
     if constexpr (told) {
-        // One that is large may yet be in a chunk that had the room.
+        // A large one may still lie in a chunk that had the room.
         if (whole + alignment - unit > largest_in_chunk() && chunk_of(block, chunk_) == nullptr) whole = 0;
     } else {
         whole = Shadow::offset_of(block) == 0 ? 0 : Shadow::size_of(block);
@@ -28,7 +27,7 @@ void Reap<Upstream, Granule, Window, S>::free_anyhow(void *object, std::size_t w
     if (whole == 0) return free_large(header_of(block));
     const bool is_unused = distance(current_, block) < distance(current_, end_); // it was the last one
     if (is_unused || (is_marked() && Shadow::is_free_block(block))) {
-        // Seen by chance: what was merged or used again since cannot be told.
+        // Detected by chance: memory that was coalesced or reused since cannot be recognized.
         report_misuse({Misuse::double_free, block, whole, name});
         return;
     }
@@ -44,10 +43,10 @@ void Reap<Upstream, Granule, Window, S>::free_anyhow(void *object, std::size_t w
     put_free(block, whole);
 }
 
-/// What is rare, from here on.
+/// The rare state, from here on.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 detail::ReapState::Rare &Reap<Upstream, Granule, Window, S>::rare() noexcept {
-    alone_ = nullptr; // a reset has more to look at
+    alone_ = nullptr; // a reset has more to check
     if (rare_ == nullptr) {
         const Chunk *oldest = chunk_;
         while (oldest->older != nullptr) oldest = oldest->older;
@@ -64,15 +63,15 @@ detail::ReapState::Rare &Reap<Upstream, Granule, Window, S>::rare() noexcept {
 /// From the first free on: bins, and quanta.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::begin_reuse() noexcept {
-    // Both are where the reserve is.
+    // Both lie in the reserve.
     static_assert(offsetof(Reserve, rare) == 0);
     reuse_ = ::new (&reinterpret_cast<Reserve *>(&rare())->free) FreeBlocks;
     if (!is_marked()) begin_marks();
     begin_quantum();
 }
 
-/// From here on the shadow says of all that is free that it is, where sizes are told: of what lives, nothing.
-/// Until then it is as somebody left it.
+/// From here on the shadow marks everything free as free, and where sizes are told nothing about what lives.
+/// Until then it has stale contents.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::begin_marks() noexcept {
     rare().marked = true;
@@ -89,8 +88,8 @@ void Reap<Upstream, Granule, Window, S>::clear_shadow(Chunk *chunk) noexcept {
     Shadow::clear(start_of(chunk), distance(start_of(chunk), end_of(chunk)));
 }
 
-/// Says of a piece of a chunk that it is free, and puts it where it is found again, if that is wanted. Holes
-/// end at a multiple of 16, so that a gap at their end is where a gap may be.
+/// Marks a piece of a chunk free, and records it for reuse if that is wanted. Holes end at a multiple of 16,
+/// so that a gap at their end is where a gap may be.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::put_free(std::byte *block, std::size_t whole) noexcept {
     rare().free_bytes += whole;
@@ -117,8 +116,8 @@ bool Reap<Upstream, Granule, Window, S>::is_sweep_due() const noexcept {
     return reuse_ != nullptr && free_bytes() >= held_ / 4 && held_ >= rare_->sweep_at;
 }
 
-/// Merges neighbours that are free, and puts chunks aside that nothing is in. Walks over all blocks, and so
-/// must be worth it: if little was won, the next one waits until twice as much is held.
+/// Coalesces free neighbours, and sets empty chunks aside. Walks over all blocks, and so must be worthwhile:
+/// if little was gained, the next one waits until twice as much is held.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::sweep() noexcept {
     const HeldBack held_back(*this);
@@ -129,7 +128,7 @@ void Reap<Upstream, Granule, Window, S>::sweep() noexcept {
         Chunk *const chunk = *link;
         std::byte *const end = end_of(chunk);
         std::byte *run = nullptr; // where the free blocks before `block` begin
-        bool lives = false;       // whether anything in here does
+        bool lives = false;       // whether anything in here is live
         const auto end_run = [&](std::byte *run_end) {
             if (run == nullptr) return;
             const std::size_t size = distance(run, run_end);
@@ -175,13 +174,13 @@ void Reap<Upstream, Granule, Window, S>::sweep() noexcept {
     keep_spare(held_ / 2);
 }
 
-/// Empties bins and holes. That blocks are free is still known.
+/// Empties bins and holes. The blocks remain known to be free.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::forget_free() noexcept {
     if (reuse_ == nullptr) return;
     mark_bins(Shadow::is_free);
     if constexpr (checked) {
-        // The links go as they came.
+        // Links are cleared one by one, as when a block is taken.
         for (Block *&list : reuse_->bins)
             while (list != nullptr && is_sound(list, 0, true)) FreeBlocks::pop(links_, list);
         for (Block *&list : reuse_->holes)
@@ -191,8 +190,8 @@ void Reap<Upstream, Granule, Window, S>::forget_free() noexcept {
     *reuse_ = FreeBlocks{};
 }
 
-/// Has the shadow say of blocks in bins that they are free, or no longer. Checked mode leaves out what is
-/// behind something else in a bin. In hardened mode the shadow says it all the time.
+/// Has the shadow mark blocks in bins as free, or no longer. Checked mode leaves out what follows an invalid
+/// entry in a bin. In hardened mode the shadow always marks them.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::mark_bins(typename Shadow::Code free) const noexcept {
     if constexpr (hardened) return;
@@ -224,7 +223,7 @@ void Reap<Upstream, Granule, Window, S>::purge(std::size_t least, Use use) noexc
     }
 }
 
-/// A mark comes back to what was free when it was taken, and what was freed since of what is older.
+/// A mark rewinds to what was free when it was taken, plus what was freed since of older objects.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::count_free(const void *block, std::size_t whole) noexcept {
     const Chunk *const chunk = chunk_of(block, chunk_);

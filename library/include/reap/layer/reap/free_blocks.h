@@ -10,10 +10,10 @@
 
 namespace reap::inline REAP_MODE::detail {
 
-/// Where a reap finds its free blocks again: small ones by their exact size, and holes, which are long enough
-/// to be bumped through, by the magnitude of theirs. The links are in the blocks. How large a block is, the
-/// shadow says, and of holes also that they are free; of blocks in bins only when the bins are emptied, so
-/// that their coming and going need not touch it.
+/// The free blocks of a reap: small ones in bins by exact size, and holes, which are long enough to be bumped
+/// through, by order of magnitude. The links are in the blocks. The size of a block is in the shadow, and so
+/// is whether a hole is free; blocks in bins are marked free only when the bins are emptied, so that putting
+/// and taking them need not touch the shadow.
 struct FreeBlocks {
     struct Block {
         Block *next;
@@ -25,7 +25,7 @@ struct FreeBlocks {
     Block *bins[small_codes] = {}; // by their code in the shadow
     Block *holes[magnitudes] = {}; // from 512 B on, by powers of two
     std::size_t bytes = 0; // put into bins inline, less those taken: counted here, where it is at hand
-    unsigned misses = 0; // how often a bin was empty since bins are looked at first; in_quantum: they are not
+    unsigned misses = 0;   // how often a bin was empty since bins are tried first; in_quantum: they are not
 
     static constexpr unsigned most_misses = 16;
     static constexpr unsigned in_quantum = ~0U;
@@ -34,8 +34,8 @@ struct FreeBlocks {
         return static_cast<std::size_t>(std::bit_width(size / smallest_hole)) - 1;
     }
 
-    /// In checked mode free blocks are closed to the program; and what they are filled with is looked at when
-    /// they are used again, so a link goes as it came.
+    /// In checked mode free blocks are poisoned, and their fill is verified when they are reused; popping a
+    /// block therefore restores the fill where the link was.
     template <class L>
     [[nodiscard]] static Block *next_of(const L &links, Block *block) noexcept {
         annotate::defined(block, sizeof *block);
@@ -56,7 +56,7 @@ struct FreeBlocks {
         forget_link(block);
         return block;
     }
-    /// Has a list go on at `next`: behind the block `before`, or if that is null, from its beginning.
+    /// Links a list to `next`: behind the block `before`, or if that is null, at its head.
     template <class L>
     static void lead(const L &links, Block *&list, Block *before, Block *next) noexcept {
         if (before == nullptr) {
@@ -67,7 +67,7 @@ struct FreeBlocks {
         links.make(before, next);
         annotate::no_access(before, sizeof *before);
     }
-    /// In hardened mode the program does not find in an object what a link looks like.
+    /// In hardened mode the program must not find in an object what a link looks like.
     static void forget_link(void *block) noexcept {
         if constexpr (checked) guard::close(block, sizeof(Block), guard::Fill::freed);
         if constexpr (hardened) ::new (block) Block{nullptr};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Checked mode: the same operations on objects that have guards around them. Part of layer/reap.h.
+// Checked mode: the same operations on objects that have guards. Part of layer/reap.h.
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace reap::inline REAP_MODE {
 
-/// Whether a list begins with what it should. If not, the rest of it is given up.
+/// Whether the head of a list is valid. If not, the rest of it is abandoned.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::is_sound(Block *&list, std::size_t whole,
                                                   bool marked) const noexcept {
@@ -19,8 +19,8 @@ bool Reap<Upstream, Granule, Window, S>::is_sound(Block *&list, std::size_t whol
     return false;
 }
 
-/// Whether the records that lists go through are as the reap left them: chunks, large objects, marks. Follows
-/// none that is not. Cleanups are looked at one by one.
+/// Whether the records that lists link are intact: chunks, large objects, marks. Follows none that is not.
+/// Cleanups are checked one by one.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::is_sealed() const noexcept {
     const auto holds = [](const auto *record) {
@@ -38,8 +38,8 @@ void Reap<Upstream, Granule, Window, S>::seal_chunks() noexcept {
     }
 }
 
-/// Where a record was written over nothing can be followed any more: the reap begins anew, and all that it
-/// held is left where it is, since somebody may be using it.
+/// After a record was overwritten no link can be followed: the reap starts afresh, and all that it held is
+/// leaked, since it may be in use.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::mend() noexcept {
     if constexpr (checked) {
@@ -62,7 +62,7 @@ bool Reap<Upstream, Granule, Window, S>::give_up_cleanups() noexcept {
     return false;
 }
 
-/// Looks at the free blocks of a chunk before they are filled anew. Their links are forgotten by then.
+/// Verifies the free blocks of a chunk before they are filled anew. Their links are forgotten by then.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::open_free(const Chunk *chunk) noexcept {
     const bool good = walk(chunk, [](std::byte *block, std::size_t size, bool free) {
@@ -88,8 +88,8 @@ void *Reap<Upstream, Granule, Window, S>::guarded(std::size_t size, std::size_t 
     return ledger_.admit(raw, size, alignment);
 }
 
-/// Where the room for objects begins that an address is in: of a chunk, of a large object. Null: not the
-/// reap's.
+/// The beginning of the room for objects that contains an address: of a chunk, or of a large object. Null:
+/// not the reap's.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 const std::byte *Reap<Upstream, Granule, Window, S>::piece_of(const void *address) const noexcept {
     for (const Chunk *const list : {chunk_, spare_})
@@ -98,11 +98,11 @@ const std::byte *Reap<Upstream, Granule, Window, S>::piece_of(const void *addres
     return large == nullptr ? nullptr : reinterpret_cast<const std::byte *>(large + 1);
 }
 
-/// Whether that is a live object of this reap; what it is instead is reported.
+/// Whether that is a live object of this reap; otherwise reports what it is.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::check_live(const void *object, std::size_t size) const noexcept {
     const std::byte *const piece = piece_of(object);
-    // In front of the first place for an object there is no guard to look at.
+    // In front of the first slot for an object there is no guard to check.
     const bool held = piece != nullptr && distance(piece, object) >= guard::lead(unit);
     if (piece != nullptr && !(held && Ledger::is_live(object))) {
         if (const void *const holder = ledger_.holder_of(object); holder != nullptr) {
@@ -116,7 +116,7 @@ bool Reap<Upstream, Granule, Window, S>::check_live(const void *object, std::siz
     return false;
 }
 
-/// Whether the shadow, or the header of a large object, says of a live object what it has to.
+/// Whether the shadow, or the header of a large object, is as it must be for a live object.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::is_in_shadow(const void *object) const noexcept {
     void *const raw = guard::raw_of(const_cast<void *>(object));
@@ -126,7 +126,7 @@ bool Reap<Upstream, Granule, Window, S>::is_in_shadow(const void *object) const 
     return !Shadow::is_free_block(raw) && Shadow::size_of(raw) == whole;
 }
 
-/// How large the block is that an object and its guards take.
+/// The size of the block that an object and its guards take.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 std::size_t Reap<Upstream, Granule, Window, S>::guarded_block(const void *object) noexcept {
     const void *const raw = guard::raw_of(const_cast<void *>(object));
@@ -143,7 +143,7 @@ void Reap<Upstream, Granule, Window, S>::guarded_deallocate(void *object, std::s
         if (distance(object, cleanup) < guard::size_of(object))
             return report_misuse({Misuse::skipped_destructor, object, guard::size_of(object), name});
     }
-    // A mark comes back to what was the last object when it was taken: now to the one before.
+    // A mark refers to the last object when it was taken: now to the one before.
     for (MarkRecord *record = known().marks; record != nullptr; record = record->older) {
         if (record->newest != object) continue;
         record->newest = Ledger::older_than(object);

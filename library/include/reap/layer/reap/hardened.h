@@ -1,10 +1,9 @@
 #pragma once
 
-// Hardened mode: what is looked at when an object is freed, and while it waits to be used again. Part of
-// layer/reap.h.
+// Hardened mode: the checks when an object is freed, and while it waits for reuse. Part of layer/reap.h.
 //
-// The shadow says of every free block that it is free, in bins and in quarantine as well. The links of bins
-// and holes are encoded. All that is looked at is what costs little; reap/guarded.h finds more.
+// The shadow marks every free block free, also in bins and in quarantine. The links of bins and holes are
+// encoded. Only cheap checks are made; reap/guarded.h finds more.
 
 #include <array>
 #include <atomic>
@@ -15,8 +14,8 @@
 
 namespace reap::inline REAP_MODE {
 
-/// Frees what is no small block, and the first block of all; and finds out what is wrong with one that cannot
-/// be freed.
+/// Frees anything but a small block, and the very first block; and finds out what is wrong with an address
+/// that cannot be freed.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::retire_anyhow(void *object, std::size_t size,
                                                        std::size_t alignment) noexcept {
@@ -49,21 +48,21 @@ void Reap<Upstream, Granule, Window, S>::retire_anyhow(void *object, std::size_t
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::retire_large(void *object, std::size_t size) noexcept {
     Large *const large = header_of(object);
-    // What went back to the source with its object cannot be told from what never was an object.
+    // Memory returned to the source with its object cannot be distinguished from what never was an object.
     if (!is_linked_large(large)) return report_misuse({Misuse::foreign_free, object, 0, name});
     if (size != guard::any_size && round_up(size, unit) != large->size)
         return report_misuse({Misuse::wrong_size, object, large->size, name});
     free_large(large);
 }
 
-/// Whether the neighbours in the list of large objects lead to this one.
+/// Whether the neighbours in the list of large objects link to this one.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::is_linked_large(const Large *large) const noexcept {
     if (large->newer == nullptr) return known().large == large;
     return links_.covers(large->newer) && large->newer->older == large;
 }
 
-/// Whether an object can be there, as far as the shadow says; what it is instead is reported.
+/// Whether an object can be there, according to the shadow; otherwise reports what it is.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::is_live(const void *object) const noexcept {
     if (!links_.covers(object) || reinterpret_cast<std::uintptr_t>(object) % unit != 0) {
@@ -79,8 +78,8 @@ bool Reap<Upstream, Granule, Window, S>::is_live(const void *object) const noexc
     return true;
 }
 
-/// Says that an object is free in any thread, where nobody uses it again: of a reap that was abandoned. False
-/// if it was free before. Of one that is aligned to a superblock nothing is said.
+/// Marks an object free in any thread, where it is never reused: for an abandoned reap. Returns false if it
+/// was free before. An object aligned to a superblock is not marked.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::end_without_owner(void *object) noexcept {
     if (Shadow::offset_of(object) == 0) return true;
@@ -94,8 +93,8 @@ bool Reap<Upstream, Granule, Window, S>::end_without_owner(void *object) noexcep
     return (before & Shadow::is_free) == 0;
 }
 
-/// Of a bin whose first block is not what it must be: the list ends here. The shadow still says what is free,
-/// so the rest is found again when neighbours are merged. Returns false.
+/// For a bin whose first block is invalid: the list ends here. The shadow still marks what is free, so the
+/// rest is found again when neighbours are coalesced. Returns false.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::give_up(Block *&list) const noexcept {
     report_written(list);
@@ -110,7 +109,7 @@ void Reap<Upstream, Granule, Window, S>::report_written(const Block *block) cons
                    is_free ? Shadow::size_of(block) : 0, name});
 }
 
-/// Whether nothing was written to what is in quarantine; what was is reported.
+/// Whether nothing was written to what is in quarantine; any write is reported.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::check_quarantine() const noexcept {
     bool good = true;
@@ -122,7 +121,7 @@ bool Reap<Upstream, Granule, Window, S>::check_quarantine() const noexcept {
     return good;
 }
 
-/// Ends the waiting: what was in quarantine is free like anything else that the shadow says is free.
+/// Empties the quarantine: its blocks become free like anything else that the shadow marks free.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::end_quarantine() noexcept {
     if constexpr (hardened) {
@@ -131,8 +130,7 @@ void Reap<Upstream, Granule, Window, S>::end_quarantine() noexcept {
     }
 }
 
-/// While it lives, the shadow says of what is in quarantine that it is in use: so it is not merged, and
-/// waits on.
+/// While it exists, the shadow marks blocks in quarantine as in use: so they are not coalesced, and wait on.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 struct Reap<Upstream, Granule, Window, S>::HeldBack {
     explicit HeldBack(Reap &of) noexcept : reap(of) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What looks at a reap. Part of layer/reap.h.
+// Inspection of a reap. Part of layer/reap.h.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace reap::inline REAP_MODE {
 
 /// Calls use(block, size, free) for the blocks of a chunk, until it returns false; returns false then, or if
-/// a block cannot be what the shadow says. Where sizes are told, live blocks come in stretches.
+/// a block contradicts the shadow. Where sizes are told, live blocks come in stretches.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 template <class Use>
 bool Reap<Upstream, Granule, Window, S>::walk(const Chunk *chunk, Use use) const {
@@ -34,7 +34,7 @@ bool Reap<Upstream, Granule, Window, S>::walk(const Chunk *chunk, Use use) const
     return true;
 }
 
-/// How large the block is that begins here. Where sizes are told: or how far from here everything lives.
+/// The size of the block that begins here. Where sizes are told: or the length of the live stretch from here.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 std::size_t Reap<Upstream, Granule, Window, S>::size_at(const std::byte *block,
                                                         const std::byte *end) const noexcept {
@@ -75,7 +75,7 @@ void Reap<Upstream, Granule, Window, S>::for_each(Use use)
     }
 }
 
-/// Whether a mark's record is there, which is nobody's object.
+/// Whether a mark's record is there, which is not an object of the caller.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::is_record(const void *block) const noexcept {
     for (const MarkRecord *record = known().marks; record != nullptr; record = record->older)
@@ -83,7 +83,7 @@ bool Reap<Upstream, Granule, Window, S>::is_record(const void *block) const noex
     return false;
 }
 
-/// Which chunk of a list the address lies in.
+/// The chunk of a list that contains the address.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 const typename Reap<Upstream, Granule, Window, S>::Chunk *
 Reap<Upstream, Granule, Window, S>::chunk_of(const void *address, const Chunk *list) noexcept {
@@ -136,11 +136,11 @@ bool Reap<Upstream, Granule, Window, S>::check() const noexcept {
     std::size_t held = 0;
     std::size_t free = 0;
     std::size_t blocks = 0; // free ones
-    std::size_t most = 0;   // blocks that can be
+    std::size_t most = 0;   // maximum number of blocks
     for (const Chunk *chunk = chunk_; chunk != nullptr && held <= held_; chunk = chunk->older)
         held += chunk->size;
     most = held / unit;
-    if (held > held_) return report_corruption(); // the list goes in circles, or into nowhere
+    if (held > held_) return report_corruption(); // the list is circular, or leads nowhere
     if constexpr (hardened) good &= check_quarantine();
     if (reuse_ != nullptr) {
         for (std::size_t code = 0; code < FreeBlocks::small_codes && good; ++code)
@@ -182,7 +182,8 @@ bool Reap<Upstream, Granule, Window, S>::report_corruption() const noexcept {
     return false;
 }
 
-/// Whether all in a list are free blocks of that size (0: any). No list has more blocks than there are.
+/// Whether all entries of a list are free blocks of that size (0: any). No list has more entries than there
+/// are blocks.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::check_list(Block *block, std::size_t whole,
                                                     std::size_t &blocks) const noexcept {
@@ -193,8 +194,8 @@ bool Reap<Upstream, Granule, Window, S>::check_list(Block *block, std::size_t wh
     return true;
 }
 
-/// Whether this can be a free block of that size (0: any), and the shadow says so as it should. Looks at
-/// nothing that is not the reap's.
+/// Whether this can be a free block of that size (0: any), correctly marked in the shadow. Reads only memory
+/// of the reap.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::is_free_block(const void *block, std::size_t whole,
                                                        bool marked) const noexcept {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Other sizes for objects. Part of layer/reap.h.
+// Resizing of objects. Part of layer/reap.h.
 
 #include <algorithm>
 #include <cstddef>
@@ -17,8 +17,8 @@ bool Reap<Upstream, Granule, Window, S>::resize_raw(void *object, std::size_t wh
     auto *const block = static_cast<std::byte *>(object);
     if (size > max_object / 2) return false;
     const std::size_t wanted = Shadow::block_for(size + (size == 0));
-    // One that is aligned to much has memory of its own, however small. Where its alignment is asked for no
-    // more, a free that is told the size would take it for a block of a chunk.
+    // One with a large alignment has memory of its own, however small. Where its alignment is no longer
+    // requested, a sized free would take it for a block of a chunk.
     if (large) return wanted == whole && wanted > Shadow::largest_small;
     if (wanted == whole) return true;
     if (wanted > Window / 2) return false;
@@ -30,7 +30,7 @@ bool Reap<Upstream, Granule, Window, S>::resize_raw(void *object, std::size_t wh
         return true;
     }
     if (wanted > whole) return false;
-    // A gap may not begin at a multiple of 16.
+    // A gap must not begin at a multiple of 16.
     const std::size_t rest = whole - wanted;
     if (rest < Shadow::least && reinterpret_cast<std::uintptr_t>(block + wanted) % 16 == 0) return false;
     note(block, wanted);
@@ -61,7 +61,7 @@ void *Reap<Upstream, Granule, Window, S>::reallocate_anyhow(void *object, std::s
     if (lives && object != nullptr && is_alignment(alignment) && padding_at(object, alignment) == 0 &&
         resize(object, size))
         return object;
-    // Where pools are marked, a copy is: the old object's end must be told before it moves.
+    // Where pools are marked, copy: the old object's end must be reported before it moves.
     if constexpr (!checked && !told && !REAP_MARK_POOLS && ResizingSource<Chunks>) {
         if (object != nullptr)
             if (void *const moved = resize_large(object, size, alignment); moved != nullptr) return moved;
@@ -77,8 +77,8 @@ void *Reap<Upstream, Granule, Window, S>::reallocate_anyhow(void *object, std::s
     return moved;
 }
 
-/// An object that has memory of its own, and is to have after it, with that memory made larger or smaller by
-/// the source, which need not copy it. Null, and nothing was done, if that cannot be.
+/// Resizes an object that has memory of its own, before and after, by having the source resize that memory,
+/// which may avoid a copy. Returns null, with nothing done, if that is impossible.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void *Reap<Upstream, Granule, Window, S>::resize_large(void *object, std::size_t size,
                                                        std::size_t alignment) noexcept {

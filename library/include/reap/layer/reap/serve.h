@@ -43,8 +43,8 @@ void *Reap<Upstream, Granule, Window, S>::serve_or_fail(std::size_t size, std::s
     return serve_block<F>(size, Shadow::block_for(size), alignment);
 }
 
-/// In this order: what is free; what is free when neighbours are merged, if that is worth it; a new chunk;
-/// and where there is none, merging in any case.
+/// In this order: free memory; memory freed by coalescing neighbours, if that is worthwhile; a new chunk; and
+/// if there is none, coalescing in any case.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 template <Failure F>
 void *Reap<Upstream, Granule, Window, S>::serve_block(std::size_t size, std::size_t whole,
@@ -83,7 +83,7 @@ void *Reap<Upstream, Granule, Window, S>::find_free(std::size_t whole, std::size
     const bool usual = whole <= Shadow::largest_small && alignment == unit;
     if (usual) {
         const std::size_t code = Shadow::code_for(whole);
-        // The quantum is used up: from here on, what is free is looked at first.
+        // The quantum is used up: from here on, free blocks are tried first.
         if (reuse_->misses == FreeBlocks::in_quantum) reuse_->misses = 0;
         limit_ = current_;
         if (has_free(code)) return take_free(code);
@@ -106,18 +106,18 @@ void *Reap<Upstream, Granule, Window, S>::find_free(std::size_t whole, std::size
     return take_from_space(whole, alignment);
 }
 
-/// The first of a few blocks of the same size, side by side, out of the space that is bumped through; the
-/// others are free. Null if there is no room for one.
+/// The first of a few blocks of the same size, side by side, out of the bump space; the others become free.
+/// Null if there is no room for one.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void *Reap<Upstream, Granule, Window, S>::take_run(std::size_t code) noexcept {
     const std::size_t whole = Shadow::size_for(code);
     const std::size_t room = distance(current_, end_);
     if (room < whole) return nullptr;
-    // So little that the bins of many sizes, each with a part of a run, hold little together.
+    // So little that the bins of many sizes, each with a part of a run, hold little in total.
     const std::size_t run = std::min({std::max(held_ / 512, smallest_run), options_->largest_run, room});
     std::byte *const first = current_;
     current_ += std::max(run - run % whole, whole);
-    // From the last to the first, which are used from the first on.
+    // From last to first: they are used from the first on.
     Block *&bin = reuse_->bins[code];
     for (std::byte *block = current_ - whole; block != first; block -= whole) {
         note_in_bin(block, whole);
@@ -142,8 +142,7 @@ void *Reap<Upstream, Granule, Window, S>::try_allocate_from_larger_bin(std::size
     return nullptr;
 }
 
-/// A block out of the space that is bumped through, if it has room. What lies before it for the alignment's
-/// sake is free.
+/// A block out of the bump space, if it has room. Alignment padding before it becomes free.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void *Reap<Upstream, Granule, Window, S>::take_from_space(std::size_t whole, std::size_t alignment) noexcept {
     const std::size_t padding = padding_at(current_, alignment);
@@ -172,8 +171,8 @@ void *Reap<Upstream, Granule, Window, S>::take_from_hole(std::size_t whole, std:
     return block;
 }
 
-/// The same out of a bin with larger blocks: where nothing else is left. What remains must not be a gap,
-/// which could be at the wrong place.
+/// The same out of a bin with larger blocks, when nothing else is left. The remainder must not be a gap,
+/// which could be misplaced.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void *Reap<Upstream, Granule, Window, S>::take_from_bins(std::size_t whole, std::size_t alignment) noexcept {
     const std::size_t need = whole + alignment - unit + Shadow::least;
@@ -191,8 +190,8 @@ void *Reap<Upstream, Granule, Window, S>::take_from_bins(std::size_t whole, std:
     return nullptr;
 }
 
-/// A hole of `need` bytes at least, taken off its list. Among those of the same magnitude a few are looked
-/// at; any of a larger one will do.
+/// A hole of at least `need` bytes, taken off its list. Among those of the same magnitude a few are tried;
+/// any of a larger one fits.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 std::byte *Reap<Upstream, Granule, Window, S>::find_hole(std::size_t need) noexcept {
     constexpr int tries = 8;
@@ -224,7 +223,7 @@ std::byte *Reap<Upstream, Granule, Window, S>::find_hole(std::size_t need) noexc
     return nullptr;
 }
 
-/// Makes this what is bumped through. What is left of the one before is free.
+/// Makes this the bump space. The rest of the previous one becomes free.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::enter_space(std::byte *start, std::byte *end) noexcept {
     std::byte *const left = std::exchange(current_, start);
@@ -245,14 +244,13 @@ void Reap<Upstream, Granule, Window, S>::begin_quantum() noexcept {
     limit_ = current_ + std::min(quantum, distance(current_, end_));
 }
 
-/// Objects that need more have memory of their own. A small object is where a free that is told its size
-/// believes it to be.
+/// Objects that need more have memory of their own. A small object must be where a sized free expects it.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 std::size_t Reap<Upstream, Granule, Window, S>::largest_in_chunk() const noexcept {
     return std::max(std::min(options_->large_object, Window / 4), Shadow::largest_small);
 }
 
-/// Has the shadow say how large an object is, if it says that.
+/// Records the size of an object in the shadow, if sizes are stored.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::note(std::byte *block, std::size_t whole) noexcept {
     if constexpr (told)
@@ -261,7 +259,7 @@ void Reap<Upstream, Granule, Window, S>::note(std::byte *block, std::size_t whol
         Shadow::set(block, whole, 0);
 }
 
-/// The same of a small block that goes into a bin: in hardened mode that it is free, too.
+/// The same for a small block that goes into a bin: in hardened mode also that it is free.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::note_in_bin(std::byte *block, std::size_t whole) noexcept {
     if constexpr (hardened)
