@@ -1,3 +1,5 @@
+// This file is long because it has the whole interface of the class, its inline hot paths and checked mode in
+// one template.
 #pragma once
 
 #include <algorithm>
@@ -24,17 +26,17 @@ namespace reap::inline REAP_MODE {
 
 /// How a region takes chunks from its source. Sizes in bytes.
 struct RegionOptions {
-    /// The first chunk, which is taken at the first allocation; by a region that is made without options at
-    /// once, if its source has one in a cache.
+    /// The first chunk, which is taken at the first allocation. A region that is made without options takes
+    /// it at once, if its source has one in a cache.
     std::size_t first_chunk = std::size_t{8} << 10;
     /// Each further chunk is this many times as large as the one before.
     std::size_t growth = 2;
-    /// No chunk becomes larger, unless for the sake of one object.
+    /// Maximum size of a chunk, unless for the sake of one object.
     std::size_t largest_chunk = std::size_t{1} << 20;
-    /// Objects that take more than this get memory of their own from the source. With 0 all do: the region
-    /// still frees them together, but its bump allocation is switched off, as experiments want it.
+    /// Larger objects get memory of their own from the source. With 0 all do: the region still frees them
+    /// together, but without bump allocation, for experiments.
     std::size_t large_object = std::size_t{256} << 10;
-    /// What the region may hold of its source at most.
+    /// Maximum that the region may hold of its source.
     std::size_t limit = std::numeric_limits<std::size_t>::max();
 };
 
@@ -42,14 +44,14 @@ struct RegionOptions {
 struct RegionStatistics {
     std::size_t held = 0;          ///< taken from the source
     std::size_t used = 0;          ///< given to objects, rounding and unusable ends of chunks included
-    std::size_t spare = 0;         ///< in chunks that were kept at a reset and wait to be used again
+    std::size_t spare = 0;         ///< in chunks that were kept at a reset for reuse
     std::size_t chunks = 0;        ///< how many chunks, spare ones included
-    std::size_t large_objects = 0; ///< how many objects have memory of their own
+    std::size_t large_objects = 0; ///< number of objects that have memory of their own
 };
 
 namespace detail {
 
-/// What a region knows of its memory: what changes while it lives.
+/// The region's mutable state.
 struct RegionState {
     struct Chunk {
         Chunk *older;
@@ -80,12 +82,12 @@ struct RegionState {
 
     std::byte *current_ = nullptr;
     std::byte *end_ = nullptr;
-    // Where the only chunk's objects begin, if a reset need look at nothing else; else null. What a region
-    // for one request mostly comes to.
+    // The beginning of the objects of the only chunk, if a reset need check nothing else; otherwise null. The
+    // usual case of a per-request region.
     std::byte *alone_ = nullptr;
     Chunk *chunk_ = nullptr; // the current one; older ones behind it
     std::size_t held_ = 0;
-    Chunk *spare_ = nullptr; // chunks that wait to be used again
+    Chunk *spare_ = nullptr; // chunks kept for reuse
     Large *large_ = nullptr; // the youngest
     Cleanup *cleanups_ = nullptr;
     MarkRecord *marks_ = nullptr;
@@ -93,31 +95,31 @@ struct RegionState {
 
 } // namespace detail
 
-/// A region: allocation is adding to a pointer, and all objects are freed together.
+/// A region: allocation increments a pointer, and all objects are freed together.
 ///
-/// It does not free single objects (but the last one), is not thread-safe, and can be neither copied nor
-/// moved: what it handed out, marks and nested regions point into it. Destructors run at rewind() and reset()
-/// for what was made by create(), the youngest first; for memory from allocate(), none are known.
+/// It does not free single objects (except the last one), is not thread-safe, and can be neither copied nor
+/// moved: its objects, marks and nested regions point into it. rewind() and reset() run the destructors of
+/// what create() made, the youngest first; memory from allocate() has none.
 ///
-/// Every size is rounded up to Granule, and every object is aligned to it at least; a smaller one packs
-/// closer (8 saves a fifth where objects are small structures of pointers). Larger alignments are made by
-/// address.
+/// Every size is rounded up to Granule, which is also the minimum alignment; a smaller Granule packs more
+/// densely (8 saves a fifth where objects are small structures of pointers). Larger alignments are computed
+/// from the address.
 ///
 /// allocate() and try_allocate() cost some ten instructions while a chunk has room; the source is asked for a
-/// chunk now and then. Regions are as old as Ross's AED (1967) and Hanson's (1990); growth, marks with
-/// destructors, and a limit are what users of today's libraries look for.
+/// chunk only occasionally. Regions go back to Ross's AED (1967) and Hanson (1990); growth, marks with
+/// destructors, and a limit are what users of current libraries expect.
 template <Source Upstream = CachedPages, std::size_t Granule = alignof(std::max_align_t)>
 class Region : private detail::RegionState {
     static_assert(is_alignment(Granule) && Granule <= 4096);
 
   public:
-    /// A place to rewind() to.
+    /// A mark to rewind() to.
     class Mark {
         friend Region;
         MarkRecord *record_ = nullptr;
         std::uint64_t serial_ = 0;
     };
-    /// A region whose life is inside this one's.
+    /// A region nested in this one.
     using Nested = Region<Shared<Upstream>, Granule>;
 
     // Not defaulted: gcc 12 would clear the object by an instruction that takes longer than ten allocations.
@@ -150,22 +152,23 @@ class Region : private detail::RegionState {
         }
     }
 
-    /// Memory for an object; throws what the source throws, else std::bad_alloc. A size of 0 counts as 1.
+    /// Memory for an object; throws what the source throws, otherwise std::bad_alloc. A size of 0 counts as
+    /// 1.
     // Not declared with gnu::alloc_size: resize() may make an object larger than the compiler would then
-    // believe.
+    // assume.
     [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = Granule) {
         if constexpr (checked) return guarded<Failure::throws>(size, alignment);
         return handed_out(take<Failure::throws>(size, alignment), size);
     }
 
-    /// The same, or null.
+    /// The same, but returns null on failure.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded<Failure::returns_null>(size, alignment);
         return handed_out(take<Failure::returns_null>(size, alignment), size);
     }
 
-    /// The same, or null, with all the bytes that the object takes anyway: the size, rounded up to Granule.
-    /// Checked mode hands out what was asked for, so that it sees the first byte that was not.
+    /// The same, or null, with the object's usable size: the size, rounded up to Granule. Checked mode
+    /// returns exactly the requested size, so that it detects the first byte beyond it.
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size,
                                                    std::size_t alignment = Granule) noexcept {
         if (!checked && size <= max_object) size = round_up(size + (size == 0), Granule);
@@ -173,20 +176,20 @@ class Region : private detail::RegionState {
         return {object, object == nullptr ? 0 : size};
     }
 
-    /// Takes back the object that was allocated last; any other stays until the region is rewound or reset.
+    /// Frees the object that was allocated last; any other stays until the region is rewound or reset.
     void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size, alignment);
         (void)alignment;
         give_back(object, size);
     }
 
-    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count.
-    /// Throws std::bad_array_new_length for more than any array has, else as above.
+    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count. Throws
+    /// std::bad_array_new_length for more elements than any array can have, otherwise as above.
     template <class T>
     [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
         return reap::allocate<T>(*this, count);
     }
-    /// The same, or null.
+    /// The same, but returns null on failure.
     template <class T>
     [[nodiscard]] T *try_allocate(std::size_t count) noexcept {
         return reap::try_allocate<T>(*this, count);
@@ -196,18 +199,17 @@ class Region : private detail::RegionState {
         reap::deallocate<T>(*this, data, count);
     }
 
-    /// Grows or shrinks the object that was allocated last where it stands, and says whether it could.
-    /// Any other object only "shrinks", to no effect.
-    /// A size of 0 counts as 1.
+    /// Resizes the object that was allocated last in place, and returns whether it could. Any other object
+    /// only "shrinks", without effect. A size of 0 counts as 1.
     [[nodiscard]] bool resize(void *object, std::size_t old_size, std::size_t new_size) noexcept {
         if constexpr (checked) return guarded_resize(object, old_size, new_size);
         return resize_raw(object, old_size, new_size);
     }
 
-    /// Makes a T. Its destructor runs at rewind() or reset(), the youngest object's first; where it is
-    /// trivial that costs nothing. Throws as allocate() and as T's constructor; then nothing is left behind.
-    /// Where T's allocator_type is one that this region converts to (StlAllocator), T gets it as its
-    /// allocator unless the arguments name one.
+    /// Makes a T. Its destructor runs at rewind() or reset(), the youngest object's first; a trivial one
+    /// costs nothing. Throws as allocate() and as T's constructor; then nothing is leaked. If this region
+    /// converts to T's allocator_type (StlAllocator), T gets it as its allocator unless the arguments name
+    /// one.
     template <class T, class... Arguments>
     [[nodiscard]] T *create(Arguments &&...arguments) {
         if constexpr (std::is_trivially_destructible_v<T>) {
@@ -234,13 +236,13 @@ class Region : private detail::RegionState {
     }
 
     /// Makes an array of `count` elements, each from the same arguments; without any, value-initialized.
-    /// Their destructors run with those of what create() made, the last element's first. Throws
-    /// std::bad_array_new_length for more than any array has, and as create(); what was made is destroyed
-    /// then.
+    /// Their destructors run with those of create()'s objects, the last element's first. Throws
+    /// std::bad_array_new_length for more elements than any array can have, and as create(); the elements
+    /// made so far are then destroyed.
     template <class T, class... Arguments>
     [[nodiscard]] T *create_array(std::size_t count, Arguments &&...arguments) {
         using Record = detail::ArrayRecord<T, Cleanup>;
-        // In front, so that checked mode finds what is written behind the array.
+        // In front, so that checked mode finds writes behind the array.
         constexpr bool has_record = !std::is_trivially_destructible_v<T>;
         constexpr std::size_t lead = has_record ? round_up(sizeof(Record), alignof(T)) : 0;
         constexpr std::size_t alignment = has_record ? std::max(alignof(T), alignof(Record)) : alignof(T);
@@ -257,23 +259,23 @@ class Region : private detail::RegionState {
         return first;
     }
 
-    /// A region inside this one: it takes its chunks from the same source, and ends when this one is rewound
-    /// past this call, reset or destroyed, at the latest. Its own reset(keep_none) gives its memory back
-    /// earlier.
+    /// Makes a region nested in this one. It takes its chunks from the same source, and ends at the latest
+    /// when this one is rewound past this call, reset or destroyed. Its own reset(keep_none) returns its
+    /// memory earlier.
     [[nodiscard]] Nested &nest(const RegionOptions &options = {}) {
         return *create<Nested>(Shared<Upstream>(source_), options);
     }
 
-    /// The place to come back to. Takes 64 bytes of the region until it is rewound past or reset.
+    /// A mark to rewind to. Takes 64 bytes of the region until it is rewound past or reset.
     [[nodiscard]] Mark mark();
 
-    /// Frees all that was allocated since the mark was taken, destructors run. The mark stays good, marks
-    /// taken since are stale. False, and nothing is done, if the mark itself is stale: the region was rewound
-    /// past it or reset, or the mark is another region's. Checked mode reports that.
+    /// Frees everything allocated since the mark was taken, and runs the destructors. The mark stays valid;
+    /// marks taken since become stale. Returns false, and does nothing, if the mark itself is stale: the
+    /// region was rewound past it or reset, or the mark is another region's. Checked mode reports that.
     bool rewind(const Mark &mark) noexcept;
 
-    /// Frees all objects, destructors run, and keeps chunks of up to `keep` bytes together to be used again,
-    /// the largest first to go. The statistics begin anew; marks are stale.
+    /// Frees all objects, runs their destructors, and keeps chunks of up to `keep` bytes in total for reuse;
+    /// the largest are released first. The statistics are reset; marks become stale.
     void reset(std::size_t keep = keep_all) noexcept {
         if (alone_ != nullptr && keep == keep_all) [[likely]] {
             pool_.emptied();
@@ -285,13 +287,13 @@ class Region : private detail::RegionState {
         }
     }
 
-    /// Takes over all that `other` holds: objects, destructors to run, large objects. `other` is empty then,
-    /// as after reset(keep_none). Marks of `other` are stale. What is left in the current chunk of this
-    /// region is not used again before a reset. The sources must be equal. Costs time in the number of
-    /// objects with destructors of `other`.
+    /// Takes over everything that `other` holds: objects, pending destructors, large objects. `other` is then
+    /// empty, as after reset(keep_none), and its marks are stale. The rest of this region's current chunk is
+    /// not used again before a reset. The sources must be equal. Linear in the number of objects with
+    /// destructors of `other`.
     void splice(Region &other) noexcept;
 
-    /// Whether the address lies in a chunk or large object of this region. Costs time in the number of these.
+    /// Whether the address lies in a chunk or large object of this region. Linear in the number of these.
     [[nodiscard]] bool owns(const void *address) const noexcept;
 
     [[nodiscard]] RegionStatistics statistics() const noexcept;
@@ -334,16 +336,16 @@ class Region : private detail::RegionState {
     static constexpr std::size_t large_lead(std::size_t alignment) noexcept {
         return round_up(sizeof(Large), alignment);
     }
-    // The header stands right in front of the object, whatever the alignment.
+    // The header lies directly in front of the object, whatever the alignment.
     static void *object_of(Large *large) noexcept { return large + 1; }
 
-    /// An object and where the next one begins; null, and where it would begin, or what is to be thrown.
+    /// An object and where the next one begins; or null, and where it would begin, or the exception to throw.
     struct Bumped {
         void *object;
         std::byte *next;
     };
 
-    /// The hot path. What is out of line returns what `current_` becomes, and every store to it is here: so a
+    /// The hot path. Out-of-line code returns what `current_` becomes, and every store to it is here: so a
     /// loop that allocates keeps the pointer in a register.
     template <Failure F>
     [[gnu::always_inline]] void *take(std::size_t size, std::size_t alignment) {
@@ -357,9 +359,9 @@ class Region : private detail::RegionState {
         return got.object;
     }
 
-    /// All checks come before the sums, so none can wrap; a size of 0, and one that would wrap when it is
-    /// rounded, fail the same comparison that a full chunk fails. `current_` is a multiple of Granule, `end_`
-    /// of chunk_alignment.
+    /// All checks come before the sums, so none can wrap. A size of 0, and one that would wrap when rounded,
+    /// fail the same comparison that a full chunk fails. `current_` is a multiple of Granule, `end_` of
+    /// chunk_alignment.
     [[gnu::always_inline]] bool bump(std::size_t size, std::size_t alignment, Bumped &got) const noexcept {
         if (!is_alignment(alignment)) [[unlikely]]
             return false;
@@ -379,9 +381,9 @@ class Region : private detail::RegionState {
         return true;
     }
 
-    /// Has a copy of the region go through code that is out of line, and takes its state over. So the address
-    /// of a region in a function's own variables goes nowhere, and the compiler keeps all of it in registers.
-    /// A source that cannot be copied works in place.
+    /// Passes a copy of the region through out-of-line code, and then takes over its state. So the address of
+    /// a local region does not escape, and the compiler keeps all of it in registers. A source that cannot be
+    /// copied works in place.
     template <class Call>
     [[gnu::always_inline]] auto out_of_line(Call call) {
         if constexpr (!checked && std::copy_constructible<Upstream>) {
@@ -396,7 +398,7 @@ class Region : private detail::RegionState {
     struct Copy {};
     Region(const Region &other, Copy /*tag*/) noexcept
         : RegionState(other), options_(other.options_), source_(other.source_), pool_(Silent()) {}
-    /// A region whose end is not the end of what it knows.
+    /// A copy whose destructor releases nothing.
     union Detached {
         explicit Detached(const Region &other) noexcept : region(other, Copy{}) {}
         Detached(const Detached &) = delete;
@@ -414,7 +416,7 @@ class Region : private detail::RegionState {
         }
     }
 
-    // What was handed out after a mark is a part of its own, by the mark's record.
+    // What is allocated after a mark is a separate part, identified by the mark's record.
     template <class Object>
     [[gnu::always_inline]] Object *handed_out(Object *object, std::size_t size) const noexcept {
         return Pool::handed_out_of(part(), object, size);
@@ -463,11 +465,11 @@ class Region : private detail::RegionState {
         cleanups_ = cleanup;
         alone_ = nullptr;
     }
-    /// In place and inline: a destructor may come back to this region.
+    /// In place and inline: a destructor may use this region.
     void run_cleanups(const Cleanup *last) noexcept {
         while (cleanups_ != last) {
-            // Off the list first: the destructor may allocate here, or make something with a destructor of
-            // its own.
+            // Unlinked first: the destructor may allocate here, or make something with a destructor of its
+            // own.
             Cleanup *const cleanup = std::exchange(cleanups_, cleanups_->older);
             cleanup->run(cleanup);
         }
@@ -479,14 +481,14 @@ class Region : private detail::RegionState {
     void guarded_deallocate(void *object, std::size_t size, std::size_t alignment) noexcept;
     bool guarded_resize(void *object, std::size_t old_size, std::size_t new_size) noexcept;
 
-    /// No two marks of a process have the same number: a mark of a region that is gone is no other's.
+    /// No two marks of a process have the same number: a mark of a destroyed region equals no other's.
     static inline std::atomic<std::uint64_t> marks_taken_{0};
 
     static constexpr RegionOptions default_options{};
     union {
         RegionOptions own_options_;
     };
-    // Set in a constructor's body: among its initializers clang takes the union for uninitialized.
+    // Set in a constructor's body: in the initializer list clang takes the union for uninitialized.
     const RegionOptions *options_ = nullptr;
     [[no_unique_address]] Upstream source_;
     [[no_unique_address]] Ledger ledger_;
@@ -500,7 +502,7 @@ Region(S &) -> Region<Shared<S>>;
 template <class S>
 Region(S &, RegionOptions) -> Region<Shared<S>>;
 
-// The slow path: what happens when a chunk is full, and at the end of things.
+// The slow path: when a chunk is full, and when objects end.
 
 template <Source Upstream, std::size_t Granule>
 template <Failure F, bool Catches>
@@ -552,7 +554,7 @@ bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
     const annotate::Quiet quiet;
     const std::size_t allowed = options_->limit - std::min(options_->limit, held_);
     if (least > allowed) return fail<F>() != nullptr;
-    // The row goes on from the latest chunk; that one may be larger for the sake of one object.
+    // The growth continues from the latest chunk, which may be larger for the sake of one object.
     std::size_t next = options_->first_chunk;
     if (chunk_ != nullptr &&
         (__builtin_mul_overflow(chunk_->size, options_->growth, &next) || next > options_->largest_chunk)) {
@@ -561,7 +563,7 @@ bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
     const std::size_t wanted = std::min(std::max(least, next), allowed);
     Allocation got;
     if (wanted > least) got = obtain_at_least<Failure::returns_null>(source_, wanted, chunk_alignment);
-    // A source that cannot give the usual may still give what is needed.
+    // A source that cannot supply the usual size may still supply the needed one.
     if (got.data == nullptr) got = obtain_at_least<F>(source_, least, chunk_alignment);
     if (got.data == nullptr) return false;
 
@@ -569,8 +571,8 @@ bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
     return true;
 }
 
-/// The largest chunk of a list, by what points to it. It is used first: the fewer chunks an object sees the
-/// end of, the better.
+/// The largest chunk of a list, as the pointer that points to it. It is used first: the fewer chunk ends, the
+/// better.
 template <Source Upstream, std::size_t Granule>
 typename Region<Upstream, Granule>::Chunk **Region<Upstream, Granule>::largest_of(Chunk *&list) noexcept {
     Chunk **largest = &list;
@@ -582,8 +584,8 @@ typename Region<Upstream, Granule>::Chunk **Region<Upstream, Granule>::largest_o
 /// Makes memory from the source the current chunk.
 template <Source Upstream, std::size_t Granule>
 void Region<Upstream, Granule>::adopt(Allocation got) noexcept {
-    // A source may hand out more than was asked for, and the limit counts all that is held. What is beyond it
-    // is left alone: a source takes memory back told any size between.
+    // A source may return more than requested, and the limit counts all that is held. Memory beyond the limit
+    // is not used: a source accepts any size between when memory is freed.
     got.size = std::min(got.size, options_->limit - held_);
     held_ += got.size;
     Chunk *const chunk = ::new (got.data) Chunk{nullptr, got.size};
@@ -624,7 +626,7 @@ void Region<Upstream, Granule>::enter(Chunk *chunk) noexcept {
     alone_ = alone ? current_ : nullptr;
 }
 
-/// Gives a chunk back to the source.
+/// Returns a chunk to the source.
 template <Source Upstream, std::size_t Granule>
 void Region<Upstream, Granule>::leave(Chunk *chunk) noexcept {
     if constexpr (checked) {
@@ -668,7 +670,7 @@ bool Region<Upstream, Granule>::resize_raw(void *object, std::size_t old_size,
     // As in bump(): a size of 0 fails.
     const std::size_t old_last = (old_size - 1) & ~(Granule - 1);
     const std::size_t new_last = (new_size - 1) & ~(Granule - 1);
-    // As a number: of a size of 0 it lies in front of the object.
+    // As a number: for a size of 0 it lies in front of the object.
     const std::uintptr_t old_end = reinterpret_cast<std::uintptr_t>(at) + old_last + Granule;
     const bool is_last = old_end == reinterpret_cast<std::uintptr_t>(current_);
     if (is_last && new_last < static_cast<std::size_t>(end_ - at)) [[likely]] {
@@ -697,8 +699,8 @@ typename Region<Upstream, Granule>::Mark Region<Upstream, Granule>::mark() {
 
 template <Source Upstream, std::size_t Granule>
 bool Region<Upstream, Granule>::rewind(const Mark &mark) noexcept {
-    // Only records of marks that are still good are on the list, the youngest first; no other is looked at,
-    // since its memory may be gone.
+    // Only records of marks that are still valid are on the list, the youngest first; no other is read, since
+    // its memory may be gone.
     MarkRecord *record = marks_;
     while (record != nullptr && record->serial > mark.serial_) record = record->older;
     if (record == nullptr || record != mark.record_ || record->serial != mark.serial_) {
@@ -740,8 +742,8 @@ void Region<Upstream, Granule>::reset_anyhow(std::size_t keep) noexcept {
     marks_ = nullptr;
     free_large(nullptr);
 
-    // The oldest first, which puts the small ones of a growing row in front, in the order they will be wanted
-    // again.
+    // The oldest first, which puts the small ones of a growing sequence in front, in the order in which they
+    // will be needed again.
     Chunk *row = spare_;
     for (Chunk *chunk = std::exchange(chunk_, nullptr); chunk != nullptr;) {
         if constexpr (checked) {
@@ -836,9 +838,9 @@ RegionStatistics Region<Upstream, Granule>::statistics() const noexcept {
     return found;
 }
 
-// Checked mode: the same operations on objects that have guards around them.
+// Checked mode: the same operations on objects that have guards.
 
-/// Raw memory that the region itself or a guarded object goes into: bumped, and open.
+/// Raw memory for the region's own records or for a guarded object: bumped, and unpoisoned.
 template <Source Upstream, std::size_t Granule>
 template <Failure F>
 void *Region<Upstream, Granule>::take_open(std::size_t size, std::size_t alignment) {
@@ -865,7 +867,7 @@ void Region<Upstream, Granule>::guarded_deallocate(void *object, std::size_t siz
     if (object == nullptr) return;
     size += size == 0;
     if (!ledger_.discharge(object, size, owns(object), name)) return;
-    // A mark comes back to what was the last object when it was taken: now to the one before.
+    // A mark refers to the last object when it was taken: now to the one before.
     for (MarkRecord *record = marks_; record != nullptr; record = record->older) {
         if (record->newest == object) record->newest = Ledger::older_than(object);
     }
@@ -891,8 +893,8 @@ bool Region<Upstream, Granule>::guarded_resize(void *object, std::size_t old_siz
         guard::open(raw + around + old_size, new_size - old_size, name);
         ledger_.resize(object, new_size);
     } else if (new_size < old_size) {
-        // In this order: AddressSanitizer cannot close the first bytes of eight alone, so what is in front
-        // comes last.
+        // In this order: AddressSanitizer cannot poison only the first bytes of a group of eight, so the
+        // front comes last.
         guard::close(raw + around + new_size, old_size - new_size, guard::Fill::freed);
         ledger_.resize(object, new_size);
     }

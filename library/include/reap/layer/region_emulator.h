@@ -20,8 +20,8 @@ namespace reap::inline REAP_MODE {
 
 namespace detail {
 
-/// A stack of trivial values in memory of a source, which doubles when it is full. What it holds is kept
-/// until release().
+/// A stack of trivial values in memory of a source, which doubles when it is full. Its memory is kept until
+/// release().
 template <class T>
 class OutOfBand {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -32,7 +32,7 @@ class OutOfBand {
     OutOfBand &operator=(const OutOfBand &) = delete;
     ~OutOfBand() = default;
 
-    /// Makes room for one more; false where the source has none.
+    /// Makes room for one more; returns false if the source has none.
     template <Failure F, Source S>
     [[nodiscard]] bool reserve(S &source) noexcept(F == Failure::returns_null) {
         return used_ < capacity_ || grow<F>(source);
@@ -75,27 +75,27 @@ class OutOfBand {
 
 /// What a RegionEmulator holds.
 struct RegionEmulatorStatistics {
-    std::size_t objects = 0; ///< how many live
-    std::size_t records = 0; ///< bytes taken to remember them, beside the objects
+    std::size_t objects = 0; ///< number of live objects
+    std::size_t records = 0; ///< bytes of their records, in addition to the objects
 };
 
-/// What a region means, made of an allocation for each object: the other side of an honest comparison.
+/// The semantics of a region with a separate allocation for each object: the baseline of a fair comparison.
 ///
-/// Is no faster than its source, and takes more memory. It has no marks, knows no addresses (`owns`), and
-/// takes no object back alone but the last. Not thread-safe; neither copied nor moved.
+/// No faster than its source, and takes more memory. It has no marks and no `owns`, and frees no single
+/// object except the last. Not thread-safe; neither copied nor moved.
 ///
-/// Each object is asked of the source, by default malloc, and remembered out of band: in an array, never
-/// beside the object. So the program alone touches its objects, and how long each stays in memory after its
-/// last use, its drag, is the program's doing. reset() and the end free them, the youngest first, and
-/// destructors run for what was made by create(). A program with regions is so measured as if it had none:
-/// replace Region<> by RegionEmulator<>, and run it under each allocator.
+/// Each object is allocated from the source, by default malloc, and recorded out of band: in an array, never
+/// beside the object. So only the program touches its objects, and how long each stays in memory after its
+/// last use, its drag, depends on the program alone. reset() and the end free them, the youngest first, and
+/// run the destructors of what create() made. To measure a program with regions as if it had none, replace
+/// Region<> by RegionEmulator<>, and run it under each allocator.
 ///
-/// An object costs a call of the source and a record of 8 bytes, or of 24 where the source wants to be told
-/// sizes. From Berger, Zorn and McKinley (OOPSLA 2002), section 3.1.
+/// An object costs a call of the source and a record of 8 bytes, or of 24 where the source requires sized
+/// deallocation. From Berger, Zorn and McKinley (OOPSLA 2002), section 3.1.
 template <Source Upstream = Malloc>
 class RegionEmulator {
   public:
-    /// An emulated region whose life is inside this one's.
+    /// An emulated region nested in this one.
     using Nested = RegionEmulator<Shared<Upstream>>;
 
     RegionEmulator()
@@ -112,7 +112,8 @@ class RegionEmulator {
         cleanups_.release(source_);
     }
 
-    /// Memory for an object, of any size (0 counts as 1). Throws what the source throws, else std::bad_alloc.
+    /// Memory for an object of any size (0 counts as 1). Throws what the source throws, otherwise
+    /// std::bad_alloc.
     [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = usual) {
         return take<Failure::throws>(size, alignment);
     }
@@ -120,7 +121,7 @@ class RegionEmulator {
         return take<Failure::returns_null>(size, alignment);
     }
 
-    /// Takes back the object that was allocated last; any other stays until the end, as in a region.
+    /// Frees the object that was allocated last; any other stays until the end, as in a region.
     void deallocate(void *object, [[maybe_unused]] std::size_t size,
                     std::size_t /*alignment*/ = usual) noexcept {
         if (object == nullptr) return;
@@ -130,13 +131,13 @@ class RegionEmulator {
         if (object_of(objects_.top()) == object) free_down_to(objects_.size() - 1);
     }
 
-    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count.
-    /// Throws std::bad_array_new_length for more than any array has, else as above.
+    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count. Throws
+    /// std::bad_array_new_length for more elements than any array can have, otherwise as above.
     template <class T>
     [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
         return reap::allocate<T>(*this, count);
     }
-    /// The same, or null.
+    /// The same, but returns null on failure.
     template <class T>
     [[nodiscard]] T *try_allocate(std::size_t count) noexcept {
         return reap::try_allocate<T>(*this, count);
@@ -146,9 +147,9 @@ class RegionEmulator {
         reap::deallocate<T>(*this, data, count);
     }
 
-    /// Frees an object and all that was allocated after it, as an obstack does; destructors run. False, and
-    /// nothing is done, if it is null, or no object of this region, which checked mode reports. Costs time in
-    /// the number of objects that are younger.
+    /// Frees an object and all that was allocated after it, as an obstack does; destructors run. Returns
+    /// false, and does nothing, for null, or for an address that is no object of this region, which checked
+    /// mode reports. Linear in the number of younger objects.
     bool free_from(void *object) noexcept {
         if (object == nullptr) return false;
         std::size_t at = objects_.size();
@@ -162,7 +163,7 @@ class RegionEmulator {
     }
 
     /// Makes a T, whose destructor runs when it is freed. Throws as allocate() and as T's constructor; then
-    /// nothing is left behind. T gets this region as its allocator where it would get a Region.
+    /// nothing is leaked. T gets this region as its allocator where it would get a Region.
     template <class T, class... Arguments>
     [[nodiscard]] T *create(Arguments &&...arguments) {
         return make<T>(1, [&](void *data) {
@@ -172,7 +173,7 @@ class RegionEmulator {
 
     /// Makes an array of `count` elements, each from the same arguments; without any, value-initialized.
     /// Their destructors run when it is freed, the last element's first. Throws std::bad_array_new_length for
-    /// more than any array has, and as create(); what was made is destroyed then.
+    /// more elements than any array can have, and as create(); the elements made so far are then destroyed.
     template <class T, class... Arguments>
     [[nodiscard]] T *create_array(std::size_t count, Arguments &&...arguments) {
         return make<T>(count, [&](void *data) {
@@ -181,11 +182,11 @@ class RegionEmulator {
         });
     }
 
-    /// An emulated region that ends with this one, or earlier: by a reset() of its own, which frees all of
-    /// its objects.
+    /// Makes an emulated region that ends with this one, or earlier: by a reset() of its own, which frees all
+    /// of its objects.
     [[nodiscard]] Nested &nest() { return *create<Nested>(Shared<Upstream>(source_)); }
 
-    /// Frees all objects. The records' memory is kept for the next ones.
+    /// Frees all objects. The records' memory is kept for reuse.
     void reset() noexcept { free_down_to(0); }
 
     [[nodiscard]] RegionEmulatorStatistics statistics() const noexcept {
@@ -197,7 +198,7 @@ class RegionEmulator {
     static constexpr const char *name = "RegionEmulator";
     static constexpr std::size_t usual = alignof(std::max_align_t);
 
-    /// An allocation of the source, with what it wants to be told when it takes it back.
+    /// An allocation of the source, with what the source requires to free it.
     struct Sized {
         void *raw;
         std::size_t size;
@@ -232,7 +233,7 @@ class RegionEmulator {
         const std::size_t size = detail::bytes_of_array<T>(count);
         if constexpr (has_cleanup) (void)cleanups_.template reserve<Failure::throws>(source_);
         Unfinished memory{*this, objects_.size(), allocate(size, alignof(T))};
-        // In its place before the constructor runs, which may create others.
+        // Recorded before the constructor runs, which may create others.
         [[maybe_unused]] const std::size_t place = cleanups_.size();
         if constexpr (has_cleanup) cleanups_.push({memory.index, memory.data, count, nullptr});
         T *const first = construct(memory.data);
@@ -279,7 +280,7 @@ class RegionEmulator {
     }
 
     void free_down_to(std::size_t count) noexcept {
-        // All destructors first, as in a region: they find younger objects still there, as a container its
+        // All destructors first, as in a region: they find younger objects intact, as a container its
         // elements, and may allocate.
         while (cleanups_.size() > 0 && cleanups_.top().index >= count) {
             const Cleanup cleanup = cleanups_.pop();

@@ -21,23 +21,23 @@
 #include "reap/layer/thread_home.h"
 #include "reap/source/cached_pages.h"
 
-// Pools of blocks that belong to a thread each, and blocks that any thread may free. What PerThread is for
-// FixedBlock and SizeClassAllocator.
+// Per-thread pools of blocks that any thread may free. The implementation of PerThread for FixedBlock and
+// SizeClassAllocator.
 //
-// A block's slab, which its address tells, says whose pool it is from. Another thread's blocks are pushed on
-// a stack of that pool: one compare-and-swap. The owner takes the whole stack by one exchange, so a push can
-// never mistake a new first block for an old one (ABA). The push releases and the exchange acquires: what was
-// done to the block before it was freed is done before it is handed out again.
+// A block's slab, found from its address, identifies its pool. Another thread's blocks are pushed on a stack
+// of that pool: one compare-and-swap. The owner takes the whole stack by one exchange, so a push cannot
+// suffer from ABA (mistake a new first block for an old one). The push releases and the exchange acquires:
+// accesses to the block before it was freed happen before it is allocated again.
 //
-// Checked mode takes a lock for each pool instead, so that what is reported is exact. The stack is not used.
+// Checked mode uses a lock per pool instead, so that reports are exact. The stack is not used.
 
 namespace reap::inline REAP_MODE {
 
 /// What the pools of all threads hold together.
 struct PerThreadStatistics {
-    std::size_t held = 0;    ///< bytes taken from the source
-    std::size_t live = 0;    ///< blocks handed out; those that wait to be taken back by their thread included
-    std::size_t threads = 0; ///< how many threads have, or had, pools at one time
+    std::size_t held = 0; ///< bytes taken from the source
+    std::size_t live = 0; ///< blocks allocated; those pushed but not yet taken back by their thread included
+    std::size_t threads = 0; ///< maximum number of threads that had pools at one time
 };
 
 namespace detail {
@@ -72,7 +72,7 @@ class OwnedBlock : public FixedBlock<Upstream> {
         return slot_->thread.load(std::memory_order_relaxed) == ThreadHome::this_thread();
     }
 
-    /// Takes a block back in a thread that is not the owner.
+    /// Frees a block in a thread that is not the owner.
     [[gnu::noinline]] void push(void *block) noexcept {
         Waiting *first = waiting_.load(std::memory_order_relaxed);
         Waiting *node = nullptr;
@@ -82,7 +82,7 @@ class OwnedBlock : public FixedBlock<Upstream> {
                                                  std::memory_order_relaxed));
     }
 
-    /// Forgets the blocks that wait: all of them are freed at once.
+    /// Drops the pushed blocks: all of them are freed at once.
     void forget_waiting() noexcept { waiting_.store(nullptr, std::memory_order_relaxed); }
 
     std::mutex &mutex() const noexcept { return mutex_; } // checked mode's
@@ -92,7 +92,7 @@ class OwnedBlock : public FixedBlock<Upstream> {
         Waiting *next;
     };
 
-    /// The slow path: what others freed meanwhile, else more from the source.
+    /// The slow path: blocks that others freed meanwhile, otherwise more from the source.
     template <Failure F>
     [[gnu::noinline]] void *drain() noexcept(F == Failure::returns_null) {
         Waiting *block = waiting_.exchange(nullptr, std::memory_order_acquire);
@@ -100,7 +100,7 @@ class OwnedBlock : public FixedBlock<Upstream> {
         if constexpr (hardened) {
             while (block != nullptr) {
                 if (!this->links().is_valid(block)) {
-                    // What is behind it is lost.
+                    // What follows it is lost.
                     report_misuse({Misuse::use_after_free, block, this->block_size(), name});
                     break;
                 }
@@ -117,7 +117,7 @@ class OwnedBlock : public FixedBlock<Upstream> {
 
     const ThreadSlot *slot_;
     mutable std::mutex mutex_;
-    alignas(64) std::atomic<Waiting *> waiting_{nullptr}; // others write it: a cache line of its own
+    alignas(64) std::atomic<Waiting *> waiting_{nullptr}; // written by others: a cache line of its own
 };
 
 /// For each thread, pools of `count` shapes.
@@ -140,8 +140,8 @@ class PerThreadPools : private ThreadHome {
             pool.reset(keep);
         });
     }
-    /// Whether the address lies in a pool. Costs time in the number of chunks and threads. No thread may
-    /// allocate meanwhile.
+    /// Whether the address lies in a pool. Linear in the number of chunks and threads. No thread may allocate
+    /// meanwhile.
     [[nodiscard]] bool owns(const void *address) const noexcept {
         bool found = false;
         each([&](const OwnedBlock<Upstream> &pool) { found = found || pool.owns(address); });
@@ -163,7 +163,7 @@ class PerThreadPools : private ThreadHome {
     PerThreadPools(Upstream source, const std::array<BlockShape, count> &shapes,
                    const FixedBlockOptions &options)
         : source_(source), shapes_(shapes), options_(options) {
-        // Now, so that a shape that cannot be is refused now.
+        // Now, so that an invalid shape fails now.
         Slot *const slot = make_slot();
         if (slot == nullptr) throw_bad_alloc();
         for (std::size_t number = 0; number < count; ++number)
@@ -250,7 +250,7 @@ class PerThreadPools : private ThreadHome {
         }
     }
 
-    /// Whether a pool of that shape made the slab of a block: hardened mode's look, in any thread.
+    /// Whether a pool of that shape made the slab of a block: hardened mode's check, in any thread.
     [[nodiscard]] bool is_from(std::size_t number, void *block) const noexcept {
         return number < count && OwnedBlock<Upstream>::is_sealed(block, slab_sizes_[number]) &&
                OwnedBlock<Upstream>::of(block, slab_sizes_[number]).block_size() == shapes_[number].size;

@@ -12,20 +12,22 @@
 
 namespace reap::inline REAP_MODE::detail {
 
-/// The objects of one owner that other threads freed: they push them, one by one, and the owner takes them
-/// all at once. All without a lock.
+/// The objects of one owner that other threads freed: they push them one by one, and the owner takes them all
+/// at once. Lock-free.
 ///
-/// A push is one compare-and-swap; the whole stack is taken by one exchange, so no push can mistake a new
-/// first object for an old one (ABA). The push releases and the exchange acquires: what was done to an object
-/// before it was freed is done before it is handed out again.
+/// A push is one compare-and-swap; the whole stack is taken by one exchange, so a push cannot suffer from ABA
+/// (mistake a new first object for an old one). The push releases and the exchange acquires: accesses to an
+/// object before it was freed happen before it is allocated again.
 ///
-/// When the owner is gone, but not its objects, the stack is closed, for good, and bytes are counted instead:
-/// the owner adds what is live, once, and each free subtracts its own. Both may come first; the count is at
-/// zero, afterwards, exactly once, and who brings it there is the last who may look at anything here.
+/// When the owner ends before its objects, the stack is closed permanently, and bytes are counted instead:
+/// the owner adds the live bytes, once, and each free subtracts its own. Either may come first; the count
+/// then reaches zero exactly once, and the thread that brings it there is the last that may access anything
+/// here.
 ///
-/// In hardened mode its links are encoded, and taking ends at an object that was written to, or pushed twice.
+/// In hardened mode its links are encoded, and take_all() stops at an object that was written to, or pushed
+/// twice.
 ///
-/// Atomic is std::atomic, or what a test counts the steps of.
+/// Atomic is std::atomic, or a test's instrumented version.
 template <template <class> class Atomic = std::atomic>
 class ReturnStack {
     struct Link {
@@ -38,8 +40,8 @@ class ReturnStack {
     ReturnStack &operator=(const ReturnStack &) = delete;
     ~ReturnStack() = default;
 
-    /// In any thread but the owner's. False, and nothing was done to the object: the stack is closed, count()
-    /// it. After true nothing here may be touched: the owner may be gone.
+    /// In any thread but the owner's. Returns false, with the object untouched, if the stack is closed: then
+    /// count() it. After true nothing here may be touched: the owner may have ended.
     [[nodiscard]] bool push(void *object) noexcept {
         Link *first = first_.load(std::memory_order_relaxed);
         Link *link = nullptr;
@@ -51,37 +53,37 @@ class ReturnStack {
         return true;
     }
 
-    /// The owner says where its objects may be, before it has any there.
+    /// The owner declares where its objects may be, before it has any there.
     void cover(const void *data, std::size_t size) noexcept { links_.cover(data, size); }
 
-    /// Whether nothing is there, at this moment.
+    /// Whether the stack is empty at this moment.
     [[nodiscard]] bool is_empty() const noexcept { return first_.load(std::memory_order_relaxed) == nullptr; }
 
-    /// Calls use(object) for each, the last that came first. `use` may overwrite it.
+    /// Calls use(object) for each, the most recent first. `use` may overwrite it.
     template <class Use>
     void take_all(Use use) noexcept {
-        // Looked at first: the owner asks often, and there is seldom something.
+        // Checked first: the owner asks often, and the stack is usually empty.
         if (first_.load(std::memory_order_relaxed) == nullptr) return;
         each(first_.exchange(nullptr, std::memory_order_acquire), use);
     }
 
-    /// The same, and closes the stack. To be followed by leave().
+    /// The same, and closes the stack. Must be followed by leave().
     template <class Use>
     void close(Use use) noexcept {
         each(first_.exchange(closed(), std::memory_order_acquire), use);
     }
 
-    /// The owner leaves so many bytes of objects behind. True if they were all freed meanwhile.
+    /// The owner leaves this many bytes of objects behind. Returns true if they were all freed meanwhile.
     [[nodiscard]] bool leave(std::size_t bytes) noexcept {
         return remaining_.fetch_add(bytes, std::memory_order_acq_rel) + bytes == 0;
     }
-    /// Some are freed. True if they were the last.
+    /// Some are freed. Returns true if they were the last.
     [[nodiscard]] bool count(std::size_t bytes) noexcept {
         return remaining_.fetch_sub(bytes, std::memory_order_acq_rel) == bytes;
     }
 
   private:
-    /// What no object's address is.
+    /// A value that is no object's address.
     [[nodiscard]] Link *closed() noexcept { return reinterpret_cast<Link *>(this); }
 
     static constexpr std::uintptr_t ahead = 384;
@@ -89,16 +91,16 @@ class ReturnStack {
     template <class Use>
     void each(Link *link, Use use) noexcept {
         while (link != nullptr) {
-            // Another thread wrote to them last, and each link is waited for. But what lies near was mostly
+            // Another thread wrote to them last, so each link is a cache miss. But nearby objects were mostly
             // freed as well, in whatever order: this halves the time.
             __builtin_prefetch(
                 reinterpret_cast<const void *>(reinterpret_cast<std::uintptr_t>(link) - ahead));
             if constexpr (hardened) {
                 const bool is_valid = links_.is_valid(link);
                 Link *const next = links_.next(link);
-                // Not a link of this stack if it comes again: it was pushed twice.
+                // An invalid link if it comes again: the object was pushed twice.
                 ::new (static_cast<void *>(link)) Link{nullptr};
-                use(static_cast<void *>(link)); // which finds out whether it is free already
+                use(static_cast<void *>(link)); // detects whether it is free already
                 if (!is_valid) report_misuse({Misuse::use_after_free, link, 0, "ReturnStack"});
                 link = next;
             } else {
@@ -109,7 +111,7 @@ class ReturnStack {
 
     [[no_unique_address]] Links<ReturnStack> links_;
     Atomic<Link *> first_{nullptr};
-    Atomic<std::size_t> remaining_{0}; // before leave(): less than zero, as it were
+    Atomic<std::size_t> remaining_{0}; // before leave(): negative, modulo 2^64
 };
 
 } // namespace reap::inline REAP_MODE::detail

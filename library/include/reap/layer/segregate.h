@@ -9,11 +9,11 @@
 
 namespace reap::inline REAP_MODE {
 
-/// Small requests to one source, all others to another: up to Threshold bytes, and above.
+/// Small requests, of up to Threshold bytes, go to one source, all others to another.
 ///
-/// Memory finds its way back by its size, so it needs no room for that, and a free with a wrong size may end
-/// in the wrong source. A request that the one cannot meet is not tried with the other; Fallback does that.
-/// Costs a comparison. As thread-safe as both. The idea is Heap Layers' SegHeap.
+/// The size passed to a free selects the source, so no room is needed for that, and a free with a wrong size
+/// may reach the wrong source. A request that one source cannot meet is not tried with the other; Fallback
+/// does that. Costs a comparison. As thread-safe as both. The idea is Heap Layers' SegHeap.
 template <std::size_t Threshold, Source Small, Source Large>
 class Segregate {
     static_assert(Threshold > 0, "all would be large");
@@ -28,7 +28,7 @@ class Segregate {
     Segregate(const Segregate &) = delete;
     Segregate &operator=(const Segregate &) = delete;
 
-    /// Throws what the source throws that is asked, else std::bad_alloc.
+    /// Throws what the selected source throws, otherwise std::bad_alloc.
     [[nodiscard]] void *allocate(std::size_t size, std::size_t alignment) {
         if (size <= Threshold) return obtain<Failure::throws>(small_, size, alignment);
         return obtain<Failure::throws>(large_, size, alignment);
@@ -39,7 +39,7 @@ class Segregate {
     }
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
         if (size > Threshold) return obtain_at_least<Failure::returns_null>(large_, size, alignment);
-        // More than the threshold would come back to the wrong source.
+        // More than the threshold would be freed to the wrong source.
         const Allocation got = obtain_at_least<Failure::returns_null>(small_, size, alignment);
         return {got.data, std::min(got.size, Threshold)};
     }

@@ -21,8 +21,8 @@
 
 namespace reap::inline REAP_MODE {
 
-/// A list of size classes, and which class a request belongs to: decided while compiling where the size is
-/// known, else one load from a table.
+/// A list of size classes, and the class of a request: computed at compile time where the size is known,
+/// otherwise one load from a table.
 template <std::size_t... Classes>
 class ClassList {
   public:
@@ -34,18 +34,18 @@ class ClassList {
     static_assert(((Classes > 0 && Classes % sizeof(void *) == 0) && ...),
                   "a class is a multiple of sizeof(void *)");
 
-    /// How blocks of a class are aligned: a power of two divides its multiples, up to a cache line.
+    /// The alignment of a class's blocks: a power of two divides its multiples, up to a cache line.
     [[nodiscard]] static constexpr std::size_t alignment_of(std::size_t size) noexcept {
         return std::min(size & (0 - size), std::size_t{64});
     }
 
-    /// The number of the smallest class that holds such an object, or `count`: there is none.
+    /// The index of the smallest class that holds such an object, or `count` if there is none.
     [[nodiscard]] static constexpr std::size_t find(std::size_t size, std::size_t alignment) noexcept {
         if (size > largest) [[unlikely]]
             return count;
         std::size_t number = table[(size + unit - 1) / unit];
         if (number >= count) __builtin_unreachable();
-        if (alignment - 1 >= every) [[unlikely]] { // 0 wraps, and is found to be none
+        if (alignment - 1 >= every) [[unlikely]] { // 0 wraps, and is rejected
             if (!is_alignment(alignment)) return count;
             while (number < count && alignment > alignment_of(sizes[number])) ++number;
         } else if ((alignment & (alignment - 1)) != 0) [[unlikely]] {
@@ -55,7 +55,7 @@ class ClassList {
     }
 
   private:
-    /// What divides all classes, and how all of them are aligned.
+    /// The divisor of all classes, and their common alignment.
     static constexpr std::size_t unit = std::size_t{1} << std::countr_zero((Classes | ...));
     static constexpr std::size_t every = std::min(unit, std::size_t{64});
     static constexpr std::array<std::uint8_t, largest / unit + 1> table = [] {
@@ -72,7 +72,7 @@ class ClassList {
 /// What a size-class allocator holds.
 struct SizeClassStatistics {
     std::size_t held = 0; ///< bytes taken from the source
-    std::size_t live = 0; ///< how many objects are handed out
+    std::size_t live = 0; ///< number of allocated objects
 };
 
 namespace detail {
@@ -88,24 +88,23 @@ struct ClassListOf<> {
 
 /// Small objects of a few sizes: each request is rounded up to a class, and each class is a FixedBlock.
 ///
-/// It serves nothing larger than its largest class (Segregate puts it beside a source that does), is told
-/// the size again when an object is freed, and is not thread-safe (PerThread, Locked). It can be neither
-/// copied nor moved. It is a Source up to its largest class, and hands the size of the class back by
-/// try_allocate_at_least().
+/// It serves nothing larger than its largest class (combine it with a source that does by Segregate),
+/// requires sized deallocation, and is not thread-safe (PerThread, Locked). It can be neither copied nor
+/// moved. It is a Source up to its largest class, and try_allocate_at_least() returns the size of the class.
 ///
-/// The classes rise; 32, 64, 128 and 256 if none are given. An object is aligned as its class is: to the
-/// largest power of two that divides it, at most 64. A request that is aligned to more than its size goes to
-/// a larger class.
+/// The classes must be ascending; the default is 32, 64, 128 and 256. An object has the alignment of its
+/// class: the largest power of two that divides it, at most 64. A request whose alignment exceeds its size
+/// goes to a larger class.
 ///
-/// Costs a load from a table beside FixedBlock's hot path, or nothing where the size is known while
-/// compiling. The idea, and the default classes, are hpalloc's (seed 004 of this project).
+/// Costs a load from a table in addition to FixedBlock's hot path, or nothing where the size is known at
+/// compile time. The idea, and the default classes, are hpalloc's (seed 004 of this project).
 template <Source Upstream = CachedPages, std::size_t... List>
 class SizeClassAllocator {
   public:
     using Classes = typename detail::ClassListOf<List...>::Type;
     static constexpr std::size_t largest_class = Classes::largest;
 
-    /// Each class takes its chunks, and keeps to the limit, by itself.
+    /// Each class has its own chunks and its own limit.
     explicit SizeClassAllocator(const FixedBlockOptions &options = {})
         requires std::default_initializable<Upstream>
         : SizeClassAllocator(options, std::make_index_sequence<Classes::count>()) {}
@@ -116,8 +115,8 @@ class SizeClassAllocator {
     SizeClassAllocator &operator=(const SizeClassAllocator &) = delete;
     ~SizeClassAllocator() { pool_.emptied(); }
 
-    /// Memory for an object; throws std::bad_alloc for what is larger than the largest class, else what the
-    /// source throws. A size of 0 counts as 1.
+    /// Memory for an object; throws std::bad_alloc for more than the largest class, otherwise what the source
+    /// throws. A size of 0 counts as 1.
     [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = 8) {
         const std::size_t number = Classes::find(size, alignment);
         if (number == Classes::count) [[unlikely]]
@@ -126,7 +125,7 @@ class SizeClassAllocator {
         return pool_.handed_out(annotate::quietly([&] { return pools_[number].allocate(); }), size);
     }
 
-    /// The same, or null.
+    /// The same, but returns null on failure.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = 8) noexcept {
         const std::size_t number = Classes::find(size, alignment);
         if (number == Classes::count) [[unlikely]]
@@ -151,8 +150,8 @@ class SizeClassAllocator {
         return {pool_.handed_out(object, Classes::sizes[number]), Classes::sizes[number]};
     }
 
-    /// Takes an object back, told the size that was asked for, that of the class, or any between, and the
-    /// alignment that was asked for.
+    /// Frees an object, given the requested size, that of the class, or any between, and the requested
+    /// alignment.
     void deallocate(void *object, std::size_t size, std::size_t alignment = 8) noexcept {
         const std::size_t number = Classes::find(size, alignment);
         if constexpr (checked) return guarded_deallocate(object, size, number);
@@ -164,13 +163,13 @@ class SizeClassAllocator {
         pools_[number].deallocate(object);
     }
 
-    /// Frees all objects; each class keeps chunks of up to `keep` bytes together.
+    /// Frees all objects; each class keeps chunks of up to `keep` bytes in total.
     void reset(std::size_t keep = keep_all) noexcept {
         pool_.emptied();
         for (Pool &pool : pools_) pool.reset(keep);
     }
 
-    /// Whether the address lies in a chunk of this. Costs time in the number of chunks.
+    /// Whether the address lies in a chunk of this allocator. Linear in the number of chunks.
     [[nodiscard]] bool owns(const void *address) const noexcept {
         return std::any_of(std::begin(pools_), std::end(pools_),
                            [address](const Pool &pool) { return pool.owns(address); });
@@ -215,7 +214,7 @@ class SizeClassAllocator {
     void guarded_deallocate(void *object, std::size_t size, std::size_t number) noexcept {
         if (object == nullptr) return;
         if (number == Classes::count || !pools_[number].owns(object)) {
-            // Mine, if of another class?
+            // Mine, but of another class?
             report_misuse({owns(object) ? Misuse::wrong_size : Misuse::foreign_free, object, 0, name});
             return;
         }

@@ -16,11 +16,11 @@
 
 namespace reap::inline REAP_MODE {
 
-/// The piece of memory that a StackLike works in.
+/// The memory that a StackLike works in.
 struct StackLikeOptions {
     /// Bytes for objects and their headers (8 B each), taken at the start. 197.parser has 30 MB.
     std::size_t size = std::size_t{30} << 20;
-    /// Whether another such piece is taken when the end is reached. 197.parser has only the one.
+    /// Whether another piece of that size is taken when the end is reached. 197.parser has only one.
     bool grows = false;
 };
 
@@ -28,20 +28,20 @@ struct StackLikeOptions {
 struct StackLikeStatistics {
     std::size_t held = 0;   ///< taken from the source
     std::size_t used = 0;   ///< below the pointer: objects, headers, and freed objects with a live one behind
-    std::size_t pieces = 0; ///< how many pieces of memory, one that is kept to be used again included
+    std::size_t pieces = 0; ///< number of pieces of memory, including one that is kept for reuse
 };
 
-/// malloc and free for lives that end nearly in the order of a stack: bump allocation, and a pointer that
+/// malloc and free for lifetimes that end nearly in stack order: bump allocation, and a pointer that
 /// retreats.
 ///
-/// A freed object is not used again before all that was allocated after it is freed as well: one object that
-/// lives on holds everything below it, and where lives do not nest, memory grows without bound until the end
+/// The memory of a freed object is not reused before all that was allocated after it is freed as well: one
+/// long-lived object holds everything below it, and where lifetimes do not nest, memory grows until the end
 /// of the piece. Not thread-safe; neither copied nor moved.
 ///
 /// Freeing marks the object; if it is the last one, the pointer retreats over it and all free ones before it.
-/// Sizes need not be told. Each object takes a header of 8 bytes and is aligned to 16 at least. Both
-/// operations cost some ten instructions, a retreat time in the number of objects it passes, so at most once
-/// for each. This is the allocator of 197.parser (SPEC CPU2000), as Berger, Zorn and McKinley describe it
+/// Supports unsized deallocation. Each object takes a header of 8 bytes and is aligned to at least 16. Both
+/// operations cost some ten instructions; a retreat is linear in the number of objects that it passes, each
+/// at most once. This is the allocator of 197.parser (SPEC CPU2000), as Berger, Zorn and McKinley describe it
 /// (OOPSLA 2002); growth and reset() are additions.
 template <Source Upstream = CachedPages>
 class StackLike {
@@ -49,8 +49,8 @@ class StackLike {
     struct Piece;
 
   public:
-    /// Takes the memory, and throws what the source throws, else std::bad_alloc; std::invalid_argument where
-    /// no memory can be of that size.
+    /// Takes the memory, and throws what the source throws, otherwise std::bad_alloc; std::invalid_argument
+    /// for an impossible size.
     explicit StackLike(const StackLikeOptions &options = {})
         requires std::default_initializable<Upstream>
         : options_(options) {
@@ -77,14 +77,14 @@ class StackLike {
         return pool_.handed_out(take<Failure::throws>(size, alignment), size);
     }
 
-    /// The same, or null.
+    /// The same, but returns null on failure.
     [[nodiscard, gnu::alloc_size(2)]] void *try_allocate(std::size_t size,
                                                          std::size_t alignment = minimum) noexcept {
         if constexpr (checked) return guarded<Failure::returns_null>(size, alignment);
         return pool_.handed_out(take<Failure::returns_null>(size, alignment), size);
     }
 
-    /// Takes back an object, in any order.
+    /// Frees an object, in any order.
     void deallocate(void *object) noexcept {
         if constexpr (checked) return guarded_deallocate(object, guard::any_size);
         pool_.came_back(object);
@@ -96,10 +96,10 @@ class StackLike {
         if (object != nullptr) release(header_of(object));
     }
 
-    /// Frees all objects. Of what the layer has grown by, nothing is kept.
+    /// Frees all objects. Pieces that the layer grew by are not kept.
     void reset() noexcept;
 
-    /// Whether the address lies in the memory of this layer. Costs time in the number of pieces.
+    /// Whether the address lies in the memory of this layer. Linear in the number of pieces.
     [[nodiscard]] bool owns(const void *address) const noexcept;
 
     [[nodiscard]] StackLikeStatistics statistics() const noexcept;
@@ -110,8 +110,8 @@ class StackLike {
     static constexpr const char *name = "StackLike";
     static constexpr std::size_t minimum = alignof(std::max_align_t);
 
-    /// Stands right in front of each object: the way to the header before, in bytes, and in the lowest bit
-    /// whether the object is free.
+    /// Lies directly in front of each object: the distance to the previous header, in bytes, and in the
+    /// lowest bit whether the object is free.
     struct Header {
         std::uint64_t back_and_free;
         [[nodiscard]] bool is_free() const noexcept { return (back_and_free & 1U) != 0; }
@@ -122,12 +122,12 @@ class StackLike {
     struct Piece {
         Piece *older;
         std::size_t size;
-        Header *last;       // where the layer was in here,
+        Header *last;       // the state of the layer in this piece,
         std::byte *current; // while newer pieces are in use
-        Header bottom;      // never free: there the retreat ends
+        Header bottom;      // never free: the retreat ends there
     };
 
-    // The first header stands 8 bytes before a multiple of 16, and so do all.
+    // The first header lies 8 bytes before a multiple of 16, and so do all.
     static constexpr std::size_t piece_lead =
         round_up(sizeof(Piece) + sizeof(Header), minimum) - sizeof(Header);
 
@@ -152,7 +152,7 @@ class StackLike {
         return object;
     }
 
-    /// All checks come before the sums, so none can wrap. `current_` and `end_` are places for headers.
+    /// All checks come before the sums, so none can wrap. `current_` and `end_` are addresses for headers.
     [[gnu::always_inline]] void *bump(std::size_t size, std::size_t alignment) noexcept {
         if (!is_alignment(alignment)) [[unlikely]]
             return nullptr;
@@ -181,7 +181,7 @@ class StackLike {
         header->back_and_free |= 1U;
         if (header == last_) retreat();
     }
-    /// Padding between two objects comes back with the first of them.
+    /// Padding between two objects is freed with the first of them.
     [[gnu::always_inline]] void retreat() noexcept {
         std::byte *current = current_;
         Header *last = last_;
@@ -222,7 +222,7 @@ class StackLike {
     std::byte *end_ = nullptr;
     Header *last_ = nullptr; // of the last object that is not free, or the bottom
     Piece *piece_ = nullptr; // the current one; older ones behind it
-    Piece *spare_ = nullptr; // one that was retreated from, so that going to and fro costs nothing
+    Piece *spare_ = nullptr; // one that was retreated from, so that oscillating costs nothing
     std::size_t held_ = 0;
     [[no_unique_address]] Upstream source_;
     StackLikeOptions options_;
@@ -272,7 +272,7 @@ template <Failure F>
 typename StackLike<Upstream>::Piece *
 StackLike<Upstream>::take_piece(std::size_t size) noexcept(F == Failure::returns_null) {
     const annotate::Quiet quiet;
-    // No more than that, even if the source has it: where the end is, is the user's choice.
+    // No more than that, even if the source has it: the user chooses where the end is.
     const std::size_t whole = piece_lead + round_up(size, minimum);
     void *const data = obtain<F>(source_, whole, minimum);
     if (data == nullptr) return nullptr;
@@ -283,7 +283,7 @@ StackLike<Upstream>::take_piece(std::size_t size) noexcept(F == Failure::returns
     return piece;
 }
 
-/// Makes a piece in which nothing is the current one.
+/// Makes an empty piece the current one.
 template <Source Upstream>
 void StackLike<Upstream>::enter(Piece *piece) noexcept {
     piece_ = piece;
@@ -292,7 +292,7 @@ void StackLike<Upstream>::enter(Piece *piece) noexcept {
     end_ = end_of(piece);
 }
 
-/// Gives a piece in which nothing is back to the source.
+/// Returns an empty piece to the source.
 template <Source Upstream>
 void StackLike<Upstream>::leave(Piece *piece) noexcept {
     if (piece == nullptr) return;
@@ -301,7 +301,7 @@ void StackLike<Upstream>::leave(Piece *piece) noexcept {
     source_.deallocate(piece, piece->size, minimum);
 }
 
-/// Nothing is in the current piece any more: the retreat goes on in the one before.
+/// The current piece is empty: the retreat continues in the one before.
 template <Source Upstream>
 void StackLike<Upstream>::shrink() noexcept {
     Piece *const older = piece_->older;
@@ -349,7 +349,7 @@ StackLikeStatistics StackLike<Upstream>::statistics() const noexcept {
     return found;
 }
 
-// Checked mode: the same operations on objects that have guards around them.
+// Checked mode: the same operations on objects that have guards.
 
 template <Source Upstream>
 template <Failure F>

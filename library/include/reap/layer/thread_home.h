@@ -10,7 +10,7 @@
 #include "reap/core/loaded.h"
 #include "reap/core/mode.h"
 
-// Which thread has which part of something that has a part for each thread. PerThread is built on it.
+// Which thread has which part of something that has a part per thread. PerThread is built on it.
 
 namespace reap::inline REAP_MODE::detail {
 
@@ -23,12 +23,12 @@ struct ThreadSlot {
     std::atomic<std::uint64_t> thread{idle};
 };
 
-/// What has a part for each thread that uses it. When a thread ends its part is idle, and becomes that of the
-/// next thread that comes, with all that is in it.
+/// Has a part for each thread that uses it. When a thread ends its part becomes idle, and passes to the next
+/// new thread, contents included.
 ///
-/// Threads may outlive it, and may end at any time, also while it is destroyed: its end and theirs meet at
-/// one lock. Looking up one's part costs some ten instructions while a thread uses no two whose serial
-/// numbers differ by a multiple of 8; else a lock, and a walk over the parts.
+/// Threads may outlive it, and may end at any time, also while it is destroyed: one lock synchronizes both.
+/// Looking up one's part costs some ten instructions while a thread uses no two whose serial numbers differ
+/// by a multiple of 8; otherwise a lock, and a walk over the parts.
 class ThreadHome {
   public:
     ThreadHome(const ThreadHome &) = delete;
@@ -36,7 +36,7 @@ class ThreadHome {
 
     /// The number of this thread, or one that no slot ever has.
     static std::uint64_t this_thread() noexcept { return number_; }
-    /// The same, and gives the thread a number if it has none; ThreadSlot::idle if it can have none.
+    /// The same, and assigns a number if the thread has none; ThreadSlot::idle if that fails.
     static std::uint64_t join_this_thread() noexcept {
         return number_ != nobody || join() ? number_ : ThreadSlot::idle;
     }
@@ -49,7 +49,7 @@ class ThreadHome {
     }
     ~ThreadHome() { leave(); }
 
-    /// To be called before parts are destroyed: from here on no thread that ends looks here.
+    /// Must be called before parts are destroyed: from here on no ending thread accesses them.
     void leave() noexcept {
         const std::scoped_lock lock(mutex_);
         ThreadHome **link = &homes_;
@@ -57,20 +57,20 @@ class ThreadHome {
         if (*link == this) *link = next_;
     }
 
-    /// This thread's part, if it is remembered; else null.
+    /// This thread's part, if it is cached; otherwise null.
     [[nodiscard]] ThreadSlot *remembered() const noexcept {
         const Remembered &mine = remembered_[serial_ % places];
         return mine.home == serial_ ? mine.slot : nullptr;
     }
 
-    /// This thread's part: its own, or an idle one, or a new one that make() returns. Null if there is no
-    /// memory, which is what make() returning null means.
+    /// This thread's part: its own, or an idle one, or a new one that make() returns. Null if memory is
+    /// exhausted, which make() reports by returning null.
     template <class Make>
     [[gnu::noinline]] ThreadSlot *find(Make make) {
         if (number_ == nobody && !join()) return nullptr;
         ThreadSlot *slot = claim();
         if (slot == nullptr) {
-            // Without the lock: what is made here may itself look for a part somewhere.
+            // Without the lock: what is made here may itself look up a part.
             slot = make();
             if (slot == nullptr) return nullptr;
             slot->thread.store(number_, std::memory_order_relaxed);
@@ -80,15 +80,14 @@ class ThreadHome {
         return slot;
     }
 
-    /// Adds a part. Nobody takes one away.
+    /// Adds a part. Parts are never removed.
     void add(ThreadSlot *slot) noexcept {
         const std::scoped_lock lock(mutex_);
         slot->next = slots_.load(std::memory_order_relaxed);
         slots_.store(slot, std::memory_order_release);
     }
 
-    /// Begins anew, without parts, and returns those that were there. No thread may look for its own
-    /// meanwhile.
+    /// Starts afresh, without parts, and returns the previous ones. No thread may look up its own meanwhile.
     [[nodiscard]] ThreadSlot *begin_anew() noexcept {
         const std::scoped_lock lock(mutex_);
         serial_ = ++last_serial_;
@@ -106,7 +105,7 @@ class ThreadHome {
         ThreadSlot *slot;
     };
 
-    /// This thread's part, or else an idle one that is now its own; else null.
+    /// This thread's part, otherwise an idle one that is now its own; otherwise null.
     ThreadSlot *claim() noexcept {
         const std::scoped_lock lock(mutex_);
         ThreadSlot *found = nullptr;
@@ -119,13 +118,14 @@ class ThreadHome {
         return found;
     }
 
-    /// Gives this thread its number, and sees to it that its end is noticed. By a key of pthreads and not by
-    /// a destructor: the destructors of other thread_local objects, which may still free memory, come first,
-    /// and what comes later yet makes the thread join, and leave, again.
+    /// Assigns a number to this thread, and arranges to be notified of its end. By a pthread key and not by a
+    /// destructor: the destructors of other thread_local objects, which may still free memory, come first,
+    /// and what comes later makes the thread join, and leave, again.
     [[gnu::noinline]] static bool join() noexcept {
         static const EndOfThread end;
         if (!end.good || ::pthread_setspecific(end.key, &number_) != 0) return false;
-        // Not while `end` is made: that holds a lock, and this waits for constructors that dlopen() runs.
+        // Not while `end` is constructed: that holds a lock, and this waits for constructors that dlopen()
+        // runs.
         if (!is_kept_loaded_.exchange(true, std::memory_order_relaxed))
             keep_loaded(reinterpret_cast<const void *>(&on_end));
         const std::scoped_lock lock(mutex_);
@@ -150,7 +150,7 @@ class ThreadHome {
     }
 
     static inline constinit std::atomic<bool> is_kept_loaded_{false};
-    static inline constinit std::mutex mutex_; // of all that follows
+    static inline constinit std::mutex mutex_; // guards all that follows
     static inline constinit ThreadHome *homes_ = nullptr;
     static inline constinit std::uint64_t last_serial_ = 0;
     static inline constinit std::uint64_t last_number_ = ThreadSlot::idle;

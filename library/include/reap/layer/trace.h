@@ -14,32 +14,32 @@
 
 namespace reap::inline REAP_MODE {
 
-/// One call, as it went through a Trace.
+/// One call, as recorded by a Trace.
 struct TraceEvent {
     enum class Kind : unsigned char { allocate, failure, deallocate };
     Kind kind = Kind::failure;
-    void *data = nullptr; ///< null for a failure; never to be looked at for a deallocation
-    std::size_t size = 0; ///< as it was asked for or given back, in bytes
+    void *data = nullptr; ///< null for a failure; must not be accessed for a deallocation
+    std::size_t size = 0; ///< as requested or freed, in bytes
     std::size_t alignment = 0;
 };
 
-/// What a Trace tells: `sink(event)`.
+/// The receiver of a Trace's events: `sink(event)`.
 template <class T>
 concept TraceSink = std::invocable<T &, const TraceEvent &>;
 
-/// Keeps the last Capacity events, without any memory of its own but itself: to look at in a debugger, or
-/// when a test failed.
+/// Keeps the last Capacity events, in no memory but its own: to inspect in a debugger, or after a failed
+/// test.
 template <std::size_t Capacity>
 class LastEvents {
     static_assert(Capacity > 0);
 
   public:
     void operator()(const TraceEvent &event) noexcept { events_[told_++ % Capacity] = event; }
-    /// How many were told.
+    /// The number of events received.
     [[nodiscard]] std::uint64_t told() const noexcept { return told_; }
-    /// How many are kept.
+    /// The number of events kept.
     [[nodiscard]] std::size_t size() const noexcept { return std::min<std::uint64_t>(told_, Capacity); }
-    /// The oldest that is kept is number 0; `number` is below size().
+    /// The oldest event kept is number 0; `number` must be below size().
     [[nodiscard]] const TraceEvent &operator[](std::size_t number) const noexcept {
         return events_[(told_ - size() + number) % Capacity];
     }
@@ -49,11 +49,11 @@ class LastEvents {
     std::uint64_t told_ = 0;
 };
 
-/// Tells a sink of each call to a source: after an allocation, before a deallocation.
+/// Reports each call to a source to a sink: after an allocation, before a deallocation.
 ///
-/// The sink is called in the thread of the call, must not throw, and may not use this source. Nothing is kept
-/// but what the sink keeps, and nothing is changed: memory larger than asked for is passed on, and told as it
-/// was asked for. As thread-safe as source and sink. Costs the sink.
+/// The sink is called in the thread of the call, must not throw, and must not use this source. Only the sink
+/// stores anything, and nothing is changed: memory larger than requested is passed on, and reported with the
+/// requested size. As thread-safe as source and sink. Costs the sink.
 template <Source S, TraceSink Sink = LastEvents<64>>
 class Trace {
   public:
@@ -69,7 +69,7 @@ class Trace {
     Trace(const Trace &) = delete;
     Trace &operator=(const Trace &) = delete;
 
-    /// Throws what the source throws, else std::bad_alloc.
+    /// Throws what the source throws, otherwise std::bad_alloc.
     [[nodiscard]] void *allocate(std::size_t size, std::size_t alignment) {
         Telling telling{sink_, {TraceEvent::Kind::failure, nullptr, size, alignment}};
         return telling.had(obtain<Failure::throws>(source_, size, alignment));
@@ -101,7 +101,7 @@ class Trace {
     [[nodiscard]] const S &source() const noexcept { return source_; }
 
   private:
-    /// Tells at its end: the source may throw.
+    /// Reports at its end: the source may throw.
     struct Telling {
         Sink &sink;
         TraceEvent event;
