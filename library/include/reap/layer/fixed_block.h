@@ -1,3 +1,5 @@
+// This file is long because it has the whole interface of the class, its inline hot paths, hardened and
+// checked mode in one template.
 #pragma once
 
 #include <algorithm>
@@ -30,47 +32,47 @@ struct FixedBlockOptions {
     std::size_t first_chunk = std::size_t{8} << 10;
     /// Each further chunk is this many times as large as the one before.
     std::size_t growth = 2;
-    /// No chunk becomes larger.
+    /// Maximum size of a chunk.
     std::size_t largest_chunk = std::size_t{1} << 20;
-    /// What the pool may hold of its source at most.
+    /// Maximum that the pool may hold of its source.
     std::size_t limit = std::numeric_limits<std::size_t>::max();
 };
 
 /// What a pool of blocks holds.
 struct FixedBlockStatistics {
     std::size_t held = 0;   ///< bytes taken from the source
-    std::size_t spare = 0;  ///< bytes in chunks that were kept at a reset and wait to be used again
-    std::size_t chunks = 0; ///< how many chunks, spare ones included
-    std::size_t live = 0;   ///< how many blocks are handed out
+    std::size_t spare = 0;  ///< bytes in chunks that were kept at a reset for reuse
+    std::size_t chunks = 0; ///< number of chunks, spare ones included
+    std::size_t live = 0;   ///< number of allocated blocks
 };
 
-/// The alignment that blocks of a size have if nothing else is said: that of malloc, or what divides the
-/// size.
+/// The default alignment of blocks of a size: that of malloc, or the largest that divides the size.
 [[nodiscard]] constexpr std::size_t natural_alignment(std::size_t size) noexcept {
     return std::min(size & (0 - size), alignof(std::max_align_t));
 }
 
-/// Blocks of one size, each freed by itself or all together.
+/// Blocks of one size, freed one by one or all together.
 ///
-/// It gives no memory back to its source before reset(), serves one size alone, and is not thread-safe
-/// (PerThread, Locked). It can be neither copied nor moved. It is a Source of what fits into a block.
+/// It returns no memory to its source before reset(), serves one size only, and is not thread-safe
+/// (PerThread, Locked). It can be neither copied nor moved. It is a Source for everything that fits into a
+/// block.
 ///
-/// Free blocks are not linked through their memory. The last 64 freed stand in an array in this object, the
-/// magazine, and are the first to be handed out, since their memory is warm. When the magazine is full, its
-/// older half is written down in bitmaps, one at the head of each slab (4 KB for blocks up to 256 B, else at
-/// least 16 blocks); when it is empty, it is filled from one bitmap, and a slab that is wholly free is bumped
-/// through like a fresh one. Freeing touches no block, and however blocks were freed, memory is walked in
-/// order again afterwards; a list through the blocks would be walked in the order of the frees, which after a
-/// mass free in random order costs a cache miss for each block.
+/// Free blocks are not linked through their memory. The last 64 freed are in an array in this object, the
+/// magazine, and are the first to be reused, since their memory is in the cache. When the magazine is full,
+/// its older half is recorded in bitmaps, one at the head of each slab (4 KB for blocks up to 256 B,
+/// otherwise at least 16 blocks). When it is empty, it is refilled from one bitmap, and a completely free
+/// slab is bumped through like a fresh one. Freeing touches no block, and blocks are allocated in address
+/// order again afterwards, in whatever order they were freed. A list through the blocks would be followed in
+/// the order of the frees, which after a mass free in random order costs a cache miss per block.
 ///
 /// allocate() and deallocate() cost some seven instructions; every 32nd or so has more to do. This object is
-/// about 700 bytes large. Each slab spends 48 bytes and a bit for each block. Slabs, magazines: Bonwick,
-/// USENIX 1994 and 2001.
+/// about 700 bytes large. Each slab takes 48 bytes and a bit per block. Slabs, magazines: Bonwick, USENIX
+/// 1994 and 2001.
 template <Source Upstream = CachedPages>
 class FixedBlock {
   public:
     /// Throws std::invalid_argument unless the size is a multiple of the alignment and of sizeof(void *), not
-    /// 0 and at most 64 MB, and the alignment a power of two. Without an alignment it is the largest that
+    /// 0 and at most 64 MB, and the alignment a power of two. The default alignment is the largest that
     /// divides the size, up to that of malloc.
     explicit FixedBlock(std::size_t block_size = 64, const FixedBlockOptions &options = {})
         requires std::default_initializable<Upstream>
@@ -93,19 +95,19 @@ class FixedBlock {
     FixedBlock &operator=(const FixedBlock &) = delete;
     ~FixedBlock() { reset(keep_none); }
 
-    /// A block; throws what the source throws, else std::bad_alloc.
+    /// A block; throws what the source throws, otherwise std::bad_alloc.
     [[nodiscard, gnu::returns_nonnull]] void *allocate() {
         if constexpr (checked) return guarded<Failure::throws>(block_size_);
         return pool_.handed_out(serve([this] { return refill<Failure::throws>(); }), block_size_);
     }
 
-    /// The same, or null.
+    /// The same, but returns null on failure.
     [[nodiscard]] void *try_allocate() noexcept {
         if constexpr (checked) return guarded<Failure::returns_null>(block_size_);
         return pool_.handed_out(serve([this] { return refill<Failure::returns_null>(); }), block_size_);
     }
 
-    /// Takes a block back.
+    /// Frees a block.
     void deallocate(void *block) noexcept {
         if constexpr (checked) return guarded_deallocate(block, guard::any_size);
         if (block == nullptr) return;
@@ -115,8 +117,8 @@ class FixedBlock {
         put(block);
     }
 
-    /// A block for an object, as the Source concept has it: what is larger than a block, or aligned to more,
-    /// cannot be had.
+    /// A block for an object, as the Source concept requires; fails for more than a block, or a stricter
+    /// alignment.
     [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment) {
         if (!fits(size, alignment)) [[unlikely]]
             throw_bad_alloc();
@@ -141,22 +143,22 @@ class FixedBlock {
         deallocate(block);
     }
 
-    /// Frees all blocks, and keeps chunks of up to `keep` bytes together to be used again.
+    /// Frees all blocks, and keeps chunks of up to `keep` bytes in total for reuse.
     void reset(std::size_t keep = keep_all) noexcept;
 
     [[nodiscard]] std::size_t block_size() const noexcept { return block_size_; }
     [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
 
-    /// Whether the address lies in a chunk of this pool. Costs time in the number of chunks.
+    /// Whether the address lies in a chunk of this pool. Linear in the number of chunks.
     [[nodiscard]] bool owns(const void *address) const noexcept;
 
-    /// Costs time in the number of chunks, and of slabs with free blocks.
+    /// Linear in the number of chunks, and of slabs with free blocks.
     [[nodiscard]] FixedBlockStatistics statistics() const noexcept;
     [[nodiscard]] const FixedBlockOptions &options() const noexcept { return options_; }
     [[nodiscard]] const Upstream &source() const noexcept { return source_; }
 
   protected:
-    /// A block from the magazine or the run; where there is none, what `otherwise` returns. The hot path.
+    /// A block from the magazine or the run; if there is none, the result of `otherwise`. The hot path.
     template <class Otherwise>
     [[gnu::always_inline]] void *take(Otherwise otherwise) {
         if (top_ != magazine_) [[likely]]
@@ -173,7 +175,7 @@ class FixedBlock {
     template <Failure F>
     [[gnu::noinline]] void *refill() noexcept(F == Failure::returns_null);
 
-    /// The same as take(); hardened mode writes down that the block is out, and looks at what was free.
+    /// The same as take(); hardened mode records that the block is allocated, and checks what was free.
     template <class Otherwise>
     [[gnu::always_inline]] void *serve(Otherwise otherwise) {
         if constexpr (hardened) return serve_hardened(otherwise);
@@ -183,21 +185,20 @@ class FixedBlock {
     void *serve_hardened(Otherwise otherwise);
     /// Hardened mode's free. A report names `layer`.
     void retire(void *block, const char *layer) noexcept;
-    /// Whether a pool made the slab that the address would be in: in hardened mode, for any address that
-    /// can be read.
+    /// Whether a pool made the slab that the address would be in: in hardened mode, for any readable address.
     static bool is_sealed(const void *address, std::size_t slab_size) noexcept;
     /// Whether it is in a slab of this pool: in hardened mode.
     [[nodiscard]] bool holds(const void *address) const noexcept {
         return links_.covers(address) && slab_of(const_cast<void *>(address), slab_size_)->owner == this;
     }
 
-    /// Whose block this is: in plain mode, for a block of any pool with such slabs.
+    /// The pool of this block: in plain mode, for a block of any pool with such slabs.
     static FixedBlock *owner_of(void *block, std::size_t slab_size) noexcept {
         return slab_of(block, slab_size)->owner;
     }
     [[nodiscard]] std::size_t slab_size() const noexcept { return slab_size_; }
     [[nodiscard]] const Links<FixedBlock> &links() const noexcept { return links_; }
-    /// Whether the address is one that could have been handed out.
+    /// Whether the address could have been allocated.
     [[nodiscard]] bool is_block(const void *address) const noexcept;
 
   private:
@@ -208,9 +209,9 @@ class FixedBlock {
     static constexpr std::size_t magazine_size = 64;
     static constexpr std::size_t largest_block = std::size_t{64} << 20;
 
-    /// In front of the blocks of a slab; the bitmap of its free blocks follows. The blocks that are in the
-    /// magazine, and those of the run, count as handed out here. Hardened mode has a second bitmap behind it,
-    /// of the blocks that are handed out in fact.
+    /// In front of the blocks of a slab; the bitmap of its free blocks follows. Blocks in the magazine, and
+    /// those of the run, count as allocated here. Hardened mode has a second bitmap behind it, of the blocks
+    /// that are actually allocated.
     struct Slab {
         Slab *next = nullptr; // with free blocks; a link of links_
         FixedBlock *owner;
@@ -233,11 +234,11 @@ class FixedBlock {
         [[nodiscard]] std::uint64_t *bitmap() noexcept { return reinterpret_cast<std::uint64_t *>(this + 1); }
     };
 
-    /// What is in a block while it is in quarantine, or was when it last left it.
+    /// The contents of a block while it is in quarantine, or was when it last left it.
     struct Kept {
         Kept *next;
     };
-    /// Where it is written down whether a block is handed out. False: no block begins there.
+    /// Where it is recorded whether a block is allocated. Returns false if no block begins there.
     struct Place {
         std::uint64_t *word;
         std::uint64_t bit;
@@ -278,7 +279,7 @@ class FixedBlock {
     std::byte *run_ = nullptr; // blocks that are bumped through
     std::byte *run_end_ = nullptr;
     std::size_t stride_ = 0;    // from block to block
-    Slab *available_ = nullptr; // has free blocks, as those behind it
+    Slab *available_ = nullptr; // has free blocks, as do those behind it
     std::size_t slab_size_ = 0;
     std::size_t lead_ = 0;       // from a slab to its first block
     std::size_t capacity_ = 0;   // blocks in a slab
@@ -286,7 +287,7 @@ class FixedBlock {
     std::byte *carve_ = nullptr; // the rest of the current chunk
     std::byte *carve_end_ = nullptr;
     Slab *chunk_ = nullptr; // the current one; older ones behind it
-    Slab *spare_ = nullptr; // chunks that wait to be used again
+    Slab *spare_ = nullptr; // chunks kept for reuse
     std::size_t slabs_ = 0; // in use
     std::size_t held_ = 0;
     std::size_t next_chunk_ = 0;
@@ -329,7 +330,7 @@ void FixedBlock<Upstream>::start() {
     next_chunk_ = options_.first_chunk;
 }
 
-/// Makes blocks at hand, and takes one.
+/// Makes blocks available, and takes one.
 template <Source Upstream>
 template <Failure F>
 void *FixedBlock<Upstream>::refill() noexcept(F == Failure::returns_null) {
@@ -337,7 +338,7 @@ void *FixedBlock<Upstream>::refill() noexcept(F == Failure::returns_null) {
         restock(available_);
     } else {
         if constexpr (hardened) {
-            // Rather what waits than nothing.
+            // Better a block from the quarantine than none.
             if (carve_ == carve_end_ && quarantine_.size() > 0 && !take_chunk<Failure::returns_null>()) {
                 quarantine_.drain([this](void *block) { put(block); });
                 return take([] { return nullptr; });
@@ -375,15 +376,15 @@ void FixedBlock<Upstream>::restock(Slab *slab) noexcept {
             if (!links_.is_valid(slab)) report_misuse({Misuse::corruption, slab, 0, name});
         }
         available_ = links_.next(slab);
-        // The start of the one that will be next: the processor fetches the rest of a slab by itself once it
-        // sees a row of lines, but it does not see across pages. A quarter of the time of warm allocation.
+        // Prefetches the start of the next one: the CPU prefetches the rest of a slab by itself once it
+        // detects a sequence of lines, but not across pages. Saves a quarter of the time of warm allocation.
         constexpr int lines = 4;
         for (int line = 0; line < lines && available_ != nullptr; ++line)
             __builtin_prefetch(reinterpret_cast<std::byte *>(available_) + std::ptrdiff_t{64} * line, 1);
     }
 }
 
-/// Puts a block into the full magazine: the half that has been there longest is written into the bitmaps.
+/// Puts a block into the full magazine: the older half is written into the bitmaps.
 template <Source Upstream>
 void FixedBlock<Upstream>::spill(void *block) noexcept {
     void **const half = magazine_ + magazine_size / 2;
@@ -443,7 +444,7 @@ bool FixedBlock<Upstream>::take_chunk() {
     void *data = nullptr;
     if (wanted > least) data = obtain<Failure::returns_null>(source_, wanted, slab_size_);
     if (data == nullptr) {
-        // A source that cannot give the usual may still give what is needed.
+        // A source that cannot supply the usual size may still supply the needed one.
         size = least;
         data = obtain<F>(source_, least, slab_size_);
         if (data == nullptr) return false;
@@ -473,7 +474,7 @@ void FixedBlock<Upstream>::enter(Slab *chunk) noexcept {
     carve_end_ = carve_ + chunk->size;
 }
 
-/// Gives a chunk back to the source.
+/// Returns a chunk to the source.
 template <Source Upstream>
 void FixedBlock<Upstream>::leave(Slab *chunk) noexcept {
     if constexpr (checked) {
@@ -495,8 +496,8 @@ void FixedBlock<Upstream>::reset(std::size_t keep) noexcept {
     available_ = nullptr;
     slabs_ = 0;
 
-    // The oldest first, which puts the small ones of a growing row in front, in the order they will be wanted
-    // again.
+    // The oldest first, which puts the small ones of a growing sequence in front, in the order in which they
+    // will be needed again.
     Slab *row = spare_;
     for (Slab *chunk = std::exchange(chunk_, nullptr); chunk != nullptr;) {
         if constexpr (checked) {
@@ -547,9 +548,9 @@ FixedBlockStatistics FixedBlock<Upstream>::statistics() const noexcept {
     return found;
 }
 
-// Hardened mode: it is written down which blocks are handed out, and freed ones wait.
+// Hardened mode: allocated blocks are recorded, and freed ones wait.
 
-/// Not for a tool that watches memory: the address may be anybody's.
+/// Hidden from memory-checking tools: the address may be anybody's.
 template <Source Upstream>
 #if REAP_ASAN
 [[gnu::no_sanitize_address]]
@@ -574,7 +575,7 @@ bool FixedBlock<Upstream>::find_place(void *address, Place &place) const noexcep
     return true;
 }
 
-/// Whether what was written into a block when it was freed is still there.
+/// Whether the mark that was written into a block when it was freed is intact.
 template <Source Upstream>
 bool FixedBlock<Upstream>::is_untouched(const void *block) const noexcept {
     return links_.is_last(static_cast<const Kept *>(block));
@@ -591,7 +592,7 @@ void *FixedBlock<Upstream>::serve_hardened(Otherwise otherwise) {
             report_misuse({Misuse::corruption, block, block_size_, name});
             continue;
         }
-        // What comes from the run may never have been free.
+        // A block from the run may never have been freed.
         if (static_cast<std::byte *>(block) + stride_ != run_) {
             if (!is_untouched(block)) [[unlikely]] {
                 report_misuse({Misuse::use_after_free, block, block_size_, name});
@@ -619,7 +620,7 @@ void FixedBlock<Upstream>::retire(void *block, const char *layer) noexcept {
     if (void *const oldest = quarantine_.exchange(block); oldest != nullptr) put(oldest);
 }
 
-/// Before all blocks are freed: none is handed out any more.
+/// Before all blocks are freed: none is allocated any more.
 template <Source Upstream>
 void FixedBlock<Upstream>::end_hardened(bool keeps_chunks) noexcept {
     quarantine_.drain([this](void *block) {
@@ -665,8 +666,8 @@ void FixedBlock<Upstream>::guarded_deallocate(void *object, std::size_t size) no
     const auto raw_address = reinterpret_cast<std::uintptr_t>(object) - guard::lead(alignment_);
     const bool known = is_block(reinterpret_cast<const void *>(raw_address));
     if (!ledger_.check(object, guard::any_size, known, name)) return;
-    // Memory may be given back with any size between what was asked for and the block's; of what was handed
-    // out whole it is not known here what was asked for.
+    // Memory may be freed with any size between the requested one and the block's; for a whole block the
+    // requested size is not known here.
     const std::size_t asked = guard::size_of(object);
     const bool too_small = asked != block_size_ && size + (size == 0) < asked;
     if (size != guard::any_size && (too_small || size > block_size_)) {
@@ -679,7 +680,7 @@ void FixedBlock<Upstream>::guarded_deallocate(void *object, std::size_t size) no
     put(raw);
 }
 
-/// Looks at all that is free, and opens it.
+/// Checks everything that is free, and unpoisons it.
 template <Source Upstream>
 void FixedBlock<Upstream>::open_free_blocks() noexcept {
     for (void **at = magazine_; at != top_; ++at) guard::open(*at, stride_, name);

@@ -1,3 +1,5 @@
+// This file is long because it has the whole interface of the class, its inline hot paths, iteration,
+// hardened and checked mode in one template.
 #pragma once
 
 #include <algorithm>
@@ -28,26 +30,26 @@ namespace reap::inline REAP_MODE {
 struct MempoolStatistics {
     std::size_t held = 0;   ///< bytes taken from the source
     std::size_t live = 0;   ///< objects
-    std::size_t chunks = 0; ///< how many chunks, spare ones included
-    std::size_t spare = 0;  ///< bytes in chunks that were kept by clear() and wait to be used again
+    std::size_t chunks = 0; ///< number of chunks, spare ones included
+    std::size_t spare = 0;  ///< bytes in chunks that were kept by clear() for reuse
 };
 
-/// Objects of one type in chunks: freed one by one or all together, and walked over meanwhile.
+/// Objects of one type in chunks: freed one by one or all together, and iterable meanwhile.
 ///
-/// It serves no other sizes and no arrays, gives no chunk back before clear(), is not thread-safe, and can be
-/// neither copied nor moved. It writes nothing into a live object: which ones live is in a bitmap beside
-/// them.
+/// It serves no other sizes and no arrays, returns no chunk to its source before clear(), is not thread-safe,
+/// and can be neither copied nor moved. It writes nothing into a live object: a separate bitmap records which
+/// ones live.
 ///
-/// A new object takes the place that was freed last, or else the next one of the newest chunk. create() and
-/// destroy() cost some fifteen instructions, the constructor apart, however many objects there are.
+/// A new object takes the slot that was freed last, otherwise the next one of the newest chunk. create() and
+/// destroy() cost some fifteen instructions, not counting the constructor, however many objects there are.
 ///
-/// **Iteration** (`for (T &object : pool)`, in no promised order) stays good while objects are created and
-/// destroyed, the current one included. It sees each object that lives from its start to its end exactly
-/// once, may or may not see one that is created meanwhile, and never one that is destroyed already. It comes
-/// to its end even if each step creates an object. Only clear() ends all iterators. A step costs some ten
-/// instructions, and one look for each 64 places without a live object.
+/// **Iteration** (`for (T &object : pool)`, in unspecified order) remains valid while objects are created and
+/// destroyed, the current one included. It visits each object that lives from its start to its end exactly
+/// once, may or may not visit one that is created meanwhile, and never a destroyed one. It terminates even if
+/// each step creates an object. Only clear() invalidates iterators. A step costs some ten instructions, and
+/// one load for each 64 slots without a live object.
 ///
-/// The idea is Blender's BLI_mempool, which tells free places by a word that it writes into them, and so
+/// The idea is Blender's BLI_mempool, which marks free slots by a word that it writes into them, and so
 /// forbids that word in objects.
 template <class T, Source Upstream = CachedPages>
 class Mempool {
@@ -62,13 +64,13 @@ class Mempool {
     using iterator = Walk<T>;
     using const_iterator = Walk<const T>;
 
-    /// As many as fit 64 KB, but one at least.
+    /// As many as fit in 64 KB, but at least one.
     static constexpr std::size_t default_objects_per_chunk() noexcept {
         return std::max(chunk_size, largest_block) / largest_block * layout(largest_block).capacity;
     }
 
-    /// `objects_per_chunk`: how many objects a chunk has room for, 1 at least; else std::invalid_argument is
-    /// thrown. The first chunk is taken for the first object.
+    /// `objects_per_chunk`: how many objects a chunk has room for; throws std::invalid_argument for 0. The
+    /// first chunk is taken for the first object.
     explicit Mempool(std::size_t objects_per_chunk = default_objects_per_chunk())
         requires std::default_initializable<Upstream>
         : layout_(layout_for(objects_per_chunk)), objects_per_chunk_(objects_per_chunk) {}
@@ -79,17 +81,17 @@ class Mempool {
     Mempool &operator=(const Mempool &) = delete;
     ~Mempool() { clear(keep_none); }
 
-    /// Makes a T. Throws what the source throws, else std::bad_alloc, and what T's constructor throws; then
-    /// nothing is left behind. Where T's allocator_type is one that the source converts to (StlAllocator of
-    /// the layer that the pool stands on, std::pmr::polymorphic_allocator over an Upstream), T gets it as its
-    /// allocator unless the arguments name one.
+    /// Makes a T. Throws what the source throws, otherwise std::bad_alloc, and what T's constructor throws;
+    /// then nothing is leaked. If the source converts to T's allocator_type (StlAllocator of the layer that
+    /// the pool stands on, std::pmr::polymorphic_allocator over an Upstream), T gets it as its allocator
+    /// unless the arguments name one.
     template <class... Arguments>
     [[nodiscard, gnu::returns_nonnull]] T *create(Arguments &&...arguments) {
         void *const place = pool_.handed_out(take<Failure::throws>(), sizeof(T));
         return construct(place, std::forward<Arguments>(arguments)...);
     }
 
-    /// The same, but null where the memory is exhausted.
+    /// The same, but null if memory is exhausted.
     template <class... Arguments>
     [[nodiscard]] T *try_create(Arguments &&...arguments) noexcept(
         detail::is_nothrow_with_allocator<T, detail::OriginOf<Upstream>, Arguments...>()) {
@@ -97,14 +99,14 @@ class Mempool {
         return place == nullptr ? nullptr : construct(place, std::forward<Arguments>(arguments)...);
     }
 
-    /// A T with no value yet, where T is such that nothing runs at its begin and its end. Throws as create().
+    /// An uninitialized T, for types without effective constructor and destructor. Throws as create().
     [[nodiscard, gnu::returns_nonnull]] T *allocate()
         requires std::is_trivially_default_constructible_v<T> && std::is_trivially_destructible_v<T>
     {
         return live(::new (pool_.handed_out(take<Failure::throws>(), sizeof(T))) T);
     }
 
-    /// The same, or null.
+    /// The same, but returns null on failure.
     [[nodiscard]] T *try_allocate() noexcept
         requires std::is_trivially_default_constructible_v<T> && std::is_trivially_destructible_v<T>
     {
@@ -112,7 +114,7 @@ class Mempool {
         return place == nullptr ? nullptr : live(::new (place) T);
     }
 
-    /// Ends an object of this pool; null is none. Its place is the next to be used again.
+    /// Destroys an object of this pool; null is ignored. Its slot is the next to be reused.
     void destroy(T *object) noexcept {
         if (object == nullptr) return;
         if constexpr (checked) {
@@ -126,27 +128,27 @@ class Mempool {
         give_back(object);
     }
 
-    /// The same, for what allocate() made.
+    /// The same, for objects of allocate().
     void deallocate(T *object) noexcept { destroy(object); }
 
-    /// Ends all objects, in no promised order, and keeps chunks of up to `keep` bytes together to be used
-    /// again. Destructors that run here must not use the pool. Costs time in the number of chunks, and of
-    /// objects where T has a destructor.
+    /// Destroys all objects, in unspecified order, and keeps chunks of up to `keep` bytes in total for reuse.
+    /// Destructors that run here must not use the pool. Linear in the number of chunks, and of objects if T
+    /// has a destructor.
     void clear(std::size_t keep = keep_all) noexcept;
 
     [[nodiscard]] iterator begin() noexcept { return iterator(this, newest_, nullptr); }
     [[nodiscard]] const_iterator begin() const noexcept { return const_iterator(this, newest_, nullptr); }
     [[nodiscard]] static std::default_sentinel_t end() noexcept { return {}; }
 
-    /// The same objects in parts of some 4 KB, each a range like the pool, for threads to share:
-    /// `for (auto part : pool.parts())`. While several threads walk, none may create or destroy.
+    /// The same objects in parts of some 4 KB, each a range like the pool, to divide among threads: `for
+    /// (auto part : pool.parts())`. While several threads iterate, none may create or destroy.
     [[nodiscard]] Parts parts() noexcept { return Parts(this); }
 
-    /// Whether the address lies in a place of this pool, whether or not an object is there. Costs time in the
+    /// Whether the address lies in a slot of this pool, whether or not an object is there. Linear in the
     /// number of chunks.
     [[nodiscard]] bool owns(const void *address) const noexcept;
 
-    /// Costs time in the number of places, at one step for 64.
+    /// Linear in the number of slots, at one step per 64.
     [[nodiscard]] MempoolStatistics statistics() const noexcept;
     [[nodiscard]] std::size_t objects_per_chunk() const noexcept { return objects_per_chunk_; }
     [[nodiscard]] const Upstream &source() const noexcept { return source_; }
@@ -154,21 +156,21 @@ class Mempool {
   private:
     static constexpr const char *name = "Mempool";
 
-    /// What stands in a place that is free.
+    /// The contents of a free slot.
     struct Place {
         Place *next;
     };
 
-    // A chunk is a row of blocks, each at a multiple of its size: an object's block is found from its
+    // A chunk is a sequence of blocks, each at a multiple of its size: an object's block is found from its
     // address, while the chunk can be of any size and come from anywhere.
     static constexpr std::size_t chunk_size = std::size_t{64} << 10;
     static constexpr std::size_t alignment = std::max(alignof(T), checked ? 16 : alignof(Place));
-    // From a place to its object.
+    // From a slot to its object.
     static constexpr std::size_t lead = checked ? guard::lead(alignment) : 0;
     static constexpr std::size_t place_size = round_up(
         checked ? guard::padded(sizeof(T), alignment) : std::max(sizeof(T), sizeof(Place)), alignment);
-    // There is a bit for each so many bytes: no two objects begin in the same unit, and from the address of
-    // one its bit is a shift away.
+    // One bit per this many bytes: no two objects begin in the same unit, and a shift turns an object's
+    // address into its bit.
     static constexpr std::size_t unit = std::bit_floor(place_size);
 
     struct Block {
@@ -179,12 +181,12 @@ class Mempool {
         [[nodiscard]] std::byte *data() noexcept { return reinterpret_cast<std::byte *>(this); }
     };
 
-    /// How a block is divided.
+    /// The layout of a block.
     struct Layout {
         std::size_t mask;     // its size, which is its alignment, less 1
         std::size_t words;    // of the bitmap
-        std::size_t first;    // the first place
-        std::size_t capacity; // places
+        std::size_t first;    // the first slot
+        std::size_t capacity; // slots
         [[nodiscard]] constexpr std::size_t block() const noexcept { return mask + 1; }
     };
     static constexpr Layout layout(std::size_t block) noexcept {
@@ -192,8 +194,8 @@ class Mempool {
         const std::size_t first = round_up(sizeof(Block) + words * sizeof(std::uint64_t), alignment);
         return {block - 1, words, first, block < first ? 0 : (block - first) / place_size};
     }
-    // Eight places and 4 KB at least, so that little is lost at the end; of large objects one, since an
-    // alignment costs address space.
+    // At least eight slots and 4 KB, so that little is lost at the end; a single slot for large objects,
+    // since an alignment costs address space.
     static constexpr std::size_t block_for_one() noexcept {
         std::size_t block = std::bit_ceil(place_size);
         while (layout(block).capacity == 0) block *= 2;
@@ -254,8 +256,8 @@ class Mempool {
         }
         return std::exchange(fresh_, fresh_ + place_size);
     }
-    /// Hardened mode: the place that has been in quarantine longest, where there is no other. Null: the
-    /// source has given another block, or there is none in quarantine.
+    /// Hardened mode: the slot that has been in quarantine longest, if there is no other. Null if the source
+    /// has supplied another block, or none is in quarantine.
     [[gnu::noinline]] void *take_waiting() noexcept {
         if (quarantine_.size() == 0 || next_block<Failure::returns_null>()) return nullptr;
         quarantine_.drain([this](void *place) { put_on_list(place); });
@@ -265,7 +267,7 @@ class Mempool {
         return place;
     }
 
-    /// Gives a place back whose object does not begin after all.
+    /// Frees a slot whose object was not constructed after all.
     struct Unfinished {
         Mempool &pool;
         void *object;
@@ -312,7 +314,7 @@ class Mempool {
     template <Failure F>
     void *guarded() noexcept(F == Failure::returns_null);
     void guarded_give_back(void *object) noexcept;
-    /// Hardened mode: whether an object of this pool is there; what it is instead is reported.
+    /// Hardened mode: whether an object of this pool is there; otherwise reports what it is.
     bool is_live(T *object) const noexcept {
         const std::size_t in_blocks = offset_of(object) - layout_.first;
         const bool mine = links_.covers(object) && in_blocks < layout_.block() && in_blocks % place_size == 0;
@@ -325,13 +327,13 @@ class Mempool {
     void look_at_free_places() noexcept;
 
     Place *free_ = nullptr;      // freed ones, the last first
-    std::byte *fresh_ = nullptr; // places in the newest block that were never used
+    std::byte *fresh_ = nullptr; // slots in the newest block that were never used
     std::byte *fresh_end_ = nullptr;
     Layout layout_;
     Block *newest_ = nullptr;
     Block *chunk_ = nullptr; // the newest; older ones behind it
-    Block *spare_ = nullptr; // chunks that wait to be used again
-    std::size_t left_ = 0;   // places of the newest chunk in blocks that were not entered yet
+    Block *spare_ = nullptr; // chunks kept for reuse
+    std::size_t left_ = 0;   // slots of the newest chunk in blocks not entered yet
     std::size_t objects_per_chunk_;
     [[no_unique_address]] Upstream source_;
     [[no_unique_address]] Ledger ledger_;
@@ -340,8 +342,9 @@ class Mempool {
     [[no_unique_address]] annotate::Pool<Mempool> pool_{name};
 };
 
-/// Where an iteration is. Only the place is remembered, and the bitmap read at each step, so that whatever
-/// was destroyed meanwhile is not met. New blocks come in front of all, where no iteration passes any more.
+/// The position of an iteration. Only the slot is stored, and the bitmap is read at each step, so that
+/// objects destroyed meanwhile are not visited. New blocks are put in front of all, where no iteration gets
+/// any more.
 template <class T, Source Upstream>
 template <class Value>
 class Mempool<T, Upstream>::Walk {
@@ -397,7 +400,7 @@ class Mempool<T, Upstream>::Walk {
     Value *object_ = nullptr;
 };
 
-/// A block after the other.
+/// One block after the other.
 template <class T, Source Upstream>
 class Mempool<T, Upstream>::Parts {
   public:
@@ -443,7 +446,7 @@ class Mempool<T, Upstream>::Parts {
     const Mempool *pool_;
 };
 
-// The slow path: blocks and chunks, and the end of things.
+// The slow path: blocks and chunks, and the end of objects.
 
 /// Enters the next block of the newest chunk, or of another one.
 template <class T, Source Upstream>
@@ -491,7 +494,7 @@ typename Mempool<T, Upstream>::Block *Mempool<T, Upstream>::take_chunk() noexcep
     return chunk_;
 }
 
-/// Gives a chunk back to the source.
+/// Returns a chunk to the source.
 template <class T, Source Upstream>
 void Mempool<T, Upstream>::leave(Block *chunk) noexcept {
     const std::size_t bytes = chunk->bytes;
@@ -520,7 +523,7 @@ void Mempool<T, Upstream>::clear(std::size_t keep) noexcept {
     fresh_end_ = nullptr;
     newest_ = nullptr;
     left_ = 0;
-    // Spare ones behind those that are warm.
+    // Spare ones behind those whose memory is in the cache.
     Block **link = &chunk_;
     while (*link != nullptr) link = &(*link)->older_chunk;
     *link = spare_;
@@ -537,7 +540,7 @@ void Mempool<T, Upstream>::clear(std::size_t keep) noexcept {
     }
 }
 
-/// Which chunk of a list the address lies in.
+/// The chunk of a list that contains the address.
 template <class T, Source Upstream>
 const typename Mempool<T, Upstream>::Block *Mempool<T, Upstream>::find(const void *address,
                                                                        const Block *chunk) noexcept {
@@ -572,7 +575,7 @@ MempoolStatistics Mempool<T, Upstream>::statistics() const noexcept {
     return found;
 }
 
-// Checked mode: the same operations on objects that have guards around them.
+// Checked mode: the same operations on objects that have guards.
 
 template <class T, Source Upstream>
 template <Failure F>
@@ -592,7 +595,7 @@ void *Mempool<T, Upstream>::guarded() noexcept(F == Failure::returns_null) {
     return ledger_.admit(raw, sizeof(T), alignment);
 }
 
-/// Closes a place, but for the link in it.
+/// Poisons a slot, except for the link in it.
 template <class T, Source Upstream>
 void Mempool<T, Upstream>::guarded_give_back(void *object) noexcept {
     void *const raw = guard::raw_of(object);

@@ -1,3 +1,5 @@
+// This file is long because it has the whole interface of the class, its inline hot paths, growing objects
+// and checked mode in one template.
 #pragma once
 
 #include <algorithm>
@@ -27,10 +29,10 @@ struct ObstackOptions {
     std::size_t first_chunk = std::size_t{8} << 10;
     /// Each further chunk is this many times as large as the one before.
     std::size_t growth = 2;
-    /// No chunk becomes larger, unless for the sake of one object; such a chunk goes back to the source as
+    /// Maximum size of a chunk, unless for the sake of one object; such a chunk is returned to the source as
     /// soon as it is free, all others are kept.
     std::size_t largest_chunk = std::size_t{1} << 20;
-    /// What the obstack may hold of its source at most.
+    /// Maximum that the obstack may hold of its source.
     std::size_t limit = std::numeric_limits<std::size_t>::max();
 };
 
@@ -38,24 +40,24 @@ struct ObstackOptions {
 struct ObstackStatistics {
     std::size_t held = 0;   ///< taken from the source
     std::size_t used = 0;   ///< given to objects, rounding and unusable ends of chunks included
-    std::size_t spare = 0;  ///< in free chunks that wait to be used again
-    std::size_t chunks = 0; ///< how many chunks, spare ones included
+    std::size_t spare = 0;  ///< in free chunks kept for reuse
+    std::size_t chunks = 0; ///< number of chunks, spare ones included
 };
 
-/// A stack of objects: allocation is adding to a pointer, and freeing an object frees all that were allocated
+/// A stack of objects: allocation increments a pointer, and freeing an object frees all that were allocated
 /// after it.
 ///
-/// It does not free an object from between others, is not thread-safe, and can be neither copied nor moved.
-/// Destructors run, the youngest first, for what was made by create(); for other memory none are known. A
-/// destructor that runs here must not free from this obstack.
+/// It does not free an object between others, is not thread-safe, and can be neither copied nor moved. It
+/// runs the destructors of what create() made, the youngest first; other memory has none. A destructor that
+/// runs here must not free from this obstack.
 ///
 /// The last object may grow while its size is not known yet: grow() until finish(). Nothing else can be
 /// allocated meanwhile.
 ///
-/// Every size is rounded up to Granule, and every object aligned to it at least. allocate() costs what
-/// Region's does; free_from() the same where the object lies in the current chunk, else time in the number of
-/// chunks (and destructors) it frees. Obstacks are GNU's (gcc has allocated from them since 1987); what is
-/// freed by pointer is the same, sizes that cannot be are refused instead of wrapped.
+/// Every size is rounded up to Granule, which is also the minimum alignment. allocate() costs what Region's
+/// does; free_from() the same where the object lies in the current chunk, otherwise linear in the number of
+/// chunks (and destructors) it frees. Obstacks are GNU's (gcc has allocated from them since 1987). Freeing by
+/// pointer works the same; impossible sizes are rejected instead of wrapped.
 template <Source Upstream = CachedPages, std::size_t Granule = alignof(std::max_align_t)>
 class Obstack {
     static_assert(is_alignment(Granule) && Granule <= 4096);
@@ -77,35 +79,35 @@ class Obstack {
     Obstack &operator=(const Obstack &) = delete;
     ~Obstack() { reset(keep_none); }
 
-    /// Memory for an object; throws what the source throws, else std::bad_alloc, as it does while an object
+    /// Memory for an object; throws what the source throws, otherwise std::bad_alloc; also while an object
     /// grows. A size of 0 counts as 1.
-    // Not declared with gnu::alloc_size: where an object grows, its size is not what it was begun with.
+    // Not declared with gnu::alloc_size: where an object grows, its size is not the initial one.
     [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment = Granule) {
         if constexpr (checked) return guarded<Failure::throws>(size, alignment);
         return pool_.handed_out(take<Failure::throws>(size, alignment), size);
     }
 
-    /// The same, or null.
+    /// The same, but returns null on failure.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded<Failure::returns_null>(size, alignment);
         return pool_.handed_out(take<Failure::returns_null>(size, alignment), size);
     }
 
-    /// Takes back the object that was allocated last; any other stays until it is freed by free_from() or
-    /// reset(). So an obstack is a Source.
+    /// Frees the object that was allocated last; any other stays until it is freed by free_from() or reset().
+    /// So an obstack is a Source.
     void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size, alignment);
         (void)alignment;
         give_back(object, size);
     }
 
-    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count.
-    /// Throws std::bad_array_new_length for more than any array has, else as above.
+    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count. Throws
+    /// std::bad_array_new_length for more elements than any array can have, otherwise as above.
     template <class T>
     [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
         return reap::allocate<T>(*this, count);
     }
-    /// The same, or null.
+    /// The same, but returns null on failure.
     template <class T>
     [[nodiscard]] T *try_allocate(std::size_t count) noexcept {
         return reap::try_allocate<T>(*this, count);
@@ -115,10 +117,9 @@ class Obstack {
         reap::deallocate<T>(*this, data, count);
     }
 
-    /// Makes a T, whose destructor runs when it is freed; where that is trivial it costs nothing. Throws as
-    /// allocate() and as T's constructor; then nothing is left behind.
-    /// Where T's allocator_type is one that this obstack converts to (StlAllocator), T gets it as its
-    /// allocator unless the arguments name one.
+    /// Makes a T, whose destructor runs when it is freed; a trivial one costs nothing. Throws as allocate()
+    /// and as T's constructor; then nothing is leaked. If this obstack converts to T's allocator_type
+    /// (StlAllocator), T gets it as its allocator unless the arguments name one.
     template <class T, class... Arguments>
     [[nodiscard]] T *create(Arguments &&...arguments) {
         using Node = std::conditional_t<std::is_trivially_destructible_v<T>, Plain<T>, WithCleanup<T>>;
@@ -136,7 +137,7 @@ class Obstack {
 
     /// Makes an array of `count` elements, each from the same arguments; without any, value-initialized.
     /// Their destructors run when it is freed, the last element's first. Throws std::bad_array_new_length for
-    /// more than any array has, and as create(); what was made is destroyed then.
+    /// more elements than any array can have, and as create(); the elements made so far are then destroyed.
     template <class T, class... Arguments>
     [[nodiscard]] T *create_array(std::size_t count, Arguments &&...arguments) {
         using ArrayBlock = detail::ArrayBlock<T, Cleanup>;
@@ -152,10 +153,10 @@ class Obstack {
         return first;
     }
 
-    /// Frees the object and all that was allocated after it, destructors run; an object that grows is
-    /// dropped. Null is no object, and nothing is done. False, and nothing is done, if the address is not in
-    /// this obstack; checked mode reports that. (An address inside an object frees from the next Granule on;
-    /// checked mode does not accept it.)
+    /// Frees the object and all that was allocated after it, and runs the destructors; a growing object is
+    /// dropped. Null is ignored. Returns false, and does nothing, if the address is not in this obstack;
+    /// checked mode reports that. (An address inside an object frees from the next Granule on; checked mode
+    /// does not accept it.)
     bool free_from(void *object) noexcept {
         if constexpr (!checked) {
             const std::size_t offset = distance(floor_, object);
@@ -168,32 +169,32 @@ class Obstack {
         return free_from_any(object);
     }
 
-    /// Adds bytes to the object that grows, or begins one. It is moved to a larger chunk when it must be:
-    /// pointers into it hold until the next call only. `data` must not lie in it. Throws as allocate(); the
-    /// object is then as it was.
+    /// Appends bytes to the growing object, or begins one. It is moved to a larger chunk when necessary:
+    /// pointers into it are valid only until the next call. `data` must not lie in it. Throws as allocate();
+    /// the object is then unchanged.
     void grow(const void *data, std::size_t size) {
         void *const at = extend<Failure::throws>(size);
         if (size != 0) std::memcpy(at, data, size);
     }
-    /// The same; false where the memory is exhausted.
+    /// The same, but returns false if memory is exhausted.
     [[nodiscard]] bool try_grow(const void *data, std::size_t size) noexcept {
         void *const at = extend<Failure::returns_null>(size);
         if (at != nullptr && size != 0) std::memcpy(at, data, size);
         return at != nullptr;
     }
-    /// The same, of the bytes of a value.
+    /// The same, for the bytes of a value.
     template <class T>
         requires std::is_trivially_copyable_v<T>
     void push(const T &value) {
         std::memcpy(extend<Failure::throws>(sizeof(T)), &value, sizeof(T));
     }
-    /// Adds bytes with no value yet to the object that grows, or begins one, and returns the first of them.
+    /// Appends uninitialized bytes to the growing object, or begins one, and returns the first of them.
     [[gnu::returns_nonnull]] void *blank(std::size_t size) { return extend<Failure::throws>(size); }
-    /// The same, or null.
+    /// The same, but returns null on failure.
     [[nodiscard]] void *try_blank(std::size_t size) noexcept { return extend<Failure::returns_null>(size); }
 
-    /// Ends the growth, and returns the object: one like any other, at its last address. If none grows, one
-    /// of size 0 is allocated.
+    /// Ends the growth, and returns the object: one like any other, at its final address. If none grows,
+    /// allocates one of size 0.
     [[nodiscard, gnu::returns_nonnull]] void *finish() {
         const std::size_t size = growing();
         if (size == 0) [[unlikely]]
@@ -203,32 +204,32 @@ class Obstack {
         if constexpr (checked) {
             end_growth();
         } else {
-            // Where one has grown, the next often does: it has begun. allocate() puts an end to that.
+            // Where one has grown, the next often does: it has already begun. allocate() ends that.
             top_ = current_;
             end_ = current_;
             floor_ = current_;
         }
         return object;
     }
-    /// Ends the growth, and frees the object. If none grows, nothing is done.
+    /// Ends the growth, and frees the object. If none grows, does nothing.
     void drop() noexcept;
 
-    /// Where the object that grows stands now; null if it has no bytes yet.
+    /// The current address of the growing object; null if it has no bytes yet.
     [[nodiscard]] void *base() const noexcept { return growing() == 0 ? nullptr : current_ + front; }
-    /// How many bytes it has.
+    /// Its size in bytes.
     [[nodiscard]] std::size_t growing() const noexcept {
         return limit_ == nullptr ? 0 : static_cast<std::size_t>(top_ - (current_ + front));
     }
-    /// How many more it may get before it must be moved; 0 if none was begun.
+    /// How many more bytes it can get before it must be moved; 0 if none was begun.
     [[nodiscard]] std::size_t room() const noexcept { return distance(top_, limit_); }
 
-    /// Frees all objects, destructors run, and keeps chunks of up to `keep` bytes together to be used again.
+    /// Frees all objects, runs their destructors, and keeps chunks of up to `keep` bytes in total for reuse.
     void reset(std::size_t keep = keep_all) noexcept;
 
-    /// Gives chunks that no object is in back to the source, until at most `keep` bytes of them are left.
+    /// Returns empty chunks to the source until at most `keep` bytes of them are left.
     void trim(std::size_t keep = keep_none) noexcept;
 
-    /// Whether the address lies in a chunk that is in use. Costs time in the number of chunks.
+    /// Whether the address lies in a chunk that is in use. Linear in the number of chunks.
     [[nodiscard]] bool owns(const void *address) const noexcept { return find(address, chunk_) != nullptr; }
 
     [[nodiscard]] ObstackStatistics statistics() const noexcept;
@@ -252,7 +253,7 @@ class Obstack {
     struct Plain {
         alignas(T) std::byte storage[sizeof(T)];
     };
-    // The object first: its address is what free_from() is told.
+    // The object comes first: its address is passed to free_from().
     template <class T>
     struct WithCleanup {
         alignas(T) std::byte storage[sizeof(T)];
@@ -272,7 +273,7 @@ class Obstack {
             if (data != nullptr) obstack.deallocate(data, size, alignment);
         }
     };
-    /// An object, or null, and what the pointer that was added to becomes.
+    /// An object, or null, and the new value of the bump pointer.
     struct Bumped {
         void *object;
         std::byte *next;
@@ -280,7 +281,7 @@ class Obstack {
 
     static constexpr std::size_t chunk_alignment = std::max(Granule, alignof(std::max_align_t));
     static constexpr std::size_t chunk_lead = round_up(sizeof(Chunk), chunk_alignment);
-    // What stands before and behind an object that grows, and its alignment.
+    // What lies before and behind a growing object, and its alignment.
     static constexpr std::size_t grown_alignment = checked ? chunk_alignment : Granule;
     static constexpr std::size_t front = checked ? guard::lead(grown_alignment) : 0;
     static constexpr std::size_t back = checked ? guard::back_zone : 0;
@@ -310,9 +311,9 @@ class Obstack {
         return got.object;
     }
 
-    /// All checks come before the sums, so none can wrap. A size of 0, one that would wrap when it is
-    /// rounded, and any while an object grows fail the same comparison that a full chunk fails. `current_`
-    /// and `end_` are multiples of Granule.
+    /// All checks come before the sums, so none can wrap. A size of 0, one that would wrap when rounded, and
+    /// any while an object grows fail the same comparison that a full chunk fails. `current_` and `end_` are
+    /// multiples of Granule.
     [[gnu::always_inline]] bool bump(std::size_t size, std::size_t alignment, Bumped &got) const noexcept {
         if (!is_alignment(alignment)) [[unlikely]]
             return false;
@@ -332,7 +333,7 @@ class Obstack {
         return true;
     }
 
-    /// The same for the object that grows. Size 0 and the begin of an object fail the comparison as well.
+    /// The same for the growing object. Size 0 and the beginning of an object fail the comparison as well.
     template <Failure F>
     [[gnu::always_inline]] void *extend(std::size_t size) noexcept(F == Failure::returns_null) {
         if constexpr (checked) return guarded_extend<F>(size);
@@ -384,7 +385,7 @@ class Obstack {
     std::byte *limit_ = nullptr; // and how far that may go; null where none grows
     std::byte *floor_ = nullptr; // above it, to free is to set `current_`: nothing grows, no destructor runs
     Chunk *chunk_ = nullptr;     // the current one; older ones behind it
-    Chunk *spare_ = nullptr;     // chunks that wait to be used again
+    Chunk *spare_ = nullptr;     // chunks kept for reuse
     Cleanup *cleanups_ = nullptr;
     std::size_t held_ = 0;
     [[no_unique_address]] Upstream source_;
@@ -401,8 +402,8 @@ Obstack(S &) -> Obstack<Shared<S>>;
 template <class S>
 Obstack(S &, ObstackOptions) -> Obstack<Shared<S>>;
 
-// The slow path: what happens when a chunk is full, when an object is freed that is not in the current one,
-// and at the end of things.
+// The slow path: when a chunk is full, when an object is freed that is not in the current one, and when
+// objects end.
 
 template <Source Upstream, std::size_t Granule>
 template <Failure F>
@@ -420,8 +421,8 @@ Obstack<Upstream, Granule>::refill(std::size_t size,
     return got;
 }
 
-/// Begins an object, or moves the one that grows to where it has room. Twice what it has, so that an object
-/// that grows byte by byte is copied about once.
+/// Begins an object, or moves the growing one to where it has room. Twice its size, so that an object that
+/// grows byte by byte is copied about once.
 template <Source Upstream, std::size_t Granule>
 template <Failure F>
 typename Obstack<Upstream, Granule>::Bumped
@@ -465,7 +466,7 @@ Obstack<Upstream, Granule>::make_room_anyhow(std::size_t size) noexcept(F == Fai
             guard::close(before, front + has + back, guard::Fill::freed);
         }
         if (before == start_of(chunk)) {
-            // Nothing else was in there.
+            // It was empty otherwise.
             chunk_->older = chunk->older;
             retire(chunk, guard::Fill::freed);
         }
@@ -476,7 +477,7 @@ Obstack<Upstream, Granule>::make_room_anyhow(std::size_t size) noexcept(F == Fai
     return {object + has, object + has + size};
 }
 
-/// Makes a chunk with room for `need` bytes the current one; one for `wanted` bytes, if it can be had.
+/// Makes a chunk with room for `need` bytes the current one; one for `wanted` bytes, if available.
 template <Source Upstream, std::size_t Granule>
 template <Failure F>
 bool Obstack<Upstream, Granule>::take_chunk(std::size_t need,
@@ -489,14 +490,14 @@ bool Obstack<Upstream, Granule>::take_chunk(std::size_t need,
     Allocation got;
     if (usual > least) got = obtain_at_least<Failure::returns_null>(source_, usual, chunk_alignment);
     if (got.data == nullptr) {
-        // A source that cannot give the usual may still give what is needed.
+        // A source that cannot supply the usual size may still supply the needed one.
         if (wanted > need && reuse(need)) return true;
         if (least > allowed) return fail<F>() != nullptr;
         got = obtain_at_least<F>(source_, least, chunk_alignment);
         if (got.data == nullptr) return false;
     }
-    // A source may hand out more than was asked for, and the limit counts all that is held. What is beyond it
-    // is left alone: a source takes memory back told any size between.
+    // A source may return more than requested, and the limit counts all that is held. Memory beyond the limit
+    // is not used: at deallocation a source accepts any size between the two.
     got.size = std::min(got.size, allowed);
     held_ += got.size;
     const std::size_t growth = std::max(options_.growth, std::size_t{1});
@@ -532,7 +533,7 @@ void Obstack<Upstream, Granule>::enter(Chunk *chunk) noexcept {
     end_ = end_of(chunk);
 }
 
-/// Keeps a chunk that nothing is in any more, to be used again.
+/// Keeps an empty chunk for reuse.
 template <Source Upstream, std::size_t Granule>
 void Obstack<Upstream, Granule>::retire(Chunk *chunk, [[maybe_unused]] guard::Fill fill) noexcept {
     if constexpr (checked) guard::close(start_of(chunk), room_of(chunk), fill);
@@ -541,7 +542,7 @@ void Obstack<Upstream, Granule>::retire(Chunk *chunk, [[maybe_unused]] guard::Fi
     spare_ = chunk;
 }
 
-/// Gives a chunk back to the source.
+/// Returns a chunk to the source.
 template <Source Upstream, std::size_t Granule>
 void Obstack<Upstream, Granule>::leave(Chunk *chunk) noexcept {
     if constexpr (checked) guard::open(start_of(chunk), room_of(chunk), name);
@@ -595,7 +596,7 @@ bool Obstack<Upstream, Granule>::free_from_any(void *object) noexcept {
     }
     if (chunk == nullptr) return false;
 
-    // Addresses can be compared within the chunk alone; what is in newer ones is newer.
+    // Addresses can be compared within the chunk only; what is in newer ones is newer.
     drop();
     if (newer != nullptr) {
         while (cleanups_ != newer->cleanups) run_cleanup();
@@ -621,7 +622,7 @@ bool Obstack<Upstream, Granule>::free_from_any(void *object) noexcept {
 
 template <Source Upstream, std::size_t Granule>
 void Obstack<Upstream, Granule>::run_cleanup() noexcept {
-    // Off the list first: a destructor may allocate here, or make something with a destructor of its own.
+    // Unlinked first: a destructor may allocate here, or make something with a destructor of its own.
     Cleanup *const cleanup = std::exchange(cleanups_, cleanups_->older);
     cleanup->run(cleanup);
 }
@@ -635,8 +636,8 @@ void Obstack<Upstream, Granule>::reset(std::size_t keep) noexcept {
     if constexpr (checked) {
         if (chunk_ != nullptr) guard::open(current_, distance(current_, end_), name);
     }
-    // The newest first, which puts the small ones of a growing row in front, in the order they will be wanted
-    // again.
+    // The newest first, which puts the small ones of a growing sequence in front, in the order in which they
+    // will be needed again.
     while (chunk_ != nullptr) retire(std::exchange(chunk_, chunk_->older), guard::Fill::reset);
     current_ = nullptr;
     floor_ = nullptr;
@@ -664,7 +665,7 @@ void Obstack<Upstream, Granule>::trim(std::size_t keep) noexcept {
     }
 }
 
-/// Which chunk of a list the address lies in.
+/// The chunk of a list that contains the address.
 template <Source Upstream, std::size_t Granule>
 typename Obstack<Upstream, Granule>::Chunk *Obstack<Upstream, Granule>::find(const void *address,
                                                                              Chunk *chunk) noexcept {
@@ -685,7 +686,7 @@ ObstackStatistics Obstack<Upstream, Granule>::statistics() const noexcept {
     return found;
 }
 
-// Checked mode: the same operations on objects that have guards around them.
+// Checked mode: the same operations on objects that have guards.
 
 template <Source Upstream, std::size_t Granule>
 template <Failure F>

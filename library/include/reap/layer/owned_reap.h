@@ -32,16 +32,16 @@ namespace reap::inline REAP_MODE {
 
 namespace detail {
 
-/// What an object's address leads to: whose it is.
+/// The record that an object's address leads to: its owner.
 template <class Chunks>
 struct ReapOwner : ThreadSlot {
     explicit ReapOwner() = default;
     explicit ReapOwner(const auto &upstream) : chunks(upstream) {}
     [[no_unique_address]] Chunks chunks;
-    alignas(64) ReturnStack<> returned; // others write it: a cache line of its own
+    alignas(64) ReturnStack<> returned; // written by other threads: a cache line of its own
 };
 
-/// From where to where something is that threads share: it grows, and never shrinks.
+/// The address range of something that threads share: it grows, and never shrinks.
 class SharedRange {
   public:
     void cover(const void *data, std::size_t size) noexcept {
@@ -64,8 +64,8 @@ class SharedRange {
     std::atomic<std::uintptr_t> high_{0};
 };
 
-/// The chunks of one owner, which say so: where a block lies its superblock has a word that points to the
-/// owner. As a source it is a pointer, and can be copied.
+/// The chunks of one owner, which identify it: the superblock of a block has a word that points to the owner.
+/// As a source it is a pointer, and can be copied.
 template <class Owner, std::size_t Window>
 class OwnedChunks {
     using Words = Superblocks<SystemPages, Window>;
@@ -92,7 +92,7 @@ class OwnedChunks {
     void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
         owner_->chunks.deallocate(data, size, alignment);
     }
-    /// What says whose it is, is in the memory.
+    /// The ownership record is in the memory itself.
     [[nodiscard]] void *try_resize(void *data, std::size_t size, std::size_t new_size,
                                    std::size_t alignment) noexcept
         requires ResizingSource<decltype(Owner::chunks)>
@@ -107,27 +107,29 @@ class OwnedChunks {
         return resized;
     }
 
-    /// Says of all of a window whose it is, in the words at its beginning: for who takes whole windows.
+    /// Records the owner of all of a window, in the words at its beginning: for callers that take whole
+    /// windows.
     void claim_window(std::byte *data) noexcept {
         for (std::size_t at = 0; at < Window; at += Words::smallest) claim(data + at);
         cover(data, Window);
     }
 
-    /// What a reap asks for before it looks for room.
+    /// What a reap tries before it looks for room.
     template <class Use>
     void take_returned(Use use) noexcept {
         owner_->returned.take_all(use);
     }
 
-    /// Whose object that is. By the byte in front of it, which is in the same chunk, or in the same memory if
-    /// it is a large one: that may be aligned to a superblock's beginning, whose words are its own bytes.
+    /// The owner of that object. Determined from the byte in front of it, which is in the same chunk, or for
+    /// a large object in the same memory: a large object may be aligned to a superblock's beginning, whose
+    /// words are its own bytes.
     [[nodiscard]] static Owner &owner_of(const void *object) noexcept { return *word_of(object); }
-    /// The same for one that is not aligned to a superblock, and so is behind a chunk's own first bytes.
+    /// The same for an object that is not aligned to a superblock, and so lies behind a chunk's first bytes.
     [[nodiscard]] static Owner *owner_of_unaligned(const void *object) noexcept {
         return decode(Words::word_for(object));
     }
-    /// Hardened mode: whether it can be an object of any owner. What is near one, and is none, is found to
-    /// have no owner in all but one of 2^23 cases.
+    /// Hardened mode: whether it can be an object of any owner. An invalid address near one is recognized in
+    /// all but one of 2^23 cases.
     [[nodiscard]] static bool has_owner(const void *object) noexcept {
         if (!all_.covers(object)) return false;
         const auto owner = reinterpret_cast<std::uintptr_t>(word_of(object));
@@ -138,12 +140,12 @@ class OwnedChunks {
     static Owner *word_of(const void *object) noexcept {
         return decode(Words::word_for(static_cast<const std::byte *>(object) - 1));
     }
-    /// In hardened mode a word names the owner to nobody else.
+    /// In hardened mode only this library can decode the owner from a word.
     static Owner *decode(void **word) noexcept {
         if constexpr (hardened) return static_cast<Owner *>(encoded(*word, word));
         return static_cast<Owner *>(*word);
     }
-    /// An owner as the word at this address has it, and back.
+    /// Encodes an owner for the word at this address, and decodes it.
     static void *encoded(const void *owner, void *const *word) noexcept {
         return reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(owner) ^
                                         reinterpret_cast<std::uintptr_t>(word) ^ Secret::of_process());
@@ -162,8 +164,8 @@ class OwnedChunks {
             all_.cover(data, size);
         }
     }
-    /// What a reap puts in front of a large object is as much as the object's alignment, or less than Window.
-    /// Only one word is looked at later; the reap writes over others.
+    /// A reap puts in front of a large object as much as the object's alignment, or less than Window. Only
+    /// one word is read later; the reap overwrites others.
     void *claim_large(void *data, std::size_t size, std::size_t alignment) noexcept {
         if (data == nullptr) return nullptr;
         cover(data, size);
@@ -172,8 +174,8 @@ class OwnedChunks {
             claim(static_cast<std::byte *>(data) + lead);
         return data;
     }
-    /// Hardened mode: words have their own address in them. Of memory that moved, the words that said whose
-    /// it was do so again; all else is the object's.
+    /// Hardened mode: words are encoded with their own address. In memory that moved, the ownership words are
+    /// written again; everything else is the object's.
     void claim_again(const void *before, void *data, std::size_t alignment) noexcept {
         const std::size_t least = std::max(alignment, Window) - Window;
         for (std::size_t lead = least; lead < least + Window; lead += Words::smallest) {
@@ -199,7 +201,7 @@ struct NoMutex {
     void unlock() const noexcept {}
 };
 
-/// One that a thread may lock again; std::recursive_mutex need not be constant-initialized.
+/// A recursive mutex; std::recursive_mutex need not be constant-initialized.
 class NestingMutex {
   public:
     constexpr NestingMutex() noexcept = default;
@@ -217,7 +219,7 @@ class NestingMutex {
     }
 
   private:
-    static inline thread_local char me_; // its address tells threads apart
+    static inline thread_local char me_; // its address identifies the thread
     std::mutex mutex_;
     std::atomic<const char *> owner_{nullptr};
     unsigned depth_ = 0;
@@ -230,16 +232,17 @@ inline constexpr std::size_t window_of<detail::OwnedChunks<Owner, Window>> = Win
 
 /// A reap that belongs to one thread at a time, and whose objects any thread may free, without a lock.
 ///
-/// It is not thread-safe otherwise: only the thread that it belongs to may allocate, reset it, or ask it
-/// anything. That is the thread that made it, until it calls release(), and then the one that calls
-/// take_over(). It has neither marks nor nested reaps, and knows no destructors. What other threads free
-/// comes back when the owner runs out of room at hand, and not before; a large object's pages as well.
+/// Otherwise it is not thread-safe: only the thread that it belongs to may allocate, reset or query it. That
+/// is the thread that made it, until it calls release(), and then the one that calls take_over(). It has
+/// neither marks nor nested reaps, and runs no destructors. Memory that other threads free, including a large
+/// object's pages, is reclaimed only when the owner runs out of room.
 ///
-/// reset() and the destructor end all objects, as a reap's do: nobody may free one of them meanwhile, or
-/// later. abandon() is for those who end while others still have objects of theirs.
+/// reset() and the destructor end all objects, as a reap's do: no thread may free one of them meanwhile, or
+/// later. Use abandon() to end while other threads still have objects of this reap.
 ///
-/// Costs beside a reap: two loads and a comparison for a free; for another thread's object, one
-/// compare-and-swap. That the owner takes back what others freed, all at once, is snmalloc's and mimalloc's.
+/// Costs in addition to a reap: two loads and a comparison for a free; for another thread's object, one
+/// compare-and-swap. That the owner reclaims what others freed in one step is an idea of snmalloc and
+/// mimalloc.
 template <Source Upstream = CachedSuperblocks, std::size_t Granule = 8,
           std::size_t Window = window_of<Upstream> != 0 ? window_of<Upstream> : usual_window>
 class OwnedReap : private detail::ReapOwner<
@@ -253,7 +256,7 @@ class OwnedReap : private detail::ReapOwner<
     struct End {
         void operator()(OwnedReap *reap) const noexcept { end(reap); }
     };
-    /// One that is in no variable. Its end is the reap's.
+    /// A heap-allocated one. Its destructor is the reap's.
     using Handle = std::unique_ptr<OwnedReap, End>;
 
     explicit OwnedReap(const ReapOptions &options = {}) noexcept
@@ -280,7 +283,7 @@ class OwnedReap : private detail::ReapOwner<
         if (reap == nullptr) throw_bad_alloc();
         return Handle(reap);
     }
-    /// The same, or null.
+    /// The same, but returns null on failure.
     template <class... Arguments>
     [[nodiscard]] static OwnedReap *try_make(const Arguments &...arguments) noexcept {
         void *const data = CachedPages::try_allocate(sizeof(OwnedReap), alignof(OwnedReap));
@@ -294,10 +297,10 @@ class OwnedReap : private detail::ReapOwner<
         if (reap != nullptr) leave_behind(reap);
     }
 
-    /// Lets go of it. It belongs to nobody; objects can still be freed.
+    /// Releases ownership. It belongs to no thread; objects can still be freed.
     void release() noexcept { this->thread.store(detail::ThreadSlot::idle, std::memory_order_release); }
-    /// Takes a reap over that another thread released: what that one did to it is done before. False if it
-    /// belongs to another thread.
+    /// Takes over a reap that another thread released; what that thread did to it happens before. Returns
+    /// false if it belongs to another thread.
     bool take_over() noexcept {
         const std::uint64_t mine = detail::ThreadHome::join_this_thread();
         std::uint64_t owner = detail::ThreadSlot::idle;
@@ -336,7 +339,7 @@ class OwnedReap : private detail::ReapOwner<
         return {pool_.handed_out(got.data, got.size), got.size};
     }
 
-    /// Frees an object of any OwnedReap of this type, in any thread; null is none.
+    /// Frees an object of any OwnedReap of this type, in any thread; null is ignored.
     static void deallocate(void *object) noexcept {
         if constexpr (checked) return guarded_deallocate(object, guard::any_size);
         if (object == nullptr) return;
@@ -350,7 +353,7 @@ class OwnedReap : private detail::ReapOwner<
             return reap.free_here([object](Inner &inner) { inner.deallocate(object); }, object);
         reap.free_there(object);
     }
-    /// The same, told the size. As Reap's.
+    /// Sized deallocation. As Reap's.
     static void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         if constexpr (checked) return guarded_deallocate(object, size + (size == 0));
         if (object == nullptr) return;
@@ -365,7 +368,7 @@ class OwnedReap : private detail::ReapOwner<
         reap.free_there(object);
     }
 
-    /// As Reap's; the object may be another OwnedReap's, whose it is no longer then.
+    /// As Reap's; the object may be another OwnedReap's, to which it then no longer belongs.
     [[nodiscard, gnu::returns_nonnull]] void *reallocate(void *object, std::size_t size,
                                                          std::size_t alignment = Granule) {
         return reallocate_as<Failure::throws>(object, size, alignment);
@@ -418,7 +421,7 @@ class OwnedReap : private detail::ReapOwner<
     friend class PerThread;
 
     static constexpr const char *name = "OwnedReap";
-    // Checked mode frees at once, so that what it reports is exact, and has one lock for all.
+    // Checked mode frees at once, so that its reports are exact, and has one lock for all.
     using Mutex = std::conditional_t<checked, detail::NestingMutex, detail::NoMutex>;
     using Lock = std::scoped_lock<Mutex>;
 
@@ -453,7 +456,7 @@ class OwnedReap : private detail::ReapOwner<
         if (this->returned.count(size)) end(this);
     }
     void collect() noexcept {
-        const annotate::Quiet quiet; // their ends were told when they came
+        const annotate::Quiet quiet; // their ends were reported when they were pushed
         this->returned.take_all([this](void *object) { reap_.deallocate(object); });
     }
 
@@ -484,7 +487,7 @@ class OwnedReap : private detail::ReapOwner<
         deallocate(object);
         return moved;
     }
-    /// Where pools are marked, what moves is a new object, and told as one: allocated, copied, freed.
+    /// Where pools are marked, a moved object is a new object, and reported as one: allocated, copied, freed.
     bool resize_marked(void *object, std::size_t size, std::size_t alignment) noexcept {
         if (!is_alignment(alignment) || padding_at(object, alignment) != 0) return false;
         if (!annotate::quietly([=, this] { return reap_.resize(object, size); })) return false;
@@ -523,7 +526,7 @@ class OwnedReap : private detail::ReapOwner<
         }
     }
 
-    // Checked mode's list of all of this type: no address is followed that is not known.
+    // Checked mode's list of all reaps of this type: no unknown address is followed.
 
     void leave() noexcept {
         const Lock lock(mutex_);

@@ -585,7 +585,7 @@ typename Region<Upstream, Granule>::Chunk **Region<Upstream, Granule>::largest_o
 template <Source Upstream, std::size_t Granule>
 void Region<Upstream, Granule>::adopt(Allocation got) noexcept {
     // A source may return more than requested, and the limit counts all that is held. Memory beyond the limit
-    // is not used: a source accepts any size between when memory is freed.
+    // is not used: at deallocation a source accepts any size between the two.
     got.size = std::min(got.size, options_->limit - held_);
     held_ += got.size;
     Chunk *const chunk = ::new (got.data) Chunk{nullptr, got.size};
