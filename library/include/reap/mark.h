@@ -1,22 +1,23 @@
-/* Marks: a program says where its requests begin and end, which phase it is in, and what its pools hand out.
+/* Marks: a program reports where its requests begin and end, which phase it is in, and what its pools
+ * allocate.
  *
  * SPDX-License-Identifier: MIT
  *
- * Marks measure nothing and change nothing. They speak to a listener, if the process has one: an object that
- * exports the table `reap_mark_listener_1`, as reap's preloads do. Without one a mark is a load, a comparison
- * and a branch that is not taken (less than a nanosecond); with one it is a call.
+ * Marks measure nothing and change nothing. They call a listener, if the process has one: a loaded object
+ * that exports the table `reap_mark_listener_1`, as reap's preloads do. Without one a mark is a load, a
+ * comparison and a branch that is not taken (less than a nanosecond); with one it is a call.
  *
  *     reap_mark_request_begin();
  *     answer(connection);
  *     reap_mark_request_end();
  *
- * A request belongs to the thread that begins it and ends in that thread. Of requests within requests the
- * outermost counts; an end without a begin is ignored, and so is a request that has not ended when its thread
- * or the process does. After fork the request goes on in the parent; the child is in none.
+ * A request belongs to the thread that begins it and ends in that thread. Of nested requests the outermost
+ * counts; an end without a begin is ignored, and so is a request that has not ended when its thread or the
+ * process does. After fork the request continues in the parent; the child is in none.
  *
- * C99 and C++17, a header alone: nothing is to be linked. Where a program is linked statically, or for
- * another system than one with ELF and GNU C, marks compile and do nothing. Any thread may mark at any time,
- * but not in a signal handler.
+ * C99 and C++17, header-only: nothing needs to be linked. In statically linked programs, and on systems
+ * without ELF and GNU C, marks compile and do nothing. Any thread may mark at any time, but not in a signal
+ * handler.
  */
 #ifndef REAP_MARK_H
 #define REAP_MARK_H
@@ -26,7 +27,7 @@
 
 #if defined(REAP_MARK_VALGRIND) && REAP_MARK_VALGRIND
 #include <valgrind/valgrind.h>
-/* The requests of Reap's own tool. Every other tool passes them over. */
+/* The requests of Reap's own tool. Every other tool ignores them. */
 #define REAP_MARK_REWIND (VG_USERREQ_TOOL_BASE('R', 'D') + 0) /* pool, object */
 #define REAP_MARK_MERGE (VG_USERREQ_TOOL_BASE('R', 'D') + 1)  /* into, from */
 #endif
@@ -53,8 +54,8 @@ struct reap_mark_listener {
 
 #if defined(__GNUC__) && defined(__ELF__)
 
-/* 1: not looked for yet; 0: nothing listens; else where the table is. One for each program or library that
- * marks. */
+/* 1: not looked up yet; 0: no listener; otherwise the address of the table. One for each program or library
+ * that marks. */
 extern uintptr_t reap_mark_state;
 __attribute__((weak, visibility("hidden"))) uintptr_t reap_mark_state = 1;
 
@@ -64,19 +65,19 @@ __attribute__((weak, visibility("hidden"))) uintptr_t reap_mark_state = 1;
 static void *reap_mark_dlsym(void *, const char *) __attribute__((weakref("dlsym"), unused));
 static char *reap_mark_dlerror(void) __attribute__((weakref("dlerror"), unused));
 
-/* Looks once. Threads that come together find the same. */
+/* Looks up once. Concurrent threads find the same. */
 __attribute__((cold, noinline, unused)) static const struct reap_mark_listener *reap_mark_look(void) {
     void *found = NULL;
     if (reap_mark_dlsym && reap_mark_dlerror) {
         found = reap_mark_dlsym(NULL /* RTLD_DEFAULT */, "reap_mark_listener_1");
-        /* What failed here is not for the program's next dlerror. */
+        /* A failure here must not show up in the program's next dlerror. */
         if (!found) (void)reap_mark_dlerror();
     }
     __atomic_store_n(&reap_mark_state, (uintptr_t)found, __ATOMIC_RELEASE);
     return (const struct reap_mark_listener *)found;
 }
 
-/* Who listens; null if nobody does. */
+/* The listener; null if there is none. */
 __attribute__((always_inline)) static inline const struct reap_mark_listener *reap_mark_listening(void) {
     const uintptr_t state = __atomic_load_n(&reap_mark_state, __ATOMIC_ACQUIRE);
     if (__builtin_expect(state == 0, 1)) return NULL;
@@ -101,20 +102,20 @@ static inline void reap_mark_request_end(void) {
     if (listener) listener->request_end();
 }
 
-/* The process is in the phase `name` from here on, all threads of it. A request belongs to the phase that it
- * begins in. Names are cut after 63 bytes and copied; of a process's phases the first 32 are told apart. NULL
- * or "": in none. */
+/* From here on the process, with all its threads, is in the phase `name`. A request belongs to the phase that
+ * it begins in. Names are copied and truncated to 63 bytes; the first 32 phases of a process are
+ * distinguished. NULL or "": no phase. */
 static inline void reap_mark_phase(const char *name) {
     const struct reap_mark_listener *const listener = reap_mark_listening();
     if (listener) listener->phase(name);
 }
 
-/* Pools and regions: whoever takes memory in bulk and hands out objects of it says so, to be seen object by
- * object. `pool` is any address that stands for it while it lives. Where REAP_MARK_VALGRIND is 1, valgrind is
- * told, too, as its VALGRIND_MEMPOOL_ requests have it; a pool that tells valgrind itself leaves it 0. The
- * two that it has no request for, only Reap's own tool hears. */
+/* Pools and regions: an allocator that takes memory in bulk and allocates objects from it reports them, so
+ * that tools see each object. `pool` is any address that identifies it while it lives. If REAP_MARK_VALGRIND
+ * is 1, they are also reported to valgrind, by its VALGRIND_MEMPOOL_ requests; a pool that does so itself
+ * leaves it 0. The two marks without such a request are received only by Reap's own tool. */
 
-/* A pool begins. `name` says which kind of pool it is, such as "per request"; it is copied. */
+/* A pool begins. `name` is the kind of pool, such as "per request"; it is copied. */
 static inline void reap_mark_pool_create(const void *pool, const char *name) {
     const struct reap_mark_listener *const listener = reap_mark_listening();
     if (listener) listener->pool_create(pool, name);
@@ -123,7 +124,7 @@ static inline void reap_mark_pool_create(const void *pool, const char *name) {
 #endif
 }
 
-/* The pool hands out `size` bytes at `object`; said before they are written to. */
+/* The pool allocates `size` bytes at `object`; call it before they are written to. */
 static inline void reap_mark_pool_alloc(const void *pool, const void *object, size_t size) {
     const struct reap_mark_listener *const listener = reap_mark_listening();
     if (listener) listener->pool_alloc(pool, object, size);
@@ -132,7 +133,7 @@ static inline void reap_mark_pool_alloc(const void *pool, const void *object, si
 #endif
 }
 
-/* One object comes back. */
+/* One object is freed. */
 static inline void reap_mark_pool_free(const void *pool, const void *object) {
     const struct reap_mark_listener *const listener = reap_mark_listening();
     if (listener) listener->pool_free(pool, object);
@@ -141,7 +142,7 @@ static inline void reap_mark_pool_free(const void *pool, const void *object) {
 #endif
 }
 
-/* All objects come back at once, and the pool goes on: a region's reset. */
+/* All objects are freed at once, and the pool goes on: a region's reset. */
 static inline void reap_mark_pool_clear(const void *pool) {
     const struct reap_mark_listener *const listener = reap_mark_listening();
     if (listener) listener->pool_clear(pool);
@@ -159,7 +160,7 @@ static inline void reap_mark_pool_destroy(const void *pool) {
 #endif
 }
 
-/* `object` comes back, and all that this pool handed out after it: a stack is cut, a savepoint restored. */
+/* `object` is freed, and all that this pool allocated after it: a stack is unwound, a savepoint restored. */
 static inline void reap_mark_pool_rewind(const void *pool, const void *object) {
     const struct reap_mark_listener *const listener = reap_mark_listening();
     if (listener) listener->pool_rewind(pool, object);
@@ -168,7 +169,7 @@ static inline void reap_mark_pool_rewind(const void *pool, const void *object) {
 #endif
 }
 
-/* What `from` has handed out is `into`'s from here on, and goes with that. Both live on. */
+/* The objects of `from` belong to `into` from here on, and end with it. Both live on. */
 static inline void reap_mark_pool_merge(const void *into, const void *from) {
     const struct reap_mark_listener *const listener = reap_mark_listening();
     if (listener) listener->pool_merge(into, from);
@@ -183,7 +184,7 @@ static inline void reap_mark_pool_merge(const void *into, const void *from) {
 
 namespace reap::mark {
 
-/* A request as long as a scope, however it is left. */
+/* A request that lasts as long as a scope, however it is left. */
 class Request {
   public:
     Request() noexcept { reap_mark_request_begin(); }

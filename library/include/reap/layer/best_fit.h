@@ -18,10 +18,10 @@ namespace reap::inline REAP_MODE {
 
 /// How a BestFit takes memory from its source. Sizes in bytes.
 struct BestFitOptions {
-    /// All chunks are of this size: 4 KB at least.
+    /// Size of all chunks: at least 4 KB.
     std::size_t chunk = std::size_t{2} << 20;
-    /// Objects that are larger, or are to be aligned to more, have memory of their own from the source. A
-    /// quarter of a chunk at most.
+    /// Larger objects, or those with a stricter alignment, have memory of their own from the source. At most
+    /// a quarter of a chunk.
     std::size_t large_object = std::size_t{512} << 10;
 };
 
@@ -33,17 +33,17 @@ struct BestFitStatistics {
     std::size_t purged = 0; ///< of what is free, in blocks that were purged
 };
 
-/// A general heap of boundary tags (Knuth, 1968): a request gets the smallest free block that has room, the
-/// first in memory of several; what is left of it stays free; a block that is freed is merged with its free
+/// A general heap with boundary tags (Knuth, 1968): a request gets the smallest free block that fits, among
+/// equals the one at the lowest address; the remainder stays free. A freed block is coalesced with its free
 /// neighbours at once.
 ///
 /// An object costs 8 bytes for its tag, and no block is smaller than 32; blocks are multiples of the granule,
 /// as the addresses of objects are. allocate and deallocate take logarithmic time in the number of free
-/// blocks; with an index of bins (GoodFit), constant time. A chunk that nothing is in goes back to the
-/// source, but for one.
+/// blocks; with an index of bins (GoodFit), constant time. Empty chunks are returned to the source, except
+/// for one.
 ///
-/// Not thread-safe (Locked). It looks for no misuse, in checked mode neither. What lives at its end goes back
-/// to the source with it.
+/// Not thread-safe (Locked). It does not detect misuse, not even in checked mode. Its destructor returns live
+/// objects to the source as well.
 template <Source Upstream = SystemPages, std::size_t Granule = 16, class Index = detail::SizeTree>
 class BestFit {
     static_assert(Granule == 8 || Granule == 16, "tags take 8 bytes");
@@ -67,11 +67,11 @@ class BestFit {
         while (large_ != nullptr) free_large(large_);
     }
 
-    /// Memory of `size` bytes, 0 counting as 1; throws what the source throws, else std::bad_alloc.
+    /// Memory of `size` bytes, 0 counting as 1; throws what the source throws, otherwise std::bad_alloc.
     [[nodiscard, gnu::returns_nonnull]] void *allocate(std::size_t size, std::size_t alignment) {
         return pool_.handed_out(take<Failure::throws>(size, alignment), size);
     }
-    /// The same, or null.
+    /// The same, but returns null on failure.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         return pool_.handed_out(take<Failure::returns_null>(size, alignment), size);
     }
@@ -83,7 +83,7 @@ class BestFit {
         return found == nullptr ? nullptr : pool_.handed_out(carve(found, whole, alignment), size);
     }
 
-    /// Takes such memory back. Null is nothing.
+    /// Frees such memory. Null is ignored.
     void deallocate(void *object) noexcept {
         if (object == nullptr) return;
         pool_.came_back(object);
@@ -104,8 +104,7 @@ class BestFit {
         deallocate(object);
     }
 
-    /// An object made larger or smaller: where it stands, or, if it has memory of its own, by the source.
-    /// Null: it is as it was.
+    /// Resizes an object: in place, or, if it has memory of its own, by the source. Null: it is unchanged.
     [[nodiscard]] void *try_resize(void *object, std::size_t /*size*/, std::size_t new_size,
                                    std::size_t alignment) noexcept {
         if (!is_possible(new_size, alignment, overhead)) return nullptr;
@@ -127,20 +126,20 @@ class BestFit {
         return object;
     }
 
-    /// How many bytes of an object that is yet to be made may be used: so many, or some more.
+    /// The usable size of an object yet to be made: `size`, or somewhat more.
     [[nodiscard]] static constexpr std::size_t usable_for(std::size_t size) noexcept {
         return block_for(size) - tag_size;
     }
-    /// No object has fewer bytes that may be used.
+    /// The minimum usable size of an object.
     static constexpr std::size_t least_usable = 32 - sizeof(std::size_t);
 
     /// Whether an object gets memory of its own.
     [[nodiscard]] bool is_large(std::size_t size, std::size_t alignment) const noexcept {
         return size > options_.large_object || alignment > options_.large_object;
     }
-    // Any thread may ask the following of an object that lives, whatever others do with the heap.
+    // Any thread may call the following for a live object, whatever others do with the heap.
 
-    /// How many bytes of an object may be used.
+    /// The usable size of an object.
     [[nodiscard]] static std::size_t usable_size(const void *object) noexcept {
         const std::size_t tag = load(static_cast<const std::byte *>(object) - tag_size);
         if ((tag & large) != 0) {
@@ -153,14 +152,14 @@ class BestFit {
     [[nodiscard]] static bool is_alone(const void *object) noexcept {
         return (load(static_cast<const std::byte *>(object) - tag_size) & large) != 0;
     }
-    /// Whether an object is one still, as its tag has it: false after it was freed, until the memory is used
-    /// anew.
+    /// Whether an object is still live, according to its tag: false after it was freed, until the memory is
+    /// reused.
     [[nodiscard]] static bool is_live(const void *object) noexcept {
         return (load(static_cast<const std::byte *>(object) - tag_size) & used) != 0;
     }
 
-    /// Calls give(begin, size) for what objects may lie in of free blocks of `smallest` bytes or so, and
-    /// more, but for those that are as this left them. The bytes need not stay what they are.
+    /// Calls give(begin, size) for the usable part of free blocks of about `smallest` bytes and more, except
+    /// for those unchanged since the last call. The contents of the bytes need not be preserved.
     template <class Give>
     void purge(std::size_t smallest, Give give) noexcept
         requires requires(const Index &index) { index.each(std::size_t{}, [](Block *) {}); }
@@ -173,7 +172,7 @@ class BestFit {
         });
     }
 
-    /// Gives the chunk that nothing is in back to the source, if there is one. Says whether there was.
+    /// Returns the empty chunk to the source, if there is one. Returns whether there was.
     bool trim() noexcept {
         if (spare_ == nullptr) return false;
         Block *const block = spare_;
@@ -186,7 +185,7 @@ class BestFit {
         return {.chunks = held_, .free = free_bytes_, .large = large_bytes_, .purged = purged_};
     }
 
-    /// Whether all tags fit together, and no two free blocks are neighbours. Takes time in the number of
+    /// Whether all tags are consistent, and no two free blocks are neighbours. Linear in the number of
     /// blocks: for tests.
     [[nodiscard]] bool check() const noexcept {
         std::size_t found = 0;
@@ -218,7 +217,7 @@ class BestFit {
     static constexpr std::size_t least = 32;
     static_assert(least >= sizeof(Block) + tag_size && least_usable == least - tag_size);
 
-    // What a tag says beside the size. The last word of a free block is its size.
+    // The flags in a tag, in addition to the size. The last word of a free block is its size.
     static constexpr std::size_t used = 1;
     static constexpr std::size_t previous_used = 2;
     static constexpr std::size_t large = 4;  // of one that is used
@@ -228,8 +227,8 @@ class BestFit {
         Chunk *next;
         Chunk *previous;
     };
-    /// Where the first block begins: the objects are aligned, the tags are in front of them. The last word of
-    /// a chunk is the tag of a block of no size that is always in use.
+    /// Where the first block begins: the objects are aligned, and the tags are in front of them. The last
+    /// word of a chunk is the tag of an empty block that is always in use.
     static constexpr std::size_t first = 32 - tag_size;
     static_assert(first >= sizeof(Chunk));
 
@@ -242,11 +241,11 @@ class BestFit {
         std::size_t tag;
     };
     static_assert(offsetof(Large, tag) + tag_size == sizeof(Large), "the object follows its tag");
-    /// More than any request needs beside its size and twice its alignment.
+    /// More than any request needs in addition to its size and twice its alignment.
     static constexpr std::size_t overhead = 256;
 
     static constexpr std::size_t source_alignment(std::size_t alignment) noexcept {
-        // A source may want to tell what is an object's own from chunks.
+        // A source may distinguish an object's own memory from chunks.
         if constexpr (requires { Upstream::large_alignment; })
             return std::max({alignment, granule, alignof(Large), Upstream::large_alignment});
         else
@@ -264,8 +263,8 @@ class BestFit {
         return std::max(least, round_up(size + tag_size, granule));
     }
 
-    // A word may have been an object's, of any type, before it was a tag; and what an object's tag says of
-    // the object itself, another thread may ask meanwhile.
+    // A word may have been part of an object of any type before it was a tag, and another thread may read an
+    // object's tag meanwhile.
     using Word [[gnu::may_alias]] = std::size_t;
     [[nodiscard]] static std::size_t load(const std::byte *at) noexcept {
         return __atomic_load_n(reinterpret_cast<const Word *>(at), __ATOMIC_RELAXED);
@@ -303,7 +302,7 @@ class BestFit {
         std::size_t room = found->size();
         const std::size_t was_purged = found->tag & purged;
         take_out(found);
-        // What lies before it must be a block.
+        // The remainder before it must be a block.
         std::size_t padding = padding_at(start + tag_size, std::max(alignment, granule));
         while (padding > 0 && padding < least) padding += alignment;
         std::size_t before = previous_used;
@@ -318,7 +317,7 @@ class BestFit {
         return start + tag_size;
     }
 
-    /// Makes a block in use of the first `whole` of `room` bytes, or of all, where the rest is none.
+    /// Makes a block in use of the first `whole` of `room` bytes, or of all if the remainder is too small.
     void put_used(std::byte *start, std::size_t whole, std::size_t room, std::size_t before,
                   std::size_t was_purged) noexcept {
         if (room - whole >= least) {
@@ -330,8 +329,8 @@ class BestFit {
     }
     [[nodiscard]] static bool is_free(const std::byte *start) noexcept { return (load(start) & used) == 0; }
 
-    /// Makes a free block, merged with the one behind it, if that is free. Of the one before it the flags say
-    /// whether it is used, of itself whether it is purged.
+    /// Makes a free block, coalesced with the next one, if that is free. The flags tell whether the previous
+    /// one is used, and whether this one is purged.
     void put_free(std::byte *start, std::size_t size, std::size_t flags) noexcept {
         if (std::byte *const next = start + size; is_free(next)) {
             size += block_at(next)->size();
@@ -372,7 +371,7 @@ class BestFit {
         put_free(start, capacity(), previous_used);
         return true;
     }
-    /// Gives a chunk back whose blocks are in no list.
+    /// Returns a chunk whose blocks are in no list.
     void release(Chunk *chunk) noexcept {
         if (chunk->next != nullptr) chunk->next->previous = chunk->previous;
         (chunk->previous != nullptr ? chunk->previous->next : chunks_) = chunk->next;
@@ -397,7 +396,7 @@ class BestFit {
         large_ = own;
         large_bytes_ += whole;
     }
-    /// Takes it off the list. Returns where its memory begins.
+    /// Unlinks it. Returns the beginning of its memory.
     std::byte *disown(Large *own) noexcept {
         if (own->next != nullptr) own->next->previous = own->previous;
         (own->previous != nullptr ? own->previous->next : large_) = own->next;

@@ -12,7 +12,7 @@
 
 namespace reap::inline REAP_MODE {
 
-/// What went through a Count. Bytes as they were asked for, 0 as 1.
+/// The totals of a Count. Sizes in bytes as requested, 0 as 1.
 struct CountStatistics {
     std::uint64_t allocations = 0;   ///< requests that were met
     std::uint64_t deallocations = 0; ///< frees
@@ -20,13 +20,13 @@ struct CountStatistics {
     std::uint64_t bytes = 0;         ///< of all allocations together
     std::size_t live_blocks = 0;     ///< now
     std::size_t live_bytes = 0;      ///< now
-    std::size_t peak_bytes = 0;      ///< the most that was live at once
+    std::size_t peak_bytes = 0;      ///< maximum of live_bytes
 };
 
-/// Counts what is asked of a source, and what of it is live.
+/// Counts the requests to a source, and what of it is live.
 ///
-/// Not thread-safe, and it does not see what the layer above does within the memory it has. Hands out no more
-/// than was asked for, so that what comes back is what was counted. Costs a handful of additions a call.
+/// Not thread-safe, and it does not see what the layer above does within its memory. Returns no more than was
+/// requested, so that the freed size is the counted one. Costs a handful of additions per call.
 template <Source S = CachedPages>
 class Count {
   public:
@@ -39,7 +39,7 @@ class Count {
     Count(const Count &) = delete;
     Count &operator=(const Count &) = delete;
 
-    /// Throws what the source throws, else std::bad_alloc.
+    /// Throws what the source throws, otherwise std::bad_alloc.
     [[nodiscard]] void *allocate(std::size_t size, std::size_t alignment) {
         return take<Failure::throws>(size, alignment);
     }
@@ -65,7 +65,7 @@ class Count {
   private:
     template <Failure F>
     void *take(std::size_t size, std::size_t alignment) {
-        // Counted first, and taken back below: the source may throw.
+        // Counted first, and undone below: the source may throw.
         ++statistics_.failures;
         void *const data = obtain<F>(source_, size, alignment);
         if (data == nullptr) return nullptr;

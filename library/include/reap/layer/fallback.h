@@ -8,11 +8,12 @@
 
 namespace reap::inline REAP_MODE {
 
-/// One source, and another for what the first cannot give, as a buffer on the stack before the heap.
+/// One source, and another for requests that the first cannot meet, such as a buffer on the stack and then
+/// the heap.
 ///
-/// Memory finds its way back by asking the first source whether it owns it, so a free costs what that does:
-/// nothing much for a Buffer, a walk over the chunks for a Region. What the second gave stays the second's,
-/// also when the first has room again. As thread-safe as both.
+/// A free asks the first source whether it owns the memory, and costs what that costs: very little for a
+/// Buffer, a walk over the chunks for a Region. Memory of the second source stays there, also when the first
+/// has room again. As thread-safe as both.
 template <OwningSource First, Source Second>
 class Fallback {
   public:
@@ -25,7 +26,7 @@ class Fallback {
     Fallback(const Fallback &) = delete;
     Fallback &operator=(const Fallback &) = delete;
 
-    /// Throws what the second source throws, else std::bad_alloc.
+    /// Throws what the second source throws, otherwise std::bad_alloc.
     [[nodiscard]] void *allocate(std::size_t size, std::size_t alignment) {
         void *const data = first_.try_allocate(size, alignment);
         return data != nullptr ? data : obtain<Failure::throws>(second_, size, alignment);

@@ -10,11 +10,11 @@
 
 namespace reap::inline REAP_MODE {
 
-/// A layer, or a source, that several threads use, one at a time: every call holds a lock.
+/// A layer, or a source, for several threads: every call holds a lock.
 ///
-/// It does not make threads run side by side; PerThread does. It guards calls, not objects. What is not here
-/// is reached by with(). It is a Source where the layer is one, so that unsynchronized layers of several
-/// threads can stand on it: `Region<Ref<Locked<Arena<>>>>`. Costs an uncontended lock, some 20 ns, each call.
+/// It does not scale with threads; PerThread does. It guards calls, not objects. Use with() for operations
+/// that are not here. It is a Source where the layer is one, so that unsynchronized layers of several threads
+/// can stand on it: `Region<Ref<Locked<Arena<>>>>`. Costs an uncontended lock, some 20 ns, per call.
 template <class Layer, class Mutex = std::mutex>
 class Locked {
   public:
@@ -67,8 +67,8 @@ class Locked {
         return layer_.statistics();
     }
 
-    /// What `use(layer)` returns, the lock held meanwhile: for several calls that belong together, and for
-    /// what else the layer can do.
+    /// Returns `use(layer)`, called under the lock: for several calls that belong together, and for the
+    /// layer's other operations.
     template <class Use>
     decltype(auto) with(Use &&use) {
         const std::scoped_lock lock(mutex_);

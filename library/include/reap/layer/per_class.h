@@ -28,19 +28,19 @@ namespace reap::inline REAP_MODE {
 /// Whether a PerClass keeps what is freed.
 enum class Freelist {
     on,
-    off, ///< each object goes back to the source at once: the naive variant of an experiment
+    off, ///< each object is returned to the source at once: the naive variant of an experiment
 };
 
-/// The per-class allocator of the papers: objects of one type, each by itself from the source, and those that
-/// were freed on a list for the next to come.
+/// The per-class allocator of the papers: objects of one type, each allocated from the source by itself;
+/// freed ones are kept on a list for reuse.
 ///
-/// It has no chunks, so it neither frees all objects together nor knows them: what lives at its end stays
-/// with the source and is lost. Objects lie where the source put them. It is not thread-safe (PerThread,
-/// Locked), and can be neither copied nor moved.
+/// It has no chunks, so it can neither free all objects together nor enumerate them: objects that live at its
+/// end are leaked. Objects lie where the source put them. It is not thread-safe (PerThread, Locked), and can
+/// be neither copied nor moved.
 ///
-/// Where objects die and are made by the million it saves what malloc does beyond a list, which with today's
-/// malloc is little (2.3 % of boxed-sim over mimalloc, ISMM 2026); a Mempool or FixedBlock is nearly always
-/// the better choice. It is here to be compared with, and for sources that must see each object.
+/// Where objects are created and destroyed by the million it saves what malloc does beyond a list, which with
+/// current mallocs is little (2.3 % of boxed-sim over mimalloc, ISMM 2026); a Mempool or FixedBlock is nearly
+/// always the better choice. It exists for comparison, and for sources that must see each object.
 ///
 /// allocate() and deallocate() cost five instructions where the list has an object. The list goes through the
 /// freed objects.
@@ -59,16 +59,16 @@ class PerClass {
     PerClass &operator=(const PerClass &) = delete;
     ~PerClass() { release(); }
 
-    /// Memory for a T; throws what the source throws, else std::bad_alloc.
+    /// Memory for a T; throws what the source throws, otherwise std::bad_alloc.
     [[nodiscard, gnu::returns_nonnull]] void *allocate() {
         return pool_.handed_out(take<Failure::throws>(), sizeof(T));
     }
-    /// The same, or null.
+    /// The same, but returns null on failure.
     [[nodiscard]] void *try_allocate() noexcept {
         return pool_.handed_out(take<Failure::returns_null>(), sizeof(T));
     }
 
-    /// Takes such memory back.
+    /// Frees such memory.
     void deallocate(void *object) noexcept {
         if constexpr (checked) return guarded_deallocate(object);
         if (object == nullptr) return;
@@ -80,8 +80,8 @@ class PerClass {
         put(object);
     }
 
-    /// Makes a T. Throws as allocate() and as T's constructor; then nothing is left behind. T's allocator is
-    /// that of the source, as in a Mempool.
+    /// Makes a T. Throws as allocate() and as T's constructor; then nothing is leaked. T's allocator is that
+    /// of the source, as in a Mempool.
     template <class... Arguments>
     [[nodiscard, gnu::returns_nonnull]] T *create(Arguments &&...arguments) {
         Unfinished memory{*this, allocate()};
@@ -91,7 +91,7 @@ class PerClass {
         return object;
     }
 
-    /// Ends a T that create() made. Null is none.
+    /// Destroys a T that create() made. Null is ignored.
     void destroy(T *object) noexcept {
         if (object == nullptr) return;
         if constexpr (checked) {
@@ -104,7 +104,7 @@ class PerClass {
         deallocate(object);
     }
 
-    /// Gives all on the list back to the source.
+    /// Returns everything on the list to the source.
     void release() noexcept {
         quarantine_.drain([this](void *raw) {
             if (is_untouched(raw)) return give_back(raw);
@@ -116,7 +116,7 @@ class PerClass {
         }
     }
 
-    /// How many objects are on the list. Costs time in their number.
+    /// The number of objects on the list. Linear in it.
     [[nodiscard]] std::size_t free_objects() const noexcept {
         std::size_t count = quarantine_.size();
         for (const Free *free = free_; free != nullptr; ++count) {
@@ -134,7 +134,7 @@ class PerClass {
     struct PlainFree {
         PlainFree *next;
     };
-    /// Hardened mode tells a free object by its second word.
+    /// Hardened mode recognizes a free object by its second word.
     struct MarkedFree {
         MarkedFree *next;
         std::uint64_t mark = 0;
@@ -148,7 +148,7 @@ class PerClass {
     struct Window : guard::detail::Window {
         explicit Window(const Free *free) noexcept : guard::detail::Window(free, sizeof *free) {}
     };
-    /// Lets a link be looked at in checked mode, where free memory is closed.
+    /// Makes a link readable in checked mode, where free memory is poisoned.
     using Opened = std::conditional_t<checked, Window, NoWindow>;
     /// Memory for an object whose constructor may still throw.
     struct Unfinished {
@@ -185,7 +185,7 @@ class PerClass {
         const annotate::Quiet quiet;
         void *raw = nullptr;
         if constexpr (hardened) {
-            // Rather what waits than nothing.
+            // Better an object from the quarantine than none.
             if (quarantine_.size() > 0) {
                 raw = obtain<Failure::returns_null>(source_, size, alignment);
                 if (raw == nullptr) {
@@ -211,7 +211,7 @@ class PerClass {
         return raw;
     }
 
-    /// In hardened mode null where the first object was written to: the list is given up then.
+    /// In hardened mode null if the first object was written to: then the list is abandoned.
     void *pop() noexcept {
         Free *const free = free_;
         const Opened window(free);
@@ -252,7 +252,7 @@ class PerClass {
         free_ = free;
     }
 
-    // Hardened mode's marks: what only a free object of this layer has in its second word.
+    // Hardened mode's marks: only a free object of this layer has this in its second word.
 
     std::uint64_t mark_of(const void *raw) const noexcept {
         return Secret::of_process() ^ std::rotl(std::uint64_t{reinterpret_cast<std::uintptr_t>(raw)}, 24) ^
@@ -266,7 +266,7 @@ class PerClass {
         std::memcpy(&mark, static_cast<const std::byte *>(raw) + sizeof(void *), sizeof mark);
         return mark == mark_of(raw);
     }
-    /// Whether an object can be there; what it is instead is reported.
+    /// Whether an object can be there; otherwise reports what it is.
     bool is_live(const void *object) const noexcept {
         const bool is_mine =
             links_.covers(object) && reinterpret_cast<std::uintptr_t>(object) % alignment == 0;
@@ -287,7 +287,7 @@ class PerClass {
         source_.deallocate(raw, size, alignment);
     }
 
-    /// Whether what was on the list was left alone; a write is reported. The link is not looked at.
+    /// Whether what was on the list is unchanged; a write is reported. The link is not checked.
     static void open(void *raw) noexcept {
         guard::open(static_cast<std::byte *>(raw) + sizeof(Free), size - sizeof(Free), name);
     }

@@ -29,20 +29,21 @@ enum class Sizes;
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 class Reap;
 
-/// A layer for each thread, so that none waits for another.
+/// A layer per thread, so that no thread waits for another.
 ///
 /// An object is freed by the thread that allocated it; FixedBlock and SizeClassAllocator, below, let any
-/// thread free it. When a thread ends its layer stays as it is, objects included, and becomes that of the
-/// next thread that comes: reset it before, if it is to be empty. At most as many layers are made as there
-/// were threads at one time. What a layer stands on must be thread-safe or a thing of its own.
+/// thread free it. When a thread ends its layer stays as it is, objects included, and passes to the next new
+/// thread: reset it before, if it must be empty. At most as many layers are made as there were threads at one
+/// time. The source of a layer must be thread-safe or separate for each.
 ///
-/// No thread may use it while it is destroyed, nor during each() and statistics(); threads that used it once
-/// may live on, or end meanwhile. Neither copied nor moved. Costs some ten instructions beside the layer's.
+/// No thread may use it while it is destroyed, nor during each() and statistics(); threads that used it
+/// before may live on, or end meanwhile. Neither copied nor moved. Costs some ten instructions in addition to
+/// the layer's.
 template <class Layer, class Make = detail::MakeLayer<Layer>>
 class PerThread : private detail::ThreadHome {
   public:
-    /// Each layer is what make() returns, which is called by several threads at once. The first is made here,
-    /// so what it throws is thrown here.
+    /// Each layer is what make() returns, which several threads may call at once. The first is made here, so
+    /// exceptions of make() propagate from here.
     explicit PerThread(Make make = {}) : make_(std::move(make)) {
         detail::ThreadSlot *const slot = make_slot();
         if (slot == nullptr) throw_bad_alloc();
@@ -60,14 +61,14 @@ class PerThread : private detail::ThreadHome {
         }
     }
 
-    /// This thread's layer. Throws what make() throws, else std::bad_alloc.
+    /// This thread's layer. Throws what make() throws, otherwise std::bad_alloc.
     [[nodiscard]] Layer &local() {
         Layer *const layer = find_local([this] { return make_slot(); });
         if (layer == nullptr) [[unlikely]]
             throw_bad_alloc();
         return *layer;
     }
-    /// The same, or null.
+    /// The same, but returns null on failure.
     [[nodiscard]] Layer *try_local() noexcept {
         return find_local([this] { return null_if_thrown([this] { return make_slot(); }); });
     }
@@ -81,7 +82,7 @@ class PerThread : private detail::ThreadHome {
         Layer *const layer = try_local();
         return layer == nullptr ? nullptr : layer->try_allocate(arguments...);
     }
-    /// Takes back what this thread allocated.
+    /// Frees what this thread allocated.
     template <class Object, class... Arguments>
     void deallocate(Object *object, Arguments... arguments) noexcept {
         if (Layer *const layer = try_local(); layer != nullptr) layer->deallocate(object, arguments...);
@@ -133,9 +134,9 @@ class PerThread<Reap<Upstream, Granule, Window, S>, detail::MakeLayer<Reap<Upstr
 
 /// Blocks of one size for many threads: each allocates from a FixedBlock of its own, and any may free.
 ///
-/// A block that another thread allocated is pushed on a stack of that thread's, without a lock; it takes them
-/// all at once when its own blocks are used up. Other than that as PerThread of other layers. Costs
-/// some ten instructions more to allocate and to free than without threads.
+/// A block that another thread allocated is pushed on a lock-free stack of that thread, which takes them all
+/// at once when its own blocks are used up. Otherwise as PerThread of other layers. Costs some ten
+/// instructions more to allocate and to free than without threads.
 template <Source Upstream>
 class PerThread<FixedBlock<Upstream>, detail::MakeLayer<FixedBlock<Upstream>>>
     : private detail::PerThreadPools<Upstream, 1> {
@@ -155,15 +156,15 @@ class PerThread<FixedBlock<Upstream>, detail::MakeLayer<FixedBlock<Upstream>>>
               const FixedBlockOptions &options = {})
         : Pools(source, {{{block_size, alignment}}}, options) {}
 
-    /// A block; throws what the source throws, else std::bad_alloc.
+    /// A block; throws what the source throws, otherwise std::bad_alloc.
     [[nodiscard, gnu::returns_nonnull]] void *allocate() {
         return Pools::template allocate<Failure::throws>(0, Pools::shape(0).size);
     }
-    /// The same, or null.
+    /// The same, but returns null on failure.
     [[nodiscard]] void *try_allocate() noexcept {
         return Pools::template allocate<Failure::returns_null>(0, Pools::shape(0).size);
     }
-    /// Takes a block back, in any thread.
+    /// Frees a block, in any thread.
     void deallocate(void *block) noexcept { Pools::deallocate(0, block, guard::any_size); }
 
     /// As the Source concept has it.
@@ -236,7 +237,7 @@ class PerThread<SizeClassAllocator<Upstream, List...>,
         const std::size_t whole = Classes::sizes[number];
         return {Pools::template allocate<Failure::returns_null>(number, whole), whole};
     }
-    /// Takes an object back, in any thread.
+    /// Frees an object, in any thread.
     void deallocate(void *object, std::size_t size, std::size_t alignment = 8) noexcept {
         Pools::deallocate(Classes::find(size, alignment), object, size);
     }

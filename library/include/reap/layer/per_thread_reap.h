@@ -15,17 +15,17 @@
 
 namespace reap::inline REAP_MODE {
 
-/// A reap for each thread, and objects that any thread may free.
+/// A reap per thread, and objects that any thread may free.
 ///
 /// Allocation, and freeing what the thread itself allocated, take no lock and write to nothing that another
 /// thread writes to; another thread's object is pushed on a stack of its owner, who takes the whole stack
-/// when it runs out of room at hand. When a thread ends its reap stays as it is, objects included, and
-/// becomes that of the next thread that comes. What the reaps stand on must be thread-safe: CachedSuperblocks
-/// is; or a Ref to something Locked.
+/// when it runs out of room at hand. When a thread ends its reap stays as it is, objects included, and passes
+/// to the next new thread. The source of the reaps must be thread-safe, such as CachedSuperblocks or a Ref to
+/// something Locked.
 ///
-/// The destructor and reset() end all objects: no thread may use any meanwhile, or free one later. abandon()
-/// is for ending while others still have objects, and free them one by one. Neither copied nor moved. Costs
-/// some ten instructions beside the reap's own.
+/// The destructor and reset() end all objects: no thread may use any meanwhile, or free one later. Use
+/// abandon() to end while other threads still have objects, which they free one by one. Neither copied nor
+/// moved. Costs some ten instructions in addition to the reap's own.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 class PerThread<Reap<Upstream, Granule, Window, S>, detail::MakeLayer<Reap<Upstream, Granule, Window, S>>>
     : private detail::ThreadHome {
@@ -58,7 +58,7 @@ class PerThread<Reap<Upstream, Granule, Window, S>, detail::MakeLayer<Reap<Upstr
             throw_bad_alloc();
         return *reap;
     }
-    /// The same, or null.
+    /// The same, but returns null on failure.
     [[nodiscard]] Layer *try_local() noexcept {
         detail::ThreadSlot *slot = remembered();
         if (slot == nullptr) [[unlikely]]
@@ -79,7 +79,7 @@ class PerThread<Reap<Upstream, Granule, Window, S>, detail::MakeLayer<Reap<Upstr
         Layer *const reap = try_local();
         return reap == nullptr ? Allocation{} : reap->try_allocate_at_least(size, alignment);
     }
-    /// Frees an object of any thread's. It needs no PerThread: after abandon() there may be none.
+    /// Frees an object of any thread. It needs no PerThread: after abandon() there may be none.
     static void deallocate(void *object) noexcept { Layer::deallocate(object); }
     static void deallocate(void *object, std::size_t size, std::size_t alignment = Granule) noexcept {
         Layer::deallocate(object, size, alignment);
@@ -98,9 +98,9 @@ class PerThread<Reap<Upstream, Granule, Window, S>, detail::MakeLayer<Reap<Upstr
         return Layer::usable_size(object);
     }
 
-    /// As if it ended here and a new one began, but that objects which are live stay, until they are freed:
-    /// each thread's reap ends with its last one. Other threads' objects may be freed meanwhile; what a
-    /// thread allocated itself it must not free, and no thread may allocate, until this returns.
+    /// As if it ended here and a new one began, except that live objects stay until they are freed: each
+    /// thread's reap ends with its last one. Other threads' objects may be freed meanwhile; a thread must not
+    /// free what it allocated itself, and no thread may allocate, until this returns.
     void abandon() noexcept {
         for_each_part(begin_anew(), [](Layer &reap) { Layer::leave_behind(&reap); });
     }
@@ -111,7 +111,7 @@ class PerThread<Reap<Upstream, Granule, Window, S>, detail::MakeLayer<Reap<Upstr
     void reset(std::size_t keep = keep_all) noexcept {
         each([keep](Layer &reap) { reap.reset(keep); });
     }
-    /// Merges what is free, in all reaps, and gives back what nothing is in.
+    /// Coalesces free memory in all reaps, and returns empty chunks.
     void trim() noexcept {
         each([](Layer &reap) { reap.trim(); });
     }

@@ -13,7 +13,7 @@
 
 namespace reap::inline REAP_MODE {
 
-/// What quicklists can stand before: a heap of objects whose sizes are multiples of a granule.
+/// A heap that quicklists can be put in front of: its object sizes are multiples of a granule.
 template <class H>
 concept GranularHeap = UnsizedSource<H> && requires(H &heap, void *object, std::size_t size) {
     { H::granule } -> std::convertible_to<std::size_t>;
@@ -24,17 +24,17 @@ concept GranularHeap = UnsizedSource<H> && requires(H &heap, void *object, std::
     { heap.is_large(size, size) } noexcept -> std::same_as<bool>;
 };
 
-/// Lists of freed objects before a heap, one for each of the `Lists` least sizes that it has: an object goes
-/// on the list of its size, and the next that asks for that size gets it, the last that came first.
+/// Lists of freed objects in front of a heap, one for each of its `Lists` smallest sizes: a freed object goes
+/// on the list of its size, and the next request for that size gets it, last in, first out.
 ///
-/// What is on a list is not free to the heap, so it is not merged (Weinstock's quick fit, 1976, defers it).
-/// Before the heap asks its source for more, all that is on lists is given to it. allocate and deallocate
-/// cost some ten instructions where a list serves. As thread-safe as the heap is; looks for no misuse.
+/// Objects on a list are not free to the heap, so they are not coalesced (Weinstock's quick fit, 1976, defers
+/// it). Before the heap asks its source for more, everything on lists is freed to it. allocate and deallocate
+/// cost some ten instructions where a list serves. As thread-safe as the heap; does not detect misuse.
 template <GranularHeap Heap, std::size_t Lists = 127>
 class Quicklists {
   public:
     static constexpr std::size_t granule = Heap::granule;
-    /// Larger objects are the heap's own business.
+    /// Larger objects are left to the heap.
     static constexpr std::size_t largest = Heap::least_usable + (Lists - 1) * granule;
 
     /// The heap is made with these arguments.
@@ -58,7 +58,7 @@ class Quicklists {
                                 }),
                                 size);
     }
-    /// Null where the heap has none.
+    /// Returns null if the heap has none.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         return pool_.handed_out(annotate::quietly([=, this]() -> void * {
                                     void *const object = take_held(size, alignment);
@@ -66,7 +66,7 @@ class Quicklists {
                                 }),
                                 size);
     }
-    /// Takes such memory back. Null is nothing.
+    /// Frees such memory. Null is ignored.
     void deallocate(void *object) noexcept {
         if (object == nullptr) return;
         pool_.came_back(object);
@@ -90,7 +90,7 @@ class Quicklists {
         return resized;
     }
 
-    /// Gives all that is on lists to the heap.
+    /// Frees everything on lists to the heap.
     void flush() noexcept {
         const annotate::Quiet quiet;
         for (Free *&list : lists_)
@@ -107,7 +107,7 @@ class Quicklists {
         Free *next;
     };
 
-    /// From a list, or what the heap has without asking its source; else nothing is on a list any more.
+    /// From a list, or what the heap has without asking its source; otherwise the lists are emptied.
     [[nodiscard, gnu::always_inline]] void *take_held(std::size_t size, std::size_t alignment) noexcept {
         if (size <= largest && alignment <= granule && is_alignment(alignment)) [[likely]] {
             Free *&list = list_of(Heap::usable_for(size));

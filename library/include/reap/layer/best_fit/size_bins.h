@@ -10,10 +10,10 @@
 
 namespace reap::inline REAP_MODE::detail {
 
-/// Free blocks in bins of nearly equal sizes: sixteen bins for each power of two, the last that came first.
-/// What SizeTree answers exactly in logarithmic time, this answers nearly so in constant time: a block that
-/// has room is at most a sixteenth larger than the best one, unless bins are long. So it is in TLSF (Masmano
-/// et al., 2004).
+/// Free blocks in bins of nearly equal sizes: sixteen bins per power of two, each last in, first out.
+/// SizeTree finds the best block in logarithmic time; this finds a nearly best one in constant time: the
+/// block is at most a sixteenth larger than the best one, unless bins are long. As in TLSF (Masmano et al.,
+/// 2004).
 ///
 /// Takes 2 KB. Blocks of more than 7 MB share the last bin.
 class SizeBins {
@@ -40,9 +40,9 @@ class SizeBins {
         if (block->greater == nullptr) filled_[bin / word_bits] &= ~(std::uint64_t{1} << (bin % word_bits));
     }
 
-    /// A block of at least that size: the smallest of a few of its own bin, else the last that came to the
-    /// next bin that has one. Null if neither has: a long bin may have a block that was not looked at, which
-    /// is found only where that bin is the last.
+    /// A block of at least that size: the smallest of a few of its own bin, otherwise the most recent of the
+    /// next bin that has one. Null if neither has: a block of a long bin that was not looked at is found only
+    /// if that bin is the last.
     [[nodiscard]] FreeBlock *best(std::size_t size) const noexcept {
         const std::size_t bin = bin_of(size);
         FreeBlock *found = nullptr;

@@ -8,11 +8,12 @@
 
 namespace reap::inline REAP_MODE::detail {
 
-/// Free blocks by their size, those of one size by their address. Takes no memory of its own.
+/// Free blocks ordered by size, then by address. Takes no memory of its own.
 ///
-/// A treap (Aragon and Seidel, 1989), ordered as a heap by a hash of the address, so that it is balanced
-/// whatever sizes come: Stephenson's Fast Fits (1983) keeps free blocks in such a tree, too. Each operation
-/// takes logarithmic time, where a sorted list takes linear. A block's size may change only while it is out.
+/// A treap (Aragon and Seidel, 1989), ordered as a heap by a hash of the address, so that it is balanced for
+/// any sequence of sizes. Stephenson's Fast Fits (1983) keeps free blocks in such a tree, too. Each operation
+/// takes logarithmic time, where a sorted list takes linear. A block's size may change only while it is not
+/// in the tree.
 class SizeTree {
   public:
     void insert(FreeBlock *block) noexcept {
@@ -60,7 +61,8 @@ class SizeTree {
         *link = lesser != nullptr ? lesser : greater;
     }
 
-    /// The smallest block of at least that size, the first in memory of several; null if there is none.
+    /// The smallest block of at least that size, among equals the one at the lowest address; null if there is
+    /// none.
     [[nodiscard]] FreeBlock *best(std::size_t size) const noexcept {
         FreeBlock *found = nullptr;
         for (FreeBlock *at = root_; at != nullptr;) {
@@ -84,8 +86,8 @@ class SizeTree {
         if (one->size() != other->size()) return one->size() < other->size();
         return reinterpret_cast<std::uintptr_t>(one) < reinterpret_cast<std::uintptr_t>(other);
     }
-    /// As good as random: MurmurHash3's last step (Appleby). Products alone would rise in long runs where
-    /// addresses do.
+    /// A good hash: MurmurHash3's finalizer (Appleby). Products alone would rise in long runs where addresses
+    /// do.
     [[nodiscard]] static std::uint64_t rank(const FreeBlock *block) noexcept {
         auto mixed = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block));
         mixed = (mixed ^ mixed >> 33U) * 0xff51afd7ed558ccdU;
