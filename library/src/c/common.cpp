@@ -7,7 +7,7 @@
 
 namespace {
 
-// The codes are the same, and C has all of them.
+// The enumerators have the same values, and C has all of them.
 static_assert(static_cast<int>(reap::Misuse::overflow) == REAP_MISUSE_OVERFLOW);
 static_assert(static_cast<int>(reap::Misuse::underflow) == REAP_MISUSE_UNDERFLOW);
 static_assert(static_cast<int>(reap::Misuse::use_after_free) == REAP_MISUSE_USE_AFTER_FREE);

@@ -14,7 +14,7 @@
 #include "reap/face/c/common.h"
 #include "reap/source/cached_pages.h"
 
-// What the C face of every layer is written with.
+// Shared by the C API of every layer.
 
 namespace reap::inline REAP_MODE::c {
 
@@ -59,13 +59,13 @@ class AtEnd {
     void *argument_;
 };
 
-/// Whether a source can be used: none at all, or one with both functions.
+/// Whether a source is usable: null, or one with both functions.
 inline bool is_whole(const reap_source *source) noexcept {
     return source == nullptr || (source->allocate != nullptr && source->deallocate != nullptr);
 }
 
-/// Reads the options of a caller who may know fewer fields than this library, which then keep their defaults,
-/// or more, which then are to be 0. Nothing is changed and false is returned where that cannot be.
+/// Reads the options of a caller that may know fewer fields than this library, which then keep their
+/// defaults, or more, which then must be 0. Otherwise changes nothing and returns false.
 template <class Options>
 bool read_options(const Options *given, Options &options) noexcept {
     if (given == nullptr) return true;
@@ -79,7 +79,7 @@ bool read_options(const Options *given, Options &options) noexcept {
     return true;
 }
 
-/// Gives a caller as many of the figures as it knows.
+/// Fills in as many of the figures as the caller knows.
 template <class Figures>
 void write_figures(const Figures &found, Figures *figures) noexcept {
     const std::size_t size = figures->size < sizeof(Figures) ? figures->size : sizeof(Figures);
@@ -89,26 +89,26 @@ void write_figures(const Figures &found, Figures *figures) noexcept {
     figures->size = known;
 }
 
-/// Says by errno why there is nothing.
+/// Sets errno for a missing result.
 [[gnu::cold]] inline std::nullptr_t refuse(int error) noexcept {
     errno = error;
     return nullptr;
 }
 
-/// Passes on whether a layer could do with what it was given.
+/// Passes on whether a layer accepted its arguments, and sets errno if not.
 inline bool accept(bool done) noexcept {
     if (!done) errno = EINVAL;
     return done;
 }
 
-/// Passes on what a layer gave for a request.
+/// Passes on a layer's result for a request, and sets errno if it is null.
 inline void *answer(void *object, std::size_t alignment = alignof(std::max_align_t)) noexcept {
     if (object == nullptr) [[unlikely]]
         return refuse(is_alignment(alignment) ? ENOMEM : EINVAL);
     return object;
 }
 
-/// Does what may throw; an empty result and errno if it did.
+/// Calls what may throw; an empty result and errno if it did.
 template <class F>
 auto without_exceptions(F &&call) noexcept -> std::invoke_result_t<F> {
     try {
@@ -121,7 +121,7 @@ auto without_exceptions(F &&call) noexcept -> std::invoke_result_t<F> {
     return {};
 }
 
-/// What a handle points to: the layer, made of the arguments.
+/// The target of a handle: the layer, made of the arguments.
 template <class Layer>
 struct Held {
     template <class... Arguments>
@@ -129,7 +129,7 @@ struct Held {
     Layer layer;
 };
 
-/// Makes a handle. C++'s own allocation is left out of it: a program may have replaced that by this library.
+/// Makes a handle. Does not use C++'s own allocation: a program may have replaced that by this library.
 template <class Handle, class... Arguments>
 Handle *make(Arguments &&...arguments) noexcept {
     return without_exceptions([&]() -> Handle * {

@@ -10,7 +10,7 @@
 
 namespace c = reap::c;
 
-/// A pool whose element size is known here while compiling, and to C when it runs.
+/// A pool whose element size is known here at compile time, and to C at run time.
 struct reap_mempool {
     reap_mempool() = default;
     reap_mempool(const reap_mempool &) = delete;
@@ -57,7 +57,7 @@ class Pool final : public reap_mempool {
     Layer layer_;
 };
 
-/// The element sizes that there are: multiples of 8 up to 64, then four to each doubling.
+/// The available element sizes: multiples of 8 up to 64, then four per doubling.
 constexpr std::size_t size_count = 24;
 constexpr std::size_t size_of(std::size_t number) {
     if (number < 8) return 8 * (number + 1);

@@ -46,7 +46,7 @@ void *reap_obstack_base(const reap_obstack *obstack) { return obstack->layer.bas
 size_t reap_obstack_growing(const reap_obstack *obstack) { return obstack->layer.growing(); }
 
 void *reap_obstack_finish(reap_obstack *obstack) {
-    // An object grows, so there is nothing that finish() could fail to get.
+    // An object grows, so finish() allocates nothing and cannot fail.
     return obstack->layer.base() == nullptr ? c::refuse(EINVAL) : obstack->layer.finish();
 }
 

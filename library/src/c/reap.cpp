@@ -58,7 +58,7 @@ struct reap_reap {
 
 namespace {
 
-/// A reap that is nested in none, and what all that are nested in it share: made before it, ended after it.
+/// A top-level reap, and the state shared by all reaps nested in it: made before it, ended after it.
 struct Outermost : c::Held<c::CSuperblocks::Own>, reap_reap {
     Outermost(const reap_source *source, const reap::ReapOptions &options) noexcept
         : Held(c::CSource(source)),

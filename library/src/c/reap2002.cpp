@@ -7,7 +7,7 @@
 
 namespace {
 
-/// The reap that a caller's variable names; null: none.
+/// The reap that a caller's variable refers to, or null.
 reap_reap *named(void *const *reap) noexcept {
     return reap == nullptr ? nullptr : static_cast<reap_reap *>(*reap);
 }

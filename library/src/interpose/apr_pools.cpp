@@ -1,11 +1,11 @@
-// libreap-apr.so: APR's pools made of reaps, to be preloaded into programs that are not built anew. Every
+// libreap-apr.so: APR's pools implemented by reaps, to be preloaded into programs that are not rebuilt. Every
 // function of apr_pools.h, and ap_pfree().
 //
-// Pools may be used as those of APR may: each by one thread at a time, parents and children by different
-// ones.
+// The same threading rules as APR's: each pool is used by one thread at a time, parents and children possibly
+// by different ones.
 //
-// REAP_POOL_MEMORY names a header that has another PoolMemory in the place of the reap: how a workload
-// switches these pools off.
+// REAP_POOL_MEMORY names a header with another PoolMemory in place of the reap: this is how a workload
+// disables these pools.
 
 #include <algorithm>
 #include <array>
@@ -39,7 +39,7 @@
 namespace {
 
 #ifndef REAP_POOL_MEMORY
-/// What a pool hands out.
+/// The memory of a pool.
 class PoolMemory {
   public:
     [[nodiscard]] void *try_allocate(std::size_t size) noexcept { return reap_.try_allocate(size); }
@@ -69,7 +69,7 @@ struct Process {
 
 } // namespace
 
-/// What APR declares and does not show.
+/// A type that APR declares and does not define.
 struct apr_pool_t {
     apr_pool_t *parent = nullptr, *child = nullptr, *sibling = nullptr, **self = nullptr;
     Cleanup *cleanups = nullptr, *before = nullptr, *free = nullptr;
@@ -86,7 +86,7 @@ apr_pool_t *top = nullptr; // of all pools that have no other parent
 int initialized = 0;
 std::mutex links; // between parents and children
 
-/// APR's function, in whose place one of ours is. Null if there is none.
+/// APR's function that one of ours replaces. Null if there is none.
 template <class Function>
 Function *next(const char *name) {
     return reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));
@@ -100,7 +100,7 @@ void run_all(apr_pool_t &pool, Cleanup *apr_pool_t::*list) {
     }
 }
 
-/// As the conditions say, for all at once, so that they end together.
+/// With the grace periods of the conditions, for all processes at once, so that they end together.
 void end_processes(Process *const first) {
     bool patient = false;
     for (const Process *each = first; each != nullptr; each = each->next) {
@@ -137,7 +137,7 @@ void unlink(const apr_pool_t &pool) {
     if (pool.sibling != nullptr) pool.sibling->self = pool.self;
 }
 
-/// Ends all that the pool holds but its memory.
+/// Ends everything that the pool holds except its memory.
 void finish(apr_pool_t &pool) {
     run_all(pool, &apr_pool_t::before);
     // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a child takes itself off the list, which is not seen
@@ -178,7 +178,7 @@ Cleanup *place_for(apr_pool_t *pool) {
     return static_cast<Cleanup *>(apr_palloc(pool, sizeof(Cleanup)));
 }
 
-/// The first of the list with this data and function, taken off it and put where it may be used again.
+/// The first of the list with this data and function, unlinked and put where it may be reused.
 void take_off(apr_pool_t *pool, Cleanup **list, const void *data, Run run) {
     for (; *list != nullptr; list = &(*list)->next) {
         Cleanup *const found = *list;
@@ -205,7 +205,7 @@ void for_exec(apr_pool_t *pool) {
 #pragma GCC visibility push(default)
 extern "C" {
 
-// APR's own runs, too: its allocators, which are asked for buckets, do not work before it.
+// Calls APR's own as well: its allocators, from which buckets are requested, do not work before it.
 apr_status_t apr_pool_initialize() {
     if (initialized++ > 0) return APR_SUCCESS;
     if (const auto own = next<apr_status_t()>("apr_pool_initialize")) {
@@ -286,7 +286,7 @@ void *apr_pcalloc(apr_pool_t *pool, apr_size_t size) {
 
 void ap_pfree(apr_pool_t *pool, void *object) { pool->memory.deallocate(object); }
 
-// In APR for its debug builds alone. What is held for objects, chunks included.
+// Only in APR's debug builds. What is held for objects, chunks included.
 apr_size_t apr_pool_num_bytes(apr_pool_t *pool, int recurse) {
     apr_size_t held = pool->memory.held();
     if (recurse != 0)
@@ -371,7 +371,7 @@ void apr_pool_note_subprocess(apr_pool_t *pool, apr_proc_t *process, apr_kill_co
 }
 
 char *apr_pvsprintf(apr_pool_t *pool, const char *format, va_list words) {
-    // APR's own formatter, which knows more than C's; it says -1 where the room is too small.
+    // APR's own formatter, which supports more than C's; it returns -1 if the room is too small.
     std::array<char, 1024> small;
     char *room = small.data();
     std::size_t size = small.size();

@@ -1,4 +1,4 @@
-// The library's own way to be asked at run time.
+// The library's own introspection interface at run time.
 #include "reap/interpose/mallctl.h"
 
 #include <cstddef>

@@ -12,7 +12,7 @@
 
 using reap::is_alignment;
 
-// As the C library declares what it has itself.
+// Declared as in the C library.
 #if defined(__GLIBC__)
 #define AS_DECLARED noexcept
 #else
@@ -21,7 +21,7 @@ using reap::is_alignment;
 
 namespace {
 
-// What a request that cannot be met says.
+// Sets errno for a request that cannot be met.
 [[gnu::always_inline]] inline void *answer(void *object) noexcept {
     if (object == nullptr) [[unlikely]]
         errno = ENOMEM;
@@ -92,7 +92,7 @@ int posix_memalign(void **out, std::size_t alignment, std::size_t size) AS_DECLA
 
 void *aligned_alloc(std::size_t alignment, std::size_t size) AS_DECLARED { return aligned(alignment, size); }
 
-// As glibc: an alignment that is none becomes the next that is one.
+// As glibc: an invalid alignment is rounded up to the next valid one.
 void *memalign(std::size_t alignment, std::size_t size) AS_DECLARED {
     if (alignment > SIZE_MAX / 2 + 1) {
         errno = EINVAL;
@@ -123,7 +123,7 @@ void free_aligned_sized(void *object, std::size_t /*alignment*/, std::size_t /*s
     free(object);
 }
 
-// Names by which old programs go past malloc: two heaps would be mixed.
+// Names by which old programs bypass malloc: two heaps would be mixed.
 void *__libc_malloc(std::size_t size) noexcept { return malloc(size); }
 void __libc_free(void *object) noexcept { free(object); }
 void *__libc_calloc(std::size_t count, std::size_t size) noexcept { return calloc(count, size); }

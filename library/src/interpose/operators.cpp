@@ -12,8 +12,8 @@
 
 namespace {
 
-// A function of the C++ runtime that is in the process, or null. First of the one that all see, if there is
-// one: another may have come with a plugin, and be seen by that alone.
+// A function of the C++ runtime in the process, or null. The globally visible one first, if there is one:
+// another may have come with a plugin, and be visible to that only.
 template <class Function>
 Function *in_runtime(const char *symbol) noexcept {
     Dl_info seen{};
@@ -25,7 +25,7 @@ Function *in_runtime(const char *symbol) noexcept {
         if (runtime == nullptr) continue;
         void *const found = ::dlsym(runtime, symbol);
         ::dlclose(runtime); // which takes back what dlopen() counted
-        // What all see under this name is ours.
+        // The globally visible function of this name is ours.
         if (found != nullptr && found != ::dlsym(RTLD_DEFAULT, symbol))
             return reinterpret_cast<Function *>(found);
     }
@@ -37,8 +37,8 @@ void *allocate(std::size_t size, std::size_t alignment) noexcept {
     return reap::is_alignment(alignment) ? Served::allocate(size, alignment) : nullptr;
 }
 
-// Where there is no memory, the runtime's own operator does what the standard says: the new-handler is called
-// until there is memory, which it has from our malloc(), or none is set, or it throws.
+// If memory is exhausted, the runtime's own operator does what the standard requires: it calls the
+// new-handler until memory is available, which it gets from our malloc(), or no handler is set, or it throws.
 [[gnu::noinline, gnu::cold]] void *insist(std::size_t size, std::size_t alignment) {
     if (alignment <= Served::granule) {
         auto *const theirs = in_runtime<void *(std::size_t)>("_Znwm");
@@ -105,7 +105,7 @@ void *operator new[](Size size, Alignment alignment, NoThrow /*tag*/) noexcept {
     return try_make(size, alignment);
 }
 
-// The size is not believed: a program that says a wrong one works with every other allocator.
+// The size is not trusted: a program that passes a wrong one works with every other allocator.
 void operator delete(void *object) noexcept { drop(object); }
 void operator delete[](void *object) noexcept { drop(object); }
 void operator delete(void *object, NoThrow /*tag*/) noexcept { drop(object); }

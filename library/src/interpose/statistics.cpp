@@ -1,6 +1,6 @@
-// What malloc.h has beside the allocation functions: to ask what is held, and to give memory back. Figures
-// are of the process as far as they can be had without stopping its threads: what is free inside another
-// thread's heap is counted as in use.
+// What malloc.h has in addition to the allocation functions: queries of what is held, and returning memory.
+// Figures are for the process, as far as they are available without stopping its threads: what is free inside
+// another thread's heap is counted as in use.
 #include <cerrno>
 #include <climits>
 #include <cstddef>
@@ -30,13 +30,13 @@ extern "C" {
 int malloc_trim(std::size_t /*pad*/) noexcept { return Served::trim() ? 1 : 0; }
 
 #if defined(__GLIBC__) // others have neither settings nor figures
-// 0 is what mallopt() says of a parameter that it does not know, or of a value that it refuses.
+// 0 is mallopt()'s result for a parameter that it does not know, or a value that it rejects.
 int mallopt(int parameter, int value) noexcept {
     return parameter == M_TRIM_THRESHOLD && value >= 0 && set_trim_threshold<Served>(value) ? 1 : 0;
 }
 
-// As glibc counts: large objects in use are in hblkhd, and in none of the others; what is held else is in
-// arena, which is uordblks and fordblks together. Large blocks that are kept stand for glibc's free top.
+// As glibc counts: large objects in use are in hblkhd only; the rest of what is held is in arena, which is
+// uordblks and fordblks together. Cached large blocks correspond to glibc's free top.
 struct mallinfo2 mallinfo2() noexcept {
     const HeapStatistics now = Served::statistics();
     struct mallinfo2 told = {};
@@ -49,7 +49,7 @@ struct mallinfo2 mallinfo2() noexcept {
     return told;
 }
 
-// The same in int, as far as that goes.
+// The same in int, saturated at INT_MAX.
 struct mallinfo mallinfo() noexcept {
     const struct mallinfo2 wide = mallinfo2();
     const auto narrow = [](std::size_t value) { return value > INT_MAX ? INT_MAX : static_cast<int>(value); };
@@ -76,7 +76,7 @@ void malloc_stats() noexcept {
 }
 
 // The elements that glibc has for a process, with figures as in mallinfo2(), and one of our own. There is
-// none for each heap: those of other threads cannot be looked into.
+// none per heap: those of other threads cannot be inspected.
 int malloc_info(int options, FILE *stream) noexcept {
     if (options != 0) {
         errno = EINVAL;

@@ -17,30 +17,29 @@
 
 namespace reap::inline REAP_MODE {
 
-/// What an arena may do besides handing out its pages. Sizes in bytes.
+/// The options of an arena. Sizes in bytes.
 struct ArenaOptions {
-    /// Whether an arena without a page left takes another mapping from its source.
+    /// Whether an exhausted arena takes another mapping from its source.
     bool grows = false;
-    /// All mappings together are at most this large.
+    /// Maximum size of all mappings together.
     std::size_t limit = std::size_t{256} << 20;
 };
 
 /// What an arena holds, in bytes.
 struct ArenaStatistics {
-    std::size_t held = 0;     ///< taken from the source
-    std::size_t used = 0;     ///< handed out, with what was skipped for alignments and at ends of mappings
-    std::size_t mappings = 0; ///< how many
+    std::size_t held = 0; ///< taken from the source
+    std::size_t used = 0; ///< allocated, including what was skipped for alignments and at ends of mappings
+    std::size_t mappings = 0; ///< number of mappings
 };
 
-/// A page arena: pages of 4 KB, one behind the other, out of one mapping.
+/// A page arena: pages of 4 KB, in address order, out of one mapping.
 ///
-/// It takes no single page back but the last that it handed out; the others stay until reset() or its end. It
-/// is not thread-safe, and can be neither copied nor moved: what stands on it refers to it. It puts nothing
-/// beside the pages, also in checked mode, so a write behind a page is found only where the next page is
-/// free.
+/// It frees no single page except the last that it allocated; the others stay until reset() or its end. It is
+/// not thread-safe, and can be neither copied nor moved: layers on it refer to it. It puts nothing between
+/// the pages, not even in checked mode, so a write behind a page is found only where the next page is free.
 ///
-/// alloc_page() is adding to a pointer, and returns null when the arena is exhausted. As a Source it hands
-/// out runs of pages: sizes are rounded up to whole pages, larger alignments skip pages.
+/// alloc_page() increments a pointer, and returns null when the arena is exhausted. As a Source it allocates
+/// runs of pages: sizes are rounded up to whole pages, larger alignments skip pages.
 ///
 /// The contract is that of hpalloc's Arena; growth, runs, reset, forbidden copies and misuse reports
 /// are what it lacks.
@@ -50,7 +49,7 @@ class Arena {
 
   public:
     /// Takes `size` bytes from the source. Throws std::invalid_argument unless `size` is a multiple of 4096,
-    /// not 0, and at most options.limit; where the source has no memory, what the source throws, else
+    /// not 0, and at most options.limit; if the source has no memory, what the source throws, otherwise
     /// std::bad_alloc.
     explicit Arena(std::size_t size, const ArenaOptions &options = {})
         requires std::default_initializable<Upstream>
@@ -66,19 +65,19 @@ class Arena {
     Arena &operator=(const Arena &) = delete;
     ~Arena();
 
-    /// The next page, or null. Its bytes have no defined value.
+    /// The next page, or null. Its bytes are uninitialized.
     [[nodiscard]] void *alloc_page() noexcept { return take<Failure::returns_null>(page, page); }
 
     /// In bytes.
     [[nodiscard]] static constexpr std::size_t page_size() noexcept { return page; }
-    /// How many pages are in use: handed out, or skipped for an alignment or at the end of a mapping.
+    /// The number of pages in use: allocated, or skipped for an alignment or at the end of a mapping.
     [[nodiscard]] std::size_t pages_allocated() const noexcept {
         return (before_ + static_cast<std::size_t>(top_ - current_->start)) / page;
     }
-    /// How many there are, used or not. Grows with the arena.
+    /// The number of pages, used or not. Grows with the arena.
     [[nodiscard]] std::size_t total_pages() const noexcept { return total_ / page; }
 
-    /// A run of pages, as the Source concept has it.
+    /// A run of pages, as the Source concept requires.
     [[nodiscard]] void *allocate(std::size_t size, std::size_t alignment = page) {
         return take<Failure::throws>(size, alignment);
     }
@@ -90,7 +89,7 @@ class Arena {
         return {data, data == nullptr ? 0 : run_of(size)};
     }
 
-    /// Takes back the run that was handed out last; any other stays until reset().
+    /// Frees the run that was allocated last; any other stays until reset().
     void deallocate(void *data, std::size_t size, std::size_t /*alignment*/ = page) noexcept {
         if (data == nullptr) return;
         if constexpr (checked) {
@@ -101,10 +100,10 @@ class Arena {
         if (at + run_of(size) == top_) top_ = at;
     }
 
-    /// Frees all pages. The mappings are kept and used again in the same order.
+    /// Frees all pages. The mappings are kept and reused in the same order.
     void reset() noexcept;
 
-    /// Whether the address lies in a page of this arena. Costs time in the number of mappings.
+    /// Whether the address lies in a page of this arena. Linear in the number of mappings.
     [[nodiscard]] bool owns(const void *address) const noexcept { return extent_of(address) != nullptr; }
 
     [[nodiscard]] ArenaStatistics statistics() const noexcept;
@@ -114,8 +113,8 @@ class Arena {
   private:
     static constexpr const char *name = "Arena";
 
-    /// One mapping. The record of the first is in the arena, so that all of it is pages; others have theirs
-    /// in their first page.
+    /// One mapping. The record of the first is in the arena, so that the whole mapping is pages; others have
+    /// theirs in their first page.
     struct Extent {
         std::byte *start = nullptr; // of the pages
         std::byte *end = nullptr;
@@ -123,17 +122,17 @@ class Arena {
         Extent *newer = nullptr;
         void *mapping = nullptr;
         std::size_t size = 0; // of the mapping
-        // In checked mode a page that is never handed out follows the pages, and a table of the runs that
-        // one.
-        std::byte *prepared = nullptr; // free pages before here are filled, those behind never were in use
-        std::uint32_t *runs = nullptr; // for each page how many the run has that begins there, or 0
+        // In checked mode the pages are followed by a page that is never allocated, and that by a table of
+        // the runs.
+        std::byte *prepared = nullptr; // free pages before here are filled, those behind were never in use
+        std::uint32_t *runs = nullptr; // for each page the length of the run that begins there, or 0
     };
     static constexpr std::uint32_t ended = std::uint32_t{1} << 31U; // in `runs`
 
     static constexpr std::size_t run_of(std::size_t size) noexcept {
         return round_up(size + (size == 0), page);
     }
-    /// What checked mode needs behind the pages.
+    /// Bytes that checked mode needs behind the pages.
     static constexpr std::size_t extra_of(std::size_t bytes) noexcept {
         return checked ? page + bytes / page * sizeof(std::uint32_t) : 0;
     }
@@ -274,7 +273,7 @@ void *Arena<Upstream>::take_elsewhere(std::size_t run, std::size_t alignment) {
     if (need > allowed) return fail<F>();
     const std::size_t wanted = std::min(std::max(size_, need), allowed);
     Extent extent;
-    // A source that cannot give the usual may still give what is needed.
+    // A source that cannot supply the usual size may still supply the needed one.
     if (!(wanted > need && map<Failure::returns_null>(extent, wanted)) && !map<F>(extent, need))
         return nullptr;
     extent.start = static_cast<std::byte *>(extent.mapping) + page;
@@ -299,13 +298,13 @@ bool Arena<Upstream>::map(Extent &extent, std::size_t bytes) {
     if constexpr (checked) {
         void *const table = data + bytes + page;
         extent.runs = static_cast<std::uint32_t *>(std::memset(table, 0, whole - bytes - page));
-        // All but the room for a record: the pages are opened as they are handed out.
+        // All but the room for a record: the pages are unpoisoned as they are allocated.
         annotate::no_access(data + sizeof(Extent), bytes + page - sizeof(Extent));
     }
     return true;
 }
 
-/// Puts an extent behind the current one, and goes on there. What is left of the current one is skipped.
+/// Puts an extent behind the current one, and continues there. The rest of the current one is skipped.
 template <Source Upstream>
 void Arena<Upstream>::enter(Extent *extent) noexcept {
     before_ += static_cast<std::size_t>(end_ - current_->start);
@@ -327,10 +326,10 @@ auto Arena<Upstream>::extent_of(const void *address) const noexcept -> const Ext
     return nullptr;
 }
 
-// Checked mode. A run in use is open, all else is closed, and filled if it was in use once or is next to a
-// run; the rest is not touched, so that a large arena stays cheap.
+// Checked mode. A run in use is unpoisoned, everything else is poisoned, and filled if it was in use before
+// or is next to a run; the rest is not touched, so that a large arena stays cheap.
 
-/// Opens a run at or behind top_.
+/// Unpoisons a run at or behind top_.
 template <Source Upstream>
 void Arena<Upstream>::begin_run(std::byte *at, std::size_t run) noexcept {
     Extent &extent = *current_;
@@ -348,7 +347,7 @@ void Arena<Upstream>::begin_run(std::byte *at, std::size_t run) noexcept {
     *mine = static_cast<std::uint32_t>(run / page);
 }
 
-/// Closes a run that is to be in use; false if it is not, which is reported.
+/// Poisons a run that should be in use; returns false if it is not, which is reported.
 template <Source Upstream>
 bool Arena<Upstream>::end_run(void *data, std::size_t size) noexcept {
     const Extent *const extent = extent_of(data);
@@ -371,7 +370,7 @@ bool Arena<Upstream>::end_run(void *data, std::size_t size) noexcept {
     return true;
 }
 
-/// Whether the runs that ended were left alone since.
+/// Whether ended runs are unchanged since.
 template <Source Upstream>
 void Arena<Upstream>::verify_ended(const Extent &extent) noexcept {
     const std::uint32_t *pages = extent.runs;

@@ -12,16 +12,16 @@
 
 namespace reap::inline REAP_MODE {
 
-/// Memory out of a buffer of the caller's: on the stack, in static storage, shared, wherever.
+/// Memory out of a caller's buffer: on the stack, in static storage, shared, anywhere.
 ///
-/// Takes nothing from anywhere else: when the buffer is used up, requests fail. It takes no object back but
-/// the last one; the others stay until reset(). Runs no destructors, is not thread-safe, and can be neither
-/// copied nor moved. The buffer must outlive it, and is the caller's again after it.
+/// Takes no memory from elsewhere: when the buffer is exhausted, requests fail. It frees no single object
+/// except the last one; the others stay until reset(). Runs no destructors, is not thread-safe, and can be
+/// neither copied nor moved. The buffer must outlive it, and is the caller's again after it.
 ///
-/// Costs a few instructions, and no byte beside the objects but their alignment (checked mode: 64 bytes and
-/// more for each). `Fallback<Ref<Buffer>, CachedPages>` goes on where the buffer ends. Like
-/// std::pmr::monotonic_buffer_resource over null_memory_resource, or bdlma::BufferedSequentialAllocator's
-/// buffer.
+/// Costs a few instructions, and no bytes in addition to the objects except for their alignment (checked
+/// mode: 64 bytes and more for each). `Fallback<Ref<Buffer>, CachedPages>` continues where the buffer ends.
+/// Like std::pmr::monotonic_buffer_resource over null_memory_resource, or
+/// bdlma::BufferedSequentialAllocator's buffer.
 class Buffer {
   public:
     /// `size` bytes from `data`, with any alignment. With 0 bytes, all requests fail.
@@ -40,7 +40,7 @@ class Buffer {
         annotate::defined(start_, capacity());
     }
 
-    /// Throws std::bad_alloc where there is no room.
+    /// Throws std::bad_alloc if there is no room.
     [[nodiscard]] void *allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
         void *const object = try_allocate(size, alignment);
         return object != nullptr ? object : fail<Failure::throws>();
@@ -51,7 +51,7 @@ class Buffer {
         return pool_.handed_out(bump(size, alignment), size);
     }
 
-    /// Takes back the object that was allocated last; any other stays until reset().
+    /// Frees the object that was allocated last; any other stays until reset().
     void deallocate(void *object, std::size_t size,
                     std::size_t /*alignment*/ = alignof(std::max_align_t)) noexcept {
         if (object == nullptr) return;
@@ -77,7 +77,7 @@ class Buffer {
                capacity();
     }
 
-    /// Bytes of the buffer; that objects and alignments take; that are left.
+    /// Bytes of the buffer; used by objects and alignment padding; left.
     [[nodiscard]] std::size_t capacity() const noexcept { return static_cast<std::size_t>(end_ - start_); }
     [[nodiscard]] std::size_t used() const noexcept { return static_cast<std::size_t>(top_ - start_); }
     [[nodiscard]] std::size_t available() const noexcept { return static_cast<std::size_t>(end_ - top_); }
@@ -104,7 +104,7 @@ class Buffer {
         top_ = at;
     }
 
-    // Checked mode: all of it closed, and the same on objects that have guards around them.
+    // Checked mode: all of it poisoned, and the same operations on objects that have guards.
     void close(guard::Fill fill) noexcept {
         if (start_ != end_) guard::close(start_, capacity(), fill);
     }

@@ -10,12 +10,11 @@
 
 namespace reap::inline REAP_MODE {
 
-/// A source's chunks through a ChunkCache that each thread has for itself. The source has no state, and
-/// serves all threads.
+/// A source's chunks through a per-thread ChunkCache. The source is stateless, and serves all threads.
 ///
-/// Has no state: any copy is any other, in every thread. Memory may be given back in another thread than the
-/// one that asked for it; it is kept there. A thread's cache is given back when the thread ends. At most
-/// ChunkCache::default_capacity bytes are kept for each thread; trim() gives back this thread's.
+/// Stateless: all copies are equal, in every thread. Memory may be freed in another thread than the one that
+/// allocated it, and is cached there. A thread's cache is returned to the source when the thread ends. At
+/// most ChunkCache::default_capacity bytes are cached per thread; trim() returns this thread's.
 template <Source Upstream>
 class ThreadChunks {
   public:
@@ -35,24 +34,24 @@ class ThreadChunks {
         if (!lists_.try_keep(data, size, alignment)) [[unlikely]]
             deallocate_slowly(data, size, alignment);
     }
-    /// Gives back what this thread's cache keeps.
+    /// Returns what this thread's cache holds to the source.
     static void trim() noexcept { lists_.trim(); }
-    /// Bytes that this thread's cache keeps.
+    /// Bytes in this thread's cache.
     [[nodiscard]] static std::size_t held() noexcept { return lists_.held(); }
 
     friend bool operator==(ThreadChunks, ThreadChunks) noexcept = default;
 
   private:
-    /// No list has a chunk. Whoever gives this one back may be a destructor that dlclose() runs, when it is
-    /// too late to keep the code loaded that empties the lists.
+    /// No list has a chunk. The caller may be a destructor that dlclose() runs, when it is too late to keep
+    /// the code loaded that empties the lists.
     [[gnu::noinline]] static Allocation allocate_slowly(std::size_t size, std::size_t alignment) noexcept {
         if (!is_kept_loaded_.exchange(true, std::memory_order_relaxed))
             detail::keep_loaded(reinterpret_cast<const void *>(&deallocate_slowly));
         return lists_.try_allocate_at_least(size, alignment);
     }
 
-    /// Empties the lists when its thread ends. What the thread gives back after that goes straight to the
-    /// system.
+    /// Empties the lists when its thread ends. What the thread frees after that is returned to the system
+    /// directly.
     struct Emptier {
         ~Emptier() {
             lists_.set_capacity(0);
@@ -60,7 +59,7 @@ class ThreadChunks {
         }
     };
 
-    /// The lists are full, or this is the first that the thread gives back.
+    /// The lists are full, or this is the first chunk that the thread frees.
     [[gnu::noinline]] static void deallocate_slowly(void *data, std::size_t size,
                                                     std::size_t alignment) noexcept {
         if (lists_.capacity() == 0 && !closed_) {
@@ -71,14 +70,13 @@ class ThreadChunks {
         lists_.give_upstream(data, size, alignment);
     }
 
-    // Without constructor or destructor, so that an access is an access and no call to ask whether they live
-    // yet.
+    // Without constructor or destructor, so that an access needs no call to check whether they live yet.
     static inline constinit thread_local ChunkLists<Upstream> lists_{0};
     static inline constinit thread_local bool closed_ = false;
     static inline constinit std::atomic<bool> is_kept_loaded_{false};
 };
 
-/// The system's pages through a ChunkCache that each thread has for itself: what layers stand on by default.
+/// The system's pages through a per-thread ChunkCache: the default source of layers.
 using CachedPages = ThreadChunks<SystemPages>;
 
 } // namespace reap::inline REAP_MODE

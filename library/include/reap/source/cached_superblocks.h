@@ -13,7 +13,7 @@ namespace reap::inline REAP_MODE {
 
 namespace detail {
 
-/// Not ended with the program: reaps may be ended after it.
+/// Never destroyed: reaps may end after the static destructors.
 template <Source Upstream = SystemPages>
 union ImmortalSuperblocks {
     constexpr ImmortalSuperblocks() noexcept : all() {}
@@ -27,8 +27,8 @@ union ImmortalSuperblocks {
 
 /// The process's superblocks, out of the system's pages, for all threads: a lock, taken once a chunk.
 ///
-/// What is larger than half a superblock is asked from the system, without the lock. Has no state of its own:
-/// any copy is any other.
+/// Requests larger than half a superblock go to the system, without the lock. Has no state of its own: all
+/// copies are equal.
 class SharedSuperblocks {
   public:
     static constexpr std::size_t window = usual_window;
@@ -48,7 +48,7 @@ class SharedSuperblocks {
         const std::scoped_lock lock(mutex_);
         all_.deallocate(data, size, alignment);
     }
-    /// Gives superblocks that no chunk is out of back to the system.
+    /// Returns empty superblocks to the system.
     static void trim() noexcept {
         const std::scoped_lock lock(mutex_);
         all_.trim();
@@ -73,22 +73,23 @@ class SharedSuperblocks {
     static inline All &all_ = immortal_.all;
 };
 
-/// Chunks of the process's superblocks through a cache that each thread has for itself: what reaps stand on
-/// by default. To them what CachedPages is to regions.
+/// Chunks of the process's superblocks through a per-thread cache: the default source of reaps. The
+/// counterpart of CachedPages, which serves regions.
 class CachedSuperblocks : public ThreadChunks<SharedSuperblocks> {
   public:
     static constexpr std::size_t window = SharedSuperblocks::window;
 
     template <Failure F>
     [[nodiscard]] static Allocation obtain_chunk(std::size_t least, std::size_t wanted) {
-        // As ChunkLists rounds sizes, so that what it keeps is found again.
+        // Rounds sizes as ChunkLists does, so that cached chunks are found again.
         const Allocation kept = try_allocate_cached(wanted, Superblocks<>::smallest / 2);
         return kept.data != nullptr ? kept : SharedSuperblocks::obtain_chunk<F>(least, wanted);
     }
     friend bool operator==(CachedSuperblocks, CachedSuperblocks) noexcept = default;
 };
 
-/// The window of superblocks if S hands out their chunks, else 0: then a reap makes superblocks of its own.
+/// The window of superblocks if S allocates their chunks, otherwise 0: then a reap makes superblocks of its
+/// own.
 template <class S>
 inline constexpr std::size_t window_of = 0;
 template <Source Upstream, std::size_t Window>

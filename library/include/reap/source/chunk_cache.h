@@ -12,7 +12,7 @@
 
 namespace reap::inline REAP_MODE {
 
-/// A ChunkCache that does not give back what it keeps when its life ends, so that it can be a thread's
+/// A ChunkCache that does not return its chunks at the end of its life, so that it can be thread-local
 /// without a destructor: CachedPages sees to that.
 template <Source Upstream = SystemPages>
 class ChunkLists {
@@ -33,7 +33,7 @@ class ChunkLists {
         return kept.data != nullptr ? kept : ask_upstream(size, alignment);
     }
 
-    /// A chunk that is kept, or null.
+    /// A cached chunk, or null.
     [[nodiscard, gnu::always_inline]] Allocation try_allocate_cached(std::size_t size,
                                                                      std::size_t alignment) noexcept {
         if (!is_alignment(alignment) || alignment > chunk_alignment) [[unlikely]]
@@ -52,7 +52,7 @@ class ChunkLists {
             give_upstream(data, size, alignment);
     }
 
-    /// Takes memory back if there is room to keep it.
+    /// Caches memory if there is room.
     [[gnu::always_inline]] bool try_keep(void *data, std::size_t size, std::size_t alignment) noexcept {
         if (alignment > chunk_alignment) [[unlikely]]
             return false;
@@ -61,21 +61,21 @@ class ChunkLists {
         return size <= largest && keep(data, class_of(size));
     }
 
-    /// Passes memory on that is not to be kept.
+    /// Passes memory on that is not to be cached.
     [[gnu::noinline]] void give_upstream(void *data, std::size_t size, std::size_t alignment) noexcept {
         if (size > largest || alignment > chunk_alignment) return upstream_.deallocate(data, size, alignment);
         upstream_.deallocate(data, smallest << class_of(size), chunk_alignment);
     }
 
-    /// How many bytes may be kept at most.
+    /// Maximum number of cached bytes.
     [[nodiscard]] std::size_t capacity() const noexcept { return class_capacity_ * smallest * classes; }
-    /// If more is kept than may be from now on, all of it is given back.
+    /// If more is cached than the new limit allows, all of it is returned to the source.
     void set_capacity(std::size_t capacity) noexcept {
         if (held() > capacity) trim();
         class_capacity_ = capacity / smallest / classes;
     }
 
-    /// Bytes that are kept.
+    /// Cached bytes.
     [[nodiscard]] std::size_t held() const noexcept {
         std::size_t sum = 0;
         for (unsigned number = 0; number < classes; ++number) {
@@ -88,7 +88,7 @@ class ChunkLists {
         return sum;
     }
 
-    /// Gives back all that is kept.
+    /// Returns all cached chunks to the source.
     void trim() noexcept {
         for (unsigned number = 0; number < classes; ++number) {
             while (Chunk *const chunk = free_[number]) {
@@ -100,7 +100,7 @@ class ChunkLists {
     }
 
   private:
-    // Each knows how many are kept from it down, so that to take one changes nothing but the list.
+    // Each stores the number of chunks from it down, so that taking one changes nothing but the list.
     struct Chunk {
         Chunk *next;
         std::size_t depth;
@@ -151,12 +151,12 @@ class ChunkLists {
     Chunk *free_[classes] = {};
 };
 
-/// Keeps chunks that were given back for whoever asks next: last in, first out, so that the next one is warm.
+/// Keeps freed chunks for the next request: last in, first out, so that the next one is in the CPU cache.
 ///
-/// It makes a region for each request cheap. Not for objects: sizes are rounded up to powers of two, from 8
-/// KB to 1 MB; what is larger, or aligned to more than 4 KB, goes straight to the source below. At most
-/// `capacity` bytes are kept. Costs some ten instructions where it has a chunk. Not thread-safe; CachedPages
-/// is one for each thread.
+/// It makes per-request regions cheap. Not for objects: sizes are rounded up to powers of two, from 8 KB to 1
+/// MB; what is larger, or aligned to more than 4 KB, goes straight to the source below. At most `capacity`
+/// bytes are kept. Costs some ten instructions where it has a chunk. Not thread-safe; CachedPages has one per
+/// thread.
 template <Source Upstream = SystemPages>
 class ChunkCache : public ChunkLists<Upstream> {
   public:

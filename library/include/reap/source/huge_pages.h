@@ -18,25 +18,25 @@
 
 namespace reap::inline REAP_MODE {
 
-/// Whether the kernel makes huge pages for who asks by madvise.
+/// Whether the kernel makes huge pages on madvise.
 enum class HugePageStatus {
     available,    ///< it does, as long as there is memory in pieces of 2 MB
     switched_off, ///< by the administrator, or for this process by prctl
     unsupported,  ///< the kernel has none
 };
 
-/// Pages of 2 MB, which save the processor most misses of its translation cache, and most faults.
+/// Pages of 2 MB, which avoid most TLB misses and most page faults.
 ///
-/// Not for little memory: sizes are rounded up to 2 MB, and an untouched page becomes 2 MB of memory at its
-/// first touch. And not a guarantee: what is asked of the kernel is transparent huge pages (madvise), which
-/// it makes at the first touch if it can. Three things tell what came of it: the handler is told whenever
-/// the kernel refuses the wish at once, and ordinary pages are handed out; status() says whether it would;
-/// huge_bytes() counts what memory really has, after it was touched.
+/// Not for small amounts of memory: sizes are rounded up to 2 MB, and an untouched page becomes 2 MB of
+/// memory at its first touch. And not a guarantee: it requests transparent huge pages (madvise), which the
+/// kernel makes at the first touch if it can. Three functions report the outcome: the handler is called
+/// whenever the kernel refuses at once, and ordinary pages are returned; status() tells whether it would;
+/// huge_bytes() counts the huge pages that memory actually has, after it was touched.
 ///
 /// `PopulatedPages<HugePages>` touches it within the request. Copies refer to the same handler. Thread-safe.
 class HugePages {
   public:
-    /// Of a huge page, in bytes.
+    /// The size of a huge page, in bytes.
     static constexpr std::size_t page = std::size_t{2} << 20;
 
     HugePages() = default;
@@ -58,12 +58,13 @@ class HugePages {
         SystemPages::deallocate(data, round_up(size + (size == 0), page), alignment);
     }
 
-    /// As the system is set now. Costs reading two small files.
+    /// According to the system's current settings. Costs reading two small files.
     [[nodiscard]] static HugePageStatus status() noexcept;
 
-    /// How many bytes of this memory are in huge pages now. Costs reading /proc/self/smaps, which grows with
-    /// the process's mappings. The kernel counts for whole mappings, and may have joined neighbours into one:
-    /// the answer is at most that much, and exact where the neighbours have huge pages too, or are ordinary.
+    /// The number of bytes of this memory that are in huge pages now. Costs reading /proc/self/smaps, which
+    /// grows with the process's mappings. The kernel counts whole mappings, and may have merged neighbours
+    /// into one: the result is an upper bound, and exact if the neighbours have huge pages too, or are
+    /// ordinary.
     [[nodiscard]] static std::size_t huge_bytes(const void *data, std::size_t size) noexcept;
 
     friend bool operator==(const HugePages &, const HugePages &) noexcept = default;
@@ -88,7 +89,7 @@ class HugePages {
 
 namespace detail {
 
-/// A file of the kernel's, read by lines, without malloc: this may be below it.
+/// A kernel file, read by lines, without malloc: this may be below it.
 class KernelFile {
   public:
     explicit KernelFile(const char *path) noexcept : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}
@@ -98,7 +99,7 @@ class KernelFile {
         if (file_ >= 0) ::close(file_);
     }
 
-    /// The next line, or null at the end. What does not fit is cut off.
+    /// The next line, or null at the end. Longer lines are truncated.
     const char *line() noexcept {
         std::size_t length = 0;
         for (;;) {
@@ -127,8 +128,8 @@ class KernelFile {
     char line_[256];
 };
 
-/// What the kernel's settings mean, lines as "always [madvise] never". Newer kernels have a setting for each
-/// size beside the one for all, to which it may point back. Null: there is no such setting.
+/// Interprets the kernel's settings, lines such as "always [madvise] never". Newer kernels have a setting per
+/// size in addition to the global one, to which it may refer. Null: there is no such setting.
 inline HugePageStatus meaning_of(const char *for_all, const char *for_this_size) noexcept {
     if (for_all == nullptr) return HugePageStatus::unsupported;
     const bool own = for_this_size != nullptr && std::strstr(for_this_size, "[inherit]") == nullptr;
@@ -155,7 +156,8 @@ inline std::size_t HugePages::huge_bytes(const void *data, std::size_t size) noe
     std::size_t found = 0;
     bool here = false;
     while (const char *const line = mappings.line()) {
-        // A mapping begins with its addresses, as 7f0000000000-7f0000200000; its fields begin with a name.
+        // A mapping begins with its addresses, such as 7f0000000000-7f0000200000; its fields begin with a
+        // name.
         char *end = nullptr;
         const std::uintptr_t start = std::strtoul(line, &end, 16);
         if (end != line && *end == '-') {

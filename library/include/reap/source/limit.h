@@ -21,13 +21,13 @@ namespace detail {
 /// A number of one thread.
 class Counter {
   public:
-    /// Adds, unless the sum were above the limit.
+    /// Adds, unless the sum would exceed the limit.
     bool add(std::size_t amount, std::size_t limit) noexcept {
         if (value_ > limit || amount > limit - value_) return false;
         value_ += amount;
         return true;
     }
-    /// Returns what was there before.
+    /// Returns the previous value.
     std::size_t subtract(std::size_t amount) noexcept { return std::exchange(value_, value_ - amount); }
     void raise(std::size_t value) noexcept { value_ = std::max(value_, value); }
     void set(std::size_t value) noexcept { value_ = value; }
@@ -37,7 +37,7 @@ class Counter {
     std::size_t value_ = 0;
 };
 
-/// The same for many. Nothing else is ordered by it, so relaxed it is.
+/// The same for many threads. It orders nothing else, so relaxed suffices.
 class AtomicCounter {
   public:
     bool add(std::size_t amount, std::size_t limit) noexcept {
@@ -65,8 +65,8 @@ class AtomicCounter {
 } // namespace detail
 
 /// How many bytes may be taken, and how many are. May be part of a larger one: what is taken here is taken
-/// from that as well, and from what that is part of. A parent outlives its parts; at a part's end, what it
-/// still counts is refunded to the parent.
+/// from its parent as well, and from the parent's parents. A parent must outlive its parts; when a part ends,
+/// what it still counts is refunded to the parent.
 ///
 /// Quota serves one thread, AtomicQuota any number: a tree of them is all of one kind. With several threads,
 /// a request that is about to fail may make another one of the same moment fail.
@@ -85,29 +85,30 @@ class BasicQuota {
         if (parent_ != nullptr) parent_->refund(used());
     }
 
-    /// Takes so many bytes here and in all parents, or none at all anywhere. Costs time in the number of
-    /// parents, as all of this does.
+    /// Takes this many bytes here and in all parents, or none anywhere. Linear in the number of parents, as
+    /// are all operations.
     [[nodiscard]] bool take(std::size_t bytes) noexcept {
         if (!used_.add(bytes, limit())) return false;
         if (parent_ == nullptr || parent_->take(bytes)) return true;
         used_.subtract(bytes);
         return false;
     }
-    /// Says that what was taken was had, for the peaks. What is refunded without that never was a peak.
+    /// Confirms that the memory was obtained, for the peaks. What is refunded without that never counts as a
+    /// peak.
     void settle() noexcept {
         for (BasicQuota *quota = this; quota != nullptr; quota = quota->parent_)
             quota->peak_.raise(quota->used());
     }
-    /// Gives bytes back that were taken.
+    /// Refunds bytes that were taken.
     void refund(std::size_t bytes) noexcept {
         for (BasicQuota *quota = this; quota != nullptr; quota = quota->parent_) quota->used_.subtract(bytes);
     }
 
     [[nodiscard]] std::size_t limit() const noexcept { return limit_.get(); }
-    /// May be set below what is used: nothing is had then until enough came back.
+    /// May be set below the used bytes: then requests fail until enough was refunded.
     void set_limit(std::size_t bytes) noexcept { limit_.set(bytes); }
     [[nodiscard]] std::size_t used() const noexcept { return used_.get(); }
-    /// The most that was used at once. While other threads' requests are under way, these may count.
+    /// Maximum of the used bytes. Other threads' requests in progress may count.
     [[nodiscard]] std::size_t peak() const noexcept { return peak_.get(); }
     [[nodiscard]] BasicQuota *parent() const noexcept { return parent_; }
 
@@ -171,7 +172,7 @@ class Limit {
         return source_.owns(address);
     }
 
-    /// Where limit, used and peak bytes are read, and the limit is set.
+    /// Gives access to limit, used and peak bytes.
     [[nodiscard]] Q &quota() noexcept { return quota_; }
     [[nodiscard]] const Q &quota() const noexcept { return quota_; }
     [[nodiscard]] const S &source() const noexcept { return source_; }

@@ -8,9 +8,10 @@
 
 namespace reap::inline REAP_MODE {
 
-/// The program's general-purpose allocator, whichever that is: what malloc and free come to.
+/// The program's general-purpose allocator, whichever malloc and free resolve to.
 ///
-/// Not where malloc itself is made of these layers. Thread-safe; has no state. Costs what malloc costs.
+/// Must not be used where malloc itself is made of these layers. Thread-safe; stateless. Costs what malloc
+/// costs.
 class Malloc {
   public:
     [[nodiscard]] static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {

@@ -59,7 +59,7 @@ class NodePages {
     [[nodiscard]] unsigned node() const noexcept { return node_; }
     [[nodiscard]] const Pages &source() const noexcept { return pages_; }
 
-    /// Whether there is such a node with memory that this process may use. Where the kernel does not say,
+    /// Whether there is such a node with memory that this process may use. If the kernel does not report it,
     /// there is node 0.
     [[nodiscard]] static bool exists(unsigned node) noexcept {
         unsigned long mask[most_nodes / bits] = {};
@@ -69,8 +69,8 @@ class NodePages {
         return (mask[node / bits] >> node % bits & 1U) != 0;
     }
 
-    /// The node that holds the page at this address, which is backed by memory if it was not; -1 where the
-    /// system does not say.
+    /// The node that holds the page at this address, which is faulted in if necessary; -1 if the system does
+    /// not report it.
     [[nodiscard]] static int node_of(const void *address) noexcept {
         constexpr unsigned long node_at_address = 1 | 2; // MPOL_F_NODE, MPOL_F_ADDR
         int node = -1;
@@ -83,7 +83,7 @@ class NodePages {
     = default;
 
   private:
-    static constexpr unsigned long most_nodes = 1024; // the largest that Linux can be built for
+    static constexpr unsigned long most_nodes = 1024; // the maximum that Linux can be built for
     static constexpr unsigned long bits = sizeof(unsigned long) * CHAR_BIT;
 
     static unsigned checked_node(unsigned node) {
@@ -98,7 +98,7 @@ class NodePages {
         constexpr unsigned long move = 2; // MPOL_MF_MOVE: also what was touched before
         unsigned long mask[most_nodes / bits] = {};
         mask[node_ / bits] |= 1UL << node_ % bits;
-        // The kernel takes one bit less than it is told that there are.
+        // The kernel uses one bit less than it is told.
         return ::syscall(SYS_mbind, got.data, std::max(got.size, std::size_t{1}), mode, mask, most_nodes + 1,
                          move) == 0;
     }

@@ -12,13 +12,13 @@
 
 namespace reap::inline REAP_MODE {
 
-/// Pages that are backed by memory before they are handed out, so that no later access faults.
+/// Pages that are backed by memory before they are returned, so that no later access faults.
 ///
 /// It moves the cost of the faults into the request, where it is smaller, and pages that are never used are
 /// paid for. The pages are not locked: they may be swapped out later.
 ///
-/// Where memory for all of them is not to be had, the request fails. (mmap's MAP_POPULATE would succeed and
-/// leave the rest to faults.) On kernels before 5.14, which cannot be asked, each page is written to instead.
+/// If there is not enough memory for all of them, the request fails. (mmap's MAP_POPULATE would succeed and
+/// leave the rest to faults.) On kernels before 5.14, which lack the call, each page is written to instead.
 ///
 /// Stands on any source whose memory is whole pages, as `PopulatedPages<HugePages>`. Has no state but its
 /// source's.

@@ -17,19 +17,19 @@
 
 namespace reap::inline REAP_MODE {
 
-/// How large superblocks are unless somebody says otherwise, and what they are aligned to, in bytes.
+/// The default size of superblocks, and their alignment, in bytes.
 inline constexpr std::size_t usual_window = std::size_t{2} << 20;
 
 /// Chunks out of superblocks: aligned blocks of Window bytes of the source below, whose first sixteenth is
-/// left free for whoever uses the chunks, a byte for each 16 of the superblock. So who has an address inside
-/// a chunk finds the byte that stands for it by arithmetic alone: a reap keeps the sizes of objects there.
+/// left free for the user of the chunks, a byte for each 16 of the superblock. The byte of an address inside
+/// a chunk is thus found by arithmetic alone: a reap keeps the sizes of objects there.
 ///
 /// It does not serve objects: a chunk has a power of two of bytes, from 8 KB to half a superblock, and is
 /// aligned to its size. Larger requests, and larger alignments, go straight to the source. Not thread-safe.
 ///
-/// Chunks are split and merged as Knuth's buddies; both cost some ten instructions for each power of two
-/// between. What is not touched of a superblock costs no memory where the source's pages are backed lazily. A
-/// superblock that no chunk is out of goes back to the source, but for one, until trim().
+/// Chunks are split and coalesced as Knuth's buddies; both cost some ten instructions for each power of two
+/// between. Untouched parts of a superblock cost no memory where the source's pages are backed lazily. Empty
+/// superblocks are returned to the source, except for one, which stays until trim().
 template <Source Upstream = SystemPages, std::size_t Window = usual_window>
 class Superblocks {
   public:
@@ -48,11 +48,11 @@ class Superblocks {
         : upstream_(upstream) {}
     Superblocks(const Superblocks &) = delete;
     Superblocks &operator=(const Superblocks &) = delete;
-    /// All chunks are back by then.
+    /// All chunks must be free by then.
     ~Superblocks() { trim(); }
 
-    /// A chunk of `wanted` bytes, or of `least` at least: before a superblock is asked for, what is there
-    /// will do. Null, or the source's own exception, where there is none.
+    /// A chunk of `wanted` bytes, or of at least `least`: before a superblock is requested, an available
+    /// smaller one suffices. Null, or the source's own exception, on failure.
     template <Failure F>
     [[nodiscard]] Allocation obtain_chunk(std::size_t least, std::size_t wanted) {
         const unsigned lowest = order_of(least);
@@ -82,7 +82,7 @@ class Superblocks {
         give(static_cast<std::byte *>(data), order_of(size));
     }
 
-    /// What was passed on to the source, and is to be so afterwards.
+    /// Requests that are passed to the source, also when resized.
     [[nodiscard]] void *try_resize(void *data, std::size_t size, std::size_t new_size,
                                    std::size_t alignment) noexcept
         requires ResizingSource<Upstream>
@@ -91,14 +91,14 @@ class Superblocks {
         return upstream_.try_resize(data, size, new_size, alignment);
     }
 
-    /// Whether there is a chunk of so many bytes without asking the source for a superblock.
+    /// Whether there is a chunk of this many bytes without requesting a superblock from the source.
     [[nodiscard]] bool has_chunk(std::size_t size) const noexcept {
         unsigned order = order_of(size);
         while (order < orders && free_[order] == nullptr) ++order;
         return order < orders;
     }
 
-    /// Gives superblocks that no chunk is out of back to the source.
+    /// Returns empty superblocks to the source.
     void trim() noexcept {
         while (spare_ != nullptr) {
             release(spare_);
@@ -106,8 +106,7 @@ class Superblocks {
         }
     }
 
-    /// Calls use(data, size) for chunks of `least` bytes and more that are free. Their bytes need not stay as
-    /// they are.
+    /// Calls use(data, size) for free chunks of `least` bytes and more. Their contents need not be preserved.
     template <class Use>
     void purge(std::size_t least, Use use) noexcept {
         for (unsigned order = order_of(least); order < orders; ++order) {
@@ -123,16 +122,16 @@ class Superblocks {
     [[nodiscard]] std::size_t held() const noexcept { return superblocks_ * Window; }
     [[nodiscard]] const Upstream &source() const noexcept { return upstream_; }
 
-    /// A word for who uses the chunk that the address is in, one for each 8 KB; what it says at first is not
-    /// known. They are at the very beginning of a superblock, where they are in nobody's way if there is one
-    /// large object in its stead.
+    /// A word for the user of the chunk that contains the address, one for each 8 KB; initially
+    /// indeterminate. They are at the very beginning of a superblock, where they do not collide with a large
+    /// object in its stead.
     [[nodiscard]] static void **word_for(const void *address) noexcept {
         const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) & (Window - 1);
         const auto *const superblock = static_cast<const std::byte *>(address) - offset;
         return reinterpret_cast<void **>(const_cast<std::byte *>(superblock)) + offset / smallest;
     }
 
-    /// The smallest chunk that has `size` bytes.
+    /// The size of the smallest chunk that has `size` bytes.
     [[nodiscard]] static constexpr std::size_t chunk_for(std::size_t size) noexcept {
         return smallest << order_of(size);
     }
@@ -146,10 +145,11 @@ class Superblocks {
         Place *next;
         Place *previous;
     };
-    /// Stands at the beginning of a superblock, in that part of the shadow that would be the shadow's own.
+    /// Lies at the beginning of a superblock, in the part of the shadow that would describe the shadow
+    /// itself.
     struct Superblock {
         void *words[grains]; // word_for()
-        std::size_t out;     // chunks
+        std::size_t out;     // allocated chunks
         Place places[grains];
         std::uint8_t free_order[grains]; // one more than the order of the free chunk that begins there, or 0
     };
@@ -195,7 +195,7 @@ class Superblocks {
     void give(std::byte *data, unsigned order) noexcept {
         Superblock *const superblock = superblock_of(data);
         auto grain = static_cast<std::size_t>(data - reinterpret_cast<std::byte *>(superblock)) / smallest;
-        // The shadow's grains are never free, so merging ends before it.
+        // The shadow's grains are never free, so coalescing stops before it.
         for (; order + 1 < orders; ++order) {
             const std::size_t buddy = grain ^ (std::size_t{1} << order);
             if (superblock->free_order[buddy] != order + 1) break;
@@ -225,7 +225,7 @@ class Superblocks {
         return true;
     }
 
-    /// Gives a superblock back that no chunk is out of.
+    /// Returns an empty superblock to the source.
     void release(Superblock *superblock) noexcept {
         for (std::size_t grain = 0; grain < grains; ++grain)
             if (superblock->free_order[grain] != 0) pull(superblock, grain);
@@ -237,7 +237,7 @@ class Superblocks {
     [[no_unique_address]] Upstream upstream_;
     std::array<Place *, orders>
         free_{};                  // chunks by their order: the logarithm of their size in smallest ones
-    Superblock *spare_ = nullptr; // one that no chunk is out of
+    Superblock *spare_ = nullptr; // an empty one
     std::size_t superblocks_ = 0;
 };
 

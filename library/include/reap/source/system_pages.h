@@ -18,8 +18,8 @@ namespace reap::inline REAP_MODE {
 
 /// Pages from the system, a mapping for each request, zeroed and not yet backed by memory.
 ///
-/// Not for small requests: each costs a system call, and a page at least. A layer or a ChunkCache stands
-/// above it. Sizes are rounded up to whole pages, which at_least tells. Thread-safe; has no state.
+/// Not for small requests: each costs a system call, and at least a page. Put a layer or a ChunkCache above
+/// it. Sizes are rounded up to whole pages, which at_least returns. Thread-safe; stateless.
 class SystemPages {
   public:
     [[nodiscard]] static Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
@@ -28,7 +28,7 @@ class SystemPages {
         const std::size_t wanted = round_up(size == 0 ? 1 : size, page);
         if (alignment <= page) return {map(wanted), wanted};
 
-        // The system aligns to pages: map more, and give back what is too much on both sides.
+        // The system aligns to pages: map more, and unmap the excess on both sides.
         const std::size_t spare = alignment - page;
         auto *const start = static_cast<std::byte *>(map(wanted + spare));
         if (start == nullptr) return {};
@@ -48,7 +48,7 @@ class SystemPages {
         ::munmap(data, whole);
     }
 
-    /// By moving pages, not what is in them. Memory that became smaller stays where it is.
+    /// By moving pages, not their contents. Memory that became smaller stays where it is.
     [[nodiscard]] static void *try_resize(void *data, std::size_t size, std::size_t new_size,
                                           std::size_t alignment) noexcept {
         const std::size_t page = page_size();
@@ -59,7 +59,7 @@ class SystemPages {
         if (wanted < old) annotate::defined(static_cast<std::byte *>(data) + wanted, old - wanted);
         if (void *const here = ::mremap(data, old, wanted, 0); here != MAP_FAILED) return here;
         if (wanted < old) return nullptr;
-        // Not where it stands: onto a place that is aligned.
+        // Not in place: to an aligned address.
         void *const place = try_allocate(new_size, alignment);
         if (place == nullptr) return nullptr;
         void *const there = ::mremap(data, old, wanted, MREMAP_MAYMOVE | MREMAP_FIXED, place);

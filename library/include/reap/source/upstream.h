@@ -9,18 +9,18 @@
 
 namespace reap::inline REAP_MODE {
 
-/// Any std::pmr::memory_resource as a source, so that layers stand on what a program has already.
+/// Any std::pmr::memory_resource as a source, so that layers can use a program's existing resources.
 ///
-/// Does not own the resource, which outlives it; is as thread-safe as that. allocate() lets the resource's
-/// own exception through. try_allocate() catches it and returns null.
+/// Does not own the resource, which must outlive it; is as thread-safe as that. allocate() propagates the
+/// resource's own exception. try_allocate() catches it and returns null.
 ///
 /// Code compiled without exceptions cannot catch: there the resource must not throw, or try_allocate() ends
-/// the program. `Catches` is left alone: it is part of the type because the two kinds of try_allocate() must
-/// not become one function at link. Costs a virtual call.
+/// the program. Leave `Catches` at its default: it is part of the type because the linker must not merge the
+/// two kinds of try_allocate(). Costs a virtual call.
 template <bool Catches = with_exceptions>
 class Upstream {
   public:
-    /// Over the default resource of this moment.
+    /// Over the current default resource.
     Upstream() noexcept : resource_(std::pmr::get_default_resource()) {}
     Upstream(std::pmr::memory_resource *resource) noexcept : resource_(resource) {}
 
@@ -41,7 +41,7 @@ class Upstream {
     }
 
     [[nodiscard]] std::pmr::memory_resource *resource() const noexcept { return resource_; }
-    /// Whether memory of the one may be given back to the other, as the resources say.
+    /// Whether memory of one may be freed to the other, according to the resources.
     friend bool operator==(const Upstream &one, const Upstream &other) noexcept {
         return *one.resource_ == *other.resource_;
     }
