@@ -19,14 +19,14 @@
 
 namespace reap::inline REAP_MODE::testkit {
 
-/// What a FailingSource throws: a std::bad_alloc that can be told from others, so that a test sees whether
-/// the upstream's own exception came through.
+/// The exception of a FailingSource: a std::bad_alloc of its own type, so that a test can check that the
+/// upstream's own exception propagated.
 class InjectedFailure : public std::bad_alloc {
   public:
     [[nodiscard]] const char *what() const noexcept override { return "injected failure"; }
 };
 
-/// The global heap as a source, one block a request. Sanitizers and valgrind watch every byte of it.
+/// The global heap as a source, one block per request. Sanitizers and valgrind watch every byte of it.
 class HeapSource {
   public:
     [[nodiscard]] static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
@@ -51,13 +51,14 @@ class HeapSource {
 template <Source Upstream = HeapSource>
 class FailingSource {
   public:
-    /// Larger requests fail unless fail_above() says otherwise: no test wants to fill the machine.
+    /// Larger requests fail unless fail_above() changes the limit: no test wants to fill the machine.
     static constexpr std::size_t default_largest = std::size_t{1} << 26;
 
     FailingSource() = default;
     FailingSource(const FailingSource &) = delete;
     FailingSource &operator=(const FailingSource &) = delete;
-    /// What is still out goes back to the upstream: it was counted, and need not be found by a tool again.
+    /// Outstanding blocks are returned to the upstream: they were counted, and need not be reported again as
+    /// leaks.
     ~FailingSource() {
         for (const auto &[data, taken] : taken_) {
             annotate::defined(data, taken.given);
@@ -74,13 +75,13 @@ class FailingSource {
         const std::scoped_lock lock(mutex_);
         largest_ = largest;
     }
-    /// One request in `one_in` fails, drawn from `seed`.
+    /// One request in `one_in` fails, at random from `seed`.
     void fail_randomly(std::uint64_t seed, std::uint64_t one_in) noexcept {
         const std::scoped_lock lock(mutex_);
         random_ = Random(seed);
         one_in_ = one_in;
     }
-    /// No request fails any more, but for those above the largest.
+    /// No request fails any more, except for those above the largest.
     void succeed() noexcept {
         plan(never, never);
         fail_randomly(0, 0);
@@ -90,10 +91,10 @@ class FailingSource {
     [[nodiscard]] std::uint64_t requests() const noexcept { return requests_; }
     /// Requests that failed.
     [[nodiscard]] std::uint64_t failures() const noexcept { return failures_; }
-    /// Blocks and bytes that have not come back.
+    /// Blocks and bytes outstanding.
     [[nodiscard]] std::size_t outstanding() const noexcept { return taken_.size(); }
     [[nodiscard]] std::size_t outstanding_bytes() const noexcept { return bytes_; }
-    /// Whether the address lies in a block that is out. Costs time in the number of blocks.
+    /// Whether the address lies in an outstanding block. Linear in the number of blocks.
     [[nodiscard]] bool holds(const void *address) const {
         const std::scoped_lock lock(mutex_);
         return std::ranges::any_of(taken_, [address](const auto &one) {
@@ -101,9 +102,9 @@ class FailingSource {
                    one.second.given;
         });
     }
-    /// The most bytes that were out at once.
+    /// Maximum of the outstanding bytes.
     [[nodiscard]] std::size_t peak_bytes() const noexcept { return peak_; }
-    /// What was first given back wrongly, in words; empty where all was right.
+    /// The first invalid deallocation, in words; empty if there was none.
     [[nodiscard]] const std::string &complaint() const noexcept { return complaint_; }
 
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
@@ -175,7 +176,7 @@ class FailingSource {
         return data;
     }
 
-    /// Of large memory the two ends, since filling all of it would be most of what a test does.
+    /// For large memory only the two ends, since filling all of it would dominate a test's run time.
     static void spoil(void *data, std::size_t size) noexcept {
         constexpr std::size_t end = std::size_t{32} << 10;
         const std::size_t some = std::min(size, end);
@@ -205,7 +206,7 @@ class FailingSource {
     std::size_t peak_ = 0;
 };
 
-/// A FailingSource as a std::pmr::memory_resource, to be the upstream of a resource that is to be tested.
+/// A FailingSource as a std::pmr::memory_resource, to be the upstream of a resource under test.
 class FailingResource final : public std::pmr::memory_resource {
   public:
     explicit FailingResource(FailingSource<> &source) noexcept : source_(&source) {}

@@ -20,8 +20,8 @@
 // NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 extern "C" [[gnu::weak]] int __llvm_profile_write_file();
 
-// Each kind of misuse that applies to an allocator, done to it on purpose, each in a process of its own: what
-// finds it may end the program, and what does not find it may leave anything behind.
+// Performs each kind of misuse that applies to an allocator, each in a separate process: detection may end
+// the program, and undetected misuse may leave anything behind.
 
 namespace reap::inline REAP_MODE::testkit {
 
@@ -29,9 +29,9 @@ namespace reap::inline REAP_MODE::testkit {
 struct MisuseCell {
     enum Outcome : std::uint8_t {
         not_applicable, ///< the subject has no such call, or no object of that size
-        missed,         ///< nothing was said
-        found,          ///< something was said, and it was this
-        misnamed,       ///< something was said, and it was something else
+        missed,         ///< nothing was reported
+        found,          ///< it was reported, under its own name
+        misnamed,       ///< it was reported, under another name
         ended,          ///< the program was ended, by a sanitizer or by the system
     };
 
@@ -39,7 +39,7 @@ struct MisuseCell {
     bool by_reading;
     std::size_t size;
     Outcome outcome = not_applicable;
-    std::string said; ///< what was, in its own words
+    std::string said; ///< the report, verbatim
 };
 
 /// All cells of one subject.
@@ -48,16 +48,16 @@ class MisuseMatrix {
     explicit MisuseMatrix(std::vector<MisuseCell> cells) : cells_(std::move(cells)) {}
 
     [[nodiscard]] std::span<const MisuseCell> cells() const noexcept { return cells_; }
-    /// How many cells apply, of the writing or of the reading ones.
+    /// The number of applicable cells, of the writing or of the reading ones.
     [[nodiscard]] std::size_t applicable(bool by_reading) const noexcept {
         return count(by_reading, [](auto outcome) { return outcome != MisuseCell::not_applicable; });
     }
-    /// In how many of these it was noticed, under whatever name.
+    /// The number of these in which the misuse was detected, under whatever name.
     [[nodiscard]] std::size_t noticed(bool by_reading) const noexcept {
         return count(by_reading, [](auto outcome) { return outcome > MisuseCell::missed; });
     }
-    /// A line a misuse, a sign a size: `+` found, `~` found under another name, `!` the program was ended,
-    /// `-` missed, `.` not applicable.
+    /// A line per misuse, a character per size: `+` found, `~` found under another name, `!` the program was
+    /// ended, `-` missed, `.` not applicable.
     [[nodiscard]] std::string to_string() const {
         std::string all;
         for (std::size_t at = 0; at < cells_.size(); ++at) {
@@ -89,7 +89,7 @@ class MisuseMatrix {
 
 namespace detail {
 
-/// Touches a byte behind the compiler's back: it may not leave out what has no effect it can see.
+/// Touches a byte in a way that the compiler cannot optimize out.
 inline void touch(std::byte *at, bool by_reading) noexcept {
     auto *const byte = static_cast<volatile std::byte *>(at);
     const std::byte was = by_reading ? *byte : std::byte{0x5A};
@@ -105,7 +105,7 @@ inline bool misuse(AnySubject &subject, const FailingSource<> &upstream, const M
     if (cell.size < limits.smallest || cell.size > limits.largest) return false;
     const auto take = [&] { return static_cast<std::byte *>(subject.allocate(cell.size, alignment).data); };
 
-    // What went back to the source is no longer the subject's to watch.
+    // Memory returned to the source is no longer the subject's to watch.
     const auto is_gone = [&upstream](const std::byte *at) {
         return upstream.requests() > 0 && !upstream.holds(at);
     };
@@ -161,7 +161,7 @@ inline bool misuse(AnySubject &subject, const FailingSource<> &upstream, const M
         if (!can.marks) return false;
         const std::size_t late = subject.mark();
         if (!subject.rewind(early)) return false;
-        // Who tells its caller has noticed it.
+        // A caller that is told has detected it.
         if (!subject.rewind(late)) report_misuse({Misuse::stale_mark, nullptr, 0, "rewind() is false"});
         break;
     }
@@ -177,7 +177,7 @@ inline bool misuse(AnySubject &subject, const FailingSource<> &upstream, const M
 /// Where the child writes what its handler is told.
 inline int report_to = -1;
 
-/// Ends a child without the destructors of statics, which are the parent's; what it covered counts.
+/// Ends a child without the destructors of statics, which are the parent's; its coverage data is kept.
 [[noreturn]] inline void end(int status) {
     if (__llvm_profile_write_file != nullptr) __llvm_profile_write_file();
     ::_exit(status);

@@ -11,7 +11,7 @@
 
 namespace reap::inline REAP_MODE::testkit {
 
-/// Collects what checked mode reports while it lives, instead of ending the program. One at a time.
+/// Collects the reports of checked mode while it lives, instead of ending the program. At most one at a time.
 class MisuseWatch {
   public:
     MisuseWatch() {
@@ -27,7 +27,7 @@ class MisuseWatch {
     ~MisuseWatch() { set_misuse_handler(before_); }
 
     [[nodiscard]] static bool any() noexcept { return any_; }
-    /// What was reported since the last call.
+    /// The reports since the last call.
     static std::vector<MisuseReport> take() {
         const std::scoped_lock lock(mutex_);
         any_ = false;

@@ -14,7 +14,7 @@
 
 namespace reap::inline REAP_MODE::testkit {
 
-/// Random numbers that are the same everywhere for a seed: splitmix64.
+/// Random numbers that are the same on every platform for a seed: splitmix64.
 class Random {
   public:
     constexpr explicit Random(std::uint64_t seed) noexcept : state_(seed) {}
@@ -34,7 +34,7 @@ struct Operation {
     enum Kind : std::uint8_t {
         allocate,
         allocate_or_throw,
-        allocate_impossible, ///< what must be refused
+        allocate_impossible, ///< a request that must be rejected
         deallocate,
         deallocate_null,
         resize,
@@ -103,7 +103,7 @@ class Operations {
     std::uint64_t sum_ = 0;
 };
 
-/// Operations out of any bytes, for a fuzzer: nine bytes each, what is left over is not used.
+/// Operations from arbitrary bytes, for a fuzzer: nine bytes each; a remainder is ignored.
 template <class Use>
 void for_each_operation(std::span<const std::uint8_t> bytes, Use use) {
     constexpr std::size_t length = 9;

@@ -28,7 +28,7 @@
 
 namespace reap::inline REAP_MODE::testkit {
 
-/// How much a model has live at once.
+/// Limits of what a model has live at once.
 struct ModelOptions {
     std::size_t most_objects = 256;
     std::size_t most_bytes = std::size_t{8} << 20;
@@ -67,7 +67,7 @@ class ReferenceModel {
 
     [[nodiscard]] const std::vector<Object> &live() const noexcept { return objects_; }
 
-    /// Looks at the contents of an object that the model filled.
+    /// Checks the contents of an object that the model filled.
     [[nodiscard]] static bool is_intact(const Object &object) noexcept {
         return is_intact(object, object.usable);
     }
