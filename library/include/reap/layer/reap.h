@@ -740,7 +740,7 @@ class Reap : private detail::ReapState {
         return block;
     }
 
-    /// Frees a small block; does nothing if the code is not a small block's.
+    /// Frees a small block inline; any other code takes the slow path.
     [[gnu::always_inline]] void give(void *object, std::size_t code) noexcept {
         if (code > Shadow::last_small) [[unlikely]]
             return free_slowly(object, 0);

@@ -82,7 +82,7 @@ class Superblocks {
         give(static_cast<std::byte *>(data), order_of(size));
     }
 
-    /// Requests that are passed to the source, also when resized.
+    /// Only for memory that comes directly from the source, before and after the call.
     [[nodiscard]] void *try_resize(void *data, std::size_t size, std::size_t new_size,
                                    std::size_t alignment) noexcept
         requires ResizingSource<Upstream>
