@@ -1,8 +1,8 @@
 """Marks from Python: where requests begin and end, and which phase the process is in.
 
 The twin of `reap/mark.h`, which says what a mark means. This module measures nothing, needs nothing else of
-reap, and may be copied alone into another program. Marks speak to a listener that was preloaded, as reap's
-are; without one they are empty functions, and nothing is looked for.
+reap, and may be copied alone into another program. Marks are received by a preloaded listener, such as
+reap's; without one they are empty functions.
 
     from reap import mark
 
@@ -11,8 +11,8 @@ are; without one they are empty functions, and nothing is looked for.
 
     mark.phase("warm")
 
-A request belongs to the thread that begins it: of requests that interleave in one thread, as those of asyncio
-do, mark those alone that do not. With a listener a mark takes about 0.3 us, through ctypes.
+A request belongs to the thread that begins it. Do not mark requests that interleave on one thread, as those
+of asyncio do. With a listener, a mark takes about 0.3 us, through ctypes.
 """
 
 import os
@@ -33,7 +33,7 @@ def _no_phase(name: str) -> None:
 
 
 def _look() -> tuple[Callable[[], None], Callable[[], None], Callable[[str], None]] | None:
-    """What the listener's table begins with: request_begin, request_end, phase. None if nobody listens."""
+    """The first entries of the listener's table: request_begin, request_end, phase. None without one."""
     if not os.environ.get("LD_PRELOAD"):
         return None  # a listener is preloaded: without it, ctypes need not be loaded either
     import ctypes
@@ -45,24 +45,24 @@ def _look() -> tuple[Callable[[], None], Callable[[], None], Callable[[str], Non
     # The interpreter's lock is kept: no wait for it is part of a request that waits for nothing.
     call = ctypes.PYFUNCTYPE(None)
     say = ctypes.PYFUNCTYPE(None, ctypes.c_char_p)(table[2])
-    # Whatever passes where nobody listens passes here, too.
+    # Accepts every value that is accepted without a listener.
     return call(table[0]), call(table[1]), lambda name: say(str(name or "").encode(errors="replace"))
 
 
 _found = _look()
 listening: bool = _found is not None
-"""Whether marks reach anybody."""
+"""Whether a listener receives the marks."""
 
 request_begin, request_end, _phase = _found or (_nothing, _nothing, _no_phase)
 
 
 def phase(name: str) -> None:
-    """The process is in the phase `name` from here on, all threads of it; in none with an empty name."""
+    """Set the phase of the whole process, for all threads; an empty name ends the phase."""
     _phase(name)
 
 
 class _Request:
-    """A request as long as a `with` block. It keeps nothing, so there is one for all."""
+    """A request that lasts for a `with` block. It has no state, so one instance serves all."""
 
     __slots__ = ()
 
@@ -79,5 +79,5 @@ _request = _Request()
 
 
 def request() -> _Request:
-    """A request as long as the `with` block that it is given to, however that is left."""
+    """Return a context manager that marks its `with` block as a request, also if the block raises."""
     return _request

@@ -16,32 +16,32 @@ from reap.cli.plain import print_plainly
 from reap.commandline.errors import complain
 
 VERBS = {
-    "run": ("reap.run.command", "Is memory allocation what holds a program back? The whole answer."),
+    "run": ("reap.run.command", "Find out whether memory allocation slows a program down, and what to do."),
     "record": ("reap.record.command", "Record every allocation of a program into a file."),
-    "show": ("reap.show.command", "Show what a recording says."),
+    "show": ("reap.show.command", "Show what a recording contains."),
     "compare": ("reap.compare.command", "Compare allocators on a program."),
-    "tune": ("reap.tune.command", "Search an allocator's own settings for what suits a program."),
-    "wall": ("reap.wall.command", "Where a program's time goes: is it at the allocator's wall?"),
+    "tune": ("reap.tune.command", "Search an allocator's settings for those that suit a program."),
+    "wall": ("reap.wall.command", "Find out where a program's time goes: is it at the allocator's wall?"),
     "fragment": (
         "reap.fragment.command",
         "Run a program on a heap fragmented like that of a long-running process.",
     ),
     "rss": (
         "reap.rss.command",
-        "Where resident memory is: live, free but held, pinned, freed but not yet reclaimed.",
+        "Show what resident memory consists of: live, cached, pinned, or not yet reclaimed.",
     ),
     "scenario": (
         "reap.scenario.command",
-        "Known troubles of allocators to play through, each with its remedies.",
+        "Reproduce a known allocator problem and compare its remedies.",
     ),
-    "drag": ("reap.drag.command", "Show what it costs a program not to free at once."),
+    "drag": ("reap.drag.command", "Measure how much memory a program holds after its last use (drag)."),
     "doctor": ("reap.doctor.command", "What this machine can and cannot do, and how to mend it."),
     "allocators": ("reap.cli.allocators.command", "List the allocators that are found, and from where."),
     "workloads": (
         "reap.cli.workloads.command",
         "The programs that we measure, with and without their own allocators.",
     ),
-    "study": ("reap.study.command", "The papers behind it all, made again on this machine."),
+    "study": ("reap.study.command", "Reproduce the studies behind Reap on this machine."),
     "demo": ("reap.run.demo", "Try it all on perl, gcc and sed."),
 }
 """Of each verb the module with the command of its name, and its line of help; `reap --help` loads none."""

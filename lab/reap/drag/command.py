@@ -1,4 +1,4 @@
-"""`reap drag`: what it costs a program not to free at once."""
+"""`reap drag`: how much memory a program holds after its last use."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
     type=click.Choice(["exact", "recompiled", "sample"]),
     default="exact",
     show_default=True,
-    help="exact sees every access; recompiled those of code built with reap-drag-cc, five times faster; "
-    "sample costs some hundredths, and estimates.",
+    help="exact tracks every access; recompiled tracks code built with reap-drag-cc, five times faster; "
+    "sample has an overhead of a few percent, and its results are estimates.",
 )
 @click.option(
     "--period",
     type=click.IntRange(1, 2**40),
-    help="Mean bytes between two samples (sample; as many as cost little if not given).",
+    help="Mean bytes between two samples (sample only; default: a few percent overhead).",
 )
 @click.option(
     "--depth",
     type=click.IntRange(2, 64),
-    help="Frames of the stack that tell where an object comes from (exact; 12 if not given).",
+    help="Stack frames recorded per allocation site (exact only; default: 12).",
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    help="Seconds until it is ended; times 20 for exact.",
+    help="Seconds until CMD is stopped; 20 times as many with exact.",
 )
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a page as one HTML file.")
@@ -54,15 +54,15 @@ def drag(
     html_file: Path | None,
     force: bool,
 ) -> int:
-    """Show what it costs a program not to free at once.
+    """Measure how much memory a program holds after its last use ("drag").
 
-    For every object: when it was allocated, last accessed, and freed. Total drag is the memory in use over
-    time as a ratio to what it would be if each object were freed right after its last access; 1 is the
-    least. CMD runs some ten times slower, on this terminal, under a Valgrind tool that is compiled on first
-    use; its memory is served by Valgrind, and what it does stays the same. Exits with CMD's own status.
+    Tracks when each object is allocated, last accessed, and freed. Total drag is the memory in use over time,
+    divided by what it would be if each object were freed right after its last access; the minimum is 1. CMD
+    runs about ten times slower, on this terminal, under a Valgrind tool that is compiled on first use.
+    Valgrind serves its memory; its behaviour stays the same. Exits with CMD's own status.
 
-    With --engine sample a preload draws objects and looks at them now and then: total drag with its interval,
-    at nearly the program's own speed, over whichever allocator it has, and which sites drag.
+    With --engine sample, a preloaded library samples objects and checks them periodically. It reports total
+    drag with its confidence interval, and the sites that drag, with any allocator and little slowdown.
 
     \b
         reap drag --html drag.html -- perl script.pl
@@ -73,9 +73,9 @@ def drag(
     from reap.launch.records import Launch
 
     if engine != "sample" and period is not None:
-        raise click.UsageError("--period is of --engine sample")
+        raise click.UsageError("--period requires --engine sample")
     if engine != "exact" and depth is not None:
-        raise click.UsageError("--depth is of --engine exact; the others keep twelve frames")
+        raise click.UsageError("--depth requires --engine exact; the others keep twelve frames")
     reporting.refuse_existing(json_file, html_file, force=force)
     found = programs.resolve(list(command))
     programs.require_preloadable(found)

@@ -1,4 +1,4 @@
-"""`reap record`: every allocation of a program, into a file."""
+"""`reap record`: record every allocation of a program into a file."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import click
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The recording's file (NAME.reap here if not given).",
+    help="Output file (default: NAME.reap in the current folder).",
 )
 @click.option(
     "-d",
@@ -18,10 +18,10 @@ import click
     type=click.Choice(["triage", "full"]),
     default="triage",
     show_default=True,
-    help="triage counts all and samples stacks; full writes every event.",
+    help="triage counts every event and samples stacks; full writes every event.",
 )
 @click.option("-a", "--allocator", help="Record it under this allocator: a name, or NAME=/path/lib.so.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds until it is ended.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds until CMD is stopped.")
 @click.option("-f", "--force", is_flag=True, help="Replace the file if it exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def record(
@@ -34,11 +34,11 @@ def record(
 ) -> int:
     """Record every allocation of a program into a file.
 
-    CMD runs once, on this terminal, with its children and threads; it does what it always does. With --depth
-    triage it is slowed down by a few percent at most, and the file stays small; with full every allocation
-    and free is written with its stack, which costs a few microseconds each and about 8 bytes.
+    CMD runs once, on this terminal, with its children and threads; its behaviour does not change. --depth
+    triage slows it down by a few percent at most, and the file stays small. --depth full writes every
+    allocation and free with its stack, at a few microseconds and about 8 bytes each.
 
-    The file can be read at any moment, whatever happens to the program. Exits with CMD's own status.
+    The file can be read at any time, even if the program crashes. Exits with CMD's own status.
 
     \b
         reap record -o perl.reap -- perl script.pl

@@ -1,4 +1,4 @@
-"""`reap rss`: resident memory taken apart over time."""
+"""`reap rss`: what resident memory consists of, over time."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,22 +10,26 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
 
 
 @click.command()
-@click.option("--pid", type=int, help="Look at this process, which runs already, instead of running CMD.")
-@click.option("--seconds", type=_SECONDS, help="With --pid: how long; until it ends or Ctrl-C if not given.")
-@click.option("--interval", type=_SECONDS, default=0.1, show_default=True, help="Seconds between two looks.")
+@click.option("--pid", type=int, help="Observe this running process instead of running CMD.")
+@click.option("--seconds", type=_SECONDS, help="With --pid: how long (default: until it ends or Ctrl-C).")
+@click.option(
+    "--interval", type=_SECONDS, default=0.1, show_default=True, help="Seconds between two snapshots."
+)
 @click.option(
     "--ask/--no-ask",
     default=True,
     show_default=True,
-    help="Ask CMD's allocator, too, from a thread inside it; else the kernel alone.",
+    help="Also query CMD's allocator, from a thread inside CMD; --no-ask queries the kernel only.",
 )
 @click.option("-a", "--allocator", default="glibc", help="Run CMD under it: a name, or NAME=/path/lib.so.")
 @click.option(
-    "--record", type=_PATH, help="Record CMD in full into this file, too: live bytes under any allocator."
+    "--record",
+    type=_PATH,
+    help="Also record CMD in full into this file: gives live bytes under any allocator.",
 )
-@click.option("--timeout", type=_SECONDS, help="Seconds until CMD is ended.")
+@click.option("--timeout", type=_SECONDS, help="Seconds until CMD is stopped.")
 @click.option(
-    "-o", "--output", type=_PATH, help="CSV that every look is appended to (a new one if not given)."
+    "-o", "--output", type=_PATH, help="CSV file that each snapshot is appended to (default: a new file)."
 )
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
@@ -45,15 +49,15 @@ def rss(
     html_file: Path | None,
     force: bool,
 ) -> int:
-    """Take a program's resident memory apart, over time.
+    """Show what a program's resident memory consists of, over time.
 
-    Says how much of it is live, free inside pages with live bytes, free below a pin at the top of the heap,
-    held by the allocator, freed but not yet reclaimed (LazyFree), past malloc, files and stacks; and what
-    would give it back.
+    Reports how much of it is live, free inside pages with live bytes, free below a pin at the top of the
+    heap, cached by the allocator, freed but not yet reclaimed (LazyFree), not from malloc, files, or stacks;
+    and what would return it to the OS.
 
-    CMD runs once, on this terminal. The kernel is asked from outside, and CMD's allocator from a thread of
-    ours inside it (glibc, jemalloc, tcmalloc; mimalloc in part). With --pid nothing enters the program, and
-    live bytes cannot be told from what the allocator holds free. Exits with CMD's own status.
+    CMD runs once, on this terminal. Reap queries the kernel from outside, and CMD's allocator from a thread
+    inside CMD (glibc, jemalloc, tcmalloc; mimalloc in part). With --pid nothing is loaded into the program,
+    and live bytes cannot be distinguished from free memory in the heap. Exits with CMD's own status.
 
     \b
         reap rss -- ./server --selftest
@@ -66,14 +70,14 @@ def rss(
 
     if (pid is None) == (not command):
         raise ReapError(
-            "either a process or a command is looked at",
+            "give either a process or a command",
             "reap rss --pid N, or reap rss -- CMD",
             ExitCode.USAGE,
         )
     if pid is not None and record is not None:
-        raise ReapError("a process that runs already cannot be recorded", "reap rss -- CMD", ExitCode.USAGE)
+        raise ReapError("a running process cannot be recorded", "reap rss -- CMD", ExitCode.USAGE)
     if pid is None and seconds is not None:
-        raise ReapError("--seconds is for --pid; CMD ends by itself", "use --timeout", ExitCode.USAGE)
+        raise ReapError("--seconds requires --pid; CMD ends by itself", "use --timeout", ExitCode.USAGE)
     reporting.refuse_existing(json_file, html_file, force=force)
     reporting.require_file(output)
     reporting.require_file(record)

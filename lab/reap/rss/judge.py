@@ -1,4 +1,4 @@
-"""Where a process's memory is, in a sentence or two, and what gives it back."""
+"""What a process's memory consists of, in a sentence or two, and what returns it to the OS."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ def judge(residence: Residence) -> ResidenceVerdict:
         sentences, remedies = _RULES[cause](_Case(residence, getattr(last.parts, cause)))
     sentences += _gone(residence)
     if last.swap >= _LEAST:
-        sentences.append(f"Beside it {units.size(last.swap)} are swapped out.")
+        sentences.append(f"In addition, {units.size(last.swap)} are swapped out.")
     return ResidenceVerdict(cause=cause, sentences=sentences, remedies=remedies)
 
 
@@ -88,18 +88,18 @@ def _pinned(case: _Case) -> _Answer:
         stretch = units.size(pin.stretch)
         who = f"{number}, {units.size(pin.bytes)} in all, {lies} above the largest stretch of them, {stretch}"
     sentences = [
-        f"{case.of} are free pages that glibc cannot give back by itself: {who}.",
-        "glibc shrinks this heap from the top alone: MALLOC_TRIM_THRESHOLD_ does nothing about that.",
+        f"{case.of} are free pages that glibc cannot return by itself: {who}.",
+        "glibc shrinks this heap from the top only: MALLOC_TRIM_THRESHOLD_ does not change that.",
     ]
-    trim = Remedy(what=f"{TRIM}: it would give back {units.size(case.part)}")
+    trim = Remedy(what=f"{TRIM}: it would return {units.size(case.part)}")
     if pin is not None and pin.stretch < _TOGETHER * case.part:
         sentences.append(
-            "The free pages are scattered between live blocks: another allocator may keep a page of its own "
-            "for each of these."
+            "The free pages are scattered between live blocks: another allocator may need a page for each of "
+            "these as well."
         )
         return case.answer(*sentences, remedies=[trim, _APART])
     returns = Remedy(
-        what="an allocator that gives back pages wherever they are",
+        what="an allocator that returns free pages anywhere in the heap",
         allocator="jemalloc",
         environment=_BACKGROUND,
     )
@@ -122,12 +122,10 @@ def _lazy(case: _Case) -> _Answer:
     remedies = [Remedy(what="have the dashboard subtract LazyFree, as /proc/PID/smaps_rollup has it")]
     if case.residence.allocator == "jemalloc":
         at_once = {"MALLOC_CONF": "muzzy_decay_ms:0"}
-        remedies.append(
-            Remedy(what="pages given back at once, for a figure that is true", environment=at_once)
-        )
+        remedies.append(Remedy(what="pages returned at once, for an accurate figure", environment=at_once))
     return case.answer(
-        f"{case.of} were given back by MADV_FREE, and count as resident until the kernel needs them.",
-        "It is what is shown that is wrong, and not the program.",
+        f"{case.of} were returned with MADV_FREE, and count as resident until the kernel reclaims them.",
+        "The figure is misleading; the program is not at fault.",
         remedies=remedies,
     )
 
@@ -135,24 +133,24 @@ def _lazy(case: _Case) -> _Answer:
 def _held(case: _Case) -> _Answer:
     if case.residence.allocator == "jemalloc":
         slow = case.residence.background is False
-        why = "; it gives them back only while it is called, as its background thread is off" if slow else ""
+        why = "; it returns them only while it is called, as its background thread is off" if slow else ""
         return case.answer(
-            f"{case.of} are dirty pages that jemalloc keeps for use again{why}.",
+            f"{case.of} are dirty pages that jemalloc keeps for reuse{why}.",
             remedies=[
-                Remedy(what="a thread of jemalloc's own that gives them back", environment=_BACKGROUND)
+                Remedy(what="jemalloc's background thread, which returns them", environment=_BACKGROUND)
             ],
         )
     if case.residence.allocator == "tcmalloc":
         return case.answer(
-            f"{case.of} are free pages that tcmalloc keeps for use again.",
+            f"{case.of} are free pages that tcmalloc keeps for reuse.",
             remedies=[
                 Remedy(what="call MallocExtension_ReleaseFreeMemory() after the work that frees"),
-                Remedy(what="more given back with each free", environment={"TCMALLOC_RELEASE_RATE": "10"}),
+                Remedy(what="return more with each free", environment={"TCMALLOC_RELEASE_RATE": "10"}),
             ],
         )
     return case.answer(
         f"{case.of} are free in the heaps that glibc makes for threads.",
-        "How much of that is whole pages is not known.",
+        "How much of it is whole pages is unknown.",
         remedies=[Remedy(what="fewer heaps", environment={"MALLOC_ARENA_MAX": "2"}), Remedy(what=TRIM)],
     )
 
@@ -170,14 +168,12 @@ def _heap(case: _Case) -> _Answer:
         return case.answer(
             f"{case.of} are the allocator's and, by the recording, not live: held free, or inside pages.",
             remedies=[
-                Remedy(
-                    what="an allocator that gives pages back", environment=_BACKGROUND, allocator="jemalloc"
-                )
+                Remedy(what="an allocator that returns pages", environment=_BACKGROUND, allocator="jemalloc")
             ],
         )
     if case.residence.allocator == "mimalloc":
         return case.answer(
-            f"{case.of} are mimalloc's: it says what it has taken, and not what of it is live."
+            f"{case.of} are mimalloc's: it reports what it has mapped, but not how much of it is live."
         )
     if case.residence.allocator:
         return case.answer(
@@ -191,7 +187,7 @@ def _heap(case: _Case) -> _Answer:
 
 
 def _live(case: _Case) -> _Answer:
-    sentences = [f"{case.of} are live: the program has asked for them and not given them back."]
+    sentences = [f"{case.of} are live: the program allocated them and has not freed them."]
     moments = case.residence.moments
     before = moments[len(moments) // 2].parts.live
     if before and case.part > _GROWTH * before:
@@ -241,7 +237,7 @@ def _gone(residence: Residence) -> list[str]:
     name = _most(largest)
     part = units.size(getattr(largest.parts, name))
     size = units.size(largest.resident)
-    return [f"At most it was {size}, {largest.seconds:.1f} s after the begin: {part} of that {NAMES[name]}."]
+    return [f"At most it was {size}, {largest.seconds:.1f} s after the start: {part} of that {NAMES[name]}."]
 
 
 def _most(moment: Taken) -> str:

@@ -23,7 +23,7 @@ from reap.run import run as running
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the results as JSON, too; - is standard output.",
 )
-@click.option("--drag", is_flag=True, help="What it costs not to free at once, too: a run ten times slower.")
+@click.option("--drag", is_flag=True, help="Also measure drag (adds one run, about 10x slower).")
 @click.option("--details", is_flag=True, help="Print the evidence and every table before the verdict.")
 @experiments.options
 def run(
@@ -35,11 +35,11 @@ def run(
     force: bool,
     **options: Any,  # noqa: ANN401 - click's; experiments.opened says their types
 ) -> int:
-    """Is memory allocation what holds this program back? The whole answer.
+    """Find out whether memory allocation slows a program down, and what to do about it.
 
-    Records one run of CMD in triage, then compares allocators over many runs, and says in plain words what
-    came of it: leave it alone, switch the allocator, allocate less, or inconclusive. CMD should do the same
-    each time; its output is compared and discarded.
+    Records one run of CMD in triage, then compares allocators over many runs, and gives a verdict: leave it
+    alone, switch the allocator, allocate less, or inconclusive. CMD should do the same work on each run; its
+    output is compared and discarded.
 
     Exits with CMD's own status, or 1 if an allocator changed its status or its output.
 

@@ -1,4 +1,4 @@
-"""`reap scenario`: a trouble that is known by construction, and the remedies tried on it."""
+"""`reap scenario`: reproduce a known allocator problem and compare its remedies."""
 
 from pathlib import Path
 
@@ -13,10 +13,10 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def scenario(name: str | None, json_file: Path | None, html_file: Path | None, force: bool) -> int:
-    """Play a known trouble of allocators, with its remedies side by side.
+    """Reproduce a known allocator problem and compare its remedies.
 
-    Builds a small program that has the trouble by construction, runs it as it is and with each remedy, and
-    says which of what is told about it is so on this machine. Without NAME lists what there is.
+    Builds a small program that has the problem by construction, runs it unchanged and with each remedy, and
+    reports which of the known claims hold on this machine. Without NAME, lists the scenarios.
 
     \b
         reap scenario midnight-climb --html midnight.html

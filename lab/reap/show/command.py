@@ -1,4 +1,4 @@
-"""`reap show`: what a recording says."""
+"""`reap show`: show what a recording contains."""
 
 from pathlib import Path
 
@@ -13,11 +13,11 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool) -> int:
-    """Show what a recording says.
+    """Show what a recording contains.
 
     Counts, sizes, lifetimes, live and resident memory over time, where allocations come from, and the share
-    of time spent executing in the allocator. Figures from a triage recording that are estimates carry their
-    95 % interval.
+    of time spent executing in the allocator. Estimates from a triage recording have a 95 %
+    confidence interval.
     """
     from reap.answer import files
     from reap.answer.records import Answer

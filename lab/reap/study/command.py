@@ -1,4 +1,4 @@
-"""`reap study`: the papers made again on this machine."""
+"""`reap study`: reproduce published results on this machine."""
 
 import click
 
@@ -11,7 +11,7 @@ from reap.study.oopsla2002.command import oopsla2002
 
 @click.group(cls=Group)
 def study() -> None:
-    """What Reap grew out of, made again on programs that anybody can install, and judged."""
+    """Reproduce the studies behind Reap on programs that anybody can install, and judge them."""
 
 
 study.add_command(allocator_wall)

@@ -1,4 +1,4 @@
-"""`reap tune`: an allocator's own settings, searched for what suits one program."""
+"""`reap tune`: search an allocator's settings for those that suit one program."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -34,7 +34,7 @@ _OWN = ("allocator", "objectives", "runs", "timeout", "prepare", "cleanup", "out
     "objectives",
     multiple=True,
     type=click.Choice(get_args(Objective)),
-    help="What is to be less. [default: cpu and memory, and the tail of requests that it marks]",
+    help="What to minimise. [default: cpu, memory, and the tail latency of marked requests]",
 )
 @click.option(
     "-a", "--allocator", default="glibc", show_default=True, help="Whose settings: a name, or NAME=/path."
@@ -45,7 +45,7 @@ _OWN = ("allocator", "objectives", "runs", "timeout", "prepare", "cleanup", "out
     type=click.IntRange(min=LEAST_RUNS),
     default=USUAL_RUNS,
     show_default=True,
-    help="How often CMD may be run in all; more runs see smaller gains.",
+    help="Maximum number of runs of CMD; more runs detect smaller gains.",
 )
 @experiments.running
 def tune(
@@ -56,14 +56,14 @@ def tune(
     force: bool,
     **options: Any,  # noqa: ANN401 - click's; _opened says their types
 ) -> int:
-    """Search an allocator's own settings for what suits a program.
+    """Search an allocator's settings for those that suit a program.
 
-    Tries the settings that an allocator reads from the environment (see docs/tuning.md): all of them once,
-    the best again with milder forms of them, and what is left over in paired rounds of its own, whose
-    intervals say whether it wins. Prints the environment variables that win in CPU time, tail or memory, or
-    that none does. CMD should do the same each time.
+    Tries the settings that an allocator reads from the environment (see docs/tuning.md): first all of them,
+    then the best and milder variants of them. Separate paired rounds confirm the best candidate, with a
+    confidence interval. Prints the environment variables that win in CPU time, tail latency or memory, or
+    reports that none does. CMD should do the same work on each run.
 
-    Exits with CMD's own status as it is, or 1 if a setting changed its status or its output.
+    Exits with CMD's own status, or 1 if a setting changed its status or its output.
 
     \b
         reap tune -- ./server --selftest
@@ -116,7 +116,7 @@ def _one(text: str) -> list[Allocator]:
     chosen = catalog.parse(text)
     if len(chosen) != 1:
         raise ReapError(
-            f"'{text}' names {len(chosen)} allocators, and a search is through the settings of one",
+            f"'{text}' names {len(chosen)} allocators; reap tune searches the settings of one",
             "name one, as in --allocator jemalloc; `reap compare` says which allocator suits the program",
             ExitCode.USAGE,
         )

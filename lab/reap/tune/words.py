@@ -1,4 +1,4 @@
-"""What is said of a search for an allocator's settings, the same on a terminal and on the page."""
+"""Texts about a search for an allocator's settings, the same on a terminal and on the page."""
 
 from reap.answer import commands
 from reap.base import units
@@ -6,8 +6,8 @@ from reap.compare import words
 from reap.tune.records import Finding, Trial, Tuned
 
 TRIED = (
-    "What was tried has its ratio in the rounds of the search: good for choosing, no finding. The best of "
-    "many is lucky; only the confirmation says what it gains."
+    "Ratios of the tried settings are from the search rounds: they serve to choose, and are no result. The "
+    "best of many benefits from chance; only the confirmation shows what it gains."
 )
 
 _BESIDE = ("cpu", "wall", "peak_resident")
@@ -22,14 +22,14 @@ def look(tuned: Tuned) -> str:
     """What the first run showed."""
     seen = tuned.look
     return (
-        f"As it is, it takes {units.duration(seen.cpu)} of CPU time, "
+        f"Unchanged, it takes {units.duration(seen.cpu)} of CPU time, "
         f"{units.percent(seen.system_share)} of it in the kernel, with {units.whole(seen.minor_faults)} "
-        f"page faults and {units.size(seen.peak_resident)} at its peak."
+        f"page faults and a peak of {units.size(seen.peak_resident)}."
     )
 
 
 def verdict(finding: Finding) -> str:
-    """What is known of an objective, in a line."""
+    """The result for an objective, in a line."""
     name = words.metric_name(finding.metric)
     subject = f"{name[:1].upper()}{name[1:]}"
     if finding.ratio is None:
@@ -51,17 +51,17 @@ def command(tuned: Tuned, finding: Finding) -> str:
 
 
 def setting(trial: Trial) -> str:
-    """What is set, as one writes it before a command."""
+    """The setting, as it is written before a command."""
     return commands.with_variables(trial.environment, trial.command)
 
 
 def about(tuned: Tuned, finding: Finding) -> str:
-    """What the setting that was confirmed is."""
+    """A description of the confirmed setting."""
     return next((each.about for each in tuned.trials if each.name == finding.name), "")
 
 
 def beside(finding: Finding) -> str:
-    """What the winner does to the other metrics that matter."""
+    """The effect of the winner on the other important metrics."""
     said = []
     for metric in _BESIDE:
         if ratio := finding.beside.get(metric):
@@ -71,16 +71,16 @@ def beside(finding: Finding) -> str:
 
 
 def confirmation(tuned: Tuned) -> str:
-    """On what the findings rest."""
+    """What the findings are based on."""
     noise = "; ".join(
         f"{words.metric_name(metric)} {units.ratio_with_interval(tuned.noise[metric].ratio)}"
         for metric in dict.fromkeys([finding.metric for finding in tuned.findings])
         if metric in tuned.noise
     )
-    beside = f" As it is, to its own copy: {noise}." if noise else ""
+    beside = f" Unchanged against unchanged: {noise}." if noise else ""
     return (
-        "Ratios are to the program as it is: below 1 is less. "
-        f"Confirmed in {units.number(tuned.rounds, 'paired round')} of their own, after the choice; "
+        "Ratios are to the unchanged program: below 1 is less. "
+        f"Confirmed in {units.number(tuned.rounds, 'separate paired round')}, after the choice; "
         f"intervals of {100 * tuned.level:.3g} %.{beside}"
     )
 

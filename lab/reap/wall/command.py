@@ -52,18 +52,24 @@ class Asked:
 
 
 @click.command()
-@click.option("--pid", type=click.IntRange(min=1), help="Watch this process, which runs already.")
-@click.option("--seconds", type=_SECONDS, default=10, show_default=True, help="How long with --pid.")
-@click.option("-a", "--allocator", help="Run it under this allocator: a name, or NAME=/path/lib.so.")
-@click.option("--try/--no-try", "tries", default=True, help="Try the remedies at once (the usual), or not.")
-@click.option("--budget", type=_SECONDS, default=60, show_default=True, help="Seconds to try remedies in.")
-@click.option("--calls", is_flag=True, help="Count system calls by strace where nothing else can.")
-@click.option("--timeout", type=_SECONDS, help="Seconds until a run is ended.")
+@click.option("--pid", type=click.IntRange(min=1), help="Watch this running process.")
+@click.option("--seconds", type=_SECONDS, default=10, show_default=True, help="With --pid: how long.")
+@click.option("-a", "--allocator", help="Run CMD under this allocator: a name, or NAME=/path/lib.so.")
+@click.option("--try/--no-try", "tries", default=True, help="Whether to try the remedies. [default: try]")
+@click.option(
+    "--budget",
+    type=_SECONDS,
+    default=60,
+    show_default=True,
+    help="Time limit for trying remedies, in seconds.",
+)
+@click.option("--calls", is_flag=True, help="Count system calls with strace where nothing else can.")
+@click.option("--timeout", type=_SECONDS, help="Seconds until a run is stopped.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for what was seen (a new reap-wall-NAME-TIME here if not given).",
+    help="Output folder (default: a new reap-wall-NAME-TIME in the current folder).",
 )
 @click.option("--json", "json_file", type=_FILE, help="Write the results as JSON, too; - is standard output.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
@@ -81,12 +87,12 @@ def wall(
     json_file: Path | None,
     force: bool,
 ) -> int:
-    """Where a program's time goes: is it at the allocator's wall, and what helps?
+    """Find out where a program's time goes, whether it is at the allocator's wall, and what helps.
 
     CMD runs twice, its output discarded: once with nothing loaded into it, sampled from outside, and once
-    more to count its allocations (a third time, if it has a garbage collector, to hear that). Then the
-    verdict, and what would help is tried, in pairs with the program as it is. With --pid a running process is
-    watched through the kernel alone, and nothing is tried.
+    more to count its allocations. A program with a garbage collector runs a third time to measure that. Reap
+    prints the verdict and tries the remedies in runs paired with the unchanged program. With --pid it watches
+    a running process through the kernel only, and tries nothing.
 
     Exits with CMD's own status.
 
@@ -112,7 +118,9 @@ def wall(
 def folder(output: Path | None, command: tuple[str, ...], pid: int | None, *, force: bool) -> Iterator[Path]:
     """A new folder for what is seen, private to the user. Throws ReapError."""
     if bool(command) == (pid is not None):
-        raise ReapError("name a command after --, or a process by --pid", "reap wall -- CMD", ExitCode.USAGE)
+        raise ReapError(
+            "name a command after --, or a process with --pid", "reap wall -- CMD", ExitCode.USAGE
+        )
     name = reporting.name_of(list(command)) if command else str(pid)
     path = output or Path(f"reap-wall-{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
     try:
@@ -120,11 +128,13 @@ def folder(output: Path | None, command: tuple[str, ...], pid: int | None, *, fo
     except FileExistsError as error:
         raise ReapError(f"{path} exists already", "give another name with -o, or --force") from error
     except OSError as error:
-        raise ReapError(f"{path} cannot be made: {error.strerror}", "name another folder with -o") from error
+        raise ReapError(
+            f"{path} cannot be created: {error.strerror}", "name another folder with -o"
+        ) from error
     ours = (*measuring.RECORDINGS, _INPUT)
     if any(path.iterdir()) and not any((path / name).is_file() for name in (*ours, RESULTS)):
         raise ReapError(
-            f"{path} is no folder of reap wall's, so --force does not replace it",
+            f"{path} was not written by reap wall, so --force does not replace it",
             "name another folder with -o",
         )
     # Of an earlier time, not to be taken for this one's.
@@ -149,7 +159,7 @@ def _stopped(path: Path, watched: list[str]) -> ReapError:
             path.rmdir()
     return ReapError(
         f"stopped; what was seen until then is in {path}" if seen else "stopped before anything was seen",
-        f"reap show {shlex.quote(str(counted))}" if counted.exists() else f"begin anew: {again}",
+        f"reap show {shlex.quote(str(counted))}" if counted.exists() else f"start again: {again}",
         ExitCode.SIGNALLED + signal.SIGINT,
     )
 

@@ -15,29 +15,29 @@ _NOT_ASKED = errno.ECANCELED
 def of_watching(launch: Launch, outcome: Outcome) -> list[str]:
     """Of the run that nothing entered."""
     if outcome.signal and not outcome.timed_out:
-        return [f"it was ended by {signal_name(outcome.signal)}: what it did until then is told"]
+        return [f"it was ended by {signal_name(outcome.signal)}: the results cover the time until then"]
     if not outcome.timed_out:
         return []
-    return [f"it was ended after {launch.timeout:g} s, so that what it does at its end was not seen"]
+    return [f"it was ended after {launch.timeout:g} s, so the rest of it was not observed"]
 
 
 def of_counting(outcome: Outcome, counting: Outcome) -> list[str]:
     """Of two runs that should have been the same."""
     if counting.timed_out and not outcome.timed_out:
-        return ["the counted run was ended, so that what was counted is a part"]
+        return ["the counted run was ended early, so its counts are partial"]
     if counting.status != outcome.status:
         said = f"the counted run ended with {counting.status} and not with {outcome.status}"
-        return [f"{said}: its counts are of another run than the rest"]
+        return [f"{said}: its counts describe a different run"]
     return []
 
 
 STRACE = (
-    "system calls were counted by strace, which does not say who called: brk, and mappings that look like "
-    "malloc's, are told as the allocator's, futex as others'"
+    "system calls were counted with strace, which does not identify the caller: brk, and mappings that look "
+    "like malloc's, count as the allocator's, futex as others'"
 )
 
 _TOO_MANY_THREADS = (
-    "it has more threads than could be watched: the first of them were, and what the others do is not told; "
+    "it has more threads than could be watched: only the first of them are in the results; "
     "allow this shell more descriptors (ulimit -n), an event takes one for each thread and processor"
 )
 
@@ -47,7 +47,7 @@ def of_sources(seen: native.Watched, calls: native.Watched | None, *, traced: bo
     sources = seen.sources()
     notes = []
     if not sources["ended"]:
-        notes.append("the launcher was ended early; what was seen until then is told")
+        notes.append("the launcher was ended early; the results cover the time until then")
     samples = sources["samples"]
     if samples["errno"] == errno.EMFILE:
         notes.append(_TOO_MANY_THREADS)
@@ -64,11 +64,7 @@ def of_sources(seen: native.Watched, calls: native.Watched | None, *, traced: bo
             "time in the kernel was not sampled: sudo sysctl kernel.perf_event_paranoid=1, or run it as root"
         )
     lost = {"samples": samples["lost"], "faults": sources["faults"]["lost"]}
-    notes += [
-        f"{count} {name} were lost: the machine is too busy to look at all"
-        for name, count in lost.items()
-        if count
-    ]
+    notes += [f"{count} {name} were lost: the machine is too busy" for name, count in lost.items() if count]
     if calls is None:
         return notes
     called = calls.sources()["calls"]
@@ -79,5 +75,5 @@ def of_sources(seen: native.Watched, calls: native.Watched | None, *, traced: bo
             f"(mount -t tracefs nodev /sys/kernel/tracing){instead}"
         )
     if called["lost"]:
-        notes.append(f"{called['lost']} system calls were lost: their counts are the least that were made")
+        notes.append(f"{called['lost']} system calls were lost: their counts are lower bounds")
     return notes

@@ -108,7 +108,9 @@ def _memory(console: Console, wall: Wall) -> None:
     if held.trimmable:
         rows.append(("Free whole pages", f"{units.size(held.trimmable)} late in the run, as glibc said"))
     if held.lazy_free:
-        rows.append(("Given back lazily", f"{units.size(held.lazy_free)} late in the run, still resident"))
+        rows.append(
+            ("Freed, not yet reclaimed", f"{units.size(held.lazy_free)} late in the run, still resident")
+        )
     rows.append(("Page faults", f"{units.whole(faults.minor)} minor, {units.whole(faults.major)} major"))
     rows += [(f"  {label}", part) for label, part in words.faults(wall)]
     if wall.slab is not None and wall.slab.growth:
@@ -127,7 +129,7 @@ def _waiting(console: Console, wall: Wall) -> None:
     held = wall.waiting
     if held is None:
         return
-    heading(console, "Waiting", f"of all threads together, from {units.whole(held.looks)} looks")
+    heading(console, "Waiting", f"of all threads together, from {units.whole(held.looks)} snapshots")
     rows = words.waits(wall)
     if held.lock and held.allocator_lock is not None:
         rows.insert(1, ("  the allocator's", units.duration(held.allocator_lock)))

@@ -131,7 +131,9 @@ def drawn(planned: Plan, comparison: Comparison) -> Trial:
         said.append(f"{noise}.")
     if comparison.stopped_early and comparison.rounds < LEAST_ROUNDS:
         ran = units.number(comparison.rounds, "round")
-        said.append(f"The budget ended after {ran}, and {LEAST_ROUNDS} say something: --budget allows more.")
+        said.append(
+            f"The budget ended after {ran}; at least {LEAST_ROUNDS} are needed: --budget allows more."
+        )
     return Trial(
         tried=[remedy for remedy, _ in pairs],
         sentences=[*said, *planned.missing],
@@ -150,11 +152,11 @@ def with_trial(verdict: WallVerdict, planned: Plan, comparison: Comparison) -> W
         amount = phrases.amount(won.ratio.value, name)
         said = f"Tried at once, {trial.best} takes {amount} (95 % interval {phrases.interval(won.ratio)})."
     elif pairs and not any(analyse.trusted(side) for _, side in pairs):
-        said = "With none of the remedies that were tried did the program run as before: they say nothing."
+        said = "The program ran differently with every remedy that was tried, so they say nothing."
     elif comparison.rounds < LEAST_ROUNDS or any(
         _standing(*pair, comparison) is Standing.UNDECIDED for pair in pairs
     ):
-        said = "The remedies were tried, and the runs are too few or too noisy to tell whether one helps."
+        said = "The remedies were tried, but the runs are too few or too noisy to show whether one helps."
     elif verdict.cause in OF_MEMORY:
         said = "None of the remedies that were tried leaves less memory"
         said += "." if planned.missing else ": what is left is to change the program."

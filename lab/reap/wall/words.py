@@ -62,19 +62,19 @@ def tiles(wall: Wall) -> list[tuple[str, str, str]]:
         sampled = units.percent(share.share.value)
         how = f"{units.percent_span(share.share.low, share.share.high)}; {labels.share_method(share)}"
     made = units.count(requests.per_request) if requests.per_request is not None else units.UNKNOWN
-    each = f"{requests.unit}s: {units.count(requests.count)}" if requests.unit else "no requests were seen"
+    each = f"{requests.unit}s: {units.count(requests.count)}" if requests.unit else "no requests observed"
     _, _, p99, p999 = labels.percentiles(latency) if latency else [units.UNKNOWN] * 4
     slow = "not sampled"
     if latency:
         slow = f"99.9 %: {p999}" if p999 != units.UNKNOWN else labels.samples_of(latency)
     return [
         (labels.SHARE_NAME, sampled, how),
-        ("Allocations a request", made, each),
+        ("Allocations per request", made, each),
         ("Minor page faults", units.count(wall.faults.minor), f"{units.count(wall.faults.major)} major"),
         ("malloc, 99 %", p99, slow),
         ("CPU time", units.duration(wall.cpu_seconds), f"of {units.duration(wall.wall_seconds)}"),
         ("Threads", units.count(wall.threads), wall.allocator and f"malloc from {wall.allocator}"),
-        ("Resident, most", units.size(wall.resident.peak), f"at the end {units.size(wall.resident.end)}"),
+        ("Peak resident", units.size(wall.resident.peak), f"at the end {units.size(wall.resident.end)}"),
         ("Waiting for locks", *_locks(wall)),
     ]
 
@@ -121,9 +121,7 @@ def collector(held: Collector) -> str:
     """What a collector did, in a line."""
     said = [units.number(held.count, "collection") if held.count is not None else ""]
     said.append(f"{units.duration(held.pause_seconds)} stopped" if held.pause_seconds is not None else "")
-    said.append(
-        f"{units.duration(held.cpu_seconds)} on the processor" if held.cpu_seconds is not None else ""
-    )
+    said.append(f"{units.duration(held.cpu_seconds)} of CPU time" if held.cpu_seconds is not None else "")
     return f"{COLLECTORS[held.kind]}: {', '.join(filter(None, said))}"
 
 
@@ -131,5 +129,5 @@ def _locks(wall: Wall) -> tuple[str, str]:
     if wall.waiting is None:
         return units.UNKNOWN, "not seen"
     own = wall.waiting.allocator_lock
-    whose = "whose was not seen" if own is None else f"{units.duration(own)} for the allocator's"
+    whose = "owner unknown" if own is None else f"{units.duration(own)} for the allocator's"
     return units.duration(wall.waiting.lock), whose

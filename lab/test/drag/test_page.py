@@ -150,7 +150,7 @@ def test_the_report_has_drag_and_is_cut_until_it_fits() -> None:
     report = report_of(answer(title="work", command=["work"], drag=whole))
     page = html.render(report)
     assert len(page.encode()) <= html.MOST_BYTES
-    assert "What it costs not to free at once" in page
+    assert "Memory held after its last use (drag)" in page
     assert HOSTILE not in page
     cut = fields_of(trim(report, STEPS[0]).answers[0]).drag
     assert cut is not None

@@ -95,7 +95,7 @@ def test_an_existing_folder_is_not_overwritten(thrashing):
         (["--pid", "1", "--", "true"], ExitCode.USAGE, "name a command after --"),
         (["--pid", "4194000"], ExitCode.NOT_FOUND, "there is no process 4194000"),
         (["--", "no-such-program"], ExitCode.NOT_FOUND, "no such command"),
-        (["-o", "no/such", "--", "true"], ExitCode.INTERNAL, "cannot be made"),
+        (["-o", "no/such", "--", "true"], ExitCode.INTERNAL, "cannot be created"),
     ],
 )
 def test_what_cannot_be_watched_gets_one_message(tmp_path, words, code, message):

@@ -77,7 +77,7 @@ def test_who_waits_for_a_lock_takes_less_time_without_and_not_less_of_the_proces
     tried = [each for each in verdict.remedies if each.can_be_tried]
     assert tried
     assert {each.metric for each in tried} == {"wall"}
-    assert "the right remedy takes up to" in verdict.paragraph
+    assert "with the right remedy it takes up to" in verdict.paragraph
     assert "less time" in verdict.paragraph
     assert "less CPU time" not in str([each.expect for each in verdict.remedies])
 
@@ -232,8 +232,8 @@ def test_a_collector_before_the_allocator_does_not_make_it_the_wall_s() -> None:
     )
     verdict = judge(both)
     assert (verdict.cause, verdict.regime) == ("garbage collection", "right of the knee")
-    assert verdict.paragraph.startswith("A garbage collector takes its time. ")
-    assert "it is right of the knee" in verdict.paragraph
+    assert verdict.paragraph.startswith("Garbage collection takes time. ")
+    assert "It is also right of the knee" in verdict.paragraph
     assert verdict.remedies[0].environment == {"NODE_OPTIONS": "--max-semi-space-size=64"}
 
 

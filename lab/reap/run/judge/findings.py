@@ -31,7 +31,7 @@ def nothing_measured(facts: Facts) -> Finding:
     return Finding(
         "inconclusive",
         [
-            "Nothing was measured that could say whether allocation holds this program back.",
+            "Nothing was measured that could show whether allocation slows this program down.",
             *untrusted.sentences(facts),
         ],
         "See what this machine can measure, then run it again.",
@@ -45,8 +45,8 @@ def program_failed(facts: Facts) -> Finding:
     cause = f"was ended by {signal_name(code - 128)}" if code > 128 else f"could not be run (status {code})"
     return Finding(
         "inconclusive",
-        [f"The program {cause} even under its own allocator, so that its figures say nothing of its work."],
-        "Find out why it fails when it is run by itself, then measure it again.",
+        [f"The program {cause} even under its own allocator, so its figures say nothing about its work."],
+        "Find out why it fails without Reap, then measure it again.",
     )
 
 
@@ -55,8 +55,8 @@ def no_allocations(_: Facts) -> Finding:
     return Finding(
         "leave it alone",
         [
-            "The program called malloc not once, so that allocation cannot be what holds it back.",
-            "Memory that it takes from the kernel or from a pool of its own is not seen here.",
+            "The program never called malloc, so allocation cannot be what slows it down.",
+            "Memory that it maps from the kernel or takes from its own pool is not visible here.",
         ],
         "Look elsewhere: a CPU profile of the whole program says where its time goes.",
     )
@@ -68,9 +68,9 @@ def too_short(facts: Facts) -> Finding:
         "inconclusive",
         [
             f"The program takes {units.duration(facts.cpu_seconds or 0)} of CPU time.",
-            "Loading another allocator's library is a good part of that, so that the ratios say nothing.",
+            "Loading another allocator's library is a large part of that, so the ratios say nothing.",
         ],
-        "Give it more work (a larger input), so that it runs for a second or so, and compare again.",
+        "Give it more work (a larger input), so that it runs for about a second, and compare again.",
     )
 
 
@@ -113,7 +113,7 @@ def switch_for_memory(facts: Facts) -> Finding:
         "switch the allocator",
         [
             f"{side.allocator} saves memory at no cost in time that matters: {phrases.memory(side)}.",
-            f"As to time, {phrases.effect(side, side.ratios['cpu'])}.",
+            f"In CPU time, {phrases.effect(side, side.ratios['cpu'])}.",
             *_time(facts),
             *_origin(facts),
         ],
@@ -287,7 +287,7 @@ def not_compared(facts: Facts) -> Finding:
             "reap doctor",
         )
     else:
-        tried = ["No other allocator was tried, so that what would help is not known."]
+        tried = ["No other allocator was tried, so it is unknown what would help."]
         step, command = "Compare allocators on it.", commands.compare(facts.command)
     return Finding("inconclusive", [*sentences, *tried, *_origin(facts)], step, command)
 

@@ -11,7 +11,7 @@ def why_not(side: Side) -> str:
     if not side.verified:
         return "malloc did not come from it"
     if not side.same_exit:
-        return "the program ended with another status under it"
+        return "the program exited with a different status under it"
     if side.same_output is False:
         return "the program's output was different under it"
     return "its CPU time was not measured"
@@ -22,4 +22,4 @@ def sentences(facts: Facts) -> list[str]:
     if facts.comparison is None or not facts.comparison.sides:
         return []
     reasons = "; ".join(f"{side.allocator}: {why_not(side)}" for side in facts.comparison.sides)
-    return [f"No other allocator could be compared ({reasons}), so that what would help is not known."]
+    return [f"No other allocator could be compared ({reasons}), so it is unknown what would help."]

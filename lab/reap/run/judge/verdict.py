@@ -67,7 +67,7 @@ def _of_sampling(facts: Facts) -> list[Evidence]:
             Evidence(statement="The time executing in the allocator could not be sampled.", source="sampling")
         ]
     said = words.share(share, "The program")
-    limit = "Its marginal cost is higher: call overhead and cache effects are not in it."
+    limit = "The marginal cost is higher: this excludes call overhead and cache effects."
     return [Evidence(statement=f"{said}. {limit}", source="sampling")]
 
 
@@ -94,9 +94,7 @@ def _of_comparison(facts: Facts) -> list[Evidence]:
     if 0 < comparison.exit_code < 126:
         texts.append(f"The program ended with status {comparison.exit_code} under its own allocator.")
     if comparison.stdout_varies:
-        texts.append(
-            "The program's output varies by itself, so that it could not be compared between allocators."
-        )
+        texts.append("The program's output varies by itself, so it could not be compared between allocators.")
     return [Evidence(statement=text, source="comparison") for text in texts]
 
 

@@ -76,12 +76,14 @@ def page_faults(facts: WallFacts) -> Suspicion | None:
         said = [_kernel(f"About {part}, by their number ({faults}): the kernel's time was not sampled.")]
     if facts.wall.calls is None:
         said.append(
-            _kernel("Thrash by brk or mmap is not told from that without system calls; --calls has them.")
+            _kernel(
+                "Without counts of system calls, brk or mmap thrash is not excluded; --calls counts them."
+            )
         )
     if facts.turnover is not None:
-        how = "it gives memory back and takes it again" if again else "it grows, which no cache helps"
+        how = "it returns memory and requests it again" if again else "it grows, which no cache helps"
         times = units.ratio(facts.turnover)
-        said.append(_kernel(f"The peak of its memory came {times} times from the kernel: {how}."))
+        said.append(_kernel(f"It obtained {times} times its peak memory from the kernel: {how}."))
     kept = remedies.keep_memory(facts, saves, mappings=True) if again else []
     return Suspicion(
         cause="page faults",
@@ -103,9 +105,9 @@ def _faults_past_malloc(facts: WallFacts, fresh: int, weight: float) -> Suspicio
         saves=saves,
         statements=[
             _kernel(
-                f"{part}. They are {units.size(fresh)}, and malloc handed out {units.size(asked)} in "
-                "all: they are a runtime's heap, what the program maps by itself, or copies after a fork. "
-                "No allocator reaches those."
+                f"{part}. They amount to {units.size(fresh)}; malloc allocated only {units.size(asked)} in "
+                "all. They are a runtime's heap, the program's own mappings, or copies after a fork, "
+                "which no allocator affects."
             )
         ],
         remedies=remedies.reuse(saves),
@@ -139,7 +141,7 @@ def tcache_overflow(facts: WallFacts) -> Suspicion | None:
     why = (
         f"{units.percent(facts.large_blocks)} of all blocks are larger than glibc's thread cache keeps"
         if facts.large_blocks > at.FREE_PART
-        else "that is what it costs when more blocks of a size are free than a thread's cache keeps"
+        else "that is the cost when more blocks of one size are free than the thread cache holds"
     )
     if facts.slow_part is not None:
         why = f"{units.percent(facts.slow_part)} of these samples are on its slow path; {why}"
@@ -192,7 +194,7 @@ def pin_at_the_top(facts: WallFacts) -> Suspicion | None:
         "pin at the top",
         held,
         max(resident.late or resident.end, held),
-        "is free, and glibc gives back only what is above the last block in use",
+        "is free, but glibc returns only memory above the last block in use",
         remedies.trim,
     )
 
@@ -225,7 +227,7 @@ def lazy_free(facts: WallFacts) -> Suspicion | None:
         "lazy free",
         held,
         max(resident.late or resident.end, held),
-        "was given back lazily (MADV_FREE): it counts as resident, and the kernel takes it when it must",
+        "was returned with MADV_FREE: it counts as resident until the kernel reclaims it",
         lambda saves: remedies.not_lazily(facts, saves),
     )
 
@@ -251,7 +253,7 @@ def _thrash(facts: WallFacts, cause: Cause, counted: str, *, mappings: bool) -> 
     said = f"The allocator called {counted}: {units.count(facts.calls_a_second)} a second of CPU time"
     if facts.turnover is not None:
         said += (
-            f", and the peak of the program's memory came {units.ratio(facts.turnover)} times from the kernel"
+            f", and the program obtained {units.ratio(facts.turnover)} times its peak memory from the kernel"
         )
     return Suspicion(
         cause=cause,

@@ -38,7 +38,7 @@ def garbage_collection(facts: WallFacts) -> Suspicion | None:
         said.append(
             Evidence(
                 statement=f"It stopped the program for {units.percent(stopped)} of the time that passed: "
-                "pauses are off the processor of whoever waits, an allocator's cost is on it.",
+                "pauses cost waiting time, an allocator costs CPU time.",
                 source="runtime",
             )
         )
@@ -65,8 +65,8 @@ def parsing(facts: WallFacts) -> Suspicion | None:
         saves=Estimate(value=0.0, low=0.0, high=0.0),
         statements=[
             Evidence(
-                statement=f"{units.percent(part)} of CPU time was in functions that by their names "
-                f"read text: {names}.",
+                statement=f"{units.percent(part)} of CPU time was in functions that parse text, "
+                f"by their names: {names}.",
                 source="sampling",
             )
         ],
@@ -90,14 +90,14 @@ def own_lock(facts: WallFacts) -> Suspicion | None:
         said += f"; the program called futex {units.number(futex.by_others, 'time')}"
         said += f", its allocator {units.count(futex.by_allocator)}"
     if known is None:
-        said += "; whose lock it is was not seen, and the allocator's is not excluded"
+        said += "; the owner of the lock is unknown, and may be the allocator"
     return Suspicion(
         cause="a lock of its own",
         weight=part if known is not None else part / 2,
         saves=Estimate(value=0.0, low=0.0, high=0.0),
         statements=[Evidence(statement=f"{said}.", source="kernel")],
         remedies=remedies.by_hand(
-            "hold the lock for less, or divide what it guards", "more threads make it worse"
+            "hold the lock for a shorter time, or split what it guards", "more threads make it worse"
         ),
     )
 
@@ -114,8 +114,8 @@ def network(facts: WallFacts) -> Suspicion | None:
     return _waits(
         facts,
         "network",
-        "if it asks: for more at once, or for several things at a time; if it serves: give it more load",
-        "the other side is what takes time",
+        "as a client: request more at once, or several things concurrently; as a server: give it more load",
+        "the time is spent on the other side",
     )
 
 

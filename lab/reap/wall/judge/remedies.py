@@ -38,7 +38,7 @@ def keep_memory(facts: WallFacts, saves: Estimate, *, mappings: bool) -> list[Re
     never = Remedy(
         name="keep freed memory, map no block",
         environment={_TUNABLES: _KEEP_ALL},
-        expect=f"{less(saves)}; peak memory may grow, and what is free is given back to nobody",
+        expect=f"{less(saves)}; peak memory may grow, and free memory is never returned to the OS",
     )
     # The largest threshold is below some blocks, and a program's own mallopt overrides it; this holds always.
     return [never, keep] if mappings else [keep]
@@ -59,8 +59,8 @@ def clear_less(saves: Estimate) -> list[Remedy]:
     return [
         Remedy(
             name="clear and copy less",
-            expect="malloc where the program writes all of a block itself, a block kept and cleared as far "
-            f"as it was used, room for growth before realloc: {less(saves)}",
+            expect="use malloc where the program overwrites the whole block, keep blocks and clear only "
+            f"what was used, reserve room before realloc: {less(saves)}",
         )
     ]
 
@@ -73,7 +73,7 @@ def huge_pages(facts: WallFacts, saves: Estimate) -> list[Remedy]:
         Remedy(
             name="huge pages",
             environment={_TUNABLES: "glibc.malloc.hugetlb=1"},
-            expect=f"{less(saves)}, where the kernel gives huge pages; peak memory may grow",
+            expect=f"{less(saves)}, where the kernel provides huge pages; peak memory may grow",
         )
     ]
 
@@ -88,7 +88,7 @@ def allocate_less(facts: WallFacts, saves: Estimate, *, metric: Metric = "cpu") 
         ),
         Remedy(
             name="materialise less",
-            expect=f"what is not made costs nothing: up to all {units.percent(facts.memory_part)} of it",
+            expect=f"objects that are not created cost nothing: up to all {units.percent(facts.memory_part)}",
         ),
     ]
 
@@ -139,7 +139,7 @@ def not_lazily(facts: WallFacts, saves: Estimate) -> list[Remedy]:
         Remedy(
             name="give pages back at once",
             environment={"GODEBUG": "madvdontneed=1"} if go else {"MALLOC_CONF": "muzzy_decay_ms:0"},
-            expect=f"{less(saves, 'resident')}; the kernel takes them anyway when it must",
+            expect=f"{less(saves, 'resident')}; the kernel would reclaim them anyway when it must",
             metric="resident",
         )
     ]
@@ -152,7 +152,7 @@ def collect_less(kind: str, saves: Estimate) -> list[Remedy]:
             Remedy(
                 name="collect less often",
                 environment={"GOGC": "400"},
-                expect=f"{less(saves)}; the heap may grow to five times what lives",
+                expect=f"{less(saves)}; the heap may grow to five times the live memory",
             )
         ]
     if kind == "v8":
@@ -173,7 +173,7 @@ def collect_less(kind: str, saves: Estimate) -> list[Remedy]:
     return [
         Remedy(
             name="gc.freeze() after start, or a higher gc.set_threshold()",
-            expect=f"{less(saves)}; reference counts free what is in no cycle all the same",
+            expect=f"{less(saves)}; reference counting still frees everything outside cycles",
         )
     ]
 

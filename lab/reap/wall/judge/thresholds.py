@@ -1,37 +1,37 @@
 """The numbers that a verdict on the wall turns on, each with its reason. Shares are fractions of 1."""
 
 TOO_SHORT = 0.02
-"""Seconds of CPU. Loading one more library costs about a millisecond: below this it drowns what it does."""
+"""Seconds of CPU. Loading one more library costs about a millisecond: below this the loading dominates."""
 
 FEWEST_SAMPLES = 100
-"""Of CPU time. With fewer, the interval of a share of 15 % reaches over 14 points."""
+"""Of CPU time. With fewer, the confidence interval of a share of 15 % is wider than 14 points."""
 
 CAUSE_WORTH = 0.10
-"""The least part of a program's time that is called a cause: half of it saved is a gain above WORTH_IT."""
+"""The minimum share of a program's time for a cause: saving half of it is a gain above WORTH_IT."""
 
 LOCK_WORTH = 0.05
-"""The least part of its time that threads wait for the allocator's lock before the lock is to blame for what
-the others do on its slow path meanwhile."""
+"""The minimum share of time that threads wait for the allocator's lock before the lock is blamed for the
+time that other threads meanwhile spend on the slow path."""
 
 WORTH_TELLING = 0.05
-"""What is no cause is told from here on: below it nobody would act on it."""
+"""The minimum share for reporting a secondary finding: nobody would act on less."""
 
 WAITING_WORTH = 0.25
-"""The least part of its time that a program waits for one thing before that is called the cause."""
+"""The minimum share of time that a program waits for one thing before that is called the cause."""
 
 FAST_PAIR = 7e-9
 """Seconds in the allocator for a malloc and its free, on the fast path of the fastest allocator at any number
-of allocations a request: 7 to 8 ns in the knee's table (`reap study allocator-wall` makes it again here)."""
+of allocations a request: 7 to 8 ns in the knee's table (`reap study allocator-wall` reproduces it)."""
 
 USUAL_PAIR = 13e-9
-"""The same with a cache that holds all: 10 to 13 ns in that table, glibc's with a larger cache among them."""
+"""The same with a cache that holds every block: 10 to 13 ns in that table, also glibc with a larger cache."""
 
 KNEE_PAIR = 20e-9
-"""From here on a pair is past the knee: below it the table has 13 ns (30 allocations a request), above it
-28 ns (100)."""
+"""A pair that takes longer is past the knee: the table has 13 ns below it (30 allocations per request) and
+28 ns above it (100)."""
 
 GLIBC_NAMES = frozenset({"_int_malloc", "_int_free"})
-"""Functions by which one sees that the names of glibc's own are known (its debug symbols are installed)."""
+"""Functions whose presence shows that glibc's internal names are known (its debug symbols are installed)."""
 
 GLIBC_SLOW = frozenset(
     {"_int_malloc", "malloc_consolidate", "unlink_chunk", "sysmalloc", "systrim", "_int_realloc"}
@@ -50,10 +50,10 @@ SHARE_BIAS = 0.07
 mean error of nine cases of known truth."""
 
 FREES = 0.1
-"""The least part of its blocks that a program frees before their caches may be to blame."""
+"""The minimum share of its blocks that a program frees before the caches may be to blame."""
 
 TCACHE_LARGEST = 1032
-"""Bytes of the largest block that glibc's cache of a thread keeps; no tunable raises it."""
+"""Size in bytes of the largest block that glibc's thread cache keeps; no tunable raises it."""
 
 CALLS_A_SECOND = 500
 """Calls for memory a second of CPU time, below which they take less than a percent of it (some
@@ -84,7 +84,7 @@ LOCK_CALLS_A_SECOND = 100
 """Futex calls a second below which threads do not wait for each other's work: a join, a pool without any."""
 
 LOCK_SEEN = 0.01
-"""The part of CPU time in locks that says the same where nobody counted futex calls."""
+"""The equivalent share of CPU time in locks, where futex calls were not counted."""
 
 FREE_PART = 0.5
 """From this part of resident memory on, what is free or given back lazily is what the figure is about ..."""
@@ -93,4 +93,4 @@ FREE_BYTES = 32 << 20
 """... and in bytes."""
 
 PARSER_PART = 0.3
-"""From this part of CPU time in functions that by their names read text, parsing is the cause."""
+"""The minimum share of CPU time in functions that parse text, by their names, for parsing to be the cause."""

@@ -76,16 +76,16 @@ def _cannot_tell(facts: WallFacts) -> str:
     if facts.cpu < at.TOO_SHORT and facts.elapsed < 5 * at.TOO_SHORT:
         return (
             f"The program ended after {units.duration(facts.elapsed)}, with {units.duration(facts.cpu)} of "
-            "CPU time: too short to be looked at. Give it more work, so that it runs for a "
-            "second; if it went on in the background, watch that with --pid."
+            "CPU time: too short to measure. Give it more work, so that it runs for about a second; "
+            "if it continues in the background, watch it with --pid."
         )
     idle = facts.elapsed > 0 and facts.cpu / facts.elapsed < at.CAUSE_WORTH
     if idle:
         return ""
     if facts.share is None:
         return (
-            "Where its CPU time went could not be sampled, so that whether it is at the wall is not "
-            "known. `reap doctor` says what keeps this machine from being sampled."
+            "Its CPU time could not be sampled, so whether it is at the wall is not known. `reap doctor` "
+            "reports what prevents sampling on this machine."
         )
     if not facts.enough_samples:
         return (

@@ -8,19 +8,19 @@ from reap.wall.judge.records import OF_MEMORY, OF_THE_ALLOCATOR, Cause, Metric, 
 from reap.wall.judge.remedies import at_most
 
 _CAUSES: dict[Cause, str] = {
-    "tcache overflow": "each thread's cache for freed blocks overflows, so that calls take the slow path",
-    "large blocks": "most blocks are larger than a thread's cache keeps, so that calls take the slow path",
+    "tcache overflow": "the per-thread cache of freed blocks overflows, so calls take the slow path",
+    "large blocks": "most blocks are too large for the thread cache, so calls take the slow path",
     "arena lock": "threads wait for the allocator's lock",
-    "brk thrash": "the heap shrinks and grows again all the time (brk)",
+    "brk thrash": "the heap keeps shrinking and growing again (brk)",
     "mmap thrash": "blocks are mapped from the kernel and unmapped one by one (mmap)",
-    "page faults": "pages come fresh from the kernel",
+    "page faults": "the program keeps faulting in fresh pages",
     "clearing and copying": "blocks are cleared for calloc, or copied for realloc",
-    "many allocations": "it allocates much, and the allocator does it fast",
+    "many allocations": "it makes many allocations, and the allocator serves them fast",
     "pin at the top": "free memory stays resident below a block that is in use",
     "growing memory": "its memory grows until the end",
-    "lazy free": "memory that was given back still counts as resident",
-    "garbage collection": "a garbage collector takes its time",
-    "parsing": "it reads text, on the processor",
+    "lazy free": "memory returned with MADV_FREE still counts as resident",
+    "garbage collection": "garbage collection takes time",
+    "parsing": "it spends CPU time parsing text",
     "a lock of its own": "its threads wait for each other",
     "disk": "it waits for the disk",
     "network": "it waits for the network",
@@ -47,13 +47,11 @@ def paragraph(facts: WallFacts, first: Suspicion, regime: Regime, others: list[S
         part = "grew in the second half of its time" if first.cause == "growing memory" else "costs no time"
         said.append(f"That is {units.percent(first.weight)} of its memory, and {part}.")
     else:
-        said.append(
-            f"That is about {units.percent(first.weight)} of its time, which no allocator makes shorter."
-        )
+        said.append(f"That is about {units.percent(first.weight)} of its time, which no allocator reduces.")
     if first.cause not in OF_THE_ALLOCATOR and regime in _SIDES:
         # What holds it back most is another thing than what the regime is about.
         said[0] = f"{_CAUSES[first.cause][0].upper()}{_CAUSES[first.cause][1:]}."
-        said.append(f"Beside that, it is {regime}.")
+        said.append(f"It is also {regime}.")
     if others:
         listed = words.listed([f"{_CAUSES[each.cause]} ({units.percent(each.weight)})" for each in others])
         said.append(f"Also, {listed}.")
@@ -64,8 +62,8 @@ def nothing(facts: WallFacts) -> str:
     """Where no cause is worth a change."""
     if facts.share is None:
         return (
-            "This program hardly uses the processor, and waits for nothing that was recognised: neither a "
-            "lock, nor a disk, nor the network."
+            "This program uses hardly any CPU time, and no wait for a lock, a disk or the network was "
+            "recognised."
         )
     return (
         f"{_REGIMES['not the wall']}: {units.percent(facts.memory_part)} of its CPU time goes to "
@@ -80,7 +78,7 @@ def evidence(facts: WallFacts) -> list[Evidence]:
         said.append(
             Evidence(
                 statement=f"{words.share(wall.share, 'The program')}. "
-                "Sampling reads low, by 7 points in the mean.",
+                "Sampling reads 7 percentage points low on average.",
                 source="sampling",
             )
         )
@@ -106,4 +104,4 @@ def evidence(facts: WallFacts) -> list[Evidence]:
 def _expect(first: Suspicion) -> str:
     # Who waits for a lock is off the processor.
     metric: Metric = "wall" if first.cause == "arena lock" else "cpu"
-    return f"the right remedy takes {at_most(first.saves, metric)}"
+    return f"with the right remedy it takes {at_most(first.saves, metric)}"
