@@ -16,46 +16,52 @@ from reap.cli.plain import print_plainly
 from reap.commandline.errors import complain
 
 VERBS = {
-    "run": ("reap.run.command", "Is memory allocation what holds a program back? The whole answer."),
+    "run": (
+        "reap.run.command",
+        "Find out whether memory allocation slows a program down, and what would help.",
+    ),
     "record": ("reap.record.command", "Record every allocation of a program into a file."),
-    "show": ("reap.show.command", "Show what a recording says."),
+    "show": ("reap.show.command", "Show the contents of a recording."),
     "compare": ("reap.compare.command", "Compare allocators on a program."),
-    "tune": ("reap.tune.command", "Search an allocator's own settings for what suits a program."),
-    "wall": ("reap.wall.command", "Where a program's time goes: is it at the allocator's wall?"),
+    "tune": ("reap.tune.command", "Search an allocator's settings for the best ones for a program."),
+    "wall": (
+        "reap.wall.command",
+        "Show where a program's time goes, and whether it is at the allocator wall.",
+    ),
     "fragment": (
         "reap.fragment.command",
         "Run a program on a heap fragmented like that of a long-running process.",
     ),
     "rss": (
         "reap.rss.command",
-        "Where resident memory is: live, free but held, pinned, freed but not yet reclaimed.",
+        "Break down resident memory: live, free but held, pinned, freed but not yet reclaimed.",
     ),
     "scenario": (
         "reap.scenario.command",
-        "Known troubles of allocators to play through, each with its remedies.",
+        "Reproduce known allocator problems, and try the remedies for each.",
     ),
-    "drag": ("reap.drag.command", "Show what it costs a program not to free at once."),
-    "doctor": ("reap.doctor.command", "What this machine can and cannot do, and how to mend it."),
-    "allocators": ("reap.cli.allocators.command", "List the allocators that are found, and from where."),
+    "drag": ("reap.drag.command", "Show how much memory a program holds after its last use."),
+    "doctor": ("reap.doctor.command", "Check what this machine can and cannot measure, and how to fix it."),
+    "allocators": ("reap.cli.allocators.command", "List the available allocators and where they come from."),
     "workloads": (
         "reap.cli.workloads.command",
-        "The programs that we measure, with and without their own allocators.",
+        "Run the benchmark programs, with and without their custom allocators.",
     ),
-    "study": ("reap.study.command", "The papers behind it all, made again on this machine."),
-    "demo": ("reap.run.demo", "Try it all on perl, gcc and sed."),
+    "study": ("reap.study.command", "Reproduce the papers behind Reap on this machine."),
+    "demo": ("reap.run.demo", "Try reap on perl, gcc and sed."),
 }
-"""Of each verb the module with the command of its name, and its line of help; `reap --help` loads none."""
+"""Each verb's module, whose command has the verb's name, and its help line; `reap --help` imports none."""
 
 EPILOG = """\b
 Exit codes:
   the program's own  where a program ran and nothing else went wrong
-  1                  the answer is bad: an allocator changed what the program does, a check failed
-  2                  the command line cannot be understood
-  124                the program did not end in time (--timeout)
-  125                reap itself failed: a file it cannot write, a part it cannot find
+  1                  the result is bad: an allocator changed the program's behaviour, or a check failed
+  2                  the command line is invalid
+  124                the program timed out (--timeout)
+  125                reap itself failed: it cannot write a file, or cannot find a part of itself
   126                the program cannot be executed here, or nothing can be preloaded into it
   127                the program was not found
-  128 + N            the program was ended by signal N
+  128 + N            the program was killed by signal N
 """
 
 
@@ -63,7 +69,7 @@ class Verbs(click.Group):
     """A group whose commands are imported when they are called and not before."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """The verbs, in the order in which one meets them."""
+        """The verbs, in the order in which a user meets them."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -87,7 +93,7 @@ class Verbs(click.Group):
 )
 @click.version_option(__version__, prog_name="reap")
 def cli() -> None:
-    """Is memory allocation what holds a program back, and what would each remedy give?
+    """Find out whether memory allocation slows a program down, and what each remedy would gain.
 
     Measures unmodified Linux programs from outside. The program's command comes after --, as in:
 
@@ -148,15 +154,15 @@ def _fill_standard_streams() -> None:
 
 
 _NO_TEXT = ReapError(
-    "a word of the command, or a name, holds bytes that are no text in this locale",
-    "try it under another one, as in LC_ALL=C.UTF-8; or put the command into a script with a plain name",
+    "an argument or a name contains bytes that are not valid text in this locale",
+    "try another locale, such as LC_ALL=C.UTF-8, or put the command into a script with a plain name",
     ExitCode.USAGE,
 )
 
 
 def _mistake() -> NoReturn:
     traceback.print_exc()
-    click.echo("reap: this is a mistake in reap; please report it with the lines above", err=True)
+    click.echo("reap: this is a bug in reap; please report it with the lines above", err=True)
     sys.exit(ExitCode.INTERNAL)
 
 
@@ -170,7 +176,7 @@ def _lacking(error: ImportError) -> ReapError | None:
     if ".so" in library:
         name = _PACKAGES.get(library, f"the package of {library}")
         return ReapError(
-            f"{library} is not installed, without which recordings cannot be read",
+            f"{library} is not installed; it is required to read recordings",
             f"sudo apt-get install {name}" if library in _PACKAGES else f"install {name}",
         )
     root = (error.name or "").partition(".")[0]
