@@ -32,7 +32,7 @@ def fetch(crate: Crate, work: Path, runner: Runner) -> Path:
     if done.returncode != 0:
         raise ReapError(
             f"cargo could not fetch crate {crate.name} {crate.version}; it says:\n{runner.tail(12)}",
-            "mend what it names and repeat. Behind a proxy or with a mirror it needs the settings for them "
+            "fix what it names and repeat. Behind a proxy or with a mirror it needs the settings for them "
             f"(~/.cargo/config.toml). A cargo before 1.70 may not do: {CARGO_HINT}",
         )
     packages = json.loads(done.stdout)["packages"]

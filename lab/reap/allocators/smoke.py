@@ -24,7 +24,7 @@ PARTS = {
     "threads": "threads and fork",
     "new": "C++ new",
 }
-"""What is looked at, each by a program of its own, and how it is called."""
+"""What is checked, each by a program of its own, and its name in reports."""
 
 
 class Checked(Record):
@@ -57,7 +57,7 @@ def check(allocator: Allocator, work: Path, runner: Runner) -> Checked:
         _, problems[part] = _run([str(program), part], allocator, work, runner)
     notes = list(allocator.notes)
     if shutil.which("g++") is None:
-        notes.append("C++ was not looked at: g++ is not installed")
+        notes.append("C++ was not checked: g++ is not installed")
     else:
         cpp = _compiled("g++", "smoke_new.cpp", work, runner)
         said, problems["new"] = _run([str(cpp)], allocator, work, runner)
@@ -70,13 +70,13 @@ def _compiled(compiler: str, source: str, work: Path, runner: Runner) -> Path:
         return program
     if shutil.which(compiler) is None:
         raise ReapError(
-            f"to see whether an allocator serves a program, {compiler} must be installed",
+            f"checking an allocator requires {compiler}, which is not installed",
             f"sudo apt-get install --no-install-recommends {compiler} libc6-dev",
         )
     words = [compiler, "-O1", "-fPIE", "-pie", "-pthread", str(_FOLDER / source), "-o", str(program)]
     if runner.run(words, cwd=work, environment=_environment(work), seconds=_PATIENCE).returncode != 0:
         raise ReapError(
-            f"{compiler} cannot build a program of threads:\n{runner.tail(10)}", "mend what it names"
+            f"{compiler} cannot build a program with threads:\n{runner.tail(10)}", "fix what it names"
         )
     return program
 

@@ -38,7 +38,7 @@ def judge(allocator: Allocator, heap: Heap, *, replaces: bool = True) -> Verific
         return Verification(
             verified=False,
             provider="",
-            problem="where malloc comes from could not be seen: the program does not load what is preloaded",
+            problem="where malloc comes from is unknown: the program does not load preloaded libraries",
         )
     executables = [each for each in heap if each != DEEPBIND]
     program = executables[0]

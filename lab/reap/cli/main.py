@@ -35,27 +35,27 @@ VERBS = {
         "Reproduce a known allocator problem and compare its remedies.",
     ),
     "drag": ("reap.drag.command", "Measure how much memory a program holds after its last use (drag)."),
-    "doctor": ("reap.doctor.command", "What this machine can and cannot do, and how to mend it."),
-    "allocators": ("reap.cli.allocators.command", "List the allocators that are found, and from where."),
+    "doctor": ("reap.doctor.command", "Check what this machine can and cannot measure, and how to fix it."),
+    "allocators": ("reap.cli.allocators.command", "List the available allocators and where they come from."),
     "workloads": (
         "reap.cli.workloads.command",
-        "The programs that we measure, with and without their own allocators.",
+        "Run the benchmark programs, with and without their custom allocators.",
     ),
     "study": ("reap.study.command", "Reproduce the studies behind Reap on this machine."),
     "demo": ("reap.run.demo", "Try it all on perl, gcc and sed."),
 }
-"""Of each verb the module with the command of its name, and its line of help; `reap --help` loads none."""
+"""Each verb's module, whose command has the verb's name, and its help line; `reap --help` imports none."""
 
 EPILOG = """\b
 Exit codes:
   the program's own  where a program ran and nothing else went wrong
-  1                  the answer is bad: an allocator changed what the program does, a check failed
-  2                  the command line cannot be understood
-  124                the program did not end in time (--timeout)
-  125                reap itself failed: a file it cannot write, a part it cannot find
+  1                  the result is bad: an allocator changed the program's behaviour, or a check failed
+  2                  the command line is invalid
+  124                the program timed out (--timeout)
+  125                reap itself failed: it cannot write a file, or cannot find a part of itself
   126                the program cannot be executed here, or nothing can be preloaded into it
   127                the program was not found
-  128 + N            the program was ended by signal N
+  128 + N            the program was killed by signal N
 """
 
 
@@ -63,7 +63,7 @@ class Verbs(click.Group):
     """A group whose commands are imported when they are called and not before."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """The verbs, in the order in which one meets them."""
+        """The verbs, in the order in which a user meets them."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -87,7 +87,7 @@ class Verbs(click.Group):
 )
 @click.version_option(__version__, prog_name="reap")
 def cli() -> None:
-    """Is memory allocation what holds a program back, and what would each remedy give?
+    """Find out whether memory allocation slows a program down, and what each remedy would gain.
 
     Measures unmodified Linux programs from outside. The program's command comes after --, as in:
 
@@ -148,15 +148,15 @@ def _fill_standard_streams() -> None:
 
 
 _NO_TEXT = ReapError(
-    "a word of the command, or a name, holds bytes that are no text in this locale",
-    "try it under another one, as in LC_ALL=C.UTF-8; or put the command into a script with a plain name",
+    "an argument or a name contains bytes that are not valid text in this locale",
+    "try another locale, such as LC_ALL=C.UTF-8, or put the command into a script with a plain name",
     ExitCode.USAGE,
 )
 
 
 def _mistake() -> NoReturn:
     traceback.print_exc()
-    click.echo("reap: this is a mistake in reap; please report it with the lines above", err=True)
+    click.echo("reap: this is a bug in reap; please report it with the lines above", err=True)
     sys.exit(ExitCode.INTERNAL)
 
 
@@ -170,7 +170,7 @@ def _lacking(error: ImportError) -> ReapError | None:
     if ".so" in library:
         name = _PACKAGES.get(library, f"the package of {library}")
         return ReapError(
-            f"{library} is not installed, without which recordings cannot be read",
+            f"{library} is not installed; it is required to read recordings",
             f"sudo apt-get install {name}" if library in _PACKAGES else f"install {name}",
         )
     root = (error.name or "").partition(".")[0]

@@ -1,4 +1,4 @@
-"""What is printed where the locale has not all of Unicode: plain ASCII in place of what it lacks."""
+"""ASCII replacements for characters that the locale's encoding cannot represent."""
 
 import codecs
 import io
@@ -10,7 +10,7 @@ _SPELT = {
     **dict(zip("▁▂▃▄▅▆▇█", "__..::##", strict=True)),
     **dict(zip("▏▎▍▌▋▊▉", "...####", strict=True)),
 }
-"""A `?` stands for all others."""
+"""All other characters become `?`."""
 
 _NAME = "reap.plain"
 
@@ -24,7 +24,7 @@ def spelt(error: UnicodeError) -> tuple[str, int]:
 
 
 def print_plainly() -> None:
-    """From here on nothing that is printed fails for its characters, whatever the locale."""
+    """From here on, printing never fails because of a character, whatever the locale."""
     codecs.register_error(_NAME, spelt)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -1,4 +1,4 @@
-"""Whatever is run again and again: its options, its folder, how it goes."""
+"""Repeated runs: their options, their folder and their progress."""
 
 import shlex
 from collections.abc import Callable, Iterable
@@ -35,10 +35,10 @@ class Terminal(Listener):
 
 
 def running(verb: _Verb) -> _Verb:
-    """Gives a verb the options of whatever is run again and again, and its command."""
+    """Gives a verb the options for repeated runs, and its command."""
     return decorated_by(
         verb,
-        click.option("--timeout", type=SECONDS, help="Seconds for one run."),
+        click.option("--timeout", type=SECONDS, help="Time limit in seconds for one run."),
         click.option(
             "--prepare", default="", metavar="CMD", help="Shell command before each run, not measured."
         ),
@@ -49,12 +49,12 @@ def running(verb: _Verb) -> _Verb:
             "-o",
             "--output",
             type=_FOLDER,
-            help="Folder for the runs (a new reap-NAME-TIME here if not given).",
+            help="Folder for the runs (default: a new reap-NAME-TIME here).",
         ),
         click.option(
             "--resume",
             type=_FOLDER,
-            help="Go on with what was begun in this folder; CMD may be left out.",
+            help="Resume the experiment in this folder; CMD may be omitted.",
         ),
         click.option("-f", "--force", is_flag=True, help="Replace what exists."),
         click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD..."),
@@ -76,7 +76,7 @@ def new_folder(command: list[str]) -> Path:
 
 
 def reopened(verb: str, path: Path, command: list[str], given: set[str]) -> Folder:
-    """A resumed experiment is what it was: options that would change it are refused, not passed over."""
+    """A resumed experiment keeps its options: options that would change it are refused, not ignored."""
     if given:
         raise ReapError(
             f"--resume goes on with the experiment as it began; it takes no {', '.join(sorted(given))}",

@@ -38,7 +38,7 @@ def refuse_existing(*paths: Path | None, force: bool, made: Path | None = None) 
         into = path if os.path.exists(path) and not os.path.isfile(path) else path.parent  # noqa: PTH110, PTH113
         if not os.access(into, os.W_OK):
             raise ReapError(
-                f"{path} could not be written: {into} is not yours to write to",
+                f"{path} could not be written: {into} is not writable",
                 "Name a file in another folder.",
             )
 

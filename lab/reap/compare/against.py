@@ -25,19 +25,19 @@ def options(verb: _Verb) -> _Verb:
         click.option(
             "--against-dir",
             metavar="DIR",
-            help="The folder that the other command runs in, CMD if there is none.",
+            help="Folder that the other command runs in; without --against, CMD in that folder.",
         ),
         click.option(
             "--against-env",
             multiple=True,
             metavar="K=V",
-            help="A variable of the other command, CMD if there is none; may be given again.",
+            help="Variable for the other command; without --against, CMD with it. Repeatable.",
         ),
         click.option(
             "--against",
             multiple=True,
             metavar="CMD2",
-            help="Compare CMD with another command and not under allocators; may be given again.",
+            help="Compare CMD with another command instead of under allocators; repeatable.",
         ),
     ):
         decorated = decorate(decorated)
@@ -58,7 +58,7 @@ def asked(given: dict[str, Any], command: Sequence[str]) -> list[Variant]:
     if not command:
         raise ReapError("there is no command to compare with", "put it after --", ExitCode.USAGE)
     if folder and not Path(folder).is_dir():
-        raise ReapError(f"--against-dir {folder} is no folder", "name one that exists", ExitCode.USAGE)
+        raise ReapError(f"--against-dir {folder} is not a folder", "name one that exists", ExitCode.USAGE)
     environment = dict(words.variable("--against-env", word, "MALLOC_ARENA_MAX=1") for word in variables)
     commands = [_split(other) for other in others] or [list(command)]
     taken = [Path(command[0]).name, given["baseline"], DEFAULT]

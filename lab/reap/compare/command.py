@@ -40,15 +40,15 @@ def compare(
     """Compare allocators on a program.
 
     Runs CMD many times, under each allocator in turn, and prints CPU time, wall time, peak memory and page
-    faults as ratios to the C library's malloc with 95 % intervals. Where an interval holds 1 the result is
-    *inconclusive*. CMD should do the same each time; use --prepare where it needs things set up. Standard
-    input is read once and given to every run; output is discarded after it was compared.
+    faults as ratios to the C library's malloc with 95 % intervals. If an interval contains 1, the result is
+    *inconclusive*. CMD should do the same work in each run; use --prepare for setup. Standard input is read
+    once and given to every run; output is compared, then discarded.
 
     With --against it compares CMD with other commands, such as the program before and after a change.
 
     With --naive or --naive-env it compares CMD with its own allocator and without, under each allocator.
     With --levels it runs the whole matrix of variants, allocators and heaps fragmented like those of
-    long-running processes (see `reap fragment`), with its controls. The littering is off every clock.
+    long-running processes (see `reap fragment`), with controls. The cost of littering is subtracted.
 
     Exits with CMD's own status under the baseline, or 1 if an allocator changed its status or its output, or
     a heap could not be littered.

@@ -28,7 +28,7 @@ from reap.launch import program as programs
 from reap.recording.analyse.size_profile import encode
 
 USUAL = ("glibc", "jemalloc", "mimalloc", "tcmalloc")
-"""What is compared when no one says otherwise, as far as it is installed."""
+"""Compared by default, as far as they are installed."""
 
 LAST_RESORT = "reap"
 """What glibc is compared with where none of the others is installed: it comes with Reap."""
@@ -63,36 +63,39 @@ def options(verb: _Verb) -> _Verb:
         running(verb),
         groups.names("-a", "--allocators", help="Names or NAME=/path/lib.so"),
         click.option(
-            "--baseline", default="glibc", show_default=True, help="What the others are compared with."
+            "--baseline",
+            default="glibc",
+            show_default=True,
+            help="Allocator that the others are compared with.",
         ),
         click.option(
             "-n",
             "--runs",
             type=click.IntRange(min=2),
-            help="A fixed number of rounds; without it rounds stop once every allocator is decided, after at "
-            "most 48 in about a minute.",
+            help="Run a fixed number of rounds. By default rounds stop once every allocator is decided, or "
+            "after at most 48 rounds in about a minute.",
         ),
-        click.option("--budget", type=SECONDS, help="Seconds for all runs together."),
+        click.option("--budget", type=SECONDS, help="Time limit in seconds for all runs together."),
         click.option(
             "--worth",
             type=groups.Percent(),
             default=WORTH,
             show_default="3%",
             metavar="PERCENT",
-            help="The smallest change that matters; what is surely smaller is called equivalent.",
+            help="Smallest change that matters; a change proven smaller is reported as equivalent.",
         ),
         click.option(
             "--pairing",
             type=click.Choice(get_args(Asked)),
             default="auto",
             show_default=True,
-            help="Make the runs of a round at the same time on one core, or one after another; auto: at the "
-            "same time where copies of CMD cannot meet.",
+            help="Run the arms of a round at the same time on one core, or one after another; auto: at the "
+            "same time if copies of CMD cannot interfere.",
         ),
         click.option(
             "--requests",
             is_flag=True,
-            help="Ask for the times of its marked requests; they are compared whenever it marks any.",
+            help="Require marked requests; their times are compared whenever CMD marks any.",
         ),
     )
 

@@ -10,12 +10,12 @@ METRICS = {
     "wall": "wall time",
     "peak_resident": "peak memory",
     "late_resident": "memory late in the run",
-    "mean_resident": "memory in the mean",
+    "mean_resident": "mean memory",
     "minor_faults": "minor page faults",
-    "request_p50": "median time of a request",
-    "request_p99": "P99 of a request",
-    "request_p999": "P99.9 of a request",
-    "request_rate": "requests a second",
+    "request_p50": "median request time",
+    "request_p99": "P99 request time",
+    "request_p999": "P99.9 request time",
+    "request_rate": "requests per second",
     "major_faults": "major page faults",
     "voluntary_switches": "voluntary context switches",
     "involuntary_switches": "involuntary context switches",
@@ -59,7 +59,7 @@ def memory(side: Side) -> str:
         return ""
     sizes = f"{units.size(ratio.value)} instead of {units.size(ratio.baseline)}"
     if ratio.verdict == "inconclusive":
-        return f"no difference in peak memory could be seen ({sizes}; 95 % interval {interval(ratio.ratio)})"
+        return f"no significant difference in peak memory ({sizes}; 95 % interval {interval(ratio.ratio)})"
     return f"peak memory is {change_with_interval(ratio.ratio)}: {sizes}"
 
 
@@ -68,7 +68,7 @@ def resident(side: Side) -> str:
     shown = ("late_resident", "mean_resident", "peak_resident", "cpu")
     held = [side.ratios[metric] for metric in shown if metric in side.ratios]
     if not held or held[0].metric != shown[0]:
-        return f"{side.allocator}: the program ended before its memory could be looked at"
+        return f"{side.allocator}: the program ended before its memory could be sampled"
     first, *others = held
     beside = [amount(each.ratio.value, METRICS[each.metric]) for each in others]
     sizes = f"{units.size(first.value)} instead of {units.size(first.baseline)}"

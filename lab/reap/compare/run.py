@@ -140,7 +140,7 @@ def _side(
     if len(expected.outputs) == 1:
         same_output = all(run.outcome.stdout_digest in expected.outputs for run in every)
     if not problem and same_output is False:
-        problem = "the program's output is not what it is under the baseline"
+        problem = "the program's output differs from the baseline's"
     return Side(
         allocator=name,
         rounds=len(sound.keys() & expected.baseline.keys()),

@@ -7,19 +7,19 @@ from reap.compare.phrases import METRICS
 from reap.experiment.records import Comparison, Pairing, Ratio, Side
 
 BELOW_ONE = (
-    "Ratios are to the baseline: below 1 is less of it (better), above 1 is more. Each has its 95 % interval."
+    "Ratios are to the baseline: below 1 is less (better), above 1 is more. Each ratio has a 95 % interval."
 )
 
 INCONCLUSIVE = "Inconclusive: the interval contains 1, so the difference may be chance."
 
 DISTRUST = (
-    "(!) marks figures that are not to be trusted: the allocator was not in use, or the program "
+    "(!) marks figures that cannot be trusted: the allocator was not in use, or the program "
     "behaved differently."
 )
 
-REQUESTS = "Of requests a second more is better."
+REQUESTS = "Requests per second: higher is better."
 
-NOISE = "Noise is the baseline against itself in the same rounds: what is within it is no difference."
+NOISE = "Noise: the baseline against itself in the same rounds. A ratio within the noise is no difference."
 
 
 def paired(held: Pairing) -> str:
@@ -44,7 +44,7 @@ def reading(comparison: Comparison) -> list[str]:
     if comparison.widening > 1:
         lines.append(
             f"Rounds stop once every time is decided; intervals are {comparison.widening:g} times as wide "
-            "as for a fixed number of rounds, so that they hold at every look."
+            "as for a fixed number of rounds, so that they hold at every interim analysis."
         )
     if not all(analyse.trusted(side) for side in comparison.sides):
         lines.append(DISTRUST)

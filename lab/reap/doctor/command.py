@@ -1,4 +1,4 @@
-"""`reap doctor`: what this machine can and cannot do."""
+"""`reap doctor`: what this machine can and cannot measure."""
 
 from pathlib import Path
 
@@ -13,13 +13,13 @@ _COLOURS = {"good": "green", "poor": "yellow", "bad": "bold red"}
 )
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def doctor(json_file: Path | None, force: bool) -> int:
-    """Say what this machine can and cannot do, and how to mend it.
+    """Check what this machine can and cannot measure, and how to fix it.
 
-    Everything is really tried: preloading, sampling, and how much equal runs differ. Takes about two
-    seconds. `good` is as it should be; with `poor` measurements are less precise or less complete; with
-    `bad` they are not possible.
+    Each capability is tested by use: preloading, sampling, and the variation between identical runs. Takes
+    about two seconds. `good`: no restriction. `poor`: measurements are less precise or less complete.
+    `bad`: measurements are not possible.
 
-    Exits with 0 when everything essential works, and with 1 when not.
+    Exits with 0 if everything essential works, and with 1 otherwise.
     """
     from rich.table import Table
     from rich.text import Text

@@ -78,7 +78,7 @@ def _preload() -> Check:
     return Check(
         name="preloading",
         state="bad",
-        says=f"the loader does not take our objects: {outcome.stderr_tail.strip() or judged.problem}",
+        says=f"the loader does not load our preloads: {outcome.stderr_tail.strip() or judged.problem}",
         mend="reap needs glibc, and a folder for its files that is mounted without noexec",
     )
 
@@ -133,7 +133,7 @@ def _noise() -> Check:
     )
     if heard.variation <= _LOUD:
         return Check(name="noise", state="good", says=says)
-    return Check(name="noise", state="poor", says=says, mend="end what else runs; give compare more --runs")
+    return Check(name="noise", state="poor", says=says, mend="stop other programs; give compare more --runs")
 
 
 def _load() -> Check:
@@ -145,7 +145,7 @@ def _load() -> Check:
             name="load",
             state="poor",
             says=says,
-            mend="end what else runs: ps -eo pcpu,comm --sort=-pcpu | head",
+            mend="stop other programs: ps -eo pcpu,comm --sort=-pcpu | head",
         )
     return Check(name="load", state="good", says=says)
 
@@ -158,7 +158,7 @@ def _cores() -> Check:
             name="cores",
             state="poor",
             says=says,
-            mend="what reap itself does disturbs the program on one core",
+            mend="on one core, reap itself disturbs the program",
         )
     return Check(name="cores", state="good", says=says)
 
@@ -229,7 +229,7 @@ def _drag() -> Check:
         valgrind.require()
     except ReapError as error:
         return Check(name="drag", state="poor", says=f"{error.what}: no `reap drag`", mend=error.hint)
-    return Check(name="drag", state="good", says="Valgrind is there, and what its tools are made with")
+    return Check(name="drag", state="good", says="Valgrind and what builds its tools are installed")
 
 
 def _libc() -> str:

@@ -124,7 +124,7 @@ class Folder:
         experiment = _read_experiment(path)
         if changed := changed_files(experiment.spec):
             raise ReapError(
-                f"{path} cannot go on: {', '.join(changed)} changed since it began",
+                f"{path} cannot be resumed: {', '.join(changed)} changed since it began",
                 "begin a new experiment; runs of two different programs cannot be compared",
             )
         try:
@@ -253,7 +253,7 @@ def _read_experiment(path: Path) -> Experiment:
     file = path / _EXPERIMENT
     experiment = read_back(file, Experiment, "begin a new experiment")
     if experiment is None:
-        raise ReapError(f"{path} is no experiment's folder", "give the folder that `reap compare` made")
+        raise ReapError(f"{path} is not an experiment's folder", "give the folder that `reap compare` made")
     if experiment.schema > SCHEMA:
         raise ReapError(f"{path} was made by a newer reap ({experiment.reap_version})", "go on with that one")
     return experiment
@@ -269,7 +269,7 @@ def _make_room(path: Path, *, force: bool) -> None:
     # Never a folder that is not ours: a slip of the hand must not remove somebody's work.
     if not (path / _EXPERIMENT).is_file():
         raise ReapError(
-            f"{path} is no experiment's folder, so --force does not replace it",
+            f"{path} is not an experiment's folder, so --force does not replace it",
             "give another folder with --output",
         )
     shutil.rmtree(path)
@@ -306,12 +306,12 @@ def _lock(path: Path, log: FileIO) -> None:
 def _cannot_make(path: Path, error: OSError) -> ReapError:
     return ReapError(
         f"{path} cannot be written: {error.strerror}",
-        "make room, or give another folder with --output; nothing was run yet",
+        "free some space, or give another folder with --output; nothing was run yet",
     )
 
 
 def _cannot_write(folder: Folder, error: OSError) -> ReapError:
     return ReapError(
         f"{folder.path} cannot be written: {error.strerror}",
-        f"make room; runs that ended are kept, and `{folder.resume_command}` goes on with them",
+        f"free some space; completed runs are kept, and `{folder.resume_command}` resumes",
     )

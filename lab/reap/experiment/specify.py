@@ -148,7 +148,7 @@ def _matrix(custom: Program, directory: str, asked: AskedFragment) -> Matrix:
     levels = [clean, *(level for level in asked.levels if level.multiplier > 0)]
     if len(levels) == 1 and not asked.clean:
         raise ReapError(
-            "every level is one at which nothing is littered",
+            "no level litters the heap",
             "give one more, as in --levels adv0,adv3",
             ExitCode.USAGE,
         )

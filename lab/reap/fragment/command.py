@@ -21,26 +21,34 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
-@click.option("-l", "--level", default=None, help="adv0, adv1, adv3 (if nothing is said) or adv10.")
-@click.option("--multiplier", type=float, help="Instead of a level: objects, in peaks of the program's own.")
-@click.option("--occupancy", type=float, help="Instead of a level: the share of them that stays, 0 to 1.")
-@click.option("--seed", type=int, default=DEFAULT_SEED, show_default=True, help="For another such heap.")
+@click.option("-l", "--level", default=None, help="adv0, adv1, adv3 (default) or adv10.")
+@click.option(
+    "--multiplier",
+    type=float,
+    help="Instead of a level: number of objects, as a multiple of the program's own peak.",
+)
+@click.option(
+    "--occupancy", type=float, help="Instead of a level: share of the objects that stays allocated, 0 to 1."
+)
+@click.option(
+    "--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Random seed of the heap layout."
+)
 @click.option(
     "--order",
     type=click.Choice(ORDERS),
     default="random",
     show_default=True,
-    help="In which order blocks are given back.",
+    help="Order in which blocks are freed.",
 )
 @click.option(
     "--touch/--no-touch", default=True, show_default=True, help="Write to every page of the litter."
 )
-@click.option("--children", is_flag=True, help="Litter the programs that CMD executes, too.")
+@click.option("--children", is_flag=True, help="Also litter the programs that CMD executes.")
 @click.option(
     "--threads/--no-threads",
     default=True,
     show_default=True,
-    help="Share the litter among the threads; else all of it is the first one's.",
+    help="Divide the litter among the threads; otherwise the first thread allocates all of it.",
 )
 @click.option("--profile", "profile_file", type=_PATH, help="A size profile, or a recording to take it from.")
 @click.option(
@@ -48,12 +56,12 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
     type=click.IntRange(min=1),
     default=4096,
     show_default=True,
-    help="Leave out blocks of so many bytes and more.",
+    help="Ignore blocks of at least this many bytes.",
 )
 @click.option("--save-profile", type=_PATH, help="Write the size profile, for --profile.")
-@click.option("--map", "map_file", type=_PATH, help="Run once more, and draw where blocks lie (SVG).")
+@click.option("--map", "map_file", type=_PATH, help="Run once more and draw a map of the heap (SVG).")
 @click.option("-a", "--allocator", default="glibc", help="A name, or NAME=/path/lib.so.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds until it is ended.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Time limit in seconds.")
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
@@ -78,9 +86,9 @@ def fragment(
 ) -> int:
     """Run a program on a heap fragmented like that of a long-running process.
 
-    Before anything of CMD runs, its heap is littered with objects of the sizes that CMD itself allocates, and
-    most of them are given back (adversarial allocation, ISMM 2026). What that costs is taken off the clock.
-    Without --profile CMD first runs once under the recorder, its output discarded, to learn the sizes.
+    Before CMD starts, its heap is littered with objects of the sizes that CMD itself allocates, and most of
+    them are freed (adversarial allocation, ISMM 2026). The cost of this is subtracted from the results.
+    Without --profile, CMD first runs once under the recorder, its output discarded, to learn the sizes.
 
     CMD has this terminal; the answer goes to standard error. Exits with CMD's own status.
 

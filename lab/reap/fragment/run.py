@@ -143,8 +143,8 @@ def _notes(
     said = []
     if run.overwritten:
         said.append(
-            "the program overwrote what its littering reported, which cannot be taken off: it writes where "
-            "it should not (valgrind or -fsanitize=address tell where)"
+            "the program overwrote what its littering reported, so it cannot be subtracted: it has a memory "
+            "error (valgrind or -fsanitize=address shows where)"
         )
     elif not run.litterings:
         said.append(
@@ -165,7 +165,7 @@ def _notes(
     said += mostly_left_out(profile)
     if run.lost:
         said.append(
-            f"{units.whole(run.lost)} litterings found no room to report; their cost is not taken off"
+            f"{units.whole(run.lost)} litterings found no room to report; their cost is not subtracted"
         )
     served = {Path(each.provider).name for each in run.litterings} - {""}
     expected = Path(allocator.library).resolve().name if allocator.library else "libc.so.6"

@@ -1,4 +1,4 @@
-"""How the litter of a heap is called, on a terminal and on a page."""
+"""What the litter of a heap is called, on a terminal and on a page."""
 
 from reap.launch.litter.records import Order
 from reap.recording.analyse.size_profile import SizeProfile

@@ -28,7 +28,7 @@ def as_the_card_says(described: Card, tried: Sequence[Tried]) -> bool | None:
     digest = tried[0].outcome.stdout_digest
     if digest != described.output and described.origin.package == "reap":
         raise ReapError(
-            f"{described.name} printed something else than its card says ({digest})",
+            f"{described.name} printed other output than its card states ({digest})",
             "the program is wrong here, or was changed: then correct the card's output",
         )
     return digest == described.output
@@ -64,7 +64,7 @@ def try_variants(
             raise ReapError(f"{name}, {variant}: ended with {outcome.status}", outcome.stderr_tail.strip())
         if tried and outcome.stdout_digest != tried[0].outcome.stdout_digest:
             raise ReapError(
-                f"{name}: {variant} prints something else than {tried[0].variant} does",
+                f"{name}: {variant} prints other output than {tried[0].variant}",
                 "the program or its card is wrong: variants differ in their allocator alone",
             )
         tried.append(Tried(variant=variant, outcome=outcome))

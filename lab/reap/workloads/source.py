@@ -27,7 +27,7 @@ def fetch(package: str, cache: Path) -> Path:
         return target
     if shutil.which("apt-get") is None:
         raise ReapError(
-            f"the source of {package} comes by apt-get, which is not installed",
+            f"fetching the source of {package} requires apt-get, which is not installed",
             f"unpack its upstream source in {target} yourself",
             ExitCode.NOT_FOUND,
         )
@@ -92,12 +92,14 @@ def _run(argv: list[str], work: Path, package: str) -> None:
         )
     except subprocess.TimeoutExpired:
         raise ReapError(
-            f"the source of {package} was not there after {_PATIENCE:.0f} s", "try again", ExitCode.TIMED_OUT
+            f"the source of {package} did not arrive within {_PATIENCE:.0f} s",
+            "try again",
+            ExitCode.TIMED_OUT,
         ) from None
     if done.returncode != 0:
         said = done.stderr.strip()[-500:]
         raise ReapError(
-            f"the source of {package} cannot be had: {argv[0]} said: {said}", "see to that, and repeat"
+            f"the source of {package} cannot be fetched: {argv[0]} said: {said}", "fix that, and repeat"
         )
 
 

@@ -114,7 +114,7 @@ def test_a_second_time_nothing_is_done_unless_something_changed(shop):
 def test_options_stand_after_the_word_that_they_belong_to(shop):
     done = shop.reap("--force", "install", "mine")
     assert done.returncode == ExitCode.USAGE
-    assert "options of install stand after it" in done.stderr
+    assert "put the options of install after it" in done.stderr
 
 
 def test_names_that_cannot_be_built(shop):

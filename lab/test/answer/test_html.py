@@ -166,7 +166,7 @@ def test_fragmented_heaps_have_their_section(heaps: str) -> None:
     assert re.sub(r"\s+", " ", fields_of(answer).resilience.paragraph) in shown
     for words in (
         "naive jemalloc",
-        "What should make no difference",
+        "Controls: these should show no difference",
         "3.20 more",
         "48.9 B",
         "2 layouts tried",
@@ -216,10 +216,10 @@ def test_requests_have_their_table_and_their_figures() -> None:
     answer = changed(perl, profile=profile, comparison=marked(fields_of(perl).comparison))
     shown = render(report_of(answer))
     assert "warm-up: allocations" in shown
-    assert "Requests a second" in shown
-    assert "Of requests a second more is better." in shown
+    assert "Requests per second" in shown
+    assert "Requests per second: higher is better." in shown
     assert "forest-request_p99" in shown
-    assert "requests a second" not in render(report_of(perl))
+    assert "requests per second" not in render(report_of(perl))
 
 
 def test_one_program_needs_no_overview() -> None:

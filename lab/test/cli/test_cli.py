@@ -63,7 +63,7 @@ def test_version():
         (["compare", "--", "/etc/passwd"], ExitCode.NOT_EXECUTABLE, "is not executable"),
         (["compare", "--", program("peak_static")], ExitCode.NOT_EXECUTABLE, "statically linked"),
         (["compare", "--json", "/etc/passwd", "--", "true"], ExitCode.INTERNAL, "/etc/passwd exists already"),
-        (["compare", "--resume", "/etc"], ExitCode.INTERNAL, "no experiment's folder"),
+        (["compare", "--resume", "/etc"], ExitCode.INTERNAL, "not an experiment's folder"),
         (["compare", "--resume", "/etc", "--timeout", "5"], ExitCode.USAGE, "it takes no --timeout"),
     ],
 )
@@ -80,7 +80,7 @@ def test_a_mistake_of_ours_is_not_taken_for_the_programs_exit_code():
     code = "import reap.cli.main as m\nm.cli.main = lambda **k: 1 / 0\nm.main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == ExitCode.INTERNAL
-    assert "mistake in reap" in done.stderr
+    assert "bug in reap" in done.stderr
 
 
 def compare(where, *words, options=(), **more):
@@ -220,7 +220,7 @@ main()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == ExitCode.INTERNAL
     assert done.stderr == (
-        "reap: libdw.so.1 is not installed, without which recordings cannot be read\n"
+        "reap: libdw.so.1 is not installed; it is required to read recordings\n"
         "  sudo apt-get install libdw1\n"
     )
 

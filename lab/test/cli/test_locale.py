@@ -51,7 +51,7 @@ def test_what_is_no_text_in_the_locale_gets_one_message(tmp_path, words):
     done = reap(*words, cwd=tmp_path, env=ASCII)
     assert done.returncode in {ExitCode.USAGE, ExitCode.INTERNAL}
     assert "Traceback" not in done.stderr
-    assert "no text in this locale" in done.stderr
+    assert "not valid text in this locale" in done.stderr
     assert "LC_ALL=C.UTF-8" in done.stderr
 
 

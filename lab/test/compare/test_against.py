@@ -104,7 +104,7 @@ def test_another_output_is_told(tmp_path: Path) -> None:
         (["--against", "'", "--", "true"], "cannot be split into words"),
         (["--against", "", "--", "true"], "names no command"),
         (["--against-env", "=x", "--", "true"], "sets no variable"),
-        (["--against-dir", "nowhere", "--", "true"], "is no folder"),
+        (["--against-dir", "nowhere", "--", "true"], "is not a folder"),
         (
             ["--against", "true", "--against", "true", "--against-env", "A=b", "--", "true"],
             "for one other command",

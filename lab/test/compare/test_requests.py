@@ -80,7 +80,7 @@ def test_the_command_shows_them(tmp_path):
         env={"PATH": "/usr/bin:/bin", "COLUMNS": "100"},
     )
     assert answer.returncode == 0, answer.stderr
-    assert "requests a second" in " ".join(answer.stdout.split())
+    assert "requests per second" in " ".join(answer.stdout.split())
     side = msgspec.json.decode(json_file.read_bytes())["answers"][0]["comparison"]["sides"][0]
     assert set(NAMES) <= side["ratios"].keys()
 

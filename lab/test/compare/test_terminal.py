@@ -15,7 +15,7 @@ perl, gcc, _ = map(fields_of, three_answers().answers)
 
 def test_requests_have_tables_of_their_own_and_more_of_them_is_better() -> None:
     shown = flat(printed(render, marked(perl.comparison), 100))
-    assert "P99 of a request" in shown
+    assert "P99 request time" in shown
     assert "1.250 more" in shown
     assert REQUESTS in shown
     assert REQUESTS not in flat(printed(render, perl.comparison, 100))
@@ -23,7 +23,7 @@ def test_requests_have_tables_of_their_own_and_more_of_them_is_better() -> None:
 
 def test_comparison_says_what_a_ratio_means_and_shows_the_noise() -> None:
     shown = flat(printed(render, perl.comparison))
-    assert "below 1 is less of it (better)" in shown
+    assert "below 1 is less (better)" in shown
     assert "(noise) 1.001 0.999 1.000" in shown
     assert "jemalloc 0.931 less" in shown
     assert "[0.922, 0.940]" in shown

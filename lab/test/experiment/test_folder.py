@@ -58,7 +58,7 @@ def test_an_existing_folder_is_refused_and_replaced_only_by_force(tmp_path):
 def test_force_never_replaces_what_is_not_ours(tmp_path):
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "thesis.txt").write_text("years")
-    with pytest.raises(ReapError, match="no experiment's folder"):
+    with pytest.raises(ReapError, match="not an experiment's folder"):
         Folder.create(tmp_path / "work", spec(), force=True)
     assert (tmp_path / "work" / "thesis.txt").read_text() == "years"
 
@@ -106,7 +106,7 @@ def test_a_damaged_specification(tmp_path, text):
 
 def test_what_is_no_experiment(tmp_path):
     for path in (tmp_path, tmp_path / "nothing", Path("/etc/passwd")):
-        with pytest.raises(ReapError, match="no experiment's folder"):
+        with pytest.raises(ReapError, match="not an experiment's folder"):
             Folder.resume(path)
 
 

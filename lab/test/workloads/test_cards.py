@@ -181,13 +181,13 @@ def test_a_bad_card_stops_none_but_itself(tmp_path):
     assert {"words", "perl"} <= {each["name"] for each in json.loads((tmp_path / "list.json").read_text())}
     done = reap("workloads", "run", "words", "--scale", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "all print the same" in done.stderr
+    assert "all variants print the same output" in done.stderr
     assert "reap study ismm2026 --quick --workloads words" in done.stderr
 
 
 def test_required_fields_are_documented():
     page = (Path(__file__).parents[3] / "docs" / "workload-cards.md").read_text()
-    said = re.search(r"Required are (.*?)\.", page, re.DOTALL)
+    said = re.search(r"Required fields are (.*?)\.", page, re.DOTALL)
     required = {field.name for field in msgspec.structs.fields(Card) if field.required}
     assert set(re.findall(r"`(\w+)`", said[1])) == required
 

@@ -167,7 +167,9 @@ def test_a_source_is_fetched_by_apt_and_built(machine, tmp_path, monkeypatch):
 def test_a_source_that_apt_has_not(machine, tmp_path):  # noqa: ARG001 - its scripts are needed
     apt = tmp_path / "bin" / "apt-get"
     apt.write_text(APT.replace('cp "$TAR" .', "echo 'E: Unable to find a source package' >&2; exit 100"))
-    with pytest.raises(ReapError, match=r"source of odd cannot be had: .*Unable to find a source package"):
+    with pytest.raises(
+        ReapError, match=r"source of odd cannot be fetched: .*Unable to find a source package"
+    ):
         source.fetch("odd", tmp_path / "cache")
     assert list((tmp_path / "cache").iterdir()) == []
 

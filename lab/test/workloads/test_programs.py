@@ -157,7 +157,7 @@ def test_variants_that_differ_are_found(tmp_path, monkeypatch):
         """
     monkeypatch.setattr(card, "folders", lambda: [tmp_path / "workloads"])
     (home / "card.toml").write_text(text.replace("NAIVE", "two"))
-    with pytest.raises(ReapError, match="mine: naive prints something else than custom"):
+    with pytest.raises(ReapError, match="mine: naive prints other output than custom"):
         run.try_variants("mine")
     (home / "card.toml").write_text(text.replace("NAIVE", "one"))
     assert len(run.try_variants("mine")) == 2
@@ -172,7 +172,7 @@ def test_what_is_printed_is_held_to_the_card():
 
     ours = msgspec.structs.replace(card.load("freelist"), output="ab")
     assert run.as_the_card_says(ours, tried("ab")) is True
-    with pytest.raises(ReapError, match=r"freelist printed something else than its card says \(cd\)"):
+    with pytest.raises(ReapError, match=r"freelist printed other output than its card states \(cd\)"):
         run.as_the_card_says(ours, tried("cd"))
     theirs = msgspec.structs.replace(card.load("perl"), output="ab")
     assert run.as_the_card_says(theirs, tried("cd")) is False
@@ -191,10 +191,10 @@ def test_the_verbs(tmp_path):
     assert "custom" in ran.stdout
     assert "naive" in ran.stdout
     assert "page faults" in ran.stdout
-    assert "all print the same" in ran.stderr
+    assert "all variants print the same output" in ran.stderr
     assert "next: reap study ismm2026 --quick --workloads geometry-pass" in ran.stderr
     ran = reap("workloads", "run", "sed")
-    assert "it prints what its card says" in ran.stderr
+    assert "its output is as its card states" in ran.stderr
     assert "next: reap study oopsla2002 --quick --workloads sed" in ran.stderr
     assert "no workload called 'nothing'" in reap("workloads", "run", "nothing").stderr
     assert reap("workloads", "run", "sed", "--quick", "--scale", "3").returncode == 2

@@ -8,11 +8,11 @@ from reap.base.errors import ExitCode, ReapError
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME[=FILE]]...")
 def check(names: tuple[str, ...]) -> int:
-    """Check allocators, all that are found if none is named: a line each.
+    """Check the named allocators, or all that are found; prints one line for each.
 
-    Small programs run under each: one says which file each of malloc's functions comes from, one asks for
-    aligned blocks, one has threads and forks, one is of C++. A fault is said, the others are checked, and the
-    exit status is 1.
+    Runs small programs under each: one reports which file provides each malloc function, one allocates
+    aligned blocks, one uses threads and fork, and one is in C++. If a check fails, the failure is reported,
+    the other checks still run, and the exit status is 1.
     """
     from reap.allocators import catalog, checking
     from reap.allocators.records import Allocator
@@ -23,7 +23,7 @@ def check(names: tuple[str, ...]) -> int:
     asked = [part for word in names for part in word.split(",")]
     for name in dict.fromkeys(asked or catalog.names()):
         try:
-            # Of those that nobody named, what is not installed is no fault.
+            # An allocator that was not named and is not installed is not a failure.
             chosen += catalog.parse(name) if asked or isinstance(catalog.find(name), Allocator) else []
         except ReapError as error:
             faulty.append(name.partition("=")[0])

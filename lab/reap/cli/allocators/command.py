@@ -18,13 +18,13 @@ from reap.commandline.groups import Group
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.pass_context
 def allocators(context: click.Context, json_file: Path | None, force: bool) -> int:
-    """List the allocators that are found, from where, and how to install the others.
+    """List the available allocators, where they come from, and how to install the others.
 
-    Any other allocator is named by its file: --allocators NAME=/path/lib.so.
+    To use any other allocator, give its file: --allocators NAME=/path/lib.so.
     """
     if context.invoked_subcommand is not None:
         if force or json_file:
-            raise click.UsageError(f"options of {context.invoked_subcommand} stand after it")
+            raise click.UsageError(f"put the options of {context.invoked_subcommand} after it")
         return ExitCode.OK
 
     from rich.table import Table

@@ -13,16 +13,17 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("-f", "--force", is_flag=True, help="Build it even if it is there already.")
-@click.option("-y", "--yes", is_flag=True, help="Install Debian's packages, too, which needs root or sudo.")
+@click.option("-f", "--force", is_flag=True, help="Build it even if it is already installed.")
+@click.option("-y", "--yes", is_flag=True, help="Also install Debian packages (requires root or sudo).")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 def install(names: tuple[str, ...], force: bool, yes: bool) -> int:
-    """Build allocators from the source that crates.io carries, for this user; or install Debian's.
+    """Build allocators for this user from sources on crates.io, or install Debian packages.
 
-    Without a NAME, says which there are. cargo fetches the source, at the versions and hashes of a lock file;
-    gcc builds it; a program of threads and children must run under it before it is installed, in
-    ~/.local/share/reap/allocators (or below XDG_DATA_HOME). One that is there already is left as it is. One
-    that a Debian package brings comes by apt-get: without --yes the line for it is said and nothing is done.
+    Without a NAME, lists the available recipes. cargo fetches the source at the versions and hashes of a lock
+    file, and gcc builds it. Before it is installed, a program with threads and child processes must run under
+    it. It goes to ~/.local/share/reap/allocators (or below XDG_DATA_HOME). An allocator that is already
+    installed is left as it is. Allocators from Debian packages are installed with apt-get; without --yes the
+    command is printed and nothing is installed.
     """
     from reap.allocators import catalog, packages
 

@@ -10,8 +10,8 @@ from reap.base.errors import ExitCode
 def path(name: str) -> int:
     """Print the folder of an allocator that `install` has built.
 
-    In it are libNAME.so, which replaces malloc where it is preloaded; and, of those that have heaps or
-    names of their own, libNAME.a, which replaces nothing where it is linked, and the folder include.
+    It contains libNAME.so, which replaces malloc when preloaded. Allocators with an API of their own also
+    have libNAME.a, which can be linked without replacing malloc, and the folder include.
     """
     from reap.allocators import catalog
 

@@ -10,7 +10,7 @@ from reap.commandline.groups import Group
 
 @click.group(cls=Group)
 def workloads() -> None:
-    """The programs that we measure, each with and without its own allocator where it has one."""
+    """Run the benchmark programs, with and without their custom allocators where they have one."""
 
 
 workloads.add_command(list_cards)

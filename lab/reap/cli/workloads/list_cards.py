@@ -13,7 +13,7 @@ from reap.base.errors import ExitCode
 )
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def list_cards(json_file: Path | None, force: bool) -> int:
-    """List the programs: what kind their own allocator is of, and which variants they have.
+    """List the programs, the kind of custom allocator each has, and its variants.
 
     Cards of your own are in ~/.config/reap/workloads, or in the folders that REAP_WORKLOADS names.
     """

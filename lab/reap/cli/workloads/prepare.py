@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("-y", "--yes", is_flag=True, help="Do it. Without this nothing is installed or made.")
+@click.option("-y", "--yes", is_flag=True, help="Install what is missing; otherwise nothing is changed.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 def prepare(names: tuple[str, ...], yes: bool) -> int:
-    """Say what workloads (all, if none is named) lack on this machine, and with --yes install it.
+    """Report what workloads (all, if none is named) lack on this machine; with --yes, install it.
 
-    Packages come by apt-get, which needs root or sudo without a password; nothing is ever removed. Sources,
-    programs and inputs go to ~/.cache/reap/workloads (or below XDG_CACHE_HOME). A second time does nothing.
+    Packages are installed with apt-get, which requires root or passwordless sudo; nothing is ever removed.
+    Sources, programs and inputs go to ~/.cache/reap/workloads (or below XDG_CACHE_HOME). A repeated call does
+    nothing.
     """
     from rich.console import Console
     from rich.table import Table

@@ -7,13 +7,14 @@ from reap.base.errors import ExitCode
 
 @click.command()
 @click.argument("name")
-@click.option("--variant", help="Only this one (all of them if not given).")
-@click.option("--scale", type=click.IntRange(min=1), help="How much work, as the card counts it.")
-@click.option("--quick", is_flag=True, help="The card's scale for a moment's work.")
+@click.option("--variant", help="Run only this variant (default: all).")
+@click.option("--scale", type=click.IntRange(min=1), help="Amount of work, in the card's unit.")
+@click.option("--quick", is_flag=True, help="Use the card's scale for a short run.")
 def run(name: str, variant: str | None, scale: int | None, quick: bool) -> int:
     """Run a workload once in each variant, and compare what it prints.
 
-    Builds it first where it is one of ours, and makes its inputs. One run is a look and no measurement.
+    Builds it first if its source is part of Reap, and generates its inputs. A single run is a check, not a
+    measurement.
     """
     from rich.console import Console
     from rich.table import Table
@@ -47,14 +48,14 @@ def run(name: str, variant: str | None, scale: int | None, quick: bool) -> int:
         )
     Console().print(table)
     if len(tried) > 1:
-        click.echo("all print the same", err=True)
+        click.echo("all variants print the same output", err=True)
     if not quick and scale in (None, described.default_scale):
         said = workload.as_the_card_says(described, tried)
         if said is False:
             of = ", ".join(described.packages)
-            click.echo(f"it prints something else than its card says: another version of {of}?", err=True)
+            click.echo(f"its output differs from its card: another version of {of}?", err=True)
         elif said:
-            click.echo("it prints what its card says", err=True)
+            click.echo("its output is as its card states", err=True)
     runs = {
         ismm2026.NAME: ismm2026.WORKLOADS,
         oopsla2002.NAME: oopsla2002.ORDINARY,

@@ -12,7 +12,7 @@ from reap.compare.levels.records import Arm, Control, Fragmented, Luck
 from reap.experiment.records import Ratio
 
 _LIKELY = "adv3"
-"""The level that a verdict is about if it was run: the one at which the paper states its results."""
+"""The level that the verdict is about, if it was run: the paper states its results at it."""
 _TELLING = 0.01
 """A control that differs by less than this is not worth a reader's time, however certain it is."""
 
@@ -29,7 +29,7 @@ class Resilience(Record):
     """The verdict on a program on fragmented heaps."""
 
     first: list[str]
-    """What must be known before any figure is read: where what should make no difference makes one."""
+    """Warnings to read before any figure: controls that should show no difference, and do."""
     headline: Standing
     level: str
     """Which level the verdict is about; empty where none was run."""
@@ -38,7 +38,7 @@ class Resilience(Record):
 
 
 def judge(result: Fragmented) -> Resilience:
-    """The verdict. It is of the first variant, the program as it is; remedies are for the last one.
+    """The verdict. It is on the first variant, the unchanged program; remedies are for the last one.
 
     On clean heaps alone it is about the program's own allocator.
     """
@@ -73,7 +73,7 @@ def _own_allocator(result: Fragmented) -> Resilience:
     first = compared[0] if compared and compared[0].allocator == result.allocators[0] else None
     if first is None or first.rounds < at.FEWEST_ROUNDS:
         ran = units.number(first.rounds if first else 0, "round")
-        paragraph = f"{ran} cannot decide: {at.FEWEST_ROUNDS} are the least."
+        paragraph = f"{ran}: too few for a verdict, which requires at least {at.FEWEST_ROUNDS}."
         return Resilience(
             first=[], headline="inconclusive", level="", paragraph=paragraph, evidence=_noise(result)
         )
@@ -123,11 +123,11 @@ def _opening(result: Fragmented, arm: Arm) -> str:
     objects = units.count(level.objects(round(result.profile.peak.value)))
     heap = (
         f"On a heap like that of a long-running process ({level.name}: {objects} objects of the program's "
-        f"sizes came and {units.percent(1 - level.occupancy)} of them went before it began)"
+        f"sizes were allocated and {units.percent(1 - level.occupancy)} of them were freed before it started)"
     )
     if arm.rounds < at.FEWEST_ROUNDS:
         ran = f"{units.number(arm.rounds, 'round')} {'was' if arm.rounds == 1 else 'were'} run"
-        return f"{heap} {ran}, too few to tell: {at.FEWEST_ROUNDS} are the least."
+        return f"{heap} {ran}, too few for a verdict, which requires at least {at.FEWEST_ROUNDS}."
     return f"{heap} {_slowdown(_who(result, arm.variant), arm.slowdown['cpu'])}."
 
 
@@ -216,23 +216,23 @@ def _preloads(result: Fragmented) -> list[str]:
 
 
 def _explained(result: Fragmented, control: Control, preload: Ratio) -> str:
-    """What may be behind it: noise, or the luck of a layout."""
+    """What may explain it: noise, or layout bias."""
     if noise := result.noise.get("cpu"):
         most = max(noise.ratio.high, 1 / noise.ratio.low)
         if 1 / most <= preload.ratio.value <= most:
             return "The baseline may differ from itself by as much: measure again on a quieter machine."
     seen = [luck for luck in result.luck if luck.variant == control.variant and luck.ratios]
     if not seen:
-        return "Whether that is the luck of its layout was not tried (--layouts)."
+        return "Whether layout bias explains this was not tested (--layouts)."
     low, high = luck_span(seen)
     span = f"{units.ratio(low)} to {units.ratio(high)} times"
     if low <= preload.ratio.value <= high:
-        return f"Other places of its stack and libraries do as much ({span}): it is the luck of its layout."
-    return f"Other places of its stack and libraries do less ({span}): do not take it for their luck alone."
+        return f"Other address-space layouts do as much ({span}): it is layout bias."
+    return f"Other address-space layouts do less ({span}): layout bias alone does not explain it."
 
 
 def luck_span(seen: list[Luck]) -> tuple[float, float]:
-    """The least and the most that any layout did, the one that comes by itself among them."""
+    """The minimum and maximum over the layouts, the default one included."""
     values = [1.0, *(ratio.ratio.value for luck in seen for ratio in luck.ratios)]
     return min(values), max(values)
 
@@ -240,7 +240,7 @@ def luck_span(seen: list[Luck]) -> tuple[float, float]:
 def _emptied(result: Fragmented) -> list[str]:
     """Where nothing of the litter stays, the heap should be as good as a clean one, and is worse."""
     return [
-        f"{_given_back(result, control, ratio)} So much of a level's slowdown is no fragmentation."
+        f"{_given_back(result, control, ratio)} That much of a level's slowdown is not due to fragmentation."
         for control, ratio in _telling_emptied(result)
         if ratio.ratio.value > 1
     ]
@@ -269,7 +269,7 @@ def _telling_emptied(result: Fragmented) -> list[tuple[Control, Ratio]]:
 
 def _given_back(result: Fragmented, control: Control, ratio: Ratio) -> str:
     return (
-        f"A heap of which everything was given back is not as a clean one: {_pair(result, control)} takes "
+        f"A heap on which all litter was freed differs from a clean one: {_pair(result, control)} takes "
         f"{phrases.amount(ratio.ratio.value, 'CPU time')} on it "
         f"(95 % interval {phrases.interval(ratio.ratio)})."
     )
@@ -325,7 +325,7 @@ def _parted(result: Fragmented, arm: Arm, clean: Arm) -> str:
 
 
 def _missed(result: Fragmented, arm: Arm, clean: Arm) -> str:
-    """What a level does to caches: misses rise where objects lie apart, and instructions do not."""
+    """What a level does to caches: where objects lie apart, misses rise and instructions do not."""
     assert arm.misses is not None  # noqa: S101 - the caller has looked
     assert clean.misses is not None  # noqa: S101
     who = f"{arm.variant}: " if len(result.variants) > 1 else ""

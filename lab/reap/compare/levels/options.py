@@ -45,16 +45,19 @@ def options(verb: _Verb) -> _Verb:
     """Gives a verb these options; it hands them to `asked`."""
     decorators: list[Callable[[Any], Any]] = [
         click.option(
-            "--levels", help="On fragmented heaps, too: adv0,adv1,adv3,adv10 or MULTIPLIERxOCCUPANCY."
+            "--levels", help="Also run on fragmented heaps: adv0,adv1,adv3,adv10 or MULTIPLIERxOCCUPANCY."
         ),
         click.option(
-            "--naive", default="", metavar="CMD", help="CMD without its own allocator, to compare with."
+            "--naive",
+            default="",
+            metavar="CMD",
+            help="CMD with its custom allocator disabled, to compare with.",
         ),
         click.option(
             "--naive-env",
             multiple=True,
             metavar="K=V",
-            help="What switches its allocator off, as a variable.",
+            help="Variable that disables its custom allocator.",
         ),
         click.option(
             "--profile",
@@ -66,24 +69,24 @@ def options(verb: _Verb) -> _Verb:
             type=click.IntRange(min=1),
             default=4096,
             show_default=True,
-            help="With --levels: leave out blocks of so many bytes and more.",
+            help="With --levels: ignore blocks of at least this many bytes.",
         ),
         click.option(
-            "--children", is_flag=True, help="With --levels: litter the programs that CMD executes, too."
+            "--children", is_flag=True, help="With --levels: also litter the programs that CMD executes."
         ),
         click.option(
             "--seed",
             type=int,
             default=DEFAULT_SEED,
             show_default=True,
-            help="With --levels: for other such heaps.",
+            help="With --levels: random seed of the heap layout.",
         ),
         click.option(
             "--order",
             type=click.Choice(ORDERS),
             default="random",
             show_default=True,
-            help="With --levels: in which order blocks are given back.",
+            help="With --levels: order in which blocks are freed.",
         ),
         click.option(
             "--touch/--no-touch",
@@ -96,15 +99,17 @@ def options(verb: _Verb) -> _Verb:
             type=click.IntRange(min=0, max=20),
             default=2,
             show_default=True,
-            help="With --levels: other places of stack and libraries to try.",
+            help="With --levels: number of other address-space layouts to try.",
         ),
         click.option(
             "--cache",
             type=click.Choice([COUNTERS, *CACHES]),
-            help="With --levels: cache misses, too: the processor's counters, or simulated (slow).",
+            help="With --levels: also count cache misses, in hardware or simulated (slow).",
         ),
         click.option(
-            "--huge-pages", is_flag=True, help="With --levels: all without huge pages, and with them."
+            "--huge-pages",
+            is_flag=True,
+            help="With --levels: run everything both without and with huge pages.",
         ),
     ]
     decorated: Any = verb
@@ -124,7 +129,7 @@ def asked(context: click.Context, given: dict[str, Any]) -> LevelOptions | None:
     two = bool(held["naive"] or held["naive_env"])
     if stray := [each for each in written(context) if not two or each not in ("--naive", "--naive-env")]:
         raise ReapError(
-            f"{stray[0]} is about fragmented heaps, and no --levels are given",
+            f"{stray[0]} requires --levels",
             "add --levels adv0,adv3",
             ExitCode.USAGE,
         )

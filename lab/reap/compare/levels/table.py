@@ -146,7 +146,7 @@ class Table:
         if why := self._ending_fault(run):
             return why
         if not self._may_vary(run.cell) and run.outcome.stdout_digest not in self.outputs:
-            return "the program's output is not what it is in the baseline"
+            return "the program's output differs from the baseline's"
         return ""
 
     def _ending_fault(self, run: Run) -> str:
@@ -168,7 +168,7 @@ def _litter_fault(run: Run) -> str:
     if run.laid.failure:
         return f"it ran on a clean heap: {run.laid.failure}"
     if run.laid.overwritten:
-        return "the program overwrote what its littering reported, which cannot be taken off"
+        return "the program overwrote what its littering reported, so it cannot be subtracted"
     if not run.laid.threads:
         return "nothing was littered: the program did not load what is preloaded"
     return ""

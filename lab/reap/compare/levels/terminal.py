@@ -107,12 +107,12 @@ def _misses(result: Fragmented) -> Table:
 
 
 def _controls(console: Console, result: Fragmented) -> None:
-    console.print(Text("What should make no difference (CPU time)", style="bold"))
+    console.print(Text("Controls: these should show no difference (CPU time)", style="bold"))
     clean = result.levels[0].name
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("", overflow="fold")
     table.add_column(f"{clean} to bare", min_width=13)
-    table.add_column(f"all given back, to {clean}", min_width=13)
+    table.add_column(f"all freed, to {clean}", min_width=13)
     for control in result.controls:
         name = words.name(result, (control.variant, control.allocator, ""))
         table.add_row(Text(name), _ratio(control.preload), _ratio(control.emptied))

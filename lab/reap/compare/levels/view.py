@@ -104,7 +104,7 @@ def _litter(result: Fragmented) -> str:
         "Before a run its heap was littered with objects of the program's own sizes "
         f"({of_litter.drawn_from(profile)}, {units.size(profile.mean_size)} on average), as many as a level "
         f"says in multiples of the {units.count(profile.peak.value)} that it has in use at most; those that "
-        f"it does not keep were given back {back}. What that took is off every figure."
+        f"do not stay were freed {back}. The cost of this is subtracted from every figure."
     )
 
 
@@ -208,7 +208,7 @@ def _controls(result: Fragmented) -> RatioTable:
         for each in result.controls
     ]
     return RatioTable(
-        title="What should make no difference (CPU time)",
-        columns=[f"{clean} to bare", f"All given back, to {clean}"],
+        title="Controls: these should show no difference (CPU time)",
+        columns=[f"{clean} to bare", f"All freed, to {clean}"],
         rows=[*rows, ("Noise", [_cell(result.noise.get("cpu")), None])],
     )

@@ -1,4 +1,4 @@
-"""How the figures of a program on fragmented heaps are called: said once, for the terminal and the page."""
+"""What the figures of a program on fragmented heaps are called, on the terminal and on the page."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from reap.compare.levels.records import Arm, Fragmented
 from reap.experiment.records import BARE, HugePages, Ratio
 
 BELOW_ONE = "Below 1 is less CPU time (better), above 1 is more. Each ratio has its 95 % interval."
-MEMORY = "Memory is the peak beyond what the littering added; what fits into gaps does not show in it."
+MEMORY = "Memory is the peak minus what the littering added; memory that fits into gaps does not show."
 COLUMNS = ("CPU time", "in allocator", "faults", "memory", "litter")
 """What `values` gives."""
 
@@ -43,7 +43,7 @@ def kinds(result: Fragmented) -> list[Kind]:
     if two:
         found.append(Kind("to_custom", "Without the program's own allocator: naive as a ratio to custom"))
         found.append(
-            Kind("to_best", f"On a clean heap, as a ratio to {result.variants[0]} under what suits it best")
+            Kind("to_best", f"On a clean heap, as a ratio to {result.variants[0]} under its fastest malloc")
         )
     if "on" in result.huge_pages:
         found.append(Kind("to_small", "With transparent huge pages: each as a ratio to itself without"))
@@ -52,7 +52,7 @@ def kinds(result: Fragmented) -> list[Kind]:
 
 def medians(result: Fragmented) -> str:
     """What the table of medians is called."""
-    return "Medians" if result.clean else "Medians, littering taken off"
+    return "Medians" if result.clean else "Medians, littering subtracted"
 
 
 def levels(result: Fragmented, kind: Kind) -> list[str]:
@@ -138,11 +138,11 @@ def caches(result: Fragmented) -> str:
     to = f"in brackets as ratios to {result.levels[0].name}"
     if not found.caches:
         return (
-            "Misses by the processor's own counters, in user mode, each in a run of its own, those of the "
-            f"littering left out; {to}"
+            "Misses by hardware counters, in user mode, each in a run of its own, without those of the "
+            f"littering; {to}"
         )
     return (
-        f"Misses in simulated caches, from the moment when the heap was littered, which they begin empty; "
+        f"Misses in simulated caches, counted from the end of littering, caches empty at first; "
         f"{to} ({'; '.join(map(printable, found.caches))})"
     )
 
@@ -157,8 +157,8 @@ def luck(result: Fragmented) -> list[str]:
         who = f"{each.variant}, " if len(result.variants) > 1 else ""
         tried = f"{len(each.ratios)} layout{'' if len(each.ratios) == 1 else 's'} tried"
         said.append(
-            f"{who}{'bare' if each.level == BARE else each.level}: elsewhere placed, stack and libraries let "
-            f"it take {units.ratio(low)} to {units.ratio(high)} times the CPU time ({tried})"
+            f"{who}{'bare' if each.level == BARE else each.level}: over other address-space layouts "
+            f"CPU time varied {units.ratio(low)} to {units.ratio(high)} times ({tried})"
         )
     return said
 

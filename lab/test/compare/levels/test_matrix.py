@@ -165,7 +165,7 @@ def test_more_rounds_than_an_experiment_was_to_have_are_of_its_figures_and_of_no
 def test_one_variant_and_one_allocator_are_enough_but_not_one_level():
     spec = spec_of("glibc", fragmented())
     assert len(arms.wanted(spec, spec.matrix)) == 2
-    with pytest.raises(ReapError, match="nothing is littered"):
+    with pytest.raises(ReapError, match="no level litters the heap"):
         spec_of("glibc", fragmented("adv0"))
 
 
@@ -737,7 +737,7 @@ def test_a_control_that_ran_on_a_clean_heap_is_no_finding():
         return 143 if cell.level == "3x0" else 100
 
     spec = spec_of("glibc", fragmented())
-    assert any("everything was given back" in said for said in judge(drawn(cpu, spec=spec)).first)
+    assert any("all litter was freed" in said for said in judge(drawn(cpu, spec=spec)).first)
     result = drawn(cpu, spec=spec, change=failing(lambda cell: cell.level == "3x0"))
     (control,) = result.controls
     assert control.emptied is None
@@ -782,7 +782,7 @@ def test_a_control_that_says_something_else_counts_but_where_it_may_print_its_la
     result = drawn(slow, spec=spec, change=other)
     (failed,) = result.failed_controls
     assert (failed.level, failed.layout, failed.same_output) == (BARE, 0, False)
-    assert "output is not what it is" in failed.problem
+    assert "output differs from the baseline's" in failed.problem
     assert result.controls[0].preload is None
     assert matrix.differs(result)
     moved = drawn(slow, spec=spec, change=ending(lambda cell: cell.layout > 0, status=0, text="other"))
@@ -846,7 +846,7 @@ def test_the_page_says_which_litter_it_was():
     result = drawn(slow, spec=spec_of("glibc", how))
     assert (result.seed, result.order, result.touch) == (7, "reversed", False)
     said = view(result, judge(result)).litter
-    assert "given back by address, the highest first; never written to; seed 7" in said
+    assert "freed by address, the highest first; never written to; seed 7" in said
     assert "in random order; written to; seed 1" in view(drawn(slow), judge(drawn(slow))).litter
     assert "own sizes (its allocations, 48.2 B" in said
     full = msgspec.structs.replace(PROFILE, counted="in use at the peak")
@@ -968,7 +968,7 @@ def test_the_command_runs_the_matrix_and_writes_it_down(tmp_path, profile):
     assert (asked["seed"], asked["order"], asked["touch"]) == (7, "reversed", False)
     held = answer["fragmented"]
     assert (held["seed"], held["order"], held["touch"]) == (7, "reversed", False)
-    assert "given back by address, the highest first" in (tmp_path / "m.html").read_text()
+    assert "freed by address, the highest first" in (tmp_path / "m.html").read_text()
     again = reap("compare", "--resume", "x", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert again.stdout == done.stdout
@@ -1015,7 +1015,7 @@ def test_a_profile_that_was_given_is_there_before_the_folder_is_one(tmp_path, pr
 
 BAD = {
     "an option without levels": (["--children"], 2, "--children is about fragmented heaps"),
-    "no level but adv0": (["--levels", "adv0"], 2, "nothing is littered"),
+    "no level but adv0": (["--levels", "adv0"], 2, "no level litters the heap"),
     "an unknown level": (["--levels", "adv2"], 2, "no level is called 'adv2'"),
     "a variable without value": (["--levels", "adv1", "--naive-env", "A"], 2, "--naive-env A sets no"),
     "an open quote": (["--levels", "adv1", "--naive", "a 'b"], 2, "--naive cannot be split"),
