@@ -62,7 +62,8 @@ def native_name(path: Path | str) -> str:
     name = str(path)
     if name.encode(errors="replace") != os.fsencode(name):
         raise ReapError(
-            f"the name of {name} is no text in this locale", "give it a plain name, or try LC_ALL=C.UTF-8"
+            f"the name of {name} is not valid text in this locale",
+            "give it a plain name, or try LC_ALL=C.UTF-8",
         )
     return name
 

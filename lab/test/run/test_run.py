@@ -46,7 +46,10 @@ def test_a_run_answers_in_words_and_names_its_files(done):
     assert f"all tables: reap run --resume {done[0]}/answer --details" in said.stderr
     assert "Allocators," not in said.stdout
     assert "Traceback" not in said.stderr
-    assert "good" in said.stdout
+    assert "Verdict: " in said.stdout
+    whole = reap("run", "--resume", str(done[0] / "answer"), "--details", cwd=done[0])
+    assert "good" in whole.stdout
+    assert whole.stdout.index("Allocators,") < whole.stdout.index("Verdict: ")
 
 
 def test_everything_of_a_run_is_private(done):

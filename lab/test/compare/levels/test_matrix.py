@@ -1014,7 +1014,7 @@ def test_a_profile_that_was_given_is_there_before_the_folder_is_one(tmp_path, pr
 
 
 BAD = {
-    "an option without levels": (["--children"], 2, "--children is about fragmented heaps"),
+    "an option without levels": (["--children"], 2, "--children requires --levels"),
     "no level but adv0": (["--levels", "adv0"], 2, "no level litters the heap"),
     "an unknown level": (["--levels", "adv2"], 2, "no level is called 'adv2'"),
     "a variable without value": (["--levels", "adv1", "--naive-env", "A"], 2, "--naive-env A sets no"),
