@@ -229,7 +229,7 @@ def test_strace_counts_where_tracepoints_do_not(tmp_path, monkeypatch):
     launch = Launch(argv=found.command, program=found.path)
     wall = experiment.measure(launch, found, tmp_path, lambda _: None, by_strace=True).wall
     assert wall.calls["brk"].by_allocator > 400
-    assert any("by strace" in note for note in wall.notes)
+    assert any("with strace" in note for note in wall.notes)
 
 
 def test_marked_requests_are_counted_exactly(tmp_path):
