@@ -1,8 +1,9 @@
 """The numbers that a comparison is judged by, each with its reason. Effects are fractions of 1."""
 
-WORTH_IT = 0.03
-"""The least gain that is worth a change. Link order, environment size and the like move a program's time by
-a few percent (Mytkowicz et al., ASPLOS 2009), so less may be gone with the next build."""
+from reap.experiment.sequential import WORTH
+
+WORTH_IT = WORTH
+"""The least gain that is worth a change where the user gave no --worth."""
 
 MAY_HIDE = 0.05
 """An interval that reaches no further than this below 1 has ruled out a gain that matters."""
