@@ -9,13 +9,22 @@ to run. Everything else that succeeds is named as a reason to run copies one aft
 import os.path
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 
 import msgspec
 
 from reap.base.errors import ReapError
 from reap.base.records import Record
+from reap.experiment import naming
 from reap.launch.records import Launch
 from reap.launch.tools import syscalls
+
+Around = Callable[[str], AbstractContextManager[None]]
+_NAMES = ("s000-00000000", "t000-00000000")
+
+
+def _as_it_is(_name: str) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 class Footprint(Record):
@@ -27,14 +36,15 @@ class Footprint(Record):
     """Whether it made threads: on one core it may be another program."""
 
 
-def watch(launch: Launch) -> Footprint:
+def watch(launch: Launch, around: Around = _as_it_is) -> Footprint:
     """Runs the program under strace: once, and once more where names of temporary files have to be compared.
 
-    Throws what `syscalls.traced` throws, and ReapError where it does not end within its timeout: strace
-    waits for all that a program leaves running.
+    `{arm}` in its words is another name each time, and files of that name are the run's own. `around` is
+    what goes before and after a run of that name. Throws what `syscalls.traced` throws, and ReapError where it
+    does not end within its timeout: strace waits for all that a program leaves running.
     """
-    first = _watched(launch)
-    made = first.made & _watched(launch).made if first.made else set()
+    first = _watched(launch, _NAMES[0], around)
+    made = first.made & _watched(launch, _NAMES[1], around).made if first.made else set()
     shares = [*first.shares, *(f"creates {path}" for path in sorted(made))]
     return Footprint(shares=list(dict.fromkeys(shares)), threads=first.threads)
 
@@ -45,6 +55,8 @@ class Seen(msgspec.Struct):
     shares: list[str] = []
     made: set[str] = set()
     """Files and folders that it created and that nobody had before; what is within these is its own, too."""
+    name: str = ""
+    """What the names of its own files have in them, where the command says `{arm}`."""
     signalled: set[str] = set()
     """The processes and groups that it sent signals to."""
     threads: bool = False
@@ -66,9 +78,12 @@ _WRITES = re.compile(r"O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)")
 _SWALLOW = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 
-def seen(lines: Iterable[str]) -> Seen:
-    """Reads what strace wrote with --decode-fds=path and --follow-forks."""
-    found = Seen()
+def seen(lines: Iterable[str], own_name: str = "") -> Seen:
+    """Reads what strace wrote with --decode-fds=path and --follow-forks.
+
+    A path with `own_name` in it is one that no other run has.
+    """
+    found = Seen(name=own_name)
     own = {"0"}
     for pid, call in _whole(lines):
         own |= {pid, f"-{pid}"}
@@ -84,11 +99,12 @@ def seen(lines: Iterable[str]) -> Seen:
     return found
 
 
-def _watched(launch: Launch) -> Seen:
-    with syscalls.traced(launch, _CALLS, ["--decode-fds=path"]) as (outcome, lines):
+def _watched(launch: Launch, name: str, around: Around) -> Seen:
+    own = naming.filled(launch, name)
+    with around(name), syscalls.traced(own, _CALLS, ["--decode-fds=path"]) as (outcome, lines):
         if outcome.timed_out:
             raise ReapError(f"a run under strace did not end within {launch.timeout:g} s")
-        return seen(lines)
+        return seen(lines, name)
 
 
 def _whole(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -116,7 +132,14 @@ def _paths(words: str) -> list[str]:
 
 
 def _own(found: Seen, path: str) -> bool:
+    if found.name and found.name in path:
+        return True
     return path in found.made or any(path.startswith(f"{folder}/") for folder in found.made)
+
+
+def _named(found: Seen, words: str) -> bool:
+    """Whether a socket's path is the run's own."""
+    return bool(found.name) and "sun_path" in words and found.name in words
 
 
 def _opens(found: Seen, words: str) -> None:
@@ -140,12 +163,12 @@ def _changes(found: Seen, name: str, words: str) -> None:
 
 
 def _binds(found: Seen, words: str) -> None:
-    if "AF_NETLINK" not in words and "htons(0)" not in words:
+    if "AF_NETLINK" not in words and "htons(0)" not in words and not _named(found, words):
         found.shares.append(f"listens on {_address(words)}")
 
 
 def _connects(found: Seen, words: str) -> None:
-    if "AF_NETLINK" not in words and "AF_UNSPEC" not in words:
+    if "AF_NETLINK" not in words and "AF_UNSPEC" not in words and not _named(found, words):
         found.shares.append(f"talks to {_address(words)}")
 
 

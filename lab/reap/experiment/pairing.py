@@ -16,8 +16,9 @@ import msgspec
 from reap.base import units
 from reap.base.errors import ReapError
 from reap.base.files import read_back, write_safely
-from reap.experiment import footprint
+from reap.experiment import footprint, naming
 from reap.experiment.folder import Folder
+from reap.experiment.once import prepared
 from reap.experiment.records import Pairing, Run
 from reap.experiment.spec import Spec
 from reap.launch.host import memory
@@ -70,15 +71,15 @@ def _found_out(
             seconds = _PATIENCE + _STRACED * folder.runs[0].outcome.wall_ns / 1e9
             for launch in launches():
                 watched = msgspec.structs.replace(launch, timeout=min(seconds, spec.timeout or math.inf))
-                reason = reason or _of_footprint(footprint.watch(watched))
+                reason = reason or _of_footprint(footprint.watch(watched, lambda name: prepared(spec, name)))
         except ReapError as error:
             reason = f"whether copies of the program would meet is not known: {error.what}"
     return Pairing(method="sequential" if reason else "simultaneous", reason=reason)
 
 
 def _of_spec(spec: Spec) -> str:
-    if spec.prepare or spec.cleanup:
-        return "--prepare and --cleanup are for one run at a time"
+    if any(command and naming.ARM not in command for command in (spec.prepare, spec.cleanup)):
+        return "--prepare and --cleanup without {arm} are for one run at a time"
     if spec.requests or (spec.tune is not None and "tail" in spec.tune.objectives):
         return "the times of requests are compared"
     if spec.tune is not None and spec.tune.variants:

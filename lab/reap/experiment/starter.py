@@ -9,7 +9,7 @@ import msgspec
 from reap.allocators import huge_pages
 from reap.allocators.records import Allocator
 from reap.base.records import Record
-from reap.experiment import arms, requests
+from reap.experiment import arms, naming, requests
 from reap.experiment.folder import Folder
 from reap.experiment.records import BARE, Cell, Laid, Samples
 from reap.experiment.spec import Variant
@@ -57,7 +57,9 @@ class Starter:
     def start(self, cell: Cell, *, probe: bool) -> Started:
         """Runs it once. With `probe` the outcome says who serves malloc. Throws what launching throws."""
         variant = self._variants[cell.variant]
-        launch = self._launch(cell, variant, probe=probe)
+        launch = naming.filled(
+            self._launch(cell, variant, probe=probe), naming.name(cell, "w" if probe else "r")
+        )
         if cell.level == BARE:
             return Started(outcome=spawn.run(launch))
         litter, image = self._litters[cell.level], variant.program.image
@@ -79,11 +81,11 @@ class Starter:
 
     def start_together(self, cells: Sequence[Cell], core: int) -> list[Started]:
         """Runs cells that nothing litters at the same time on one core. Throws what launching throws."""
-        launches = [self._launch(cell, self._variants[cell.variant], probe=False) for cell in cells]
+        launches = [naming.filled(self.alone(cell), naming.name(cell)) for cell in cells]
         return [Started(outcome=outcome) for outcome in together.run(launches, core)]
 
     def alone(self, cell: Cell) -> Launch:
-        """How the cell's program is started, for a run that is not measured."""
+        """How the cell's program is started; `{arm}` is still in its words."""
         return self._launch(cell, self._variants[cell.variant], probe=False)
 
     def _launch(self, cell: Cell, variant: Variant, *, probe: bool) -> Launch:
