@@ -25,7 +25,9 @@ NOISE = "Noise: the baseline against itself in the same rounds. A ratio within t
 def paired(held: Pairing) -> str:
     """How the runs of a round were paired, and why where it was not asked for."""
     if held.method == "simultaneous":
-        return "Runs of a round shared one core at the same time: wall time was not compared."
+        where = ", ".join(map(printable, held.private.folders)) if held.private else ""
+        view = f", each with a private copy-on-write view of {where}" if where else ""
+        return f"Runs of a round shared one core at the same time{view}: wall time was not compared."
     why = f": {printable(held.reason)}" if held.reason else ""
     return f"Runs of a round were made one after another{why}."
 

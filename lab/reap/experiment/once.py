@@ -11,7 +11,7 @@ from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Run
 from reap.experiment.spec import Spec
 from reap.experiment.starter import Started, Starter
-from reap.launch.records import Launch, Outcome
+from reap.launch.records import Launch, Outcome, Private
 
 
 class Once:
@@ -35,7 +35,7 @@ class Once:
             ended = self._starter.start(cell, probe=warmup)
         return self._keep(cell, ended, started, time.monotonic() - begun, warmup=warmup)
 
-    def run_together(self, cells: Sequence[Cell], core: int) -> list[Run]:
+    def run_together(self, cells: Sequence[Cell], core: int, private: Private | None = None) -> list[Run]:
         """Runs the cells of a round at the same time on one core, and keeps them. Throws ReapError.
 
         A round of which a kill has left some runs is run again as a whole: the later ones count.
@@ -49,7 +49,7 @@ class Once:
             for cell in cells:
                 stack.enter_context(prepared(self._spec, naming.name(cell)))
             stack.enter_context(self._resumable())
-            ended = self._starter.start_together(cells, core)
+            ended = self._starter.start_together(cells, core, private)
         share = (time.monotonic() - begun) / len(cells)
         return [
             self._keep(cell, each, started, share, together=True)

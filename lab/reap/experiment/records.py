@@ -9,7 +9,7 @@ from typing import Literal
 
 from reap.base.records import Estimate, Record
 from reap.experiment.sequential import WORTH
-from reap.launch.records import Misses, Outcome
+from reap.launch.records import Misses, Outcome, Private
 
 Verdict = Literal["better", "worse", "equivalent", "inconclusive"]
 HugePages = Literal["", "off", "on"]
@@ -24,6 +24,8 @@ class Pairing(Record):
     """At the same time on one core, or one after another."""
     reason: str = ""
     """Why one after another, where that was not asked for."""
+    private: Private | None = None
+    """The folders of which each run has a copy-on-write view for itself, where copies would meet there."""
 
 
 BARE = "none"

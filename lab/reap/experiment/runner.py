@@ -202,7 +202,9 @@ class Runner:
     def _round_together(self, cells: Sequence[Cell], number: int, rounds: int) -> None:
         each = self._runs_a_round()
         self._listener.progress(number * each, rounds * each, f"round {number + 1}, all at once")
-        for run in self._once.run_together(cells, pairing.core(number, self._spec.seed)):
+        for run in self._once.run_together(
+            cells, pairing.core(number, self._spec.seed), self.pairing.private
+        ):
             self._examine(run.cell, run.outcome)
 
     @cached_property

@@ -17,7 +17,7 @@ from reap.launch import native_files, spawn, together
 from reap.launch.litter import account
 from reap.launch.litter import run as littering
 from reap.launch.litter.records import Litter, Littered
-from reap.launch.records import Launch, Misses, Outcome
+from reap.launch.records import Launch, Misses, Outcome, Private
 from reap.launch.tools import callgrind, counters
 from reap.recording import sample
 from reap.recording.analyse.size_profile import SizeProfile
@@ -79,9 +79,14 @@ class Starter:
         )
         return Started(outcome=run.littered.outcome, laid=_laid(run.littered), samples=samples)
 
-    def start_together(self, cells: Sequence[Cell], core: int) -> list[Started]:
+    def start_together(
+        self, cells: Sequence[Cell], core: int, private: Private | None = None
+    ) -> list[Started]:
         """Runs cells that nothing litters at the same time on one core. Throws what launching throws."""
-        launches = [naming.filled(self.alone(cell), naming.name(cell)) for cell in cells]
+        launches = [
+            msgspec.structs.replace(naming.filled(self.alone(cell), naming.name(cell)), private=private)
+            for cell in cells
+        ]
         return [Started(outcome=outcome) for outcome in together.run(launches, core)]
 
     def alone(self, cell: Cell) -> Launch:

@@ -233,10 +233,14 @@ def test_other_commands_and_variables_have_the_name_of_the_arm(tmp_path: Path) -
     assert not any("{" in path.name for path in made)
 
 
-def test_a_program_that_writes_is_compared_one_after_another(tmp_path: Path) -> None:
-    comparison = compared(tmp_path, ["/bin/sh", "-c", f"{program('busy')}; echo x >{tmp_path}/file"])
+def test_a_program_that_signals_others_is_compared_one_after_another(tmp_path: Path) -> None:
+    """No view of its files keeps it from signalling."""
+    script = f"{program('busy')}; echo x >{tmp_path}/file; kill -CONT {os.getpid()}"
+    comparison = compared(tmp_path, ["/bin/sh", "-c", script])
     assert comparison.pairing.method == "sequential"
-    assert comparison.pairing.reason == f"copies of the program would meet: it writes {tmp_path}/file"
+    assert comparison.pairing.reason == (
+        f"copies of the program would meet: it writes {tmp_path}/file, signals process {os.getpid()}"
+    )
     assert "wall" in comparison.sides[0].ratios
 
 
