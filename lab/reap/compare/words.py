@@ -28,6 +28,10 @@ def paired(held: Pairing) -> str:
         where = ", ".join(map(printable, held.private.folders)) if held.private else ""
         view = f", each with a private copy-on-write view of {where}" if where else ""
         return f"Runs of a round shared one core at the same time{view}: wall time was not compared."
+    if held.method == "sliced":
+        where = ", ".join(map(printable, held.private.folders)) if held.private else ""
+        view = f", each with a private copy-on-write view of {where}" if where else ""
+        return f"Runs of a round took turns of 20 to 50 ms on all cores{view}: wall time was not compared."
     why = f": {printable(held.reason)}" if held.reason else ""
     return f"Runs of a round were made one after another{why}."
 

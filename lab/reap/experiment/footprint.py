@@ -34,6 +34,8 @@ class Footprint(Record):
     """What another copy would meet, in a few words each."""
     threads: bool = False
     """Whether it made threads: on one core it may be another program."""
+    job_control: bool = False
+    """Whether it waited for children that stop, as a shell with job control does."""
     changed: dict[str, list[list[str]]] = {}
     """Of `shares`, those that are changes or locks of files: the absolute paths, one group a call. Where a
     call has a relative path and the program changes its folder, a group for each folder that it was in."""
@@ -57,6 +59,7 @@ def watch(launch: Launch, around: Around = _as_it_is) -> Footprint:
     return Footprint(
         shares=list(dict.fromkeys([*first.shares, *creates])),
         threads=first.threads,
+        job_control=first.job_control,
         changed={what: first.absolute(paths) for what, paths in first.changed.items()} | creates,
         kept=sorted({path for kept in first.kept for (path,) in first.absolute([kept])}),
         executed=sorted(first.executed),
@@ -79,6 +82,7 @@ class Seen(msgspec.Struct):
     signalled: set[str] = set()
     """The processes and groups that it sent signals to."""
     threads: bool = False
+    job_control: bool = False
 
     folders: list[str] = []
     """In which it ran, one after another."""
@@ -102,7 +106,7 @@ _CHANGES = (
     "?chown", "?lchown", "fchownat", "?utime", "?utimes", "?utimensat", "mount", "umount2",
 )  # fmt: skip
 _MEETS = ("bind", "connect", "flock", "shmget", "semget", "msgget", "?mq_open", "kill", "?tkill", "tgkill")
-_CALLS = ("execve", "chdir", "fchdir", "clone", "?clone3", *_OPENS, *_CHANGES, *_MEETS)
+_CALLS = ("execve", "chdir", "fchdir", "wait4", "waitid", "clone", "?clone3", *_OPENS, *_CHANGES, *_MEETS)
 
 _LINE = re.compile(r"^(?P<pid>\d+) +(?P<call>.*)$")
 _CALL = re.compile(r"^(?P<name>\w+)\((?P<words>.*)\) += (?P<result>-?\d+|0x[0-9a-f]+|\?)")
@@ -246,6 +250,10 @@ def _moves_to(found: Seen, words: str) -> None:
     ]
 
 
+def _waits(found: Seen, words: str) -> None:
+    found.job_control |= bool(re.search("WUNTRACED|WSTOPPED", words))
+
+
 def _executes(found: Seen, words: str) -> None:
     found.executed.update(_paths(words)[:1])
 
@@ -259,6 +267,7 @@ _JUDGES: dict[str, Callable[[Seen, str], None]] = {
     **dict.fromkeys((name.lstrip("?") for name in _OPENS), _opens),
     "creat": lambda found, words: _opens(found, f"{words} O_CREAT"),
     "execve": _executes,
+    **dict.fromkeys(("wait4", "waitid"), _waits),
     **dict.fromkeys(("chdir", "fchdir"), _moves_to),
     "bind": _binds,
     "connect": _connects,

@@ -35,10 +35,13 @@ class Once:
             ended = self._starter.start(cell, probe=warmup)
         return self._keep(cell, ended, started, time.monotonic() - begun, warmup=warmup)
 
-    def run_together(self, cells: Sequence[Cell], core: int, private: Private | None = None) -> list[Run]:
-        """Runs the cells of a round at the same time on one core, and keeps them. Throws ReapError.
+    def run_together(
+        self, cells: Sequence[Cell], core: int | None, private: Private | None = None
+    ) -> list[Run]:
+        """Runs the cells of a round at the same time on one core, or without one in turns, and keeps them.
 
-        A round of which a kill has left some runs is run again as a whole: the later ones count.
+        A round of which a kill has left some runs is run again as a whole: the later ones count. Throws
+        ReapError.
         """
         known = [self.done.get((False, cell.key())) for cell in cells]
         if all(known):

@@ -62,9 +62,10 @@ def _found_out(
     folder: Folder, copies: int, launches: Callable[[], list[Launch]], say: Callable[[str], None]
 ) -> Pairing:
     spec = folder.spec
-    if spec.pairing != "auto":
+    sliced = spec.pairing == "sliced"
+    if spec.pairing == "simultaneous" or spec.pairing == "sequential":
         return Pairing(method=spec.pairing)
-    reason = _of_spec(spec) or _of_warm_ups(_warm_ups(folder), copies)
+    reason = _of_spec(spec) or _of_warm_ups(_warm_ups(folder), copies, several=sliced)
     if reason:
         return Pairing(reason=reason)
     say("watching one run by strace: may copies of it run at the same time?")
@@ -77,10 +78,10 @@ def _found_out(
         seen = [footprint.watch(launch, lambda name: prepared(spec, name)) for launch in own]
     except ReapError as error:
         return Pairing(reason=f"whether copies of the program would meet is not known: {error.what}")
-    if reason := next(filter(None, map(_of_footprint, seen)), ""):
+    if reason := next(filter(None, (_of_footprint(each, sliced=sliced) for each in seen)), ""):
         return Pairing(reason=reason)
     if not any(each.shares for each in seen):
-        return Pairing(method="simultaneous")
+        return Pairing(method="sliced" if sliced else "simultaneous")
     say("copies would write the same files: trying a private copy-on-write view for each")
     return _in_private(folder, copies, own, seen)
 
@@ -102,7 +103,7 @@ def _in_private(
             return Pairing(reason=f"{met}, and a private view of its files does not work: {outcome}")
         if reason := _of_memory(warm_ups, copies, outcome.written_bytes or 0):
             return Pairing(reason=reason)
-    return Pairing(method="simultaneous", private=view)
+    return Pairing(method="sliced" if folder.spec.pairing == "sliced" else "simultaneous", private=view)
 
 
 def _warm_ups(folder: Folder) -> list[Run]:
@@ -119,12 +120,12 @@ def _of_spec(spec: Spec) -> str:
     return ""
 
 
-def _of_warm_ups(warm_ups: Sequence[Run], copies: int) -> str:
+def _of_warm_ups(warm_ups: Sequence[Run], copies: int, *, several: bool) -> str:
     base = warm_ups[0].outcome
     if base.requests is not None and base.requests.count:
         return "the program marks requests, whose times are compared"
     busy = base.cpu_ns / max(base.wall_ns, 1)
-    if busy > _SEVERAL_CORES:
+    if busy > _SEVERAL_CORES and not several:
         return f"the program uses {busy:.1f} cores at once"
     return _of_memory(warm_ups, copies)
 
@@ -136,9 +137,11 @@ def _of_memory(warm_ups: Sequence[Run], copies: int, files: int = 0) -> str:
     return ""
 
 
-def _of_footprint(seen: footprint.Footprint) -> str:
+def _of_footprint(seen: footprint.Footprint, *, sliced: bool) -> str:
     """What no view of files of its own would help against."""
-    if seen.threads:
+    if sliced and seen.job_control:
+        return "the program waits for children that stop, and would see the turns"
+    if seen.threads and not sliced:
         return "the program makes threads"
     return _meets([seen]) if any(each not in seen.changed for each in seen.shares) else ""
 

@@ -80,9 +80,9 @@ class Starter:
         return Started(outcome=run.littered.outcome, laid=_laid(run.littered), samples=samples)
 
     def start_together(
-        self, cells: Sequence[Cell], core: int, private: Private | None = None
+        self, cells: Sequence[Cell], core: int | None, private: Private | None = None
     ) -> list[Started]:
-        """Runs cells that nothing litters at the same time on one core. Throws what launching throws."""
+        """Runs cells that nothing litters at once, on one core or in turns. Throws what launching throws."""
         launches = [
             msgspec.structs.replace(naming.filled(self.alone(cell), naming.name(cell)), private=private)
             for cell in cells
