@@ -61,7 +61,7 @@ def main() -> int:
     """Prints a row for each program; the exit code says whether every bar was held."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     engine = valgrind.ready(print)
-    print(f"{'program':<24} {'alone':>8} {'drag [95 % interval]':>24} ", end="")
+    print(f"{'program':<24} {'alone':>8} {'drag [95 % CI]':>24} ", end="")
     print("".join(f"{name:>10}" for name in OTHERS) + f" {'memory':>8}")
     with tempfile.TemporaryDirectory(prefix="reap-bench-", dir=ROOT / "build") as folder:
         trees = str(Path(folder) / "trees")

@@ -6,9 +6,7 @@ from reap.compare import analyse
 from reap.compare.phrases import METRICS
 from reap.experiment.records import Comparison, Pairing, Ratio, Side
 
-BELOW_ONE = (
-    "Ratios are to the baseline: below 1 is less (better), above 1 is more. Each ratio has a 95 % interval."
-)
+BELOW_ONE = "Ratios are to the baseline: below 1 is less (better), above 1 is more. Each ratio has a 95 % CI."
 
 INCONCLUSIVE = "Inconclusive: the interval contains 1, so the difference may be chance."
 

@@ -149,7 +149,7 @@ class Ratio(Record):
     value: float
     """Median of the allocator, in the unit."""
     ratio: Estimate
-    """Geometric mean of value / baseline over the rounds, with its 95 % interval; below 1 is less."""
+    """Geometric mean of value / baseline over the rounds, with its 95 % CI; below 1 is less."""
     pairs: list[float]
     """The ratio of every round, in order."""
     verdict: Verdict
