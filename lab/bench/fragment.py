@@ -48,7 +48,7 @@ def main() -> int:
         found = catalog.find(name)
         if isinstance(found, Allocator):
             held &= litter_row(found)
-    print(f"\n{'program':<10} {'alone':>9} {'preload':>9}  ratio [95 % interval]  rounds")
+    print(f"\n{'program':<10} {'alone':>9} {'preload':>9}  ratio [95 % CI]        rounds")
     for title, launch in programs():
         held &= preload_row(title, launch, rounds)
     return 0 if held else 1

@@ -142,7 +142,7 @@ def table(language: Language, threads: int, requests: Path, rounds: int) -> bool
                 figures[arm].append(done.cpu_ns / answered)
 
     print(f"\n{language.name}, {threads} thread{'s'[: threads > 1]}: CPU time a request, {rounds} rounds")
-    print(f"{'pattern':<32} {'ns':>8}  ratio [95 % interval]      calls")
+    print(f"{'pattern':<32} {'ns':>8}  ratio [95 % CI]            calls")
     for arm in arms:
         pairs = [value / base for value, base in zip(figures[arm], figures[arms[0]], strict=True)]
         ratio = statistics.interval(pairs) if arm != arms[0] else Estimate(value=1, low=1, high=1)

@@ -34,7 +34,7 @@ def main() -> int:
         folder = Path(name)
         loop = folder / "malloc-loop"
         subprocess.run(["gcc", "-O2", "-fno-builtin", "-o", loop, LOOP], check=True)
-        print(f"{'program':<24} {'depth':<7} {'alone':>9} {'recorded':>9}  ratio [95 % interval]  rounds")
+        print(f"{'program':<24} {'depth':<7} {'alone':>9} {'recorded':>9}  ratio [95 % CI]        rounds")
         for title, launch, depth, bar, many in programs(loop):
             held &= row(title, launch, depth, bar, max(many or rounds, 5), folder / "trace.reap")
     return 0 if held else 1

@@ -2,7 +2,7 @@
 
 .venv/bin/python lab/bench/truth.py FOLDER [--passes 10] [--hog] [--verbs wall,rss] [--only NAME,NAME]
 
-Results are appended to FOLDER/results.jsonl as they come, and one that is there is not made again, so that
+Results are appended to FOLDER/results.jsonl as they come, and one that is there is not rerun, so that
 a stopped bench resumes. `--hog` keeps one core busy meanwhile. Ends with the tables of docs/accuracy.md.
 Those that cannot be run here are named and not counted. The exit code says whether nothing was wrong.
 """

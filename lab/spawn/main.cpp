@@ -24,6 +24,7 @@
 #include "perf/check_sampling.h"
 #include "perf/event_counter.h"
 #include "program/attached.h"
+#include "program/private_view.h"
 #include "program/supervisor.h"
 
 namespace {
@@ -50,6 +51,7 @@ void stop_ignoring_children(reap::spawn::Options &options) {
 int main(int argc, char **argv) {
     using namespace reap::spawn;
     fill_standard_streams();
+    const pid_t parent = getppid();
     static Options options; // static: it must outlive all that points into it
     if (!parse_options(argc, argv, environ, options)) return 2;
     if (fcntl(options.result_fd, F_GETFD) < 0) {
@@ -67,6 +69,9 @@ int main(int argc, char **argv) {
         static Watcher watcher(options.trace, nullptr, options.watch);
         return watch_running(options.attach, options.timeout_ns, watcher, options.result_fd) ? 0 : 125;
     }
+    static PrivateView view;
+    if (options.private_folders > 0 && !view.enter(options, result))
+        return write_result(options.result_fd, result) ? 0 : 125;
     if (options.trace != nullptr && options.watch.any) {
         static Watcher watcher(options.trace, options.socket, options.watch);
         supervise(options, watcher, result);
@@ -87,5 +92,8 @@ int main(int argc, char **argv) {
         } no_observer;
         supervise(options, no_observer, result);
     }
+    view.measure(result);
+    // Whoever started us and made it has been killed, and reads no result.
+    if (getppid() != parent && options.private_folders > 0) rmdir(options.private_at);
     return write_result(options.result_fd, result) ? 0 : 125;
 }

@@ -14,6 +14,7 @@ constexpr const char *usage =
     "usage: reap-spawn [--program FILE] [--preload LIST] [--set NAME=VALUE]... [--unset NAME]...\n"
     "                  [--ignore SIGNAL]... [--stdin FILE] [--capture] [--timeout-ms N] [--grace-ms N]\n"
     "                  [--result-fd N] [--core N] [--ready-fd N --start-fd N]\n"
+    "                  [--private-at EMPTY_FOLDER --private FOLDER... [--copied FILE]...]\n"
     "                  [--trace FILE [--trace-socket NAME] [--watch LIST] | --count TYPE:CONFIG | "
     "--resident] [--no-huge-pages]\n"
     "                  -- CMD [ARGUMENT]...\n"
@@ -185,6 +186,14 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
         } else if (std::strcmp(option, "--result-fd") == 0) {
             if (!parse_number(value, 1'000'000, number)) return refuse("not a file descriptor", value);
             options.result_fd = static_cast<int>(number);
+        } else if (std::strcmp(option, "--private-at") == 0) {
+            options.private_at = value;
+        } else if (std::strcmp(option, "--private") == 0) {
+            if (options.private_folders == Options::max_private_folders) return refuse("too many", option);
+            options.private_folder[options.private_folders++] = value;
+        } else if (std::strcmp(option, "--copied") == 0) {
+            if (options.copied_files == Options::max_copied_files) return refuse("too many", option);
+            options.copied_file[options.copied_files++] = value;
         } else if (std::strcmp(option, "--core") == 0) {
             if (!parse_number(value, CPU_SETSIZE - 1, number)) return refuse("not a core", value);
             options.core = static_cast<int>(number);
@@ -201,6 +210,9 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
     if (options.check_sampling) return true;
     if ((options.ready_fd < 0) != (options.start_fd < 0)) {
         return refuse("must be used together", "--ready-fd and --start-fd");
+    }
+    if (options.private_folders > 0 && options.private_at == nullptr) {
+        return refuse("requires --private-at", "--private");
     }
     if (options.attach != 0) {
         return (options.trace != nullptr && options.timeout_ns > 0) ||

@@ -32,9 +32,16 @@ struct Options {
     std::int64_t timeout_ns = 0;           ///< 0: none
     std::int64_t grace_ns = 1'000'000'000; ///< from SIGTERM to SIGKILL
     int result_fd = 1;                     ///< where to write the result
-    int core = -1;                         ///< the only core that the program may use; -1: any
-    int ready_fd = -1;                     ///< written to when the program is ready; -1: it starts at once
-    int start_fd = -1;                     ///< the program starts when the other end of this is closed
+    static constexpr int max_private_folders = 16;
+    static constexpr int max_copied_files = 256;
+    const char *private_folder[max_private_folders] = {}; ///< folders that it gets a copy-on-write view of
+    int private_folders = 0;
+    const char *copied_file[max_copied_files] = {}; ///< files in these that are copied before it starts
+    int copied_files = 0;
+    const char *private_at = nullptr; ///< an empty folder that the view is set up in
+    int core = -1;                    ///< the only core that the program may use; -1: any
+    int ready_fd = -1;                ///< written to when the program is ready; -1: it starts at once
+    int start_fd = -1;                ///< the program starts when the other end of this is closed
 };
 
 /// Parses the command line. On an error prints it to standard error and returns false.

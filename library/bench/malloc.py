@@ -3,7 +3,7 @@
     .venv/bin/python library/bench/malloc.py [--rounds N] [--only PROGRAM] [--allocators NAMES]
 
 Each program is given to `reap compare`: rounds in which every allocator has its turn, ratios to glibc's
-malloc with 95 % intervals, and the proof that each served the program. Those of mimalloc-bench (suite.py) run
+malloc with 95 % CIs, and the proof that each served the program. Those of mimalloc-bench (suite.py) run
 under all allocators at the same time: with a fixed work on one core, or on all cores for as long as they are
 told, where the cost is CPU time an operation. Their ratios are medians over the rounds, and between brackets
 the minimum and the maximum. Allocators that are not on this machine are left out. Takes some twenty minutes

@@ -11,7 +11,7 @@ def share(measured: Share, who: str = "it") -> str:
     value, low, high = measured.share.value, measured.share.low, measured.share.high
     return (
         f"{who} spent {units.percent(value)} of its CPU time executing in the allocator "
-        f"(95 % interval {units.percent_span(low, high)}, {units.samples(measured.samples)}{kernel})"
+        f"(95 % CI {units.percent_span(low, high)}, {units.samples(measured.samples)}{kernel})"
     )
 
 

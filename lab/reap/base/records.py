@@ -27,7 +27,7 @@ def decode(data: bytes | str, kind: type[Kind]) -> Kind:
 
 
 class Estimate(Record):
-    """A value with its 95 % interval. An exact value has `low == value == high`."""
+    """A value with its 95 % CI. An exact value has `low == value == high`."""
 
     value: float
     low: float

@@ -115,14 +115,14 @@ def says_nothing(estimate: Estimate) -> bool:
 
 
 def span(estimate: Estimate, between: str = ", ") -> str:
-    """The 95 % interval of a ratio: `0.92, 0.945`."""
+    """The 95 % CI of a ratio: `0.92, 0.945`."""
     if says_nothing(estimate):
         return TOO_FEW
     return f"{ratio(estimate.low)}{between}{ratio(estimate.high)}"
 
 
 def ratio_with_interval(estimate: Estimate) -> str:
-    """`0.931 [0.92, 0.945]`: a ratio and its 95 % interval; an exact one has none."""
+    """`0.931 [0.92, 0.945]`: a ratio and its 95 % CI; an exact one has none."""
     if estimate.exact:
         return ratio(estimate.value)
     return f"{ratio(estimate.value)} [{span(estimate)}]"

@@ -40,10 +40,16 @@ def running(verb: _Verb) -> _Verb:
         verb,
         click.option("--timeout", type=SECONDS, help="Time limit in seconds for one run."),
         click.option(
-            "--prepare", default="", metavar="CMD", help="Shell command before each run, not measured."
+            "--prepare",
+            default="",
+            metavar="CMD",
+            help="Shell command before each run, not measured; {arm} is the name of the run.",
         ),
         click.option(
-            "--cleanup", default="", metavar="CMD", help="Shell command after each run, not measured."
+            "--cleanup",
+            default="",
+            metavar="CMD",
+            help="Shell command after each run, not measured; {arm} is the name of the run.",
         ),
         click.option(
             "-o",

@@ -40,7 +40,7 @@ def compare(
     """Compare allocators on a program.
 
     Runs CMD many times, under each allocator in turn, and prints CPU time, wall time, peak memory and page
-    faults as ratios to the C library's malloc with 95 % intervals. If an interval contains 1, the result is
+    faults as ratios to the C library's malloc with 95 % CIs. If an interval contains 1, the result is
     *inconclusive*. CMD should do the same work in each run; use --prepare for setup. Standard input is read
     once and given to every run; output is compared, then discarded.
 

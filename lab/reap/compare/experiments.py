@@ -90,7 +90,8 @@ def options(verb: _Verb) -> _Verb:
             default="auto",
             show_default=True,
             help="Run the arms of a round at the same time on one core, or one after another; auto: at the "
-            "same time if copies of CMD cannot interfere.",
+            "same time if copies of CMD cannot interfere. sliced: in short turns on all cores, for "
+            "programs that use several.",
         ),
         click.option(
             "--requests",

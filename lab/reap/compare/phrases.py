@@ -24,8 +24,8 @@ METRICS = {
 
 
 def change_with_interval(estimate: Estimate) -> str:
-    """A ratio as `9.8 % less (95 % interval 8.7 to 10.9 % less)`."""
-    return f"{units.change(estimate.value)} (95 % interval {interval(estimate)})"
+    """A ratio as `9.8 % less (95 % CI 8.7 to 10.9 % less)`."""
+    return f"{units.change(estimate.value)} (95 % CI {interval(estimate)})"
 
 
 def interval(estimate: Estimate) -> str:
@@ -41,9 +41,9 @@ def interval(estimate: Estimate) -> str:
 
 
 def effect(side: Side, ratio: Ratio) -> str:
-    """What this allocator does to one metric: `mimalloc takes 9.8 % less CPU time (95 % interval ...)`."""
+    """What this allocator does to one metric: `mimalloc takes 9.8 % less CPU time (95 % CI ...)`."""
     name = METRICS.get(ratio.metric, ratio.metric)
-    return f"{side.allocator} takes {amount(ratio.ratio.value, name)} (95 % interval {interval(ratio.ratio)})"
+    return f"{side.allocator} takes {amount(ratio.ratio.value, name)} (95 % CI {interval(ratio.ratio)})"
 
 
 def amount(ratio: float, name: str) -> str:
@@ -59,7 +59,7 @@ def memory(side: Side) -> str:
         return ""
     sizes = f"{units.size(ratio.value)} instead of {units.size(ratio.baseline)}"
     if ratio.verdict == "inconclusive":
-        return f"no significant difference in peak memory ({sizes}; 95 % interval {interval(ratio.ratio)})"
+        return f"no significant difference in peak memory ({sizes}; 95 % CI {interval(ratio.ratio)})"
     return f"peak memory is {change_with_interval(ratio.ratio)}: {sizes}"
 
 

@@ -6,9 +6,7 @@ from reap.compare import analyse
 from reap.compare.phrases import METRICS
 from reap.experiment.records import Comparison, Pairing, Ratio, Side
 
-BELOW_ONE = (
-    "Ratios are to the baseline: below 1 is less (better), above 1 is more. Each ratio has a 95 % interval."
-)
+BELOW_ONE = "Ratios are to the baseline: below 1 is less (better), above 1 is more. Each ratio has a 95 % CI."
 
 INCONCLUSIVE = "Inconclusive: the interval contains 1, so the difference may be chance."
 
@@ -25,7 +23,13 @@ NOISE = "Noise: the baseline against itself in the same rounds. A ratio within t
 def paired(held: Pairing) -> str:
     """How the runs of a round were paired, and why where it was not asked for."""
     if held.method == "simultaneous":
-        return "Runs of a round shared one core at the same time: wall time was not compared."
+        where = ", ".join(map(printable, held.private.folders)) if held.private else ""
+        view = f", each with a private copy-on-write view of {where}" if where else ""
+        return f"Runs of a round shared one core at the same time{view}: wall time was not compared."
+    if held.method == "sliced":
+        where = ", ".join(map(printable, held.private.folders)) if held.private else ""
+        view = f", each with a private copy-on-write view of {where}" if where else ""
+        return f"Runs of a round took turns of 20 to 50 ms on all cores{view}: wall time was not compared."
     why = f": {printable(held.reason)}" if held.reason else ""
     return f"Runs of a round were made one after another{why}."
 

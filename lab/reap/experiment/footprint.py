@@ -9,13 +9,22 @@ to run. Everything else that succeeds is named as a reason to run copies one aft
 import os.path
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 
 import msgspec
 
 from reap.base.errors import ReapError
 from reap.base.records import Record
-from reap.launch.records import Launch
+from reap.experiment import naming
+from reap.launch.records import Launch, Outcome
 from reap.launch.tools import syscalls
+
+Around = Callable[[str], AbstractContextManager[None]]
+_NAMES = ("s000-00000000", "t000-00000000")
+
+
+def _as_it_is(_name: str) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 class Footprint(Record):
@@ -25,29 +34,69 @@ class Footprint(Record):
     """What another copy would meet, in a few words each."""
     threads: bool = False
     """Whether it made threads: on one core it may be another program."""
+    job_control: bool = False
+    """Whether it waited for children that stop, as a shell with job control does."""
+    changed: dict[str, list[list[str]]] = {}
+    """Of `shares`, those that are changes or locks of files: the absolute paths, one group a call. Where a
+    call has a relative path and the program changes its folder, a group for each folder that it was in."""
+    kept: list[str] = []
+    """Files that it writes to and whose contents it keeps."""
+    executed: list[str] = []
+    outcome: Outcome = Outcome(exit_code=0)
+    """Of its first run."""
 
 
-def watch(launch: Launch) -> Footprint:
+def watch(launch: Launch, around: Around = _as_it_is) -> Footprint:
     """Runs the program under strace: once, and once more where names of temporary files have to be compared.
 
-    Throws what `syscalls.traced` throws, and ReapError where it does not end within its timeout: strace
-    waits for all that a program leaves running.
+    `{arm}` in its words is another name each time, and files of that name are the run's own. `around` is
+    what goes before and after a run of that name. Throws what `syscalls.traced` throws, and ReapError where
+    it does not end within its timeout: strace waits for all that a program leaves running.
     """
-    first = _watched(launch)
-    made = first.made & _watched(launch).made if first.made else set()
-    shares = [*first.shares, *(f"creates {path}" for path in sorted(made))]
-    return Footprint(shares=list(dict.fromkeys(shares)), threads=first.threads)
+    first, outcome = _watched(launch, _NAMES[0], around)
+    made = first.made & _watched(launch, _NAMES[1], around)[0].made if first.made else set()
+    creates = {f"creates {path}": first.absolute([path]) for path in sorted(made)}
+    return Footprint(
+        shares=list(dict.fromkeys([*first.shares, *creates])),
+        threads=first.threads,
+        job_control=first.job_control,
+        changed={what: first.absolute(paths) for what, paths in first.changed.items()} | creates,
+        kept=sorted({path for kept in first.kept for (path,) in first.absolute([kept])}),
+        executed=sorted(first.executed),
+        outcome=outcome,
+    )
 
 
 class Seen(msgspec.Struct):
     """What the lines of strace say of one run."""
 
     shares: list[str] = []
+    changed: dict[str, list[str]] = {}
+    """Of these, the changes and locks of files: the paths."""
+    kept: set[str] = set()
+    executed: set[str] = set()
     made: set[str] = set()
     """Files and folders that it created and that nobody had before; what is within these is its own, too."""
+    name: str = ""
+    """What the names of its own files have in them, where the command says `{arm}`."""
     signalled: set[str] = set()
     """The processes and groups that it sent signals to."""
     threads: bool = False
+    job_control: bool = False
+
+    folders: list[str] = []
+    """In which it ran, one after another."""
+
+    def absolute(self, paths: list[str]) -> list[list[str]]:
+        """These paths of a call, as they are or in each of `folders`."""
+        if all(path.startswith("/") for path in paths):
+            return [paths]
+        return [[os.path.normpath(os.path.join(each, path)) for path in paths] for each in self.folders]  # noqa: PTH118
+
+    def meets(self, what: str, paths: list[str]) -> None:
+        """Notes a change or a lock of files that another copy would meet."""
+        self.shares.append(what)
+        self.changed[what] = paths
 
 
 _OPENS = ("?open", "openat", "?openat2", "?creat")
@@ -57,7 +106,7 @@ _CHANGES = (
     "?chown", "?lchown", "fchownat", "?utime", "?utimes", "?utimensat", "mount", "umount2",
 )  # fmt: skip
 _MEETS = ("bind", "connect", "flock", "shmget", "semget", "msgget", "?mq_open", "kill", "?tkill", "tgkill")
-_CALLS = ("execve", "clone", "?clone3", *_OPENS, *_CHANGES, *_MEETS)
+_CALLS = ("execve", "chdir", "fchdir", "wait4", "waitid", "clone", "?clone3", *_OPENS, *_CHANGES, *_MEETS)
 
 _LINE = re.compile(r"^(?P<pid>\d+) +(?P<call>.*)$")
 _CALL = re.compile(r"^(?P<name>\w+)\((?P<words>.*)\) += (?P<result>-?\d+|0x[0-9a-f]+|\?)")
@@ -66,9 +115,12 @@ _WRITES = re.compile(r"O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)")
 _SWALLOW = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 
-def seen(lines: Iterable[str]) -> Seen:
-    """Reads what strace wrote with --decode-fds=path and --follow-forks."""
-    found = Seen()
+def seen(lines: Iterable[str], own_name: str = "", folder: str = "/") -> Seen:
+    """Reads what strace wrote with --decode-fds=path and --follow-forks.
+
+    A path with `own_name` in it is one that no other run has. `folder` is where it started.
+    """
+    found = Seen(name=own_name, folders=[folder])
     own = {"0"}
     for pid, call in _whole(lines):
         own |= {pid, f"-{pid}"}
@@ -84,11 +136,12 @@ def seen(lines: Iterable[str]) -> Seen:
     return found
 
 
-def _watched(launch: Launch) -> Seen:
-    with syscalls.traced(launch, _CALLS, ["--decode-fds=path"]) as (outcome, lines):
+def _watched(launch: Launch, name: str, around: Around) -> tuple[Seen, Outcome]:
+    own = naming.filled(launch, name)
+    with around(name), syscalls.traced(own, _CALLS, ["--decode-fds=path"]) as (outcome, lines):
         if outcome.timed_out:
             raise ReapError(f"a run under strace did not end within {launch.timeout:g} s")
-        return seen(lines)
+        return seen(lines, name, launch.directory or os.getcwd()), outcome  # noqa: PTH109 - text
 
 
 def _whole(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -116,7 +169,14 @@ def _paths(words: str) -> list[str]:
 
 
 def _own(found: Seen, path: str) -> bool:
+    if found.name and found.name in path:
+        return True
     return path in found.made or any(path.startswith(f"{folder}/") for folder in found.made)
+
+
+def _named(found: Seen, words: str) -> bool:
+    """Whether a socket's path is the run's own."""
+    return bool(found.name) and "sun_path" in words and found.name in words
 
 
 def _opens(found: Seen, words: str) -> None:
@@ -128,24 +188,28 @@ def _opens(found: Seen, words: str) -> None:
         if "O_CREAT" in words and "O_EXCL" in words:
             found.made.add(path)
         else:
-            found.shares.append(f"writes {path}")
+            found.meets(f"writes {path}", [path])
+        if "O_TRUNC" not in words:
+            found.kept.add(path)
 
 
 def _changes(found: Seen, name: str, words: str) -> None:
     paths = _paths(words)
-    if name.startswith("mkdir") and paths:
+    if name in ("mount", "umount2"):
+        found.shares.append("mounts file systems")
+    elif name.startswith("mkdir") and paths:
         found.made.add(paths[0])
     elif paths and not all(_own(found, path) for path in paths):
-        found.shares.append(f"{_VERBS.get(name, 'changes')} {paths[-1]}")
+        found.meets(f"{_VERBS.get(name, 'changes')} {paths[-1]}", paths if name in _MOVES else paths[-1:])
 
 
 def _binds(found: Seen, words: str) -> None:
-    if "AF_NETLINK" not in words and "htons(0)" not in words:
+    if "AF_NETLINK" not in words and "htons(0)" not in words and not _named(found, words):
         found.shares.append(f"listens on {_address(words)}")
 
 
 def _connects(found: Seen, words: str) -> None:
-    if "AF_NETLINK" not in words and "AF_UNSPEC" not in words:
+    if "AF_NETLINK" not in words and "AF_UNSPEC" not in words and not _named(found, words):
         found.shares.append(f"talks to {_address(words)}")
 
 
@@ -157,8 +221,12 @@ def _address(words: str) -> str:
 
 def _locks(found: Seen, words: str) -> None:
     path = re.search(r"<([^>]*)>", words)
-    if "LOCK_UN" not in words and not (path and _own(found, path[1])):
-        found.shares.append(f"locks {path[1] if path else 'a file'}")
+    if "LOCK_UN" in words or (path and _own(found, path[1])):
+        return
+    if path is None:
+        found.shares.append("locks a file")
+    else:
+        found.meets(f"locks {path[1]}", [path[1]])
 
 
 def _ipc(found: Seen, words: str) -> None:
@@ -172,6 +240,24 @@ def _kills(found: Seen, words: str) -> None:
         found.signalled.add(to)
 
 
+def _moves_to(found: Seen, words: str) -> None:
+    path = re.search(r"<([^>]*)>", words)
+    paths = [path[1]] if path else _paths(words)[:1]
+    found.folders += [
+        each
+        for (each,) in found.absolute(paths)
+        if each not in found.folders and os.path.isdir(each)  # noqa: PTH112
+    ]
+
+
+def _waits(found: Seen, words: str) -> None:
+    found.job_control |= bool(re.search("WUNTRACED|WSTOPPED", words))
+
+
+def _executes(found: Seen, words: str) -> None:
+    found.executed.update(_paths(words)[:1])
+
+
 def _threads(found: Seen, words: str) -> None:
     found.threads |= "CLONE_THREAD" in words
 
@@ -180,6 +266,9 @@ _CHANGING = {name.lstrip("?") for name in _CHANGES}
 _JUDGES: dict[str, Callable[[Seen, str], None]] = {
     **dict.fromkeys((name.lstrip("?") for name in _OPENS), _opens),
     "creat": lambda found, words: _opens(found, f"{words} O_CREAT"),
+    "execve": _executes,
+    **dict.fromkeys(("wait4", "waitid"), _waits),
+    **dict.fromkeys(("chdir", "fchdir"), _moves_to),
     "bind": _binds,
     "connect": _connects,
     "flock": _locks,
@@ -187,6 +276,8 @@ _JUDGES: dict[str, Callable[[Seen, str], None]] = {
     **dict.fromkeys(("kill", "tkill", "tgkill"), _kills),
     **dict.fromkeys(("clone", "clone3"), _threads),
 }
+_MOVES = {"rename", "renameat", "renameat2", "link", "linkat"}
+"""Both of whose paths have to be in one file system."""
 _VERBS = {"unlink": "removes", "unlinkat": "removes", "rmdir": "removes"} | dict.fromkeys(
     ("rename", "renameat", "renameat2"), "renames"
 )

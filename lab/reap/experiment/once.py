@@ -6,11 +6,12 @@ import time
 from collections.abc import Iterator, Sequence
 
 from reap.base.errors import ExitCode, ReapError
+from reap.experiment import naming
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Run
 from reap.experiment.spec import Spec
 from reap.experiment.starter import Started, Starter
-from reap.launch.records import Launch, Outcome
+from reap.launch.records import Launch, Outcome, Private
 
 
 class Once:
@@ -30,22 +31,28 @@ class Once:
             return known
         started = time.time()
         begun = time.monotonic()
-        with prepared(self._spec), self._resumable():
+        with prepared(self._spec, naming.name(cell, "w" if warmup else "r")), self._resumable():
             ended = self._starter.start(cell, probe=warmup)
         return self._keep(cell, ended, started, time.monotonic() - begun, warmup=warmup)
 
-    def run_together(self, cells: Sequence[Cell], core: int) -> list[Run]:
-        """Runs the cells of a round at the same time on one core, and keeps them. Throws ReapError.
+    def run_together(
+        self, cells: Sequence[Cell], core: int | None, private: Private | None = None
+    ) -> list[Run]:
+        """Runs the cells of a round at the same time on one core, or without one in turns, and keeps them.
 
-        A round of which a kill has left some runs is run again as a whole: the later ones count.
+        A round of which a kill has left some runs is run again as a whole: the later ones count. Throws
+        ReapError.
         """
         known = [self.done.get((False, cell.key())) for cell in cells]
         if all(known):
             return [run for run in known if run]
         started = time.time()
         begun = time.monotonic()
-        with self._resumable():
-            ended = self._starter.start_together(cells, core)
+        with contextlib.ExitStack() as stack:
+            for cell in cells:
+                stack.enter_context(prepared(self._spec, naming.name(cell)))
+            stack.enter_context(self._resumable())
+            ended = self._starter.start_together(cells, core, private)
         share = (time.monotonic() - begun) / len(cells)
         return [
             self._keep(cell, each, started, share, together=True)
@@ -53,7 +60,7 @@ class Once:
         ]
 
     def alone(self, cell: Cell) -> Launch:
-        """How the cell's program is started, for a run that is not measured."""
+        """How the cell's program is started; `{arm}` is still in its words."""
         return self._starter.alone(cell)
 
     def _keep(
@@ -110,11 +117,11 @@ class Once:
 
 
 @contextlib.contextmanager
-def prepared(spec: Spec) -> Iterator[None]:
+def prepared(spec: Spec, name: str = naming.ALONE) -> Iterator[None]:
     """Around a run of its program: what the user wants done before and after each. Throws ReapError."""
-    _shell("--prepare", spec.prepare, spec.directory)
+    _shell("--prepare", spec.prepare.replace(naming.ARM, name), spec.directory)
     yield
-    _shell("--cleanup", spec.cleanup, spec.directory)
+    _shell("--cleanup", spec.cleanup.replace(naming.ARM, name), spec.directory)
 
 
 def _shell(option: str, command: str, directory: str) -> None:

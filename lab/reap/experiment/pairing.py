@@ -16,8 +16,9 @@ import msgspec
 from reap.base import units
 from reap.base.errors import ReapError
 from reap.base.files import read_back, write_safely
-from reap.experiment import footprint
+from reap.experiment import footprint, naming, private
 from reap.experiment.folder import Folder
+from reap.experiment.once import prepared
 from reap.experiment.records import Pairing, Run
 from reap.experiment.spec import Spec
 from reap.launch.host import memory
@@ -61,24 +62,57 @@ def _found_out(
     folder: Folder, copies: int, launches: Callable[[], list[Launch]], say: Callable[[str], None]
 ) -> Pairing:
     spec = folder.spec
-    if spec.pairing != "auto":
+    sliced = spec.pairing == "sliced"
+    if spec.pairing == "simultaneous" or spec.pairing == "sequential":
         return Pairing(method=spec.pairing)
-    reason = _of_spec(spec) or _of_warm_ups([run for run in folder.runs if run.warmup], copies)
-    if not reason:
-        say("watching one run by strace: may copies of it run at the same time?")
-        try:
-            seconds = _PATIENCE + _STRACED * folder.runs[0].outcome.wall_ns / 1e9
-            for launch in launches():
-                watched = msgspec.structs.replace(launch, timeout=min(seconds, spec.timeout or math.inf))
-                reason = reason or _of_footprint(footprint.watch(watched))
-        except ReapError as error:
-            reason = f"whether copies of the program would meet is not known: {error.what}"
-    return Pairing(method="sequential" if reason else "simultaneous", reason=reason)
+    reason = _of_spec(spec) or _of_warm_ups(_warm_ups(folder), copies, several=sliced)
+    if reason:
+        return Pairing(reason=reason)
+    say("watching one run by strace: may copies of it run at the same time?")
+    try:
+        seconds = _PATIENCE + _STRACED * folder.runs[0].outcome.wall_ns / 1e9
+        own = [
+            msgspec.structs.replace(launch, timeout=min(seconds, spec.timeout or math.inf))
+            for launch in launches()
+        ]
+        seen = [footprint.watch(launch, lambda name: prepared(spec, name)) for launch in own]
+    except ReapError as error:
+        return Pairing(reason=f"whether copies of the program would meet is not known: {error.what}")
+    if reason := next(filter(None, (_of_footprint(each, sliced=sliced) for each in seen)), ""):
+        return Pairing(reason=reason)
+    if not any(each.shares for each in seen):
+        return Pairing(method="sliced" if sliced else "simultaneous")
+    say("copies would write the same files: trying a private copy-on-write view for each")
+    return _in_private(folder, copies, own, seen)
+
+
+def _in_private(
+    folder: Folder, copies: int, launches: Sequence[Launch], seen: Sequence[footprint.Footprint]
+) -> Pairing:
+    """At the same time, each with a view of its own of the folders in which copies would meet."""
+    met = _meets(seen)
+    view = private.plan(seen)
+    if isinstance(view, str):
+        return Pairing(reason=f"{met}, and no private view can be had: {view}")
+    warm_ups = _warm_ups(folder)
+    outputs = {run.outcome.stdout_digest for run in warm_ups}
+    for launch, watched in zip(launches, seen, strict=True):
+        with prepared(folder.spec):
+            outcome = private.tried(launch, view, watched, outputs)
+        if isinstance(outcome, str):
+            return Pairing(reason=f"{met}, and a private view of its files does not work: {outcome}")
+        if reason := _of_memory(warm_ups, copies, outcome.written_bytes or 0):
+            return Pairing(reason=reason)
+    return Pairing(method="sliced" if folder.spec.pairing == "sliced" else "simultaneous", private=view)
+
+
+def _warm_ups(folder: Folder) -> list[Run]:
+    return [run for run in folder.runs if run.warmup]
 
 
 def _of_spec(spec: Spec) -> str:
-    if spec.prepare or spec.cleanup:
-        return "--prepare and --cleanup are for one run at a time"
+    if any(command and naming.ARM not in command for command in (spec.prepare, spec.cleanup)):
+        return "--prepare and --cleanup without {arm} are for one run at a time"
     if spec.requests or (spec.tune is not None and "tail" in spec.tune.objectives):
         return "the times of requests are compared"
     if spec.tune is not None and spec.tune.variants:
@@ -86,24 +120,34 @@ def _of_spec(spec: Spec) -> str:
     return ""
 
 
-def _of_warm_ups(warm_ups: Sequence[Run], copies: int) -> str:
+def _of_warm_ups(warm_ups: Sequence[Run], copies: int, *, several: bool) -> str:
     base = warm_ups[0].outcome
     if base.requests is not None and base.requests.count:
         return "the program marks requests, whose times are compared"
     busy = base.cpu_ns / max(base.wall_ns, 1)
-    if busy > _SEVERAL_CORES:
+    if busy > _SEVERAL_CORES and not several:
         return f"the program uses {busy:.1f} cores at once"
-    needed = copies * max(run.outcome.peak_resident for run in warm_ups)
+    return _of_memory(warm_ups, copies)
+
+
+def _of_memory(warm_ups: Sequence[Run], copies: int, files: int = 0) -> str:
+    needed = copies * (max(run.outcome.peak_resident for run in warm_ups) + files)
     if needed > _SHARE * memory.available():
         return f"all copies at once take {units.size(needed)} of memory"
     return ""
 
 
-def _of_footprint(seen: footprint.Footprint) -> str:
-    if seen.threads:
+def _of_footprint(seen: footprint.Footprint, *, sliced: bool) -> str:
+    """What no view of files of its own would help against."""
+    if sliced and seen.job_control:
+        return "the program waits for children that stop, and would see the turns"
+    if seen.threads and not sliced:
         return "the program makes threads"
-    if not seen.shares:
-        return ""
-    more = len(seen.shares) - _NAMED
-    named = ", ".join(seen.shares[:_NAMED])
+    return _meets([seen]) if any(each not in seen.changed for each in seen.shares) else ""
+
+
+def _meets(seen: Sequence[footprint.Footprint]) -> str:
+    shares = list(dict.fromkeys(share for each in seen for share in each.shares))
+    more = len(shares) - _NAMED
+    named = ", ".join(shares[:_NAMED])
     return f"copies of the program would meet: it {named}{f', and {more} more' if more > 0 else ''}"

@@ -9,21 +9,23 @@ from typing import Literal
 
 from reap.base.records import Estimate, Record
 from reap.experiment.sequential import WORTH
-from reap.launch.records import Misses, Outcome
+from reap.launch.records import Misses, Outcome, Private
 
 Verdict = Literal["better", "worse", "equivalent", "inconclusive"]
 HugePages = Literal["", "off", "on"]
-Method = Literal["simultaneous", "sequential"]
-Asked = Literal["auto", "simultaneous", "sequential"]
+Method = Literal["simultaneous", "sliced", "sequential"]
+Asked = Literal["auto", "simultaneous", "sliced", "sequential"]
 
 
 class Pairing(Record):
     """How the runs of a round are paired."""
 
     method: Method = "sequential"
-    """At the same time on one core, or one after another."""
+    """At the same time on one core, in short turns on all cores, or one after another."""
     reason: str = ""
     """Why one after another, where that was not asked for."""
+    private: Private | None = None
+    """The folders of which each run has a copy-on-write view for itself, where copies would meet there."""
 
 
 BARE = "none"
@@ -121,7 +123,7 @@ class Run(Record):
     """Unix time in seconds."""
     warmup: bool = False
     together: bool = False
-    """Whether it shared one core with the other runs of its round, at the same time."""
+    """Whether it shared its core, or took turns, with the other runs of its round."""
     seconds: float = 0.0
     """What the run took in all, its preparation and clean-up included."""
     laid: Laid | None = None
@@ -147,7 +149,7 @@ class Ratio(Record):
     value: float
     """Median of the allocator, in the unit."""
     ratio: Estimate
-    """Geometric mean of value / baseline over the rounds, with its 95 % interval; below 1 is less."""
+    """Geometric mean of value / baseline over the rounds, with its 95 % CI; below 1 is less."""
     pairs: list[float]
     """The ratio of every round, in order."""
     verdict: Verdict

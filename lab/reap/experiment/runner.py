@@ -183,7 +183,7 @@ class Runner:
                     self.notes.append(self._budget.too_small(number))
                 return
             cells = schedule.a_round(self._living(number), number, self._spec.seed)
-            if self.pairing.method == "simultaneous":
+            if self.pairing.method != "sequential":
                 self._round_together(cells, number, rounds)
             else:
                 self._round(cells, number, rounds)
@@ -202,7 +202,8 @@ class Runner:
     def _round_together(self, cells: Sequence[Cell], number: int, rounds: int) -> None:
         each = self._runs_a_round()
         self._listener.progress(number * each, rounds * each, f"round {number + 1}, all at once")
-        for run in self._once.run_together(cells, pairing.core(number, self._spec.seed)):
+        core = pairing.core(number, self._spec.seed) if self.pairing.method == "simultaneous" else None
+        for run in self._once.run_together(cells, core, self.pairing.private):
             self._examine(run.cell, run.outcome)
 
     @cached_property

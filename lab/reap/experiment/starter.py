@@ -9,7 +9,7 @@ import msgspec
 from reap.allocators import huge_pages
 from reap.allocators.records import Allocator
 from reap.base.records import Record
-from reap.experiment import arms, requests
+from reap.experiment import arms, naming, requests
 from reap.experiment.folder import Folder
 from reap.experiment.records import BARE, Cell, Laid, Samples
 from reap.experiment.spec import Variant
@@ -17,7 +17,7 @@ from reap.launch import native_files, spawn, together
 from reap.launch.litter import account
 from reap.launch.litter import run as littering
 from reap.launch.litter.records import Litter, Littered
-from reap.launch.records import Launch, Misses, Outcome
+from reap.launch.records import Launch, Misses, Outcome, Private
 from reap.launch.tools import callgrind, counters
 from reap.recording import sample
 from reap.recording.analyse.size_profile import SizeProfile
@@ -57,7 +57,9 @@ class Starter:
     def start(self, cell: Cell, *, probe: bool) -> Started:
         """Runs it once. With `probe` the outcome says who serves malloc. Throws what launching throws."""
         variant = self._variants[cell.variant]
-        launch = self._launch(cell, variant, probe=probe)
+        launch = naming.filled(
+            self._launch(cell, variant, probe=probe), naming.name(cell, "w" if probe else "r")
+        )
         if cell.level == BARE:
             return Started(outcome=spawn.run(launch))
         litter, image = self._litters[cell.level], variant.program.image
@@ -77,13 +79,18 @@ class Starter:
         )
         return Started(outcome=run.littered.outcome, laid=_laid(run.littered), samples=samples)
 
-    def start_together(self, cells: Sequence[Cell], core: int) -> list[Started]:
-        """Runs cells that nothing litters at the same time on one core. Throws what launching throws."""
-        launches = [self._launch(cell, self._variants[cell.variant], probe=False) for cell in cells]
+    def start_together(
+        self, cells: Sequence[Cell], core: int | None, private: Private | None = None
+    ) -> list[Started]:
+        """Runs cells that nothing litters at once, on one core or in turns. Throws what launching throws."""
+        launches = [
+            msgspec.structs.replace(naming.filled(self.alone(cell), naming.name(cell)), private=private)
+            for cell in cells
+        ]
         return [Started(outcome=outcome) for outcome in together.run(launches, core)]
 
     def alone(self, cell: Cell) -> Launch:
-        """How the cell's program is started, for a run that is not measured."""
+        """How the cell's program is started; `{arm}` is still in its words."""
         return self._launch(cell, self._variants[cell.variant], probe=False)
 
     def _launch(self, cell: Cell, variant: Variant, *, probe: bool) -> Launch:

@@ -3,6 +3,18 @@
 from reap.base.records import Record
 
 
+class Private(Record):
+    """A copy-on-write view of folders, which one run of a program has for itself.
+
+    What it writes there is thrown away when it has ended.
+    """
+
+    folders: list[str]
+    """None is in another."""
+    files: list[str] = []
+    """Those in them that are copied before it starts, so that it does not pay for that at its first write."""
+
+
 class Launch(Record):
     """One program to be run, and how."""
 
@@ -32,6 +44,8 @@ class Launch(Record):
     """Time the requests that it marks (reap/mark.h, `reap.mark`): about 100 ns of CPU time for each."""
     resident: bool = False
     """Look at its resident memory over its time, from outside. Not for a run that is sampled or counted."""
+    private: Private | None = None
+    """What it gets a view of for itself."""
     options: list[str] = []
     """Further options of the launcher."""
 
@@ -96,6 +110,10 @@ class Outcome(Record):
     events: int | None = None
     """How often what the launcher was to count happened in user mode, in the program, its threads and the
     children that ended before it; None where it was not counted."""
+    written_bytes: int | None = None
+    """Where it had a private view: what the files that it changed take there."""
+    written_digest: str = ""
+    """Of their names, modes and contents; empty where these are more than 256 MB, or could not be read."""
     requests: RequestTimes | None = None
     """When it was asked for: of the requests that it marked. None where it was not asked for."""
     heap: dict[str, dict[str, str]] = {}

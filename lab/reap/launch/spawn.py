@@ -127,6 +127,12 @@ def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[st
         command += ["--set", f"{probe.VARIABLE}={sink}"]
     if launch.requests:
         command += ["--set", f"{requests.VARIABLE}={marked}"]
+    if launch.private is not None:
+        at = scratch / "private"
+        at.mkdir()
+        command += ["--private-at", str(at)]
+        command += [word for folder in launch.private.folders for word in ("--private", folder)]
+        command += [word for file in launch.private.files for word in ("--copied", file)]
     return [*command, *launch.options, "--", *launch.argv]
 
 

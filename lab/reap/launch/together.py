@@ -17,12 +17,12 @@ from pathlib import Path
 import msgspec
 
 from reap.base.errors import ReapError
-from reap.launch import spawn
+from reap.launch import slices, spawn
 from reap.launch.records import Launch, Outcome
 
 
-def run(launches: Sequence[Launch], core: int) -> list[Outcome]:
-    """Runs all on one core to their ends; what each cost, in the order given.
+def run(launches: Sequence[Launch], core: int | None) -> list[Outcome]:
+    """Runs all on one core to their ends, or without one in turns on all; what each cost, in the order given.
 
     All are started and held before they execute, then released at once; every timeout is that of the program
     alone, times their number. Throws what `spawn.run` throws: then none is left running.
@@ -36,6 +36,8 @@ def run(launches: Sequence[Launch], core: int) -> list[Outcome]:
             launcher = stack.enter_context(spawn.started(prepared.command, launch, gate.passed))
             waiting.append((prepared, launcher))
         gate.open(len(waiting))
+        if core is None:
+            slices.take_turns([launcher.process for _, launcher in waiting])
         return [prepared.outcome(launcher.result()) for prepared, launcher in waiting]
 
 
@@ -66,9 +68,10 @@ class _Gate(contextlib.AbstractContextManager["_Gate"]):
             os.close(descriptor)
 
 
-def _shared(launch: Launch, number: int, core: int, gate: _Gate) -> Launch:
+def _shared(launch: Launch, number: int, core: int | None, gate: _Gate) -> Launch:
     announce, start = gate.passed
-    options = ["--core", str(core), "--ready-fd", str(announce), "--start-fd", str(start)]
+    pinned = ["--core", str(core)] if core is not None else []
+    options = [*pinned, "--ready-fd", str(announce), "--start-fd", str(start)]
     return msgspec.structs.replace(
         launch,
         options=[*launch.options, *options],

@@ -99,7 +99,7 @@ class Share(Record):
     kernel_inside: int
     """Of `inside`, those in the kernel on the allocator's behalf (page faults, brk, mmap)."""
     share: Estimate
-    """0 to 1, with its 95 % interval."""
+    """0 to 1, with its 95 % CI."""
     sees_kernel: bool
     """Whether kernel time could be sampled."""
 

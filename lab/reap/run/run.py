@@ -10,6 +10,7 @@ from reap.base.errors import ExitCode, ReapError
 from reap.base.files import read_back
 from reap.compare import run
 from reap.drag.exact import run as drag
+from reap.experiment import naming
 from reap.experiment.folder import Folder
 from reap.experiment.once import prepared
 from reap.experiment.runner import InterruptedRunError, Listener
@@ -99,7 +100,7 @@ def _heard_once(folder: Folder, say: Callable[[str], None]) -> list[Collector]:
 def _launch(folder: Folder) -> Launch:
     spec = folder.spec
     return Launch(
-        argv=spec.program.command,
+        argv=[word.replace(naming.ARM, naming.ALONE) for word in spec.program.command],
         program=spec.program.path,
         directory=spec.directory,
         environment=spec.environment,

@@ -43,7 +43,7 @@ def share_text(profile: Profile) -> str:
     if share is None:
         return "not sampled"
     span = units.percent_span(share.share.low, share.share.high)
-    return f"{units.percent(share.share.value)} (95 % interval {span}; {labels.share_method(share)})"
+    return f"{units.percent(share.share.value)} (95 % CI {span}; {labels.share_method(share)})"
 
 
 def size_label(low: int, high: int) -> str:

@@ -1,6 +1,6 @@
 """How a published conclusion is judged by our own figures. Pure functions; no number here is a result.
 
-A figure is a ratio with its 95 % interval. It is for or against a conclusion only where its whole interval
+A figure is a ratio with its 95 % CI. It is for or against a conclusion only where its whole interval
 is; else it is undecided. A conclusion says of how many programs it is true: of nearly all, of most, or of
 some. It stands by the share of decided figures that are for it, and only where at least half of all are
 decided: one interval in twenty misses the truth, so that one figure among many neither makes nor refutes it.

@@ -47,7 +47,7 @@ class Measured(Record):
     excluded: str = ""
     """Why there is no result."""
     wide: list[str] = []
-    """Which ratios of CPU time have a 95 % interval that is 5 % of the ratio wide or more, from end to end,
+    """Which ratios of CPU time have a 95 % CI that is 5 % of the ratio wide or more, from end to end,
     in words; of each sound arm that to the baseline, that to itself at adv0 and that to custom are looked at.
     Those of a full study are so after as many rounds as it runs at most."""
 

@@ -60,7 +60,7 @@ class Finding(Record):
     ratio: Ratio | None = None
     """In the confirmation, with an interval for so many settings confirmed at once."""
     beside: dict[str, Ratio] = {}
-    """The other metrics of the same runs, each with its 95 % interval."""
+    """The other metrics of the same runs, each with its 95 % CI."""
     why_not: str = ""
     """Why nothing was confirmed."""
 

@@ -159,7 +159,9 @@ class _Search:
             sound = [cell for cell in cells if not self._given_up(arms.get(cell.arm(), ""))]
             self._listener.progress(self._used, self._tune.most, f"{which} rounds, all at once")
             self._used += len(sound)
-            for run in self._once.run_together(sound, pairing.core(self._number, self._spec.seed)):
+            for run in self._once.run_together(
+                sound, pairing.core(self._number, self._spec.seed), self._pairing.private
+            ):
                 self._keep(arms.get(run.cell.arm(), ""), run)
             return
         for cell in cells:

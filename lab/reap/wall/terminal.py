@@ -51,7 +51,7 @@ def _time(console: Console, wall: Wall) -> None:
         table.add_row(Text(label + whose), Text(bar(part, _BAR), style="cyan"), Text(units.percent(part)))
     console.print(Padding(table, (0, 0, 0, 2)))
     span = units.percent_span(share.share.low, share.share.high)
-    said = f"{units.percent(share.share.value)} (95 % interval {span}; {labels.share_method(share)})"
+    said = f"{units.percent(share.share.value)} (95 % CI {span}; {labels.share_method(share)})"
     pairs(
         console,
         [
@@ -164,7 +164,7 @@ def render_trial(console: Console, verdict: WallVerdict) -> None:
     if verdict.trial is None:
         return
     console.print()
-    console.print(Text("Tried in pairs with the program as it is", style="bold"))
+    console.print(Text("Paired runs against the unchanged program", style="bold"))
     for said in verdict.trial.sentences:
         console.print(Padding(Text(f"- {printable(said)}"), (0, 0, 0, 2)))
     console.print(Padding(Text(printable(verdict.trial.conclusion), style="bold"), (0, 0, 0, 2)))

@@ -150,7 +150,7 @@ def with_trial(verdict: WallVerdict, planned: Plan, comparison: Comparison) -> W
     if won is not None:
         name = phrases.METRICS.get(won.metric, won.metric)
         amount = phrases.amount(won.ratio.value, name)
-        said = f"Tried at once, {trial.best} takes {amount} (95 % interval {phrases.interval(won.ratio)})."
+        said = f"Tried at once, {trial.best} takes {amount} (95 % CI {phrases.interval(won.ratio)})."
     elif pairs and not any(analyse.trusted(side) for _, side in pairs):
         said = "The program ran differently with every remedy that was tried, so they say nothing."
     elif comparison.rounds < LEAST_ROUNDS or any(

@@ -8,15 +8,17 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from programs import ends, library, program
 
 from reap.allocators import catalog
 from reap.base.errors import ExitCode, ReapError
 from reap.compare import run as comparing
-from reap.experiment import footprint, pairing
+from reap.experiment import footprint, naming, pairing
 from reap.experiment.folder import Folder, read_runs
-from reap.experiment.records import Asked, Comparison
+from reap.experiment.records import Asked, Comparison, Pairing
+from reap.experiment.spec import Variant
 from reap.experiment.specify import Conditions, specify
 from reap.launch import program as programs
 from reap.launch import spawn, together
@@ -28,7 +30,8 @@ def launch(*argv: str, **options: object) -> Launch:
 
 
 def shell(script: str, **options: object) -> Launch:
-    return launch("/bin/sh", "-c", script, **options)
+    held = launch("/bin/sh", "-c", script)
+    return msgspec.structs.replace(held, **options)
 
 
 def compared(where: Path, command: list[str], asked: Asked = "auto", **options: object) -> Comparison:
@@ -197,15 +200,57 @@ def test_a_program_that_only_computes_is_compared_at_the_same_time(tmp_path: Pat
     assert [run.together for run in runs] == [False] * 2 + [True] * 6
 
 
-def test_a_program_that_writes_is_compared_one_after_another(tmp_path: Path) -> None:
-    comparison = compared(tmp_path, ["/bin/sh", "-c", f"{program('busy')}; echo x >{tmp_path}/file"])
+def test_files_named_by_arm_let_copies_run_at_the_same_time(tmp_path: Path) -> None:
+    command = ["/bin/sh", "-c", f"{program('busy')}; echo $0 >{tmp_path}/file-$0", "{arm}"]
+    comparison = compared(tmp_path, command, cleanup=f"cat {tmp_path}/file-{{arm}} >>{tmp_path}/names")
+    assert (comparison.pairing.method, comparison.pairing.reason) == ("simultaneous", "")
+    names = (tmp_path / "names").read_text().split()
+    assert len(set(names)) == len(names) >= 2 + 1 + 6
+    assert {len(name) for name in names} == {len(naming.ALONE)}
+    assert {path.name for path in tmp_path.glob("file-*")} == {f"file-{name}" for name in names}
+
+
+def test_a_file_without_the_name_of_the_arm_still_meets(tmp_path: Path) -> None:
+    script = f"echo x >{tmp_path}/$0; echo x >{tmp_path}/both"
+    assert footprint.watch(shell(script, argv=["sh", "-c", script, "{arm}"])).shares == [
+        f"writes {tmp_path}/both"
+    ]
+
+
+def test_other_commands_and_variables_have_the_name_of_the_arm(tmp_path: Path) -> None:
+    words = ["/bin/sh", "-c", f"echo $NAME >{tmp_path}/$NAME"]
+    other = Variant(name="other", program=programs.resolve([*words, "{arm}"]), environment={"NAME": "{arm}"})
+    spec = specify(
+        ["/bin/sh", "-c", f"echo x >{tmp_path}/{{arm}}"],
+        catalog.parse("glibc"),
+        conditions=Conditions(pairing="auto", runs=2),
+        against=[other],
+    )
+    with Folder.create(tmp_path / "experiment", spec, None) as folder:
+        assert comparing.compare(folder).pairing == Pairing(method="simultaneous")
+    made = [path for path in tmp_path.iterdir() if path.is_file()]
+    assert len(made) == 2 + 1 + 6
+    assert not any("{" in path.name for path in made)
+
+
+def test_a_program_that_signals_others_is_compared_one_after_another(tmp_path: Path) -> None:
+    """No view of its files keeps it from signalling."""
+    script = f"{program('busy')}; echo x >{tmp_path}/file; kill -CONT {os.getpid()}"
+    comparison = compared(tmp_path, ["/bin/sh", "-c", script])
     assert comparison.pairing.method == "sequential"
-    assert comparison.pairing.reason == f"copies of the program would meet: it writes {tmp_path}/file"
+    assert comparison.pairing.reason == (
+        f"copies of the program would meet: it writes {tmp_path}/file, signals process {os.getpid()}"
+    )
     assert "wall" in comparison.sides[0].ratios
 
 
 @pytest.mark.parametrize(
-    ("options", "reason"), [({"prepare": "true"}, "--prepare"), ({"requests": True}, "requests")]
+    ("options", "reason"),
+    [
+        ({"prepare": "true"}, "--prepare"),
+        ({"cleanup": "true"}, "--cleanup"),
+        ({"requests": True}, "requests"),
+    ],
 )
 def test_what_was_asked_for_may_need_one_after_another(tmp_path: Path, options: dict, reason: str) -> None:
     spec = specify(

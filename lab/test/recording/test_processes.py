@@ -60,7 +60,8 @@ def test_two_hundred_quick_children(tmp_path):
 def test_a_child_costs_few_page_faults(tmp_path):
     """More than anything else they are what recording costs a program that forks: 8 to 15 a child.
 
-    Which of them the kernel serves together differs from run to run, and a busy machine adds some: the least counts.
+    Which of them the kernel serves together differs from run to run, and a busy machine adds some: the
+    minimum counts.
     """
 
     def added(count):

@@ -46,7 +46,7 @@ SITUATIONS = [
         "switch the allocator",
         "switch_for_time",
         sides=(jemalloc(0.9), tcmalloc(0.97)),
-        says=("jemalloc takes 10.0 % less CPU time", "95 % interval 9.0 to 11.0 % less", "9.0 %"),
+        says=("jemalloc takes 10.0 % less CPU time", "95 % CI 9.0 to 11.0 % less", "9.0 %"),
         command="LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 perl words.pl 'it'\"'\"'s here.txt'",
     ),
     Situation(
@@ -76,7 +76,7 @@ SITUATIONS = [
         "leave it alone",
         "no_gain",
         sides=(jemalloc(0.9, wall=1.1),),
-        says=("but 10.0 % more (95 % interval 9.0 to 11.0 % more) wall time",),
+        says=("but 10.0 % more (95 % CI 9.0 to 11.0 % more) wall time",),
     ),
     Situation(
         "proven and small",

@@ -20,7 +20,7 @@ def test_profile_has_table_3() -> None:
         "Total bytes 285 MiB",
         "Most bytes in use ~30.3 MiB (29.7 MiB to 30.9 MiB)",
         "Total / most 9.40",
-        "Time executing in the allocator (sampled) 12.4 % (95 % interval 11.4 to 13.4 %;",
+        "Time executing in the allocator (sampled) 12.4 % (95 % CI 11.4 to 13.4 %;",
         "perf events",
         "Allocations per second 1.92 M",
         "17 to 32 B",

@@ -48,7 +48,7 @@ unsigned random_below(unsigned limit) {
     return static_cast<unsigned>(state >> 33) % limit;
 }
 
-// The books. An object is a step, so their number is the clock.
+// The bookkeeping. An object is a step, so their number is the clock.
 Object *born(void *at, std::size_t size) {
     Object *const object = &objects[count++];
     *object = {static_cast<volatile char *>(at), size, count, count, 0};

@@ -88,7 +88,7 @@ def test_the_best_remedy_is_said() -> None:
     assert said.trial.best == trial.best
     assert said.paragraph.endswith(said.trial.conclusion)
     assert said.paragraph.startswith(verdict.paragraph)
-    assert "95 % interval" in said.paragraph
+    assert "95 % CI" in said.paragraph
 
 
 @pytest.mark.usefixtures("installed")

@@ -1,5 +1,5 @@
 // What marked layers tell (REAP_MARK_POOLS=1): each object once, whatever fails. The program is its own
-// listener, and keeps the books that an engine would keep.
+// listener, and does the bookkeeping of an engine.
 #include "reap/core/annotate.h"
 
 #include <gtest/gtest.h>

@@ -87,7 +87,7 @@ def _own_allocator(result: Fragmented) -> Resilience:
     said = [
         f"Without its own allocator, over {arm.allocator}, it takes "
         f"{phrases.amount(arm.to_custom['cpu'].ratio.value, 'CPU time')} "
-        f"(95 % interval {phrases.interval(arm.to_custom['cpu'].ratio)})."
+        f"(95 % CI {phrases.interval(arm.to_custom['cpu'].ratio)})."
         for arm in compared
     ]
     return Resilience(
@@ -138,7 +138,7 @@ def _who(result: Fragmented, variant: str) -> str:
 
 
 def _slowdown(who: str, ratio: Ratio) -> str:
-    """`the program would need 20 % more CPU time (95 % interval ...)`, compared with a clean heap."""
+    """`the program would need 20 % more CPU time (95 % CI ...)`, compared with a clean heap."""
     if ratio.verdict == "inconclusive":
         return (
             f"whether {who} would need more CPU time is inconclusive: its ratio to a clean heap is "
@@ -146,7 +146,7 @@ def _slowdown(who: str, ratio: Ratio) -> str:
         )
     change = phrases.amount(ratio.ratio.value, "CPU time")
     more = "than on" if ratio.ratio.value < 2 else "of"
-    return f"{who} would need {change} {more} a clean one (95 % interval {phrases.interval(ratio.ratio)})"
+    return f"{who} would need {change} {more} a clean one (95 % CI {phrases.interval(ratio.ratio)})"
 
 
 def _naive(result: Fragmented, level: str) -> list[str]:
@@ -209,7 +209,7 @@ def _preloads(result: Fragmented) -> list[str]:
         text = (
             f"Bare and adv0 differ: {_pair(result, control)} takes "
             f"{phrases.amount(control.preload.ratio.value, 'CPU time')} with the preload loaded and nothing "
-            f"littered (95 % interval {phrases.interval(control.preload.ratio)})."
+            f"littered (95 % CI {phrases.interval(control.preload.ratio)})."
         )
         said.append(f"{text} {_explained(result, control, control.preload)}")
     return said
@@ -271,7 +271,7 @@ def _given_back(result: Fragmented, control: Control, ratio: Ratio) -> str:
     return (
         f"A heap on which all litter was freed differs from a clean one: {_pair(result, control)} takes "
         f"{phrases.amount(ratio.ratio.value, 'CPU time')} on it "
-        f"(95 % interval {phrases.interval(ratio.ratio)})."
+        f"(95 % CI {phrases.interval(ratio.ratio)})."
     )
 
 

@@ -15,7 +15,7 @@ class Split(Record):
 
     samples: int
     share: Estimate
-    """Of CPU time inside the allocator, 0 to 1, with its 95 % interval."""
+    """Of CPU time inside the allocator, 0 to 1, with its 95 % CI."""
     inside: Estimate
     """Seconds: the share of the arm's median CPU time."""
     outside: Estimate

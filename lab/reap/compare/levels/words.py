@@ -8,7 +8,7 @@ from reap.compare.levels.judge import luck_span
 from reap.compare.levels.records import Arm, Fragmented
 from reap.experiment.records import BARE, HugePages, Ratio
 
-BELOW_ONE = "Below 1 is less CPU time (better), above 1 is more. Each ratio has its 95 % interval."
+BELOW_ONE = "Below 1 is less CPU time (better), above 1 is more. Each ratio has its 95 % CI."
 MEMORY = "Memory is the peak minus what the littering added; memory that fits into gaps does not show."
 COLUMNS = ("CPU time", "in allocator", "faults", "memory", "litter")
 """What `values` gives."""

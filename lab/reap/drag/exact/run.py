@@ -15,6 +15,7 @@ from reap.drag.exact import recompiled, valgrind
 from reap.drag.exact.analyse import profile
 from reap.drag.exact.read import read_all, reading
 from reap.drag.exact.records import DragProfile
+from reap.experiment import naming
 from reap.experiment.folder import Folder
 from reap.experiment.once import prepared
 from reap.launch.program import Program, require_preloadable
@@ -81,7 +82,7 @@ def once(folder: Folder, say: Say) -> DragProfile:
     spec = folder.spec
     say("one run under the drag engine, some ten times slower than usual")
     launch = Launch(
-        argv=spec.program.command,
+        argv=[word.replace(naming.ARM, naming.ALONE) for word in spec.program.command],
         program=spec.program.path,
         directory=spec.directory,
         environment=spec.environment,

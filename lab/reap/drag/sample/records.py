@@ -17,7 +17,7 @@ class SampledSite(Record):
     bytes: float
     """Allocated there, an estimate."""
     share: Estimate
-    """Of all that is dragged, with its 95 % interval."""
+    """Of all that is dragged, with its 95 % CI."""
     few: bool
     """Too few samples say so: another run, which draws others, may say otherwise."""
 
@@ -39,7 +39,7 @@ class SampledProcess(Record):
     allocated: int
     samples: int
     drag: Estimate | None
-    """Total drag with its 95 % interval; None where the samples do not tell: nothing they drew was used, or
+    """Total drag with its 95 % CI; None where the samples do not tell: nothing they drew was used, or
     there are too few."""
     few: bool
     """A few objects rule the sum, or its variance: another run, which draws others, may say otherwise."""

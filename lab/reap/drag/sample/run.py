@@ -15,8 +15,8 @@ _PERIOD = "REAP_DRAG_PERIOD"
 def run(launch: Launch, folder: Path, *, period: int | None = None) -> Outcome:
     """Runs the program over the allocator that `launch` names; the files are in `folder`, which must exist.
 
-    `period` is the mean of bytes between two samples; None for as many as take no more than some hundredths
-    of the time. Throws what `spawn.run` throws.
+    `period` is the mean of bytes between two samples; None chooses it so that the overhead is a few percent
+    of run time. Throws what `spawn.run` throws.
     """
     environment = {**launch.environment, _PREFIX: str(folder.absolute() / "samples")}
     if period is not None:

@@ -17,7 +17,7 @@ _MOST_PROCESSES = 10
 _MOST_SITES = 10
 _WIDTH = 36
 """Characters of a name."""
-_COLUMNS = ("process", "allocated", "samples", "drag [95 % interval]", "peak, about")
+_COLUMNS = ("process", "allocated", "samples", "drag [95 % CI]", "peak, about")
 _SITES = ("of all drag [95 %]", "site", "bytes", "samples")
 
 

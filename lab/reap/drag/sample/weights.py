@@ -40,5 +40,5 @@ def _variance_of_used(sample: DragSample) -> float:
 
 
 def quantile(freedom: float) -> float:
-    """How many standard errors a 95 % interval reaches to each side: Student's t."""
+    """How many standard errors a 95 % CI reaches to each side: Student's t."""
     return float(stdtrit(min(freedom, 1e6), 0.975))

@@ -5,7 +5,7 @@ import math
 from reap.base.records import Estimate, exactly
 
 _Z = 1.959963984540054
-"""The normal quantile of a 95 % interval."""
+"""The normal quantile of a 95 % CI."""
 
 
 def from_variance(value: float, variance: float) -> Estimate:

@@ -1,7 +1,7 @@
 """What is said of the wall that allocators are, held to this machine claim by claim.
 
 Its programs are ours: request-driver in C++ and json_requests.py in Python, which answer requests and say
-what these took. Each part is a list of runs that are made again in every round, allocator beside allocator.
+what these took. Each part is a list of runs that are repeated in every round, allocator beside allocator.
 """
 
 import importlib.metadata

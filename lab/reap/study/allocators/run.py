@@ -1,4 +1,4 @@
-"""*An experimental evaluation of six general-purpose memory allocators*, made again over today's.
+"""*An experimental evaluation of six general-purpose memory allocators*, reproduced with today's.
 
 The benchmark program (`lists-and-trees`) with more and more evaluations and threads, and perl, gcc and sed,
 over every allocator that is here. Each setup is an experiment in a folder of its own below the study's, so

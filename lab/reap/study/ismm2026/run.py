@@ -1,4 +1,4 @@
-"""*Reconsidering "Reconsidering Custom Memory Allocation"* (ISMM 2026) made again on our workloads.
+"""*Reconsidering "Reconsidering Custom Memory Allocation"* (ISMM 2026) reproduced on our workloads.
 
 Each workload is an experiment on fragmented heaps in a folder of its own below the study's, so that a study
 that was stopped goes on where it was. One that cannot run here is left out, with the reason.

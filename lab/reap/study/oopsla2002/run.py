@@ -1,4 +1,4 @@
-"""*Reconsidering Custom Memory Allocation* (OOPSLA 2002) made again on our workloads.
+"""*Reconsidering Custom Memory Allocation* (OOPSLA 2002) reproduced on our workloads.
 
 Each workload is recorded once without its own allocator, run once in each arm under a tracer, for what it
 asks the system for, and run in every variant over every allocator on a clean heap: an experiment in a folder

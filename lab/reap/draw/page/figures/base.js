@@ -49,7 +49,7 @@ const figures = (() => {
   // What a tooltip says of a ratio with its interval.
   const ratioRows = (held) => [
     ["ratio", format.ratio(held.ratio.value)],
-    ["95 % interval", `${format.ratio(held.ratio.low)} to ${format.ratio(held.ratio.high)}`],
+    ["95 % CI", `${format.ratio(held.ratio.low)} to ${format.ratio(held.ratio.high)}`],
   ];
 
   const verdictRow = (held) => ["that is", { better: "less", worse: "more" }[held.verdict] ?? held.verdict];

@@ -26,7 +26,7 @@
             const { share, inside, outside, samples } = arm.split;
             return tip(`${arm.name}, ${arm.level}`, [
               ["inside", `${format.seconds(inside.value)} (${format.percent(share.value)})`],
-              ["95 % interval", `${format.percent(share.low)} to ${format.percent(share.high)}`],
+              ["95 % CI", `${format.percent(share.low)} to ${format.percent(share.high)}`],
               ["outside", format.seconds(outside.value)],
               ["samples", String(samples)],
             ]);

@@ -1,4 +1,4 @@
-"""Section 7.5 of OOPSLA 2002 made again: bc as a module of Apache httpd, over pools made of reaps.
+"""Section 7.5 of OOPSLA 2002 reproduced: bc as a module of Apache httpd, over pools made of reaps.
 
 WORKLOAD's module says itself what a request took. Each way is run a few times, on a server of its own: how
 many objects are made and freed is counted and always the same, resident memory is the kernel's.

@@ -1,11 +1,11 @@
 """How near the sampling drag engine comes to the exact one, and whether its intervals say so.
 
-    .venv/bin/python lab/bench/drag_sample.py [RUNS [PROGRAM...]]
+    .venv/bin/python lab/bench/drag/sample.py [RUNS [PROGRAM...]]
 
 Every program runs once under the exact engine and RUNS times (40) under the sampler, with so long a gap that
 about 2,000 objects are drawn. The bars: drag within 10 % in 95 of 100 runs, unless the result says that few
 objects rule it; the mean within two of its own standard errors; and the truth within the intervals as often
-as they say, up to what chance does to so few runs. What it costs, `lab/bench/drag.py` measures.
+as they say, up to what chance does to so few runs. What it costs, `lab/bench/drag/overhead.py` measures.
 """
 
 import math
@@ -15,9 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from overhead import PERL, PYTHON, ROOT
 from scipy.stats import binom
 
-from drag import PERL, PYTHON, ROOT
 from reap.drag.exact import launch as drag
 from reap.drag.exact import valgrind
 from reap.drag.exact.analyse import profile
@@ -49,9 +49,9 @@ def main() -> int:
 def programs(folder: Path) -> dict[str, Launch]:
     """Those that are compiled are put into the folder."""
     lives, trees, own = str(folder / "lives"), str(folder / "trees"), str(folder / "own")
-    for source, binary in ((HERE / "drag_sample.cpp", lives), (HERE / "drag.cpp", trees)):
+    for source, binary in ((HERE / "lives.cpp", lives), (HERE / "trees.cpp", trees)):
         subprocess.run(["g++", "-std=c++20", "-O2", "-o", binary, source], check=True)
-    source = HERE.parent / "test" / "targets" / "drag" / "lifetimes.c"
+    source = HERE.parents[1] / "test" / "targets" / "drag" / "lifetimes.c"
     subprocess.run(["gcc", "-O1", "-w", "-pthread", "-fno-builtin", "-o", own, source], check=True)
     return {
         "C++ trees and strings": Launch(argv=[trees], program=trees),

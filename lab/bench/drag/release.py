@@ -1,14 +1,14 @@
 """Drag of programs that know what their accesses are for: true, and with and without release by both engines.
 
-Usage: lab/bench/drag_release.py
+Usage: lab/bench/drag/release.py
 """
 
 import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "test"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from lab.test.drag.recompiled import recompiled
 from lab.test.drag.test_drag import drag
 from lab.test.drag.test_release import ALL, areas, built

@@ -1,6 +1,6 @@
 // Programs with lives of the kinds that are hard to sample:
 //
-//     drag-sample vectors | cache | batches
+//     lives vectors | cache | batches
 //
 // vectors: many that grow by turns, each step a new block and a copy. cache: a table whose entries live long,
 // some of which are asked for again and again, beside requests that live short. batches: all objects of a

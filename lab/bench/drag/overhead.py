@@ -1,6 +1,6 @@
 """What the exact drag engine costs, beside Valgrind's other tools: CPU time over that of the program alone.
 
-    .venv/bin/python lab/bench/drag.py [ROUNDS]
+    .venv/bin/python lab/bench/drag/overhead.py [ROUNDS]
 
 The bars: at most 10 times on C++ programs and 20 times on interpreters; and beyond what Valgrind itself needs
 (its tool `none`), at most 3 times the program's live bytes of memory. Every round runs the program alone and
@@ -24,6 +24,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from recorder import ROOT, interleaved, paired
 
 from reap.drag.exact import launch as drag
@@ -59,12 +61,12 @@ def main() -> int:
     """Prints a row for each program; the exit code says whether every bar was held."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     engine = valgrind.ready(print)
-    print(f"{'program':<24} {'alone':>8} {'drag [95 % interval]':>24} ", end="")
+    print(f"{'program':<24} {'alone':>8} {'drag [95 % CI]':>24} ", end="")
     print("".join(f"{name:>10}" for name in OTHERS) + f" {'memory':>8}")
     with tempfile.TemporaryDirectory(prefix="reap-bench-", dir=ROOT / "build") as folder:
         trees = str(Path(folder) / "trees")
         subprocess.run(
-            ["g++", "-std=c++20", "-O2", "-o", trees, Path(__file__).with_suffix(".cpp")], check=True
+            ["g++", "-std=c++20", "-O2", "-o", trees, Path(__file__).with_name("trees.cpp")], check=True
         )
         malloc = {"PYTHONMALLOC": "malloc"}
         held = [
@@ -77,7 +79,7 @@ def main() -> int:
             )
         ]
         blocks = str(Path(folder) / "blocks")
-        source = Path(__file__).with_name("drag_blocks.c")
+        source = Path(__file__).with_name("blocks.c")
         subprocess.run(["gcc", "-O1", "-fno-builtin", "-o", blocks, source], check=True)
         held += [memory(blocks, size, where, engine) for where in ("malloc", "pool") for size in SIZES]
         held += [
@@ -105,7 +107,7 @@ def recompiled(compiler: str, folder: Path, rounds: int) -> bool:
     wrapper = str(Path(sys.executable).parent / "reap-drag-c++")
     for words in ([compiler, "-o", plain], [wrapper, "-o", built]):
         subprocess.run(
-            [*words, "-std=c++20", "-O2", Path(__file__).with_suffix(".cpp")],
+            [*words, "-std=c++20", "-O2", Path(__file__).with_name("trees.cpp")],
             check=True,
             env={**os.environ, "REAP_CXX": compiler},
         )

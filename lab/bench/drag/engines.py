@@ -1,6 +1,6 @@
 """Whether the drag engines agree: total drag of every workload that is installed, by each of them.
 
-    .venv/bin/python lab/bench/drag_engines.py [WORKLOAD...]
+    .venv/bin/python lab/bench/drag/engines.py [WORKLOAD...]
 
 Each workload runs at its quick scale, once under each engine, as the variant that takes all its memory from
 malloc; of several processes that which allocates most counts. Programs of ours are built anew for the

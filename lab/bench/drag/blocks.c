@@ -1,6 +1,6 @@
 // Nothing but blocks of one size, all in use at once, each with the address of the one before:
 //
-//     drag_blocks SIZE COUNT [pool]
+//     blocks SIZE COUNT [pool]
 //
 // or, with the third word, as many objects of a pool in one block.
 #include <stdlib.h>
