@@ -59,6 +59,15 @@ def descendants(root: int) -> list[int]:
     return found[1:]
 
 
+def busiest(root: int) -> str:
+    """The executable of the living descendant of `root` that has used the most CPU time."""
+    found = max(descendants(root), key=_cpu_ns, default=root)
+    try:
+        return str(Path(f"/proc/{found}/exe").readlink())
+    except OSError:
+        return ""
+
+
 def _cpu_ns(pid: int) -> int:
     """CPU time of all threads of a process, ended ones too; 0 where the process has ended."""
     try:
