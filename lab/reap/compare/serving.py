@@ -35,8 +35,7 @@ class ServerStarter(Starter):
         self, cells: Sequence[Cell], core: int | None, private: Private | None = None
     ) -> list[Started]:
         """Starts all on one core and loads them at the same time from another, if there is one."""
-        if private is not None:
-            raise NotImplementedError("servers have no private view: {arm} tells their files apart")
+        del private  # which is found by strace, by which no server is watched
         return self._serve(cells, core, probe=False)
 
     def _serve(self, cells: Sequence[Cell], core: int | None, *, probe: bool) -> list[Started]:
