@@ -12,7 +12,7 @@ from reap.base.files import write_safely
 from reap.commandline import reporting
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
-from reap.compare import against, experiments, export
+from reap.compare import against, experiments, export, servers
 from reap.compare import run as comparing
 from reap.compare.levels import options as level_options
 from reap.compare.levels import run as levels
@@ -29,6 +29,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
 @click.option("--export-csv", "csv_file", type=_PATH, help="Write the ratios as CSV; - is standard output.")
 @click.option("--export-markdown", "markdown_file", type=_PATH, help="Write the ratios as a Markdown table.")
+@servers.options
 @against.options
 @level_options.options
 @experiments.options
@@ -51,6 +52,10 @@ def compare(
 
     With --against it compares CMD with other commands, such as the program before and after a change.
 
+    With --server it compares a server under load: each round starts it anew under each allocator, waits until
+    it is ready, and runs --load twice, of which the second time counts. Only the server's own processes are
+    measured.
+
     With --naive or --naive-env it compares CMD with its own allocator and without, under each allocator.
     With --levels it runs the whole matrix of variants, allocators and heaps fragmented like those of
     long-running processes (see `reap fragment`), with controls. The cost of littering is subtracted.
@@ -62,14 +67,18 @@ def compare(
         reap compare --allocators glibc,jemalloc,mine=/path/libmine.so -- ./server --selftest
         reap compare --against './server-old --selftest' -- ./server --selftest
         reap compare --against-env MALLOC_ARENA_MAX=1 -- ./server --selftest
+        reap compare --server 'redis-server --port {port}' --ready tcp --load 'redis-benchmark -p {port} -q'
         reap compare --levels adv0,adv3 --naive-env PYTHONMALLOC=malloc -- python3 script.py
     """  # noqa: D301 - click wants the character itself
     tables = (csv_file, markdown_file)
     reporting.refuse_existing(json_file, html_file, *tables, force=force, made=options["output"])
     asked = level_options.asked(context, options)
+    server = servers.asked(context, options)
     others = against.asked(options, options["command"])
     with (
-        experiments.opened(context, force=force, asked=asked, against=others, **options) as folder,
+        experiments.opened(
+            context, force=force, asked=asked, against=others, server=server, **options
+        ) as folder,
         Bar() as bar,
     ):
         listener = Terminal(bar)
@@ -106,7 +115,8 @@ def _finish(
     render(reporting.console(json_file, html_file, *tables), comparison)
     reporting.say_files(json=json_file, html=html_file)
     reporting.say_written("the runs", folder)
-    reporting.say_next(["reap", "record", "-o", f"{title}.reap", "--", *comparison.command])
+    if not comparison.load:
+        reporting.say_next(["reap", "record", "-o", f"{title}.reap", "--", *comparison.command])
     return experiments.exit_code(comparison)
 
 

@@ -15,6 +15,7 @@ from reap.commandline.experiments import SECONDS, decorated_by, new_folder, reop
 from reap.commandline.stdin import spooled
 from reap.compare import against as other_commands
 from reap.compare import run as comparing
+from reap.compare import servers
 from reap.compare.levels import options as level_options
 from reap.compare.levels.options import LevelOptions
 from reap.compare.levels.run import PROFILE
@@ -26,6 +27,7 @@ from reap.experiment.specify import Conditions, specify
 from reap.fragment.run import load_profile
 from reap.launch import program as programs
 from reap.recording.analyse.size_profile import encode
+from reap.server.records import Server
 
 USUAL = ("glibc", "jemalloc", "mimalloc", "tcmalloc")
 """Compared by default, as far as they are installed."""
@@ -110,11 +112,13 @@ def opened(
     force: bool,
     asked: LevelOptions | None = None,
     against: Sequence[Variant] = (),
+    server: Server | None = None,
     **given: Any,  # noqa: ANN401 - click's; Options says their types
 ) -> Folder:
     """The experiment that a verb's options name: a new one, or one to go on with. Throws ReapError.
 
-    With `asked` a new one is on fragmented heaps, and with `against` of other commands.
+    With `asked` a new one is on fragmented heaps, with `against` of other commands, and with `server` of a
+    server under load.
     """
     if resume:
         options = Options(**given)
@@ -126,14 +130,15 @@ def opened(
                 folder.close()
                 raise
         return folder
-    return _create(list(command), output, Options(**given), asked, against, force=force)
+    return _create(list(command), output, Options(**given), asked, against, server, force=force)
 
 
 def refuse_matrix(folder: Folder) -> None:
     """Throws ReapError for an experiment that only `reap compare` goes on with."""
-    if folder.spec.matrix is not None:
+    if folder.spec.matrix is not None or folder.spec.server is not None:
+        what = "on fragmented heaps" if folder.spec.matrix is not None else "on a server under load"
         raise ReapError(
-            f"{folder.path} is an experiment on fragmented heaps",
+            f"{folder.path} is an experiment {what}",
             f"go on with: reap compare --resume {folder.path}",
             ExitCode.USAGE,
         )
@@ -174,6 +179,7 @@ def _create(
     options: Options,
     asked: LevelOptions | None,
     against: Sequence[Variant],
+    server: Server | None,
     *,
     force: bool,
 ) -> Folder:
@@ -188,11 +194,12 @@ def _create(
     )
     fragmented = level_options.meant(asked) if asked else None
     profile = load_profile(asked.profile, cut_off=asked.cut_off) if asked and asked.profile else None
-    stdin = spooled()
+    stdin = spooled() if server is None else None
     spec = specify(
         command,
         allocators,
         against=against,
+        server=server,
         fragmented=fragmented,
         baseline=options.baseline,
         conditions=Conditions(
@@ -224,5 +231,5 @@ def _base_alone(name: str) -> tuple[list[Allocator], str]:
 
 def _written(context: click.Context) -> set[str]:
     """Options of the experiment that were written on the command line."""
-    names = [*(field.name for field in fields(Options)), *other_commands.NAMES, "output"]
+    names = [*(field.name for field in fields(Options)), *other_commands.NAMES, *servers.NAMES, "output"]
     return written(context, names).union(level_options.written(context))

@@ -9,11 +9,15 @@ import msgspec
 from reap.allocators import verify
 from reap.allocators.records import DEFAULT, Allocator
 from reap.compare import analyse
+from reap.compare.serving import ServerStarter
 from reap.experiment import arms, metrics, requests, sequential, statistics
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Comparison, Ratio, Run, Side
 from reap.experiment.runner import Listener, Runner
 from reap.experiment.spec import Spec
+
+SERVED = ("cpu", "peak_resident", "minor_faults")
+"""The metrics of a server under load."""
 
 
 def compare(folder: Folder, listener: Listener | None = None) -> Comparison:
@@ -28,9 +32,11 @@ def compare(folder: Folder, listener: Listener | None = None) -> Comparison:
             for arm in arms.arms(folder.spec)
             if arm.arm() in runner.dropped
         }
-        return draw(folder.spec, folder.runs, dropped, runner.notes, stopped_early=runner.stopped_early)
+        notes = [*runner.notes, *(starter.notes if starter else [])]
+        return draw(folder.spec, folder.runs, dropped, notes, stopped_early=runner.stopped_early)
 
-    runner = Runner(folder, listener or Listener(), is_decided=lambda: analyse.decided(so_far()))
+    starter = ServerStarter(folder, folder.spec.server) if folder.spec.server else None
+    runner = Runner(folder, listener or Listener(), starter, is_decided=lambda: analyse.decided(so_far()))
     runner.run()
     return msgspec.structs.replace(
         so_far(),
@@ -76,6 +82,7 @@ def draw(
         baseline=_name_of_baseline(spec, warmups.get(spec.baseline.name)),
         rounds=len(baseline),
         sides=sides,
+        load=spec.server.load.command if spec.server else [],
         against={each.name: each.program.command for each in spec.against},
         noise=_ratios(spec, baseline, control),
         exit_code=reference[0].outcome.status,
@@ -127,7 +134,7 @@ def _side(
     spec: Spec, name: str, allocator: Allocator, own: Mapping[int, Run], warmup: Run, expected: _Expected
 ) -> Side:
     verification = verify.judge(allocator, warmup.outcome.heap, replaces=not spec.against)
-    sound = {number: run for number, run in own.items() if not run.outcome.signal}
+    sound = {number: run for number, run in own.items() if not (run.outcome.signal or run.outcome.failure)}
     every = [*own.values(), warmup]
     status = next((run.outcome.status for run in every if run.outcome.status not in expected.exits), None)
     problem = expected.dropped.get(name, "")
@@ -137,7 +144,7 @@ def _side(
     if not problem and not ratios:
         problem = f"too few rounds were run for an interval ({len(sound)})"
     same_output = None
-    if len(expected.outputs) == 1:
+    if len(expected.outputs) == 1 and spec.server is None:
         same_output = all(run.outcome.stdout_digest in expected.outputs for run in every)
     if not problem and same_output is False:
         problem = "the program's output differs from the baseline's"
@@ -169,5 +176,5 @@ def _ratios(spec: Spec, baseline: Mapping[int, Run], own: Mapping[int, Run]) -> 
             worth=spec.worth,
         )
         for metric in metrics.known([*before, *after])
-        if not (together and metric.alone)
+        if not (together and metric.alone) and (spec.server is None or metric.name in SERVED)
     }

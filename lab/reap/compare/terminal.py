@@ -26,7 +26,7 @@ def render(console: Console, comparison: Comparison) -> None:
     what = "Commands" if comparison.against else "Allocators"
     title = f"{what}, each as a ratio to {printable(comparison.baseline)}; {rounds}{early}"
     console.print(Text(title, style="bold"))
-    console.print(Text(words.paired(comparison.pairing), style="dim"))
+    console.print(Text(words.made(comparison), style="dim"))
     main = tuple(metric for metric in words.metrics(comparison) if metric in _MAIN) or _MAIN
     console.print(_ratios(comparison, main))
     console.print(_values(comparison, main))
@@ -42,7 +42,9 @@ def render(console: Console, comparison: Comparison) -> None:
         console.print(_ratios(comparison, tuple(rest)))
     for side in comparison.sides:
         provider = printable(side.provider) or "?"
-        console.print(Text(f"  {printable(side.allocator)}: {words.trust(side)}; malloc from {provider}"))
+        console.print(
+            Text(f"  {printable(side.allocator)}: {words.trust(side, comparison)}; malloc from {provider}")
+        )
         if side.problem:
             console.print(Text(f"    {printable(side.problem)}", style="yellow"))
     console.print()

@@ -73,12 +73,12 @@ class CompareView:
 def view(comparison: Comparison, title: str = "") -> CompareView:
     """The section's words and figures; `title` in place of the usual heading."""
     metrics = words.metrics(comparison)
-    rows = [_row(side, metrics) for side in comparison.sides]
+    rows = [_row(side, metrics, comparison) for side in comparison.sides]
     what = "commands" if comparison.against else "allocators"
     return CompareView(
         title=title or f"Other {what} against {printable(comparison.baseline)}",
         comparison=comparison,
-        paired=words.paired(comparison.pairing),
+        paired=words.made(comparison),
         reading=" ".join(words.reading(comparison)),
         forest=forest(comparison),
         metrics=[words.metric_name(metric) for metric in metrics],
@@ -87,11 +87,11 @@ def view(comparison: Comparison, title: str = "") -> CompareView:
     )
 
 
-def _row(side: Side, metrics: list[str]) -> Row:
+def _row(side: Side, metrics: list[str], comparison: Comparison) -> Row:
     return Row(
         name=printable(side.allocator),
         cells=[_cell(side.ratios.get(metric)) for metric in metrics],
-        trust=words.trust(side),
+        trust=words.trust(side, comparison),
         trusted=analyse.trusted(side),
         provider=printable(side.provider),
         problem=printable(side.problem),

@@ -17,7 +17,25 @@ DISTRUST = (
 
 REQUESTS = "Requests per second: higher is better."
 
+SERVED = (
+    "CPU time and page faults are the server's over one load, without start and load generator; peak memory "
+    "is from start to stop."
+)
+
 NOISE = "Noise: the baseline against itself in the same rounds. A ratio within the noise is no difference."
+
+
+def made(comparison: Comparison) -> str:
+    """How the runs of a round were paired; of servers what is measured, too."""
+    held = comparison.pairing
+    return f"{_served(held)} {SERVED}" if comparison.load else paired(held)
+
+
+def _served(held: Pairing) -> str:
+    if held.method == "simultaneous":
+        return "The servers of a round shared one core at the same time, and their loads another."
+    why = f": {printable(held.reason)}" if held.reason else ""
+    return f"The servers of a round ran one after another{why}."
 
 
 def paired(held: Pairing) -> str:
@@ -68,13 +86,15 @@ def verdict_word(ratio: Ratio) -> str:
     return words.get(ratio.verdict, ratio.verdict)
 
 
-def trust(side: Side) -> str:
+def trust(side: Side, comparison: Comparison) -> str:
     """Whether the allocator was really used and the program did the same work, in a few words."""
     if not side.verified:
         return "NOT VERIFIED"
     words = ["verified"]
     if not side.same_exit:
         words.append("OTHER EXIT STATUS")
+    if comparison.load:
+        return ", ".join(words)
     words.append(
         {True: "same output", False: "OTHER OUTPUT", None: "output varies by itself"}[side.same_output]
     )

@@ -144,7 +144,9 @@ def _shell(option: str, command: str, directory: str) -> None:
 
 
 def failure(outcome: Outcome, timeout: float | None) -> str:
-    """That the program crashed or hung, in words; empty if it ended by itself."""
+    """That the program crashed or hung, or its load failed, in words; empty if it ended by itself."""
+    if outcome.failure:
+        return outcome.failure
     if outcome.timed_out:
         return f"the program did not end within {timeout:g} s"
     if outcome.signal:

@@ -68,6 +68,8 @@ def _found_out(
     reason = _of_spec(spec) or _of_warm_ups(_warm_ups(folder), copies, several=sliced)
     if reason:
         return Pairing(reason=reason)
+    if spec.server is not None:
+        return Pairing(method="simultaneous")
     say("watching one run by strace: may copies of it run at the same time?")
     try:
         seconds = _PATIENCE + _STRACED * folder.runs[0].outcome.wall_ns / 1e9
@@ -113,6 +115,8 @@ def _warm_ups(folder: Folder) -> list[Run]:
 def _of_spec(spec: Spec) -> str:
     if any(command and naming.ARM not in command for command in (spec.prepare, spec.cleanup)):
         return "--prepare and --cleanup without {arm} are for one run at a time"
+    if spec.server is not None and not spec.server.has_port:
+        return "{port} is not in both --server and --load, so that servers would meet on a port"
     if spec.requests or (spec.tune is not None and "tail" in spec.tune.objectives):
         return "the times of requests are compared"
     if spec.tune is not None and spec.tune.variants:

@@ -206,6 +206,8 @@ class Comparison(Record):
     needed_budget: float = 0.0
     """Seconds that two rounds take, where the budget had no time for them."""
     pairing: Pairing = Pairing()
+    load: list[str] = []
+    """The command that loads the server; empty where the program is none, and ends by itself."""
     against: dict[str, list[str]] = {}
     """Commands by the names of their sides, where commands are compared and not allocators."""
     notes: list[str] = []

@@ -136,10 +136,11 @@ class Runner:
             else f"of each of {units.number(count, 'combination')}"
             + (" and controls" if self._spec.matrix.controls else "")
         )
+        watched = self._spec.pairing == "auto" and self._spec.server is None
         self._listener.say(
             f"{self._spec.program.command[0]} runs {many} times: a warm-up {each}, "
             f"then rounds of {count + 1} runs (the baseline twice)"
-            + (", and once or twice under strace" if self._spec.pairing == "auto" else "")
+            + (", and once or twice under strace" if watched else "")
             + "".join(f", then {len(more.cells)} {more.words()}" for more in self._more)
         )
 

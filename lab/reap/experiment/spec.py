@@ -14,6 +14,7 @@ from reap.launch.litter.level import Level
 from reap.launch.litter.records import DEFAULT_SEED, Litter, Order
 from reap.launch.program import Program
 from reap.recording.analyse.size_profile import SizeProfile
+from reap.server.records import Server
 
 SEED = 20260101
 """Of the order of runs, so that the same runs give the same figures."""
@@ -152,6 +153,8 @@ class Spec(Record):
     """Whether resident memory is looked at over each run's time."""
     against: list[Variant] = []
     """Other commands to compare the program with, in place of allocators."""
+    server: Server | None = None
+    """How the program is loaded, where it is a server that does not end by itself."""
     matrix: Matrix | None = None
     """For an experiment on fragmented heaps."""
     tune: Tune | None = None

@@ -15,6 +15,7 @@ from reap.launch.litter.level import LEVELS, Level
 from reap.launch.litter.records import DEFAULT_SEED, Order
 from reap.launch.program import Program
 from reap.launch.tools import callgrind, counters
+from reap.server.records import Server
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,15 +94,17 @@ def specify(
     workload: Workload = COMMAND,
     conditions: Conditions = USUAL,
     against: Sequence[Variant] = (),
+    server: Server | None = None,
     fragmented: AskedFragment | None = None,
     tune: Tune | None = None,
 ) -> Spec:
     """Finds the program, puts the baseline first (adding glibc if it is the baseline and was not named).
 
-    With `against` it is compared with other commands, each by its name, under the baseline. With `fragmented`
-    it is an experiment on fragmented heaps, and with `tune` a search for settings. One allocator is enough
-    for these. Throws ReapError if a program cannot be found, executed or entered by a
-    preload (unless all there is to compare are variables), or if there is nothing to compare.
+    With `server` the program is one that is loaded. With `against` it is compared with other commands, each
+    by its name, under the baseline. With `fragmented` it is an experiment on fragmented heaps, and with
+    `tune` a search for settings. One allocator is enough for these. Throws ReapError if a program cannot be
+    found, executed or entered by a preload (unless all there is to compare are variables), or if there is
+    nothing to compare.
     """
     where = str(Path(workload.directory or ".").absolute())
     found = programs.resolve(command, directory=where)
@@ -114,6 +117,7 @@ def specify(
     matrix = _matrix(found, where, fragmented) if fragmented else None
     variants = [*(matrix.variants if matrix else []), *(tune.variants if tune else []), *against]
     images = [path for each in variants for path in _files(each.program)]
+    images += _files(server.load) if server else []
     held = {each.name: getattr(conditions, each.name) for each in fields(conditions)}
     if fragmented is not None:
         held["pairing"] = "sequential"
@@ -126,6 +130,7 @@ def specify(
         allocators=ordered,
         files=[state_of(path) for path in dict.fromkeys([*_files(found), *images, *libraries])],
         against=list(against),
+        server=server,
         matrix=matrix,
         tune=tune,
         **held,

@@ -116,6 +116,8 @@ class Outcome(Record):
     """Of their names, modes and contents; empty where these are more than 256 MB, or could not be read."""
     requests: RequestTimes | None = None
     """When it was asked for: of the requests that it marked. None where it was not asked for."""
+    failure: str = ""
+    """Why its figures say nothing, a sentence, where neither exit code nor signal does."""
     heap: dict[str, dict[str, str]] = {}
     """When it was asked for: by executable of the process tree, in the order they started, the file that
     serves each allocation function."""

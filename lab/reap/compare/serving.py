@@ -1,0 +1,84 @@
+"""Starts the arms of an experiment that are servers: each with a load, of which the server's cost is kept."""
+
+import os
+from collections.abc import Sequence
+
+import msgspec
+
+from reap.base.errors import ExitCode, ReapError
+from reap.experiment import arms, naming
+from reap.experiment.folder import Folder
+from reap.experiment.records import Cell
+from reap.experiment.starter import Started, Starter
+from reap.launch.records import Launch, Private
+from reap.server import ready
+from reap.server.records import PORT, Served, Server, Service
+from reap.server.serve import serve
+
+
+class ServerStarter(Starter):
+    """A `Starter` of servers. A load that fails is an error of the baseline, and drops any other arm."""
+
+    def __init__(self, folder: Folder, server: Server) -> None:
+        super().__init__(folder)
+        self._server = server
+        self._baseline = arms.arms(folder.spec)[0].arm()
+        self.notes: list[str] = []
+        """What must be said beside the figures."""
+
+    def start(self, cell: Cell, *, probe: bool) -> Started:
+        """Starts and loads it once, on any core."""
+        (started,) = self._serve([cell], None, probe=probe)
+        return started
+
+    def start_together(
+        self, cells: Sequence[Cell], core: int | None, private: Private | None = None
+    ) -> list[Started]:
+        """Starts all on one core and loads them at the same time from another, if there is one."""
+        del private  # which is found by strace, by which no server is watched
+        return self._serve(cells, core, probe=False)
+
+    def _serve(self, cells: Sequence[Cell], core: int | None, *, probe: bool) -> list[Started]:
+        ports = ready.free_ports(len(cells))
+        services = [self._service(cell, port, probe=probe) for cell, port in zip(cells, ports, strict=True)]
+        load_core = next((each for each in sorted(os.sched_getaffinity(0)) if each != core), core)
+        served = serve(services, core, load_core if core is not None else None)
+        return [self._kept(cell, each) for cell, each in zip(cells, served, strict=True)]
+
+    def _service(self, cell: Cell, port: int, *, probe: bool) -> Service:
+        name = naming.name(cell, "w" if probe else "r")
+        fixed, path = ready.parsed(self._server.ready, has_port=True)
+        launch = self._launch(cell, self._variants[cell.variant], probe=probe)
+        load = Launch(
+            argv=self._server.load.command,
+            program=self._server.load.path,
+            directory=launch.directory,
+            timeout=self._spec.timeout,
+        )
+        server = msgspec.structs.replace(launch, requests=False, timeout=None)
+        return Service(
+            server=_filled(naming.filled(server, name), port),
+            load=_filled(naming.filled(load, name), port),
+            port=fixed or port,
+            path=path,
+            stop=self._server.stop,
+            ready_within=self._server.ready_within,
+        )
+
+    def _kept(self, cell: Cell, served: Served) -> Started:
+        if served.failure and cell.arm() == self._baseline:
+            raise ReapError(
+                f"under {cell.allocator}, the baseline, {served.failure}",
+                "run --server and --load by hand first",
+                ExitCode.FAILED,
+            )
+        if served.note and served.note not in self.notes:
+            self.notes.append(served.note)
+        status = served.outcome.exit_code or int(bool(served.failure))
+        return Started(
+            outcome=msgspec.structs.replace(served.outcome, exit_code=status, failure=served.failure)
+        )
+
+
+def _filled(launch: Launch, port: int) -> Launch:
+    return msgspec.structs.replace(launch, argv=[word.replace(PORT, str(port)) for word in launch.argv])

@@ -1,0 +1,73 @@
+"""Whether a server can be loaded: by a connection, or by a page."""
+
+import contextlib
+import http.client
+import socket
+
+from reap.base.errors import ExitCode, ReapError
+from reap.server.records import PORT
+
+_PATIENCE = 1.0
+"""Seconds for one try."""
+_GOOD = range(200, 400)
+_PORTS = range(1, 65536)
+
+
+def parsed(text: str, *, has_port: bool) -> tuple[int, str]:
+    """The port (0: the one that stands for `{port}`) and the path (empty: a connection is enough).
+
+    Throws ReapError for what cannot be waited for.
+    """
+    kind, colon, rest = text.partition(":")
+    port, path = "", ""
+    if kind == "tcp":
+        port = rest
+    elif kind == "http" and "/" in rest:
+        port, _, tail = rest.partition("/")
+        path = f"/{tail}"
+    if kind not in ("tcp", "http") or (kind == "http" and not path) or (colon and kind == "tcp" and not port):
+        raise ReapError(
+            f"--ready {text} is neither tcp, tcp:PORT, http:/PATH nor http:PORT/PATH",
+            "--ready tcp waits until the server accepts connections on {port}",
+            ExitCode.USAGE,
+        )
+    if port and not (port.isdecimal() and int(port) in _PORTS):
+        raise ReapError(f"--ready {text}: {port} is no port", "a port is from 1 to 65535", ExitCode.USAGE)
+    if not port and not has_port:
+        raise ReapError(
+            f"--ready {text} does not say on which port, and there is no {PORT} in --server",
+            f"write {PORT} for the port in --server and --load, or --ready {kind}:6379{path}",
+            ExitCode.USAGE,
+        )
+    return int(port or 0), path
+
+
+def accepts(port: int) -> bool:
+    """Whether something on this machine accepts connections there."""
+    try:
+        with socket.create_connection(("localhost", port), _PATIENCE):
+            return True
+    except OSError:
+        return False
+
+
+def is_ready(port: int, path: str) -> bool:
+    """Whether the server accepts connections, and with a path answers it with a status below 400."""
+    if not path:
+        return accepts(port)
+    connection = http.client.HTTPConnection("localhost", port, timeout=_PATIENCE)
+    with contextlib.closing(connection):
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().status in _GOOD
+        except (OSError, http.client.HTTPException):
+            return False
+
+
+def free_ports(count: int) -> list[int]:
+    """So many ports on which nothing listens now."""
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in held:
+            each.bind(("localhost", 0))
+        return [each.getsockname()[1] for each in held]

@@ -1,0 +1,141 @@
+"""`reap compare --server`: a known difference is found, a real server is measured, bad input is refused."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from programs import reap
+from served import load, running, server
+
+from reap.base.errors import ExitCode, ReapError
+from reap.compare.command import compare
+from reap.server.ready import free_ports
+
+pytestmark = pytest.mark.timed
+
+
+def compared(where: Path, *words: str) -> dict:
+    done = reap("compare", "-n", "2", "-o", "there", "--json", "x.json", *words, cwd=where)
+    assert done.returncode == 0, done.stderr
+    assert "strace" not in done.stderr
+    assert "The servers of a round" in done.stdout
+    return json.loads((where / "x.json").read_text())["answers"][0]["comparison"]
+
+
+def words(mode: str = "serves", *more: str, port: str = "{port}") -> list[str]:
+    return [
+        *("-a", "glibc,reap", "--server", f"{server()} {port} {mode}"),
+        *("--ready", "tcp", "--load", " ".join([load(), port, *more])),
+    ]
+
+
+def test_the_servers_cpu_time_alone_is_compared(tmp_path: Path) -> None:
+    """The server needs 20 ms, and 40 ms under the other allocator; the load burns 40 ms of its own."""
+    answer = compared(tmp_path, *words())
+    (side,) = answer["sides"]
+    assert side["verified"]
+    assert side["same_output"] is None
+    assert set(side["ratios"]) == {"cpu", "peak_resident", "minor_faults"}
+    assert 1.6 < side["ratios"]["cpu"]["ratio"]["value"] < 2.4
+    assert 0.019 < side["ratios"]["cpu"]["baseline"] < 0.045
+    assert answer["pairing"]["method"] == "simultaneous"
+    assert answer["load"] == [load(), "{port}"]
+    again = reap("compare", "--resume", "there", "-n", "3", cwd=tmp_path)
+    assert again.returncode == ExitCode.OK, again.stderr
+    assert "3 paired rounds" in again.stdout
+    other = reap("run", "--resume", "there", cwd=tmp_path)
+    assert other.returncode == ExitCode.USAGE
+    assert "a server under load" in other.stderr
+    assert not running()
+
+
+def test_a_fixed_port_is_for_one_server_at_a_time(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    answer = compared(tmp_path, *words(port=str(port)), "--ready", f"tcp:{port}")
+    assert answer["pairing"]["method"] == "sequential"
+    assert "{port}" in answer["pairing"]["reason"]
+    assert 1.6 < answer["sides"][0]["ratios"]["cpu"]["ratio"]["value"] < 2.4
+
+
+@pytest.mark.skipif(not shutil.which("redis-benchmark"), reason="there is no redis")
+def test_redis(tmp_path: Path) -> None:
+    answer = compared(
+        tmp_path,
+        *("-a", "glibc,reap", "--server", "redis-server --port {port} --save ''", "--ready", "tcp"),
+        *("--load", "redis-benchmark -p {port} -q -n 2000 -t set"),
+    )
+    (side,) = answer["sides"]
+    assert side["verified"]
+    assert "libreap-malloc" in side["provider"]
+    assert 0.5 < side["ratios"]["cpu"]["ratio"]["value"] < 2
+    assert side["ratios"]["peak_resident"]["baseline"] > 4 << 20
+
+
+@pytest.mark.parametrize(
+    ("mode", "more", "said"),
+    [
+        ("dies", (), "reap_test_server ended with exit status 3 before it was ready"),
+        ("crashes", (), "reap_test_server was ended by SIGSEGV during the load"),
+        ("serves", ("fail",), "the load reap_test_load ended with exit status 5"),
+        ("waits", (), "reap_test_server was not ready within 0.3 s"),
+    ],
+)
+def test_a_baseline_that_cannot_be_measured(
+    mode: str, more: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    done = reap("compare", *words(mode, *more), "--ready-within", "0.3", cwd=tmp_path)
+    assert done.returncode == ExitCode.FAILED
+    assert f"under glibc, the baseline, {said}" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not running()
+
+
+def test_an_allocator_under_which_the_server_fails_is_dropped(tmp_path: Path) -> None:
+    done = reap("compare", "-n", "2", *words("allergic"), cwd=tmp_path)
+    assert done.returncode == ExitCode.FAILED, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "reap_test_server ended with exit status 7 before it was ready (in the warm-up)" in said
+    assert not running()
+
+
+GOOD = ("--server", "cat {port}", "--ready", "tcp", "--load", "cat {port}")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--load", "true"), "--load requires --server"),
+        (("--stop", "INT", "--", "true"), "--stop requires --server"),
+        (("--server", "cat {port}"), "--server requires --load"),
+        (("--server", "cat {port}", "--load", "true"), "--server requires --ready"),
+        ((*GOOD, "--", "true"), "another one is given: true"),
+        ((*GOOD, "--against", "true"), "--against does not go with --server"),
+        ((*GOOD, "--levels", "adv0,adv3"), "--levels does not go with --server"),
+        ((*GOOD, "--requests"), "--requests does not go with --server"),
+        ((*GOOD, "--pairing", "sliced"), "--pairing sliced does not go with --server"),
+        ((*GOOD, "--stop", "NOSUCH"), "--stop NOSUCH is no signal"),
+        ((*GOOD, "--ready", "line:up"), "--ready line:up is neither"),
+        ((*GOOD, "--server", "cat"), "does not say on which port"),
+        ((*GOOD, "--load", "cat", "--pairing", "simultaneous"), "need ports of their own"),
+        ((*GOOD, "--load", ""), "--server requires --load"),
+        ((*GOOD, "--load", "'"), "--load cannot be split"),
+        ((*GOOD, "--resume", "there"), "it takes no"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    given: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = CliRunner().invoke(compare, given)
+    assert isinstance(answer.exception, ReapError)
+    assert answer.exception.code == ExitCode.USAGE
+    assert said in answer.exception.what
+
+
+@pytest.mark.parametrize("option", ["--server", "--load"])
+def test_a_command_that_is_not_there(option: str, tmp_path: Path) -> None:
+    done = reap("compare", *GOOD, option, "nosuch {port}", cwd=tmp_path)
+    assert done.returncode == ExitCode.NOT_FOUND, done.stderr
+    assert "nosuch" in done.stderr

@@ -1,0 +1,137 @@
+"""Servers started, loaded and stopped: what is measured, and that nothing is left of those that misbehave."""
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from served import load, running, server
+
+from reap.base.errors import ReapError
+from reap.launch.records import Launch
+from reap.server import ready, serve
+from reap.server.records import Served, Service
+
+pytestmark = pytest.mark.timed
+
+
+def service(mode: str, *more: str, port: int = 0, within: float = 5.0, path: str = "") -> Service:
+    port = port or ready.free_ports(1)[0]
+    return Service(
+        server=Launch(argv=[server(), str(port), mode], program=server()),
+        load=Launch(argv=[load(), str(port), *more], program=load()),
+        port=port,
+        path=path,
+        stop=signal.SIGTERM,
+        ready_within=within,
+    )
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    yield
+    until = time.monotonic() + 1  # a kill takes a moment
+    while running() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not running()
+
+
+def served(mode: str, *more: str, **how: float | str) -> Served:
+    (only,) = serve.serve([service(mode, *more, **how)], None, None)
+    return only
+
+
+def test_the_servers_own_cost_over_one_load() -> None:
+    found = served("serves")
+    assert not found.failure
+    assert not found.note
+    assert 0.019e9 < found.outcome.cpu_ns < 0.045e9  # neither the warm-up load nor the load generator
+    assert found.outcome.wall_ns > 0.05e9
+    assert found.outcome.peak_resident > 1 << 18
+
+
+def test_servers_at_the_same_time_are_told_apart() -> None:
+    quick, slow = service("serves"), service("serves")
+    preloaded = {"LD_PRELOAD": "/nowhere/libreap-malloc.so"}
+    slow = msgspec.structs.replace(slow, server=msgspec.structs.replace(slow.server, environment=preloaded))
+    core = min(os.sched_getaffinity(0))
+    one, two = serve.serve([quick, slow], core, core)
+    assert 1.5 < two.outcome.cpu_ns / one.outcome.cpu_ns < 2.5
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("dies", "ended with exit status 3 before it was ready; the server said: no such port"),
+        ("crashes", "was ended by SIGSEGV during the load"),
+        ("daemon", "ended with exit status 0 before it was ready; if it goes into the background"),
+    ],
+)
+def test_a_server_that_ends(mode: str, said: str) -> None:
+    assert f"reap_test_server {said}" in served(mode).failure
+
+
+def test_a_server_that_is_never_ready() -> None:
+    found = served("waits", within=0.2)
+    assert "was not ready within 0.2 s (no connection to port" in found.failure
+
+
+def test_a_server_that_answers_no_page() -> None:
+    found = served("serves", within=0.2, path="/health")
+    assert "no good answer from http://localhost:" in found.failure
+
+
+def test_a_server_that_ignores_its_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "_GRACE", 0.3)
+    found = served("stubborn")
+    assert not found.failure
+    assert found.note == "reap_test_server did not end within 0.3 s of SIGTERM, and was killed"
+
+
+def test_a_load_that_fails() -> None:
+    assert served("serves", "fail").failure == (
+        "the load reap_test_load ended with exit status 5; it said: no answer"
+    )
+
+
+def test_one_that_fails_leaves_the_others_measured() -> None:
+    broken, sound = serve.serve([service("crashes"), service("serves")], None, None)
+    assert broken.failure
+    assert not sound.failure
+    assert sound.outcome.cpu_ns > 0.019e9
+
+
+def test_a_port_in_use() -> None:
+    with socket.create_server(("localhost", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ReapError, match=f"port {port} is in use before"):
+            serve.serve([service("serves", port=port)], None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tcp", (0, "")),
+        ("tcp:80", (80, "")),
+        ("http:/", (0, "/")),
+        ("http:8080/a/b", (8080, "/a/b")),
+    ],
+)
+def test_what_is_waited_for(text: str, expected: tuple[int, str]) -> None:
+    assert ready.parsed(text, has_port=True) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "tcp:", "tcp:0", "tcp:x", "http:", "http:80", "line:ready", "http:x/", "tcp:99999"]
+)
+def test_what_cannot_be_waited_for(text: str) -> None:
+    with pytest.raises(ReapError):
+        ready.parsed(text, has_port=True)
+
+
+def test_ready_without_any_port() -> None:
+    with pytest.raises(ReapError, match="does not say on which port"):
+        ready.parsed("tcp", has_port=False)
