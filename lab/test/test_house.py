@@ -25,6 +25,7 @@ PACKAGE = LAB / "reap"
 NATIVE = {
     "format": set(),
     "spawn": {"format"},
+    "calibrate": set(),
     "preload": {"format", "marks"},
     "drag": {"format", "marks", "preload"},  # two of its engines are preloads
     "native": {"format"},

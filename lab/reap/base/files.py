@@ -54,6 +54,14 @@ def write_safely(path: Path | str, data: bytes, *, force: bool = False) -> Path:
     return target
 
 
+def cache_folder() -> Path:
+    """Where Reap keeps what it can make again: $XDG_CACHE_HOME/reap, or ~/.cache/reap. It may not exist."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG base directory specification says that relative ones are to be ignored.
+    base = Path(given) if given.startswith("/") else Path(os.environ.get("HOME") or "/") / ".cache"
+    return base / "reap"
+
+
 def native_name(path: Path | str) -> str:
     """The path as compiled code takes it, which is UTF-8 whatever the locale.
 

@@ -60,8 +60,8 @@ def compare(
     With --levels it runs the whole matrix of variants, allocators and heaps fragmented like those of
     long-running processes (see `reap fragment`), with controls. The cost of littering is subtracted.
 
-    Exits with CMD's own status under the baseline, or 1 if an allocator changed its status or its output, or
-    a heap could not be littered.
+    Exits with CMD's own status under the baseline, or 1 if an allocator changed its status or its output, if
+    none could be compared (as where --budget allows less than two rounds), or a heap could not be littered.
 
     \b
         reap compare --allocators glibc,jemalloc,mine=/path/libmine.so -- ./server --selftest
@@ -117,7 +117,12 @@ def _finish(
     reporting.say_written("the runs", folder)
     if not comparison.load:
         reporting.say_next(["reap", "record", "-o", f"{title}.reap", "--", *comparison.command])
-    return experiments.exit_code(comparison)
+    code = experiments.exit_code(comparison)
+    if comparing.compares_nothing(comparison):
+        what = "command" if comparison.against else "allocator"
+        click.echo(f"no {what} could be compared: the reason is beside each", err=True)
+        return code or ExitCode.FAILED
+    return code
 
 
 def _finish_levels(

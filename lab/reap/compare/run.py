@@ -99,6 +99,11 @@ def differs(comparison: Comparison) -> bool:
     return any(not side.same_exit or side.same_output is False for side in comparison.sides)
 
 
+def compares_nothing(comparison: Comparison) -> bool:
+    """Whether allocators or commands were asked for, and none of them has a ratio that is its own."""
+    return bool(comparison.sides) and not any(side.verified and side.ratios for side in comparison.sides)
+
+
 def _name_of_baseline(spec: Spec, warmup: Run | None) -> str:
     """The allocator that the program has by itself: glibc's, unless another served it in the probed run."""
     if spec.against:

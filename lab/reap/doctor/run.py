@@ -9,12 +9,13 @@ from typing import Literal
 
 from reap.allocators import catalog, elf, verify
 from reap.allocators.records import Allocator, Missing
+from reap.base import units
 from reap.base.errors import ReapError
 from reap.base.records import Record
 from reap.doctor import noise
 from reap.drag.exact import valgrind
 from reap.launch import native_files, spawn
-from reap.launch.host import machine, sampling
+from reap.launch.host import calibration, machine, sampling
 from reap.launch.records import Launch
 
 State = Literal["good", "poor", "bad"]
@@ -58,7 +59,12 @@ def sound(checks: list[Check]) -> bool:
 
 
 def _parts() -> Check:
-    found = [native_files.spawner(), native_files.preload("probe"), native_files.preload("record")]
+    found = [
+        native_files.spawner(),
+        native_files.calibrator(),
+        native_files.preload("probe"),
+        native_files.preload("record"),
+    ]
     return Check(name="reap's parts", state="good", says=f"all there, in {found[0].parent.parent}")
 
 
@@ -134,6 +140,32 @@ def _noise() -> Check:
     if heard.variation <= _LOUD:
         return Check(name="noise", state="good", says=says)
     return Check(name="noise", state="poor", says=says, mend="stop other programs; give compare more --runs")
+
+
+def _calibration() -> Check:
+    """What verdicts of `wall` compare with."""
+    found = calibration.here()
+    costs = found.costs
+    pairs = ", ".join(
+        f"{units.duration(seconds)} {what}"
+        for seconds, what in (
+            (costs.fast_pair, "for one hot block"),
+            (costs.usual_pair, "for 30 a request"),
+            (costs.past_pair, "for 100 a request"),
+        )
+    )
+    says = f"malloc and free take {pairs}; a page fault {units.duration(costs.page_fault)}"
+    if not costs.measured:
+        return Check(
+            name="calibration",
+            state="poor",
+            says=f"{found.note}: {says}",
+            mend="install reap again, or run `make install` in its checkout",
+        )
+    if not found.kept:
+        mend = "set XDG_CACHE_HOME to a folder where you may write"
+        return Check(name="calibration", state="poor", says=f"{says}; {found.note}", mend=mend)
+    return Check(name="calibration", state="good", says=f"{says} (kept in {found.kept})")
 
 
 def _load() -> Check:
@@ -253,6 +285,7 @@ _CHECKS: tuple[tuple[str, Callable[[], Check]], ...] = (
     ("sampling", _sampling),
     ("allocators", _allocators),
     ("noise", _noise),
+    ("calibration", _calibration),
     ("load", _load),
     ("cores", _cores),
     ("huge pages", _huge_pages),

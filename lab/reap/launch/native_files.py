@@ -12,6 +12,11 @@ def spawner() -> Path:
     return _find("bin/reap-spawn", executable=True)
 
 
+def calibrator() -> Path:
+    """The program that measures what a block and a page cost on this machine."""
+    return _find("bin/reap-calibrate", executable=True)
+
+
 def preload(name: str) -> Path:
     """An object to preload: `record`, `probe`, `requests`, `exec`. Throws ReapError if it is missing."""
     return _find(f"lib/libreap-{name}.so", executable=False)

@@ -165,3 +165,34 @@ class Machine(Record):
     """Hypervisor, or empty on bare metal (as far as the machine lets one see)."""
     huge_pages: str
     """Transparent huge pages: `always`, `madvise`, `never`, or empty."""
+
+
+class Calibration(Record):
+    """What a block and a page cost on the machine, in seconds of CPU time: verdicts compare with these.
+
+    The defaults are those of the knee's table (`reap study allocator-wall` reproduces it). They stand in
+    where nothing was measured, and in files of an older reap.
+    """
+
+    fast_pair: float = 7e-9
+    """A malloc and its free of one hot block. The default is the fastest allocator's, 7 to 8 ns at any number
+    of allocations a request."""
+    usual_pair: float = 13e-9
+    """The same with 30 blocks a request, which the thread's cache holds: 10 to 13 ns in the table."""
+    past_pair: float = 28e-9
+    """The same with 100 blocks a request, which it does not hold."""
+    page_fault: float = 1e-6
+    """A page fault in the kernel, with what comes with it (clearing the page, giving it back): about half of
+    it on bare metal and twice as much on some virtual machines."""
+    measured: bool = False
+    """On this machine; if not, these are the defaults."""
+
+    @property
+    def plausible(self) -> bool:
+        """Whether these are times that a machine can have, in their order."""
+        ordered = 0 < self.fast_pair <= self.usual_pair <= self.past_pair < _LONGEST_PAIR
+        return ordered and 0 < self.page_fault < _LONGEST_FAULT
+
+
+_LONGEST_PAIR = 10e-6
+_LONGEST_FAULT = 1e-3

@@ -6,6 +6,7 @@ Facts alone. Times in seconds unless a name says otherwise, sizes in bytes; what
 from typing import Literal
 
 from reap.base.records import Estimate, Record
+from reap.launch.records import Calibration
 from reap.recording.analyse.growth import Growth
 from reap.recording.records import Latency, Share, SizeBin
 
@@ -189,5 +190,7 @@ class Wall(Record):
     """Of the counted run; None where memory did not grow until its end."""
     collections: list[Collector] = []
     slab: Slab | None = None
+    calibration: Calibration = Calibration()
+    """What the verdict compares the cost of a block and of a page fault with."""
     notes: list[str] = []
     """What a reader must know: what could not be measured, and why."""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from reap import native
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
-from reap.launch.host import memory
+from reap.launch.host import calibration, memory
 from reap.launch.process import attach, smaps
 from reap.launch.process.records import Moment
 from reap.launch.program import Program
@@ -81,6 +81,7 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_stra
     `by_strace` runs it once more where the kernel's tracepoints do not count its system calls.
     Throws ReapError where it cannot be run, or what was seen not be read.
     """
+    calibrated = calibration.here(say)
     say("watching one run: nothing is loaded into it")
     why_not = _uncountable(program)
     with _slab_growth() as growth:
@@ -114,8 +115,9 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_stra
         wall = _with_strace(wall, launch)
         notes.append(wall_notes.STRACE)
     notes += wall_notes.of_sources(seen, calls, traced=wall.calls is not None)
+    notes += [calibrated.note] if calibrated.note else []
     return Measured(
-        wall=replace(wall, notes=notes, irreplaceable=why_not),
+        wall=replace(wall, notes=notes, irreplaceable=why_not, calibration=calibrated.costs),
         stacks=facts.folded(seen),
         status=ExitCode.TIMED_OUT if outcome.timed_out else outcome.status,
         recorded=counting is not None,
@@ -128,6 +130,7 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
     titled = smaps.titled(pid, command)
     if pid == os.getpid():
         raise ReapError(f"{pid} is this very process", "name another", ExitCode.USAGE)
+    calibrated = calibration.here(say)
     say(f"watching process {pid} for {seconds:g} s (Ctrl-C ends it earlier)")
     with _slab_growth() as growth:
         cost = watch.running(pid, seconds, folder / _SAMPLED)
@@ -145,7 +148,9 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
     if cost.wall_ns and not cost.user_ns + cost.system_ns:
         notes.append("it used no CPU time while it was watched; give it work, or watch it for longer")
     notes += wall_notes.of_sources(seen, seen)
-    return Measured(wall=replace(wall, pid=pid, titled=titled, notes=notes), stacks=facts.folded(seen))
+    notes += [calibrated.note] if calibrated.note else []
+    wall = replace(wall, pid=pid, titled=titled, notes=notes, calibration=calibrated.costs)
+    return Measured(wall=wall, stacks=facts.folded(seen))
 
 
 def _uncountable(program: Program) -> str:

@@ -1,7 +1,6 @@
 """`reap compare --server`: a known difference is found, a real server is measured, bad input is refused."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -59,7 +58,6 @@ def test_a_fixed_port_is_for_one_server_at_a_time(tmp_path: Path) -> None:
     assert 1.6 < answer["sides"][0]["ratios"]["cpu"]["ratio"]["value"] < 2.4
 
 
-@pytest.mark.skipif(not shutil.which("redis-benchmark"), reason="there is no redis")
 def test_redis(tmp_path: Path) -> None:
     answer = compared(
         tmp_path,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
 
+from reap.base import files
 from reap.base.errors import ExitCode, ReapError
 from reap.launch.tools import valgrind
 from reap.launch.tools.valgrind import PLATFORM
@@ -112,10 +113,7 @@ def _first(folders: tuple[str, ...], name: str) -> Path | None:
 
 
 def _cache() -> Path:
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG base directory specification says that relative ones are to be ignored.
-    base = Path(given) if given.startswith("/") else Path(os.environ.get("HOME") or "/") / ".cache"
-    return base / "reap" / "drag"
+    return files.cache_folder() / "drag"
 
 
 def _key(sources: Path, made_from: list[Path], compiler: str) -> str:

@@ -146,13 +146,13 @@ def tcache_overflow(facts: WallFacts) -> Suspicion | None:
     if facts.slow_part is not None:
         why = f"{units.percent(facts.slow_part)} of these samples are on its slow path; {why}"
     most = _beyond_the_fast_path(facts, pair)
-    usual = max(0.0, 1 - at.USUAL_PAIR / pair)
+    usual = max(0.0, 1 - facts.costs.usual_pair / pair)
     saves = Estimate(value=facts.own_part * usual, low=_low(facts) * usual, high=_high(facts) * most)
     return Suspicion(
         cause="large blocks" if facts.large_blocks > at.FREE_PART else "tcache overflow",
         weight=facts.of_busy(facts.own_part),
         saves=saves,
-        statements=[*_cost(facts), _sampling(f"On the fast path it is 7 to 13 ns; {why}.")],
+        statements=[*_cost(facts), _sampling(f"{_fast_path(facts)}; {why}.")],
         remedies=[
             *remedies.larger_cache(facts, saves),
             *remedies.other_allocators(facts, saves),
@@ -279,7 +279,13 @@ def _saves(part: float) -> Estimate:
 def _beyond_the_fast_path(facts: WallFacts, pair: float) -> float:
     """The most of a block's cost that could go: of what it costs where the share is at its upper end."""
     dearest = pair * _high(facts) / facts.own_part if facts.own_part > 0 else pair
-    return max(0.0, 1 - at.FAST_PAIR / dearest) if dearest > 0 else 0.0
+    return max(0.0, 1 - facts.fast_pair / dearest) if dearest > 0 else 0.0
+
+
+def _fast_path(facts: WallFacts) -> str:
+    fast, usual = facts.fast_pair * 1e9, facts.costs.usual_pair * 1e9
+    where = "on this machine" if facts.costs.measured else "by default, not measured on this machine"
+    return f"On the fast path it is {fast:.0f} to {usual:.0f} ns ({where})"
 
 
 def _low(facts: WallFacts) -> float:

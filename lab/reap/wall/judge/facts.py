@@ -1,9 +1,11 @@
 """Everything that the rules of the wall ask of its facts, under names that read in a rule."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 from reap.base.records import Estimate
+from reap.launch.records import Calibration
 from reap.wall.judge import thresholds as at
 from reap.wall.records import CallCount, Owner, Wall
 
@@ -24,6 +26,23 @@ class WallFacts:
     """What is known of one program. Parts of time are of `busy`, unless a name says otherwise."""
 
     wall: Wall
+
+    @cached_property
+    def costs(self) -> Calibration:
+        """What a block and a page cost on the machine; the defaults where the file says what cannot be."""
+        given = self.wall.calibration
+        return given if given.plausible else Calibration()
+
+    @cached_property
+    def fast_pair(self) -> float:
+        """Seconds for a block that no allocator is below: of one hot block, or of the fastest allocator."""
+        return min(self.costs.fast_pair, at.FASTEST * self.costs.usual_pair)
+
+    @cached_property
+    def knee_pair(self) -> float:
+        """Seconds for a block from which on it is past the knee: between the two sides, by their ratio."""
+        usual = self.costs.usual_pair
+        return math.sqrt(usual * max(self.costs.past_pair, at.KNEE_STEP * usual))
 
     @cached_property
     def samples(self) -> int:
@@ -112,7 +131,7 @@ class WallFacts:
         """
         share, faults = self.wall.share, self.wall.faults
         if not self.sees_kernel:
-            seconds = min(_finite(self.wall.system_seconds), faults.minor * at.A_FAULT)
+            seconds = min(_finite(self.wall.system_seconds), faults.minor * self.costs.page_fault)
             return _part(seconds, self.cpu)
         seen = sum(max(0, n) for n in faults.by.values())
         fresh = max(0, faults.by.get("heap", 0)) + max(0, faults.by.get("allocator", 0))
@@ -120,7 +139,8 @@ class WallFacts:
         inside = _part(share.kernel_inside, share.samples) if share else 0.0
         # Inside the allocator the kernel also puts threads to sleep that wait for its lock.
         calls = faults.minor + (self.memory_calls or 0)
-        most = _part(calls * at.A_SLOW_FAULT, self.cpu) if faults.minor > 0 else 1.0
+        slow = max(at.A_SLOW_FAULT, at.SLOW_FAULT * self.costs.page_fault)
+        most = _part(calls * slow, self.cpu) if faults.minor > 0 else 1.0
         return min(1.0, most, own + inside)
 
     @cached_property
@@ -196,7 +216,7 @@ class WallFacts:
             return False
         if self.slow_part is not None:
             return self.slow_part - _part(self.fresh_cost, self.own_part * self.cpu) >= at.SLOW_PART
-        return self.pair - self.fresh_cost / self.allocations >= at.KNEE_PAIR
+        return self.pair - self.fresh_cost / self.allocations >= self.knee_pair
 
     @property
     def fresh_cost(self) -> float:
@@ -205,7 +225,7 @@ class WallFacts:
         if counted is None or counted.allocations <= 0 or counted.bytes <= 0:
             return 0.0
         mean = counted.bytes / counted.allocations
-        return _finite(counted.most_bytes) / mean * at.A_FRESH_BLOCK
+        return _finite(counted.most_bytes) / mean * at.FRESH_BLOCK * self.costs.past_pair
 
     @property
     def frees(self) -> bool:

@@ -19,16 +19,15 @@ WORTH_TELLING = 0.05
 WAITING_WORTH = 0.25
 """The minimum share of time that a program waits for one thing before that is called the cause."""
 
-FAST_PAIR = 7e-9
-"""Seconds in the allocator for a malloc and its free, on the fast path of the fastest allocator at any number
-of allocations a request: 7 to 8 ns in the knee's table (`reap study allocator-wall` reproduces it)."""
+FASTEST = 7 / 13
+"""What a malloc and its free take on the fast path of the fastest allocator, as a part of what they take in
+glibc with a cache that holds every block: 7 and 13 ns in the knee's table (`reap study allocator-wall`
+reproduces it). What they take on a machine is in `Wall.calibration`."""
 
-USUAL_PAIR = 13e-9
-"""The same with a cache that holds every block: 10 to 13 ns in that table, also glibc with a larger cache."""
-
-KNEE_PAIR = 20e-9
-"""A pair that takes longer is past the knee: the table has 13 ns below it (30 allocations per request) and
-28 ns above it (100)."""
+KNEE_STEP = 28 / 13
+"""How many times as much a pair takes past the knee, at least: 28 ns with 100 allocations per request in that
+table, and 13 ns with 30. Where the calibration shows a smaller step, code that is not hot, or a busy machine,
+would look like the slow path."""
 
 GLIBC_NAMES = frozenset({"_int_malloc", "_int_free"})
 """Functions whose presence shows that glibc's internal names are known (its debug symbols are installed)."""
@@ -41,9 +40,10 @@ GLIBC_SLOW = frozenset(
 SLOW_PART = 0.1
 """From this part of the allocator's samples on it takes the slow path: served by the cache it is 0."""
 
-A_FRESH_BLOCK = 50e-9
-"""Seconds on the slow path for a block that is the first at its place: 13 to 30 ns for blocks of 64 and 200
-bytes (`cause leak` and `cause fresh` of the truth suite), and as much again for larger ones."""
+FRESH_BLOCK = 50 / 28
+"""What a block that is the first at its place takes on the slow path, as a multiple of a pair past the knee:
+50 ns on the machine of the table. It measured 13 to 30 ns for blocks of 64 and 200 bytes (`cause leak` and
+`cause fresh` of the truth suite), and as much again for larger ones."""
 
 SHARE_BIAS = 0.07
 """What sampling by instruction pointer misses of the marginal cost of allocation, in points of the share: the
@@ -69,12 +69,11 @@ none of malloc's: a page of its heap may come again for a block that is smaller 
 PAST_MALLOC_BYTES = 16 << 20
 """... and at least so many bytes: whatever a program starts with is not meant."""
 
-A_FAULT = 1e-6
-"""Seconds that a page fault takes in the kernel, with what comes with it (clearing the page, giving it back):
-about half of it on bare metal and twice as much on some virtual machines."""
-
 A_SLOW_FAULT = 300e-6
-"""No page fault or call for memory takes more seconds on average: a huge page on a slow machine."""
+"""No page fault or call for memory takes more seconds on average: a huge page on a slow machine ..."""
+
+SLOW_FAULT = 300
+"""... or so many ordinary page faults of this machine, if that is more."""
 
 TURNOVER = 3.0
 """How often a program must have its peak memory from the kernel again before that is called thrash: once is
