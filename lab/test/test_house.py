@@ -231,7 +231,7 @@ def test_each_verb_has_a_file_of_its_own():
 SOURCES = ("*.py", "*.js", "*.c", "*.cpp", "*.h", "*.hpp")
 LARGE_FOLDERS = {"library/include/reap/layer"}
 """Those that still have more than 20 sources."""
-LONG_FILES = {"lab/test/compare/levels/test_matrix.py"}
+LONG_FILES: set[str] = set()
 """Those that are still over their limit of lines."""
 
 
