@@ -53,7 +53,7 @@ def test_samples_of_the_littering_are_left_out(monkeypatch, method):
     assert run.method == method
     assert gross > net + 60, "a littering worth seeing"
     every = 1 if method == "perf" else 4  # milliseconds
-    assert run.seen["all"] < (net + 30) / every
+    assert run.seen.all < (net + 30) / every
 
 
 @pytest.mark.timed
@@ -67,8 +67,8 @@ def test_time_in_the_allocator_is_told_from_time_outside_it(monkeypatch, method)
     for work, turns in (("20", "40000"), ("10000", "300")):
         words = [recorded.target("share"), "with", work, turns]
         seen = sample.sample(Launch(argv=words, program=words[0]), how, providers=[]).seen
-        assert seen["all"] > 10
-        shares.append(seen["inside"] / seen["all"])
+        assert seen.all > 10
+        shares.append(seen.inside / seen.all)
     assert shares[0] > 0.15 > shares[1]
 
 
