@@ -216,22 +216,39 @@ class DragHeader(TypedDict):
     objects: int
     command: list[str]
 
-class DragTotals(TypedDict):
-    all: tuple[int, int]
-    never: tuple[int, int]
-    write_only: tuple[int, int]
-    released: tuple[int, int]
-    live: int
-    needed: int
+class DragCount:
+    @property
+    def objects(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+
+class DragTotals:
+    @property
+    def all(self) -> DragCount: ...
+    @property
+    def never(self) -> DragCount: ...
+    @property
+    def write_only(self) -> DragCount: ...
+    @property
+    def released(self) -> DragCount: ...
+    @property
+    def live(self) -> int: ...
+    @property
+    def needed(self) -> int: ...
 
 class DragPeaks(DragTotals):
-    peak_live: int
-    peak_needed: int
-    peak_at: int
+    @property
+    def peak_live(self) -> int: ...
+    @property
+    def peak_needed(self) -> int: ...
+    @property
+    def peak_at(self) -> int: ...
 
 class DragSite(DragTotals):
-    live_at_peak: int
-    dragged_at_peak: int
+    @property
+    def live_at_peak(self) -> int: ...
+    @property
+    def dragged_at_peak(self) -> int: ...
 
 class DragLevel:
     def totals(self) -> DragPeaks: ...
