@@ -37,12 +37,18 @@ class Header(TypedDict):
     stop_count: int
     seconds: float
 
-class Damage(TypedDict):
-    empty: int
-    foreign: int
-    corrupt: int
-    truncated: int
-    malformed: int
+class Damage:
+    @property
+    def empty(self) -> int: ...
+    @property
+    def foreign(self) -> int: ...
+    @property
+    def corrupt(self) -> int: ...
+    @property
+    def truncated(self) -> int: ...
+    @property
+    def malformed(self) -> int: ...
+    def __bool__(self) -> bool: ...
 
 class InUse(TypedDict):
     max_objects: float
@@ -81,25 +87,49 @@ class Totals(InUse):
     immortal_bytes: float
     calls: list[int]
 
-class InstructionSamples(TypedDict):
-    all: int
-    inside: int
-    kernel_inside: int
-    kernel: int
-    recorder: int
-    unknown: int
+class InstructionSamples:
+    @property
+    def all(self) -> int: ...
+    @property
+    def inside(self) -> int: ...
+    @property
+    def kernel_inside(self) -> int: ...
+    @property
+    def kernel(self) -> int: ...
+    @property
+    def recorder(self) -> int: ...
+    @property
+    def unknown(self) -> int: ...
 
-class HeapMap(TypedDict):
-    pages: int
-    program_pages: int
-    litter_pages: int
-    litter_bytes: int
-    program_bytes: int
-    program_objects: int
-    allocations: int
-    runs: int
-    longest_run: int
-    cells: list[tuple[int, int, int]]
+class HeapCell:
+    @property
+    def litter(self) -> int: ...
+    @property
+    def program(self) -> int: ...
+    @property
+    def pages(self) -> int: ...
+
+class HeapMap:
+    @property
+    def pages(self) -> int: ...
+    @property
+    def program_pages(self) -> int: ...
+    @property
+    def litter_pages(self) -> int: ...
+    @property
+    def litter_bytes(self) -> int: ...
+    @property
+    def program_bytes(self) -> int: ...
+    @property
+    def program_objects(self) -> int: ...
+    @property
+    def allocations(self) -> int: ...
+    @property
+    def runs(self) -> int: ...
+    @property
+    def longest_run(self) -> int: ...
+    @property
+    def cells(self) -> list[HeapCell]: ...
 
 class RequestCounts(TypedDict):
     phase: str
@@ -132,17 +162,25 @@ class Recording:
     def stacks(self, most: int) -> list[tuple[int, int, float, float, float, float]]: ...
     def frames(self, image: int, stack: int) -> list[tuple[str, int, str, str, int, bool]]: ...
 
-class Source(TypedDict):
-    errno: int
-    lost: int
+class Source:
+    @property
+    def errno(self) -> int: ...
+    @property
+    def lost(self) -> int: ...
 
-class Sources(TypedDict):
-    sampler_kernel: bool
-    kernel_names: bool
-    ended: bool
-    samples: Source
-    faults: Source
-    calls: Source
+class Sources:
+    @property
+    def sampler_kernel(self) -> bool: ...
+    @property
+    def kernel_names(self) -> bool: ...
+    @property
+    def ended(self) -> bool: ...
+    @property
+    def samples(self) -> Source: ...
+    @property
+    def faults(self) -> Source: ...
+    @property
+    def calls(self) -> Source: ...
 
 class Looks(TypedDict):
     uncalled: int
@@ -178,22 +216,39 @@ class DragHeader(TypedDict):
     objects: int
     command: list[str]
 
-class DragTotals(TypedDict):
-    all: tuple[int, int]
-    never: tuple[int, int]
-    write_only: tuple[int, int]
-    released: tuple[int, int]
-    live: int
-    needed: int
+class DragCount:
+    @property
+    def objects(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+
+class DragTotals:
+    @property
+    def all(self) -> DragCount: ...
+    @property
+    def never(self) -> DragCount: ...
+    @property
+    def write_only(self) -> DragCount: ...
+    @property
+    def released(self) -> DragCount: ...
+    @property
+    def live(self) -> int: ...
+    @property
+    def needed(self) -> int: ...
 
 class DragPeaks(DragTotals):
-    peak_live: int
-    peak_needed: int
-    peak_at: int
+    @property
+    def peak_live(self) -> int: ...
+    @property
+    def peak_needed(self) -> int: ...
+    @property
+    def peak_at(self) -> int: ...
 
 class DragSite(DragTotals):
-    live_at_peak: int
-    dragged_at_peak: int
+    @property
+    def live_at_peak(self) -> int: ...
+    @property
+    def dragged_at_peak(self) -> int: ...
 
 class DragLevel:
     def totals(self) -> DragPeaks: ...

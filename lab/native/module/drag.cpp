@@ -1,8 +1,11 @@
 #include "module/drag.h"
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <utility>
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -18,23 +21,17 @@ using namespace nb::literals;
 namespace reap::native {
 namespace {
 
-nb::object whole(Area area) {
+// An area may need more than 64 bits.
+nb::typed<nb::object, nb::int_> whole(Area area) {
     const nb::object high = nb::int_(static_cast<uint64_t>(area >> 64)).attr("__lshift__")(64);
-    return high.attr("__or__")(static_cast<uint64_t>(area));
+    return nb::typed<nb::object, nb::int_>(high.attr("__or__")(static_cast<uint64_t>(area)));
 }
 
-nb::tuple counted(const DragCount &count) { return nb::make_tuple(count.objects, count.bytes); }
-
-nb::dict totals_of(const DragTotals &totals) {
-    nb::dict out;
-    out["all"] = counted(totals.all);
-    out["never"] = counted(totals.never);
-    out["write_only"] = counted(totals.write_only);
-    out["released"] = counted(totals.released);
-    out["live"] = whole(totals.live);
-    out["needed"] = whole(totals.needed);
-    return out;
-}
+struct DragPeaks : DragTotals {
+    uint64_t peak_live;
+    uint64_t peak_needed;
+    uint64_t peak_at;
+};
 
 const char *word(DragEnd end) {
     switch (end) {
@@ -53,12 +50,8 @@ class Level {
     Level(const DragFile &file, bool chunks, size_t bins)
         : summary_(file, chunks ? DragLevel::Chunks : DragLevel::Objects, bins) {}
 
-    [[nodiscard]] nb::dict totals() const {
-        nb::dict out = totals_of(summary_.totals());
-        out["peak_live"] = summary_.peak_live();
-        out["peak_needed"] = summary_.peak_needed();
-        out["peak_at"] = summary_.peak_at();
-        return out;
+    [[nodiscard]] DragPeaks totals() const {
+        return {summary_.totals(), summary_.peak_live(), summary_.peak_needed(), summary_.peak_at()};
     }
 
     // (mean in use, mean needed, most in use, most needed) for each stretch.
@@ -70,16 +63,7 @@ class Level {
         return out;
     }
 
-    [[nodiscard]] nb::dict sites() const {
-        nb::dict out;
-        for (const auto &[stack, site] : summary_.sites()) {
-            nb::dict each = totals_of(site);
-            each["live_at_peak"] = site.live_at_peak;
-            each["dragged_at_peak"] = site.dragged_at_peak;
-            out[nb::int_(stack)] = each;
-        }
-        return out;
-    }
+    [[nodiscard]] const std::map<uint32_t, DragSite> &sites() const { return summary_.sites(); }
 
     [[nodiscard]] nb::list freed_early(const std::vector<std::vector<uint32_t>> &groups, size_t drawn) const {
         nb::list out;
@@ -155,9 +139,35 @@ class Drag {
     DragFile file_;
 };
 
+void bind_totals(nb::module_ &m) {
+    nb::class_<DragCount>(m, "DragCount", "How many objects, and their bytes.")
+        .def_ro("objects", &DragCount::objects)
+        .def_ro("bytes", &DragCount::bytes);
+    nb::class_<DragTotals>(m, "DragTotals", "The lives of some objects, summed up.")
+        .def_ro("all", &DragTotals::all)
+        .def_ro("never", &DragTotals::never, "Neither read nor written.")
+        .def_ro("write_only", &DragTotals::write_only)
+        .def_ro("released", &DragTotals::released,
+                "Last accessed in the step of their free, and needed for that.")
+        .def_prop_ro(
+            "live", [](const DragTotals &totals) { return whole(totals.live); }, "Bytes in use, over time.")
+        .def_prop_ro(
+            "needed", [](const DragTotals &totals) { return whole(totals.needed); },
+            "The same if each had been freed at its last access.");
+    nb::class_<DragPeaks, DragTotals>(m, "DragPeaks", "Those of a level, and its peaks.")
+        .def_ro("peak_live", &DragPeaks::peak_live)
+        .def_ro("peak_needed", &DragPeaks::peak_needed)
+        .def_ro("peak_at", &DragPeaks::peak_at,
+                "When most was in use first, in bytes allocated before the step.");
+    nb::class_<DragSite, DragTotals>(m, "DragSite", "Those of a stack.")
+        .def_ro("live_at_peak", &DragSite::live_at_peak)
+        .def_ro("dragged_at_peak", &DragSite::dragged_at_peak, "In use when most was, and needed no more.");
+}
+
 } // namespace
 
 void bind_drag(nb::module_ &m) {
+    bind_totals(m);
     m.def(
         "frames_at",
         [](const std::string &path, uint64_t address) {
@@ -171,7 +181,7 @@ void bind_drag(nb::module_ &m) {
     nb::class_<Level>(m, "DragLevel", "A process's drag at one level, summed up.")
         .def("totals", &Level::totals)
         .def("curve", &Level::curve)
-        .def("sites", &Level::sites, "By stack.")
+        .def("sites", &Level::sites, nb::rv_policy::copy, "By stack.")
         .def("freed_early", &Level::freed_early, "groups"_a, "drawn"_a,
              "For each group of stacks the peak that would be left if its objects had been freed at their "
              "last access, and for the first `drawn` the bytes that it drags in each stretch of the curve.");

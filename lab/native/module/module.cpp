@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <string>
 #include <system_error>
 
 #include "module/drag.h"
@@ -37,16 +38,6 @@ nb::dict in_use(const InUse &use, const Counted &counted) {
     return out;
 }
 
-nb::dict damage_of(const Damage &damage) {
-    nb::dict out;
-    out["empty"] = damage.empty;
-    out["foreign"] = damage.foreign;
-    out["corrupt"] = damage.corrupt;
-    out["truncated"] = damage.truncated;
-    out["malformed"] = damage.malformed;
-    return out;
-}
-
 // A trace that has been read. Everything is computed on construction; the attributes are plain data.
 class Recording {
   public:
@@ -75,7 +66,7 @@ class Recording {
         return out;
     }
 
-    nb::dict damage() { return damage_of(file_.damage()); }
+    Damage damage() { return file_.damage(); }
 
     nb::list images() const {
         nb::list out;
@@ -208,17 +199,7 @@ class Recording {
         return out;
     }
 
-    nb::dict instruction_samples() const {
-        const SampleTotals &samples = outside_.samples;
-        nb::dict out;
-        out["all"] = samples.all;
-        out["inside"] = samples.inside;
-        out["kernel_inside"] = samples.kernel_inside;
-        out["kernel"] = samples.kernel;
-        out["recorder"] = samples.recorder;
-        out["unknown"] = samples.unknown;
-        return out;
-    }
+    SampleTotals instruction_samples() const { return outside_.samples; }
 
     // (call, samples, p50, p90, p99, p99.9) in nanoseconds.
     nb::list latencies() const {
@@ -345,6 +326,70 @@ class Recording {
     Outside outside_;
 };
 
+void bind_damage(nb::module_ &m) {
+    nb::class_<Damage>(m, "Damage",
+                       "What was wrong with a trace, in numbers of blocks. False if nothing was.")
+        .def_ro("empty", &Damage::empty)
+        .def_ro("foreign", &Damage::foreign)
+        .def_ro("corrupt", &Damage::corrupt)
+        .def_ro("truncated", &Damage::truncated)
+        .def_ro("malformed", &Damage::malformed)
+        .def("__bool__",
+             [](const Damage &damage) {
+                 return (damage.empty | damage.foreign | damage.corrupt | damage.truncated |
+                         damage.malformed) != 0;
+             })
+        .def("__repr__", [](const Damage &damage) {
+            return "Damage(empty=" + std::to_string(damage.empty) +
+                   ", foreign=" + std::to_string(damage.foreign) +
+                   ", corrupt=" + std::to_string(damage.corrupt) +
+                   ", truncated=" + std::to_string(damage.truncated) +
+                   ", malformed=" + std::to_string(damage.malformed) + ")";
+        });
+}
+
+void bind_instruction_samples(nb::module_ &m) {
+    nb::class_<SampleTotals>(m, "InstructionSamples", "Sampled instruction pointers, by where they lay.")
+        .def_ro("all", &SampleTotals::all)
+        .def_ro("inside", &SampleTotals::inside)
+        .def_ro("kernel_inside", &SampleTotals::kernel_inside)
+        .def_ro("kernel", &SampleTotals::kernel)
+        .def_ro("recorder", &SampleTotals::recorder)
+        .def_ro("unknown", &SampleTotals::unknown);
+}
+
+void bind_heap_map(nb::module_ &m) {
+    nb::class_<HeapCell>(m, "HeapCell", "A stretch of pages that were ever used.")
+        .def_ro("litter", &HeapCell::litter)
+        .def_ro("program", &HeapCell::program)
+        .def_ro("pages", &HeapCell::pages);
+    nb::class_<HeapMap>(m, "HeapMap", "Where blocks lie in a process when its program has most in use.")
+        .def_ro("cells", &HeapMap::cells)
+        .def_ro("pages", &HeapMap::pages)
+        .def_ro("program_pages", &HeapMap::program_pages)
+        .def_ro("litter_pages", &HeapMap::litter_pages)
+        .def_ro("litter_bytes", &HeapMap::litter_bytes)
+        .def_ro("program_bytes", &HeapMap::program_bytes)
+        .def_ro("program_objects", &HeapMap::program_objects)
+        .def_ro("allocations", &HeapMap::allocations)
+        .def_ro("runs", &HeapMap::runs)
+        .def_ro("longest_run", &HeapMap::longest_run);
+    m.def(
+        "heap_map",
+        [](const std::string &path, uint32_t pid, const std::vector<std::tuple<uint64_t, uint64_t>> &littered,
+           size_t cells) {
+            BlockFile file(path);
+            const Definitions definitions(file);
+            std::vector<Window> windows;
+            windows.reserve(littered.size());
+            for (const auto &[begin, end] : littered) windows.push_back({pid, begin, end});
+            return reap::native::heap_map(file, definitions, pid, windows, std::max<size_t>(cells, 1));
+        },
+        "path"_a, "pid"_a, "littered"_a, "cells"_a,
+        "Where blocks lie in a process when its program has most in use; `littered` are (begin, end) on the "
+        "trace's clock. Raises BadTrace or OSError.");
+}
+
 } // namespace
 
 NB_MODULE(native, m) {
@@ -394,40 +439,11 @@ NB_MODULE(native, m) {
     m.def("finish_trace", &finish_trace, "path"_a,
           "Seal the blocks of ended processes; returns how many blocks of running ones stay open.");
 
-    m.def(
-        "heap_map",
-        [](const std::string &path, uint32_t pid, const std::vector<std::tuple<uint64_t, uint64_t>> &littered,
-           size_t cells) {
-            BlockFile file(path);
-            const Definitions definitions(file);
-            std::vector<Window> windows;
-            windows.reserve(littered.size());
-            for (const auto &[begin, end] : littered) windows.push_back({pid, begin, end});
-            const HeapMap map =
-                reap::native::heap_map(file, definitions, pid, windows, std::max<size_t>(cells, 1));
-            nb::dict out;
-            out["pages"] = map.pages;
-            out["program_pages"] = map.program_pages;
-            out["litter_pages"] = map.litter_pages;
-            out["litter_bytes"] = map.litter_bytes;
-            out["program_bytes"] = map.program_bytes;
-            out["program_objects"] = map.program_objects;
-            out["allocations"] = map.allocations;
-            out["runs"] = map.runs;
-            out["longest_run"] = map.longest_run;
-            nb::list shown;
-            for (const HeapCell &cell : map.cells) {
-                shown.append(nb::make_tuple(cell.litter, cell.program, cell.pages));
-            }
-            out["cells"] = shown;
-            return out;
-        },
-        "path"_a, "pid"_a, "littered"_a, "cells"_a,
-        "Where blocks lie in a process when its program has most in use; `littered` are (begin, end) on the "
-        "trace's clock. Raises BadTrace or OSError.");
-
+    bind_heap_map(m);
     bind_watched(m);
 
+    bind_damage(m);
+    bind_instruction_samples(m);
     nb::class_<Recording>(m, "Recording", "A trace, read and boiled down. Raises BadTrace or OSError.")
         .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,
                       const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &>(),

@@ -18,12 +18,14 @@ nb::object text(const std::string &raw) {
     return nb::steal(PyUnicode_DecodeUTF8(raw.data(), static_cast<Py_ssize_t>(raw.size()), "replace"));
 }
 
-nb::dict source_of(const Source &source) {
-    nb::dict out;
-    out["errno"] = source.error;
-    out["lost"] = source.lost;
-    return out;
-}
+struct Sources {
+    bool sampler_kernel;
+    bool kernel_names;
+    bool ended;
+    Source samples;
+    Source faults;
+    Source calls;
+};
 
 class PyWatched {
   public:
@@ -32,15 +34,13 @@ class PyWatched {
         : file_(path), definitions_(file_),
           watched_(read_watched(file_, definitions_, symbols_, recorder, {files, functions})) {}
 
-    nb::dict sources() const {
-        nb::dict out;
-        out["sampler_kernel"] = file_.header().sampler_kernel != 0;
-        out["kernel_names"] = watched_.kernel_names;
-        out["ended"] = watched_.ended;
-        out["samples"] = source_of(watched_.sampled);
-        out["faults"] = source_of(watched_.faulted);
-        out["calls"] = source_of(watched_.called);
-        return out;
+    Sources sources() const {
+        return {.sampler_kernel = file_.header().sampler_kernel != 0,
+                .kernel_names = watched_.kernel_names,
+                .ended = watched_.ended,
+                .samples = watched_.sampled,
+                .faults = watched_.faulted,
+                .calls = watched_.called};
     }
 
     // (path, function, kernel function, in the kernel, system call, inside, fills, count): the call is -1
@@ -163,6 +163,16 @@ class PyWatched {
 } // namespace
 
 void bind_watched(const nb::module_ &m) {
+    nb::class_<Source>(m, "Source", "One source of events: why there is none, and how many were lost.")
+        .def_ro("errno", &Source::error)
+        .def_ro("lost", &Source::lost);
+    nb::class_<Sources>(m, "Sources", "What could be watched.")
+        .def_ro("sampler_kernel", &Sources::sampler_kernel)
+        .def_ro("kernel_names", &Sources::kernel_names)
+        .def_ro("ended", &Sources::ended)
+        .def_ro("samples", &Sources::samples)
+        .def_ro("faults", &Sources::faults)
+        .def_ro("calls", &Sources::calls);
     nb::class_<PyWatched>(m, "Watched",
                           "What was seen of a program from outside, boiled down. Raises BadTrace or OSError.")
         .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,

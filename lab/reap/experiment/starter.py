@@ -74,9 +74,7 @@ class Starter:
             return Started(outcome=littered.outcome, laid=_laid(littered))
         providers = [launch.allocator] if launch.allocator else []
         run = sample.sample(launch, litter, image=image, providers=providers)
-        samples = Samples(
-            all=run.seen["all"], inside=run.seen["inside"], kernel=run.kernel, method=run.method
-        )
+        samples = Samples(all=run.seen.all, inside=run.seen.inside, kernel=run.kernel, method=run.method)
         return Started(outcome=run.littered.outcome, laid=_laid(run.littered), samples=samples)
 
     def start_together(

@@ -96,7 +96,4 @@ def take(launch: Launch, litter: Litter, *, image: str = "") -> HeapMap:
         pid = littered.litterings[0].pid
         windows = [(each.begin_ns, each.end_ns) for each in littered.litterings if each.pid == pid]
         seen = native.heap_map(native_name(path), pid, windows, CELLS)
-    cells = [
-        HeapCell(litter=litter, program=program, pages=pages) for litter, program, pages in seen["cells"]
-    ]
-    return msgspec.convert({**seen, "cells": cells}, HeapMap)
+    return msgspec.convert(seen, HeapMap, from_attributes=True)

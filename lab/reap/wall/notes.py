@@ -46,34 +46,34 @@ def of_sources(seen: native.Watched, calls: native.Watched | None, *, traced: bo
     """What was not watched, or not wholly."""
     sources = seen.sources()
     notes = []
-    if not sources["ended"]:
+    if not sources.ended:
         notes.append("the launcher was ended early; the results cover the time until then")
-    samples = sources["samples"]
-    if samples["errno"] == errno.EMFILE:
+    samples = sources.samples
+    if samples.errno == errno.EMFILE:
         notes.append(_TOO_MANY_THREADS)
-    elif samples["errno"]:
+    elif samples.errno:
         instead = (
             "where its time goes is not known; watch it as its own user or as root"
             if calls is seen
             else "where time goes is sampled by a timer in the counted run, more coarsely; "
             "sudo sysctl kernel.perf_event_paranoid=1 allows them"
         )
-        notes.append(f"perf events are refused here ({os.strerror(samples['errno'])}): {instead}")
-    elif not sources["sampler_kernel"]:
+        notes.append(f"perf events are refused here ({os.strerror(samples.errno)}): {instead}")
+    elif not sources.sampler_kernel:
         notes.append(
             "time in the kernel was not sampled: sudo sysctl kernel.perf_event_paranoid=1, or run it as root"
         )
-    lost = {"samples": samples["lost"], "faults": sources["faults"]["lost"]}
+    lost = {"samples": samples.lost, "faults": sources.faults.lost}
     notes += [f"{count} {name} were lost: the machine is too busy" for name, count in lost.items() if count]
     if calls is None:
         return notes
-    called = calls.sources()["calls"]
-    if called["errno"] and called["errno"] not in {_NOT_ASKED, errno.EMFILE} and not traced:
+    called = calls.sources().calls
+    if called.errno and called.errno not in {_NOT_ASKED, errno.EMFILE} and not traced:
         instead = "" if calls is seen else "; --calls counts them by strace instead"
         notes.append(
-            f"system calls were not traced ({os.strerror(called['errno'])}): it needs root and tracefs "
+            f"system calls were not traced ({os.strerror(called.errno)}): it needs root and tracefs "
             f"(mount -t tracefs nodev /sys/kernel/tracing){instead}"
         )
-    if called["lost"]:
-        notes.append(f"{called['lost']} system calls were lost: their counts are lower bounds")
+    if called.lost:
+        notes.append(f"{called.lost} system calls were lost: their counts are lower bounds")
     return notes

@@ -235,7 +235,7 @@ def _wall(
         waiting=facts.waiting(seen, outcome.wall_ns * 1e-9),
         resident=facts.resident(seen, peak=outcome.peak_resident),
         collections=facts.collectors(rows, _PERIOD),
-        slab=facts.slab(rows, growth=growth, names=seen.sources()["kernel_names"]),
+        slab=facts.slab(rows, growth=growth, names=seen.sources().kernel_names),
     )
 
 
@@ -243,7 +243,7 @@ def _samples(
     seen: native.Watched, calls: native.Watched | None, profile: Profile | None
 ) -> tuple[list[Sample], Share | None, bool]:
     """Samples of the run that nothing entered; without perf events those of the recorder's timer."""
-    sees_kernel = seen.sources()["sampler_kernel"]
+    sees_kernel = seen.sources().sampler_kernel
     rows = facts.samples(seen)
     if rows or calls is None or profile is None or profile.share is None:
         return rows, facts.share(rows, sees_kernel=sees_kernel), sees_kernel and bool(rows)

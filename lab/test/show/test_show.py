@@ -183,7 +183,7 @@ def test_a_full_disk_stops_the_recording_and_not_the_program(tmp_path, depth):
         said = reap("show", str(disk / "x.reap"))
         assert said.returncode == 0, said.stderr
         assert "the file could not grow (ENOSPC" in " ".join(said.stdout.split())
-        assert not read(disk / "x.reap").damage()["corrupt"]
+        assert not read(disk / "x.reap").damage().corrupt
     finally:
         subprocess.run(["umount", disk], check=True)
 

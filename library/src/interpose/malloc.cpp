@@ -28,7 +28,7 @@ namespace {
     return object;
 }
 
-[[gnu::noinline]] void *malloc_slowly(std::size_t size) noexcept {
+[[gnu::noinline]] void *malloc_slow(std::size_t size) noexcept {
     return answer(Served::allocate(size, Served::granule));
 }
 
@@ -49,7 +49,7 @@ void *malloc(std::size_t size) AS_DECLARED {
     void *const object = Served::allocate_at_hand(size);
     if (object != nullptr) [[likely]]
         return object;
-    return malloc_slowly(size);
+    return malloc_slow(size);
 }
 
 void free(void *object) AS_DECLARED { Served::free(object); }

@@ -66,7 +66,7 @@ void *allocate(std::size_t size, std::size_t alignment) noexcept {
     return theirs == nullptr ? nullptr : theirs(size, alignment, tag);
 }
 
-[[gnu::noinline]] void *make_slowly(std::size_t size) {
+[[gnu::noinline]] void *make_slow(std::size_t size) {
     void *const object = Served::allocate(size, Served::granule);
     return object != nullptr ? object : insist(size, Served::granule);
 }
@@ -74,7 +74,7 @@ void *allocate(std::size_t size, std::size_t alignment) noexcept {
     void *const object = Served::allocate_at_hand(size);
     if (object != nullptr) [[likely]]
         return object;
-    return make_slowly(size);
+    return make_slow(size);
 }
 void *make(std::size_t size, std::align_val_t alignment) {
     void *const object = allocate(size, static_cast<std::size_t>(alignment));

@@ -1,4 +1,5 @@
-// The thread policies: layer/locked.h, layer/thread_home.h, layer/remote_free.h, layer/per_thread.h.
+// The thread policies: layer/locked.h, layer/thread/thread_home.h, layer/thread/remote_free.h,
+// layer/per_thread.h.
 
 #include <array>
 #include <atomic>

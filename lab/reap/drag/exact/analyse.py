@@ -91,20 +91,20 @@ def _both(
 def _level(drag: native.Drag, chains: dict[int, list[Frame]], *, chunks: bool) -> DragLevel:
     level = drag.level(chunks, BINS)
     totals = level.totals()
-    size = totals["all"][1]
+    size = totals.all.bytes
     return DragLevel(
         name="chunks" if chunks else "objects",
-        total=_tally(totals["all"]),
-        drag=totals["live"] / totals["needed"] if totals["needed"] else 1.0,
-        live_area=str(totals["live"]),
-        needed_area=str(totals["needed"]),
-        peak=totals["peak_live"],
-        needed_peak=totals["peak_needed"],
-        peak_ratio=totals["peak_live"] / totals["peak_needed"] if totals["peak_needed"] else 1.0,
-        peak_at=totals["peak_at"],
-        never=_tally(totals["never"]),
-        write_only=_tally(totals["write_only"]),
-        released=_tally(totals["released"]),
+        total=_tally(totals.all),
+        drag=totals.live / totals.needed if totals.needed else 1.0,
+        live_area=str(totals.live),
+        needed_area=str(totals.needed),
+        peak=totals.peak_live,
+        needed_peak=totals.peak_needed,
+        peak_ratio=totals.peak_live / totals.peak_needed if totals.peak_needed else 1.0,
+        peak_at=totals.peak_at,
+        never=_tally(totals.never),
+        write_only=_tally(totals.write_only),
+        released=_tally(totals.released),
         curve=[
             # A stretch within one large allocation has no step of its own.
             DragPoint(
@@ -120,12 +120,12 @@ def _level(drag: native.Drag, chains: dict[int, list[Frame]], *, chunks: bool) -
     )
 
 
-def _tally(counted: tuple[int, int]) -> Tally:
-    return Tally(objects=counted[0], bytes=counted[1])
+def _tally(counted: native.DragCount) -> Tally:
+    return Tally(objects=counted.objects, bytes=counted.bytes)
 
 
 def _dragged(site: native.DragSite) -> int:
-    return site["live"] - site["needed"]
+    return site.live - site.needed
 
 
 class _Group:
@@ -137,11 +137,14 @@ class _Group:
         self.totals: list[native.DragSite] = []
 
     def sum(self, name: Literal["live", "needed", "live_at_peak", "dragged_at_peak"]) -> int:
-        return sum(each[name] for each in self.totals)
+        values: list[int] = [getattr(each, name) for each in self.totals]
+        return sum(values)
 
     def tally(self, name: Literal["all", "never", "write_only", "released"]) -> Tally:
-        counts = [each[name] for each in self.totals]
-        return Tally(objects=sum(count for count, _ in counts), bytes=sum(size for _, size in counts))
+        counts: list[native.DragCount] = [getattr(each, name) for each in self.totals]
+        return Tally(
+            objects=sum(count.objects for count in counts), bytes=sum(count.bytes for count in counts)
+        )
 
     @property
     def dragged(self) -> int:
@@ -167,7 +170,7 @@ def _sites(
     )
     freed = level.freed_early([group.stacks for group in first], len(drawn)) if first else []
     early = {id(group): each for group, each in zip(first, freed, strict=True)}
-    whole = totals["live"] - totals["needed"]
+    whole = totals.live - totals.needed
     sites = []
     for group in groups[:_MOST_SITES] + [each for each in groups[_MOST_SITES:] if id(each) in worth]:
         peak, curve = early.get(id(group), (None, None))
@@ -186,7 +189,7 @@ def _sites(
                 share=group.dragged / whole if whole else 0.0,
                 live_at_peak=group.sum("live_at_peak"),
                 dragged_at_peak=group.sum("dragged_at_peak"),
-                saves=None if peak is None else totals["peak_live"] - peak,
+                saves=None if peak is None else totals.peak_live - peak,
                 never=group.tally("never"),
                 write_only=group.tally("write_only"),
                 released=group.tally("released"),
@@ -200,7 +203,7 @@ def _groups(
     drag: native.Drag, stacks: dict[int, native.DragSite], chains: dict[int, list[Frame]]
 ) -> list[_Group]:
     """Stacks whose innermost telling frame is the same; what is too little to be named is one group."""
-    by_bytes = sorted(stacks, key=lambda stack: -stacks[stack]["all"][1])
+    by_bytes = sorted(stacks, key=lambda stack: -stacks[stack].all.bytes)
     by_drag = sorted(stacks, key=lambda stack: -_dragged(stacks[stack]))
     named = {*by_bytes[:_MOST_STACKS], *by_drag[:_MOST_STACKS]}
     found: dict[tuple[str, str, str], _Group] = {}

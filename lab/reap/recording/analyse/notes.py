@@ -51,14 +51,14 @@ def _stopped(header: native.Header) -> list[str]:
 
 def _damage(damage: native.Damage) -> list[str]:
     said = []
-    if damage["corrupt"]:
-        said.append(f"{damage['corrupt']} blocks with a wrong checksum were left out")
-    if damage["truncated"]:
-        said.append(f"{damage['truncated']} blocks are missing at the end of the file")
-    if damage["foreign"]:
-        said.append(f"{damage['foreign']} blocks are not what they should be")
-    if damage["malformed"]:
-        said.append(f"{damage['malformed']} blocks hold records that make no sense from some point on")
+    if damage.corrupt:
+        said.append(f"{damage.corrupt} blocks with a wrong checksum were left out")
+    if damage.truncated:
+        said.append(f"{damage.truncated} blocks are missing at the end of the file")
+    if damage.foreign:
+        said.append(f"{damage.foreign} blocks are not what they should be")
+    if damage.malformed:
+        said.append(f"{damage.malformed} blocks hold records that make no sense from some point on")
     return [f"The file is damaged: {'; '.join(said)}. The figures are too low."] if said else []
 
 
@@ -138,12 +138,10 @@ def _deepbind(header: native.Header) -> list[str]:
 
 
 def _sampling(seen: native.InstructionSamples, header: native.Header) -> list[str]:
-    if seen["all"] == 0:
+    if seen.all == 0:
         return ["No instruction pointer was sampled: the share of time is unknown (see `reap doctor`)."]
-    if seen["all"] < _ENOUGH_SAMPLES:
-        return [
-            f"Only {seen['all']} instruction pointers were sampled: the run is too short for a sharp share."
-        ]
+    if seen.all < _ENOUGH_SAMPLES:
+        return [f"Only {seen.all} instruction pointers were sampled: the run is too short for a sharp share."]
     if header["sampler"] == native.SAMPLER_PERF and not header["sampler_kernel"]:
         missing = "page faults and system calls of the allocator are not in its share"
         mend = "sudo sysctl kernel.perf_event_paranoid=1"

@@ -162,15 +162,15 @@ def _per_request(counted: tuple[int, int, int, int], count: int) -> PerRequest:
 
 
 def _share(seen: native.InstructionSamples, header: native.Header) -> Share | None:
-    if seen["all"] == 0:
+    if seen.all == 0:
         return None
     by_timer = header["sampler"] == native.SAMPLER_TIMER
     return Share(
         method="timer" if by_timer else "perf",
-        samples=seen["all"],
-        inside=seen["inside"],
-        kernel_inside=seen["kernel_inside"],
-        share=estimates.proportion(seen["inside"], seen["all"]),
+        samples=seen.all,
+        inside=seen.inside,
+        kernel_inside=seen.kernel_inside,
+        share=estimates.proportion(seen.inside, seen.all),
         # A timer's handler does not see who called libc's wrapper of a system call.
         sees_kernel=not by_timer and header["sampler_kernel"],
     )

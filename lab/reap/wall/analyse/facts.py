@@ -122,7 +122,7 @@ def faults(watched: native.Watched, *, minor: int, major: int) -> Faults:
 
 def calls(watched: native.Watched) -> dict[str, CallCount] | None:
     """System calls for memory and locks by who made them, the recorder's left out; None if not watched."""
-    if watched.sources()["calls"]["errno"]:
+    if watched.sources().calls.errno:
         return None
     found = {(number, who): count for number, who, count in watched.calls()}
     return {

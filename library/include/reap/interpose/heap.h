@@ -150,7 +150,7 @@ class Heap {
     [[gnu::always_inline]] static void *try_once(std::size_t size, std::size_t alignment) noexcept {
         if (ThreadHeap *const heap = mine_; heap != nullptr) [[likely]]
             return heap->allocate(size, alignment);
-        return allocate_anyhow(size, alignment);
+        return allocate_slow(size, alignment);
     }
     /// The system has no more memory. Returns whether another try is worthwhile, after all free memory was
     /// coalesced.
@@ -160,7 +160,7 @@ class Heap {
         return true;
     }
 
-    [[gnu::noinline]] static void *allocate_anyhow(std::size_t size, std::size_t alignment) noexcept {
+    [[gnu::noinline]] static void *allocate_slow(std::size_t size, std::size_t alignment) noexcept {
         if (has_left_) {
             const std::scoped_lock hold(ProcessChunks::lock);
             if (late_ == nullptr) late_ = make();

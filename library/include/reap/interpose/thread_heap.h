@@ -14,7 +14,7 @@
 #include "reap/layer/best_fit.h"
 #include "reap/layer/owned_reap.h"
 #include "reap/layer/reap.h"
-#include "reap/layer/return_stack.h"
+#include "reap/layer/thread/return_stack.h"
 
 namespace reap::inline REAP_MODE::interpose {
 

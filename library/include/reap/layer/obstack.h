@@ -351,7 +351,7 @@ class Obstack {
     template <Failure F>
     [[gnu::noinline]] Bumped make_room(std::size_t size) noexcept(F == Failure::returns_null);
     template <Failure F>
-    [[gnu::noinline]] Bumped make_room_anyhow(std::size_t size) noexcept(F == Failure::returns_null);
+    [[gnu::noinline]] Bumped make_room_slow(std::size_t size) noexcept(F == Failure::returns_null);
     template <Failure F>
     bool take_chunk(std::size_t need, std::size_t wanted) noexcept(F == Failure::returns_null);
     bool reuse(std::size_t need) noexcept;
@@ -434,13 +434,13 @@ Obstack<Upstream, Granule>::make_room(std::size_t size) noexcept(F == Failure::r
         floor_ = current_;
         return {current_, current_ + size};
     }
-    return make_room_anyhow<F>(size);
+    return make_room_slow<F>(size);
 }
 
 template <Source Upstream, std::size_t Granule>
 template <Failure F>
 typename Obstack<Upstream, Granule>::Bumped
-Obstack<Upstream, Granule>::make_room_anyhow(std::size_t size) noexcept(F == Failure::returns_null) {
+Obstack<Upstream, Granule>::make_room_slow(std::size_t size) noexcept(F == Failure::returns_null) {
     if (size == 0 && limit_ != nullptr) return {top_, top_};
     const std::size_t has = growing();
     if (!is_possible(size, grown_alignment, chunk_lead + front + back + 2 * has)) return {fail<F>(), top_};

@@ -11,9 +11,9 @@
 #include "reap/core/keep.h"
 #include "reap/core/source.h"
 #include "reap/layer/fixed_block.h"
-#include "reap/layer/remote_free.h"
 #include "reap/layer/size_class_allocator.h"
-#include "reap/layer/thread_home.h"
+#include "reap/layer/thread/remote_free.h"
+#include "reap/layer/thread/thread_home.h"
 #include "reap/source/cached_pages.h"
 
 namespace reap::inline REAP_MODE {

@@ -11,7 +11,7 @@
 #include "reap/layer/owned_reap.h"
 #include "reap/layer/per_thread.h"
 #include "reap/layer/reap.h"
-#include "reap/layer/thread_home.h"
+#include "reap/layer/thread/thread_home.h"
 
 namespace reap::inline REAP_MODE {
 

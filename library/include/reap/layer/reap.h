@@ -249,7 +249,7 @@ class Reap : private detail::ReapState {
         } else {
             run_cleanups(nullptr);
             all_came_back();
-            out_of_line([](Reap &reap) { return reap.reset_anyhow(keep_none), true; });
+            out_of_line([](Reap &reap) { return reap.reset_slow(keep_none), true; });
         }
     }
 
@@ -308,7 +308,7 @@ class Reap : private detail::ReapState {
         if constexpr (hardened) return retire(object, guard::any_size, unit);
         pool_.came_back(object);
         if (Shadow::offset_of(object) == 0) [[unlikely]] // null, and large ones that are aligned to as much
-            return free_slowly(object, 0);
+            return free_out_of_line(object, 0);
         give(object, *Shadow::byte_of(object));
     }
 
@@ -332,7 +332,7 @@ class Reap : private detail::ReapState {
         if (object == nullptr || code > Shadow::last_small || alignment > unit) [[unlikely]] {
             if constexpr (!told) return deallocate(object);
             pool_.came_back(object);
-            return free_slowly(object, Shadow::block_for(size + (size == 0)), std::max(alignment, unit));
+            return free_out_of_line(object, Shadow::block_for(size + (size == 0)), std::max(alignment, unit));
         }
         pool_.came_back(object);
         give(object, code);
@@ -523,14 +523,14 @@ class Reap : private detail::ReapState {
         } else {
             run_cleanups(nullptr);
             all_came_back();
-            out_of_line([keep](Reap &reap) { return reap.reset_anyhow(keep), true; });
+            out_of_line([keep](Reap &reap) { return reap.reset_slow(keep), true; });
         }
     }
 
     /// Coalesces free memory, and returns empty chunks to the source until at most `keep` bytes of them are
     /// left. Linear in the number of objects. While there is a mark, only spare chunks are returned.
     void trim(std::size_t keep = keep_none) noexcept {
-        out_of_line([keep](Reap &reap) { return reap.trim_anyhow(keep), true; });
+        out_of_line([keep](Reap &reap) { return reap.trim_slow(keep), true; });
     }
 
     /// Calls use(void *object, std::size_t usable) for each live object, in unspecified order. `use` may free
@@ -743,7 +743,7 @@ class Reap : private detail::ReapState {
     /// Frees a small block inline; any other code takes the slow path.
     [[gnu::always_inline]] void give(void *object, std::size_t code) noexcept {
         if (code > Shadow::last_small) [[unlikely]]
-            return free_slowly(object, 0);
+            return free_out_of_line(object, 0);
         auto *const block = static_cast<std::byte *>(object);
         const std::size_t whole = Shadow::size_for(code);
         if (block + whole == current_) {
@@ -751,7 +751,7 @@ class Reap : private detail::ReapState {
             return;
         }
         if (reuse_ == nullptr) [[unlikely]]
-            return free_slowly(object, whole);
+            return free_out_of_line(object, whole);
         FreeBlocks::push(links_, reuse_->bins[code], object);
         reuse_->bytes += whole;
     }
@@ -760,14 +760,14 @@ class Reap : private detail::ReapState {
     /// `size`: as the caller gave it, or any_size.
     [[gnu::always_inline]] void retire(void *object, std::size_t size, std::size_t alignment) noexcept {
         if (reuse_ == nullptr || !links_.covers(object) || Shadow::offset_of(object) == 0) [[unlikely]]
-            return retire_anyhow(object, size, alignment);
+            return retire_slow(object, size, alignment);
         typename Shadow::Code *const byte = Shadow::byte_of(object);
         const std::size_t asked = told || size != guard::any_size ? Shadow::code_for(size) : *byte;
         const bool is_as_told = told ? *byte == 0 && alignment <= unit : *byte == asked;
         if (!is_as_told || asked > Shadow::last_small ||
             reinterpret_cast<std::uintptr_t>(object) % unit != 0 ||
             distance(current_, object) < distance(current_, end_)) [[unlikely]]
-            return retire_anyhow(object, size, alignment);
+            return retire_slow(object, size, alignment);
         *byte = static_cast<typename Shadow::Code>(asked | Shadow::is_free);
         reuse_->bytes += Shadow::size_for(asked);
         keep_back(object);
@@ -799,8 +799,8 @@ class Reap : private detail::ReapState {
         return true;
     }
 
-    void free_slowly(void *object, std::size_t whole, std::size_t alignment = unit) noexcept {
-        out_of_line([=](Reap &reap) { return reap.free_anyhow(object, whole, alignment), true; });
+    void free_out_of_line(void *object, std::size_t whole, std::size_t alignment = unit) noexcept {
+        out_of_line([=](Reap &reap) { return reap.free_slow(object, whole, alignment), true; });
     }
 
     /// Whether other threads return objects to it: layer/owned_reap.h.
@@ -903,7 +903,7 @@ class Reap : private detail::ReapState {
     void *take_large(std::size_t size, std::size_t alignment);
     void free_large(Large *large) noexcept;
 
-    [[gnu::noinline]] void free_anyhow(void *object, std::size_t whole, std::size_t alignment) noexcept;
+    [[gnu::noinline]] void free_slow(void *object, std::size_t whole, std::size_t alignment) noexcept;
     [[nodiscard]] std::size_t largest_in_chunk() const noexcept;
     void note(std::byte *block, std::size_t whole) noexcept;
     void note_in_bin(std::byte *block, std::size_t whole) noexcept;
@@ -914,9 +914,9 @@ class Reap : private detail::ReapState {
     [[nodiscard]] std::size_t size_at(const std::byte *block, const std::byte *end) const noexcept;
     Rare &rare() noexcept;
     void begin_reuse() noexcept;
-    [[gnu::noinline]] void reset_anyhow(std::size_t keep) noexcept;
-    [[gnu::noinline]] void trim_anyhow(std::size_t keep) noexcept;
-    [[gnu::noinline]] void rewind_anyhow(MarkRecord *record) noexcept;
+    [[gnu::noinline]] void reset_slow(std::size_t keep) noexcept;
+    [[gnu::noinline]] void trim_slow(std::size_t keep) noexcept;
+    [[gnu::noinline]] void rewind_slow(MarkRecord *record) noexcept;
     void count_free(const void *block, std::size_t whole) noexcept;
     void keep_spare(std::size_t most) noexcept;
     bool resize_raw(void *object, std::size_t whole, bool large, std::size_t size) noexcept;
@@ -925,10 +925,10 @@ class Reap : private detail::ReapState {
         if constexpr (!checked) {
             if (alignment == Granule && resize_last(object, size)) return resized(object, size), object;
         }
-        return reallocate_anyhow<F>(object, size, alignment);
+        return reallocate_slow<F>(object, size, alignment);
     }
     template <Failure F>
-    [[gnu::noinline]] void *reallocate_anyhow(void *object, std::size_t size, std::size_t alignment);
+    [[gnu::noinline]] void *reallocate_slow(void *object, std::size_t size, std::size_t alignment);
     void *resize_large(void *object, std::size_t size, std::size_t alignment) noexcept;
     static std::size_t size_of_block(const void *block) noexcept {
         const std::size_t small = Shadow::offset_of(block) == 0 ? 0 : Shadow::size_of(block);
@@ -987,7 +987,7 @@ class Reap : private detail::ReapState {
     const Large *large_of(const void *address) const noexcept;
     void open_free(const Chunk *chunk) noexcept;
 
-    void retire_anyhow(void *object, std::size_t size, std::size_t alignment) noexcept;
+    void retire_slow(void *object, std::size_t size, std::size_t alignment) noexcept;
     void retire_large(void *object, std::size_t size) noexcept;
     bool give_up(Block *&list) const noexcept;
     void report_written(const Block *block) const noexcept;

@@ -148,7 +148,7 @@ class Region : private detail::RegionState {
         } else {
             run_cleanups(nullptr);
             all_came_back();
-            out_of_line([](Region &region) { return region.reset_anyhow(keep_none), true; });
+            out_of_line([](Region &region) { return region.reset_slow(keep_none), true; });
         }
     }
 
@@ -283,7 +283,7 @@ class Region : private detail::RegionState {
         } else {
             run_cleanups(nullptr);
             all_came_back();
-            out_of_line([keep](Region &region) { return region.reset_anyhow(keep), true; });
+            out_of_line([keep](Region &region) { return region.reset_slow(keep), true; });
         }
     }
 
@@ -443,7 +443,7 @@ class Region : private detail::RegionState {
         Pool::merge(part(), &other.pool_);
     }
 
-    [[gnu::noinline]] void reset_anyhow(std::size_t keep) noexcept;
+    [[gnu::noinline]] void reset_slow(std::size_t keep) noexcept;
     void give_back(void *object, std::size_t size) noexcept;
     bool resize_raw(void *object, std::size_t old_size, std::size_t new_size) noexcept;
     template <Failure F, bool Catches = with_exceptions>
@@ -734,7 +734,7 @@ bool Region<Upstream, Granule>::rewind(const Mark &mark) noexcept {
 }
 
 template <Source Upstream, std::size_t Granule>
-void Region<Upstream, Granule>::reset_anyhow(std::size_t keep) noexcept {
+void Region<Upstream, Granule>::reset_slow(std::size_t keep) noexcept {
     ledger_.end_newer_than(nullptr, name);
     if constexpr (checked) {
         if (chunk_ != nullptr) guard::open(current_, static_cast<std::size_t>(end_ - current_), name);

@@ -20,7 +20,7 @@ class ThreadChunks {
   public:
     [[nodiscard]] static Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
         const Allocation kept = lists_.try_allocate_cached(size, alignment);
-        return kept.data != nullptr ? kept : allocate_slowly(size, alignment);
+        return kept.data != nullptr ? kept : allocate_slow(size, alignment);
     }
     [[nodiscard, gnu::always_inline]] static Allocation try_allocate_cached(std::size_t size,
                                                                             std::size_t alignment) noexcept {
@@ -32,7 +32,7 @@ class ThreadChunks {
     [[gnu::always_inline]] static void deallocate(void *data, std::size_t size,
                                                   std::size_t alignment) noexcept {
         if (!lists_.try_keep(data, size, alignment)) [[unlikely]]
-            deallocate_slowly(data, size, alignment);
+            deallocate_slow(data, size, alignment);
     }
     /// Returns what this thread's cache holds to the source.
     static void trim() noexcept { lists_.trim(); }
@@ -44,9 +44,9 @@ class ThreadChunks {
   private:
     /// No list has a chunk. The caller may be a destructor that dlclose() runs, when it is too late to keep
     /// the code loaded that empties the lists.
-    [[gnu::noinline]] static Allocation allocate_slowly(std::size_t size, std::size_t alignment) noexcept {
+    [[gnu::noinline]] static Allocation allocate_slow(std::size_t size, std::size_t alignment) noexcept {
         if (!is_kept_loaded_.exchange(true, std::memory_order_relaxed))
-            detail::keep_loaded(reinterpret_cast<const void *>(&deallocate_slowly));
+            detail::keep_loaded(reinterpret_cast<const void *>(&deallocate_slow));
         return lists_.try_allocate_at_least(size, alignment);
     }
 
@@ -60,8 +60,8 @@ class ThreadChunks {
     };
 
     /// The lists are full, or this is the first chunk that the thread frees.
-    [[gnu::noinline]] static void deallocate_slowly(void *data, std::size_t size,
-                                                    std::size_t alignment) noexcept {
+    [[gnu::noinline]] static void deallocate_slow(void *data, std::size_t size,
+                                                  std::size_t alignment) noexcept {
         if (lists_.capacity() == 0 && !closed_) {
             thread_local const Emptier emptier;
             lists_.set_capacity(ChunkLists<Upstream>::default_capacity);

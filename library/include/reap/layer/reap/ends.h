@@ -58,12 +58,12 @@ bool Reap<Upstream, Granule, Window, S>::rewind(const Mark &mark) noexcept {
     }
     run_cleanups(record);
     came_back_since(record);
-    out_of_line([record](Reap &reap) { return reap.rewind_anyhow(record), true; });
+    out_of_line([record](Reap &reap) { return reap.rewind_slow(record), true; });
     return true;
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
-void Reap<Upstream, Granule, Window, S>::rewind_anyhow(MarkRecord *record) noexcept {
+void Reap<Upstream, Granule, Window, S>::rewind_slow(MarkRecord *record) noexcept {
     ledger_.end_newer_than(record->newest, name);
     if constexpr (checked) {
         if (!is_marked()) begin_marks();
@@ -95,7 +95,7 @@ void Reap<Upstream, Granule, Window, S>::rewind_anyhow(MarkRecord *record) noexc
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
-void Reap<Upstream, Granule, Window, S>::reset_anyhow(std::size_t keep) noexcept {
+void Reap<Upstream, Granule, Window, S>::reset_slow(std::size_t keep) noexcept {
     mend();
     end_quarantine();
     ledger_.end_newer_than(nullptr, name);
@@ -130,7 +130,7 @@ void Reap<Upstream, Granule, Window, S>::reset_anyhow(std::size_t keep) noexcept
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
-void Reap<Upstream, Granule, Window, S>::trim_anyhow(std::size_t keep) noexcept {
+void Reap<Upstream, Granule, Window, S>::trim_slow(std::size_t keep) noexcept {
     mend();
     end_quarantine();
     if (reuse_ != nullptr) sweep();

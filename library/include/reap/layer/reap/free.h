@@ -14,8 +14,8 @@ namespace reap::inline REAP_MODE {
 /// Frees any block except the last one, which was freed inline; also handles invalid addresses. Reads the
 /// size from the block if the shadow does not have it.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
-void Reap<Upstream, Granule, Window, S>::free_anyhow(void *object, std::size_t whole,
-                                                     std::size_t alignment) noexcept {
+void Reap<Upstream, Granule, Window, S>::free_slow(void *object, std::size_t whole,
+                                                   std::size_t alignment) noexcept {
     if (object == nullptr) return;
     auto *const block = static_cast<std::byte *>(object);
     if constexpr (told) {

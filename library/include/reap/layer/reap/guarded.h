@@ -153,7 +153,7 @@ void Reap<Upstream, Granule, Window, S>::guarded_deallocate(void *object, std::s
     ledger_.discharge(object, size, true, name);
     void *const raw = guard::raw_of(object);
     guard::close(raw, whole, guard::Fill::freed);
-    free_anyhow(raw, whole, large_of(raw) != nullptr ? largest_alignment : unit);
+    free_slow(raw, whole, large_of(raw) != nullptr ? largest_alignment : unit);
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>

@@ -17,8 +17,8 @@ namespace reap::inline REAP_MODE {
 /// Frees anything but a small block, and the very first block; and finds out what is wrong with an address
 /// that cannot be freed.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
-void Reap<Upstream, Granule, Window, S>::retire_anyhow(void *object, std::size_t size,
-                                                       std::size_t alignment) noexcept {
+void Reap<Upstream, Granule, Window, S>::retire_slow(void *object, std::size_t size,
+                                                     std::size_t alignment) noexcept {
     if (object == nullptr || !is_live(object)) return;
     auto *const block = static_cast<std::byte *>(object);
     const Chunk *chunk = nullptr;

@@ -40,15 +40,15 @@ bool Reap<Upstream, Granule, Window, S>::resize_raw(void *object, std::size_t wh
         if (known().marks != nullptr) count_free(block, rest);
     } else {
         note(block + wanted, rest);
-        free_slowly(block + wanted, rest);
+        free_out_of_line(block + wanted, rest);
     }
     return true;
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 template <Failure F>
-void *Reap<Upstream, Granule, Window, S>::reallocate_anyhow(void *object, std::size_t size,
-                                                            std::size_t alignment) {
+void *Reap<Upstream, Granule, Window, S>::reallocate_slow(void *object, std::size_t size,
+                                                          std::size_t alignment) {
     // Before anything is allocated: that might be the very object, if it is free.
     const bool lives = [&] {
         if constexpr (checked)

@@ -1,4 +1,4 @@
-// layer/return_stack.h: every order of the steps of two and three threads.
+// layer/thread/return_stack.h: every order of the steps of two and three threads.
 
 #include <array>
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "interleave.h"
-#include "reap/layer/return_stack.h"
+#include "reap/layer/thread/return_stack.h"
 
 namespace {
 

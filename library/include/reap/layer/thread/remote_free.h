@@ -18,7 +18,7 @@
 #include "reap/core/misuse.h"
 #include "reap/core/source.h"
 #include "reap/layer/fixed_block.h"
-#include "reap/layer/thread_home.h"
+#include "reap/layer/thread/thread_home.h"
 #include "reap/source/cached_pages.h"
 
 // Per-thread pools of blocks that any thread may free. The implementation of PerThread for FixedBlock and
