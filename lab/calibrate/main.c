@@ -145,7 +145,7 @@ static void *measure_requests(void *page) {
         times[FAULT][count] = faults(*(const size_t *)page);
     }
     fprintf(stderr, "\"usual_pair\":%.4e,\"past_pair\":%.4e,\"page_fault\":%.4e}\n", pair(USUAL, 30, count),
-            pair(PAST, 100, count), lowest_tenth(times[FAULT], count) / PAGES * 1e-9);
+            pair(PAST, 100, count), lowest_tenth(times[FAULT], count) / (double)PAGES * 1e-9);
     return NULL;
 }
 
