@@ -79,8 +79,10 @@ static inline uint64_t answer(void **made, size_t blocks, bool allocates) {
         sum = sum * 3 + value;
     }
     for (size_t n = 0; n < blocks; ++n) {
-        if (allocates) free(made[n]);
-        seen(made[n]);
+        if (allocates)
+            free(made[n]);
+        else
+            seen(made[n]);
     }
     return sum;
 }
@@ -114,9 +116,10 @@ static int compare(const void *one, const void *other) {
     return (a > b) - (a < b);
 }
 
-static double lowest_tenth(int64_t *times, size_t count) {
-    qsort(times, count, sizeof *times, compare);
-    return (double)times[count / 10];
+static double lowest_tenth(int64_t *values, size_t count) {
+    qsort(values, count, sizeof *values, compare);
+    const size_t tenth = count / 10;
+    return (double)values[tenth];
 }
 
 enum { FAST, FAST_FLOOR, USUAL, USUAL_FLOOR, PAST, PAST_FLOOR, FAULT, ARMS };
@@ -126,7 +129,8 @@ static int64_t times[ARMS][ROUNDS];
 /* Seconds a block. */
 static double pair(int arm, size_t blocks, size_t count) {
     const double batches = lowest_tenth(times[arm], count) - lowest_tenth(times[arm + 1], count);
-    return batches / (double)(BLOCKS / blocks * blocks) * 1e-9;
+    const size_t requests = BLOCKS / blocks;
+    return batches / (double)(requests * blocks) * 1e-9;
 }
 
 /* Whether there is to be another round after so many. */
@@ -145,7 +149,7 @@ static void *measure_requests(void *page) {
         times[FAULT][count] = faults(*(const size_t *)page);
     }
     fprintf(stderr, "\"usual_pair\":%.4e,\"past_pair\":%.4e,\"page_fault\":%.4e}\n", pair(USUAL, 30, count),
-            pair(PAST, 100, count), lowest_tenth(times[FAULT], count) / PAGES * 1e-9);
+            pair(PAST, 100, count), lowest_tenth(times[FAULT], count) / (double)PAGES * 1e-9);
     return NULL;
 }
 
