@@ -61,7 +61,7 @@ def test_the_servers_own_cost_over_one_load() -> None:
     found = served("serves")
     assert not found.failure
     assert not found.note
-    assert 0.019e9 < found.outcome.cpu_ns < 0.03e9  # neither the warm-up load nor the load generator
+    assert 0.019e9 < found.outcome.cpu_ns < 0.03e9  # neither the first load nor the load generator
     assert found.outcome.wall_ns > 0.05e9
     assert found.outcome.peak_resident > 1 << 18
 
