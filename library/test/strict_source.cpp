@@ -10,7 +10,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-StrictSource::~StrictSource() { EXPECT_EQ(live_.size(), 0U) << "memory was not given back"; }
+StrictSource::~StrictSource() { EXPECT_EQ(live_.size(), 0U) << "memory was not returned"; }
 
 void *StrictSource::try_allocate(std::size_t size, std::size_t alignment) noexcept {
     ++calls_;

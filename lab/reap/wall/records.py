@@ -91,7 +91,7 @@ class Resident(Record):
     """Free whole pages that malloc_trim would return, as glibc said in a further run; None where it was not
     asked, since too little seemed to be free."""
     lazy_free: int | None = None
-    """Resident pages that the program has given back lazily (MADV_FREE); None where that is not known."""
+    """Resident pages that the program returned with MADV_FREE; None where that is not known."""
 
 
 class Collector(Record):

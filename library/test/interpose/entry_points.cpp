@@ -520,7 +520,7 @@ TEST(EntryPointsDeathTest, TellBlocksThatAreFreedTwice) {
     void *const last = plain_malloc(5000); // what is freed by going back
     free(last);
     EXPECT_DEATH(free(last), "double free");
-    void *const kept = plain_malloc(3000000); // not given back to the system
+    void *const kept = plain_malloc(3000000); // not returned to the OS
     free(kept);
     EXPECT_DEATH(free(kept), "libreap-malloc: free: 0x.* is in no memory that malloc handed out");
     EXPECT_EQ(plain_malloc(3000000), kept);

@@ -18,7 +18,7 @@ using reap::test::Case;
 using reap::testkit::MisuseCell;
 
 /// Whether hardened mode promises to notice it: in layers that free single objects, and of an object that is
-/// no large one. Misuse of large ones reaches what was given back to the source.
+/// no large one. Misuse of large ones reaches what was returned to the source.
 bool is_promised(const std::string &name, const MisuseCell &cell) {
     const auto is_of = [&name](const char *layer) { return name.starts_with(layer); };
     const bool is_hardened = is_of("Reap") || is_of("SizedReap") || is_of("OwnedReap") ||

@@ -17,7 +17,7 @@ def available() -> int:
 
 
 def kernel_slabs() -> int | None:
-    """Bytes that the kernel's own allocator holds and cannot give back, of the whole machine."""
+    """Bytes that the kernel's own allocator holds and cannot free, of the whole machine."""
     return _meminfo(Path("/proc/meminfo"), "SUnreclaim")
 
 

@@ -176,7 +176,7 @@ def _past_us(images: list[native.Image], whole: native.Totals) -> list[str]:
     forked = any(image.get("flags", 0) & native.IMAGE_FORKED for image in images)  # they free their parent's
     if forked or whole["frees"] <= objects * 1.05 + _FEW_FREES:
         return []
-    given = f"{whole['frees']} blocks were given back, but the recorder saw only {objects} handed out"
+    given = f"{whole['frees']} blocks were freed, but the recorder saw only {objects} allocated"
     why = "a part of the program calls malloc past it, as one that finds libc's malloc by itself does"
     return [f"{given}: {why}."]
 

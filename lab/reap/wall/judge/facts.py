@@ -243,7 +243,7 @@ class WallFacts:
 
     @cached_property
     def thrashes(self) -> bool:
-        """Whether memory is given back and taken again, by calls that are a good part of the cost."""
+        """Whether memory is returned to the OS and requested again, at a good part of the cost."""
         return (
             self.calls_a_second >= at.CALLS_A_SECOND
             and (self.turnover is None or self.turnover >= at.TURNOVER)

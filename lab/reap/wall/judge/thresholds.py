@@ -70,7 +70,7 @@ PAST_MALLOC_BYTES = 16 << 20
 """... and at least so many bytes: whatever a program starts with is not meant."""
 
 A_FAULT = 1e-6
-"""Seconds that a page fault takes in the kernel, with what comes with it (clearing the page, giving it back):
+"""Seconds that a page fault takes in the kernel, with what comes with it (clearing the page, freeing it):
 about half of it on bare metal and twice as much on some virtual machines."""
 
 A_SLOW_FAULT = 300e-6
@@ -87,7 +87,7 @@ LOCK_SEEN = 0.01
 """The equivalent share of CPU time in locks, where futex calls were not counted."""
 
 FREE_PART = 0.5
-"""From this part of resident memory on, what is free or given back lazily is what the figure is about ..."""
+"""From this part of resident memory on, free or lazily freed memory is what the figure is about ..."""
 
 FREE_BYTES = 32 << 20
 """... and in bytes."""

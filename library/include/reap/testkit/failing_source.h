@@ -186,7 +186,7 @@ class FailingSource {
 
     void complain(const char *what, const void *data, std::size_t size, std::size_t alignment) noexcept {
         if (!complaint_.empty()) return;
-        complaint_ = std::string("the source was given back ") + what + ": address " +
+        complaint_ = std::string("the source was returned ") + what + ": address " +
                      std::to_string(reinterpret_cast<std::uintptr_t>(data)) + ", size " +
                      std::to_string(size) + ", alignment " + std::to_string(alignment);
     }
