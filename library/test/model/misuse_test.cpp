@@ -56,7 +56,7 @@ TEST(MisuseMatrix, OfEveryCaseIsFoundInCheckedMode) {
     std::size_t applicable = 0;
     std::size_t noticed = 0;
     for (const Case &one : reap::test::all_cases()) {
-        // Pages are handed out, and what is done to them is not looked at.
+        // Pages are allocated, and what is done to them is not looked at.
         if (!one.checks_misuse) continue;
         // A process that AddressSanitizer is in takes long to fork: a layer's variations are left out.
         if (reap::test::brief && one.name.find('/') != std::string::npos) continue;

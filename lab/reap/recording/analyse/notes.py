@@ -187,7 +187,7 @@ def _oddities(whole: native.Totals) -> list[str]:
         said.append(f"{whole['failures']} allocations failed.")
     if whole["unmatched_frees"]:
         said.append(
-            f"{whole['unmatched_frees']} frees were of blocks that the recorder never saw: handed out in a "
+            f"{whole['unmatched_frees']} frees were of blocks that the recorder never saw: allocated in a "
             "parent process, before the recording, or past it."
         )
     if whole["skipped"]:

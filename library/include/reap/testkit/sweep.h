@@ -105,7 +105,7 @@ struct SweepResult {
     return {sizes.begin(), sizes.end()};
 }
 
-/// Asks for every boundary size at every alignment from 1 to 2 MiB, by each way there is. What is handed out
+/// Asks for every boundary size at every alignment from 1 to 2 MiB, by each way there is. What is allocated
 /// is aligned, can be written at both ends, and is freed; what cannot be is refused, and so is every
 /// alignment that is none. `last`: how many sizes below SIZE_MAX.
 [[nodiscard]] inline SweepResult sweep_boundaries(const Factory &make, std::size_t last = 4096) {
