@@ -145,7 +145,7 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
     if cost.wall_ns and not cost.user_ns + cost.system_ns:
         notes.append("it used no CPU time while it was watched; give it work, or watch it for longer")
     notes += wall_notes.of_sources(seen, seen)
-    return Measured(wall=replace(wall, pid=pid, titled=titled, notes=notes), stacks=facts.folded(seen))
+    return Measured(wall=replace(wall, pid=pid, custom_title=titled, notes=notes), stacks=facts.folded(seen))
 
 
 def _uncountable(program: Program) -> str:

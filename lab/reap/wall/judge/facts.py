@@ -114,8 +114,8 @@ class WallFacts:
         if not self.sees_kernel:
             seconds = min(_finite(self.wall.system_seconds), faults.minor * at.A_FAULT)
             return _part(seconds, self.cpu)
-        seen = sum(max(0, n) for n in faults.by.values())
-        fresh = max(0, faults.by.get("heap", 0)) + max(0, faults.by.get("allocator", 0))
+        seen = sum(max(0, n) for n in faults.by_cause.values())
+        fresh = max(0, faults.by_cause.get("heap", 0)) + max(0, faults.by_cause.get("allocator", 0))
         own = self.owner("kernel_fault") * (_part(fresh, seen) if seen else 1.0)
         inside = _part(share.kernel_inside, share.samples) if share else 0.0
         # Inside the allocator the kernel also puts threads to sleep that wait for its lock.
@@ -130,10 +130,10 @@ class WallFacts:
         They are a runtime's own heap, or what the program maps. CPython's arenas are its allocator's.
         """
         counted, faults = self.wall.counted, self.wall.faults
-        seen = sum(max(0, n) for n in faults.by.values())
+        seen = sum(max(0, n) for n in faults.by_cause.values())
         if counted is None or not seen or any(each.kind == "cpython" for each in self.wall.collections):
             return None
-        fresh = round(faults.minor * _PAGE * _part(faults.by.get("heap", 0), seen))
+        fresh = round(faults.minor * _PAGE * _part(faults.by_cause.get("heap", 0), seen))
         return fresh if fresh >= at.PAST_MALLOC_BYTES and fresh > at.PAST_MALLOC * counted.bytes else None
 
     @cached_property
@@ -205,7 +205,7 @@ class WallFacts:
         if counted is None or counted.allocations <= 0 or counted.bytes <= 0:
             return 0.0
         mean = counted.bytes / counted.allocations
-        return _finite(counted.most_bytes) / mean * at.A_FRESH_BLOCK
+        return _finite(counted.peak_bytes) / mean * at.A_FRESH_BLOCK
 
     @property
     def frees(self) -> bool:
