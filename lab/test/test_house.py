@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAB = ROOT / "lab"
 PACKAGE = LAB / "reap"
 
-# Whose files each native room may include beside its own; a header's folder tells whose it is. What listens
+# Whose files each native folder may include beside its own; a header's folder tells whose it is. What listens
 # to marks knows the header by which programs make them.
 NATIVE = {
     "format": set(),
@@ -109,18 +109,18 @@ def test_what_analyses_opens_nothing():
         assert not names & {"open", "__import__", "exec", "eval"}, path.name
 
 
-def test_native_rooms_include_only_what_they_may():
+def test_native_folders_include_only_what_they_may():
     headers: dict[str, set[str]] = {"mark.h": {"marks"}}
     sources = [path for path in committed("lab/*.h", "lab/*.c", "lab/*.cpp") if "reap" not in path.parts[-2:]]
     for path in sources:
         headers.setdefault(path.name, set()).add(path.relative_to(LAB).parts[0])
     for path in sources:
-        room = path.relative_to(LAB).parts[0]
-        if room not in NATIVE or "test" in path.parts:  # a test may bring writer and reader together
+        folder = path.relative_to(LAB).parts[0]
+        if folder not in NATIVE or "test" in path.parts:  # a test may bring writer and reader together
             continue
         for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(), re.MULTILINE):
             owners = headers.get(Path(name).name, {"nobody"})
-            allowed = {room} | NATIVE[room]
+            allowed = {folder} | NATIVE[folder]
             assert owners & allowed, f"{path.relative_to(ROOT)} includes {name} of {', '.join(owners)}"
 
 
@@ -147,11 +147,11 @@ def test_the_library_includes_only_what_comes_before():
     order = ["core", "source", "layer", "face", "interpose"]
     headers = ROOT / "library" / "include" / "reap"
     for path in committed("library/include/reap/**/*.h", "library/include/reap/**/*.hpp"):
-        room = path.relative_to(headers).parts[0]
-        if room not in order:
+        folder = path.relative_to(headers).parts[0]
+        if folder not in order:
             continue
         for other in re.findall(r'^\s*#\s*include\s*[<"]reap/(\w+)/', path.read_text(), re.MULTILINE):
-            allowed = order[: order.index(room) + 1]
+            allowed = order[: order.index(folder) + 1]
             assert other in allowed, f"{path.relative_to(ROOT)} includes a header of {other}"
 
 

@@ -18,7 +18,7 @@ def counted(allocations: int, size: int = 64) -> Counted:
         bytes=allocations * size,
         seconds=2.0,
         cpu_seconds=2.0,
-        most_bytes=1e6,
+        peak_bytes=1e6,
         temporary=0.5,
         sizes=[SizeBin(low=size // 2 + 1, high=size, objects=allocations, bytes=allocations * size)],
         calls={"malloc": allocations},
@@ -39,9 +39,9 @@ def wall_of(share: float = 0.02, *, kernel: float = 0.0, samples: int = 2000, **
         "share": share_of(share, 0.02, samples, kernel_inside=0),
         "owners": owners,
         "kernel": True,
-        "faults": Faults(minor=2000, samples=200, by={"heap": 150, "allocator": 50}),
+        "faults": Faults(minor=2000, samples=200, by_cause={"heap": 150, "allocator": 50}),
         "calls": {name: CallCount() for name in ("brk", "mmap", "munmap", "mremap", "madvise", "futex")},
-        "waiting": Waiting(looks=1000, allocator_lock=0.0),
+        "waiting": Waiting(polls=1000, allocator_lock=0.0),
         "resident": Resident(peak=20 * MIB, end=20 * MIB),
     }
     return Wall(**{**fields, **changes})
@@ -61,7 +61,7 @@ def hot(function: str, samples: int, owner: Any = "other") -> Hot:
     return Hot(function=function, module="/usr/bin/server", owner=owner, samples=samples)
 
 
-THRASHED = Faults(minor=360_000, samples=900, by={"heap": 500, "allocator": 400})
+THRASHED = Faults(minor=360_000, samples=900, by_cause={"heap": 500, "allocator": 400})
 
 WALLS: dict[str, Wall] = {
     "tcache overflow": wall_of(0.6, counted=counted(30_000_000)),
@@ -70,7 +70,7 @@ WALLS: dict[str, Wall] = {
         counted=counted(8_000_000, 2048),
         threads=4,
         calls=calls(futex=60_000, others_futex=9),
-        waiting=Waiting(lock=3.1, allocator_lock=3.0, looks=1000),
+        waiting=Waiting(lock=3.1, allocator_lock=3.0, polls=1000),
     ),
     "brk thrash": wall_of(
         0.1,
@@ -92,7 +92,7 @@ WALLS: dict[str, Wall] = {
         0.01,
         kernel=0.85,
         counted=counted(45, 48 * MIB),
-        faults=Faults(minor=540_000, samples=900, by={"heap": 890, "file": 10}),
+        faults=Faults(minor=540_000, samples=900, by_cause={"heap": 890, "file": 10}),
         calls=calls(mmap=45, munmap=45),
         resident=Resident(peak=50 * MIB, end=3 * MIB),
     ),
@@ -101,8 +101,8 @@ WALLS: dict[str, Wall] = {
         0.03,
         kernel=0.04,
         resident=Resident(peak=170 * MIB, end=165 * MIB, trimmable=160 * MIB),
-        counted=changed(counted(84_000, 2000), most_bytes=160.0 * MIB),
-        faults=Faults(minor=42_000, samples=60, by={"heap": 60}),
+        counted=changed(counted(84_000, 2000), peak_bytes=160.0 * MIB),
+        faults=Faults(minor=42_000, samples=60, by_cause={"heap": 60}),
     ),
     "clearing and copying": changed(wall_of(0.6, counted=counted(20_000, 1 << 20)), filling=1100),
     "growing memory": wall_of(
@@ -126,13 +126,13 @@ WALLS: dict[str, Wall] = {
         cpu_seconds=1.6,
         threads=4,
         calls=calls(others_futex=30_000),
-        waiting=Waiting(lock=5.0, allocator_lock=0.0, looks=1000),
+        waiting=Waiting(lock=5.0, allocator_lock=0.0, polls=1000),
     ),
     "disk": wall_of(
-        0.0, cpu_seconds=0.09, samples=90, waiting=Waiting(disk=1.8, allocator_lock=0.0, looks=1000)
+        0.0, cpu_seconds=0.09, samples=90, waiting=Waiting(disk=1.8, allocator_lock=0.0, polls=1000)
     ),
     "network": wall_of(
-        0.0, cpu_seconds=0.04, samples=40, waiting=Waiting(network=1.9, allocator_lock=0.0, looks=1000)
+        0.0, cpu_seconds=0.04, samples=40, waiting=Waiting(network=1.9, allocator_lock=0.0, polls=1000)
     ),
     "nothing": wall_of(0.002, counted=counted(100)),
     "inconclusive": wall_of(0.3, samples=60),

@@ -66,7 +66,7 @@ class AnySource {
     const Calls *calls_;
 };
 
-/// One request, written to from end to end and given back.
+/// One request, written to from end to end and freed.
 bool serves(AnySource source, std::size_t size, std::size_t alignment);
 /// Sizes at every boundary up to `largest`, at alignments of up to `most`: all are served. What cannot be is
 /// refused, and changes nothing.

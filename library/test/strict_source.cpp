@@ -10,7 +10,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-StrictSource::~StrictSource() { EXPECT_EQ(live_.size(), 0U) << "memory was not given back"; }
+StrictSource::~StrictSource() { EXPECT_EQ(live_.size(), 0U) << "memory was not returned"; }
 
 void *StrictSource::try_allocate(std::size_t size, std::size_t alignment) noexcept {
     ++calls_;
@@ -36,7 +36,7 @@ void *StrictSource::allocate(std::size_t size, std::size_t alignment) {
 
 void StrictSource::deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
     const auto found = live_.find(data);
-    ASSERT_NE(found, live_.end()) << "it was not handed out, or came back before";
+    ASSERT_NE(found, live_.end()) << "it was not allocated, or was freed before";
     EXPECT_EQ(found->second.size, size);
     EXPECT_EQ(found->second.alignment, alignment);
 #if REAP_CHECKED && REAP_ASAN

@@ -14,7 +14,7 @@ struct StrictFailure : std::runtime_error {
 
 /// The source under what is tested: memory of malloc, exactly as large as asked for. Fails when it is told
 /// to, and holds who stands on it to the contract: at its end nothing is left; what comes back is told its
-/// size and alignment, is not closed to tools, and was handed out.
+/// size and alignment, is not closed to tools, and was allocated.
 class StrictSource {
   public:
     StrictSource() = default;

@@ -25,6 +25,11 @@ class Word:
     pattern: re.Pattern[str]
     write: str
     pending: bool
+    pending_in: tuple[str, ...]
+
+    def is_pending(self, name: str) -> bool:
+        """Whether this file may still have it."""
+        return self.pending or any(fnmatch.fnmatch(name, one) for one in self.pending_in)
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -41,6 +46,7 @@ def read_words(path: Path) -> tuple[list[Word], list[str]]:
             re.compile(re.sub(r" (?!\?)", lambda _: BREAK, word["pattern"]), re.IGNORECASE),
             word["write"],
             word.get("pending", False),
+            tuple(word.get("pending_in", ())),
         )
         for word in data["word"]
     ]
@@ -80,7 +86,7 @@ def check(root: Path, path: Path) -> int:
     for name, text in texts(root, exempt):
         for word in words:
             for match in word.pattern.finditer(text):
-                if word.pending:
+                if word.is_pending(name):
                     pending[word.write] = pending.get(word.write, 0) + 1
                     continue
                 line = text.count("\n", 0, match.start()) + 1

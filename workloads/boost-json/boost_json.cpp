@@ -47,7 +47,7 @@ class RegionResource final : public json::memory_resource {
     reap::Region<reap::Malloc, 8> region_;
 };
 
-/// The program's own, which says what it hands out.
+/// The program's own, which reports what it allocates.
 class MarkedResource final : public json::memory_resource {
   public:
     MarkedResource() { reap_mark_pool_create(this, "monotonic_resource"); }

@@ -50,7 +50,7 @@ class RegionAllocator {
     static inline reap::Region<reap::Malloc, 8> region_;
 };
 
-/// The program's own, which says what it hands out.
+/// The program's own, which reports what it allocates.
 class MarkedAllocator : public rapidjson::MemoryPoolAllocator<> {
   public:
     MarkedAllocator() { reap_mark_pool_create(this, "MemoryPoolAllocator"); }

@@ -47,7 +47,7 @@ static UWord slabs_end;          /* none are from here on */
 static Slab *with_room[CLASSES]; /* rings; blocks are taken from the first */
 static Slab *warm[WARM];
 static UInt warm_count;
-static Slab *cold; /* empty ones that were given back to the system */
+static Slab *cold; /* empty ones that were returned to the OS */
 
 /* Of Valgrind's core, whose headers are not for tools: from where its own allocator has the program's blocks.
  */

@@ -65,7 +65,7 @@ struct ThreadState {
         return bytes_clock() - failed_bytes - uint64_t{kSampleSlack} * allocations;
     }
 
-    // A call that took `size` off the budget has handed out no block. (What was larger than the address space
+    // A call that took `size` off the budget has allocated no block. (What was larger than the address space
     // has been refunded.)
     void note_failure(size_t size) noexcept {
         if (size >> 47 == 0) failed_bytes += size + uint64_t{kSampleSlack};

@@ -1,4 +1,4 @@
-// Concern: Algorithm 3 to the letter: as many objects as asked for, all but the occupancy given back, chosen
+// Concern: Algorithm 3 to the letter: as many objects as asked for, all but the occupancy freed, chosen
 // at random, in the order asked for; and nothing left behind when the allocator gives out.
 #include "litter.h"
 

@@ -1,4 +1,4 @@
-"""The base of every record that crosses a room or a file.
+"""The base of every record that crosses a layer or a file.
 
 Records are msgspec structs: typed, validated when read, written as JSON without code of our own.
 """

@@ -16,7 +16,7 @@ class Standing(enum.Enum):
 
     GAIN = "a gain in time that is proven, beyond noise and worth having"
     NONE = "no gain that matters"
-    UNDECIDED = "the interval is too wide to say"
+    INCONCLUSIVE = "the interval is too wide to say"
     UNTRUSTED = "not verified, behaved differently, or could not be compared"
 
 
@@ -25,14 +25,14 @@ def standing(side: Side, comparison: Comparison) -> Standing:
     if not trusted(side):
         return Standing.UNTRUSTED
     if side.rounds < at.FEWEST_ROUNDS:
-        return Standing.UNDECIDED
+        return Standing.INCONCLUSIVE
     if gain(side, comparison) is not None:
         return Standing.GAIN
     cpu = side.ratios["cpu"].ratio
     least = 1 - comparison.worth
     settled = cpu.low >= min(least, 1 - at.MAY_HIDE) or (cpu.high < 1 and cpu.value > least)
     slower = slower_elsewhere("cpu", side, comparison.worth)
-    return Standing.NONE if settled or slower else Standing.UNDECIDED
+    return Standing.NONE if settled or slower else Standing.INCONCLUSIVE
 
 
 def gain(side: Side, comparison: Comparison) -> Ratio | None:
@@ -89,10 +89,10 @@ def standing_in_memory(side: Side, comparison: Comparison) -> Standing:
     if not trusted(side) or not held:
         return Standing.UNTRUSTED
     if side.rounds < at.FEWEST_ROUNDS:
-        return Standing.UNDECIDED
+        return Standing.INCONCLUSIVE
     if leaves_less(side, comparison) is not None:
         return Standing.GAIN
-    return Standing.NONE if all(map(_cannot_matter, held)) else Standing.UNDECIDED
+    return Standing.NONE if all(map(_cannot_matter, held)) else Standing.INCONCLUSIVE
 
 
 def pays(side: Side, comparison: Comparison) -> bool:

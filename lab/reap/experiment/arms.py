@@ -51,7 +51,7 @@ def can_have_huge_pages(allocator: Allocator) -> bool:
 def controls(spec: Spec, matrix: Matrix) -> list[Cell]:
     """What must make no difference, and what luck does.
 
-    Bare and adv0 differ by the preload alone; a heap of which everything was given back is as good as one
+    Bare and adv0 differ by the preload alone; a heap of which everything was freed is as good as one
     that was never littered. Other layouts are tried with the baseline's allocator.
     """
     empty = emptied(matrix)

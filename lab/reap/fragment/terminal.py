@@ -19,7 +19,7 @@ def render(console: Console, result: FragmentRun) -> None:
     """Print what the heap was littered with, what that cost, and what the program cost after it."""
     litter, profile, run = result.litter, result.profile, result.run
     level = litter.level
-    back = words.given_back(litter.order, touch=litter.touch, seed=litter.seed)
+    order = words.freed_in_order(litter.order, touch=litter.touch, seed=litter.seed)
     console.print(
         Text(f"On a heap littered at {level.name}, under {printable(result.allocator)}", style="bold")
     )
@@ -29,7 +29,7 @@ def render(console: Console, result: FragmentRun) -> None:
         console,
         f"{units.whole(litter.objects)} objects ({level.multiplier:g} x the {peak} that it has in use at "
         f"most), of {units.size(profile.mean_size)} on average, drawn from {words.drawn_from(profile)}; "
-        f"{units.percent(level.occupancy)} stay, the others were given back {back}",
+        f"{units.percent(level.occupancy)} stay, the others were freed {order}",
     )
     if profile.left_out:
         line(

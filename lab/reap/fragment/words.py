@@ -8,7 +8,7 @@ ORDERS = {
     "address": "by address",
     "reversed": "by address, the highest first",
 }
-"""How the litter was given back, by `launch.litter.records.Order`."""
+"""How the litter was freed, by `launch.litter.records.Order`."""
 
 
 def drawn_from(profile: SizeProfile) -> str:
@@ -16,7 +16,7 @@ def drawn_from(profile: SizeProfile) -> str:
     return "its blocks in use at the peak" if profile.counted == "in use at the peak" else "its allocations"
 
 
-def given_back(order: Order, *, touch: bool, seed: int) -> str:
+def freed_in_order(order: Order, *, touch: bool, seed: int) -> str:
     """The choices that make a heap: in which order, written to or not, and the seed."""
     touched = "written to" if touch else "never written to"
     return f"{ORDERS[order]}; {touched}; seed {seed}"

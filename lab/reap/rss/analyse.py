@@ -2,7 +2,7 @@
 
 The kernel's figures are exact, the allocator's are its own, and the two are of moments up to an interval
 apart. No part is allowed more than what is left of the memory it lies in, so that the parts always add up;
-memory that was handed out and never written to is not resident, and where there is much of it `live` is what
+memory that was allocated and never written to is not resident, and where there is much of it `live` is what
 fits.
 """
 

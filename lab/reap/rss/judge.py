@@ -226,7 +226,7 @@ _RULES: dict[str, Callable[[_Case], _Answer]] = {
     "written": _plain("written"),
     "stack": _plain("stack"),
 }
-"""What can be given back comes first, since something can be done about it."""
+"""What can be returned to the OS comes first, since something can be done about it."""
 
 
 def _gone(residence: Residence) -> list[str]:

@@ -16,7 +16,7 @@ from reap.rss.records import NAMES, Residence
 from reap.rss.terminal import remedy_words
 
 _LOWEST = ("files", "written", "shared", "stack", "other", "live", "heap", "inside")
-"""What cannot be given back lies below what can."""
+"""What cannot be returned to the OS lies below what can."""
 _POINTS = 300
 """More cannot be seen."""
 _PROCESSES = 12

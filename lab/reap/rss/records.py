@@ -7,9 +7,9 @@ class Parts(Record):
     """Resident memory taken apart. The parts add up to it."""
 
     live: int = 0
-    """Handed out by the allocator and not given back, headers included."""
+    """Allocated and not freed, headers included."""
     inside: int = 0
-    """Free, or bookkeeping, in pages that hold live objects too: nothing can give these pages back."""
+    """Free, or bookkeeping, in pages that hold live objects too: nothing can return these pages to the OS."""
     pinned: int = 0
     """Whole free pages of glibc's main heap below a live block: its top cannot shrink past that block."""
     top: int = 0
@@ -19,7 +19,7 @@ class Parts(Record):
     heap: int = 0
     """The allocator's, not taken apart: what is live and what free is not known."""
     lazy_free: int = 0
-    """Given back by MADV_FREE; the kernel takes it when it needs it, and until then it counts."""
+    """Returned with MADV_FREE, not yet reclaimed: resident until the kernel needs it."""
     other: int = 0
     """Anonymous memory that no malloc accounts for: the program's own mmap, stacks of threads, a runtime."""
     stack: int = 0
@@ -37,7 +37,7 @@ NAMES = {
     "top": "free at the top of the heap",
     "held": "free pages that the allocator keeps",
     "heap": "the allocator's, not taken apart",
-    "lazy_free": "LazyFree: given back, not taken yet",
+    "lazy_free": "LazyFree: freed, not yet reclaimed",
     "other": "anonymous, past malloc",
     "stack": "stack",
     "files": "files",

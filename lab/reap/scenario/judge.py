@@ -79,7 +79,7 @@ def _memory(claim: str, name: str, *, gone: bool) -> _Rule:
 
 
 def _lazy(claim: str, name: str) -> _Rule:
-    """That most of what is resident was given back already."""
+    """That most of what is resident was returned with MADV_FREE already."""
 
     def rule(arms: _Arms) -> Judged:
         if lacking := _missing(claim, arms, [name]):

@@ -1,4 +1,4 @@
-"""The most memory that a process had asked the system for and not given back, from its calls.
+"""The most memory that a process had requested from the OS and not returned, from its calls.
 
 Counted is what brk() has grown by, and private anonymous memory that may be written: what sbrk and mmap gave
 to allocators. Not counted are stacks, the static data of programs and libraries, what may not be written
@@ -106,7 +106,7 @@ class _Processes:
 
 
 def _begin(space: AddressSpace, call: _Call) -> _Call:
-    """Acts on what it gives back: others may get that before the line with its end."""
+    """Acts on what it unmaps: others may get that before the line with its end."""
     if call.name in ("munmap", "mremap"):
         start, size, *_ = call.numbers
         end = space.end(start, size)

@@ -1,7 +1,7 @@
 """How a published conclusion is judged by our own figures. Pure functions; no number here is a result.
 
 A figure is a ratio with its 95 % CI. It is for or against a conclusion only where its whole interval
-is; else it is undecided. A conclusion says of how many programs it is true: of nearly all, of most, or of
+is; else it is inconclusive. A conclusion says of how many programs it is true: of nearly all, of most, or of
 some. It stands by the share of decided figures that are for it, and only where at least half of all are
 decided: one interval in twenty misses the truth, so that one figure among many neither makes nor refutes it.
 """
@@ -203,6 +203,6 @@ def _answer(findings: Sequence[Finding]) -> str:
     }
     said = span(findings)
     return (
-        f"{counts['for']} for it, {counts['against']} against it, {counts['inconclusive']} undecided. "
+        f"{counts['for']} for it, {counts['against']} against it, {counts['inconclusive']} inconclusive. "
         f"{said[:1].upper()}{said[1:]}."
     )

@@ -257,7 +257,7 @@ def _say_written(asked: Asked, part: WallPart, json_file: Path | None) -> None:
         click.echo(f"next: {line}", err=True)
     elif (path / measuring.COUNTED).exists():
         reporting.say_next(["reap", "show", str(path / measuring.COUNTED)])
-    elif wall.titled:
+    elif wall.custom_title:
         reporting.say_next(["reap", "wall", "--pid", str(wall.pid), "--seconds", "60"])
     elif wall.command:
         reporting.say_next(["reap", "wall", "--", *wall.command])

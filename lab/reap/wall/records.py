@@ -40,7 +40,7 @@ class Faults(Record):
     major: int = 0
     samples: int = 0
     """Page faults whose cause was seen; not all of many."""
-    by: dict[str, int] = {}
+    by_cause: dict[str, int] = {}
     """Of `samples`: `allocator` (its own code touched the page first), `heap` (the program did, in memory
     that belongs to no file), `stack`, `file` (mapped from one)."""
     in_allocator: Estimate | None = None
@@ -74,8 +74,8 @@ class Waiting(Record):
     """Of `lock`, in a call that the allocator made; None where callers were not seen."""
     idle: float | None = None
     """Seconds in which no thread ran or waited for a processor; None where that is not known."""
-    looks: int = 0
-    """How often all threads were looked at."""
+    polls: int = 0
+    """How often the state of all threads was sampled."""
 
 
 class Resident(Record):
@@ -92,7 +92,7 @@ class Resident(Record):
     """Free whole pages that malloc_trim would return, as glibc said in a further run; None where it was not
     asked, since too little seemed to be free."""
     lazy_free: int | None = None
-    """Resident pages that the program has given back lazily (MADV_FREE); None where that is not known."""
+    """Resident pages that the program returned with MADV_FREE; None where that is not known."""
 
 
 class Collector(Record):
@@ -129,7 +129,7 @@ class Counted(Record):
     bytes: int
     seconds: float
     cpu_seconds: float
-    most_bytes: float
+    peak_bytes: float
     """In use at once, as triage estimates it."""
     temporary: float
     """Share of objects (0 to 1) that were freed before the same thread allocated again."""
@@ -151,7 +151,7 @@ class Wall(Record):
     """Where the time of one program goes, and what it asks of its allocator."""
 
     command: list[str]
-    titled: bool = False
+    custom_title: bool = False
     """Whether `command` is a title that the process has given itself, which starts no program."""
     pid: int = 0
     """The process that was looked at with --pid; of a command that was started, its first process."""

@@ -149,7 +149,7 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
         notes.append("it used no CPU time while it was watched; give it work, or watch it for longer")
     notes += wall_notes.of_sources(seen, seen)
     notes += [calibrated.note] if calibrated.note else []
-    wall = replace(wall, pid=pid, titled=titled, notes=notes, calibration=calibrated.costs)
+    wall = replace(wall, pid=pid, custom_title=titled, notes=notes, calibration=calibrated.costs)
     return Measured(wall=wall, stacks=facts.folded(seen))
 
 

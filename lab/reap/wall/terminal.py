@@ -129,7 +129,7 @@ def _waiting(console: Console, wall: Wall) -> None:
     held = wall.waiting
     if held is None:
         return
-    heading(console, "Waiting", f"of all threads together, from {units.whole(held.looks)} snapshots")
+    heading(console, "Waiting", f"of all threads together, from {units.whole(held.polls)} snapshots")
     rows = words.waits(wall)
     if held.lock and held.allocator_lock is not None:
         rows.insert(1, ("  the allocator's", units.duration(held.allocator_lock)))

@@ -154,7 +154,7 @@ def with_trial(verdict: WallVerdict, planned: Plan, comparison: Comparison) -> W
     elif pairs and not any(analyse.trusted(side) for _, side in pairs):
         said = "The program ran differently with every remedy that was tried, so they say nothing."
     elif comparison.rounds < LEAST_ROUNDS or any(
-        _standing(*pair, comparison) is Standing.UNDECIDED for pair in pairs
+        _standing(*pair, comparison) is Standing.INCONCLUSIVE for pair in pairs
     ):
         said = "The remedies were tried, but the runs are too few or too noisy to show whether one helps."
     elif verdict.cause in OF_MEMORY:

@@ -30,7 +30,7 @@ def headline(verdict: WallVerdict) -> str:
 
 def next_command(verdict: WallVerdict, wall: Wall) -> str:
     """The program with the remedy that won, or another look; empty where nothing is to be typed."""
-    command, trial = ([] if wall.titled else wall.command), verdict.trial
+    command, trial = ([] if wall.custom_title else wall.command), verdict.trial
     won = next((each for each in verdict.remedies if trial and each.name == trial.best), None)
     if won is not None and won.metric == "resident":
         under = ["--allocator", won.allocator] if won.allocator else []
@@ -112,8 +112,8 @@ def faults(wall: Wall) -> list[tuple[str, str]]:
         "stack": "stack",
         "file": "mapped files",
     }
-    seen = sum(wall.faults.by.values())
-    most_first = sorted(wall.faults.by.items(), key=lambda each: -each[1])
+    seen = sum(wall.faults.by_cause.values())
+    most_first = sorted(wall.faults.by_cause.items(), key=lambda each: -each[1])
     return [(names.get(name, name), units.percent(count / seen)) for name, count in most_first if count > 0]
 
 

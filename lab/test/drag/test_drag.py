@@ -87,7 +87,7 @@ DALLOCX = r"""
 
 @pytest.mark.parametrize(("name", "source"), [("own-abort", OWN_MALLOC), ("dallocx", DALLOCX)])
 def test_programs_that_free_by_another_name_run_and_it_is_said(name, source):
-    """Replaced alone, their malloc would hand out blocks that their free does not know."""
+    """Replaced alone, their malloc would allocate blocks that their free does not know."""
     library = ["-l:libjemalloc.so.2"] if name == "dallocx" else []
     done = reap("drag", "--", compile_c(f"drag-{name}", source, ["-O1", "-fno-builtin"], library))
     assert (done.returncode, done.stdout) == (0, "ran\n"), done.stderr

@@ -1,4 +1,4 @@
-"""The library's layers, built with REAP_MARK_POOLS=1, tell the exact engine of the objects they hand out."""
+"""The library's layers, built with REAP_MARK_POOLS=1, tell the exact engine of the objects they allocate."""
 
 import sys
 from pathlib import Path
@@ -77,7 +77,7 @@ def sites(levels: list[DragLevel]) -> list[DragSite]:
 @pytest.mark.parametrize("engine", ["exact", "recompiled"])
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_layer_s_objects_are_seen_with_their_drag(engine, layer, request):
-    """Each object once, with the size that was asked for: not what a layer within it hands out, no chunk."""
+    """Each object once, with the size that was asked for: not what a layer within it allocates, no chunk."""
     seen: Ran = request.getfixturevalue(engine)
     own = sites(seen.levels(layer))
     found = [

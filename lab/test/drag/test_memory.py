@@ -71,7 +71,7 @@ def test_tiny_objects_need_little_beside_themselves(way, most, tmp_path):
     live = COUNT * 16 / 1024
     assert live < kib[0] < most * live
     if way == "malloc":
-        assert kib[1] < live  # given back to the system, slots and all
+        assert kib[1] < live  # returned to the OS, slots and all
 
 
 def test_blocks_are_what_malloc_promises(tmp_path):

@@ -243,7 +243,7 @@ def test_fault_12_glibc_s_thresholds_stay_where_they_were():
 def test_fault_13_what_was_freed_is_sorted_before_the_program_runs():
     text = said(litter(peak=50000, sizes=[(24, 5), (100, 3), (700, 1)]), target("bins"))
     assert '<total type="fast" count="0" size="0"/>' in text
-    assert '<total type="rest" count="0"' not in text, "what was given back is in the bins"
+    assert '<total type="rest" count="0"' not in text, "what was freed is in the bins"
     assert "<unsorted" not in text
 
 

@@ -226,7 +226,7 @@ def test_from_outside_nothing_is_said_of_live_bytes():
 
 
 def test_a_recording_says_what_an_allocator_does_not():
-    """Live from its first second, given back at its third; nobody knows what the rest is."""
+    """Live from its first second, freed at its third; nobody knows what the rest is."""
     moments = [taken_of(kernel_of(heap=100 * MB), seconds=at) for at in (0.5, 1.5, 4)]
     live = [Point(seconds=1, bytes=60 * MB), Point(seconds=3, bytes=0)]
     taken = analyse.with_recorded(moments, live)

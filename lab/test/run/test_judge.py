@@ -94,7 +94,7 @@ def test_rounds_needed_is_right_within_a_factor_of_two(truth: float, spread: flo
         ratio = msgspec.structs.replace(open_side.ratios["cpu"], ratio=found)
         open_side.ratios["cpu"] = ratio
         comparison = comparison_of([open_side], widening=sequential.WIDENING)
-        if judge.standing(open_side, comparison) is not judge.Standing.UNDECIDED:
+        if judge.standing(open_side, comparison) is not judge.Standing.INCONCLUSIVE:
             continue
         if needed := judge.rounds_needed(open_side, comparison):
             predicted.append(needed)

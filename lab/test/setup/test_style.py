@@ -16,6 +16,10 @@ write = "CPU time"
 pattern = '\\blookers?\\b'
 write = "poller"
 pending = true
+[[word]]
+pattern = '\\bthe books\\b'
+write = "the model"
+pending_in = ["later/*"]
 """
 
 
@@ -60,6 +64,15 @@ def test_exempt_files_pass_and_pending_words_are_counted(style):
     status, printed = style(quoted__page="processor time\n", page="two lookers, a looker\n")
     assert status == 0
     assert printed == "pending in words.toml: 2 occurrences to replace by 'poller'\n"
+
+
+def test_a_word_pending_in_a_folder_is_refused_elsewhere(style):
+    status, printed = style(later__page="the books\n", page="the books\n")
+    assert status == 1
+    assert printed == (
+        "page:1: 'the books': write the model\n"
+        "pending in words.toml: 1 occurrences to replace by 'the model'\n"
+    )
 
 
 def test_a_long_subject_of_the_branch_fails_and_one_of_main_does_not(style):

@@ -106,7 +106,7 @@ def test_what_one_figure_hid(claim, changed):
 
 
 def test_one_figure_of_twelve_makes_no_conclusion():
-    """Figures are undecided where runs are noisy; the few that are not say nothing of the rest."""
+    """Figures are inconclusive where runs are noisy; the few that are not say nothing of the rest."""
     noisy = around(1.0, 0.2)
     programs = [ismm(f"r{number}", (1.0, 1.0, 1.0), (1.0, 1.0, 1.0)) for number in range(4)]
     for number, each in enumerate(programs[1:], 1):

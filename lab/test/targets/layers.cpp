@@ -4,7 +4,7 @@
 //     layers SEED
 //
 // A process for each layer, which prints "LAYER PID LIVE NEEDED OBJECTS BYTES": the areas under its bytes in
-// use and under those needed, how many objects were handed out, and the bytes that were asked for.
+// use and under those needed, how many objects were allocated, and the bytes that were asked for.
 #include "reap/layer/best_fit.h"
 #include "reap/layer/fixed_block.h"
 #include "reap/layer/locked.h"

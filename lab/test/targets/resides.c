@@ -1,8 +1,8 @@
 // Memory that is somewhere, and stays there until standard input ends.
 //
-//     resides pin [trim]    200 MB of blocks of 2 KB, given back below one that stays; with `trim` trimmed
+//     resides pin [trim]    200 MB of blocks of 2 KB, freed below one that stays; with `trim` trimmed
 //     resides live          64 MB in use
-//     resides scattered     64 MB of blocks of 2 KB, three of four given back
+//     resides scattered     64 MB of blocks of 2 KB, three of four freed
 //     resides threads       four threads that took 16 MB each in blocks of 2 KB, and gave them back
 //     resides top           64 MB at the top of the heap, free
 //     resides leaves        main ends by pthread_exit, a thread goes on, and the process ends with it
@@ -115,7 +115,7 @@ int main(int count, char **words) {
         for (int i = 0; i < most; i++) free(blocks[i]);
         if (count > 2) malloc_trim(0);
         wait_for_input();
-        return pin[0] != 1; // still there: what is given back at the end would be seen, too
+        return pin[0] != 1; // still there: what is freed at the end would be seen, too
     } else if (!strcmp(mode, "live")) {
         take(32768);
         wait_for_input();

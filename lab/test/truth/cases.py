@@ -104,7 +104,7 @@ def _lazily() -> Case:
     conf = "dirty_decay_ms:50,muzzy_decay_ms:"
     return _c(
         "lazy",
-        "160 MB given back by MADV_FREE, which count as resident",
+        "160 MB returned with MADV_FREE, which count as resident",
         environment={"LD_PRELOAD": library, "MALLOC_CONF": f"{conf}600000"},
         twin_environment={"LD_PRELOAD": library, "MALLOC_CONF": f"{conf}0"},
         missing="" if library else "libjemalloc2",

@@ -56,7 +56,7 @@ def test_what_to_expect_is_over_the_fast_path_of_the_machine():
 
 
 def test_blocks_that_are_fresh_cost_what_they_cost_here():
-    kept = changed(counted(50_000_000), most_bytes=64e6)
+    kept = changed(counted(50_000_000), peak_bytes=64e6)
     costs = {
         made.past_pair: WallFacts(changed(BUSY, counted=kept, calibration=made)).fresh_cost
         for made in (Calibration(), SLOW)

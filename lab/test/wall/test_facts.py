@@ -70,7 +70,7 @@ def test_the_allocator_and_its_faults_are_seen(thrashing):
     assert wall["share"]["share"]["value"] > 0.3
     assert sum(wall["owners"].values()) == wall["share"]["samples"]
     assert wall["owners"]["allocator"] == wall["share"]["inside"]
-    assert wall["faults"]["by"]["allocator"] > 0.8 * wall["faults"]["samples"] > 0
+    assert wall["faults"]["by_cause"]["allocator"] > 0.8 * wall["faults"]["samples"] > 0
 
 
 @pytest.mark.tracing
@@ -147,7 +147,7 @@ def test_without_perf_events_a_timer_samples_and_it_is_said(tmp_path, monkeypatc
     assert wall.share.method == "timer"
     assert sum("perf events are refused" in note for note in wall.notes) == 1
     assert wall.owners["allocator"] > 0
-    assert wall.waiting.looks > 0
+    assert wall.waiting.polls > 0
 
 
 @pytest.mark.timed

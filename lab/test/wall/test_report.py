@@ -104,7 +104,7 @@ def test_names_of_the_program_are_no_markup() -> None:
         command=[HOSTILE],
         notes=[HOSTILE],
         allocator=HOSTILE,
-        faults=Faults(minor=9, samples=9, by={HOSTILE: 9}),
+        faults=Faults(minor=9, samples=9, by_cause={HOSTILE: 9}),
         hot=[Hot(function=f"parse{HOSTILE}", module=HOSTILE, owner="other", samples=1500)],
     )
     held = answers.answer(HOSTILE, [HOSTILE], wall=wall, wall_verdict=judge(wall))

@@ -116,7 +116,7 @@ def test_remedies_of_memory_are_judged_by_memory() -> None:
     verdict = judge(WALLS["pin at the top"])
     planned = wall_trial.plan(verdict, {})
     names = [each.name for each in planned.remedies]
-    assert names == ["jemalloc, giving back in the background", "give back the heap's top sooner"]
+    assert names == ["jemalloc, purging in the background", "trim the heap's top sooner"]
 
     def side(name: str, late: float, cpu: float = 1.0, half: float = 0.01) -> Side:
         held = side_of(name, cpu)

@@ -94,7 +94,7 @@ def test_growth_is_no_thrash() -> None:
     grown = wall_of(
         0.05,
         kernel=0.5,
-        faults=Faults(minor=250_000, samples=100, by={"heap": 100}),
+        faults=Faults(minor=250_000, samples=100, by_cause={"heap": 100}),
         calls=calls(brk=8000),
         resident=Resident(peak=1000 * MIB, end=1000 * MIB),
     )
@@ -130,7 +130,9 @@ def test_without_permission_the_kernel_s_part_is_known_by_its_faults() -> None:
 
 
 def test_faults_on_files_are_not_the_allocators() -> None:
-    mapped = wall_of(0.01, kernel=0.8, faults=Faults(minor=500_000, samples=100, by={"file": 98, "heap": 2}))
+    mapped = wall_of(
+        0.01, kernel=0.8, faults=Faults(minor=500_000, samples=100, by_cause={"file": 98, "heap": 2})
+    )
     assert judge(mapped).cause == "nothing"
 
 
@@ -138,25 +140,25 @@ def test_faults_on_files_are_not_the_allocators() -> None:
 def test_threads_that_idle_or_join_wait_for_no_lock(futex: CallCount | None) -> None:
     """Ten threads in a pool without work wait in futex calls, all the time and few of them."""
     held = None if futex is None else {**calls(), "futex": futex}
-    idle = wall_of(0.6, counted=counted(30_000_000), calls=held, waiting=Waiting(lock=20.0, looks=1000))
+    idle = wall_of(0.6, counted=counted(30_000_000), calls=held, waiting=Waiting(lock=20.0, polls=1000))
     assert judge(idle).cause == "tcache overflow"
 
 
 def test_a_lock_that_nobody_saw_is_not_blamed_on_the_allocator() -> None:
-    unseen = changed(WALLS["a lock of its own"], waiting=Waiting(lock=5.0, looks=1000), calls=calls(futex=0))
+    unseen = changed(WALLS["a lock of its own"], waiting=Waiting(lock=5.0, polls=1000), calls=calls(futex=0))
     assert judge(unseen).cause != "arena lock"
 
 
 def test_a_virtual_machine_hands_over_by_itself() -> None:
     """Its collector's threads wait for each other; the same waits without a collector are a lock."""
-    waits = {"calls": calls(others_futex=30_000), "waiting": Waiting(lock=2.0, allocator_lock=0.0, looks=900)}
+    waits = {"calls": calls(others_futex=30_000), "waiting": Waiting(lock=2.0, allocator_lock=0.0, polls=900)}
     collected = [Collector(kind="jvm", count=90, pause_seconds=0.7, cpu_seconds=0.9)]
     assert judge(wall_of(0.01, collections=collected, **waits)).cause == "garbage collection"
     assert judge(wall_of(0.01, **waits)).cause == "a lock of its own"
 
 
 def test_a_thread_that_listens_while_others_work_waits_for_nothing() -> None:
-    listening = Waiting(network=1.9, disk=1.0, allocator_lock=0.0, looks=900)
+    listening = Waiting(network=1.9, disk=1.0, allocator_lock=0.0, polls=900)
     assert judge(wall_of(0.01, waiting=listening)).cause == "nothing"
     assert judge(wall_of(0.01, cpu_seconds=0.4, samples=400, waiting=listening)).cause == "network"
 
@@ -170,9 +172,9 @@ def test_f_fresh_without_frees_no_cache_overflows() -> None:
 def test_blocks_that_are_the_first_at_their_place_overflow_no_cache() -> None:
     """Of 12 million blocks 600,000 stay, and take the slow path, since no cache has any of theirs."""
     slow = [hot("_int_malloc", 150, "allocator"), hot("malloc", 900, "allocator")]
-    leaks = changed(counted(12_000_000), frees=11_400_000, most_bytes=1_200_000 * 64.0)
+    leaks = changed(counted(12_000_000), frees=11_400_000, peak_bytes=1_200_000 * 64.0)
     assert judge(wall_of(0.6, counted=leaks, hot=slow)).cause == "many allocations"
-    assert judge(wall_of(0.6, counted=changed(leaks, most_bytes=1e6), hot=slow)).cause == "tcache overflow"
+    assert judge(wall_of(0.6, counted=changed(leaks, peak_bytes=1e6), hot=slow)).cause == "tcache overflow"
 
 
 def test_d_arena_no_cache_overflows_of_blocks_that_it_never_keeps() -> None:
@@ -188,8 +190,8 @@ def test_what_a_block_costs_is_not_the_time_of_another_allocator() -> None:
 
 def test_a_program_that_shares_its_processor_waits_for_nothing() -> None:
     """Its child waits for the network all the time, and itself has something to do all the time."""
-    shares = Waiting(network=1.9, allocator_lock=0.0, looks=900, idle=0.1)
-    alone = Waiting(network=1.9, allocator_lock=0.0, looks=900, idle=1.5)
+    shares = Waiting(network=1.9, allocator_lock=0.0, polls=900, idle=0.1)
+    alone = Waiting(network=1.9, allocator_lock=0.0, polls=900, idle=1.5)
     assert judge(wall_of(0.01, cpu_seconds=0.4, samples=400, waiting=shares)).cause == "nothing"
     assert judge(wall_of(0.01, cpu_seconds=0.4, samples=400, waiting=alone)).cause == "network"
 
@@ -215,7 +217,7 @@ def test_a_collector_beside_an_allocator() -> None:
 
 def test_pages_that_malloc_never_handed_out_are_no_allocators() -> None:
     """A runtime's heap: nothing that is set of malloc is advised for it, and it is not the wall."""
-    faults = Faults(minor=140_000, samples=1000, by={"heap": 1000})
+    faults = Faults(minor=140_000, samples=1000, by_cause={"heap": 1000})
     runtime = wall_of(0.03, kernel=0.3, faults=faults, counted=counted(500_000, 200))
     verdict = judge(runtime)
     assert (verdict.cause, verdict.regime) == ("page faults", "not the wall")
@@ -287,7 +289,7 @@ def test_nothing_measured() -> None:
 
 
 def test_a_program_that_idles_is_not_at_the_wall() -> None:
-    idle = Wall(command=["x"], wall_seconds=2, cpu_seconds=0.01, waiting=Waiting(other=1.99, looks=900))
+    idle = Wall(command=["x"], wall_seconds=2, cpu_seconds=0.01, waiting=Waiting(other=1.99, polls=900))
     verdict = judge(idle)
     assert (verdict.cause, verdict.regime) == ("nothing", "not the wall")
 
@@ -326,7 +328,10 @@ def walls(draw: Any) -> Wall:
         "wall_seconds": any_number,
         "allocator": st.sampled_from(["", "glibc", "jemalloc", "/x/libc.so.6"]),
         "faults": st.builds(
-            Faults, minor=count, major=count, by=st.dictionaries(st.sampled_from(["heap", "file"]), count)
+            Faults,
+            minor=count,
+            major=count,
+            by_cause=st.dictionaries(st.sampled_from(["heap", "file"]), count),
         ),
         "calls": st.one_of(
             st.none(),

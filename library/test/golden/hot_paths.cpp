@@ -134,13 +134,13 @@ void reap_create_10_destroy(std::uint64_t turns) {
     }
 }
 
-/// A freed block is the next to be handed out: the common case of pools.
+/// A freed block is the next to be allocated: the common case of pools.
 template <class Pool>
 void allocate_and_free(Pool &pool, std::uint64_t turns) {
     for (std::uint64_t turn = 0; turn < turns; ++turn) {
         auto *const object = pool.allocate();
         write(object, turn);
-        // Or the compiler takes a block that is handed out and back for nothing at all.
+        // Or the compiler takes a block that is allocated and freed for nothing at all.
         asm volatile("" : : "r"(&pool) : "memory");
         pool.deallocate(object);
         asm volatile("" : : "r"(&pool) : "memory");

@@ -192,7 +192,7 @@ TEST_F(ControlTest, KnowsWhatIsFreeInHeapsOfThreadsThatEnded) {
     using reap::interpose::Heap;
     std::size_t held = 0;
     std::size_t freed = 0;
-    // One object in two stays, so that nothing is merged or given back.
+    // One object in two stays, so that nothing is merged or returned to the OS.
     static void *kept[1000];
     std::thread([&] {
         void *gone[1000];

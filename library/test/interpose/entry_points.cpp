@@ -500,7 +500,7 @@ void *plain_malloc(std::size_t size) { return unknown(malloc)(size); }
 TEST(EntryPointsDeathTest, TellAddressesThatAreNobodys) {
     int variable = 0;
     void *const foreign = unknown<void *>(&variable);
-    EXPECT_DEATH(free(foreign), served_by() + ": free: 0x.* is in no memory that malloc handed out");
+    EXPECT_DEATH(free(foreign), served_by() + ": free: 0x.* is in no memory that malloc allocated");
     EXPECT_DEATH(free(realloc(foreign, 10)), served_by() + ": realloc: ");
     EXPECT_DEATH((void)malloc_usable_size(foreign), served_by() + ": malloc_usable_size: ");
     EXPECT_DEATH(::operator delete(foreign), served_by() + ": operator delete: ");
@@ -520,9 +520,9 @@ TEST(EntryPointsDeathTest, TellBlocksThatAreFreedTwice) {
     void *const last = plain_malloc(5000); // what is freed by going back
     free(last);
     EXPECT_DEATH(free(last), "double free");
-    void *const kept = plain_malloc(3000000); // not given back to the system
+    void *const kept = plain_malloc(3000000); // not returned to the OS
     free(kept);
-    EXPECT_DEATH(free(kept), "libreap-malloc: free: 0x.* is in no memory that malloc handed out");
+    EXPECT_DEATH(free(kept), "libreap-malloc: free: 0x.* is in no memory that malloc allocated");
     EXPECT_EQ(plain_malloc(3000000), kept);
     free(kept);
 }

@@ -110,7 +110,7 @@ TEST(Heap, ManyLargeObjectsTakeFewMappings) {
         for (std::size_t at = 0; at < count; ++at) {
             void *const object = objects[at * 7919 % count];
             ASSERT_TRUE(is_signed(object, 100)) << at;
-            if (at % 500 == 0) (void)::mlock(object, 100); // where it may: such pages cannot be given back
+            if (at % 500 == 0) (void)::mlock(object, 100); // where it may: such pages cannot be released
             Heap::free(object);
             EXPECT_FALSE(Heap::may_own(object));
         }
@@ -180,7 +180,7 @@ TEST(Heap, TrimGivesBackEveryPageThatNothingIsIn) {
     if (REAP_TSAN) GTEST_SKIP() << "it has memory of its own for ours";
     Heap::trim();
     constexpr std::size_t size = 20000;
-    const std::vector<void *> objects = signed_objects(400, size); // 8 MB: less than is given back unasked
+    const std::vector<void *> objects = signed_objects(400, size); // 8 MB: less than is released unasked
     for (std::size_t at = 0; at < objects.size(); ++at)
         if (at % 8 != 0) Heap::free(objects[at]);
     const std::size_t before = resident();
@@ -208,7 +208,7 @@ TEST(Heap, TrimGivesBackPagesBetweenSmallObjects) {
         EXPECT_TRUE(is_signed(objects[at], size));
         Heap::free(objects[at]);
     }
-    // What was given back is used again.
+    // What was released is used again.
     for (void *const object : signed_objects(40000, size)) {
         EXPECT_TRUE(is_signed(object, size));
         Heap::free(object);

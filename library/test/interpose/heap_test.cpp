@@ -173,7 +173,7 @@ TEST(Heap, TellsAddressesThatAreNobodys) {
     void *const large = Heap::allocate(40 * megabyte); // more than is kept
     EXPECT_TRUE(Heap::may_own(large));
     Heap::free(large);
-    EXPECT_FALSE(Heap::may_own(large)) << "freed, and its pages given back";
+    EXPECT_FALSE(Heap::may_own(large)) << "freed, and its pages returned to the OS";
 }
 
 TEST(Heap, TellsLargeObjectsThatWereFreedAndAreKept) {

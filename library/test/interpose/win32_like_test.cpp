@@ -96,7 +96,7 @@ TEST(Win32Like, TellsAddressesThatAreNobodys) {
     EXPECT_TRUE(Heap::may_own(large));
     EXPECT_FALSE(Heap::may_own(static_cast<std::byte *>(large) + 8));
     Heap::free(large);
-    EXPECT_FALSE(Heap::may_own(large)) << "its pages were given back";
+    EXPECT_FALSE(Heap::may_own(large)) << "its pages were returned to the OS";
 }
 
 TEST(Win32Like, GrowsAndShrinksWithWhatIsInIt) {

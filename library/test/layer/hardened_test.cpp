@@ -330,7 +330,7 @@ TEST(HardenedBlocks, FindTheFreeOfAnAddressInsideABlock) {
         blocks.deallocate(block + off);
         EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::interior_free}) << off;
     }
-    blocks.deallocate(block + 48); // one that was never handed out
+    blocks.deallocate(block + 48); // one that was never allocated
     EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::double_free});
     blocks.deallocate(block, 49, 8);
     EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::wrong_size});

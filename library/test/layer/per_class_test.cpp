@@ -81,7 +81,7 @@ TEST(PerClass, ServesSmallAndEmptyTypes) {
     pool.deallocate(nullptr);
 }
 
-// boost::object_pool hands out misaligned memory for such a type: 100 of 100.
+// boost::object_pool returns misaligned memory for such a type: 100 of 100.
 TEST(PerClass, AlignsATypeOfACacheLine) {
     PerClass<Line> pool;
     std::vector<Line *> all;

@@ -14,7 +14,7 @@ namespace {
 using reap::Region;
 using reap::RegionOptions;
 
-/// Memory that stays where it is when it is given back, so that it can be looked at then.
+/// Memory that stays where it is when it is freed, so that it can be looked at then.
 struct Shelf {
     static constexpr std::size_t size = std::size_t{1} << 17;
     alignas(4096) static inline std::byte bytes[size];
@@ -30,7 +30,7 @@ struct Shelf {
     }
     void deallocate(void *data, std::size_t bytes_given, std::size_t /*alignment*/) noexcept {
         out -= bytes_given;
-        EXPECT_TRUE(is_open(data, bytes_given)) << "given back while closed";
+        EXPECT_TRUE(is_open(data, bytes_given)) << "freed while closed";
     }
     static bool is_open(const void *data, std::size_t length) {
         for (std::size_t at = 0; at < length; ++at) {

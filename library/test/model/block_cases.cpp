@@ -8,7 +8,7 @@
 #include "reap/layer/per_class.h"
 #include "reap/layer/size_class_allocator.h"
 
-// Layers that hand out blocks of one size, or of a few.
+// Layers that allocate blocks of one size, or of a few.
 
 namespace reap::test {
 namespace {

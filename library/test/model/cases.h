@@ -22,7 +22,7 @@ struct Case {
     testkit::Factory make;
     /// Whether it stands on the upstream that it is given, which then can be made to fail.
     bool fails_with_upstream = true;
-    /// Whether its checked mode looks for misuse: not where pages are handed out and not objects.
+    /// Whether its checked mode looks for misuse: not where pages are allocated and not objects.
     bool checks_misuse = true;
 };
 using Cases = std::vector<Case>;

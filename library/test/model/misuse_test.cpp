@@ -18,7 +18,7 @@ using reap::test::Case;
 using reap::testkit::MisuseCell;
 
 /// Whether hardened mode promises to notice it: in layers that free single objects, and of an object that is
-/// no large one. Misuse of large ones reaches what was given back to the source.
+/// no large one. Misuse of large ones reaches what was returned to the source.
 bool is_promised(const std::string &name, const MisuseCell &cell) {
     const auto is_of = [&name](const char *layer) { return name.starts_with(layer); };
     const bool is_hardened = is_of("Reap") || is_of("SizedReap") || is_of("OwnedReap") ||
@@ -56,7 +56,7 @@ TEST(MisuseMatrix, OfEveryCaseIsFoundInCheckedMode) {
     std::size_t applicable = 0;
     std::size_t noticed = 0;
     for (const Case &one : reap::test::all_cases()) {
-        // Pages are handed out, and what is done to them is not looked at.
+        // Pages are allocated, and what is done to them is not looked at.
         if (!one.checks_misuse) continue;
         // A process that AddressSanitizer is in takes long to fork: a layer's variations are left out.
         if (reap::test::brief && one.name.find('/') != std::string::npos) continue;

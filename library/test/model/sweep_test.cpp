@@ -43,7 +43,7 @@ TEST_P(Sweep, EachFailureOfTheUpstreamOnceAndPersistently) {
 }
 
 TEST_P(Sweep, EachSizeAndAlignmentAtABoundary) {
-    // Checked mode fills all that it hands out, AddressSanitizer marks it, and the system would give them as
+    // Checked mode fills all that it allocates, AddressSanitizer marks it, and the system would give them as
     // much as there is.
     if ((reap::checked || reap::test::brief) && !GetParam().fails_with_upstream)
         GTEST_SKIP() << "sizes are bounded by no upstream";

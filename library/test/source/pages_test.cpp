@@ -99,7 +99,7 @@ TEST(PopulatedPages, FailWhereTheirSourceDoesAndLoseNothing) {
     }
 }
 
-/// Hands out one piece of memory, whatever is asked for.
+/// Allocates one piece of memory, whatever is requested.
 struct Given {
     void *memory = nullptr;
     int out = 0;
@@ -323,7 +323,7 @@ TEST(NodePages, KeepTheContract) {
 }
 
 TEST(NodePages, TellWhereTheyCannotBeBound) {
-    // Memory within a page: mbind refuses, and the memory is handed out all the same.
+    // Memory within a page: mbind refuses, and the memory is allocated all the same.
     alignas(4096) std::byte memory[2 * 4096];
     Given given{memory + 64};
     const reap::Ref<Given> source(given);

@@ -89,11 +89,11 @@ TEST(FailingSource, ComplainsOfWhatComesBackWrong) {
     };
     using Source = FailingSource<>;
     EXPECT_EQ(complaint_of([](Source &source, void *data) { source.deallocate(data, 99, 8); }),
-              "the source was given back a wrong size: ");
+              "the source was returned a wrong size: ad");
     EXPECT_EQ(complaint_of([](Source &source, void *data) { source.deallocate(data, 100, 16); }),
-              "the source was given back a wrong alignm");
+              "the source was returned a wrong alignmen");
     EXPECT_EQ(complaint_of([](Source &source, void * /*data*/) { source.deallocate(&source, 100, 8); }),
-              "the source was given back an address tha");
+              "the source was returned an address that ");
 }
 
 TEST(FailingSource, SeesPoisonThatWouldOutliveItsMemory) {

@@ -38,7 +38,7 @@ struct Statement {
     enum class Kind : std::uint8_t { store, when, repeat, give };
     Kind kind;
     std::uint32_t slot; // that is stored to, or that counts a repetition
-    Tree *value;        // stored, tested, the number of rounds, or given back
+    Tree *value;        // stored, tested, the number of rounds, or returned
     Statement *inside;
     Statement *next;
 };

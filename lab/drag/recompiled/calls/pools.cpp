@@ -29,7 +29,7 @@ struct Pool {
 AddressMap objects;
 AddressMap pools;
 
-// Records of one kind, in mapped memory that is used again and never given back.
+// Records of one kind, in mapped memory that is reused and never unmapped.
 template <class Record, Record *Record::*next>
 class Slab {
   public:

@@ -1,4 +1,4 @@
-// Objects that pools hand out, as marks tell of them (reap/mark.h); what the engine asks of them.
+// Objects that pools allocate, as marks tell of them (reap/mark.h); what the engine asks of them.
 #pragma once
 
 #include <cstddef>

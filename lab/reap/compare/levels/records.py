@@ -90,7 +90,7 @@ class FailedControl(Record):
     variant: str
     allocator: str
     level: str
-    """`none`, adv0, or the level of which everything is given back."""
+    """`none`, adv0, or the level of which everything is freed."""
     layout: int
     """Where stack and libraries lay: 0 as they come."""
     littered: bool
@@ -131,7 +131,7 @@ class Fragmented(Record):
     seed: int
     """Of the litter."""
     order: Order
-    """In which order blocks were given back."""
+    """In which order blocks were freed."""
     touch: bool
     """Whether every page of the litter was written to."""
     elsewhere: str

@@ -99,12 +99,12 @@ def _litter(result: Fragmented) -> str:
     profile = result.profile
     if result.clean:
         return "Heaps were as the program makes them: nothing was littered."
-    back = of_litter.given_back(result.order, touch=result.touch, seed=result.seed)
+    order = of_litter.freed_in_order(result.order, touch=result.touch, seed=result.seed)
     return (
         "Before a run its heap was littered with objects of the program's own sizes "
         f"({of_litter.drawn_from(profile)}, {units.size(profile.mean_size)} on average), as many as a level "
         f"says in multiples of the {units.count(profile.peak.value)} that it has in use at most; those that "
-        f"do not stay were freed {back}. The cost of this is subtracted from every figure."
+        f"do not stay were freed {order}. The cost of this is subtracted from every figure."
     )
 
 

@@ -115,7 +115,7 @@ def commands(compiler: Sequence[str], words: Sequence[str], place: Path) -> list
     for word in words:
         if word == "-x" or (word.startswith("-x") and len(word) > 2):
             raise ReapError(
-                "reap-drag-cc cannot tell which words are sources after -x", "compile with -c first"
+                "reap-drag-cc does not support -x when it compiles and links at once", "compile with -c first"
             )
         source = not value_follows and not word.startswith("-") and Path(word).suffix in _SOURCES
         value_follows = word in _VALUE_FOLLOWS | _VALUE_FOR_LINKER

@@ -7,7 +7,7 @@ _CGROUPS = Path("/sys/fs/cgroup")
 
 
 def available() -> int:
-    """Bytes that the kernel could hand out now without swapping, within this process's limits."""
+    """Bytes that the kernel could provide now without swapping, within this process's limits."""
     bounds = [_meminfo(Path("/proc/meminfo")), _cgroup(Path("/proc/self/cgroup"), _CGROUPS)]
     address_space, _ = resource.getrlimit(resource.RLIMIT_AS)
     if address_space != resource.RLIM_INFINITY:
@@ -17,7 +17,7 @@ def available() -> int:
 
 
 def kernel_slabs() -> int | None:
-    """Bytes that the kernel's own allocator holds and cannot give back, of the whole machine."""
+    """Bytes that the kernel's own allocator holds and cannot free, of the whole machine."""
     return _meminfo(Path("/proc/meminfo"), "SUnreclaim")
 
 

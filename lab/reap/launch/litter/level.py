@@ -15,7 +15,7 @@ class Level(Record):
     multiplier: float
     """Objects to allocate, in peaks of the program's own live objects."""
     occupancy: float
-    """The share of them, 0 to 1, that is never given back."""
+    """The share of them, 0 to 1, that is never freed."""
 
     def objects(self, peak: int) -> int:
         """How many objects are allocated for a program that has at most `peak` in use."""

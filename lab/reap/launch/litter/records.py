@@ -40,7 +40,7 @@ class Litter(Record):
     """How many threads share the litter evenly: the first, and those that it or they create next."""
     seed: int = DEFAULT_SEED
     order: Order = "random"
-    """In which order blocks are given back."""
+    """In which order blocks are freed."""
     touch: bool = True
     """Write to every page of the litter, as a program does that uses its memory."""
     children: bool = False

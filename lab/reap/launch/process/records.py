@@ -24,7 +24,7 @@ class Kernel(Record):
     shared: int
     """Memory shared with other processes: shm, memfd, tmpfs."""
     lazy_free: int
-    """Given back by MADV_FREE and not taken yet: counted as resident until somebody needs it."""
+    """Returned with MADV_FREE, not yet reclaimed: resident until the kernel needs it."""
     swap: int = 0
     huge: int = 0
     """Of `resident`, in transparent huge pages."""

@@ -174,7 +174,7 @@ def _past_us(images: list[native.Image], whole: native.Totals) -> list[str]:
     forked = any(image.get("flags", 0) & native.IMAGE_FORKED for image in images)  # they free their parent's
     if forked or whole["frees"] <= objects * 1.05 + _FEW_FREES:
         return []
-    given = f"{whole['frees']} blocks were given back, but the recorder saw only {objects} handed out"
+    given = f"{whole['frees']} blocks were freed, but the recorder saw only {objects} allocated"
     why = "a part of the program calls malloc past it, as one that finds libc's malloc by itself does"
     return [f"{given}: {why}."]
 
@@ -185,7 +185,7 @@ def _oddities(whole: native.Totals) -> list[str]:
         said.append(f"{whole['failures']} allocations failed.")
     if whole["unmatched_frees"]:
         said.append(
-            f"{whole['unmatched_frees']} frees were of blocks that the recorder never saw: handed out in a "
+            f"{whole['unmatched_frees']} frees were of blocks that the recorder never saw: allocated in a "
             "parent process, before the recording, or past it."
         )
     if whole["skipped"]:

@@ -33,7 +33,7 @@ class Facts:
     @cached_property
     def compared(self) -> list[Side]:
         """The allocators whose figures can be trusted."""
-        return self.sides(Standing.GAIN, Standing.NONE, Standing.UNDECIDED)
+        return self.sides(Standing.GAIN, Standing.NONE, Standing.INCONCLUSIVE)
 
     @cached_property
     def best(self) -> Side | None:
@@ -61,14 +61,14 @@ class Facts:
         return self.comparison.needed_budget if self.comparison else 0.0
 
     @property
-    def undecided(self) -> list[Side]:
+    def inconclusive(self) -> list[Side]:
         """The allocators of which more rounds might say more."""
-        return self.sides(Standing.UNDECIDED)
+        return self.sides(Standing.INCONCLUSIVE)
 
     @property
     def settled(self) -> bool:
         """Whether allocators were compared and none of them gains anything that matters."""
-        return bool(self.compared) and not self.undecided and not self.sides(Standing.GAIN)
+        return bool(self.compared) and not self.inconclusive and not self.sides(Standing.GAIN)
 
     @property
     def share(self) -> Share | None:

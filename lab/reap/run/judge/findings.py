@@ -146,7 +146,7 @@ def small_share(facts: Facts) -> Finding:
     sentences = [f"Allocation is not what holds this program back: {words.share(facts.share)}."]
     if facts.settled:
         sentences.append(_no_gain(facts))
-    elif facts.undecided:
+    elif facts.inconclusive:
         sentences.append("The comparison is too noisy to say more than that.")
     return Finding(
         "leave it alone",
@@ -159,7 +159,7 @@ def wide_intervals(facts: Facts) -> Finding:
     """Nothing is proven, and a gain that matters may hide in the noise."""
     comparison = facts.comparison
     assert comparison is not None  # noqa: S101 - the rule applies only then
-    least = min(facts.undecided, key=lambda side: side.ratios["cpu"].ratio.low)
+    least = min(facts.inconclusive, key=lambda side: side.ratios["cpu"].ratio.low)
     rounds = "round is" if least.rounds == 1 else "rounds are"
     reason = "the interval is too wide"
     if least.rounds < comparing.FEWEST_ROUNDS:
@@ -185,7 +185,7 @@ def wide_intervals(facts: Facts) -> Finding:
     )
     if needed and comparison.stopped_early:
         step += " They need a larger --budget."
-    command = commands.compare(facts.command, facts.undecided, needed) if needed else "reap doctor"
+    command = commands.compare(facts.command, facts.inconclusive, needed) if needed else "reap doctor"
     return Finding("inconclusive", [*sentences, *_origin(facts)], step, command)
 
 

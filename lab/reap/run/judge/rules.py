@@ -34,7 +34,7 @@ RULES: tuple[Rule, ...] = (
     Rule(lambda f: f.silent, findings.no_allocations),
     Rule(lambda f: f.small_share, findings.small_share),
     Rule(lambda f: f.needed_budget > 0 and not f.compared, findings.small_budget),
-    Rule(lambda f: bool(f.undecided), findings.wide_intervals),
+    Rule(lambda f: bool(f.inconclusive), findings.wide_intervals),
     Rule(lambda f: f.settled and f.large_share, findings.allocate_less),
     Rule(lambda f: f.settled and f.unclear_share, findings.unclear_share),
     Rule(lambda f: f.settled, findings.no_gain),

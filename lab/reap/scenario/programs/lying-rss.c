@@ -1,4 +1,4 @@
-/* A service with a working set of 8 MB and a burst of 60 MB, which it gives back.
+/* A service with a working set of 8 MB and a burst of 60 MB, which it frees.
  *
  *     lying-rss SECONDS
  *

@@ -3,7 +3,7 @@
  *     midnight-climb SECONDS [trim] [traffic] [every N]
  *
  * Sessions of 8 MB live all the time. The report takes 100,000 blocks of 2 KB; while it is there one more
- * block of 2 KB is allocated, which stays (a cache's entry), and then the report is given back, but for one
+ * block of 2 KB is allocated, which stays (a cache's entry), and then the report is freed, but for one
  * block in N with `every N`. `trim` calls malloc_trim(0) then. For SECONDS the service idles; with `traffic`
  * it serves a hundred requests a second, each with a thousand blocks, more than thread caches serve.
  */
@@ -57,5 +57,5 @@ int main(int count, char **words) {
         if (traffic) serve();
         usleep(tick);
     }
-    return pin[5] != 1; /* still there: what is given back at the very end is no part of the day */
+    return pin[5] != 1; /* still there: what is freed at the very end is no part of the day */
 }

@@ -115,7 +115,7 @@ def faults(watched: native.Watched, *, minor: int, major: int) -> Faults:
         minor=minor,
         major=major,
         samples=seen,
-        by=by,
+        by_cause=by,
         in_allocator=estimates.proportion(by.get("allocator", 0), seen) if seen else None,
     )
 
@@ -187,7 +187,7 @@ def waiting(watched: native.Watched, wall_seconds: float) -> Waiting | None:
         network=seconds["network"] * step,
         other=seconds["other"] * step,
         allocator_lock=seconds["allocator_lock"] * step,
-        looks=looks,
+        polls=looks,
         idle=(looks - watched.totals()["busy_looks"]) * step,
     )
 
@@ -295,7 +295,7 @@ def counted(profile: Profile, *, cpu_seconds: float, frees: int) -> Counted:
         bytes=profile.totals.total_bytes,
         seconds=profile.seconds,
         cpu_seconds=cpu_seconds,
-        most_bytes=profile.totals.max_bytes.value,
+        peak_bytes=profile.totals.max_bytes.value,
         temporary=profile.temporary.value,
         sizes=profile.sizes,
         calls=profile.calls,

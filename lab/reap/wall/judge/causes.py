@@ -219,7 +219,7 @@ def growth(facts: WallFacts) -> Suspicion | None:
 
 
 def lazy_free(facts: WallFacts) -> Suspicion | None:
-    """Pages that were given back and are resident until the kernel needs them."""
+    """Pages returned with MADV_FREE and not yet reclaimed."""
     held, resident = facts.wall.resident.lazy_free, facts.wall.resident
     if held is None:
         return None

@@ -133,8 +133,8 @@ class WallFacts:
         if not self.sees_kernel:
             seconds = min(_finite(self.wall.system_seconds), faults.minor * self.costs.page_fault)
             return _part(seconds, self.cpu)
-        seen = sum(max(0, n) for n in faults.by.values())
-        fresh = max(0, faults.by.get("heap", 0)) + max(0, faults.by.get("allocator", 0))
+        seen = sum(max(0, n) for n in faults.by_cause.values())
+        fresh = max(0, faults.by_cause.get("heap", 0)) + max(0, faults.by_cause.get("allocator", 0))
         own = self.owner("kernel_fault") * (_part(fresh, seen) if seen else 1.0)
         inside = _part(share.kernel_inside, share.samples) if share else 0.0
         # Inside the allocator the kernel also puts threads to sleep that wait for its lock.
@@ -150,10 +150,10 @@ class WallFacts:
         They are a runtime's own heap, or what the program maps. CPython's arenas are its allocator's.
         """
         counted, faults = self.wall.counted, self.wall.faults
-        seen = sum(max(0, n) for n in faults.by.values())
+        seen = sum(max(0, n) for n in faults.by_cause.values())
         if counted is None or not seen or any(each.kind == "cpython" for each in self.wall.collections):
             return None
-        fresh = round(faults.minor * _PAGE * _part(faults.by.get("heap", 0), seen))
+        fresh = round(faults.minor * _PAGE * _part(faults.by_cause.get("heap", 0), seen))
         return fresh if fresh >= at.PAST_MALLOC_BYTES and fresh > at.PAST_MALLOC * counted.bytes else None
 
     @cached_property
@@ -225,7 +225,7 @@ class WallFacts:
         if counted is None or counted.allocations <= 0 or counted.bytes <= 0:
             return 0.0
         mean = counted.bytes / counted.allocations
-        return _finite(counted.most_bytes) / mean * at.FRESH_BLOCK * self.costs.past_pair
+        return _finite(counted.peak_bytes) / mean * at.FRESH_BLOCK * self.costs.past_pair
 
     @property
     def frees(self) -> bool:
@@ -263,7 +263,7 @@ class WallFacts:
 
     @cached_property
     def thrashes(self) -> bool:
-        """Whether memory is given back and taken again, by calls that are a good part of the cost."""
+        """Whether memory is returned to the OS and requested again, at a good part of the cost."""
         return (
             self.calls_a_second >= at.CALLS_A_SECOND
             and (self.turnover is None or self.turnover >= at.TURNOVER)

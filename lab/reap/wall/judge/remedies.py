@@ -107,14 +107,14 @@ def trim(saves: Estimate) -> list[Remedy]:
             metric="resident",
         ),
         Remedy(
-            name="jemalloc, giving back in the background",
+            name="jemalloc, purging in the background",
             allocator="jemalloc",
             environment={"MALLOC_CONF": "background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0"},
             expect=f"{less(saves, 'resident')}, some seconds later",
             metric="resident",
         ),
         Remedy(
-            name="mimalloc, giving back at once",
+            name="mimalloc, purging at once",
             allocator="mimalloc",
             environment={
                 "MIMALLOC_PURGE_DELAY": "0",
@@ -124,7 +124,7 @@ def trim(saves: Estimate) -> list[Remedy]:
             metric="resident",
         ),
         Remedy(
-            name="give back the heap's top sooner",
+            name="trim the heap's top sooner",
             environment={_TUNABLES: "glibc.malloc.trim_threshold=131072"},
             expect=f"up to {units.percent(saves.high)} less memory, if no block in use lies above it",
             metric="resident",

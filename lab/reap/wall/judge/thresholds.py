@@ -63,7 +63,7 @@ FAULTS_A_CALL = 256
 """From a megabyte touched for every call on, the calls are under a tenth of the cost: it is the faults."""
 
 PAST_MALLOC = 2
-"""How many times all that malloc ever handed out a program's fresh pages must be, before they are said to be
+"""How many times all that malloc ever allocated a program's fresh pages must be, before they are said to be
 none of malloc's: a page of its heap may come again for a block that is smaller than a page."""
 
 PAST_MALLOC_BYTES = 16 << 20
@@ -86,7 +86,7 @@ LOCK_SEEN = 0.01
 """The equivalent share of CPU time in locks, where futex calls were not counted."""
 
 FREE_PART = 0.5
-"""From this part of resident memory on, what is free or given back lazily is what the figure is about ..."""
+"""From this part of resident memory on, free or lazily freed memory is what the figure is about ..."""
 
 FREE_BYTES = 32 << 20
 """... and in bytes."""

@@ -448,7 +448,7 @@ def test_curves_have_the_words_that_they_are_given():
     assert ">loads<" in drawn
 
 
-def test_a_figure_across_a_bound_is_undecided():
+def test_a_figure_across_a_bound_is_inconclusive():
     judged = within(1, 2)
     assert judged(Estimate(value=1.5, low=1.2, high=1.8)) == "for"
     assert judged(Estimate(value=1.5, low=0.9, high=1.8)) == "inconclusive"

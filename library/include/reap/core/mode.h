@@ -14,7 +14,7 @@
 //   used again, and frees are checked (core/link.h, core/quarantine.h). For production. Default: 0. Not with
 //   REAP_CHECKED. REAP_QUARANTINE  how many freed blocks of a hardened layer wait, 0 to 4096, in digits
 //   alone. Default: 16. REAP_TSAN  0: -fsanitize=thread is there for something else than ThreadSanitizer.
-//   REAP_MARK_POOLS  1: layers say what they hand out (reap/mark.h), for who measures drag. Default: 0.
+//   REAP_MARK_POOLS  1: layers report what they allocate (reap/mark.h), for who measures drag. Default: 0.
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

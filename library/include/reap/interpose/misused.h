@@ -16,7 +16,7 @@ namespace reap::inline REAP_MODE::interpose {
     char line[160];
     const int length =
         std::snprintf(line, sizeof line,
-                      "%s: %s: %p is in no memory that malloc handed out, or that is still held; "
+                      "%s: %s: %p is in no memory that malloc allocated, or that is still held; "
                       "a debugger's backtrace shows the call\n",
                       library, function, address);
     // Without stdio, whose buffers may be what was freed. Nothing can be done if this fails.

@@ -125,7 +125,7 @@ using AtomicQuota = BasicQuota<detail::AtomicCounter>;
 /// A quota over any source: requests that would go above it fail, and what comes back is refunded.
 ///
 /// Counts bytes as they are asked for (0 as 1), not the pages that the source may round them up to, nor what
-/// a process has resident. Hands out no more than was asked for, so that a refund is what was charged. A
+/// a process has resident. Allocates no more than was requested, so that a refund is what was charged. A
 /// request that fails, here, in a parent or in the source, costs nothing.
 ///
 /// Limits are hierarchical: a Limit's quota can be the parent of others', whatever sources these stand on;

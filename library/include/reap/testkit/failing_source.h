@@ -44,7 +44,7 @@ class HeapSource {
 /// Put it under an allocator that is to be tested. Which request fails is counted from the call that says so;
 /// 0 is the next one. It fails as sources do: null from try_allocate, InjectedFailure from allocate.
 ///
-/// It hands out memory that is filled with junk, and at times a little more than asked for, so that nobody
+/// It allocates memory that is filled with junk, and at times a little more than asked for, so that nobody
 /// counts on zeroes or on round sizes. When memory comes back it looks at the size, the alignment, and
 /// whether any of it is still closed to the program; complaint() tells the first thing that was wrong.
 /// Thread-safe. Not for measuring: each call takes a lock and a look-up.
@@ -186,7 +186,7 @@ class FailingSource {
 
     void complain(const char *what, const void *data, std::size_t size, std::size_t alignment) noexcept {
         if (!complaint_.empty()) return;
-        complaint_ = std::string("the source was given back ") + what + ": address " +
+        complaint_ = std::string("the source was returned ") + what + ": address " +
                      std::to_string(reinterpret_cast<std::uintptr_t>(data)) + ", size " +
                      std::to_string(size) + ", alignment " + std::to_string(alignment);
     }

@@ -154,7 +154,7 @@ inline bool misuse(AnySubject &subject, const FailingSource<> &upstream, const M
     }
     case Misuse::wrong_size:
         if (!can.told_sizes) return false;
-        // Far more than was handed out: a little more may be what a source gives in fact.
+        // Far more than was allocated: a little more may be what a source gives in fact.
         subject.deallocate(object, got.size + (std::size_t{1} << 20), alignment);
         break;
     case Misuse::stale_mark: {

@@ -460,7 +460,7 @@ struct Finding {
     if (wrong.empty()) wrong = upstream.complaint();
     if (wrong.empty() && upstream.outstanding() > 0) {
         wrong = std::to_string(upstream.outstanding()) + " blocks of " +
-                std::to_string(upstream.outstanding_bytes()) + " bytes were never given back to the source";
+                std::to_string(upstream.outstanding_bytes()) + " bytes were never returned to the source";
     }
     return wrong;
 }

@@ -82,7 +82,7 @@ struct SweepResult {
                 result.wrong = "checked mode reports where no misuse was: " + MisuseWatch::take_words();
             if (result.wrong.empty()) result.wrong = upstream.complaint();
             if (result.wrong.empty() && upstream.outstanding() > 0)
-                result.wrong = std::to_string(upstream.outstanding()) + " blocks were never given back";
+                result.wrong = std::to_string(upstream.outstanding()) + " blocks were never returned";
             if (!result.wrong.empty()) {
                 result.wrong = where() + result.wrong;
                 return result;
@@ -105,8 +105,8 @@ struct SweepResult {
     return {sizes.begin(), sizes.end()};
 }
 
-/// Asks for every boundary size at every alignment from 1 to 2 MiB, by each way there is. What is handed out
-/// is aligned, can be written at both ends, and is given back; what cannot be is refused, and so is every
+/// Asks for every boundary size at every alignment from 1 to 2 MiB, by each way there is. What is allocated
+/// is aligned, can be written at both ends, and is freed; what cannot be is refused, and so is every
 /// alignment that is none. `last`: how many sizes below SIZE_MAX.
 [[nodiscard]] inline SweepResult sweep_boundaries(const Factory &make, std::size_t last = 4096) {
     const MisuseWatch watch;

@@ -186,7 +186,7 @@ TEST(OwnedReap, ForgetsWhatWaitsWhenItIsReset) {
         EXPECT_TRUE(reap.check());
     }
     EXPECT_LE(reap.statistics().held, held);
-    // None of them is handed out twice.
+    // None of them is allocated twice.
     std::set<void *> seen;
     for (int i = 0; i < 5000; ++i) EXPECT_TRUE(seen.insert(reap.allocate(48)).second);
 }

@@ -326,7 +326,7 @@ TEST(Reap, KeepsWhatACallDidBeforeItThrew) {
         fill(object, 1, 200);
         objects.push_back(object);
     }
-    // The oldest lives, and one in the midst of the largest chunk: all others are given back by a merge.
+    // The oldest lives, and one in the midst of the largest chunk: all others are released by a merge.
     const std::size_t kept = objects.size() - objects.size() / 4;
     for (std::size_t at = 1; at < objects.size(); ++at)
         if (at != kept) reap.deallocate(objects[at]);

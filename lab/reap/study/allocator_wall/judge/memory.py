@@ -1,4 +1,4 @@
-"""Claims about memory: what is not given back, and what is held beside what lives. Pure functions."""
+"""Claims about memory: what is not returned to the OS, and what is held beside what lives. Pure functions."""
 
 from reap.allocators.records import DEFAULT
 from reap.base.records import Estimate

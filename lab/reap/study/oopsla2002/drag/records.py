@@ -15,6 +15,6 @@ class Dragged(Record):
     variant: str
     """Which was run."""
     marked: bool
-    """Whether it was built so that its allocators say what they hand out."""
+    """Whether it was built so that its allocators report what they allocate."""
     level: DragLevel
     """Without what the C++ runtime sets aside; curve and sites only where they are drawn."""

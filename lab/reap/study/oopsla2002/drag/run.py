@@ -59,7 +59,7 @@ def take(
 
 
 def shows_objects(described: Card) -> tuple[str, bool] | None:
-    """Which variant shows each object, and whether it must be built so that it says what it hands out.
+    """Which variant shows each object, and whether it must be built so that it reports what it allocates.
 
     What we compile says so. Of the others, the variant without its allocator shows them to malloc, if the
     program frees objects one by one. None where it does not: that variant reads each as it frees it.
@@ -113,7 +113,7 @@ class _Runs:
         process = self._process(ready)
         levels: dict[str, DragLevel] = {each.name: without_reserve(each) for each in process.levels}
         if marked and "chunks" not in levels:
-            raise ReapError(f"{known.card.name}, {variant}, did not say what its allocators hand out")
+            raise ReapError(f"{known.card.name}, {variant}, did not report what its allocators allocate")
         return levels
 
     def _process(self, ready: Ready) -> DragProcess:
