@@ -11,7 +11,7 @@ def after(residence: Residence, verdict: ResidenceVerdict, command: Sequence[str
 
     `command` is what was run, which may have begun the process; none for a process that ran already.
     """
-    if not command and residence.titled:
+    if not command and residence.custom_title:
         return ["reap", "rss", "--pid", str(residence.pid), "--html", "rss.html"]
     if not command:
         return ["reap", "rss", "--", *residence.command]

@@ -91,7 +91,7 @@ class Residence(Record):
     """Live bytes at the end by a recording of the same run, all processes together; None without one."""
     ended: str = ""
     """Why the watching stopped, where it did not stop by itself."""
-    titled: bool = False
+    custom_title: bool = False
     """Whether `command` is a title that the process has given itself, which starts no program."""
     notes: list[str] = []
 

@@ -97,7 +97,7 @@ def process(pid: int, interval: float, seconds: float | None, file: TextIO, prog
             "name one that runs, or run it: reap rss -- CMD",
             ExitCode.NOT_FOUND,
         )
-    return msgspec.structs.replace(log.residence(pid), ended=ended, titled=titled)
+    return msgspec.structs.replace(log.residence(pid), ended=ended, custom_title=titled)
 
 
 def command(
