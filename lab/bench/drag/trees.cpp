@@ -1,6 +1,6 @@
 // A C++ program that allocates much: strings in a map of vectors, trees that are built, walked and dropped,
-// and a sort of strings; all of it N times (`trees N`), or once. Its memory is in small objects. Says a number
-// that depends on all of it.
+// and a sort of strings; all of it N times (`trees N`), or once. Its memory is in small objects. Says a
+// number that depends on all of it.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

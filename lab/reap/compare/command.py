@@ -7,11 +7,12 @@ import click
 
 from reap.answer import files
 from reap.answer.records import Answer
-from reap.base.errors import ExitCode
+from reap.base.errors import ExitCode, ReapError
+from reap.base.files import write_safely
 from reap.commandline import reporting
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
-from reap.compare import against, experiments, servers
+from reap.compare import against, experiments, export, servers
 from reap.compare import run as comparing
 from reap.compare.levels import options as level_options
 from reap.compare.levels import run as levels
@@ -26,6 +27,8 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.command()
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@click.option("--export-csv", "csv_file", type=_PATH, help="Write the ratios as CSV; - is standard output.")
+@click.option("--export-markdown", "markdown_file", type=_PATH, help="Write the ratios as a Markdown table.")
 @servers.options
 @against.options
 @level_options.options
@@ -35,6 +38,8 @@ def compare(
     /,
     json_file: Path | None,
     html_file: Path | None,
+    csv_file: Path | None,
+    markdown_file: Path | None,
     force: bool,
     **options: Any,  # noqa: ANN401 - click's; level_options.asked and experiments.opened say
 ) -> int:
@@ -65,7 +70,8 @@ def compare(
         reap compare --server 'redis-server --port {port}' --ready tcp --load 'redis-benchmark -p {port} -q'
         reap compare --levels adv0,adv3 --naive-env PYTHONMALLOC=malloc -- python3 script.py
     """  # noqa: D301 - click wants the character itself
-    reporting.refuse_existing(json_file, html_file, force=force, made=options["output"])
+    tables = (csv_file, markdown_file)
+    reporting.refuse_existing(json_file, html_file, *tables, force=force, made=options["output"])
     asked = level_options.asked(context, options)
     server = servers.asked(context, options)
     others = against.asked(options, options["command"])
@@ -76,14 +82,26 @@ def compare(
         Bar() as bar,
     ):
         listener = Terminal(bar)
+        if folder.spec.matrix and any(tables):
+            raise ReapError(
+                "--export-csv and --export-markdown cannot be used with --levels or --naive",
+                "use --json",
+                ExitCode.USAGE,
+            )
         result = levels.run(folder, listener) if folder.spec.matrix else comparing.compare(folder, listener)
     if isinstance(result, Comparison):
-        return _finish(result, folder.path, json_file, html_file, force=force)
+        return _finish(result, folder.path, json_file, html_file, tables, force=force)
     return _finish_levels(result, folder.path, json_file, html_file, force=force)
 
 
 def _finish(
-    comparison: Comparison, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool
+    comparison: Comparison,
+    folder: Path,
+    json_file: Path | None,
+    html_file: Path | None,
+    tables: tuple[Path | None, Path | None],
+    *,
+    force: bool,
 ) -> int:
     """Writes the files, prints the comparison, names the files, and returns the exit code."""
     from reap.compare.terminal import render
@@ -91,7 +109,10 @@ def _finish(
     title = reporting.name_of(comparison.command)
     answer = Answer(title=title, command=comparison.command, parts=[ComparisonPart(comparison=comparison)])
     files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
-    render(reporting.console(json_file, html_file), comparison)
+    for path, made in zip(tables, (export.as_csv, export.as_markdown), strict=True):
+        if path is not None:
+            write_safely(path, made(comparison).encode(), force=force)
+    render(reporting.console(json_file, html_file, *tables), comparison)
     reporting.say_files(json=json_file, html=html_file)
     reporting.say_written("the runs", folder)
     if not comparison.load:

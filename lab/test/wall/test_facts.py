@@ -157,6 +157,7 @@ def test_waiting_is_told_by_what_for(tmp_path):
     assert waiting.network > 3 * max(waiting.disk, waiting.lock)
 
 
+@pytest.mark.timed
 def test_a_processor_that_others_have_is_nothing_that_a_program_waits_for(tmp_path):
     """Two on one processor: this one computes while its child waits for a connection."""
     one = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0)))]
@@ -164,7 +165,7 @@ def test_a_processor_that_others_have_is_nothing_that_a_program_waits_for(tmp_pa
         seen = measured(tmp_path, *one, cause_program(), "network", "0.5", "cured").wall
         busy.kill()
     assert seen.waiting.network > 0.5 * seen.wall_seconds
-    assert seen.wall_seconds - seen.cpu_seconds > 0.3 * seen.wall_seconds, "it had half of the processor"
+    assert seen.wall_seconds - seen.cpu_seconds > 0.2 * seen.wall_seconds, "it had half of the processor"
     assert seen.waiting.idle < 0.15 * seen.wall_seconds
 
 
