@@ -84,7 +84,7 @@ def test_page_faults_that_were_not_sampled_cost_what_they_cost_here():
 
 def test_a_slow_kernel_is_believed():
     """A fault that takes more than the bound of most machines is no waiting for a lock, where each does."""
-    wall = wall_of(0.1, kernel=0.6, faults=Faults(minor=1000, samples=100, by={"heap": 100}))
+    wall = wall_of(0.1, kernel=0.6, faults=Faults(minor=1000, samples=100, by_cause={"heap": 100}))
     assert WallFacts(wall).kernel_part == pytest.approx(1000 * 300e-6 / 2)
     slow = changed(wall, calibration=changed(SLOW, page_fault=5e-6))
     assert WallFacts(slow).kernel_part == pytest.approx(0.6)
