@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reap.launch import native_files
+from reap.launch.process import smaps
 
 _TURN = (0.02, 0.05)
 """Seconds, at least and at most."""
@@ -58,7 +59,7 @@ def _await_program(launcher: int) -> None:
     until = time.monotonic() + _PATIENCE
     while time.monotonic() < until:
         with contextlib.suppress(OSError):
-            if any(os.path.realpath(f"/proc/{each}/exe") != own for each in _descendants(launcher)):
+            if any(os.path.realpath(f"/proc/{each}/exe") != own for each in smaps.descendants(launcher)):
                 return
             if not Path(f"/proc/{launcher}/exe").exists():
                 return
@@ -82,7 +83,7 @@ def _ends(launcher: int, seconds: float) -> bool:
 def _stop(launcher: int) -> None:
     stopped: set[int] = set()
     for _ in range(_PASSES):
-        new = [each for each in _descendants(launcher) if each not in stopped]
+        new = [each for each in smaps.descendants(launcher) if each not in stopped]
         if not new:
             return
         _send(new, signal.SIGSTOP)
@@ -90,20 +91,10 @@ def _stop(launcher: int) -> None:
 
 
 def _continue(launcher: int) -> None:
-    _send(_descendants(launcher), signal.SIGCONT)
+    _send(smaps.descendants(launcher), signal.SIGCONT)
 
 
 def _send(processes: Sequence[int], number: signal.Signals) -> None:
     for each in processes:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(each, number)
-
-
-def _descendants(root: int) -> list[int]:
-    """Nearest first, as /proc shows them now."""
-    found = [root]
-    for process in found:
-        for children in Path(f"/proc/{process}/task").glob("*/children"):
-            with contextlib.suppress(OSError):
-                found += map(int, children.read_text().split())
-    return found[1:]

@@ -18,10 +18,11 @@ import msgspec
 
 from reap.base.errors import ReapError
 from reap.launch import spawn
+from reap.launch.process import smaps
 from reap.launch.records import Launch, Outcome
 from reap.server import ready
 from reap.server.records import Served, Service
-from reap.server.usage import Usage, busiest, descendants, usage
+from reap.server.usage import Usage, busiest, usage
 
 _LOOK = 0.01
 """Seconds between two looks whether a server is ready."""
@@ -140,7 +141,7 @@ def _await_ready(servers: Sequence[_Running]) -> None:
     begun = time.monotonic()
     for server in servers:
         service = server.service
-        due = begun + service.ready_within * len(servers)
+        within = service.ready_within * len(servers)
         while True:
             if server.launcher.process.poll() is not None:
                 server.ended = _BEFORE
@@ -148,13 +149,11 @@ def _await_ready(servers: Sequence[_Running]) -> None:
             if ready.is_ready(service.port, service.path):
                 _hold(server)
                 break
-            if time.monotonic() > due:
-                at = service.port
-                url = f"http://localhost:{at}{service.path}"
+            if time.monotonic() > begun + within:
+                url = f"http://localhost:{service.port}{service.path}"
                 why = (
                     f"no good answer from {url}" if service.path else f"no connection to port {service.port}"
                 )
-                within = service.ready_within * len(servers)
                 server.failure = f"{server.name} was not ready within {within:g} s ({why})"
                 break
             time.sleep(_LOOK)
@@ -162,7 +161,7 @@ def _await_ready(servers: Sequence[_Running]) -> None:
 
 def _hold(server: _Running) -> None:
     """Keeps hold of the process that the command has become. A daemon's has ended when it is ready."""
-    tree = descendants(server.launcher.process.pid)
+    tree = smaps.descendants(server.launcher.process.pid)
     try:
         server.pid = tree[0]
         server.pidfd = os.pidfd_open(server.pid)

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from reap.base.records import Record
+from reap.launch.process import smaps
 
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -31,7 +32,7 @@ class Usage(Record):
 def usage(root: int) -> Usage:
     """The costs of all descendants of `root`, those that it has waited for included, but not its own."""
     cpu_ns = minor = major = resident = 0
-    tree = descendants(root)
+    tree = smaps.descendants(root)
     for pid in [root, *tree]:
         fields = _stat(pid)
         if not fields:
@@ -50,22 +51,9 @@ def usage(root: int) -> Usage:
     )
 
 
-def descendants(root: int) -> list[int]:
-    """The living descendants of a process, parents before their children."""
-    found = [root]
-    for pid in found:
-        for children in Path(f"/proc/{pid}/task").glob("*/children"):
-            found += map(int, _text(children).split())
-    return found[1:]
-
-
 def busiest(root: int) -> str:
     """The executable of the living descendant of `root` that has used the most CPU time."""
-    found = max(descendants(root), key=_cpu_ns, default=root)
-    try:
-        return str(Path(f"/proc/{found}/exe").readlink())
-    except OSError:
-        return ""
+    return smaps.executable(max(smaps.descendants(root), key=_cpu_ns, default=root))
 
 
 def _cpu_ns(pid: int) -> int:

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from reap.server.usage import Usage, descendants, usage
+from reap.launch.process import smaps
+from reap.server.usage import Usage, usage
 
 pytestmark = pytest.mark.timed
 
@@ -38,7 +39,7 @@ def parent_of(script: str) -> Iterator[tuple[int, Usage, Usage]]:
             print(file=root.stdin, flush=True)
             root.wait(10)
         finally:
-            for pid in descendants(root.pid):
+            for pid in smaps.descendants(root.pid):
                 os.kill(pid, 9)
             root.kill()
 

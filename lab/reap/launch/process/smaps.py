@@ -145,6 +145,14 @@ def children(pid: int) -> list[int]:
     return found
 
 
+def descendants(root: int) -> list[int]:
+    """The living descendants of a process, parents before their children."""
+    found = [root]
+    for pid in found:
+        found += children(pid)
+    return found[1:]
+
+
 def require_readable(pid: int) -> None:
     """Throws ReapError where the memory of the process cannot be looked at, with the reason."""
     if not (PROC / "self" / "smaps").exists():
