@@ -322,7 +322,7 @@ uint64_t Image::period_floor() const noexcept {
 
 uint32_t Image::intern_stack() noexcept {
     uint64_t frames[kMaxFrames];
-    const size_t count = walk_stack(frames, kMaxFrames);
+    const size_t count = unwinder_.walk(frames, kMaxFrames);
     uint32_t id = 0;
     for (size_t i = count; i-- > 0;) {
         uint32_t next = stacks_.find(id, frames[i]);
@@ -446,6 +446,7 @@ void Image::after_fork_in_child() noexcept {
     idle_lock_.reset();
     definitions_lock_.reset();
     start_lock_.reset();
+    unwinder_.after_fork_in_child();
     // All mapped blocks belong to the parent, which still writes to them: drop them without sealing.
     idle_ = nullptr;
     definitions_.forget();

@@ -11,6 +11,7 @@
 #include "stack_table.h"
 #include "stamp.h"
 #include "thread_state.h"
+#include "unwinder.h"
 #include "watch_list.h"
 
 namespace reap::preload {
@@ -58,6 +59,10 @@ class Image {
     void note_deepbind() noexcept {
         if (trace_.is_open()) trace_.note_deepbind();
     }
+
+    // Called around dlclose: frames of a library that is being unloaded must not be remembered.
+    void before_unload() noexcept { unwinder_.before_unload(); }
+    void after_unload() noexcept { unwinder_.after_unload(); }
 
     // A library was closed: another module may be loaded at its address.
     void forget_closed_modules() noexcept;
@@ -112,6 +117,7 @@ class Image {
     FutexLock definitions_lock_;
     RecordStream definitions_;
     StackTable stacks_;
+    Unwinder unwinder_;
     struct Module {
         uint64_t start;
         uint64_t end;

@@ -13,7 +13,9 @@ REAP_EXPORT int dlclose(void *handle) {
         close_it = reinterpret_cast<int (*)(void *)>(dlsym(RTLD_NEXT, "dlclose"));
         __atomic_store_n(&known, close_it, __ATOMIC_RELAXED);
     }
+    image.before_unload();
     const int status = close_it(handle);
+    image.after_unload();
     ThreadState &thread = thread_state;
     if (ready(thread)) {
         const Inside inside(thread);
