@@ -51,7 +51,7 @@ class Image {
     uint8_t *begin_event(ThreadState &thread, size_t most = kMaxHotBytes) noexcept;
 
     // The number of the calling thread's stack; 0 if it is unknown. Defines new frames and modules.
-    uint32_t intern_stack() noexcept;
+    uint32_t intern_stack(ThreadState &thread) noexcept;
 
     // Defines the module that contains `address`, if the loader knows one. Async-signal-safe.
     void define_module(uint64_t address) noexcept;
@@ -89,6 +89,7 @@ class Image {
     uint64_t find_process_start(bool forked) noexcept;
     static void disable(ThreadState &thread) noexcept;
     void define_self(uint32_t flags) noexcept;
+    uint32_t intern_edge(uint32_t parent, uint64_t address) noexcept;
     void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
     bool acquire_counts(ThreadState &thread) noexcept;
     bool add_counts(ThreadState &thread) noexcept;

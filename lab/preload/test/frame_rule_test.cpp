@@ -266,8 +266,8 @@ TEST(FrameRule, IsTheSameUntilTheEndOfItsRow) {
 TEST(FrameRule, OutsideAllModulesIsTheEndAndNotPermanent) {
     void *code = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const auto address = reinterpret_cast<uint64_t>(code) + 100;
-    EXPECT_EQ(decode_frame_rule(address).rule.cfa, Cfa::End);
-    EXPECT_FALSE(decode_frame_rule(address).permanent);
+    EXPECT_EQ(decode_frame_rule(address).rule.cfa, Cfa::Outside);
+    EXPECT_FALSE(is_permanent(decode_frame_rule(address).rule));
     constexpr unsigned char kReturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
     memcpy(reinterpret_cast<void *>(address), kReturn, sizeof kReturn);
     EXPECT_EQ(decode_frame_rule(address).rule.cfa, Cfa::Unsupported);

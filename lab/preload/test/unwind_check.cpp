@@ -11,6 +11,7 @@
 
 #include "platform.h"
 #include "real.h"
+#include "stack_table.h"
 #include "stack_walk.h"
 #include "unwinder.h"
 
@@ -20,7 +21,41 @@ namespace {
 
 constexpr size_t kMaxFrames = 128;
 
+// Numbers edges, and tells what a number stands for.
+class CheckedEdges final : public Unwinder::Edges {
+  public:
+    uint32_t intern(uint32_t parent, uint64_t address) noexcept override {
+        const LockGuard guard(lock_);
+        uint32_t id = table_.find(parent, address);
+        if (id != 0) return id;
+        id = table_.add(parent, address);
+        if (edges_ == nullptr) edges_ = static_cast<Edge *>(map_private(kMost * sizeof(Edge)));
+        if (id >= kMost || edges_ == nullptr) return 0;
+        edges_[id] = {address, parent};
+        return id;
+    }
+    size_t frames(uint32_t id, uint64_t *out) const noexcept {
+        size_t count = 0;
+        for (; id != 0; id = edges_[id].parent) out[count++] = edges_[id].address;
+        return count;
+    }
+    void reset() noexcept { lock_.reset(); }
+
+  private:
+    static constexpr size_t kMost = 4 << 20;
+    struct Edge {
+        uint64_t address;
+        uint32_t parent;
+    };
+    FutexLock lock_;
+    StackTable table_;
+    Edge *edges_ = nullptr;
+};
+
 Unwinder unwinder;
+CheckedEdges edges;
+uint64_t numbered;
+thread_local KnownStack *known __attribute__((tls_model("initial-exec")));
 uint64_t stacks;
 uint64_t compared;
 uint64_t differences;
@@ -57,6 +92,15 @@ REAP_COLD void describe(const uint64_t *ours, size_t our_count, const uint64_t *
     uint64_t theirs[kMaxFrames];
     const size_t our_count = unwinder.walk(ours, kMaxFrames);
     const size_t count = walk_stack(theirs, kMaxFrames);
+    if (known == nullptr) known = static_cast<KnownStack *>(map_private(sizeof(KnownStack)));
+    uint32_t id = 0;
+    if (unwinder.intern(*known, kMaxFrames, edges, id)) {
+        uint64_t by_number[kMaxFrames];
+        const size_t their_count = edges.frames(id, by_number);
+        __atomic_fetch_add(&numbered, 1, __ATOMIC_RELAXED);
+        if (count != their_count || memcmp(by_number, theirs, count * sizeof *theirs) != 0)
+            describe(by_number, their_count, theirs, count);
+    }
     __atomic_fetch_add(&stacks, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&compared, count, __ATOMIC_RELAXED);
     if (count != our_count || memcmp(ours, theirs, count * sizeof *ours) != 0)
@@ -66,7 +110,8 @@ REAP_COLD void describe(const uint64_t *ours, size_t our_count, const uint64_t *
 
 [[gnu::constructor]] void start() {
     pthread_atfork(nullptr, nullptr, [] {
-        stacks = compared = differences = 0;
+        stacks = compared = differences = numbered = 0;
+        edges.reset();
         unwinder.after_fork_in_child();
     });
 }
@@ -76,9 +121,9 @@ REAP_COLD void describe(const uint64_t *ours, size_t our_count, const uint64_t *
     char name[64] = {};
     read_file("/proc/self/comm", name, sizeof name - 1);
     name[strcspn(name, "\n")] = '\0';
-    const int used =
-        snprintf(text, sizeof text, "%s: %lu stacks, %lu frames, %lu by libgcc alone, %lu differences\n",
-                 name, stacks, compared, unwinder.unsupported(), differences);
+    const int used = snprintf(
+        text, sizeof text, "%s: %lu stacks, %lu frames, %lu numbered, %lu by libgcc alone, %lu differences\n",
+        name, stacks, compared, numbered, unwinder.unsupported(), differences);
     report(text, static_cast<size_t>(used));
 }
 

@@ -367,6 +367,7 @@ bool Interpreter::rare_step(uint8_t instruction, Reader &code) noexcept {
 }
 
 constexpr FrameRule kUnsupported{0, 0, Cfa::Unsupported, SavedRbp::Unchanged};
+constexpr FrameRule kOutside{0, 0, Cfa::Outside, SavedRbp::Unchanged};
 constexpr FrameRule kEnd{0, 0, Cfa::End, SavedRbp::Unchanged};
 
 FrameRule Interpreter::rule() const noexcept {
@@ -423,10 +424,11 @@ DecodedRule decode_frame_rule(uint64_t return_address) noexcept {
     if (record == nullptr) {
         dl_find_object module{};
         const bool known = _dl_find_object(call, &module) == 0;
-        return {returns_from_signal(return_address) ? kUnsupported : kEnd, known, return_address + 1};
+        if (returns_from_signal(return_address)) return {kUnsupported, return_address + 1};
+        return {known ? kEnd : kOutside, return_address + 1};
     }
     const auto function = reinterpret_cast<uint64_t>(bases.function);
-    DecodedRule decoded{kUnsupported, true, return_address + 1};
+    DecodedRule decoded{kUnsupported, return_address + 1};
 
     Reader fde = body(record);
     const unsigned char *delta_at = fde.at();

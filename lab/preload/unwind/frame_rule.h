@@ -12,6 +12,7 @@ enum class Cfa : uint8_t {
     Rbp,         // rbp + cfa_offset
     RbpIndirect, // *(rbp + cfa_offset): functions that realign their stack
     End,         // the frame has no caller, or none that the tables tell
+    Outside,     // the same, because no module is loaded there now
     Unsupported  // a rule that does not fit here: the whole stack must be walked by libgcc
 };
 
@@ -29,9 +30,11 @@ static_assert(sizeof(FrameRule) == 8);
 
 struct DecodedRule {
     FrameRule rule;
-    bool permanent;   // holds as long as the module stays loaded; false outside all modules
     uint64_t row_end; // the first return address above the given one that may have another rule
 };
+
+// A rule holds as long as its module stays loaded. One outside all modules must not be kept.
+inline bool is_permanent(FrameRule rule) noexcept { return rule.cfa != Cfa::Outside; }
 
 // Decodes the rule that libgcc applies to a frame which was left by a call: the row of the instruction before
 // `return_address`. About 5,000 instructions. Takes no lock, does not allocate.

@@ -36,7 +36,7 @@ inline FrameRule Unwinder::rule(uint64_t return_address) noexcept {
 // unload that begins meanwhile clears the table afterwards.
 REAP_COLD FrameRule Unwinder::decode(uint64_t return_address) noexcept {
     const DecodedRule decoded = decode_frame_rule(return_address);
-    if (decoded.permanent && lock_.try_lock()) {
+    if (is_permanent(decoded.rule) && lock_.try_lock()) {
         rules_.add(return_address, decoded.rule);
         lock_.unlock();
     }
@@ -48,55 +48,120 @@ REAP_COLD size_t Unwinder::walk_by_libgcc(uint64_t *frames, size_t limit) noexce
     return walk_stack(frames, limit);
 }
 
-[[gnu::noinline]] size_t Unwinder::walk(uint64_t *frames, size_t limit) noexcept {
-    if (unlikely(unloading(__atomic_load_n(&unloads_, __ATOMIC_ACQUIRE)))) return walk_stack(frames, limit);
-    // This function's frame: its caller's rbp and the return address, at the frame's end.
-    const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-    uint64_t rbp_at = here; // where the frame's rbp is saved: read only if a rule needs it, as by libgcc
-    uint64_t pc = word(here + 8);
-    uint64_t sp = here + 16;
-    const CodeRange own = own_code();
-    StackReach reach;
-    size_t count = 0;
-    while (pc != 0) {
-        if (count != 0 || !own.contains(pc)) {
-            frames[count++] = pc;
-            if (count == limit || !reach.may_follow(sp)) break;
-        }
-        const FrameRule step = rule(pc);
+// Where a walk is. `rbp_at` is where the frame's rbp is saved: read only if a rule needs it, as by libgcc.
+struct Unwinder::Cursor {
+    uint64_t pc;
+    uint64_t sp;
+    uint64_t rbp_at;
+
+    // The caller of a function that called __builtin_frame_address(0).
+    explicit Cursor(const void *frame) noexcept
+        : pc(word(reinterpret_cast<uint64_t>(frame) + 8)), sp(reinterpret_cast<uint64_t>(frame) + 16),
+          rbp_at(reinterpret_cast<uint64_t>(frame)) {}
+
+    // Moves to the caller. False if the rule is unsupported, or its result is not above: then the stack was
+    // switched, or the tables are wrong.
+    [[nodiscard]] bool follow(FrameRule rule) noexcept {
         uint64_t cfa;
-        switch (step.cfa) {
+        switch (rule.cfa) {
         case Cfa::Rsp:
-            cfa = sp + static_cast<int64_t>(step.cfa_offset);
+            cfa = sp + static_cast<uint64_t>(int64_t{rule.cfa_offset});
             break;
         case Cfa::Rbp:
-            cfa = word(rbp_at) + static_cast<int64_t>(step.cfa_offset);
+            cfa = word(rbp_at) + static_cast<uint64_t>(int64_t{rule.cfa_offset});
             break;
         case Cfa::RbpIndirect:
-            cfa = word(word(rbp_at) + static_cast<int64_t>(step.cfa_offset));
+            cfa = word(word(rbp_at) + static_cast<uint64_t>(int64_t{rule.cfa_offset}));
             break;
-        case Cfa::End:
-            return count;
         default:
-            return walk_by_libgcc(frames, limit);
+            return false;
         }
-        // A caller's frame is above; if it is not, the stack was switched or the tables are wrong.
-        if (unlikely(cfa <= sp || (on_main_stack(sp) && cfa > kMainStackEnd)))
-            return walk_by_libgcc(frames, limit);
-        switch (step.rbp) {
+        if (unlikely(cfa <= sp || (on_main_stack(sp) && cfa > kMainStackEnd))) return false;
+        switch (rule.rbp) {
         case SavedRbp::Unchanged:
             break;
         case SavedRbp::AtCfa:
-            rbp_at = cfa + static_cast<int64_t>(step.rbp_offset);
+            rbp_at = cfa + static_cast<uint64_t>(int64_t{rule.rbp_offset});
             break;
         case SavedRbp::AtRbp:
-            rbp_at = word(rbp_at) + static_cast<int64_t>(step.rbp_offset);
+            rbp_at = word(rbp_at) + static_cast<uint64_t>(int64_t{rule.rbp_offset});
             break;
         }
         pc = word(cfa - 8);
         sp = cfa;
+        return true;
+    }
+};
+
+namespace {
+
+bool is_end(FrameRule rule) noexcept { return rule.cfa == Cfa::End || rule.cfa == Cfa::Outside; }
+
+} // namespace
+
+[[gnu::noinline]] size_t Unwinder::walk(uint64_t *frames, size_t limit) noexcept {
+    if (unlikely(unloading(__atomic_load_n(&unloads_, __ATOMIC_ACQUIRE)))) return walk_stack(frames, limit);
+    Cursor at(__builtin_frame_address(0));
+    const CodeRange own = own_code();
+    StackReach reach;
+    size_t count = 0;
+    while (at.pc != 0) {
+        if (count != 0 || !own.contains(at.pc)) {
+            frames[count++] = at.pc;
+            if (count == limit || !reach.may_follow(at.sp)) break;
+        }
+        const FrameRule step = rule(at.pc);
+        if (is_end(step)) break;
+        if (!at.follow(step)) return walk_by_libgcc(frames, limit);
     }
     return count;
+}
+
+[[gnu::noinline]] bool Unwinder::intern(KnownStack &known, size_t limit, Edges &edges,
+                                        uint32_t &id) noexcept {
+    const uint64_t unloads = __atomic_load_n(&unloads_, __ATOMIC_ACQUIRE);
+    Cursor at(__builtin_frame_address(0));
+    if (unlikely(unloading(unloads)) || !on_main_stack(at.sp)) return false;
+    if (known.unloads != unloads) known.count = 0;
+    known.unloads = unloads;
+    size_t same = known.unchanged(at.sp);
+    if (same != 0 && known.ends_outside && rule(known.frames[0].pc).cfa != Cfa::Outside) same = 0;
+
+    const CodeRange own = own_code();
+    size_t fresh = 0;
+    for (;;) {
+        if (at.pc == 0) return false; // how it ended is not remembered
+        FrameRule step;
+        if (fresh != 0 || !own.contains(at.pc)) {
+            while (same != 0 && known.frames[same - 1].sp < at.sp) --same;
+            if (same != 0 && known.frames[same - 1].sp == at.sp) {
+                const KnownFrame &frame = known.frames[same - 1];
+                if (!frame.needs_rbp || word(at.rbp_at) == frame.rbp) break;
+            }
+            if (fresh + same >= limit) return false; // `walk` cuts it
+            step = rule(at.pc);
+            known.fresh[fresh++] = {at.sp, at.pc, at.rbp_at, 0, step};
+        } else {
+            step = rule(at.pc);
+        }
+        if (is_end(step)) {
+            same = 0;
+            known.ends_outside = step.cfa == Cfa::Outside;
+            break;
+        }
+        if (!at.follow(step)) return false;
+        if (fresh != 0) known.fresh[fresh - 1].cfa = at.sp;
+    }
+    id = same == 0 ? 0 : known.frames[same - 1].id;
+    known.count = same;
+    bool remember = true;
+    while (fresh != 0) {
+        const FreshFrame &frame = known.fresh[--fresh];
+        id = edges.intern(id, frame.pc);
+        if (id == 0) return true; // no memory
+        remember = remember && known.append(frame, id);
+    }
+    return true;
 }
 
 void Unwinder::after_unload() noexcept {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "frame_rule.h"
+#include "known_stack.h"
 #include "platform.h"
 #include "rule_table.h"
 
@@ -19,6 +20,21 @@ class Unwinder {
     // See walk_stack.
     size_t walk(uint64_t *frames, size_t limit) noexcept;
 
+    // Numbers the edges of stacks: the same (parent, return address) has the same number, and 0 stands for
+    // none.
+    class Edges {
+      public:
+        virtual uint32_t intern(uint32_t parent, uint64_t address) noexcept = 0;
+
+      protected:
+        ~Edges() = default;
+    };
+
+    // Numbers the frames that `walk` would return, from the outermost inwards, and sets `id` to the number of
+    // the whole stack; 0 if there is no memory. Frames that are as they were at the last call with `known`
+    // are not walked again. False if the stack is one for `walk`: not the main stack, too deep, unsupported.
+    bool intern(KnownStack &known, size_t limit, Edges &edges, uint32_t &id) noexcept;
+
     // How many stacks had a frame whose rule is unsupported, about.
     [[nodiscard]] uint64_t unsupported() const noexcept { return unsupported_; }
 
@@ -32,6 +48,8 @@ class Unwinder {
     void after_fork_in_child() noexcept { lock_.reset(); }
 
   private:
+    struct Cursor;
+
     FrameRule rule(uint64_t return_address) noexcept;
     FrameRule decode(uint64_t return_address) noexcept;
     size_t walk_by_libgcc(uint64_t *frames, size_t limit) noexcept;

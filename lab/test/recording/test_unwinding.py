@@ -13,7 +13,8 @@ from recorded import target
 
 PRELOAD = Path(__file__).resolve().parents[2] / "preload"
 LINE = re.compile(
-    r"^(.*): (\d+) stacks, (\d+) frames, (\d+) by libgcc alone, (\d+) differences$", re.MULTILINE
+    r"^(.*): (\d+) stacks, (\d+) frames, (\d+) numbered, (\d+) by libgcc alone, (\d+) differences$",
+    re.MULTILINE,
 )
 
 PERL = "$h{$_} = [$_, qq(a$_)] for 1..3000; print join q(,), map { length } sort keys %h; eval { die q(x) };"
@@ -63,6 +64,60 @@ HOST = r"""
         return 0;
     }"""
 
+# A random tree of calls through frames of each kind; in many the same words of the stack are another frame's.
+FRAMES = r"""
+    #include <alloca.h>
+    #include <setjmp.h>
+    #include <stdint.h>
+    #include <stdlib.h>
+    #include <string.h>
+    static uint64_t state = 1;
+    static jmp_buf back;
+    static int budget;
+    static unsigned dice(unsigned sides) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        return (unsigned)(state >> 40) % sides;
+    }
+    static void any(int depth);
+    #define TAIL(memory) \
+        do { memset((void *)(memory), 0, 1); any(depth - 1); __asm__ volatile("" ::: "memory"); } while (0)
+    __attribute__((noinline)) static void small(int depth) { volatile char frame[24]; TAIL(frame); }
+    __attribute__((noinline)) static void large(int depth) { volatile char frame[56]; TAIL(frame); }
+    __attribute__((noinline)) static void grows(int depth) { TAIL(alloca(16 * dice(5) + 1)); }
+    __attribute__((noinline, optimize("no-omit-frame-pointer"))) static void framed(int depth) {
+        volatile char frame[40];
+        TAIL(frame);
+    }
+    __attribute__((noinline)) static void aligned(int depth) {
+        volatile char frame[64] __attribute__((aligned(64)));
+        TAIL(frame);
+    }
+    __attribute__((noinline)) static void aligned_and_grows(int depth) {
+        volatile char frame[64] __attribute__((aligned(64)));
+        frame[0] = 1;
+        TAIL(alloca(16 * dice(5) + 1));
+    }
+    __attribute__((noinline)) static void saves(int depth) { /* rbp is saved and used for a value */
+        __asm__ volatile("" ::: "rbx", "rbp", "r12");
+        any(depth - 1);
+        __asm__ volatile("" ::: "rbx", "rbp", "r12");
+    }
+    static void any(int depth) {
+        static void (*const kinds[])(int) = {small, large, grows, framed, aligned, aligned_and_grows, saves};
+        for (unsigned times = dice(4); times != 0; times--) free(malloc(dice(200)));
+        if (depth <= 0 || --budget < 0) return;
+        if (dice(200) == 0) longjmp(back, 1);
+        for (unsigned times = 1 + dice(2); times != 0; times--) kinds[dice(7)](depth - (int)dice(3));
+    }
+    int main(void) {
+        for (volatile int round = 0; round < 2000; round++)
+            if (setjmp(back) == 0) {
+                budget = 100;
+                any(round % 50 == 0 ? 150 : 12);
+            }
+        return 0;
+    }"""
+
 
 def check_preload() -> str:
     sources = [
@@ -104,7 +159,7 @@ def checked(folder: Path, *words: str) -> tuple[dict[str, int], str]:
     done = subprocess.run(words, env=variables, capture_output=True, text=True, check=True, timeout=120)
     lines = LINE.findall(log.read_text())
     assert lines
-    assert all(line[4] == "0" for line in lines), log.read_text()
+    assert all(line[5] == "0" for line in lines), log.read_text()
     return {line[0]: int(line[1]) for line in lines}, done.stdout
 
 
@@ -144,3 +199,9 @@ def test_a_plugin_in_the_place_of_another(tmp_path):
     seen, printed = checked(tmp_path, compile_c("reloads", HOST, ["-O1", "-fno-builtin"]), *plugins)
     assert seen["reloads"] > 600
     assert int(printed.split()[0]) > 50
+
+
+@pytest.mark.parametrize("optimization", ["-O1", "-O2", "-Os"])
+def test_frames_of_each_kind_in_random_order(tmp_path, optimization):
+    seen, _ = checked(tmp_path, compile_c("frames", FRAMES, [optimization, "-fno-builtin-malloc", "-w"]))
+    assert seen["frames"] > 50000

@@ -15,11 +15,11 @@ REAP_EXPORT int dlclose(void *handle) {
     }
     image.before_unload();
     const int status = close_it(handle);
-    image.after_unload();
     ThreadState &thread = thread_state;
     if (ready(thread)) {
         const Inside inside(thread);
         image.forget_closed_modules();
     }
+    image.after_unload(); // last: numbers of stacks that were forgotten must not be remembered
     return status;
 }
