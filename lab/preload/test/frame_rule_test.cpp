@@ -263,6 +263,16 @@ TEST(FrameRule, IsTheSameUntilTheEndOfItsRow) {
     EXPECT_GT(checked, 50000u);
 }
 
+// The C library unloads them by itself, and nobody would forget their rules.
+TEST(FrameRule, IsUnsupportedInModulesOfIconv) {
+    void *module = dlopen("/usr/lib/x86_64-linux-gnu/gconv/UTF-16.so", RTLD_NOW);
+    if (module == nullptr) GTEST_SKIP() << dlerror();
+    const auto function = reinterpret_cast<uint64_t>(dlsym(module, "gconv_init"));
+    EXPECT_EQ(decode_frame_rule(function + 1).rule.cfa, Cfa::Unsupported);
+    EXPECT_EQ(decode_frame_rule(reinterpret_cast<uint64_t>(&dlerror) + 1).rule.cfa, Cfa::Rsp);
+    dlclose(module);
+}
+
 TEST(FrameRule, OutsideAllModulesIsTheEndAndNotPermanent) {
     void *code = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const auto address = reinterpret_cast<uint64_t>(code) + 100;

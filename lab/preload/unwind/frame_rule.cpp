@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <dlfcn.h>
+#include <link.h>
 
 #include "platform.h"
 
@@ -415,6 +416,13 @@ bool returns_from_signal(uint64_t address) noexcept {
     return memcmp(code, kReturn, sizeof kReturn) == 0;
 }
 
+// Whether the code is in a module that may be unloaded without a call of dlclose: the C library does so with
+// the character sets of iconv.
+bool may_vanish(void *code) noexcept {
+    dl_find_object module{};
+    return _dl_find_object(code, &module) == 0 && strstr(module.dlfo_link_map->l_name, "/gconv/") != nullptr;
+}
+
 } // namespace
 
 DecodedRule decode_frame_rule(uint64_t return_address) noexcept {
@@ -429,6 +437,7 @@ DecodedRule decode_frame_rule(uint64_t return_address) noexcept {
     }
     const auto function = reinterpret_cast<uint64_t>(bases.function);
     DecodedRule decoded{kUnsupported, return_address + 1};
+    if (may_vanish(call)) return decoded;
 
     Reader fde = body(record);
     const unsigned char *delta_at = fde.at();

@@ -38,6 +38,7 @@ inline bool is_permanent(FrameRule rule) noexcept { return rule.cfa != Cfa::Outs
 
 // Decodes the rule that libgcc applies to a frame which was left by a call: the row of the instruction before
 // `return_address`. About 5,000 instructions. Takes no lock, does not allocate.
+// Code that the C library may unload without a call of dlclose is unsupported, so that no rule outlives it.
 DecodedRule decode_frame_rule(uint64_t return_address) noexcept;
 
 } // namespace reap::preload

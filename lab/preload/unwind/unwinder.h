@@ -38,8 +38,7 @@ class Unwinder {
     // How many stacks had a frame whose rule is unsupported, about.
     [[nodiscard]] uint64_t unsupported() const noexcept { return unsupported_; }
 
-    // Called around dlclose. A library that the C library unloads by itself (iconv's, those of name services)
-    // is not noticed until the next call.
+    // Called around dlclose.
     void before_unload() noexcept { __atomic_fetch_add(&unloads_, 1, __ATOMIC_SEQ_CST); }
     void after_unload() noexcept;
 
