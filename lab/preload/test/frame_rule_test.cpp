@@ -182,7 +182,7 @@ int list_functions(dl_phdr_info *info, size_t, void *argument) {
         Module module{info->dlpi_name, {}};
         for (uint32_t row = 0; row < count; ++row) {
             int32_t begin;
-            memcpy(&begin, reinterpret_cast<const void *>(at + 12 + 8 * row), sizeof begin);
+            memcpy(&begin, reinterpret_cast<const void *>(at + 12 + 8 * uint64_t{row}), sizeof begin);
             module.functions.push_back({at + static_cast<int64_t>(begin), 0});
         }
         for (size_t f = 0; f + 1 < module.functions.size(); ++f)
