@@ -35,6 +35,11 @@ _Unwind_Reason_Code visit(_Unwind_Context *context, void *argument) {
 } // namespace
 
 void disable_stack_probing() noexcept { probing_enabled = false; }
+bool stack_probing_enabled() noexcept { return probing_enabled; }
+
+uint64_t below_thread_descriptor(uint64_t address) noexcept {
+    return static_cast<uint64_t>(pthread_self()) - address;
+}
 
 const uint64_t kMainStackEnd = getauxval(AT_EXECFN);
 
@@ -43,7 +48,7 @@ bool StackReach::may_follow_elsewhere(uint64_t at) noexcept {
     constexpr uint64_t kFrame = 64 << 10;
     if (at < known_until_) return true;
     // The C library's own stacks are safe: its thread descriptor lies above the first frame.
-    if (static_cast<uint64_t>(pthread_self()) - at <= kFrame) return true;
+    if (below_thread_descriptor(at) <= kFrame) return true;
     if (!probing_enabled) return false;
     const ErrnoGuard keep;
     unsigned char pages[kFrame / kPage + 1];

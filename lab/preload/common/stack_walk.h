@@ -15,6 +15,11 @@ size_t walk_stack(uint64_t *frames, size_t limit) noexcept;
 // From now on no system call is made for walks: of a stack that the program allocated itself only the
 // innermost frame is returned.
 void disable_stack_probing() noexcept;
+bool stack_probing_enabled() noexcept;
+
+// How far `address` is below the calling thread's descriptor, which lies at the end of the stack that the C
+// library gave the thread. On a thread's own stack `walk_stack` follows every frame while probing is enabled.
+uint64_t below_thread_descriptor(uint64_t address) noexcept;
 
 // The addresses of the preload itself: [begin, end).
 struct CodeRange {

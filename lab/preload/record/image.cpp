@@ -185,6 +185,8 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
         thread.number = handed.number;
         thread.exact = handed.exact;
         thread.sampled_until = static_cast<int64_t>(handed.clock);
+        thread.known = handed.known;
+        if (thread.known != nullptr) thread.known->count = 0; // of a stack that may be unmapped
     } else {
         thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
         thread.sampled_until = 0;
@@ -287,8 +289,10 @@ void Image::leave(ThreadState &thread) noexcept {
         if (counts != nullptr) munmap(counts, sizeof(reap_counts));
         return;
     }
-    *Handover::of(place) = {thread.events, static_cast<uint64_t>(thread.sampled_until), thread.exact,
-                            thread.number, nullptr};
+    *Handover::of(place) = {thread.events, static_cast<uint64_t>(thread.sampled_until),
+                            thread.exact,  thread.number,
+                            thread.known,  nullptr};
+    thread.known = nullptr;
     thread.events.forget();
     const LockGuard guard(idle_lock_);
     Handover::of(place)->next = idle_;

@@ -46,7 +46,7 @@ struct ThreadState {
     uint64_t began = 0; // ticks
     reap_block_header *counts_block = nullptr;
     RequestState request;
-    KnownStack *known = nullptr; // mapped at the first event on the main stack; never freed
+    KnownStack *known = nullptr; // mapped at the first event in full depth, and passed on like the counters
     int64_t sampled_until = 0; // all gaps drawn so far: drawn - budget is the bytes this thread has allocated
     uint64_t last_sample = 0;  // ticks
     Period period;
@@ -82,6 +82,7 @@ struct Handover {
     uint64_t clock;
     size_t exact;
     uint32_t number;
+    KnownStack *known;
     reap_block_header *next;
 
     static Handover *of(reap_block_header *block) noexcept {

@@ -38,12 +38,14 @@ struct FreshFrame {
 struct KnownStack {
     uint64_t unloads; // of libraries, when the frames were walked
     size_t count;
+    uint32_t skipped;                    // stacks off the main stack that are left to `walk` next
     bool ends_outside;                   // the outermost frame is outside all modules
     KnownFrame frames[kMostKnownFrames]; // outermost first
     FreshFrame fresh[kMostKnownFrames];
 
     // How many frames, from the outermost inwards, are in memory as they were. Frames at and below `sp` have
-    // been left; all memory between it and the outermost frame can be read.
+    // been left; the frames are on the main stack or on
+    // the thread's own, so that they can be read as long as the thread lives.
     [[nodiscard]] size_t unchanged(uint64_t sp) const noexcept;
 
     // Appends a frame that is called by the innermost one. False if it must not be remembered, nor its

@@ -95,6 +95,18 @@ struct Unwinder::Cursor {
 
 namespace {
 
+// The frames with which the C library starts a thread are at most so far from the end of its stack.
+constexpr uint64_t kFirstFrames = 64 << 10;
+constexpr uint64_t kMostFrame = 64 << 10;
+
+// A stack that is neither is walked twice; where there is one, there are more (coroutines).
+constexpr uint32_t kSkippedAfterFailure = 15;
+
+bool may_be_own_stack(uint64_t sp) noexcept {
+    constexpr uint64_t kMostStack = 64 << 20;
+    return below_thread_descriptor(sp) <= kMostStack && stack_probing_enabled();
+}
+
 bool is_end(FrameRule rule) noexcept { return rule.cfa == Cfa::End || rule.cfa == Cfa::Outside; }
 
 } // namespace
@@ -119,15 +131,25 @@ bool is_end(FrameRule rule) noexcept { return rule.cfa == Cfa::End || rule.cfa =
 
 [[gnu::noinline]] bool Unwinder::intern(KnownStack &known, size_t limit, Edges &edges,
                                         uint32_t &id) noexcept {
-    const uint64_t unloads = __atomic_load_n(&unloads_, __ATOMIC_ACQUIRE);
     Cursor at(__builtin_frame_address(0));
-    if (unlikely(unloading(unloads)) || !on_main_stack(at.sp)) return false;
+    const bool on_main = on_main_stack(at.sp);
+    if (!on_main) {
+        if (!may_be_own_stack(at.sp)) return false;
+        if (known.skipped != 0) {
+            --known.skipped;
+            return false;
+        }
+        known.skipped = kSkippedAfterFailure;
+    }
+    const uint64_t unloads = __atomic_load_n(&unloads_, __ATOMIC_ACQUIRE);
+    if (unlikely(unloading(unloads))) return false;
     if (known.unloads != unloads) known.count = 0;
     known.unloads = unloads;
     size_t same = known.unchanged(at.sp);
     if (same != 0 && known.ends_outside && rule(known.frames[0].pc).cfa != Cfa::Outside) same = 0;
 
     const CodeRange own = own_code();
+    StackReach reach;
     size_t fresh = 0;
     for (;;) {
         if (at.pc == 0) return false; // how it ended is not remembered
@@ -141,17 +163,22 @@ bool is_end(FrameRule rule) noexcept { return rule.cfa == Cfa::End || rule.cfa =
             if (fresh + same >= limit) return false; // `walk` cuts it
             step = rule(at.pc);
             known.fresh[fresh++] = {at.sp, at.pc, at.rbp_at, 0, step};
+            if (!reach.may_follow(at.sp)) return false; // `walk` ends here
         } else {
             step = rule(at.pc);
         }
         if (is_end(step)) {
+            // Of a stack that the program allocated itself nothing is remembered: it may be unmapped.
+            if (!on_main && below_thread_descriptor(at.sp) > kFirstFrames) return false;
             same = 0;
             known.ends_outside = step.cfa == Cfa::Outside;
             break;
         }
-        if (!at.follow(step)) return false;
+        const uint64_t callee = at.sp;
+        if (!at.follow(step) || (!on_main && at.sp - callee > kMostFrame)) return false;
         if (fresh != 0) known.fresh[fresh - 1].cfa = at.sp;
     }
+    known.skipped = 0;
     id = same == 0 ? 0 : known.frames[same - 1].id;
     known.count = same;
     bool remember = true;

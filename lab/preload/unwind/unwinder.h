@@ -32,7 +32,8 @@ class Unwinder {
 
     // Numbers the frames that `walk` would return, from the outermost inwards, and sets `id` to the number of
     // the whole stack; 0 if there is no memory. Frames that are as they were at the last call with `known`
-    // are not walked again. False if the stack is one for `walk`: not the main stack, too deep, unsupported.
+    // are not walked again. False if the stack is one for `walk`: neither the main stack nor the one that the
+    // C library gave the thread, too deep, or unsupported. `known` belongs to the thread.
     bool intern(KnownStack &known, size_t limit, Edges &edges, uint32_t &id) noexcept;
 
     // How many stacks had a frame whose rule is unsupported, about.

@@ -67,13 +67,14 @@ HOST = r"""
 # A random tree of calls through frames of each kind; in many the same words of the stack are another frame's.
 FRAMES = r"""
     #include <alloca.h>
+    #include <pthread.h>
     #include <setjmp.h>
     #include <stdint.h>
     #include <stdlib.h>
     #include <string.h>
-    static uint64_t state = 1;
-    static jmp_buf back;
-    static int budget;
+    static __thread uint64_t state = 1;
+    static __thread jmp_buf back;
+    static __thread int budget;
     static unsigned dice(unsigned sides) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         return (unsigned)(state >> 40) % sides;
@@ -109,12 +110,20 @@ FRAMES = r"""
         if (dice(200) == 0) longjmp(back, 1);
         for (unsigned times = 1 + dice(2); times != 0; times--) kinds[dice(7)](depth - (int)dice(3));
     }
-    int main(void) {
-        for (volatile int round = 0; round < 2000; round++)
+    static void *rounds(void *seed) {
+        state = (uint64_t)(uintptr_t)seed;
+        for (volatile int round = 0; round < 1500; round++)
             if (setjmp(back) == 0) {
                 budget = 100;
                 any(round % 50 == 0 ? 150 : 12);
             }
+        return NULL;
+    }
+    int main(void) {
+        pthread_t threads[2];
+        for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, rounds, (void *)(i + 2L));
+        rounds((void *)1);
+        for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
         return 0;
     }"""
 
@@ -203,5 +212,6 @@ def test_a_plugin_in_the_place_of_another(tmp_path):
 
 @pytest.mark.parametrize("optimization", ["-O1", "-O2", "-Os"])
 def test_frames_of_each_kind_in_random_order(tmp_path, optimization):
-    seen, _ = checked(tmp_path, compile_c("frames", FRAMES, [optimization, "-fno-builtin-malloc", "-w"]))
-    assert seen["frames"] > 50000
+    program = compile_c("frames", FRAMES, [optimization, "-fno-builtin-malloc", "-pthread", "-w"])
+    seen, _ = checked(tmp_path, program)
+    assert seen["frames"] > 100000
