@@ -11,7 +11,7 @@
 
 namespace reap::preload {
 
-// Returns the same frames as `walk_stack`, at about 20 instructions each instead of 800. A stack with a frame
+// Returns the same frames as `walk_stack`, at some tens of instructions each. A stack with a frame
 // whose rule is unsupported is walked by `walk_stack`, and so is every stack while a library is being
 // unloaded. The rules are those of the process. All members are zero at first: usable before any
 // initialisation.
