@@ -15,5 +15,38 @@ size_t walk_stack(uint64_t *frames, size_t limit) noexcept;
 // From now on no system call is made for walks: of a stack that the program allocated itself only the
 // innermost frame is returned.
 void disable_stack_probing() noexcept;
+bool stack_probing_enabled() noexcept;
+
+// How far `address` is below the calling thread's descriptor, which lies at the end of the stack that the C
+// library gave the thread. On a thread's own stack `walk_stack` follows every frame while probing is enabled.
+uint64_t below_thread_descriptor(uint64_t address) noexcept;
+
+// The addresses of the preload itself: [begin, end).
+struct CodeRange {
+    uint64_t begin;
+    uint64_t end;
+    [[nodiscard]] bool contains(uint64_t address) const noexcept { return address - begin < end - begin; }
+};
+CodeRange own_code() noexcept;
+
+// Where the main stack ends: the program's name lies above its first frame, and the kernel maps nothing else
+// near. 0 before the preload's constructors have run.
+extern const uint64_t kMainStackEnd;
+inline constexpr uint64_t kMainStackBytes = 64 << 20;
+
+inline bool on_main_stack(uint64_t address) noexcept { return kMainStackEnd - address <= kMainStackBytes; }
+
+// Decides during one walk which frames may be followed. A frame's caller is read from memory above it; on a
+// stack that the program allocated itself, the first frame may have no caller, and the stack may end there.
+class StackReach {
+  public:
+    // Whether the frame at `at`, of at most 64 KB, may be followed.
+    bool may_follow(uint64_t at) noexcept { return on_main_stack(at) || may_follow_elsewhere(at); }
+
+  private:
+    bool may_follow_elsewhere(uint64_t at) noexcept;
+
+    uint64_t known_until_ = 0; // stack addresses below this are known to be mapped
+};
 
 } // namespace reap::preload

@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kMaxPath = 4096;
 constexpr size_t kMaxCommand = 4096;
-constexpr size_t kMaxFrames = 128;
+constexpr size_t kMaxFrames = kMostKnownFrames;
 
 pthread_key_t thread_end_key;
 
@@ -185,6 +185,8 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
         thread.number = handed.number;
         thread.exact = handed.exact;
         thread.sampled_until = static_cast<int64_t>(handed.clock);
+        thread.known = handed.known;
+        if (thread.known != nullptr) thread.known->count = 0; // of a stack that may be unmapped
     } else {
         thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
         thread.sampled_until = 0;
@@ -287,8 +289,10 @@ void Image::leave(ThreadState &thread) noexcept {
         if (counts != nullptr) munmap(counts, sizeof(reap_counts));
         return;
     }
-    *Handover::of(place) = {thread.events, static_cast<uint64_t>(thread.sampled_until), thread.exact,
-                            thread.number, nullptr};
+    *Handover::of(place) = {thread.events, static_cast<uint64_t>(thread.sampled_until),
+                            thread.exact,  thread.number,
+                            thread.known,  nullptr};
+    thread.known = nullptr;
     thread.events.forget();
     const LockGuard guard(idle_lock_);
     Handover::of(place)->next = idle_;
@@ -320,23 +324,35 @@ uint64_t Image::period_floor() const noexcept {
     return floor;
 }
 
-uint32_t Image::intern_stack() noexcept {
-    uint64_t frames[kMaxFrames];
-    const size_t count = walk_stack(frames, kMaxFrames);
+uint32_t Image::intern_edge(uint32_t parent, uint64_t address) noexcept {
+    uint32_t id = stacks_.find(parent, address);
+    if (likely(id != 0)) return id;
+    define_module(address - 1);
+    const LockGuard guard(definitions_lock_);
+    id = stacks_.find(parent, address);
+    if (id != 0) return id;
+    id = stacks_.add(parent, address);
+    if (id != 0) define_frame(id, address, parent);
+    return id;
+}
+
+uint32_t Image::intern_stack(ThreadState &thread) noexcept {
     uint32_t id = 0;
-    for (size_t i = count; i-- > 0;) {
-        uint32_t next = stacks_.find(id, frames[i]);
-        if (next == 0) {
-            define_module(frames[i] - 1);
-            const LockGuard guard(definitions_lock_);
-            next = stacks_.find(id, frames[i]);
-            if (next == 0) {
-                next = stacks_.add(id, frames[i]);
-                if (next == 0) return 0;
-                define_frame(next, frames[i], id);
+    if (on_main_stack(reinterpret_cast<uint64_t>(__builtin_frame_address(0)))) {
+        struct Edges final : Unwinder::Edges {
+            uint32_t intern(uint32_t parent, uint64_t address) noexcept override {
+                return image.intern_edge(parent, address);
             }
-        }
-        id = next;
+        } edges;
+        if (thread.known == nullptr)
+            thread.known = static_cast<KnownStack *>(map_private(sizeof(KnownStack)));
+        if (thread.known != nullptr && unwinder_.intern(*thread.known, kMaxFrames, edges, id)) return id;
+    }
+    uint64_t frames[kMaxFrames];
+    id = 0;
+    for (size_t left = unwinder_.walk(frames, kMaxFrames); left != 0; --left) {
+        id = intern_edge(id, frames[left - 1]);
+        if (id == 0) break;
     }
     return id;
 }
@@ -446,13 +462,16 @@ void Image::after_fork_in_child() noexcept {
     idle_lock_.reset();
     definitions_lock_.reset();
     start_lock_.reset();
+    unwinder_.after_fork_in_child();
     // All mapped blocks belong to the parent, which still writes to them: drop them without sealing.
     idle_ = nullptr;
     definitions_.forget();
     watched.forget();
     threads_ = 0;
     const bool end_key_set = thread_state.end_key_set;
+    KnownStack *const known = thread_state.known; // holds: the child has the same stack and numbers
     thread_state = ThreadState{};
+    thread_state.known = known;
     thread_state.end_key_set = end_key_set;
     if (alive_ != nullptr) *alive_ = 1;
     if (state_ != State::Running) return;

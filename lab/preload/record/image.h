@@ -11,6 +11,7 @@
 #include "stack_table.h"
 #include "stamp.h"
 #include "thread_state.h"
+#include "unwinder.h"
 #include "watch_list.h"
 
 namespace reap::preload {
@@ -50,7 +51,7 @@ class Image {
     uint8_t *begin_event(ThreadState &thread, size_t most = kMaxHotBytes) noexcept;
 
     // The number of the calling thread's stack; 0 if it is unknown. Defines new frames and modules.
-    uint32_t intern_stack() noexcept;
+    uint32_t intern_stack(ThreadState &thread) noexcept;
 
     // Defines the module that contains `address`, if the loader knows one. Async-signal-safe.
     void define_module(uint64_t address) noexcept;
@@ -58,6 +59,10 @@ class Image {
     void note_deepbind() noexcept {
         if (trace_.is_open()) trace_.note_deepbind();
     }
+
+    // Called around dlclose: frames of a library that is being unloaded must not be remembered.
+    void before_unload() noexcept { unwinder_.before_unload(); }
+    void after_unload() noexcept { unwinder_.after_unload(); }
 
     // A library was closed: another module may be loaded at its address.
     void forget_closed_modules() noexcept;
@@ -84,6 +89,7 @@ class Image {
     uint64_t find_process_start(bool forked) noexcept;
     static void disable(ThreadState &thread) noexcept;
     void define_self(uint32_t flags) noexcept;
+    uint32_t intern_edge(uint32_t parent, uint64_t address) noexcept;
     void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
     bool acquire_counts(ThreadState &thread) noexcept;
     bool add_counts(ThreadState &thread) noexcept;
@@ -112,6 +118,7 @@ class Image {
     FutexLock definitions_lock_;
     RecordStream definitions_;
     StackTable stacks_;
+    Unwinder unwinder_;
     struct Module {
         uint64_t start;
         uint64_t end;

@@ -89,7 +89,7 @@ void record_reallocation(ThreadState &thread, reap_call call, const void *from, 
                          uint64_t before, uint64_t after) noexcept {
     const Inside inside(thread);
     count_block(thread, size, true);
-    const uint32_t stack = image.intern_stack();
+    const uint32_t stack = image.intern_stack(thread);
     uint8_t *out = image.begin_event(thread);
     if (out == nullptr) return;
     *out++ = format::hot_tag(REAP_TAG_REALLOC, call);
@@ -160,7 +160,7 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
     const uint64_t clock = thread.bytes_clock();
     schedule_next_sample(thread, after);
     if (pointer == nullptr || !image.watched.add(pointer)) return;
-    const uint32_t stack = image.intern_stack();
+    const uint32_t stack = image.intern_stack(thread);
     uint8_t *out = image.begin_event(thread);
     if (out == nullptr) return;
     uint8_t *const length = out + 1;
@@ -185,7 +185,7 @@ void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t 
     const Inside inside(thread);
     count_block(thread, size, pointer != nullptr);
     const uint64_t after = image.now();
-    const uint32_t stack = image.intern_stack();
+    const uint32_t stack = image.intern_stack(thread);
     uint8_t *out = image.begin_event(thread);
     if (out == nullptr) return;
     reap_tag tag = alignment != 0 ? REAP_TAG_ALIGNED : REAP_TAG_ALLOC;

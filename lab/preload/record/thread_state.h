@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "known_stack.h"
 #include "output/record_stream.h"
 #include "platform.h"
 #include "poisson.h"
@@ -45,6 +46,7 @@ struct ThreadState {
     uint64_t began = 0; // ticks
     reap_block_header *counts_block = nullptr;
     RequestState request;
+    KnownStack *known = nullptr; // mapped at the first event in full depth, and passed on like the counters
     int64_t sampled_until = 0; // all gaps drawn so far: drawn - budget is the bytes this thread has allocated
     uint64_t last_sample = 0;  // ticks
     Period period;
@@ -80,6 +82,7 @@ struct Handover {
     uint64_t clock;
     size_t exact;
     uint32_t number;
+    KnownStack *known;
     reap_block_header *next;
 
     static Handover *of(reap_block_header *block) noexcept {

@@ -13,11 +13,13 @@ REAP_EXPORT int dlclose(void *handle) {
         close_it = reinterpret_cast<int (*)(void *)>(dlsym(RTLD_NEXT, "dlclose"));
         __atomic_store_n(&known, close_it, __ATOMIC_RELAXED);
     }
+    image.before_unload();
     const int status = close_it(handle);
     ThreadState &thread = thread_state;
     if (ready(thread)) {
         const Inside inside(thread);
         image.forget_closed_modules();
     }
+    image.after_unload(); // last: numbers of stacks that were forgotten must not be remembered
     return status;
 }

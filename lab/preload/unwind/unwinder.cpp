@@ -1,0 +1,208 @@
+#include "unwinder.h"
+
+#include <link.h>
+
+#include "stack_walk.h"
+
+namespace reap::preload {
+namespace {
+
+constexpr uint64_t kUnloadEnded = UINT64_C(1) << 32;
+
+bool unloading(uint64_t unloads) noexcept { return static_cast<uint32_t>(unloads) != 0; }
+
+uint64_t word(uint64_t address) noexcept { return *reinterpret_cast<const uint64_t *>(address); }
+
+// How many modules the loader has unloaded.
+unsigned long long count_unloaded_modules() noexcept {
+    unsigned long long count = 0;
+    dl_iterate_phdr(
+        [](dl_phdr_info *info, size_t, void *result) {
+            *static_cast<unsigned long long *>(result) = info->dlpi_subs;
+            return 1;
+        },
+        &count);
+    return count;
+}
+
+} // namespace
+
+inline FrameRule Unwinder::rule(uint64_t return_address) noexcept {
+    const FrameRule known = rules_.find(return_address);
+    return likely(known.cfa != Cfa::Unknown) ? known : decode(return_address);
+}
+
+// A frame's module stays loaded while the frame is on the stack, so that the rule holds when it is added; an
+// unload that begins meanwhile clears the table afterwards.
+REAP_COLD FrameRule Unwinder::decode(uint64_t return_address) noexcept {
+    const DecodedRule decoded = decode_frame_rule(return_address);
+    if (is_permanent(decoded.rule) && lock_.try_lock()) {
+        rules_.add(return_address, decoded.rule);
+        lock_.unlock();
+    }
+    return decoded.rule;
+}
+
+REAP_COLD size_t Unwinder::walk_by_libgcc(uint64_t *frames, size_t limit) noexcept {
+    __atomic_store_n(&unsupported_, unsupported_ + 1, __ATOMIC_RELAXED);
+    return walk_stack(frames, limit);
+}
+
+// Where a walk is. `rbp_at` is where the frame's rbp is saved: read only if a rule needs it, as by libgcc.
+struct Unwinder::Cursor {
+    uint64_t pc;
+    uint64_t sp;
+    uint64_t rbp_at;
+
+    // The caller of a function that called __builtin_frame_address(0).
+    explicit Cursor(const void *frame) noexcept
+        : pc(word(reinterpret_cast<uint64_t>(frame) + 8)), sp(reinterpret_cast<uint64_t>(frame) + 16),
+          rbp_at(reinterpret_cast<uint64_t>(frame)) {}
+
+    // Moves to the caller. False if the rule is unsupported, or its result is not above: then the stack was
+    // switched, or the tables are wrong.
+    [[nodiscard]] bool follow(FrameRule rule) noexcept {
+        uint64_t cfa;
+        switch (rule.cfa) {
+        case Cfa::Rsp:
+            cfa = sp + static_cast<uint64_t>(int64_t{rule.cfa_offset});
+            break;
+        case Cfa::Rbp:
+            cfa = word(rbp_at) + static_cast<uint64_t>(int64_t{rule.cfa_offset});
+            break;
+        case Cfa::RbpIndirect:
+            cfa = word(word(rbp_at) + static_cast<uint64_t>(int64_t{rule.cfa_offset}));
+            break;
+        default:
+            return false;
+        }
+        if (unlikely(cfa <= sp || (on_main_stack(sp) && cfa > kMainStackEnd))) return false;
+        switch (rule.rbp) {
+        case SavedRbp::Unchanged:
+            break;
+        case SavedRbp::AtCfa:
+            rbp_at = cfa + static_cast<uint64_t>(int64_t{rule.rbp_offset});
+            break;
+        case SavedRbp::AtRbp:
+            rbp_at = word(rbp_at) + static_cast<uint64_t>(int64_t{rule.rbp_offset});
+            break;
+        }
+        pc = word(cfa - 8);
+        sp = cfa;
+        return true;
+    }
+};
+
+namespace {
+
+// The frames with which the C library starts a thread are at most so far from the end of its stack.
+constexpr uint64_t kFirstFrames = 64 << 10;
+constexpr uint64_t kMostFrame = 64 << 10;
+
+// A stack that is neither is walked twice; where there is one, there are more (coroutines).
+constexpr uint32_t kSkippedAfterFailure = 15;
+
+bool may_be_own_stack(uint64_t sp) noexcept {
+    constexpr uint64_t kMostStack = 64 << 20;
+    return below_thread_descriptor(sp) <= kMostStack && stack_probing_enabled();
+}
+
+bool is_end(FrameRule rule) noexcept { return rule.cfa == Cfa::End || rule.cfa == Cfa::Outside; }
+
+} // namespace
+
+[[gnu::noinline]] size_t Unwinder::walk(uint64_t *frames, size_t limit) noexcept {
+    if (unlikely(unloading(__atomic_load_n(&unloads_, __ATOMIC_ACQUIRE)))) return walk_stack(frames, limit);
+    Cursor at(__builtin_frame_address(0));
+    const CodeRange own = own_code();
+    StackReach reach;
+    size_t count = 0;
+    while (at.pc != 0) {
+        if (count != 0 || !own.contains(at.pc)) {
+            frames[count++] = at.pc;
+            if (count == limit || !reach.may_follow(at.sp)) break;
+        }
+        const FrameRule step = rule(at.pc);
+        if (is_end(step)) break;
+        if (!at.follow(step)) return walk_by_libgcc(frames, limit);
+    }
+    return count;
+}
+
+[[gnu::noinline]] bool Unwinder::intern(KnownStack &known, size_t limit, Edges &edges,
+                                        uint32_t &id) noexcept {
+    Cursor at(__builtin_frame_address(0));
+    const bool on_main = on_main_stack(at.sp);
+    if (!on_main) {
+        if (!may_be_own_stack(at.sp)) return false;
+        if (known.skipped != 0) {
+            --known.skipped;
+            return false;
+        }
+        known.skipped = kSkippedAfterFailure;
+    }
+    const uint64_t unloads = __atomic_load_n(&unloads_, __ATOMIC_ACQUIRE);
+    if (unlikely(unloading(unloads))) return false;
+    if (known.unloads != unloads) known.count = 0;
+    known.unloads = unloads;
+    size_t same = known.unchanged(at.sp);
+    if (same != 0 && known.ends_outside && rule(known.frames[0].pc).cfa != Cfa::Outside) same = 0;
+
+    const CodeRange own = own_code();
+    StackReach reach;
+    size_t fresh = 0;
+    for (;;) {
+        if (at.pc == 0) return false; // how it ended is not remembered
+        FrameRule step;
+        if (fresh != 0 || !own.contains(at.pc)) {
+            while (same != 0 && known.frames[same - 1].sp < at.sp) --same;
+            if (same != 0 && known.frames[same - 1].sp == at.sp) {
+                const KnownFrame &frame = known.frames[same - 1];
+                if (!frame.needs_rbp || word(at.rbp_at) == frame.rbp) break;
+            }
+            if (fresh + same >= limit) return false; // `walk` cuts it
+            step = rule(at.pc);
+            known.fresh[fresh++] = {at.sp, at.pc, at.rbp_at, 0, step};
+            if (!reach.may_follow(at.sp)) return false; // `walk` ends here
+        } else {
+            step = rule(at.pc);
+        }
+        if (is_end(step)) {
+            // Of a stack that the program allocated itself nothing is remembered: it may be unmapped.
+            if (!on_main && below_thread_descriptor(at.sp) > kFirstFrames) return false;
+            same = 0;
+            known.ends_outside = step.cfa == Cfa::Outside;
+            break;
+        }
+        const uint64_t callee = at.sp;
+        if (!at.follow(step) || (!on_main && at.sp - callee > kMostFrame)) return false;
+        if (fresh != 0) known.fresh[fresh - 1].cfa = at.sp;
+    }
+    known.skipped = 0;
+    id = same == 0 ? 0 : known.frames[same - 1].id;
+    known.count = same;
+    bool remember = true;
+    while (fresh != 0) {
+        const FreshFrame &frame = known.fresh[--fresh];
+        id = edges.intern(id, frame.pc);
+        if (id == 0) return true; // no memory
+        remember = remember && known.append(frame, id);
+    }
+    return true;
+}
+
+void Unwinder::after_unload() noexcept {
+    const unsigned long long count = count_unloaded_modules();
+    // Inserting takes a microsecond. If it does not end, its thread waits for this one; libgcc serves from
+    // now on.
+    constexpr int kTries = 100000;
+    int left = kTries;
+    while (!lock_.try_lock())
+        if (--left == 0) return;
+    if (count != unloaded_modules_) rules_.clear();
+    unloaded_modules_ = count;
+    lock_.unlock();
+    __atomic_fetch_add(&unloads_, kUnloadEnded - 1, __ATOMIC_SEQ_CST);
+}
+
+} // namespace reap::preload
