@@ -39,7 +39,7 @@ before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 best = 0.0
 for _ in range(5):
     start = time.process_time()
-    events = read(Path(sys.argv[1])).totals()["events"]
+    events = read(Path(sys.argv[1])).totals().events
     best = max(best, events / (time.process_time() - start))
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(events, best, (after - before) / 1024)

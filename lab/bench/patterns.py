@@ -179,7 +179,7 @@ def counted(wanted: Launch) -> int:
     with tempfile.TemporaryDirectory(prefix="reap-bench-") as place:
         trace = Path(place) / "trace.reap"
         record.record(wanted, trace, "triage")
-        return sum(image["objects"] for image in read.read(trace).images())
+        return sum(image.objects for image in read.read(trace).images())
 
 
 if __name__ == "__main__":

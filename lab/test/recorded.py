@@ -1,7 +1,5 @@
 """Programs that know the truth about their own allocations, and recordings of them."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 import functools
 import sys
 from dataclasses import dataclass
@@ -64,15 +62,15 @@ class Recorded:
 
     @property
     def objects(self) -> int:
-        return sum(image["objects"] for image in self.recording.images())
+        return sum(image.objects for image in self.recording.images())
 
     @property
     def bytes(self) -> int:
-        return sum(image["bytes"] for image in self.recording.images())
+        return sum(image.bytes for image in self.recording.images())
 
     @property
     def calls(self) -> dict[str, int]:
-        return {name: count for name, count in zip(CALLS, self.totals["calls"], strict=False) if count}
+        return {name: count for name, count in zip(CALLS, self.totals.calls, strict=False) if count}
 
 
 def recorded(folder: Path, depth: record.Depth, *argv: str, **options: object) -> Recorded:

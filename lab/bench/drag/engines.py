@@ -101,7 +101,7 @@ def recompiled(name: str, variant: str) -> DragLevel | None:
 def _largest(folder: Path, complaints: list[str]) -> DragLevel:
     """The blocks of the process that allocated most."""
     recordings = read_all(folder, drag.RECORDINGS, complaints)
-    levels = [process(each).levels[-1] for each in recordings if each.header()["objects"]]
+    levels = [process(each).levels[-1] for each in recordings if each.header().objects]
     if not levels:
         raise ReapError("it allocates nothing by malloc")
     return max(levels, key=lambda level: level.total.bytes)

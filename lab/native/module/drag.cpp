@@ -3,10 +3,15 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -22,9 +27,9 @@ namespace reap::native {
 namespace {
 
 // An area may need more than 64 bits.
-nb::typed<nb::object, nb::int_> whole(Area area) {
+nb::int_ whole(Area area) {
     const nb::object high = nb::int_(static_cast<uint64_t>(area >> 64)).attr("__lshift__")(64);
-    return nb::typed<nb::object, nb::int_>(high.attr("__or__")(static_cast<uint64_t>(area)));
+    return nb::borrow<nb::int_>(high.attr("__or__")(static_cast<uint64_t>(area)));
 }
 
 struct DragPeaks : DragTotals {
@@ -55,20 +60,21 @@ class Level {
     }
 
     // (mean in use, mean needed, most in use, most needed) for each stretch.
-    [[nodiscard]] nb::list curve() const {
-        nb::list out;
+    [[nodiscard]] std::vector<std::tuple<double, double, uint64_t, uint64_t>> curve() const {
+        std::vector<std::tuple<double, double, uint64_t, uint64_t>> out;
         for (const DragBin &bin : summary_.curve()) {
-            out.append(nb::make_tuple(bin.live, bin.needed, bin.most_live, bin.most_needed));
+            out.emplace_back(bin.live, bin.needed, bin.most_live, bin.most_needed);
         }
         return out;
     }
 
     [[nodiscard]] const std::map<uint32_t, DragSite> &sites() const { return summary_.sites(); }
 
-    [[nodiscard]] nb::list freed_early(const std::vector<std::vector<uint32_t>> &groups, size_t drawn) const {
-        nb::list out;
-        for (const DragFreed &freed : summary_.freed_early(groups, drawn))
-            out.append(nb::make_tuple(freed.peak, freed.dragged));
+    [[nodiscard]] std::vector<std::pair<uint64_t, std::vector<double>>>
+    freed_early(const std::vector<std::vector<uint32_t>> &groups, size_t drawn) const {
+        std::vector<std::pair<uint64_t, std::vector<double>>> out;
+        for (DragFreed &freed : summary_.freed_early(groups, drawn))
+            out.emplace_back(freed.peak, std::move(freed.dragged));
         return out;
     }
 
@@ -84,14 +90,13 @@ const std::vector<SourceFrame> &names_of(const std::string &path, uint64_t addre
 }
 
 // As those of a Recording.
-void append_frames(nb::list &out, const std::string &path, uint64_t address) {
+void append_frames(std::vector<FrameRow> &out, const std::string &path, uint64_t address) {
     if (path.empty()) {
-        out.append(nb::make_tuple("", address, "", "", 0, false));
+        out.push_back(unknown_frame(address));
         return;
     }
     for (const SourceFrame &source : names_of(path, address)) {
-        out.append(nb::make_tuple(text(path), address, text(source.function), text(source.file), source.line,
-                                  source.inlined));
+        out.push_back(frame_row(path, address, source));
     }
 }
 
@@ -104,27 +109,12 @@ class Drag {
         return std::make_unique<Drag>(path_, DragAccess::BeforeFree);
     }
 
-    [[nodiscard]] nb::dict header() const {
-        nb::dict out;
-        out["pid"] = file_.header().pid;
-        out["parent"] = file_.header().parent;
-        out["forked"] = (file_.header().flags & REAP_DRAG_FORKED) != 0;
-        out["end"] = word(file_.end());
-        out["full"] = file_.full();
-        out["malformed"] = file_.malformed();
-        out["pooled"] = file_.pooled();
-        out["released"] = file_.released();
-        out["objects"] = file_.objects();
-        nb::list command;
-        for (const std::string &each : file_.command()) command.append(text(each));
-        out["command"] = command;
-        return out;
-    }
+    [[nodiscard]] const DragFile &header() const { return file_; }
 
     [[nodiscard]] Level level(bool chunks, size_t bins) const { return {file_, chunks, bins}; }
 
-    [[nodiscard]] nb::list frames(uint32_t stack) const {
-        nb::list out;
+    [[nodiscard]] std::vector<FrameRow> frames(uint32_t stack) const {
+        std::vector<FrameRow> out;
         for (const DragFrame &frame : file_.frames(stack)) {
             const std::string &path = file_.module(frame.module);
             // Valgrind's own functions, which stand in for the malloc family.
@@ -139,7 +129,23 @@ class Drag {
     DragFile file_;
 };
 
-void bind_totals(nb::module_ &m) {
+void bind_drag_header(nb::module_ &m) {
+    nb::class_<DragFile>(m, "DragHeader", "What a drag recording says of its process.")
+        .def_prop_ro("pid", [](const DragFile &file) { return file.header().pid; })
+        .def_prop_ro("parent", [](const DragFile &file) { return file.header().parent; })
+        .def_prop_ro("forked",
+                     [](const DragFile &file) { return (file.header().flags & REAP_DRAG_FORKED) != 0; })
+        .def_prop_ro(
+            "end", [](const DragFile &file) { return word(file.end()); }, "`exited`, `exec` or `killed`.")
+        .def_prop_ro("full", &DragFile::full, "Recording stopped before the process did.")
+        .def_prop_ro("malformed", &DragFile::malformed)
+        .def_prop_ro("pooled", &DragFile::pooled)
+        .def_prop_ro("released", &DragFile::released, "Some object was last accessed as part of its free.")
+        .def_prop_ro("objects", &DragFile::objects)
+        .def_prop_ro("command", [](const DragFile &file) { return texts(file.command()); });
+}
+
+void bind_drag_totals(nb::module_ &m) {
     nb::class_<DragCount>(m, "DragCount", "How many objects, and their bytes.")
         .def_ro("objects", &DragCount::objects)
         .def_ro("bytes", &DragCount::bytes);
@@ -167,11 +173,12 @@ void bind_totals(nb::module_ &m) {
 } // namespace
 
 void bind_drag(nb::module_ &m) {
-    bind_totals(m);
+    bind_drag_header(m);
+    bind_drag_totals(m);
     m.def(
         "frames_at",
         [](const std::string &path, uint64_t address) {
-            nb::list out;
+            std::vector<FrameRow> out;
             append_frames(out, path, address);
             return out;
         },
@@ -190,7 +197,7 @@ void bind_drag(nb::module_ &m) {
         .def("before_free", &Drag::before_free,
              "The same recording, in which no object is needed for accesses in the step of its free. Reads "
              "the file again, and raises as this does.")
-        .def("header", &Drag::header)
+        .def("header", &Drag::header, nb::rv_policy::reference_internal)
         .def("level", &Drag::level, "chunks"_a, "bins"_a, nb::keep_alive<0, 1>())
         .def("frames", &Drag::frames, "stack"_a);
 }

@@ -26,8 +26,6 @@ using namespace nb::literals;
 namespace reap::native {
 namespace {
 
-using Text = nb::typed<nb::object, nb::str>;
-
 uint32_t write_litter_file(const std::string &path, const std::vector<std::pair<uint64_t, uint64_t>> &sizes,
                            uint64_t objects, uint64_t kept, uint64_t seed, uint64_t needed_bytes,
                            uint32_t order, bool touch, bool children, uint32_t threads, uint64_t device,
@@ -85,7 +83,7 @@ void bind_litter(nb::module_ &m) {
         .def_ro("involuntary_switches", &reap_litter_report::involuntary_switches)
         .def_prop_ro("beside", [](const reap_litter_report &report) { return report.beside == 1; })
         .def_prop_ro("provider", [](const reap_litter_report &report) {
-            return Text(text(field_text(report.provider, sizeof report.provider)));
+            return text(field_text(report.provider, sizeof report.provider));
         });
     nb::class_<LitterReports>(m, "LitterReports", "What processes said of their littering.")
         .def_ro("lost", &LitterReports::lost)
@@ -122,7 +120,7 @@ void bind_resident(nb::module_ &m) {
         .def_ro("duration", &reap_resident_walk::duration);
     nb::class_<ResidentAnswer>(m, "ResidentAnswer", "What an allocator said of its memory.")
         .def_ro("kind", &ResidentAnswer::kind)
-        .def_prop_ro("provider", [](const ResidentAnswer &answer) { return Text(text(answer.provider)); })
+        .def_prop_ro("provider", text_of(&ResidentAnswer::provider))
         .def_ro("stamp", &ResidentAnswer::stamp)
         .def_ro("stopped", &ResidentAnswer::stopped)
         .def_ro("values", &ResidentAnswer::values)
@@ -171,17 +169,12 @@ void bind_drag_samples(nb::module_ &m) {
         .def_prop_ro("stack", &frames_of);
     nb::class_<DragSampleFile>(m, "DragSampleFile", "The samples of drag of one process.")
         .def_ro("pid", &DragSampleFile::pid)
-        .def_prop_ro("program", [](const DragSampleFile &file) { return Text(text(file.program)); })
+        .def_prop_ro("program", text_of(&DragSampleFile::program))
         .def_ro("clock", &DragSampleFile::clock)
         .def_ro("ended", &DragSampleFile::ended)
         .def_ro("problem", &DragSampleFile::problem)
         .def_ro("seconds", &DragSampleFile::seconds)
-        .def_prop_ro("modules",
-                     [](const DragSampleFile &file) {
-                         nb::typed<nb::list, nb::str> out;
-                         for (const std::string &each : file.modules) out.append(text(each));
-                         return out;
-                     })
+        .def_prop_ro("modules", texts_of(&DragSampleFile::modules))
         .def_ro("samples", &DragSampleFile::samples);
     m.def("read_drag_samples", &read_drag_samples, "path"_a,
           "Reads the file of one process, whatever ended it. Raises BadTraceError, with the end of a "

@@ -1,11 +1,21 @@
 // What Python sees of a program that was watched.
 #include "module/watched.h"
 
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <iterator>
-
+#include "module/text.h"
 #include "outside/watched.h"
 
 namespace nb = nanobind;
@@ -13,10 +23,6 @@ using namespace nb::literals;
 
 namespace reap::native {
 namespace {
-
-nb::object text(const std::string &raw) {
-    return nb::steal(PyUnicode_DecodeUTF8(raw.data(), static_cast<Py_ssize_t>(raw.size()), "replace"));
-}
 
 struct Sources {
     bool sampler_kernel;
@@ -27,6 +33,11 @@ struct Sources {
     Source calls;
 };
 
+// None where there is no call, -1 where its number is not known.
+using Call = std::optional<int64_t>;
+using SampleRow = std::tuple<nb::str, nb::str, nb::str, bool, Call, bool, bool, uint64_t>;
+using MemoryRow = std::tuple<double, uint32_t, uint64_t, std::optional<uint64_t>, std::optional<uint64_t>>;
+
 class PyWatched {
   public:
     PyWatched(const std::string &path, const std::string &recorder, const std::vector<std::string> &files,
@@ -34,7 +45,7 @@ class PyWatched {
         : file_(path), definitions_(file_),
           watched_(read_watched(file_, definitions_, symbols_, recorder, {files, functions})) {}
 
-    Sources sources() const {
+    [[nodiscard]] Sources sources() const {
         return {.sampler_kernel = file_.header().sampler_kernel != 0,
                 .kernel_names = watched_.kernel_names,
                 .ended = watched_.ended,
@@ -43,103 +54,92 @@ class PyWatched {
                 .calls = watched_.called};
     }
 
-    // (path, function, kernel function, in the kernel, system call, inside, fills, count): the call is -1
-    // where its number is not known, and None where it is none.
-    nb::list samples() const {
-        nb::list out;
+    // (path, function, kernel function, in the kernel, system call, inside, fills, count).
+    [[nodiscard]] std::vector<SampleRow> samples() const {
+        std::vector<SampleRow> out;
+        out.reserve(watched_.samples.size());
         for (const auto &[kind, count] : watched_.samples) {
-            out.append(nb::make_tuple(text(kind.path), text(kind.function), text(kind.kernel_function),
-                                      kind.kernel, number(kind.call), kind.inside, kind.fills, count));
+            out.emplace_back(text(kind.path), text(kind.function), text(kind.kernel_function), kind.kernel,
+                             number(kind.call), kind.inside, kind.fills, count);
         }
         return out;
     }
 
     // (function, path, inside) of every frame; stacks are lists of places in it.
-    nb::list frames() const {
-        nb::list out;
+    [[nodiscard]] std::vector<std::tuple<nb::str, nb::str, bool>> frames() const {
+        std::vector<std::tuple<nb::str, nb::str, bool>> out;
+        out.reserve(watched_.frames.size());
         for (const StackFrame &frame : watched_.frames) {
-            out.append(nb::make_tuple(text(frame.function), text(frame.path), frame.inside));
+            out.emplace_back(text(frame.function), text(frame.path), frame.inside);
         }
         return out;
     }
 
     // (frames, outermost first; count).
-    nb::list stacks() const {
-        nb::list out;
-        for (const auto &[stack, count] : watched_.stacks) {
-            nb::list frames;
-            for (const uint32_t frame : stack) frames.append(frame);
-            out.append(nb::make_tuple(frames, count));
-        }
-        return out;
+    [[nodiscard]] std::vector<std::pair<std::vector<uint32_t>, uint64_t>> stacks() const {
+        return {watched_.stacks.begin(), watched_.stacks.end()};
     }
 
-    nb::dict totals() const {
-        nb::dict out;
-        out["uncalled"] = watched_.uncalled;
-        out["recorder"] = watched_.recorder;
-        out["looks"] = watched_.looks;
-        out["busy_looks"] = watched_.busy_looks;
-        out["processes"] = watched_.most_processes;
-        out["threads"] = watched_.most_threads;
-        return out;
-    }
+    [[nodiscard]] const Watched &totals() const { return watched_; }
 
     // (allocator, heap, stack or file; count).
-    nb::list faults() const {
+    [[nodiscard]] std::vector<std::pair<const char *, uint64_t>> faults() const {
         static constexpr const char *names[] = {"allocator", "heap", "stack", "file"};
-        nb::list out;
+        std::vector<std::pair<const char *, uint64_t>> out;
         for (const auto &[touched, count] : watched_.faults) {
-            out.append(nb::make_tuple(names[static_cast<size_t>(touched)], count));
+            out.emplace_back(names[static_cast<size_t>(touched)], count);
         }
         return out;
     }
 
     // (system call, others, allocator or recorder; count).
-    nb::list calls() const {
+    [[nodiscard]] std::vector<std::tuple<uint64_t, const char *, uint64_t>> calls() const {
         static constexpr const char *names[] = {"others", "allocator", "recorder"};
-        nb::list out;
+        std::vector<std::tuple<uint64_t, const char *, uint64_t>> out;
         for (const auto &[kind, count] : watched_.calls) {
-            out.append(nb::make_tuple(kind.number, names[static_cast<size_t>(kind.caller)], count));
+            out.emplace_back(kind.number, names[static_cast<size_t>(kind.caller)], count);
         }
         return out;
     }
 
     // (state, system call or None, what its descriptor is, by the allocator, count).
-    nb::list waits() const {
+    [[nodiscard]] std::vector<std::tuple<std::string, Call, const char *, bool, uint64_t>> waits() const {
         static constexpr const char *names[] = {"", "socket", "file", "other", "lock"};
-        nb::list out;
+        std::vector<std::tuple<std::string, Call, const char *, bool, uint64_t>> out;
         for (const auto &[kind, count] : watched_.waits) {
             const char *what = kind.what < std::size(names) ? names[kind.what] : "";
-            out.append(
-                nb::make_tuple(std::string(1, kind.state), number(kind.call), what, kind.allocator, count));
+            out.emplace_back(std::string(1, kind.state), number(kind.call), what, kind.allocator, count);
         }
         return out;
     }
 
     // (seconds, bytes) of all processes together.
-    nb::list resident() const {
-        nb::list out;
+    [[nodiscard]] std::vector<std::pair<double, uint64_t>> resident() const {
+        std::vector<std::pair<double, uint64_t>> out;
+        out.reserve(watched_.resident.size());
         for (const ResidentPoint &point : watched_.resident) {
-            out.append(nb::make_tuple(seconds(point.ticks), point.bytes));
+            out.emplace_back(seconds(point.ticks), point.bytes);
         }
         return out;
     }
 
-    // (seconds, pid, peak, resident heap or None, lazily freed or None), a row for each look at a process.
-    nb::list memory() const {
-        nb::list out;
+    // (seconds, pid, peak, resident heap or None, lazily freed or None), a row for each poll of a process.
+    [[nodiscard]] std::vector<MemoryRow> memory() const {
+        std::vector<MemoryRow> out;
+        out.reserve(watched_.memory.size());
         for (const MemorySeen &seen : watched_.memory) {
-            const nb::object heap = seen.known ? nb::cast(seen.heap) : nb::none();
-            const nb::object lazy = seen.known ? nb::cast(seen.lazy_free) : nb::none();
-            out.append(nb::make_tuple(seconds(seen.ticks), seen.pid, seen.peak, heap, lazy));
+            const auto known = [&](uint64_t bytes) {
+                return seen.known ? std::optional(bytes) : std::nullopt;
+            };
+            out.emplace_back(seconds(seen.ticks), seen.pid, seen.peak, known(seen.heap),
+                             known(seen.lazy_free));
         }
         return out;
     }
 
-    nb::list files() const {
-        nb::list out;
-        for (const std::string &path : watched_.files) out.append(text(path));
+    [[nodiscard]] std::vector<nb::str> files() const {
+        std::vector<nb::str> out;
+        for (const std::string &path : watched_.files) out.push_back(text(path));
         return out;
     }
 
@@ -152,7 +152,7 @@ class PyWatched {
                                           : 0.0;
     }
 
-    static nb::object number(int64_t call) { return call == kNoCall ? nb::none() : nb::cast(call); }
+    static Call number(int64_t call) { return call == kNoCall ? std::nullopt : Call(call); }
 
     BlockFile file_;
     Definitions definitions_;
@@ -173,6 +173,14 @@ void bind_watched(const nb::module_ &m) {
         .def_ro("samples", &Sources::samples)
         .def_ro("faults", &Sources::faults)
         .def_ro("calls", &Sources::calls);
+    nb::class_<Watched>(m, "WatchedTotals",
+                        "How often a program was polled and sampled, and how large it was.")
+        .def_ro("uncalled", &Watched::uncalled, "Samples whose callers are not known.")
+        .def_ro("recorder", &Watched::recorder, "Samples in the recorder, which are not among the others.")
+        .def_ro("polls", &Watched::polls)
+        .def_ro("busy_polls", &Watched::busy_polls, "Those in which some thread ran, or waited for a CPU.")
+        .def_ro("processes", &Watched::most_processes, "The most at once.")
+        .def_ro("threads", &Watched::most_threads, "The most at once.");
     nb::class_<PyWatched>(m, "Watched",
                           "What was seen of a program from outside, boiled down. Raises BadTrace or OSError.")
         .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,
@@ -183,7 +191,7 @@ void bind_watched(const nb::module_ &m) {
         .def("samples", &PyWatched::samples)
         .def("frames", &PyWatched::frames)
         .def("stacks", &PyWatched::stacks)
-        .def("totals", &PyWatched::totals)
+        .def("totals", &PyWatched::totals, nb::rv_policy::reference_internal)
         .def("faults", &PyWatched::faults)
         .def("calls", &PyWatched::calls)
         .def("waits", &PyWatched::waits)

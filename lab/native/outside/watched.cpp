@@ -65,7 +65,7 @@ class Reader {
         case REAP_SEEN_WAIT:
             return wait(pid, fields);
         case REAP_SEEN_LOOK:
-            return look(fields);
+            return poll(fields);
         case REAP_SEEN_MEMORY:
             return memory(ticks, pid, fields);
         case REAP_SEEN_WATCHED:
@@ -233,12 +233,12 @@ class Reader {
         });
     }
 
-    void look(RecordReader &fields) {
+    void poll(RecordReader &fields) {
         const uint64_t processes = fields.varint();
         const uint64_t threads = fields.varint();
         if (!fields.good()) return;
-        ++out_.looks;
-        out_.busy_looks += runs_ ? 1 : 0;
+        ++out_.polls;
+        out_.busy_polls += runs_ ? 1 : 0;
         runs_ = false;
         out_.most_processes = std::max(out_.most_processes, processes);
         out_.most_threads = std::max(out_.most_threads, threads);
@@ -269,7 +269,7 @@ class Reader {
     std::map<StackFrame, uint32_t> frame_places_;
     std::map<uint32_t, std::map<uint64_t, uint64_t>> file_ranges_;
     Watched out_;
-    bool runs_ = false; // whether some thread of the present look does
+    bool runs_ = false; // whether some thread of the current poll does
 };
 
 } // namespace

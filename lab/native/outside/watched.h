@@ -52,7 +52,7 @@ struct StackFrame {
     auto operator<=>(const StackFrame &) const = default;
 };
 
-// A process's memory when it was looked at.
+// A process's memory when it was polled.
 struct MemorySeen {
     uint64_t ticks = 0;
     uint32_t pid = 0;
@@ -77,8 +77,8 @@ struct Watched {
     std::map<Touched, uint64_t> faults;
     std::map<CallKind, uint64_t> calls;
     std::map<WaitKind, uint64_t> waits;
-    uint64_t looks = 0;
-    uint64_t busy_looks = 0; // at which some thread ran, or would have if it had had a processor
+    uint64_t polls = 0;
+    uint64_t busy_polls = 0; // in which some thread ran, or would have if it had had a CPU
     uint64_t most_processes = 0;
     uint64_t most_threads = 0;
     std::vector<ResidentPoint> resident;

@@ -1,7 +1,5 @@
 """Sampling where a program's time goes on a littered heap: by perf events, or else by a timer in it."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 import tempfile
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -59,5 +57,5 @@ def sample(launch: Launch, litter: Litter, *, image: str = "", providers: list[s
             seen=recording.instruction_samples(),
             method="timer" if by_timer else "perf",
             # A timer's handler does not see who called libc's wrapper of a system call.
-            kernel=not by_timer and recording.header()["sampler_kernel"],
+            kernel=not by_timer and recording.header().sampler_kernel,
         )

@@ -1,7 +1,5 @@
 """Watching a program from outside into a trace, and reading what was seen."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 from pathlib import Path
 
 from msgspec.structs import replace

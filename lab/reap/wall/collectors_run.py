@@ -1,7 +1,5 @@
 """A run in which a program's garbage collector is heard."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """What a reader of the facts of the wall must know: what could not be seen, and what to do about it."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 import errno
 import os
 

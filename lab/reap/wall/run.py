@@ -3,8 +3,6 @@
 Or watches a process that runs already, by what the kernel says alone.
 """
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 import contextlib
 import os
 from collections.abc import Callable, Iterator
@@ -71,7 +69,7 @@ class _Counting:
 
     def files(self) -> list[str]:
         """The files that served malloc, but for the C library."""
-        providers = [image["provider"] for image in self.recording.images()]
+        providers = [image.provider for image in self.recording.images()]
         return sorted({path for path in providers if path and not Path(path).name.startswith("libc.so")})
 
 
@@ -177,7 +175,7 @@ def _counted(launch: Launch, folder: Path) -> _Counting:
 
 def _with_counted(wall: Wall, counting: _Counting) -> Wall:
     """The facts with what the recorder counted and timed."""
-    frees = counting.recording.totals()["frees"]
+    frees = counting.recording.totals().frees
     return replace(
         wall,
         growth=growth(counting.profile),
@@ -222,7 +220,7 @@ def _wall(
         cpu_seconds=outcome.cpu_ns * 1e-9,
         user_seconds=outcome.user_ns * 1e-9,
         system_seconds=outcome.system_ns * 1e-9,
-        threads=seen.totals()["threads"],
+        threads=seen.totals().threads,
         share=share,
         owners=facts.owners(rows),
         locking=facts.locking(rows),

@@ -337,7 +337,7 @@ def test_a_recording_that_is_cut_short_while_it_is_read_is_one_error(tmp_path):
     file = tmp_path / "1.drag"
     file.write_bytes(b"REDRAG02" + bytes(16) + b"\x01\x01\x64" * 500_000)  # allocations of 100 bytes
     recording = read(file)
-    assert recording.header()["objects"] == 500_000
+    assert recording.header().objects == 500_000
     os.truncate(file, 100)
     with pytest.raises(ReapError, match="cut short while it was read"), reading(file):
         profile([recording], ["x"], status=0, notes=[])

@@ -112,4 +112,4 @@ def _objects(ended: running.Ended) -> int | None:
     if ended.recording is None:
         return None
     recording = read.read(ended.recording)
-    return sum(image["objects"] for image in recording.images())
+    return sum(image.objects for image in recording.images())

@@ -55,22 +55,22 @@ def test_every_call_is_counted_by_size_and_by_function(tmp_path, depth, seed):
     assert done.calls == truth.calls
     assert done.objects == truth.totals["objects"]
     assert done.bytes == sum(size * count for size, count in truth.sizes.items())
-    assert done.totals["frees"] == truth.totals["frees"]
-    assert done.totals["failures"] == truth.totals["failures"]
-    assert (done.totals["skipped"], done.totals["unmatched_frees"]) == (0, 0)
+    assert done.totals.frees == truth.totals["frees"]
+    assert done.totals.failures == truth.totals["failures"]
+    assert (done.totals.skipped, done.totals.unmatched_frees) == (0, 0)
 
 
 def test_full_depth_knows_peaks_temporaries_and_what_was_never_freed(tmp_path):
     done, truth = exact(tmp_path, "full", seed=4)
     totals = done.totals
-    assert (totals["max_objects"], totals["max_bytes"]) == (
+    assert (totals.in_use.max_objects, totals.in_use.max_bytes) == (
         truth.totals["peak_objects"],
         truth.totals["peak_bytes"],
     )
-    assert totals["temporary"] == truth.totals["temporary"]
-    assert totals["immortal_objects"] == truth.totals["left_objects"]
-    assert totals["immortal_bytes"] == truth.totals["left_bytes"]
+    assert totals.temporary == truth.totals["temporary"]
+    assert totals.immortal_objects == truth.totals["left_objects"]
+    assert totals.immortal_bytes == truth.totals["left_bytes"]
     freed = done.recording.lifetimes()
     assert sum(objects for _, _, objects, _ in freed) == truth.totals["frees"]
-    assert totals["weight"] == truth.totals["objects"]
+    assert totals.weight == truth.totals["objects"]
     assert sum(stack[2] for stack in done.recording.stacks(100000)) == truth.totals["objects"]

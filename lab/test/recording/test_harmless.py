@@ -61,7 +61,7 @@ def test_real_programs_say_what_they_say_unrecorded(tmp_path, depth, name, reque
     done = recorded(tmp_path, depth, *words)
     assert same(native, done.outcome), (native, done.outcome)
     assert done.objects > 0
-    assert done.recording.header()["stop_reason"] == 0
+    assert done.recording.header().stop_reason == 0
     assert not done.recording.damage()
 
 
@@ -101,7 +101,7 @@ def test_sandboxed_programs_are_recorded_or_it_is_said(tmp_path, depth, how):
     """Strict mode allows no clock, and so no events; counters go on. Full depth records what was reserved."""
     done = recorded(tmp_path, depth, target("fragile"), "sandbox", how)
     objects = {low: objects for low, _, objects, _ in done.recording.sizes()}[700]
-    stopped = done.recording.header()["stop_reason"]
+    stopped = done.recording.header().stop_reason
     if depth == "triage" or how != "strict":
         assert objects >= 200_000
     assert (stopped == native.STOP_SANDBOX) == (how == "strict")
@@ -147,7 +147,7 @@ def test_a_library_opened_past_all_preloads_is_recorded(tmp_path, depth):
     done = recorded(tmp_path, depth, *deepbind())
     assert done.outcome.status == 0
     assert {low: objects for low, _, objects, _ in done.recording.sizes()}[3000] == 100
-    assert done.totals["unmatched_frees"] == 0
+    assert done.totals.unmatched_frees == 0
     assert any("RTLD_DEEPBIND" in note for note in done.profile.notes)
 
 
@@ -177,14 +177,14 @@ def test_a_full_disk_ends_the_recording_and_no_process(small_disk, depth):
         words = [target("processes"), "quick", "100"]
         done = recorded_as(small_disk, *words, depth=sampled, sampler=native.SAMPLER_PERF, period_bytes=1)
         assert done.outcome.status == 0, done.outcome.stderr_tail
-        assert done.recording.header()["stop_reason"] == native.STOP_NO_SPACE
+        assert done.recording.header().stop_reason == native.STOP_NO_SPACE
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_recording_goes_on_where_all_descriptors_are_in_use(tmp_path, depth):
     done = recorded(tmp_path, depth, target("fragile"), "table")
     assert {low: objects for low, _, objects, _ in done.recording.sizes()}[700] == 400_000
-    assert done.recording.header()["stop_reason"] == 0
+    assert done.recording.header().stop_reason == 0
 
 
 @pytest.mark.parametrize(("kind", "count"), [("quick", 300), ("beside", 300)])

@@ -28,7 +28,7 @@ def test_a_death_of_the_program_loses_nothing(tmp_path, depth, how, status):
     done = recorded(tmp_path, depth, target("killed"), how)
     assert done.outcome.status == status
     assert whole(done.recording)
-    assert done.recording.header()["finished"]
+    assert done.recording.header().finished
     assert not done.recording.damage()
 
 
@@ -36,11 +36,11 @@ def test_a_death_of_the_program_loses_nothing(tmp_path, depth, how, status):
 def test_a_timeout_loses_nothing(tmp_path):
     for seconds in (0.3, 3, 30):  # until it had time to free some blocks
         done = recorded(tmp_path, "full", target("killed"), "on", timeout=seconds)
-        if done.totals["frees"] > 1000:
+        if done.totals.frees > 1000:
             break
     assert done.outcome.timed_out
     assert whole(done.recording)
-    assert done.totals["frees"] > 1000
+    assert done.totals.frees > 1000
 
 
 def start_recording(folder, how):
@@ -86,7 +86,7 @@ def test_reap_or_its_launcher_may_be_killed_outright(tmp_path, victim):
     assert not seen.damage().corrupt
     assert (tmp_path / "k.reap").stat().st_size <= 1 << 30  # most of it a hole
     record.finish(tmp_path / "k.reap")
-    assert read.read(tmp_path / "k.reap").header()["finished"]
+    assert read.read(tmp_path / "k.reap").header().finished
 
 
 def test_the_file_grows_before_it_is_used_up(tmp_path):

@@ -32,9 +32,9 @@ def test_operators_are_counted_once_whoever_serves_them(tmp_path, depth, allocat
     done = recorded(tmp_path, depth, target("operators"), str(TURNS), *throws, allocator=library(allocator))
     assert done.outcome.status == 0, done.outcome
     assert counted(done) == dict.fromkeys((*PLAIN, *ALIGNED), TURNS)
-    assert done.totals["skipped"] == 0
+    assert done.totals.skipped == 0
     # What else the process allocates is the C++ runtime's and the allocator's start; nothing is doubled.
     assert 0 <= done.objects - 12 * TURNS < 100
-    assert 0 <= done.totals["frees"] - 12 * TURNS < 100
+    assert 0 <= done.totals.frees - 12 * TURNS < 100
     if allocator != "glibc":
         assert done.calls["operator new"] >= 6 * TURNS

@@ -36,10 +36,10 @@ def test_parent_and_child_of_a_fork_are_both_counted(tmp_path, depth):
     assert (parent.totals.total_objects, child.totals.total_objects) == (101, 100)
     assert child.pid != parent.pid
     assert child.note == "forked"
-    assert [image["parent"] for image in done.recording.images()] == [-1, 0]
-    assert done.totals["frees"] == 202
+    assert [image.parent for image in done.recording.images()] == [-1, 0]
+    assert done.totals.frees == 202
     # The child gave back its copy of a block that its parent had.
-    assert done.totals["unmatched_frees"] == (1 if depth == "full" else 0)
+    assert done.totals.unmatched_frees == (1 if depth == "full" else 0)
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
@@ -53,7 +53,7 @@ def test_two_hundred_quick_children(tmp_path):
     done = processes(tmp_path, "triage", "quick", 200)
     assert objects_of(done, 2002) == 200
     assert len({process.pid for process in done.profile.processes}) == 201
-    assert done.recording.header()["finished"]
+    assert done.recording.header().finished
     assert done.path.stat().st_blocks * 512 < 201 * 40000  # what a process did not use is released
 
 
@@ -217,7 +217,7 @@ def test_a_daemon_that_outlives_its_parent_is_said_to_run_still(tmp_path):
     daemon = int((tmp_path / "pid").read_text())
     try:
         seen = read.read(path)
-        assert not seen.header()["finished"]
+        assert not seen.header().finished
         assert any("still ran" in note for note in notes(seen, "full"))
     finally:
         os.kill(daemon, signal.SIGUSR1)
@@ -225,7 +225,7 @@ def test_a_daemon_that_outlives_its_parent_is_said_to_run_still(tmp_path):
         os.sched_yield()
     assert record.finish(path) == 0
     later = read.read(path)
-    assert later.header()["finished"]
+    assert later.header().finished
     assert {low: objects for low, _, objects, _ in later.sizes()}[2006] == 10
 
 
@@ -233,6 +233,6 @@ def test_a_daemon_that_outlives_its_parent_is_said_to_run_still(tmp_path):
 def test_a_child_that_changes_root_and_user_is_recorded(tmp_path, depth):
     (tmp_path / "empty").mkdir()
     done = processes(tmp_path, depth, "other", tmp_path / "empty")
-    assert done.recording.header()["stop_reason"] == 0
+    assert done.recording.header().stop_reason == 0
     assert (objects_of(done, 2001), objects_of(done, 2007)) == (10, 100_000 + 20 * 10)
     assert not done.recording.damage()

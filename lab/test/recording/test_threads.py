@@ -9,7 +9,7 @@ DEPTHS = ("triage", "full")
 def threads(folder, depth, *words, **options):
     done = recorded(folder, depth, target("threads"), *map(str, words), **options)
     assert done.outcome.status == 0, done.outcome
-    assert done.totals["unmatched_frees"] == 0
+    assert done.totals.unmatched_frees == 0
     return done
 
 
@@ -22,20 +22,20 @@ def test_blocks_that_pass_between_threads(tmp_path, depth):
     done = threads(tmp_path, depth, "exchange", 8, 5000)
     assert objects_of(done, 3001) == 40000
     if depth == "full":
-        freed = done.objects - done.totals["immortal_objects"]
-        assert freed == done.totals["frees"] >= 40000
+        freed = done.objects - done.totals.immortal_objects
+        assert freed == done.totals.frees >= 40000
         # 64 slots, and at most one block on its way in each thread.
-        assert 64 <= done.totals["max_objects"] <= 64 + 2 * 8 + 20
-        assert done.totals["temporary"] < 40000
+        assert 64 <= done.totals.in_use.max_objects <= 64 + 2 * 8 + 20
+        assert done.totals.temporary < 40000
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_thousands_of_short_lived_threads_do_not_fill_the_disk(tmp_path, depth):
     done = threads(tmp_path, depth, "short", 3000)
     assert objects_of(done, 3002) == 30000
-    assert done.totals["frees"] >= 30000
+    assert done.totals.frees >= 30000
     # Full depth: 12 bytes an event. Else nothing for a thread that is gone.
-    growing = 12 * done.totals["events"] if depth == "full" else 0
+    growing = 12 * done.totals.events if depth == "full" else 0
     assert done.path.stat().st_size < growing + 24 * 65536
 
 
@@ -47,7 +47,7 @@ def test_what_destructors_and_exit_handlers_allocate(tmp_path, depth):
     assert objects_of(done, 3003) == truth
     assert objects_of(done, 3004) == 1
     if depth == "full":
-        assert done.objects - done.totals["immortal_objects"] == done.totals["frees"]
+        assert done.objects - done.totals.immortal_objects == done.totals.frees
 
 
 def test_the_first_allocation_of_a_thread_is_a_sample_like_any_other(tmp_path):

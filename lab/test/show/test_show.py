@@ -45,7 +45,7 @@ def test_show_writes_json_and_html_that_agree_with_the_recording(recording, tmp_
     said = reap("show", str(recording), "--json", "a.json", "--html", "a.html", cwd=tmp_path)
     assert said.returncode == 0, said.stderr
     (answer,) = json.loads((tmp_path / "a.json").read_text())["answers"]
-    objects = sum(image["objects"] for image in read(recording).images())
+    objects = sum(image.objects for image in read(recording).images())
     assert answer["profile"]["totals"]["total_objects"] == objects
     assert (tmp_path / "a.html").read_text().startswith("<!")
     for name in ("a.json", "a.html"):
@@ -78,7 +78,7 @@ def test_an_existing_file_is_not_overwritten(tmp_path):
     assert "--force" in done.stderr
     assert (tmp_path / "x.reap").read_text() == "precious"
     assert reap("record", "-o", "x.reap", "--force", "--", "true", cwd=tmp_path).returncode == 0
-    assert read(tmp_path / "x.reap").header()["finished"]
+    assert read(tmp_path / "x.reap").header().finished
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_an_unprivileged_user_can_record(tmp_path):
     said = reap_as_nobody("record", "-o", str(folder / "x.reap"), "--", program("busy"), cwd=folder)
     assert said.endswith("\n0"), said
     seen = read(folder / "x.reap")
-    assert sum(image["objects"] for image in seen.images()) > 40000
+    assert sum(image.objects for image in seen.images()) > 40000
 
 
 def test_a_program_with_a_malloc_of_its_own_runs_and_is_noted(tmp_path):
@@ -168,7 +168,7 @@ def test_what_the_user_preloads_stays(tmp_path):
     environment = {**os.environ, "LD_PRELOAD": library("talks")}
     done = reap("record", "-o", "x.reap", "--", program("busy"), "big", cwd=tmp_path, env=environment)
     assert done.stdout.startswith("hello\n")
-    assert sum(image["objects"] for image in read(tmp_path / "x.reap").images()) > 40000
+    assert sum(image.objects for image in read(tmp_path / "x.reap").images()) > 40000
 
 
 @pytest.mark.parametrize("depth", ["triage", "full"])

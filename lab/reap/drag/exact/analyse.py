@@ -1,7 +1,5 @@
 """From drag recordings to what `reap drag` says."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 from typing import Literal
 
 import msgspec
@@ -31,7 +29,7 @@ def profile(
     engine: Literal["exact", "recompiled"] = "exact",
 ) -> DragProfile:
     """Everything that the recordings of a run say; processes without an allocation are left out."""
-    processes = [process(drag) for drag in drags if drag.header()["objects"]]
+    processes = [process(drag) for drag in drags if drag.header().objects]
     return DragProfile(
         command=command,
         engine=engine,
@@ -45,17 +43,17 @@ def process(drag: native.Drag) -> DragProcess:
     """What one process allocated, and dragged."""
     header = drag.header()
     chains: dict[int, list[Frame]] = {}
-    early = drag.before_free() if header["released"] else None
+    early = drag.before_free() if header.released else None
     levels = [_both(drag, early, chains, chunks=False)]
-    if header["pooled"]:
+    if header.pooled:
         chunks = _both(drag, early, chains, chunks=True)
         levels += [chunks] if chunks.total.objects else []
     return DragProcess(
-        pid=header["pid"],
-        parent=header["parent"],
-        command=header["command"],
-        forked=header["forked"],
-        end="exited" if header["full"] else _ENDS.get(header["end"], "killed"),
+        pid=header.pid,
+        parent=header.parent,
+        command=header.command,
+        forked=header.forked,
+        end="exited" if header.full else _ENDS.get(header.end, "killed"),
         levels=levels,
         notes=_notes(header),
     )
@@ -63,18 +61,18 @@ def process(drag: native.Drag) -> DragProcess:
 
 def _notes(header: native.DragHeader) -> list[str]:
     notes = []
-    if header["full"]:
+    if header.full:
         notes.append(
             "recording stopped before the process ended: later allocations are missing, and what was in use "
             "counts as needed; the disk was full (set TMPDIR to a folder with more room), or it made two "
             "billion allocations"
         )
-    elif header["end"] == "killed":
+    elif header.end == "killed":
         notes.append(
             "it was killed, or goes on: what it had in use counts as needed to the end, "
             "so drag is understated"
         )
-    if header["malformed"]:
+    if header.malformed:
         notes.append("its recording is damaged: what comes after the damage is missing")
     return notes
 

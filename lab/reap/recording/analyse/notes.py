@@ -1,7 +1,5 @@
 """What a reader of a profile must know before believing it."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 import errno
 
 from reap import native
@@ -35,16 +33,16 @@ def notes(recording: native.Recording, depth: str) -> list[str]:
 
 
 def _stopped(header: native.Header) -> list[str]:
-    if header["stop_reason"] == 0:
+    if header.stop_reason == 0:
         return []
     why = {
         native.STOP_NO_SPACE: "the file could not grow",
         native.STOP_OPEN: "the file could not be opened again (a changed root or dropped rights do that)",
         native.STOP_SANDBOX: "a process in a sandbox of its own has used up what was reserved before",
         native.STOP_MAP: "there was no memory for a block",
-    }.get(header["stop_reason"], "of an unknown reason")
-    name = errno.errorcode.get(header["stop_errno"], str(header["stop_errno"]))
-    times = units.number(header["stop_count"], "time")
+    }.get(header.stop_reason, "of an unknown reason")
+    name = errno.errorcode.get(header.stop_errno, str(header.stop_errno))
+    times = units.number(header.stop_count, "time")
     stopped = f"Recording stopped before the program did: {why} ({name}; {times})."
     return [f"{stopped} What is shown is what was recorded until then."]
 
@@ -63,9 +61,9 @@ def _damage(damage: native.Damage) -> list[str]:
 
 
 def _unfinished(header: native.Header) -> list[str]:
-    if header["finished"]:
+    if header.finished:
         return []
-    if header["ended"]:
+    if header.ended:
         return [
             "Some process of the tree still ran when the recording was closed; what it did later is missing."
         ]
@@ -73,11 +71,11 @@ def _unfinished(header: native.Header) -> list[str]:
 
 
 def _nothing(header: native.Header, images: list[native.Image], whole: native.Totals) -> list[str]:
-    if header["stop_reason"]:
+    if header.stop_reason:
         return []  # that is said already
     if not images:
         return ["No process was recorded: the recorder was never loaded."]
-    if not any(image["objects"] for image in images) and not whole["events"]:
+    if not any(image.objects for image in images) and not whole.events:
         return ["No allocation was recorded."]
     return []
 
@@ -95,7 +93,7 @@ _UNRECORDED = {
 
 def _unrecorded(processes: list[tuple[int, int, str]], images: list[native.Image]) -> list[str]:
     """One that was judged while it started is recorded all the same."""
-    recorded = {(image.get("pid"), _name(image["executable"])) for image in images}
+    recorded = {(image.pid, _name(image.executable)) for image in images}
     seen = sorted({(reason, _name(file), pid) for pid, reason, file in processes})
     missing: dict[tuple[int, str], int] = {}
     for reason, name, pid in seen:
@@ -118,11 +116,7 @@ def _name(executable: str) -> str:
 
 def _bypassed(images: list[native.Image]) -> list[str]:
     names = sorted(
-        {
-            image["executable"].rpartition("/")[2]
-            for image in images
-            if image.get("flags", 0) & native.IMAGE_BYPASSED
-        }
+        {image.executable.rpartition("/")[2] for image in images if image.flags & native.IMAGE_BYPASSED}
     )
     if not names:
         return []
@@ -131,9 +125,9 @@ def _bypassed(images: list[native.Image]) -> list[str]:
 
 
 def _deepbind(header: native.Header) -> list[str]:
-    if not header["deepbind"]:
+    if not header.deepbind:
         return []
-    opened = f"{header['deepbind']} libraries were to be opened with RTLD_DEEPBIND"
+    opened = f"{header.deepbind} libraries were to be opened with RTLD_DEEPBIND"
     return [f"{opened}, past the recorder: they were opened without, and are recorded."]
 
 
@@ -142,7 +136,7 @@ def _sampling(seen: native.InstructionSamples, header: native.Header) -> list[st
         return ["No instruction pointer was sampled: the share of time is unknown (see `reap doctor`)."]
     if seen.all < _ENOUGH_SAMPLES:
         return [f"Only {seen.all} instruction pointers were sampled: the run is too short for a sharp share."]
-    if header["sampler"] == native.SAMPLER_PERF and not header["sampler_kernel"]:
+    if header.sampler == native.SAMPLER_PERF and not header.sampler_kernel:
         missing = "page faults and system calls of the allocator are not in its share"
         mend = "sudo sysctl kernel.perf_event_paranoid=1"
         return [f"Time in the kernel could not be sampled: {missing} ({mend})."]
@@ -150,8 +144,8 @@ def _sampling(seen: native.InstructionSamples, header: native.Header) -> list[st
 
 
 def _few(whole: native.Totals, depth: str) -> list[str]:
-    if depth == "triage" and 0 < whole["samples"] < _ENOUGH_SAMPLES:
-        rough = f"Only {whole['samples']} allocations were sampled, so sites, lifetimes and peaks are rough"
+    if depth == "triage" and 0 < whole.samples < _ENOUGH_SAMPLES:
+        rough = f"Only {whole.samples} allocations were sampled, so sites, lifetimes and peaks are rough"
         return [f"{rough}; --depth full counts them all."]
     return []
 
@@ -159,37 +153,35 @@ def _few(whole: native.Totals, depth: str) -> list[str]:
 def _elsewhere(recording: native.Recording, whole: native.Totals) -> list[str]:
     """Resident memory that malloc does not account for is often a pool that hides allocations from us."""
     resident = max((size for _, size in recording.resident()), default=0)
-    live = whole["max_bytes"]
+    live = whole.in_use.max_bytes
     if resident < _MUCH_RESIDENT or live > resident * _SMALL_PART:
         return []
     share = f"At most {units.size(live)} of {units.size(resident)} resident came from malloc"
     hidden = "pools and heaps of the program's own that map memory themselves are not seen"
-    names = [image["executable"].rpartition("/")[2] for image in recording.images()]
+    names = [image.executable.rpartition("/")[2] for image in recording.images()]
     python = any(name.startswith("python") for name in names)
     return [f"{share}: {hidden}{' (PYTHONMALLOC=malloc shows its objects)' if python else ''}."]
 
 
 def _past_us(images: list[native.Image], whole: native.Totals) -> list[str]:
-    objects = sum(image["objects"] for image in images)
-    forked = any(image.get("flags", 0) & native.IMAGE_FORKED for image in images)  # they free their parent's
-    if forked or whole["frees"] <= objects * 1.05 + _FEW_FREES:
+    objects = sum(image.objects for image in images)
+    forked = any(image.flags & native.IMAGE_FORKED for image in images)  # they free their parent's
+    if forked or whole.frees <= objects * 1.05 + _FEW_FREES:
         return []
-    given = f"{whole['frees']} blocks were freed, but the recorder saw only {objects} allocated"
+    given = f"{whole.frees} blocks were freed, but the recorder saw only {objects} allocated"
     why = "a part of the program calls malloc past it, as one that finds libc's malloc by itself does"
     return [f"{given}: {why}."]
 
 
 def _oddities(whole: native.Totals) -> list[str]:
     said = []
-    if whole["failures"]:
-        said.append(f"{whole['failures']} allocations failed.")
-    if whole["unmatched_frees"]:
+    if whole.failures:
+        said.append(f"{whole.failures} allocations failed.")
+    if whole.unmatched_frees:
         said.append(
-            f"{whole['unmatched_frees']} frees were of blocks that the recorder never saw: allocated in a "
+            f"{whole.unmatched_frees} frees were of blocks that the recorder never saw: allocated in a "
             "parent process, before the recording, or past it."
         )
-    if whole["skipped"]:
-        said.append(
-            f"{whole['skipped']} calls came from inside the recorder's own work and were only counted."
-        )
+    if whole.skipped:
+        said.append(f"{whole.skipped} calls came from inside the recorder's own work and were only counted.")
     return said

@@ -1,7 +1,5 @@
 """From a recording to a profile: what `reap show` says."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 from typing import Literal
 
 from reap import native
@@ -40,15 +38,15 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
     header = recording.header()
     whole = recording.totals()
     images = recording.images()
-    depth: Literal["triage", "full"] = "full" if header["depth"] == native.FULL else "triage"
-    objects = sum(image["objects"] for image in images)
-    size = sum(image["bytes"] for image in images)
+    depth: Literal["triage", "full"] = "full" if header.depth == native.FULL else "triage"
+    objects = sum(image.objects for image in images)
+    size = sum(image.bytes for image in images)
     width, moments = recording.timeline()
     resident = max((float(level) for _, level in recording.resident()), default=0.0)
     return Profile(
-        command=command or next((image["command"] for image in images if image.get("command")), []),
+        command=command or next((image.command for image in images if image.command), []),
         depth=depth,
-        seconds=header["seconds"],
+        seconds=header.seconds,
         totals=_totals(objects, size, whole, resident),
         processes=[_process(image, resident) for image in images],
         sizes=sizes.bins(recording.sizes()),
@@ -56,29 +54,30 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         temporary=_temporary(whole, depth),
         live=[Point(seconds=at, bytes=level) for at, level, _ in moments],
         resident=[Point(seconds=at, bytes=float(level)) for at, level in recording.resident()],
-        rates=rates(moments, width, objects, whole["samples"]),
+        rates=rates(moments, width, objects, whole.samples),
         sites=sites(recording.stacks(_MOST_STACKS), recording.frames)[:_MOST_SITES],
-        calls={name: count for name, count in zip(CALLS, whole["calls"], strict=False) if count},
+        calls={name: count for name, count in zip(CALLS, whole.calls, strict=False) if count},
         latencies=[
             Latency(call=CALLS[call], samples=samples, p50=p50, p90=p90, p99=p99, p999=p999)
             for call, samples, p50, p90, p99, p999 in recording.latencies()
         ],
         share=_share(recording.instruction_samples(), header),
         requests=_requests(recording.requests()),
-        samples=whole["samples"],
+        samples=whole.samples,
         notes=notes.notes(recording, depth),
     )
 
 
-def _totals(objects: int, size: int, use: native.InUse, resident: float) -> Totals:
+def _totals(objects: int, size: int, part: native.Image | native.Totals, resident: float) -> Totals:
     # Totals are counted: a rare sample that stands for too much cannot lift a peak above them.
-    largest = estimates.at_most(estimates.from_variance(use["max_bytes"], use["max_bytes_variance"]), size)
+    use = part.in_use
+    largest = estimates.at_most(estimates.from_variance(use.max_bytes, use.max_bytes_variance), size)
     # Few samples that each stand for much say next to nothing: what was touched is resident.
     if resident > 0 and not largest.exact and largest.low <= _UNSURE * largest.value:
         largest = estimates.at_most(largest, largest.low + resident)
     return Totals(
         total_objects=objects,
-        max_objects=_most_objects(objects, use),
+        max_objects=_most_objects(objects, part),
         average_size=size / objects if objects else 0.0,
         total_bytes=size,
         max_bytes=largest,
@@ -86,31 +85,29 @@ def _totals(objects: int, size: int, use: native.InUse, resident: float) -> Tota
     )
 
 
-def _most_objects(objects: int, use: native.InUse) -> Estimate:
-    if use["counted_bound"] > 0:  # triage: by the counters that samples carry
-        counted = Estimate(value=use["counted_objects"], low=use["counted_low"], high=use["counted_bound"])
-        return estimates.at_most(counted, objects)
-    most = estimates.from_variance(use["max_objects"], use["max_objects_variance"])
+def _most_objects(objects: int, part: native.Image | native.Totals) -> Estimate:
+    counted, use = part.counted, part.in_use
+    if counted.bound > 0:  # triage: by the counters that samples carry
+        return estimates.at_most(Estimate(value=counted.most, low=counted.low, high=counted.bound), objects)
+    most = estimates.from_variance(use.max_objects, use.max_objects_variance)
     return estimates.at_most(most, objects)
 
 
 def _process(image: native.Image, resident: float) -> Process:
-    command = image.get("command", [])
-    executable = image.get("executable", "")
-    flags = image.get("flags", 0)
-    bypassed = bool(flags & native.IMAGE_BYPASSED)
+    command = image.command
+    bypassed = bool(image.flags & native.IMAGE_BYPASSED)
     said = []
     if bypassed:
         said.append("its malloc is its own: nothing of it could be recorded")
-    if flags & native.IMAGE_FORKED:
+    if image.flags & native.IMAGE_FORKED:
         said.append("forked")
     return Process(
-        image=image["image"],
-        pid=image.get("pid", 0),
-        name=executable.rpartition("/")[2] or (command[0] if command else "unknown"),
+        image=image.image,
+        pid=image.pid,
+        name=image.executable.rpartition("/")[2] or (command[0] if command else "unknown"),
         command=command,
-        allocator=image.get("provider", ""),
-        totals=_totals(image["objects"], image["bytes"], image, resident),
+        allocator=image.provider,
+        totals=_totals(image.objects, image.bytes, image, resident),
         recorded=not bypassed,
         note="; ".join(said),
     )
@@ -121,50 +118,47 @@ def _lifetimes(recording: native.Recording, whole: native.Totals) -> list[Lifeti
         LifetimeBin(low=low, high=high, objects=objects, bytes=size)
         for low, high, objects, size in recording.lifetimes()
     ]
-    if whole["immortal_objects"] > 0:
-        last = LifetimeBin(
-            low=0.0, high=None, objects=whole["immortal_objects"], bytes=whole["immortal_bytes"]
-        )
+    if whole.immortal_objects > 0:
+        last = LifetimeBin(low=0.0, high=None, objects=whole.immortal_objects, bytes=whole.immortal_bytes)
         return [*freed, last]
     return freed
 
 
 def _temporary(whole: native.Totals, depth: str) -> Estimate:
-    if whole["weight"] <= 0:
+    if whole.weight <= 0:
         return exactly(0.0)
-    share = whole["temporary"] / whole["weight"]
+    share = whole.temporary / whole.weight
     if depth == "full":
         return exactly(share)
-    count = estimates.effective(whole["weight"], whole["weight_squares"])
+    count = estimates.effective(whole.weight, whole.weight_squares)
     return estimates.proportion(share * count, count)
 
 
 def _requests(counted: list[native.RequestCounts]) -> Requests | None:
-    if not counted or counted[0]["count"] == 0:
+    if not counted or counted[0].count == 0:
         return None
     whole, *phases = [
         PhaseRequests(
-            phase=each["phase"],
-            count=each["count"],
-            allocations=_per_request(each["allocations"], each["count"]),
-            bytes=_per_request(each["bytes"], each["count"]),
+            phase=each.phase,
+            count=each.count,
+            allocations=_per_request(each.allocations, each.count),
+            bytes=_per_request(each.bytes, each.count),
         )
         for each in counted
-        if each["count"]
+        if each.count
     ]
     named = phases if any(each.phase for each in phases) else []
     return Requests(count=whole.count, allocations=whole.allocations, bytes=whole.bytes, phases=named)
 
 
-def _per_request(counted: tuple[int, int, int, int], count: int) -> PerRequest:
-    whole, p50, p99, most = counted
-    return PerRequest(mean=whole / count, p50=p50, p99=p99, max=most)
+def _per_request(counted: native.PerRequest, count: int) -> PerRequest:
+    return PerRequest(mean=counted.total / count, p50=counted.p50, p99=counted.p99, max=counted.max)
 
 
 def _share(seen: native.InstructionSamples, header: native.Header) -> Share | None:
     if seen.all == 0:
         return None
-    by_timer = header["sampler"] == native.SAMPLER_TIMER
+    by_timer = header.sampler == native.SAMPLER_TIMER
     return Share(
         method="timer" if by_timer else "perf",
         samples=seen.all,
@@ -172,5 +166,5 @@ def _share(seen: native.InstructionSamples, header: native.Header) -> Share | No
         kernel_inside=seen.kernel_inside,
         share=estimates.proportion(seen.inside, seen.all),
         # A timer's handler does not see who called libc's wrapper of a system call.
-        sees_kernel=not by_timer and header["sampler_kernel"],
+        sees_kernel=not by_timer and header.sampler_kernel,
     )

@@ -3,8 +3,6 @@
 The detection of adversarial allocation (section 3.1, ISMM 2026), from a recording, and the file of it.
 """
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -86,7 +84,7 @@ def size_profile(
     allocated.
     """
     header, images = recording.header(), recording.images()
-    full = header["depth"] == native.FULL
+    full = header.depth == native.FULL
     seen = recording.sizes_at_peak() if full else recording.sizes()
     sizes: dict[int, int] = {}
     left_out = left_out_bytes = 0
@@ -97,21 +95,21 @@ def size_profile(
         else:
             left_out += objects
             left_out_bytes += total
-    main = max(images, key=lambda image: image["objects"], default=None)
+    main = max(images, key=lambda image: image.objects, default=None)
     profile = SizeProfile(
         format=FORMAT,
         version=VERSION,
-        program=main.get("executable", "") if main else "",
-        command=images[0].get("command", []) if images else [],
+        program=main.executable if main else "",
+        command=images[0].command if images else [],
         counted="in use at the peak" if full else "allocations",
         cut_off=cut_off,
         sizes=sorted(sizes.items()),
         left_out=left_out,
         left_out_bytes=left_out_bytes,
         peak=_exact_peak(images, sum(sizes.values()), left_out) if full else _counted_peak(images),
-        threads=max((image["threads"] for image in images), default=1) or 1,
+        threads=max((image.threads for image in images), default=1) or 1,
         processes=max(len(images), 1),
-        recorded=datetime.fromtimestamp(header["start_unix_ns"] / 1e9, UTC).isoformat(timespec="seconds"),
+        recorded=datetime.fromtimestamp(header.start_unix_ns / 1e9, UTC).isoformat(timespec="seconds"),
         reap_version=reap_version,
     )
     require_something(profile)
@@ -156,7 +154,7 @@ def require_something(profile: SizeProfile) -> None:
 
 
 def _exact_peak(images: list[native.Image], below: int, beyond: int) -> Estimate:
-    most = max((image["max_objects"] for image in images), default=0.0)
+    most = max((image.in_use.max_objects for image in images), default=0.0)
     # Not rounded: a lower cut-off takes its share of it, and should come to what the recording gives.
     return exactly(most * below / (below + beyond) if below else 0)
 
@@ -165,10 +163,10 @@ def _counted_peak(images: list[native.Image]) -> Estimate:
     """Blocks in use are known exactly at every sample, and at the end of each process."""
     value = high = 0.0
     for image in images:
-        seen = max(image["counted_objects"], float(image["objects"] - image["frees"]), 0.0)
+        seen = max(image.counted.most, float(image.objects - image.frees), 0.0)
         value = max(value, seen)
-        bound = image["counted_bound"] if image["counted_objects"] > 0 else float(image["objects"])
-        high = max(high, seen, min(bound, float(image["objects"])))
+        bound = image.counted.bound if image.counted.most > 0 else float(image.objects)
+        high = max(high, seen, min(bound, float(image.objects)))
     return Estimate(value=value, low=value, high=high)
 
 

@@ -1,7 +1,5 @@
 """From what was seen of a program to the facts of the wall. Pure functions."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 import bisect
 import statistics
 from collections import Counter
@@ -171,10 +169,10 @@ def guessed_requests(connections: int, reads: int, allocations: int) -> Requests
 
 def waiting(watched: native.Watched, wall_seconds: float) -> Waiting | None:
     """Thread-seconds by what was waited for; None where nobody looked."""
-    looks = watched.totals()["looks"]
-    if looks == 0:
+    totals = watched.totals()
+    if totals.polls == 0:
         return None
-    step = wall_seconds / looks
+    step = wall_seconds / totals.polls
     seconds: Counter[str] = Counter()
     for state, call, what, by_allocator, count in watched.waits():
         kind = _waited_for(state, call, what)
@@ -187,8 +185,8 @@ def waiting(watched: native.Watched, wall_seconds: float) -> Waiting | None:
         network=seconds["network"] * step,
         other=seconds["other"] * step,
         allocator_lock=seconds["allocator_lock"] * step,
-        polls=looks,
-        idle=(looks - watched.totals()["busy_looks"]) * step,
+        polls=totals.polls,
+        idle=(totals.polls - totals.busy_polls) * step,
     )
 
 
@@ -204,13 +202,13 @@ def _waited_for(state: str, call: int | None, what: str) -> str:
 
 def resident(watched: native.Watched, *, peak: int) -> Resident:
     """Memory at its peak, late and at the end, of the run that nothing entered."""
-    points, looks = watched.resident(), watched.memory()
+    points, polls = watched.resident(), watched.memory()
     lazy: Counter[float] = Counter()
-    for at, _, _, _, held in looks:
+    for at, _, _, _, held in polls:
         if held is not None:
             lazy[at] += held
     return Resident(
-        peak=max([peak, *(high for _, _, high, _, _ in looks)]),
+        peak=max([peak, *(high for _, _, high, _, _ in polls)]),
         end=points[-1][1] if points else 0,
         late=_late(dict(points)) or 0,
         lazy_free=_late(lazy),

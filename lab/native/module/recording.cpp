@@ -1,0 +1,450 @@
+// What Python sees of a recording.
+#include "module/recording.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "module/text.h"
+#include "outside/outside.h"
+#include "reap_encode.h"
+#include "symbols/symbols.h"
+#include "totals/aggregate.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace reap::native {
+namespace {
+
+struct Header : reap_file_header {
+    double seconds; // to its end, or to the last event
+};
+
+// A process image: what it allocated, and what its definition says, which may be missing.
+struct Image {
+    explicit Image(const ImageTotals &totals, const ImageInfo &info = {})
+        : image(totals.image), objects(totals.objects), bytes(totals.bytes), frees(totals.frees),
+          threads(totals.threads), in_use(totals.use), counted(totals.counted), pid(info.pid),
+          ppid(info.ppid), parent(info.parent), flags(info.flags), executable(info.executable),
+          provider(info.provider), command(info.command) {}
+
+    uint32_t image;
+    uint64_t objects;
+    uint64_t bytes;
+    uint64_t frees;
+    uint32_t threads;
+    InUse in_use;
+    Counted counted;
+    uint32_t pid;
+    uint32_t ppid;
+    int64_t parent;
+    uint32_t flags;
+    std::string executable;
+    std::string provider;
+    std::vector<std::string> command;
+};
+
+// Over the marked requests of a phase; percentiles by nearest rank.
+struct PerRequest {
+    PerRequest(uint64_t all, const std::vector<uint64_t> &bins, uint64_t most)
+        : total(all), p50(request_quantile(bins, most, 0.5)), p99(request_quantile(bins, most, 0.99)),
+          max(most) {}
+
+    uint64_t total;
+    uint64_t p50;
+    uint64_t p99;
+    uint64_t max;
+};
+
+struct RequestCounts {
+    explicit RequestCounts(const RequestTotals &totals)
+        : phase(totals.phase), count(totals.count),
+          allocations(totals.allocations, totals.by_allocations, totals.most_allocations),
+          bytes(totals.bytes, totals.by_bytes, totals.most_bytes) {}
+
+    std::string phase;
+    uint64_t count;
+    PerRequest allocations;
+    PerRequest bytes;
+};
+
+using SizeRow = std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>;
+using LatencyRow = std::tuple<uint8_t, uint64_t, double, double, double, double>;
+using StackRow = std::tuple<uint32_t, uint32_t, double, double, double, double>;
+
+// A trace that has been read. Everything is computed on construction.
+class Recording {
+  public:
+    Recording(const std::string &path, const std::string &recorder,
+              const std::vector<std::string> &allocators,
+              const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &left_out)
+        : file_(path), definitions_(file_), summary_(reap::native::aggregate(file_, definitions_)),
+          outside_(read_outside(file_, definitions_, symbols_, context(recorder, allocators, left_out))) {}
+
+    [[nodiscard]] Header header() const {
+        const reap_file_header &header = file_.header();
+        return {header, header.end_ticks > header.start_ticks ? seconds(header.end_ticks)
+                                                              : seconds(summary_.last_ticks)};
+    }
+
+    Damage damage() { return file_.damage(); }
+
+    [[nodiscard]] std::vector<Image> images() const {
+        std::vector<Image> out;
+        out.reserve(summary_.images.size());
+        for (const ImageTotals &totals : summary_.images) {
+            const int64_t place = definitions_.find(totals.image);
+            out.push_back(place < 0 ? Image(totals)
+                                    : Image(totals, definitions_.images()[static_cast<size_t>(place)]));
+        }
+        return out;
+    }
+
+    // (pid, reason, executable) of processes of which nothing is recorded.
+    [[nodiscard]] std::vector<std::tuple<uint32_t, uint64_t, nb::str>> unrecorded() const {
+        std::vector<std::tuple<uint32_t, uint64_t, nb::str>> out;
+        for (const std::vector<UnrecordedProcess> *seen :
+             {&definitions_.unrecorded(), &outside_.unrecorded}) {
+            for (const UnrecordedProcess &each : *seen) {
+                out.emplace_back(each.pid, each.reason, text(each.executable));
+            }
+        }
+        return out;
+    }
+
+    [[nodiscard]] const Summary &totals() const { return summary_; }
+
+    // (low, high, objects, bytes) for every size or bin that occurred.
+    [[nodiscard]] std::vector<SizeRow> sizes() const {
+        std::vector<SizeRow> out;
+        for (uint64_t size = 0; size < REAP_EXACT_SIZES; ++size) {
+            add_size(out, size, summary_.by_size[size], summary_.by_size[size] * size);
+        }
+        for (unsigned bin = 0; bin < REAP_LARGE_BINS; ++bin) {
+            add_bin(out, bin, summary_.large_objects[bin], summary_.large_bytes[bin]);
+        }
+        return out;
+    }
+
+    // The same of what was in use when the tree had most blocks in use; empty in triage.
+    [[nodiscard]] std::vector<SizeRow> sizes_at_peak() const {
+        std::vector<SizeRow> out;
+        for (uint64_t size = 0; size < REAP_EXACT_SIZES; ++size) {
+            const SizeInUse &use = summary_.sizes_in_use[size];
+            add_size(out, size, use.peak_objects, use.peak_bytes);
+        }
+        for (unsigned bin = 0; bin < REAP_LARGE_BINS; ++bin) {
+            const SizeInUse &use = summary_.sizes_in_use[REAP_EXACT_SIZES + bin];
+            add_bin(out, bin, use.peak_objects, use.peak_bytes);
+        }
+        return out;
+    }
+
+    // (low seconds, high seconds, objects, bytes) of objects that were freed.
+    [[nodiscard]] std::vector<std::tuple<double, double, double, double>> lifetimes() const {
+        std::vector<std::tuple<double, double, double, double>> out;
+        for (size_t bin = 0; bin < kLifetimeBins; ++bin) {
+            if (summary_.lifetime_objects[bin] == 0) continue;
+            const double low = bin == 0 ? 0.0 : static_cast<double>(UINT64_C(1) << bin) * 1e-9;
+            const double high = static_cast<double>(UINT64_C(2) << bin) * 1e-9;
+            out.emplace_back(low, high, summary_.lifetime_objects[bin], summary_.lifetime_bytes[bin]);
+        }
+        return out;
+    }
+
+    // (seconds, highest live bytes, allocations) by bin; the width of a bin in seconds comes first.
+    [[nodiscard]] std::pair<double, std::vector<std::tuple<double, double, double>>> timeline() const {
+        std::vector<std::tuple<double, double, double>> out;
+        const Timeline &live = summary_.live;
+        double level = 0;
+        size_t place = 0;
+        for (const Timeline::Bin &bin : live.bins()) {
+            const double at = seconds(live.start() + place++ * live.width());
+            out.emplace_back(at, bin.seen ? bin.high : level, bin.sum);
+            if (bin.seen) level = bin.last;
+        }
+        return {static_cast<double>(live.width()) / summary_.ticks_per_second, std::move(out)};
+    }
+
+    // (seconds, live bytes) at the end of each bin that saw an event.
+    [[nodiscard]] std::vector<std::pair<double, double>> levels() const {
+        std::vector<std::pair<double, double>> out;
+        const Timeline &live = summary_.live;
+        size_t place = 0;
+        for (const Timeline::Bin &bin : live.bins()) {
+            ++place;
+            if (bin.seen) out.emplace_back(seconds(live.start() + place * live.width()), bin.last);
+        }
+        return out;
+    }
+
+    // (seconds, bytes) of all processes together.
+    [[nodiscard]] std::vector<std::pair<double, uint64_t>> resident() const {
+        std::vector<std::pair<double, uint64_t>> out;
+        for (const ResidentPoint &point : outside_.resident) {
+            out.emplace_back(seconds(point.ticks), point.bytes);
+        }
+        return out;
+    }
+
+    [[nodiscard]] SampleTotals instruction_samples() const { return outside_.samples; }
+
+    // (call, samples, p50, p90, p99, p99.9) in nanoseconds.
+    [[nodiscard]] std::vector<LatencyRow> latencies() const {
+        std::vector<LatencyRow> out;
+        for (const auto &[call, histogram] : summary_.latencies) {
+            out.emplace_back(call, histogram.samples(), histogram.quantile(0.5), histogram.quantile(0.9),
+                             histogram.quantile(0.99), histogram.quantile(0.999));
+        }
+        return out;
+    }
+
+    // What marked requests allocated: of all, then by phase.
+    [[nodiscard]] std::vector<RequestCounts> requests() const {
+        std::vector<RequestCounts> out;
+        if (summary_.requests.empty()) return out;
+        RequestTotals all;
+        for (const RequestTotals &each : summary_.requests) all.add(each);
+        out.emplace_back(all);
+        for (const RequestTotals &each : summary_.requests) out.emplace_back(each);
+        return out;
+    }
+
+    // (image, stack, objects, bytes, temporary, live at peak) for the `most` stacks with the most objects and
+    // as many of the others with the most bytes; by bytes.
+    [[nodiscard]] std::vector<StackRow> stacks(size_t most) const {
+        struct Row {
+            uint32_t image;
+            uint32_t stack;
+            const SiteTotals *totals;
+        };
+        const auto by_bytes = [](const Row &a, const Row &b) { return a.totals->bytes > b.totals->bytes; };
+        std::vector<Row> rows;
+        for (const ImageTotals &image : summary_.images) {
+            for (uint32_t stack = 0; stack < image.sites.size(); ++stack) {
+                if (image.sites[stack].objects > 0) rows.push_back({image.image, stack, &image.sites[stack]});
+            }
+        }
+        // Those with the most objects are kept, too: many small blocks are as telling as few large ones.
+        if (rows.size() > most) {
+            const auto by_objects = [](const Row &a, const Row &b) {
+                return a.totals->objects > b.totals->objects;
+            };
+            std::nth_element(rows.begin(), rows.begin() + static_cast<long>(most), rows.end(), by_objects);
+            std::stable_sort(rows.begin() + static_cast<long>(most), rows.end(), by_bytes);
+            rows.resize(std::min(rows.size(), 2 * most));
+        }
+        std::stable_sort(rows.begin(), rows.end(), by_bytes);
+        std::vector<StackRow> out;
+        out.reserve(rows.size());
+        for (const Row &row : rows) {
+            out.emplace_back(row.image, row.stack, row.totals->objects, row.totals->bytes,
+                             row.totals->temporary, row.totals->at_peak);
+        }
+        return out;
+    }
+
+    // The frames of a stack, innermost first. The address is the process's own where the path is empty.
+    [[nodiscard]] std::vector<FrameRow> frames(uint32_t image, uint32_t stack) {
+        std::vector<FrameRow> out;
+        for (size_t depth = 0; depth < 512 && stack != 0; ++depth) {
+            const Frame *frame = definitions_.frame(image, stack);
+            if (frame == nullptr) break;
+            const uint64_t call = frame->address - 1; // inside the call instruction, not behind it
+            if (const Module *module = definitions_.module_of(image, stack)) {
+                const uint64_t address = call - module->bias;
+                for (const SourceFrame &source : symbols_.resolve(module->path, address)) {
+                    out.push_back(frame_row(module->path, address, source));
+                }
+            } else {
+                out.push_back(unknown_frame(call));
+            }
+            stack = frame->parent;
+        }
+        return out;
+    }
+
+  private:
+    static Context context(const std::string &recorder, const std::vector<std::string> &allocators,
+                           const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &left_out) {
+        Context out{recorder, allocators, {}};
+        for (const auto &[pid, begin, end] : left_out) out.left_out.push_back({pid, begin, end});
+        return out;
+    }
+
+    static void add_size(std::vector<SizeRow> &out, uint64_t size, uint64_t objects, uint64_t bytes) {
+        if (objects > 0) out.emplace_back(size, size, objects, bytes);
+    }
+
+    static void add_bin(std::vector<SizeRow> &out, unsigned bin, uint64_t objects, uint64_t bytes) {
+        if (objects == 0) return;
+        const uint64_t low = reap::format::large_bin_low(bin);
+        const uint64_t high =
+            bin + 1 < REAP_LARGE_BINS ? reap::format::large_bin_low(bin + 1) - 1 : UINT64_MAX;
+        out.emplace_back(low, high, objects, bytes);
+    }
+
+    [[nodiscard]] double seconds(uint64_t ticks) const {
+        return ticks > summary_.start_ticks
+                   ? static_cast<double>(ticks - summary_.start_ticks) / summary_.ticks_per_second
+                   : 0.0;
+    }
+
+    BlockFile file_;
+    Definitions definitions_;
+    Symbolizer symbols_;
+    Summary summary_;
+    Outside outside_;
+};
+
+void bind_damage(nb::module_ &m) {
+    nb::class_<Damage>(m, "Damage",
+                       "What was wrong with a trace, in numbers of blocks. False if nothing was.")
+        .def_ro("empty", &Damage::empty)
+        .def_ro("foreign", &Damage::foreign)
+        .def_ro("corrupt", &Damage::corrupt)
+        .def_ro("truncated", &Damage::truncated)
+        .def_ro("malformed", &Damage::malformed)
+        .def("__bool__",
+             [](const Damage &damage) {
+                 return (damage.empty | damage.foreign | damage.corrupt | damage.truncated |
+                         damage.malformed) != 0;
+             })
+        .def("__repr__", [](const Damage &damage) {
+            return "Damage(empty=" + std::to_string(damage.empty) +
+                   ", foreign=" + std::to_string(damage.foreign) +
+                   ", corrupt=" + std::to_string(damage.corrupt) +
+                   ", truncated=" + std::to_string(damage.truncated) +
+                   ", malformed=" + std::to_string(damage.malformed) + ")";
+        });
+}
+
+void bind_instruction_samples(nb::module_ &m) {
+    nb::class_<SampleTotals>(m, "InstructionSamples", "Sampled instruction pointers, by where they lay.")
+        .def_ro("all", &SampleTotals::all)
+        .def_ro("inside", &SampleTotals::inside)
+        .def_ro("kernel_inside", &SampleTotals::kernel_inside)
+        .def_ro("kernel", &SampleTotals::kernel)
+        .def_ro("recorder", &SampleTotals::recorder)
+        .def_ro("unknown", &SampleTotals::unknown);
+}
+
+void bind_header(nb::module_ &m) {
+    nb::class_<Header>(m, "Header", "What a trace says of itself.")
+        .def_ro("depth", &Header::depth)
+        .def_ro("start_unix_ns", &Header::start_unix_ns)
+        .def_ro("sampler", &Header::sampler)
+        .def_ro("sampler_period_us", &Header::sampler_period_us)
+        .def_prop_ro("sampler_kernel", [](const Header &header) { return header.sampler_kernel != 0; })
+        .def_prop_ro(
+            "finished", [](const Header &header) { return header.finished != 0; },
+            "Every process of the tree had ended when it was closed.")
+        .def_prop_ro(
+            "ended", [](const Header &header) { return header.end_ticks != 0; }, "It was closed.")
+        .def_ro("stop_reason", &Header::stop_reason, "0, or one of STOP_.")
+        .def_ro("stop_errno", &Header::stop_errno)
+        .def_ro("stop_count", &Header::stop_count)
+        .def_ro("deepbind", &Header::deepbind, "How often RTLD_DEEPBIND was removed from a call of dlopen.")
+        .def_ro("seconds", &Header::seconds, "To its end, or to the last event.");
+}
+
+void bind_totals(nb::module_ &m) {
+    nb::class_<InUse>(m, "InUse", "The most that was in use at once, with the variances of the estimates.")
+        .def_ro("max_objects", &InUse::max_objects)
+        .def_ro("max_objects_variance", &InUse::max_objects_variance)
+        .def_ro("max_bytes", &InUse::max_bytes)
+        .def_ro("max_bytes_variance", &InUse::max_bytes_variance);
+    nb::class_<Counted>(
+        m, "Counted", "The most blocks in use at once, by the counters that samples carry; 0 in full depth.")
+        .def_ro("most", &Counted::most, "At any sample.")
+        .def_ro("low", &Counted::low, "At least.")
+        .def_ro("bound", &Counted::bound, "At most.");
+    nb::class_<Image>(m, "Image", "A process image. Where its definition is missing, its names are empty.")
+        .def_ro("image", &Image::image)
+        .def_ro("objects", &Image::objects)
+        .def_ro("bytes", &Image::bytes)
+        .def_ro("frees", &Image::frees)
+        .def_ro("threads", &Image::threads, "The most that recorded at once.")
+        .def_ro("in_use", &Image::in_use)
+        .def_ro("counted", &Image::counted)
+        .def_ro("pid", &Image::pid)
+        .def_ro("ppid", &Image::ppid)
+        .def_ro("parent", &Image::parent, "The image that it was forked from, or -1.")
+        .def_ro("flags", &Image::flags, "Of IMAGE_.")
+        .def_prop_ro("executable", text_of(&Image::executable))
+        .def_prop_ro("provider", text_of(&Image::provider), "The file that serves malloc.")
+        .def_prop_ro("command", texts_of(&Image::command));
+    nb::class_<Summary>(m, "Totals", "All processes together.")
+        .def_ro("in_use", &Summary::tree)
+        .def_ro("counted", &Summary::counted)
+        .def_ro("frees", &Summary::frees)
+        .def_ro("failures", &Summary::failures)
+        .def_ro("skipped", &Summary::skipped)
+        .def_ro("unmatched_frees", &Summary::unmatched_frees)
+        .def_ro("events", &Summary::events)
+        .def_ro("samples", &Summary::samples)
+        .def_ro("weight", &Summary::weight)
+        .def_ro("weight_squares", &Summary::weight_squares)
+        .def_ro("temporary", &Summary::temporary)
+        .def_ro("immortal_objects", &Summary::immortal_objects)
+        .def_ro("immortal_bytes", &Summary::immortal_bytes)
+        .def_ro("calls", &Summary::calls, "By enum reap_call.");
+}
+
+void bind_request_counts(nb::module_ &m) {
+    nb::class_<PerRequest>(m, "PerRequest", "A quantity over marked requests.")
+        .def_ro("total", &PerRequest::total, "Of all requests together.")
+        .def_ro("p50", &PerRequest::p50)
+        .def_ro("p99", &PerRequest::p99)
+        .def_ro("max", &PerRequest::max);
+    nb::class_<RequestCounts>(m, "RequestCounts", "What the marked requests of a phase allocated.")
+        .def_prop_ro("phase", text_of(&RequestCounts::phase), "Empty for all requests together.")
+        .def_ro("count", &RequestCounts::count)
+        .def_ro("allocations", &RequestCounts::allocations)
+        .def_ro("bytes", &RequestCounts::bytes);
+}
+
+} // namespace
+
+void bind_recording(nb::module_ &m) {
+    bind_header(m);
+    bind_totals(m);
+    bind_request_counts(m);
+    bind_damage(m);
+    bind_instruction_samples(m);
+    nb::class_<Recording>(m, "Recording", "A trace, read and boiled down. Raises BadTrace or OSError.")
+        .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,
+                      const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &>(),
+             "path"_a, "recorder"_a, "allocators"_a = std::vector<std::string>(),
+             "left_out"_a = std::vector<std::tuple<uint32_t, uint64_t, uint64_t>>(),
+             "`allocators` are files that serve malloc beside those that the trace names; of `left_out`, "
+             "(pid, begin, end) on the trace's clock, no instruction pointers are counted.")
+        .def("header", &Recording::header)
+        .def("damage", &Recording::damage)
+        .def("images", &Recording::images)
+        .def("unrecorded", &Recording::unrecorded)
+        .def("totals", &Recording::totals, nb::rv_policy::reference_internal)
+        .def("sizes", &Recording::sizes)
+        .def("sizes_at_peak", &Recording::sizes_at_peak)
+        .def("lifetimes", &Recording::lifetimes)
+        .def("timeline", &Recording::timeline)
+        .def("levels", &Recording::levels)
+        .def("resident", &Recording::resident)
+        .def("instruction_samples", &Recording::instruction_samples)
+        .def("latencies", &Recording::latencies)
+        .def("requests", &Recording::requests)
+        .def("stacks", &Recording::stacks, "most"_a)
+        .def("frames", &Recording::frames, "image"_a, "stack"_a);
+}
+
+} // namespace reap::native

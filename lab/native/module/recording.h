@@ -1,0 +1,10 @@
+// What Python sees of recordings.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace reap::native {
+
+void bind_recording(nanobind::module_ &m);
+
+} // namespace reap::native
