@@ -53,7 +53,7 @@ static DragNumber take(void) {
     return number;
 }
 
-static void give_back(DragNumber number) {
+static void release(DragNumber number) {
     drag_object(number)->next = first_free;
     first_free = number;
 }
@@ -80,7 +80,7 @@ DragNumber drag_ring_make(void) {
     return ring;
 }
 
-void drag_ring_free(DragNumber ring) { give_back(ring); }
+void drag_ring_free(DragNumber ring) { release(ring); }
 
 void drag_ring_prepend(DragNumber ring, DragNumber from) {
     const DragNumber first = drag_object(from)->after, last = drag_object(from)->before;
@@ -135,7 +135,7 @@ void drag_object_remove(DragNumber number) {
         drag_object(object->after)->before = object->before;
     }
     if (object->place >> DRAG_AT_BITS == LARGE) VG_(free)(VG_(HT_remove)(large, object->birth));
-    give_back(number);
+    release(number);
     --filled;
 }
 

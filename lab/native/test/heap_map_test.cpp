@@ -171,7 +171,7 @@ TEST(HeapMap, TheWalkThatFindsTheMomentHoldsNothingWhileThePagesAreFound) {
     }
     const long once = growth(freed);
     ASSERT_GT(once, 4'000) << "the blocks' map is no longer most of what grows";
-    EXPECT_LT(growth(kept), once * 5 / 4) << "two maps of all blocks at once, where nothing is given back";
+    EXPECT_LT(growth(kept), once * 5 / 4) << "two maps of all blocks at once, where nothing is freed";
 }
 
 TEST(HeapMap, AnEmptyTraceHasAnEmptyMap) {

@@ -48,7 +48,7 @@ class Aggregator {
     template <bool kWeighted>
     double freed(ImageState &image, const Event &event, Actor actor);
     void take_out(ImageState &image, const Live &live, float weight);
-    void give_back(const Live &live);
+    void remove_size(const Live &live);
     void image_ended(ImageState &image);
     SiteTotals &site(ImageState &image, uint32_t stack);
     SizeInUse &size_in_use(uint64_t size);
@@ -133,7 +133,7 @@ inline SizeInUse &Aggregator::size_in_use(uint64_t size) {
 
     if (event.address >= LiveTable::kLowest) {
         const LiveTable::Added place = image.live.add(event.address);
-        // Handed out again without a free that we saw (it was made where we could not look): that ended it.
+        // Allocated again without a free that we saw (it was made where we could not look): that ended it.
         if (!place.fresh) take_out(image, place.block, place.block.weight);
         place.block = {event.size, event.ticks, actor.clock, event.stack, actor.thread, weight};
     }
@@ -152,12 +152,12 @@ inline SizeInUse &Aggregator::size_in_use(uint64_t size) {
 inline void Aggregator::take_out(ImageState &image, const Live &live, float weight) {
     const auto size = static_cast<double>(live.size);
     site(image, live.stack).live_bytes -= weight * size;
-    give_back(live);
+    remove_size(live);
     image.totals.use.remove(weight, size);
     out_.tree.remove(weight, size);
 }
 
-inline void Aggregator::give_back(const Live &live) {
+inline void Aggregator::remove_size(const Live &live) {
     if (out_.depth != REAP_DEPTH_FULL) return;
     SizeInUse &use = size_in_use(live.size);
     --use.objects;
@@ -250,7 +250,7 @@ void Aggregator::image_ended(ImageState &image) {
     image.live.each([this](uint64_t, const Live &live) {
         out_.immortal_objects += live.weight;
         out_.immortal_bytes += live.weight * static_cast<double>(live.size);
-        give_back(live);
+        remove_size(live);
     });
     out_.tree.remove(image.totals.use);
     for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) site(image, stack).live_bytes = 0;

@@ -87,7 +87,7 @@ struct Summary {
     uint64_t frees = 0;
     uint64_t failures = 0;
     uint64_t skipped = 0;
-    uint64_t unmatched_frees = 0; // of blocks that the recording never saw handed out
+    uint64_t unmatched_frees = 0; // of blocks that the recording never saw allocated
 
     // Lifetimes of objects, weighted; those never freed apart.
     std::array<double, kLifetimeBins> lifetime_objects{};

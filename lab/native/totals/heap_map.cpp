@@ -64,7 +64,7 @@ class Walker {
         ++event_;
         if (event.what == What::Free) return take_out(event.address);
         if (event.what != What::Alloc || event.address == 0) return;
-        take_out(event.address); // handed out again without a free that was seen
+        take_out(event.address); // allocated again without a free that was seen
         const bool program = !in_litter(event.ticks);
         blocks_[event.address] = {event.size, program};
         spread(event.address, event.size, program, 1);

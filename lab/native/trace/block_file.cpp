@@ -26,7 +26,7 @@ BlockFile::BlockFile(const std::string &path) : path_(path), file_(path) {
     uint64_t whole = (length + REAP_BLOCK_BYTES - 1) / REAP_BLOCK_BYTES;
     // While it is made, and where nobody closed it, the file is longer than what was used of it.
     if (header_.file_blocks != 0) whole = std::min(whole, expected);
-    // Blocks that were handed out but lie behind the end of the file: the disk was full then (the header says
+    // Blocks that were allocated but lie behind the end of the file: the disk was full then (the header says
     // so), or the file was cut afterwards.
     if (header_.stop_reason == REAP_STOP_NONE && expected > whole) damage_.truncated += expected - whole;
     for (uint64_t index = 1; index < whole; ++index) {

@@ -6,11 +6,11 @@
 namespace reap::native {
 
 enum class What : uint8_t {
-    Alloc,     // full depth: a block was handed out
-    Free,      // full depth: a block was given back
+    Alloc,     // full depth: a block was allocated
+    Free,      // full depth: a block was freed
     Failed,    // full depth: null was returned
-    Sample,    // triage: a block that was drawn as a sample was handed out
-    SampleEnd, // triage: such a block was given back
+    Sample,    // triage: a sampled block was allocated
+    SampleEnd, // triage: such a block was freed
 };
 
 struct Event {
@@ -25,8 +25,8 @@ struct Event {
     uint64_t period = 0;      // mean gap in bytes that the sample was drawn with
     uint64_t duration = 0;    // ticks that the call took
     uint64_t clock = 0;       // bytes that the thread named in `thread` had allocated by then
-    uint64_t allocations = 0; // of a Sample: blocks handed out so far under the thread's number
-    uint64_t frees = 0;       // and given back
+    uint64_t allocations = 0; // of a Sample: blocks allocated so far under the thread's number
+    uint64_t frees = 0;       // and freed
     uint32_t thread = 0;      // of a SampleEnd: the freeing thread
 };
 

@@ -106,7 +106,7 @@ uint32_t lengthen(int file) {
     return 0;
 }
 
-// Gives back what was taken of the disk for blocks that nobody began.
+// Returns to the file system what was reserved for blocks that nobody began.
 void punch_unused(int file, const BlockFile &blocks) {
     uint64_t next = 1;
     const auto punch = [&](uint64_t until) {
