@@ -129,7 +129,7 @@ class Drag {
     DragFile file_;
 };
 
-void bind_drag_header(nb::module_ &m) {
+void bind_drag_header(const nb::module_ &m) {
     nb::class_<DragFile>(m, "DragHeader", "What a drag recording says of its process.")
         .def_prop_ro("pid", [](const DragFile &file) { return file.header().pid; })
         .def_prop_ro("parent", [](const DragFile &file) { return file.header().parent; })
@@ -145,7 +145,7 @@ void bind_drag_header(nb::module_ &m) {
         .def_prop_ro("command", [](const DragFile &file) { return texts(file.command()); });
 }
 
-void bind_drag_totals(nb::module_ &m) {
+void bind_drag_totals(const nb::module_ &m) {
     nb::class_<DragCount>(m, "DragCount", "How many objects, and their bytes.")
         .def_ro("objects", &DragCount::objects)
         .def_ro("bytes", &DragCount::bytes);

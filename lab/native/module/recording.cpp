@@ -191,6 +191,7 @@ class Recording {
     // (seconds, bytes) of all processes together.
     [[nodiscard]] std::vector<std::pair<double, uint64_t>> resident() const {
         std::vector<std::pair<double, uint64_t>> out;
+        out.reserve(outside_.resident.size());
         for (const ResidentPoint &point : outside_.resident) {
             out.emplace_back(seconds(point.ticks), point.bytes);
         }
@@ -202,6 +203,7 @@ class Recording {
     // (call, samples, p50, p90, p99, p99.9) in nanoseconds.
     [[nodiscard]] std::vector<LatencyRow> latencies() const {
         std::vector<LatencyRow> out;
+        out.reserve(summary_.latencies.size());
         for (const auto &[call, histogram] : summary_.latencies) {
             out.emplace_back(call, histogram.samples(), histogram.quantile(0.5), histogram.quantile(0.9),
                              histogram.quantile(0.99), histogram.quantile(0.999));
@@ -307,7 +309,7 @@ class Recording {
     Outside outside_;
 };
 
-void bind_damage(nb::module_ &m) {
+void bind_damage(const nb::module_ &m) {
     nb::class_<Damage>(m, "Damage",
                        "What was wrong with a trace, in numbers of blocks. False if nothing was.")
         .def_ro("empty", &Damage::empty)
@@ -329,7 +331,7 @@ void bind_damage(nb::module_ &m) {
         });
 }
 
-void bind_instruction_samples(nb::module_ &m) {
+void bind_instruction_samples(const nb::module_ &m) {
     nb::class_<SampleTotals>(m, "InstructionSamples", "Sampled instruction pointers, by where they lay.")
         .def_ro("all", &SampleTotals::all)
         .def_ro("inside", &SampleTotals::inside)
@@ -339,7 +341,7 @@ void bind_instruction_samples(nb::module_ &m) {
         .def_ro("unknown", &SampleTotals::unknown);
 }
 
-void bind_header(nb::module_ &m) {
+void bind_header(const nb::module_ &m) {
     nb::class_<Header>(m, "Header", "What a trace says of itself.")
         .def_ro("depth", &Header::depth)
         .def_ro("start_unix_ns", &Header::start_unix_ns)
@@ -358,7 +360,7 @@ void bind_header(nb::module_ &m) {
         .def_ro("seconds", &Header::seconds, "To its end, or to the last event.");
 }
 
-void bind_totals(nb::module_ &m) {
+void bind_totals(const nb::module_ &m) {
     nb::class_<InUse>(m, "InUse", "The most that was in use at once, with the variances of the estimates.")
         .def_ro("max_objects", &InUse::max_objects)
         .def_ro("max_objects_variance", &InUse::max_objects_variance)
@@ -401,7 +403,7 @@ void bind_totals(nb::module_ &m) {
         .def_ro("calls", &Summary::calls, "By enum reap_call.");
 }
 
-void bind_request_counts(nb::module_ &m) {
+void bind_request_counts(const nb::module_ &m) {
     nb::class_<PerRequest>(m, "PerRequest", "A quantity over marked requests.")
         .def_ro("total", &PerRequest::total, "Of all requests together.")
         .def_ro("p50", &PerRequest::p50)
@@ -416,7 +418,7 @@ void bind_request_counts(nb::module_ &m) {
 
 } // namespace
 
-void bind_recording(nb::module_ &m) {
+void bind_recording(const nb::module_ &m) {
     bind_header(m);
     bind_totals(m);
     bind_request_counts(m);

@@ -5,6 +5,6 @@
 
 namespace reap::native {
 
-void bind_recording(nanobind::module_ &m);
+void bind_recording(const nanobind::module_ &m);
 
 } // namespace reap::native

@@ -86,6 +86,7 @@ class PyWatched {
     [[nodiscard]] std::vector<std::pair<const char *, uint64_t>> faults() const {
         static constexpr const char *names[] = {"allocator", "heap", "stack", "file"};
         std::vector<std::pair<const char *, uint64_t>> out;
+        out.reserve(watched_.faults.size());
         for (const auto &[touched, count] : watched_.faults) {
             out.emplace_back(names[static_cast<size_t>(touched)], count);
         }
@@ -96,6 +97,7 @@ class PyWatched {
     [[nodiscard]] std::vector<std::tuple<uint64_t, const char *, uint64_t>> calls() const {
         static constexpr const char *names[] = {"others", "allocator", "recorder"};
         std::vector<std::tuple<uint64_t, const char *, uint64_t>> out;
+        out.reserve(watched_.calls.size());
         for (const auto &[kind, count] : watched_.calls) {
             out.emplace_back(kind.number, names[static_cast<size_t>(kind.caller)], count);
         }
@@ -139,6 +141,7 @@ class PyWatched {
 
     [[nodiscard]] std::vector<nb::str> files() const {
         std::vector<nb::str> out;
+        out.reserve(watched_.files.size());
         for (const std::string &path : watched_.files) out.push_back(text(path));
         return out;
     }
