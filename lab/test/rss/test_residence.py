@@ -1,5 +1,7 @@
 """Resident memory: what the kernel says, what allocators say, and how the two are taken apart."""
 
+from pathlib import Path
+
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -85,6 +87,13 @@ def test_a_mapping_that_grows_while_it_is_read_is_counted_once():
     before, behind = SMAPS.split("6000-7000")
     behind = behind[behind.index("7000-8000") :]
     assert smaps.parse(before + grown + behind).heap == 90 << 10
+
+
+def test_a_process_that_ends_while_its_threads_are_listed_has_no_children(monkeypatch):
+    monkeypatch.setattr(Path, "is_dir", lambda _: True)  # it was there when it was asked
+    assert smaps.children(1 << 30) == []
+    assert smaps.descendants(1 << 30) == []
+    assert smaps.executable(1 << 30) == ""
 
 
 def pinned():
