@@ -67,21 +67,25 @@ def _ratios(comparison: Comparison, metrics: tuple[str, ...]) -> Table:
     for metric in metrics:
         table.add_column(words.metric_name(metric), overflow="fold", min_width=13)
     for side in comparison.sides:
-        cells = [_ratio(side.ratios.get(metric)) for metric in metrics]
+        cells = [_ratio(side.ratios.get(metric), comparison) for metric in metrics]
         table.add_row(_name(side), *cells)
-    noise = [_ratio(comparison.noise.get(metric), noise=True) for metric in metrics]
+    noise = [_noise(comparison.noise.get(metric)) for metric in metrics]
     table.add_row(Text("(noise)", style="dim"), *noise, end_section=True)
     return table
 
 
-def _ratio(ratio: Ratio | None, *, noise: bool = False) -> Text:
+def _noise(ratio: Ratio | None) -> Text:
+    if ratio is None:
+        return Text(units.UNKNOWN)
+    return Text(f"{units.ratio(ratio.ratio.value)}\n[{units.span(ratio.ratio)}]", style="dim")
+
+
+def _ratio(ratio: Ratio | None, comparison: Comparison) -> Text:
     if ratio is None:
         return Text(units.UNKNOWN)
     span = f"[{units.span(ratio.ratio)}]"
-    if noise:
-        return Text(f"{units.ratio(ratio.ratio.value)}\n{span}", style="dim")
-    word = words.verdict_word(ratio)
-    value, style = units.ratio(ratio.ratio.value), _STYLES[ratio.verdict]
+    word, value = words.verdict_word(ratio), units.ratio(ratio.ratio.value)
+    style = "dim" if analyse.within_noise(ratio, comparison) else _STYLES[ratio.verdict]
     if ratio.verdict == "inconclusive":  # too long for the line of the ratio at 80 columns
         return Text(f"{value}\n{span}\n{word}", style=style)
     return Text(f"{value} {word}\n{span}", style=style)

@@ -51,6 +51,8 @@ def _outcome(side: Side, ratio: Ratio, standing: judge.Standing, comparison: Com
         return f"inconclusive, {units.number(side.rounds, 'round')} cannot decide it"
     if ratio.verdict == "equivalent":
         return f"equivalent to {comparison.baseline} within {units.percent(comparison.worth)}"
+    if ratio.verdict != "inconclusive" and analyse.within_noise(ratio, comparison):
+        return "within the noise"
     if ratio.ratio.low > 1:
         return "slower"
     if standing is judge.Standing.NONE:
