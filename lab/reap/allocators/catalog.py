@@ -12,6 +12,7 @@ from reap.allocators.recipe import Recipe, recipes
 from reap.allocators.records import DEFAULT, OWN, Allocator, Missing
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
+from reap.base.text import did_you_mean
 
 
 class Entry(Record):
@@ -98,7 +99,7 @@ def find(name: str) -> Allocator | Missing:
         return _built(recipes()[name])
     raise ReapError(
         f"no allocator is called '{name}'",
-        f"known are {', '.join(names())}; name any other as NAME=/path/lib.so",
+        f"{did_you_mean(name, names())}known are {', '.join(names())}; name any other as NAME=/path/lib.so",
         ExitCode.USAGE,
     )
 
@@ -166,7 +167,7 @@ def recipe_of(name: str) -> Recipe:
     """The recipe by which an allocator of that name is built. Throws ReapError if it is not built here."""
     if name in recipes():
         return recipes()[name]
-    hint = f"these can be built: {', '.join(recipes())}"
+    hint = f"{did_you_mean(name, recipes())}these can be built: {', '.join(recipes())}"
     if package := package_of(name):
         hint = f"it is Debian's: {_line([package], [])}\n  {hint}"
     raise ReapError(f"there is no recipe to build an allocator called '{name}'", hint, ExitCode.USAGE)

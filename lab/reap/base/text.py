@@ -2,7 +2,7 @@
 
 import shlex
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -61,6 +61,14 @@ def shortened(text: str, width: int) -> str:
         return text
     head = (width - 1) // 2
     return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`did you mean jemalloc? `, to stand before a hint; empty where no known name resembles the word."""
+    import difflib  # not for `reap --help`
+
+    near = difflib.get_close_matches(word.lower(), known, n=1)
+    return f"did you mean {near[0]}? " if near else ""
 
 
 def command_line(words: list[str]) -> str:

@@ -2,6 +2,8 @@
 
 import importlib
 import os
+import shlex
+import shutil
 import signal
 import sys
 import traceback
@@ -12,6 +14,7 @@ import click
 
 from reap import __version__
 from reap.base.errors import ExitCode, ReapError
+from reap.base.text import did_you_mean, printable
 from reap.cli.plain import print_plainly
 from reap.commandline.errors import complain
 
@@ -73,6 +76,17 @@ class Verbs(click.Group):
         command = getattr(importlib.import_module(VERBS[cmd_name][0]), cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101 - a mistake of ours, not of the user
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Says which verb an unknown one resembles, or how to measure a program that stands in its place."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], VERBS).rstrip()
+            if not hint and shutil.which(args[0]):
+                hint = f"to measure a program: {shlex.join(['reap', 'run', '--', *args])}"
+            ctx.fail(f"No such command '{printable(args[0])}'{f'; {hint}' if hint else '.'}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Lists the verbs without importing them."""

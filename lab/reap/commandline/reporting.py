@@ -9,6 +9,7 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import STANDARD_OUTPUT
+from reap.commandline.stdin import with_input
 from reap.launch.records import Outcome
 
 if TYPE_CHECKING:
@@ -99,7 +100,8 @@ def say_next(command: list[str]) -> None:
 
 def say_command(what: str, command: list[str]) -> None:
     """A command, ready to be pasted, after what it is for."""
-    click.echo(f"{what}: {shlex.join(command)}", err=True)
+    program = command[command.index("--") + 1 :] if "--" in command else []
+    click.echo(f"{what}: {with_input(shlex.join(command), program)}", err=True)
 
 
 def name_of(command: list[str]) -> str:

@@ -2,9 +2,11 @@
 
 import os
 import select
+import shlex
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import click
 
@@ -23,6 +25,31 @@ def spooled() -> Iterator[bytes] | None:
         return None
     # A character device is a terminal or /dev/null; an endless one (/dev/zero) could not be spooled anyway.
     return None if stat.S_ISCHR(mode) else _read(sys.stdin.fileno())
+
+
+def with_input(line: str, command: Sequence[str]) -> str:
+    """The line with ` <FILE` behind the measured command in it, where that is a regular file here.
+
+    So a line that is pasted into a shell gives the command what it read now.
+    """
+    program = shlex.join(command)
+    if not program or program not in line or not (file := _file()):
+        return line
+    head, _, tail = line.rpartition(program)
+    return f"{head}{program} <{shlex.quote(file)}{tail}"
+
+
+def _file() -> str:
+    """The file that standard input is, by a short name; empty where it is no regular file with one."""
+    try:
+        if not stat.S_ISREG(os.fstat(0).st_mode):
+            return ""
+        path = Path("/proc/self/fd/0").readlink()
+        if not path.exists():  # deleted
+            return ""
+        return path.name if path.parent == Path.cwd() else str(path)
+    except OSError:
+        return ""
 
 
 def _read(descriptor: int) -> Iterator[bytes]:

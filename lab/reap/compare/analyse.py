@@ -38,6 +38,12 @@ def noise_floor(comparison: Comparison, metric: str) -> float:
     return min(1.0, noise.ratio.low)
 
 
+def within_noise(ratio: Ratio, comparison: Comparison) -> bool:
+    """Whether the baseline differs as much from itself, so that this is no difference."""
+    noise = comparison.noise.get(ratio.metric)
+    return noise is not None and sound(noise) and noise.ratio.low <= ratio.ratio.value <= noise.ratio.high
+
+
 def decided(comparison: Comparison) -> bool:
     """Whether more rounds would add nothing: every trusted side is decided in every kind of time.
 

@@ -82,9 +82,9 @@ def options(verb: _Verb) -> _Verb:
             "--worth",
             type=groups.Percent(),
             default=WORTH,
-            show_default="3%",
             metavar="PERCENT",
-            help="Smallest change that matters; a change proven smaller is reported as equivalent.",
+            help="Smallest change that matters; a change proven smaller is reported as equivalent. "
+            "[default: 3%]",
         ),
         click.option(
             "--pairing",

@@ -83,4 +83,5 @@ def noise(comparison: Comparison, metric: str = "cpu") -> str:
     if units.says_nothing(ratio.ratio):
         return f"How far {comparison.baseline} differs from itself is unknown: {units.TOO_FEW}"
     span = interval(ratio.ratio)
-    return f"{comparison.baseline} against itself differs by {span} in {METRICS[metric]}: that much is noise"
+    own = f"{comparison.baseline} compared with itself: {span} {METRICS[metric]}"
+    return f"{own}; differences within that are noise"

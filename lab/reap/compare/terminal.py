@@ -2,14 +2,13 @@
 
 from rich import box
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from reap.base import units
 from reap.base.text import printable
 from reap.compare import analyse, words
-from reap.draw.terminal import notes
+from reap.draw.terminal import line, notes
 from reap.experiment.records import Comparison, Ratio, Side
 
 _MAIN = ("cpu", "wall", "peak_resident", "minor_faults")
@@ -26,6 +25,8 @@ def render(console: Console, comparison: Comparison) -> None:
     what = "Commands" if comparison.against else "Allocators"
     title = f"{what}, each as a ratio to {printable(comparison.baseline)}; {rounds}{early}"
     console.print(Text(title, style="bold"))
+    for sentence in words.verdict(comparison):
+        line(console, sentence)
     console.print(Text(words.made(comparison), style="dim"))
     main = tuple(metric for metric in words.metrics(comparison) if metric in _MAIN) or _MAIN
     console.print(_ratios(comparison, main))
@@ -41,17 +42,16 @@ def render(console: Console, comparison: Comparison) -> None:
     if rest:
         console.print(_ratios(comparison, tuple(rest)))
     for side in comparison.sides:
-        provider = printable(side.provider) or "?"
-        console.print(
-            Text(f"  {printable(side.allocator)}: {words.trust(side, comparison)}; malloc from {provider}")
+        line(
+            console, f"{side.allocator}: {words.trust(side, comparison)}; malloc from {side.provider or '?'}"
         )
         if side.problem:
             console.print(Text(f"    {printable(side.problem)}", style="yellow"))
     console.print()
-    for line in words.reading(comparison):
-        console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
+    for sentence in words.reading(comparison):
+        line(console, sentence, "dim")
     if comparison.exit_code:
-        console.print(Text(f"  The program itself ended with status {comparison.exit_code}."))
+        line(console, f"The program itself ended with status {comparison.exit_code}.")
     notes(console, comparison.notes)
 
 
@@ -67,21 +67,25 @@ def _ratios(comparison: Comparison, metrics: tuple[str, ...]) -> Table:
     for metric in metrics:
         table.add_column(words.metric_name(metric), overflow="fold", min_width=13)
     for side in comparison.sides:
-        cells = [_ratio(side.ratios.get(metric)) for metric in metrics]
+        cells = [_ratio(side.ratios.get(metric), comparison) for metric in metrics]
         table.add_row(_name(side), *cells)
-    noise = [_ratio(comparison.noise.get(metric), noise=True) for metric in metrics]
+    noise = [_noise(comparison.noise.get(metric)) for metric in metrics]
     table.add_row(Text("(noise)", style="dim"), *noise, end_section=True)
     return table
 
 
-def _ratio(ratio: Ratio | None, *, noise: bool = False) -> Text:
+def _noise(ratio: Ratio | None) -> Text:
+    if ratio is None:
+        return Text(units.UNKNOWN)
+    return Text(f"{units.ratio(ratio.ratio.value)}\n[{units.span(ratio.ratio)}]", style="dim")
+
+
+def _ratio(ratio: Ratio | None, comparison: Comparison) -> Text:
     if ratio is None:
         return Text(units.UNKNOWN)
     span = f"[{units.span(ratio.ratio)}]"
-    if noise:
-        return Text(f"{units.ratio(ratio.ratio.value)}\n{span}", style="dim")
-    word = words.verdict_word(ratio)
-    value, style = units.ratio(ratio.ratio.value), _STYLES[ratio.verdict]
+    word, value = words.verdict_word(ratio), units.ratio(ratio.ratio.value)
+    style = "dim" if analyse.within_noise(ratio, comparison) else _STYLES[ratio.verdict]
     if ratio.verdict == "inconclusive":  # too long for the line of the ratio at 80 columns
         return Text(f"{value}\n{span}\n{word}", style=style)
     return Text(f"{value} {word}\n{span}", style=style)

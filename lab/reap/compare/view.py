@@ -41,6 +41,7 @@ class Cell:
     interval: str
     word: str
     verdict: str
+    """Its class: the verdict, or that it is within the noise, where neither colour applies."""
     medians: str
 
 
@@ -62,6 +63,7 @@ class CompareView:
 
     title: str
     comparison: Comparison
+    verdict: list[str]
     paired: str
     reading: str
     forest: list[Figure]
@@ -78,19 +80,20 @@ def view(comparison: Comparison, title: str = "") -> CompareView:
     return CompareView(
         title=title or f"Other {what} against {printable(comparison.baseline)}",
         comparison=comparison,
+        verdict=words.verdict(comparison),
         paired=words.made(comparison),
         reading=" ".join(words.reading(comparison)),
         forest=forest(comparison),
         metrics=[words.metric_name(metric) for metric in metrics],
         rows=rows,
-        noise=[_cell(comparison.noise.get(metric)) for metric in metrics],
+        noise=[_cell(comparison.noise.get(metric), comparison) for metric in metrics],
     )
 
 
 def _row(side: Side, metrics: list[str], comparison: Comparison) -> Row:
     return Row(
         name=printable(side.allocator),
-        cells=[_cell(side.ratios.get(metric)) for metric in metrics],
+        cells=[_cell(side.ratios.get(metric), comparison) for metric in metrics],
         trust=words.trust(side, comparison),
         trusted=analyse.trusted(side),
         provider=printable(side.provider),
@@ -98,13 +101,14 @@ def _row(side: Side, metrics: list[str], comparison: Comparison) -> Row:
     )
 
 
-def _cell(ratio: Ratio | None) -> Cell | None:
+def _cell(ratio: Ratio | None, comparison: Comparison) -> Cell | None:
     if ratio is None:
         return None
+    noise = analyse.within_noise(ratio, comparison)
     return Cell(
         ratio=units.ratio(ratio.ratio.value),
         interval=units.span(ratio.ratio, " to "),
         word=words.verdict_word(ratio),
-        verdict=ratio.verdict.replace(" ", "-"),
+        verdict="within-noise" if noise else ratio.verdict,
         medians=f"{units.in_unit(ratio.value, ratio.unit)} vs {units.in_unit(ratio.baseline, ratio.unit)}",
     )

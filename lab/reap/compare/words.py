@@ -2,7 +2,8 @@
 
 from reap.base import units
 from reap.base.text import printable
-from reap.compare import analyse
+from reap.compare import analyse, judge, phrases
+from reap.compare import thresholds as at
 from reap.compare.phrases import METRICS
 from reap.experiment.records import Comparison, Pairing, Ratio, Side
 
@@ -23,6 +24,40 @@ SERVED = (
 )
 
 NOISE = "Noise: the baseline against itself in the same rounds. A ratio within the noise is no difference."
+
+
+def verdict(comparison: Comparison) -> list[str]:
+    """What each allocator or command does to time, and to memory where that is a reason: a sentence each."""
+    return [_verdict(side, comparison) for side in comparison.sides]
+
+
+def _verdict(side: Side, comparison: Comparison) -> str:
+    standing = judge.standing(side, comparison)
+    if standing is judge.Standing.UNTRUSTED:
+        return f"{side.allocator}: no result: {side.problem.rstrip('.') or trust(side, comparison)}."
+    won = judge.gain(side, comparison) if standing is judge.Standing.GAIN else None
+    ratio = won or judge.slower_elsewhere("cpu", side, comparison.worth) or side.ratios["cpu"]
+    said = f"{phrases.effect(side, ratio)}: {_outcome(side, ratio, standing, comparison)}."
+    if won or judge.saves_memory(side, comparison):
+        memory = phrases.memory(side)
+        said += f" {memory[:1].upper()}{memory[1:]}." if memory else ""
+    return said
+
+
+def _outcome(side: Side, ratio: Ratio, standing: judge.Standing, comparison: Comparison) -> str:
+    if standing is judge.Standing.GAIN:
+        return "faster"
+    if side.rounds < at.FEWEST_ROUNDS:
+        return f"inconclusive, {units.number(side.rounds, 'round')} cannot decide it"
+    if ratio.verdict == "equivalent":
+        return f"equivalent to {comparison.baseline} within {units.percent(comparison.worth)}"
+    if ratio.verdict != "inconclusive" and analyse.within_noise(ratio, comparison):
+        return "within the noise"
+    if ratio.ratio.low > 1:
+        return "slower"
+    if standing is judge.Standing.NONE:
+        return "no gain worth having"
+    return "inconclusive"
 
 
 def made(comparison: Comparison) -> str:
@@ -120,7 +155,12 @@ def overview(comparison: Comparison) -> dict[str, str]:
 
 
 def metrics(comparison: Comparison) -> list[str]:
-    """Every metric that some allocator has, in the order in which they matter."""
-    present = {metric for side in comparison.sides for metric in side.ratios}
+    """Every metric that some allocator has, in the order in which they matter; not what never happened."""
+    present = {
+        metric
+        for side in comparison.sides
+        for metric, ratio in side.ratios.items()
+        if ratio.value or ratio.baseline
+    }
     known = [metric for metric in METRICS if metric in present]
     return known + sorted(present - set(known))

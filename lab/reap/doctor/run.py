@@ -65,7 +65,7 @@ def _parts() -> Check:
         native_files.preload("probe"),
         native_files.preload("record"),
     ]
-    return Check(name="reap's parts", state="good", says=f"all there, in {found[0].parent.parent}")
+    return Check(name="reap's parts", state="good", says=f"complete, in {found[0].parent.parent}")
 
 
 def _preload() -> Check:
@@ -134,7 +134,7 @@ def _allocators() -> Check:
 def _noise() -> Check:
     heard = noise.measure()
     says = (
-        f"CPU time of {heard.runs} equal runs of {heard.seconds * 1000:.0f} ms varies by "
+        f"CPU time of {heard.runs} identical runs of {heard.seconds * 1000:.0f} ms varies by "
         f"{heard.variation:.1%}, wall time by {heard.wall_variation:.1%}"
     )
     if heard.variation <= _LOUD:
@@ -234,7 +234,7 @@ def _symbols() -> Check:
     build = elf.build_id(libc) if libc else ""
     debug = Path(f"/usr/lib/debug/.build-id/{build[:2]}/{build[2:]}.debug")
     if build and debug.is_file():
-        return Check(name="symbols", state="good", says=f"those of the C library are in {debug}")
+        return Check(name="symbols", state="good", says=f"of the C library, in {debug}")
     return Check(
         name="symbols",
         state="poor",

@@ -126,9 +126,11 @@ class Runner:
         count = len(self._arms)
         rounds = self._spec.runs
         others = count + sum(len(more.cells) for more in self._more)
-        many = (
-            f"{rounds * (count + 1) + others}" if rounds else f"{LEAST_ROUNDS * (count + 1) + others} or more"
-        )
+        many = f"{LEAST_ROUNDS * (count + 1) + others} or more times"
+        if rounds:
+            many = f"{rounds * (count + 1) + others} times"
+        elif self._spec.budget is not None:
+            many = f"as often as {self._spec.budget:g} s allow"
         each = (
             f"{'of' if self._spec.against else 'under'} each of "
             f"{units.number(count, 'command' if self._spec.against else 'allocator')}"
@@ -138,7 +140,7 @@ class Runner:
         )
         watched = self._spec.pairing == "auto" and self._spec.server is None
         self._listener.say(
-            f"{self._spec.program.command[0]} runs {many} times: a warm-up {each}, "
+            f"{self._spec.program.command[0]} runs {many}: a warm-up {each}, "
             f"then rounds of {count + 1} runs (the baseline twice)"
             + (", and once or twice under strace" if watched else "")
             + "".join(f", then {len(more.cells)} {more.words()}" for more in self._more)

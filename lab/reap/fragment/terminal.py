@@ -27,14 +27,14 @@ def render(console: Console, result: FragmentRun) -> None:
     peak = units.whole(litter.peak)
     line(
         console,
-        f"{units.whole(litter.objects)} objects ({level.multiplier:g} x the {peak} that it has in use at "
-        f"most), of {units.size(profile.mean_size)} on average, drawn from {words.drawn_from(profile)}; "
+        f"{units.whole(litter.objects)} objects ({level.multiplier:g} x the {peak} in use at its peak), of "
+        f"{units.size(profile.mean_size)} on average, sampled from {words.drawn_from(profile)}; "
         f"{units.percent(level.occupancy)} stay, the others were freed {order}",
     )
     if profile.left_out:
         line(
             console,
-            f"left out: blocks of {units.whole(profile.cut_off)} bytes and more, "
+            f"ignored: blocks of {units.whole(profile.cut_off)} bytes and more, "
             f"{units.percent(profile.left_out_share)} of its bytes",
         )
     if litter.threads > 1:

@@ -36,7 +36,7 @@ def record(
 
     CMD runs once, on this terminal, with its children and threads; its behaviour does not change. --depth
     triage slows it down by a few percent at most, and the file stays small. --depth full writes every
-    allocation and free with its stack, at a few microseconds and about 8 bytes each.
+    allocation and free with its stack, at a few tenths of a microsecond and about 8 bytes each.
 
     The file can be read at any time, even if the program crashes. Exits with CMD's own status.
 

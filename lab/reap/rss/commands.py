@@ -24,6 +24,8 @@ def after(residence: Residence, verdict: ResidenceVerdict, command: Sequence[str
         setting = [f"{name}={value}" for name, value in remedy.environment.items()]
         chosen = ["--allocator", under] if under not in {"", "glibc"} else []
         return [*(["env", *setting] if setting else []), "reap", "rss", *chosen, "--", *command]
+    if verdict.cause in {"files", "shared", "written", "stack", "nothing"}:
+        return ["reap", "run", "--", *command]  # no allocator changes this memory; it may cost time
     if verdict.cause in {"live", "other"}:
         return ["reap", "record", "--", *command]
     return ["reap", "compare", "--", *command]

@@ -209,7 +209,7 @@ def _other(case: _Case) -> _Answer:
 
 
 def _plain(name: str) -> Callable[[_Case], _Answer]:
-    return lambda case: case.answer(f"{case.of} are {NAMES[name]}: no allocator changes that.")
+    return lambda case: case.answer(f"{case.of} are {NAMES[name]}. No allocator changes that.")
 
 
 _RULES: dict[str, Callable[[_Case], _Answer]] = {
@@ -237,7 +237,8 @@ def _gone(residence: Residence) -> list[str]:
     name = _most(largest)
     part = units.size(getattr(largest.parts, name))
     size = units.size(largest.resident)
-    return [f"At most it was {size}, {largest.seconds:.1f} s after the start: {part} of that {NAMES[name]}."]
+    when = f"{largest.seconds:.1f} s after the start"
+    return [f"At peak it was {size}, {when}; the largest part, {part}, was {NAMES[name]}."]
 
 
 def _most(moment: Taken) -> str:

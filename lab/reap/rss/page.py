@@ -26,12 +26,14 @@ _PROCESSES = 12
 def page(title: str, seen: Sequence[tuple[str, Residence]], made_by: list[str], machine: Machine) -> str:
     """Each process with its name, its verdict, its areas, and its parts in a table; of many the first."""
     left = len(seen) - _PROCESSES
-    story = f"The largest {_PROCESSES}. {left} smaller ones are in the file of looks." if left > 0 else ""
+    story = (
+        f"The largest {_PROCESSES}. {left} smaller ones are in the file of all snapshots." if left > 0 else ""
+    )
     shown = seen[:_PROCESSES]
     return render(title, shown, made_by, machine, story=story, headings=[], rows=[], judged=[], settings=[])
 
 
-def drawing(title: str, residence: Residence) -> str:
+def drawing(residence: Residence) -> str:
     """The areas of one process."""
     moments = thinned(residence.moments, _POINTS)
     order = [*_LOWEST, *(name for name in NAMES if name not in _LOWEST)]
@@ -39,7 +41,7 @@ def drawing(title: str, residence: Residence) -> str:
         areas_svg.Area(NAMES[name], [float(getattr(each.parts, name)) for each in moments], shade)
         for shade, name in enumerate(order)
     ]
-    return areas_svg.draw(title, [each.seconds for each in moments], areas)
+    return areas_svg.draw("Resident memory over time", [each.seconds for each in moments], areas)
 
 
 def render(
@@ -63,7 +65,7 @@ def _part(name: str, residence: Residence) -> dict[str, object]:
         "residence": residence,
         "rows": _rows(residence),
         "verdict": verdict,
-        "drawing": markupsafe.Markup(drawing(name, residence)),  # noqa: S704 - every word in it is escaped
+        "drawing": markupsafe.Markup(drawing(residence)),  # noqa: S704 - every word in it is escaped
         "remedies": [remedy_words(each.what, each.environment, each.allocator) for each in verdict.remedies],
     }
 
@@ -74,5 +76,6 @@ def _rows(residence: Residence) -> list[tuple[str, str, str]]:
     rows = [
         (words, units.size(getattr(largest.parts, name)), units.size(getattr(last.parts, name)))
         for name, words in NAMES.items()
+        if any(getattr(each.parts, name) for each in residence.moments)
     ]
     return [*rows, ("resident", units.size(largest.resident), units.size(last.resident))]

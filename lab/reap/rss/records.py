@@ -4,7 +4,7 @@ from reap.base.records import Record
 
 
 class Parts(Record):
-    """Resident memory taken apart. The parts add up to it."""
+    """Resident memory, broken down. The parts add up to it."""
 
     live: int = 0
     """Allocated and not freed, headers included."""
@@ -15,9 +15,9 @@ class Parts(Record):
     top: int = 0
     """Free at the top of glibc's main heap, below the trim threshold."""
     held: int = 0
-    """Whole free pages that the allocator keeps elsewhere: other arenas, dirty pages, free spans."""
+    """Whole free pages kept by the allocator elsewhere: other arenas, dirty pages, free spans."""
     heap: int = 0
-    """The allocator's, not taken apart: what is live and what free is not known."""
+    """The allocator's, not broken down: what is live and what free is not known."""
     lazy_free: int = 0
     """Returned with MADV_FREE, not yet reclaimed: resident until the kernel needs it."""
     other: int = 0
@@ -35,10 +35,10 @@ NAMES = {
     "inside": "free inside pages with live bytes",
     "pinned": "free pages below a pin",
     "top": "free at the top of the heap",
-    "held": "free pages that the allocator keeps",
-    "heap": "the allocator's, not taken apart",
-    "lazy_free": "LazyFree: freed, not yet reclaimed",
-    "other": "anonymous, past malloc",
+    "held": "free pages kept by the allocator",
+    "heap": "the allocator's, not broken down",
+    "lazy_free": "LazyFree: not yet reclaimed",
+    "other": "anonymous, not from malloc",
     "stack": "stack",
     "files": "files",
     "written": "own copies of files' pages",
@@ -59,7 +59,7 @@ class Pin(Record):
 
 
 class Taken(Record):
-    """A process's memory at one moment, taken apart."""
+    """A process's memory at one moment, broken down."""
 
     seconds: float
     resident: int

@@ -201,7 +201,7 @@ class Log:
             csv.writer(self._file).writerow(row)
             self._file.flush()
         except OSError as error:  # what comes is still seen, and told
-            self._trouble = [f"the file of every look ends early: {error.strerror}"]
+            self._trouble = [f"the file of all snapshots ends early: {error.strerror}"]
             self._file = None
 
     def residence(self, pid: int) -> Residence:

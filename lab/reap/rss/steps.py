@@ -11,6 +11,7 @@ from rich.console import Console
 from reap.allocators import catalog
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
+from reap.base.text import command_line
 from reap.commandline import reporting
 from reap.launch import program as programs
 from reap.launch.program import Program
@@ -84,6 +85,12 @@ def run(
     return observed.processes, reporting.say_end(found.command[0], observed.outcome, launch.timeout)
 
 
+def _name(residence: Residence) -> str:
+    """The command as it would be typed, or the title that the process gave itself."""
+    words = residence.command
+    return " ".join(words) if residence.custom_title else command_line(words)
+
+
 def finish(
     found: list[Residence],
     rows: Path,
@@ -103,8 +110,8 @@ def finish(
     first = found[0]
     verdict = judge(first)
     if html_file is not None:
-        seen = [(" ".join(each.command), each) for each in found]
-        title = "Resident memory taken apart"
+        seen = [(_name(each), each) for each in found]
+        title = "What does resident memory consist of?"
         page = pages.page(title, seen, ["reap", *sys.argv[1:]], machine.describe())
         write_safely(html_file, page.encode(), force=force)
     if json_file is not None:
@@ -114,5 +121,5 @@ def finish(
     terminal.render_others(console, found[1:])
     if html_file is not None:
         reporting.say_written("the report", html_file)
-    reporting.say_written("every look", rows)
+    reporting.say_written("all snapshots", rows)
     reporting.say_next(commands.after(first, verdict, command))

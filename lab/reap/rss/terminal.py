@@ -1,4 +1,4 @@
-"""A process's memory taken apart, as a page of text."""
+"""What a process's memory consists of, as a page of text."""
 
 import shlex
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from reap.draw.terminal import line, notes
 from reap.rss.judge import ResidenceVerdict
 from reap.rss.records import NAMES, Residence
 
-_CURVE, _REST = 32, 81
+_CURVE, _REST = 32, 70
 """The width of a curve, and that of what stands before it."""
 _LONGEST, _OTHERS = 140, 3
 """Letters of a command, and processes beside the largest."""
@@ -29,9 +29,9 @@ def render(console: Console, residence: Residence, verdict: ResidenceVerdict) ->
     for remedy in verdict.remedies:
         line(console, f"- {remedy_words(remedy.what, remedy.environment, remedy.allocator)}")
     _table(console, residence)
-    who = f"asked of {residence.allocator}" if residence.allocator else "by the kernel's word alone"
-    looks = "1 look" if residence.taken == 1 else f"{units.whole(residence.taken)} looks"
-    line(console, f"{looks}, every {residence.interval:g} s or less often; {who}")
+    who = f"the kernel and {residence.allocator}" if residence.allocator else "the kernel alone"
+    taken = f"{units.whole(residence.taken)} snapshot{'' if residence.taken == 1 else 's'}"
+    line(console, f"{taken}, at least {residence.interval:g} s apart; figures from {who}")
     if residence.recorded is not None:
         line(console, f"live at the end by the recording: {units.size(residence.recorded)}")
     notes(console, [*([residence.ended] if residence.ended else []), *residence.notes])
@@ -42,9 +42,9 @@ def render_others(console: Console, others: Sequence[Residence]) -> None:
     for each in others[:_OTHERS]:
         size = units.size(each.largest.resident)
         name = shortened(printable(shlex.join(each.command)), 60)
-        line(console, f"beside it: process {each.pid}, at most {size}: {name}")
+        line(console, f"also: process {each.pid}, at most {size}: {name}")
     if len(others) > _OTHERS:
-        line(console, f"and {len(others) - _OTHERS} smaller ones, in the file of every look")
+        line(console, f"and {len(others) - _OTHERS} smaller ones, in the file of all snapshots")
 
 
 def remedy_words(what: str, environment: dict[str, str], allocator: str) -> str:
@@ -60,9 +60,8 @@ def _table(console: Console, residence: Residence) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     curve_width = max(6, min(_CURVE, console.width - _REST))
     table.add_column("", no_wrap=True)
-    table.add_column("at its largest", justify="right")
-    table.add_column("at the end", justify="right")
-    table.add_column("share", justify="right")
+    for heading in ("at peak", "at end", "share"):
+        table.add_column(heading, justify="right", no_wrap=True)
     table.add_column(f"over {units.duration(end)}", no_wrap=True)
     for name, words in NAMES.items():
         curve = [(each.seconds, float(getattr(each.parts, name))) for each in moments]

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import msgspec
+
 from reap.answer import json
 from reap.answer.part import Part
 from reap.answer.records import Report
+from reap.commandline.stdin import with_input
 from reap.compare.levels.part import LevelsPart
 from reap.compare.part import ComparisonPart
 from reap.drag.exact.part import DragPart
@@ -31,6 +34,8 @@ def of_run(measured: Measured) -> list[Part]:
     """The parts of an answer of `reap run`, the verdict among them."""
     profile, comparison = measured.profile, measured.comparison
     verdict = diagnose(profile, comparison, command=measured.command, collections=measured.collections)
+    pasted = with_input(verdict.next_command, measured.command)
+    verdict = msgspec.structs.replace(verdict, next_command=pasted)
     parts: list[Part] = [
         VerdictPart(diagnosis=verdict),
         ComparisonPart(comparison=comparison),

@@ -19,6 +19,7 @@ import msgspec
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
 from reap.base.errors import ExitCode, ReapError
+from reap.base.text import did_you_mean
 from reap.launch import spawn
 from reap.launch.host import machine
 from reap.launch.records import Launch, Outcome
@@ -50,7 +51,9 @@ def named(name: str) -> Scenario:
     """The scenario of that name. Throws ReapError."""
     if name not in scenarios():
         raise ReapError(
-            f"there is no scenario called '{name}'", f"known are {', '.join(scenarios())}", ExitCode.USAGE
+            f"there is no scenario called '{name}'",
+            f"{did_you_mean(name, scenarios())}known are {', '.join(scenarios())}",
+            ExitCode.USAGE,
         )
     return scenarios()[name]
 

@@ -45,7 +45,7 @@ def options(verb: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "-o", "--output", type=_FOLDER, help="Folder for all of it (a new reap-STUDY-TIME here)."
         ),
-        click.option("--resume", type=_FOLDER, help="Go on with the study in this folder."),
+        click.option("--resume", type=_FOLDER, help="Resume the study in this folder."),
     )
     for option in reversed(given):
         verb = option(verb)

@@ -14,6 +14,7 @@ import msgspec
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import write_safely
 from reap.base.records import decode
+from reap.base.text import did_you_mean
 from reap.study.records import Mode, Plan
 
 _PLAN = "plan.json"
@@ -85,7 +86,7 @@ def make_plan(
         be = "is no workload" if len(strange) == 1 else "are no workloads"
         raise ReapError(
             f"{', '.join(strange)} {be} of this study",
-            f"it has {', '.join([*known, *more])}",
+            f"{did_you_mean(strange[0], [*known, *more])}it has {', '.join([*known, *more])}",
             ExitCode.USAGE,
         )
     return Plan(

@@ -141,7 +141,7 @@ class _Search:
         taken = {each.name for each in options}
         left = [each.name for each in self._tune.options if each.name not in taken]
         if left:
-            self._notes.append(f"not tried, for want of runs: {', '.join(left)}; --runs allows more")
+            self._notes.append(f"not tried, too few runs: {', '.join(left)}; increase --runs")
 
     def _measure(self, options: Sequence[Option], rounds: int, which: str) -> None:
         """So many rounds of these options and the baseline's two copies."""
@@ -252,7 +252,7 @@ class _Search:
             return Finding(
                 objective=what,
                 metric=metric,
-                why_not=f"not confirmed, for want of runs; the best seemed {chosen.name}, "
+                why_not=f"not confirmed, too few runs; the best seemed {chosen.name}, "
                 f"{units.ratio(math.exp(score))}",
             )
         if option is None:
@@ -260,7 +260,7 @@ class _Search:
             return Finding(
                 objective=what,
                 metric=metric,
-                why_not=f"none seemed to gain more than chance would; the best was {chosen.name}, {seemed}",
+                why_not=f"no candidate gained more than chance explains (such as {chosen.name}, {seemed})",
             )
         problem = self._rounds.problem(option.name)
         ratios = {} if problem else self._rounds.confirmed(option.name, metric, begun, level)

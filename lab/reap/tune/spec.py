@@ -134,7 +134,7 @@ def _lacks(needs: str) -> str:
         return "this kernel gives huge pages to all or to none, whatever is asked"
     library, _, version = needs.partition(" ")
     if library == "glibc" and _numbers(here.libc) < _numbers(version):
-        return f"it does something from {needs} on, and here is {here.libc}"
+        return f"it requires {needs} or later; this is {here.libc}"
     return ""
 
 

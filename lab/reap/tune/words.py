@@ -2,7 +2,7 @@
 
 from reap.answer import commands
 from reap.base import units
-from reap.compare import words
+from reap.compare import phrases, words
 from reap.tune.records import Finding, Trial, Tuned
 
 TRIED = (
@@ -34,14 +34,15 @@ def verdict(finding: Finding) -> str:
     subject = f"{name[:1].upper()}{name[1:]}"
     if finding.ratio is None:
         tried = f" ({finding.name})" if finding.name else ""
-        return f"{subject}: nothing wins{tried}: {finding.why_not}"
-    ratio = units.ratio_with_interval(finding.ratio.ratio)
+        return f"{subject}: no setting helps{tried}: {finding.why_not}"
+    held = finding.ratio.ratio
+    change = f"{units.change(held.value)} ({phrases.interval(held)})"
     if finding.wins:
-        return f"{subject}: {finding.name} wins, {ratio}"
-    word = {"worse": "it is more", "better": "too little to matter"}.get(
+        return f"{subject}: {finding.name} helps: {change}"
+    word = {"worse": "worse", "better": "too little to matter", "equivalent": "equivalent"}.get(
         finding.ratio.verdict, "inconclusive"
     )
-    return f"{subject}: nothing wins; the best of those tried, {finding.name}, confirmed: {ratio}, {word}"
+    return f"{subject}: no setting helps; the best candidate ({finding.name}), confirmed: {change}, {word}"
 
 
 def command(tuned: Tuned, finding: Finding) -> str:

@@ -20,7 +20,7 @@ from reap.base.files import STANDARD_OUTPUT, write_safely
 from reap.commandline import reporting
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
-from reap.commandline.stdin import spooled
+from reap.commandline.stdin import spooled, with_input
 from reap.compare import terminal as compare_terminal
 from reap.launch import program as programs
 from reap.launch.records import Launch
@@ -254,7 +254,7 @@ def _say_written(asked: Asked, part: WallPart, json_file: Path | None) -> None:
     reporting.say_written("the results", json_file or path / RESULTS)
     reporting.say_written("stacks, folded", path / STACKS)
     if part.wall_verdict and (line := next_command(part.wall_verdict, wall)):
-        click.echo(f"next: {line}", err=True)
+        click.echo(f"next: {with_input(line, wall.command)}", err=True)
     elif (path / measuring.COUNTED).exists():
         reporting.say_next(["reap", "show", str(path / measuring.COUNTED)])
     elif wall.custom_title:

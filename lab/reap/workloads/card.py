@@ -14,6 +14,7 @@ import msgspec
 
 from reap.allocators import packages
 from reap.base.errors import ExitCode, ReapError
+from reap.base.text import did_you_mean
 from reap.workloads.records import Card
 
 VARIABLE = "REAP_WORKLOADS"
@@ -68,7 +69,9 @@ def find(name: str) -> Path:
         if (folder / name / "card.toml").is_file():
             return folder / name
     raise ReapError(
-        f"there is no workload called '{name}'", f"known are: {', '.join(names()) or 'none'}", ExitCode.USAGE
+        f"there is no workload called '{name}'",
+        f"{did_you_mean(name, names())}known are: {', '.join(names()) or 'none'}",
+        ExitCode.USAGE,
     )
 
 

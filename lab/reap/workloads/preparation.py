@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from reap.allocators import packages
 from reap.base.errors import ExitCode, ReapError
+from reap.base.text import did_you_mean
 from reap.workloads import card, source
 from reap.workloads.records import Card, Places, Prepare, Ready, Variant
 
@@ -70,7 +71,7 @@ def prepare(
     if variant not in ways:
         raise ReapError(
             f"the workload {name} has no variant '{variant}'",
-            f"it has {', '.join(ways)}",
+            f"{did_you_mean(variant, ways)}it has {', '.join(ways)}",
             ExitCode.USAGE,
         )
     amount = described.default_scale if scale is None else scale

@@ -57,6 +57,12 @@ def test_refusals(text, message):
     assert message in refused(text)
 
 
+def test_the_allocator_that_was_meant_is_named():
+    with pytest.raises(ReapError) as caught:
+        catalog.parse("glibc,Jemaloc")
+    assert caught.value.hint.startswith("did you mean jemalloc? known are glibc, ")
+
+
 def test_files_that_are_no_allocator(tmp_path):
     assert "exports no malloc" in refused(f"a={library('no_malloc')}")
     assert "not a shared library" in refused(f"a={program('peak_static')}")

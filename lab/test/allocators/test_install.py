@@ -122,6 +122,7 @@ def test_names_that_cannot_be_built(shop):
     assert unknown.returncode == ExitCode.USAGE
     assert "no recipe to build an allocator called 'nosuch'" in unknown.stderr
     assert "mine" in unknown.stderr
+    assert "did you mean mine? these" in shop.reap("install", "mien").stderr
     assert shop.reap("install", "mine", "nosuch").returncode == ExitCode.USAGE
     assert shop.built() == 0, "names are judged before anything is built"
 

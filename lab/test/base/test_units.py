@@ -34,6 +34,12 @@ def test_bar_and_sparkline() -> None:
     assert text.shortened("abcdefghij", 7) == "abc…hij"
 
 
+def test_the_name_that_was_meant() -> None:
+    assert text.did_you_mean("jemaloc", ["glibc", "jemalloc", "mimalloc"]) == "did you mean jemalloc? "
+    assert text.did_you_mean("GLIBC", ["glibc"]) == "did you mean glibc? "
+    assert text.did_you_mean("nosuch", ["glibc", "jemalloc"]) == ""
+
+
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [

@@ -172,6 +172,12 @@ def test_it_says_how_often_the_program_runs_before_it_does(tmp_path):
     assert ear.seen[-1] == (9, 9, "")
 
 
+def test_a_budget_bounds_how_often_it_says_the_program_runs(tmp_path):
+    ear = Ear()
+    compare(tmp_path, [program("busy")], runs=0, budget=0.01, listener=ear)
+    assert "runs as often as 0.01 s allow: a warm-up under each of 2 allocators" in ear.said[0]
+
+
 def takes_a_fifth_of_a_second(monkeypatch):
     """Each run does, on a clock of its own."""
     seconds = [0.0]

@@ -6,6 +6,7 @@ from terminals import flat, printed
 
 from reap.base import units
 from reap.base.records import Estimate
+from reap.compare import words
 from reap.compare.phrases import interval, noise
 from reap.compare.terminal import render
 from reap.compare.words import REQUESTS
@@ -51,6 +52,39 @@ def test_comparison_does_not_hide_what_is_wrong() -> None:
 def test_an_interval_that_holds_1_cannot_tell() -> None:
     shown = printed(render, comparison_of([side_of("x", 1.0, ratios={"cpu": ratio_of("cpu", 1.0)})]))
     assert "1.000 [0.990, 1.010] inconclusive" in flat(shown.replace(" - ", ""))
+
+
+def test_the_outcome_comes_first() -> None:
+    cpu = msg_replace(ratio_of("cpu", 1.0, 0.005), verdict="equivalent")
+    equal = side_of("even", ratios={"cpu": cpu})
+    wide = side_of("wide", 0.98, 0.1)
+    slow = side_of("slow", 1.1)
+    fast = side_of("fast", 0.9)
+    less = side_of("less", 0.98)
+    few = side_of("few", 0.9, rounds=4)
+    other = side_of("other", 0.9, same_output=False)
+    said = words.verdict(comparison_of([equal, wide, slow, fast, less, few, other]))
+    assert [each.rpartition(": ")[2] for each in said[:3]] == [
+        "equivalent to glibc within 3.0 %.",
+        "inconclusive.",
+        "slower.",
+    ]
+    assert said[3].startswith("fast takes 10.0 % less CPU time (95 % CI ")
+    assert "): faster. " in said[3]
+    assert "memory" in said[3]
+    assert said[4].endswith(": no gain worth having.")
+    assert said[5].endswith(": inconclusive, 4 rounds cannot decide it.")
+    assert said[6] == "other: no result: verified, OTHER OUTPUT."
+    shown = flat(printed(render, comparison_of([fast])))
+    assert shown.index(": faster.") < shown.index("allocator CPU time")
+
+
+def test_a_metric_of_which_nothing_happened_is_not_shown() -> None:
+    side = side_of("x", 0.9)
+    side.ratios["major_faults"] = msg_replace(ratio_of("major_faults", 1.0), value=0.0, baseline=0.0)
+    assert "major" not in printed(render, comparison_of([side]))
+    side.ratios["major_faults"] = msg_replace(ratio_of("major_faults", 1.0), value=1.0, baseline=0.0)
+    assert "major" in printed(render, comparison_of([side]))
 
 
 def test_an_unknown_metric_is_shown_too() -> None:

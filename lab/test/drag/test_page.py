@@ -1,18 +1,23 @@
 """Drag on its page: the curves with what is dragged by site, its tables, and names that stay text."""
 
 import re
+from types import SimpleNamespace
 
 import msgspec
 import pytest
 from answers import answer, fields_of
 from samples import HOSTILE, report_of
+from terminals import flat, printed
 
 from reap.answer import html
 from reap.answer.trim import STEPS, trim
+from reap.base.records import Estimate
 from reap.drag import figures
 from reap.drag.exact import page as drag_page
-from reap.drag.exact import view
+from reap.drag.exact import terminal, view
 from reap.drag.exact.records import DragLevel, DragPoint, DragProcess, DragProfile, DragSite, Tally
+from reap.drag.sample import words as sample_words
+from reap.drag.sample.records import SampledSite
 
 NONE = Tally(objects=0, bytes=0)
 changed = msgspec.structs.replace
@@ -68,6 +73,20 @@ def profile_of(*levels: DragLevel, processes: int = 1) -> DragProfile:
     return DragProfile(command=["work"], engine="exact", status=0, processes=held)
 
 
+def test_the_result_comes_before_the_table():
+    shown = flat(printed(terminal.render, profile_of(level())))
+    assert shown.index("Total drag 2.500.") < shown.index("freed at once")
+
+
+def test_a_site_has_no_more_than_all_of_the_drag():
+    share = Estimate(value=1.25, low=0.0, high=1.25)
+    few = SampledSite(
+        function="f", location="w.c:1", module="w", stack=[], samples=13, bytes=1.0, share=share, few=False
+    )
+    sampled = SimpleNamespace(sites=[few])
+    assert sample_words.site_rows(sampled, 5, 30)[0][1][0] == "100 % [0 %, 100 %]"
+
+
 def heights(drawing: str) -> list[float]:
     """Where each layer begins and ends, from the bottom up, in parts of the drawing's height."""
     found: list[float] = []
@@ -105,7 +124,7 @@ def test_the_page_has_curves_tables_and_what_was_never_accessed() -> None:
 def test_objects_and_chunks_are_told_apart() -> None:
     page = drag_page.render(profile_of(level(), changed(level(), name="chunks")))
     assert page.count("<svg") == 2
-    assert "Objects: what the program asked for last" in page
+    assert "Objects: what the program allocates" in page
 
 
 def test_where_accesses_may_only_free_both_figures_are_shown() -> None:

@@ -128,7 +128,7 @@ def test_what_is_left_out_of_the_litter_is_said(tmp_path):
     path = tmp_path / "p.json"
     path.write_text(json.dumps({**PROFILE, "left_out": 3, "left_out_bytes": 30000}))
     most = " ".join(reap("fragment", "--profile", str(path), "--", program("busy")).stderr.split())
-    assert "left out: blocks of 4 096 bytes and more, 73 % of its bytes" in most
+    assert "ignored: blocks of 4 096 bytes and more, 73 % of its bytes" in most
     assert "73 % of what it allocates is in blocks of 4 096 bytes and more, which are not imitated" in most
     assert "littered: 1 process, 1 thread" in most
     path.write_text(json.dumps({**PROFILE, "left_out": 3, "left_out_bytes": 3000}))

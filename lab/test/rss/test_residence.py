@@ -1,5 +1,7 @@
 """Resident memory: what the kernel says, what allocators say, and how the two are taken apart."""
 
+from pathlib import Path
+
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -87,6 +89,13 @@ def test_a_mapping_that_grows_while_it_is_read_is_counted_once():
     assert smaps.parse(before + grown + behind).heap == 90 << 10
 
 
+def test_a_process_that_ends_while_its_threads_are_listed_has_no_children(monkeypatch):
+    monkeypatch.setattr(Path, "is_dir", lambda _: True)  # it was there when it was asked
+    assert smaps.children(1 << 30) == []
+    assert smaps.descendants(1 << 30) == []
+    assert smaps.executable(1 << 30) == ""
+
+
 def pinned():
     """200 MB free below one block of 2 KB, in a heap of glibc's."""
     values = {"arena": 201 * MB, "mapped": 0, "used": 3000, "free": 200 * MB, "fastbins": 0, "top": MB // 2}
@@ -171,6 +180,21 @@ def test_a_page_draws_the_largest_of_many_processes():
     assert "28 smaller ones" in text
 
 
+def test_a_page_names_a_process_once_and_lists_the_parts_that_it_has():
+    text = pages.page("title", [("a long command", residence_of(pinned()))], ["reap"], describe())
+    assert text.count("a long command") == 2, "the heading, and the label of the table"
+    assert ">Resident memory over time</text>" in text
+    assert NAMES["pinned"] in text
+    assert NAMES["shared"] not in text
+
+
+def test_no_allocator_is_compared_for_memory_that_none_changes():
+    moment = taken_of(kernel_of(files=100 * MB))
+    verdict = judge(residence_of(moment))
+    assert verdict.sentences == ["100 MiB of 100 MiB resident are files. No allocator changes that."]
+    assert after(residence_of(moment), verdict, ["server"]) == ["reap", "run", "--", "server"]
+
+
 def test_what_grew_since_the_walk_is_not_called_fragmentation():
     values = {"arena": 20 * MB, "mapped": 0, "used": 19 * MB, "free": MB, "fastbins": 0, "top": MB}
     walk = walk_of(bytes=20 * MB, resident=20 * MB, live=19 * MB, used=19 * MB, arena=20 * MB)
@@ -244,7 +268,7 @@ def test_what_was_given_back_before_the_end_is_told():
     )
     sentences = judge(residence_of(most, last)).sentences
     assert sentences[1].startswith(
-        "At most it was 100 MiB, 1.5 s after the start: 100 MiB of that the allocator's"
+        "At peak it was 100 MiB, 1.5 s after the start; the largest part, 100 MiB, was the allocator's"
     )
     assert len(judge(residence_of(last, last)).sentences) == 1
 

@@ -73,7 +73,7 @@ def test_a_pin_of_one_block_holds_200_mb(tmp_path):
     assert last["pin"]["stretch"] >= 190 * MB
     assert "malloc_trim(0)" in said
     assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600, 0o600]
-    assert "every look: " in said
+    assert "all snapshots: " in said
     assert "next: " in said
 
 
@@ -276,7 +276,7 @@ def test_of_many_processes_the_largest_is_told(tmp_path):
     script = f"sleep 0.5 & exec {target('resides')} live"
     results, said = held_open("sh", "-c", script, until=part("live", 60 * MB), folder=tmp_path)
     assert [each["command"][0] for each in results["processes"]] == [target("resides"), "sleep"]
-    assert "beside it: process " in said
+    assert "also: process " in said
     assert said.splitlines()[-1].startswith("next: reap record -- sh -c ")
 
 
@@ -400,7 +400,7 @@ def test_a_disk_that_fills_up_loses_no_more_than_the_rows():
     for at in range(3):
         log.add(Moment(pid=7, seconds=at, kernel=kernel))
     assert log.residence(7).taken == 3
-    assert log.residence(7).notes == ["the file of every look ends early: No space left on device"]
+    assert log.residence(7).notes == ["the file of all snapshots ends early: No space left on device"]
 
 
 def test_no_device_is_removed(monkeypatch):

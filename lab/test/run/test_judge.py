@@ -23,7 +23,7 @@ from samples import comparison_of, side_of, three_answers
 from reap.base.records import Estimate
 from reap.compare import judge, phrases
 from reap.experiment import sequential, statistics
-from reap.run.judge import commands, rules
+from reap.run.judge import commands, origins, rules
 from reap.run.judge.verdict import diagnose
 from reap.wall.records import Collector
 
@@ -57,8 +57,13 @@ def test_every_allocator_and_the_sampling_are_in_the_evidence(answer: Any) -> No
     verdict = diagnose(known.profile, known.comparison, command=answer.command)
     told = " ".join(fact.statement for fact in verdict.evidence)
     assert all(side.allocator in told for side in known.comparison.sides)
-    assert "against itself" in told
+    assert "compared with itself" in told
     assert {fact.source for fact in verdict.evidence} == {"sampling", "comparison", "recording"}
+
+
+def test_a_share_that_is_nearly_none_is_named_by_its_upper_limit() -> None:
+    assert origins.about(Estimate(value=0.0, low=0.0, high=0.093)) == "at most 9.3 %"
+    assert origins.about(Estimate(value=0.02, low=0.01, high=0.05)) == "about 2.0 % (1.0 to 5.0 %)"
 
 
 def test_a_collector_is_told_of_where_it_takes_much() -> None:

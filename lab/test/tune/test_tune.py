@@ -10,10 +10,12 @@ import pytest
 from marked import INCLUDE
 from programs import program, reap
 from recorded import target
+from samples import ratio_of
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
 from reap.base.errors import ReapError
+from reap.base.records import Estimate
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.experiment.spec import Option
@@ -23,7 +25,7 @@ from reap.launch.records import Outcome
 from reap.tune import numa, plan, words
 from reap.tune import run as tuning
 from reap.tune import spec as tune_spec
-from reap.tune.records import Look
+from reap.tune.records import Finding, Look
 
 GLIBC = Allocator(name="glibc")
 LOOK = Look(cpu=1, wall=1, system_share=0.2, parallel=1, minor_faults=9, peak_resident=1 << 20)
@@ -79,6 +81,34 @@ def test_of_what_is_as_good_the_one_is_chosen_that_costs_and_sets_least():
 
     assert plan.choice(every, "cpu", score, STILL).name == "short"
     assert plan.choice([], "cpu", score, STILL) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "verdict", "said"),
+    [
+        (0.9, 0.88, 0.92, "better", "CPU time: one arena helps: 10.0 % less (8.0 to 12.0 % less)"),
+        (
+            0.99,
+            0.985,
+            0.995,
+            "better",
+            "(one arena), confirmed: 1.0 % less (0.5 to 1.5 % less), too little",
+        ),
+        (
+            1.126,
+            1.02,
+            1.24,
+            "worse",
+            "(one arena), confirmed: 12.6 % more (2.0 to 24.0 % more), worse",
+        ),
+        (1.0, 0.9, 1.1, "inconclusive", "the same (10.0 % less to 10.0 % more), inconclusive"),
+    ],
+)
+def test_a_result_is_told_as_a_change(value, low, high, verdict, said):
+    ratio = msgspec.structs.replace(
+        ratio_of("cpu", value), ratio=Estimate(value=value, low=low, high=high), verdict=verdict
+    )
+    assert said in words.verdict(Finding(objective="cpu", metric="cpu", name="one arena", ratio=ratio))
 
 
 def test_few_runs_confirm_few():
@@ -356,7 +386,7 @@ def test_without_marks_wall_time_stands_for_the_tail(tmp_path):
 def test_what_there_are_no_runs_to_confirm_is_told(tmp_path):
     tuned = search(tmp_path, runs=22, cpu={"mxfast=0": 0.5}, memory={"arena_max=1": 0.7})
     assert finding(tuned, "cpu").wins
-    assert "not confirmed, for want of runs; the best seemed one arena" in finding(tuned, "memory").why_not
+    assert "not confirmed, too few runs; the best seemed one arena" in finding(tuned, "memory").why_not
 
 
 @pytest.mark.timed

@@ -120,8 +120,13 @@ def test_mistakes_are_named(tmp_path, monkeypatch):
     with pytest.raises(ReapError, match="no workload called 'nothing'") as caught:
         card.load("nothing")
     assert caught.value.code == ExitCode.USAGE
+    with pytest.raises(ReapError) as caught:
+        card.load("perll")
+    assert caught.value.hint.startswith("did you mean perl? known are: ")
     with pytest.raises(ReapError, match="no variant 'naive'"):
         preparation.prepare("perl", "naive", cache=tmp_path)
+    with pytest.raises(ReapError, match="did you mean default"):
+        preparation.prepare("perl", "defualt", cache=tmp_path)
     folder_with(tmp_path, monkeypatch, MINE.replace('kind = "ordinary"', 'kind = "odd"'))
     with pytest.raises(ReapError, match=r"is not a card: .*kind"):
         card.load("mine")

@@ -302,7 +302,7 @@ def _noise(result: Fragmented) -> list[Evidence]:
     if noise is None:
         return []
     span = phrases.interval(noise.ratio)
-    statement = f"The baseline differs from itself by {span} in CPU time: that much is noise."
+    statement = f"The baseline compared with itself: {span} CPU time; differences within that are noise."
     if units.says_nothing(noise.ratio):
         statement = f"How far the baseline differs from itself is unknown: {units.TOO_FEW}."
     return [Evidence(statement=statement, source="comparison")]

@@ -29,7 +29,7 @@ _MOST_SITES = 10
 
 def render(console: Console, profile: DragProfile) -> None:
     """Print for each process its drag, its peaks, its two curves and the sites behind the difference."""
-    console.print(Text("Drag: what it costs not to free at once", style="bold"))
+    console.print(Text("Drag: memory held after its last use", style="bold"))
     console.print(Text(f"  {printable(shlex.join(profile.command))}", style="dim"), soft_wrap=True)
     for process in profile.processes[:_MOST_PROCESSES]:
         _process(console, process)
@@ -44,8 +44,8 @@ def render(console: Console, profile: DragProfile) -> None:
 def _process(console: Console, process: DragProcess) -> None:
     console.print()
     console.print(Text(process_title(process), style="bold"), soft_wrap=True)
+    line(console, f"{headline(process.levels[0])}.")
     _table(console, ["", "drag", "peak", "freed at once", "increase"], peak_rows(process.levels))
-    line(console, headline(process.levels[0]))
     shown = drawn(process.levels)
     for level, words in shown:
         if len(shown) > 1:

@@ -7,7 +7,7 @@ from reap.base.text import printable, shortened
 from reap.drag.exact.records import DragLevel, DragProcess, DragSite, Tally
 
 _LEVELS = {
-    "objects": "objects: what the program asked for last, from malloc or from a pool",
+    "objects": "objects: what the program allocates, from malloc or from a pool",
     "chunks": "chunks: blocks of malloc and mappings, with whatever pools put into them",
 }
 _BEFORE_FREE = "without release: accesses since the last allocation before an object's free do not count"

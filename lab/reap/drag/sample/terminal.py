@@ -23,7 +23,7 @@ _SITES = ("of all drag [95 %]", "site", "bytes", "samples")
 
 def render(console: Console, sampled: SampledDrag) -> None:
     """Print a row for each process, what must be known of it, and the sites of the first."""
-    console.print(Text("Drag, by samples: what it costs not to free at once", style="bold"))
+    console.print(Text("Drag (sampled): memory held after its last use", style="bold"))
     console.print(Text(f"  {printable(shlex.join(sampled.command))}", style="dim"), soft_wrap=True)
     shown = sampled.processes[:_MOST_PROCESSES]
     _table(console, _COLUMNS, map(process_row, shown))
@@ -35,7 +35,7 @@ def render(console: Console, sampled: SampledDrag) -> None:
     notes(console, sampled.notes)
     # The first that has any: a shell that only starts others may allocate most.
     if with_sites := next((each for each in shown if each.sites), None):
-        line(console, f"where it comes from, in {with_sites.pid}:")
+        line(console, f"allocation sites of process {with_sites.pid}:")
         rows = [
             [share, function if function == location else f"{function}\n  {location}", size, samples]
             for _, (share, function, location, size, samples) in site_rows(with_sites, _MOST_SITES, _WIDTH)

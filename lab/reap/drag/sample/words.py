@@ -21,8 +21,8 @@ def process_notes(process: SampledProcess) -> list[str]:
     said = list(process.notes)
     if process.few and process.drag is not None:
         said.append(
-            f"a few objects rule it (one alone is {units.percent(process.largest)} of the bytes in use over "
-            "time): those that were not drawn are not in the interval; use --engine exact"
+            f"a few objects dominate (one alone is {units.percent(process.largest)} of the bytes in use over "
+            "time): objects that were not sampled are not covered by the interval; use --engine exact"
         )
     return said
 
@@ -46,5 +46,6 @@ def site_rows(process: SampledProcess, most: int, width: int) -> list[tuple[Samp
 
 
 def _share(share: Estimate) -> str:
-    low, high = units.percent(share.low), units.percent(share.high)
-    return f"{units.percent(share.value)} [{low}, {high}]"
+    """Of all drag: where that is an estimate near nothing, a site's estimate may exceed it."""
+    value, low, high = (units.percent(min(1.0, part)) for part in (share.value, share.low, share.high))
+    return f"{value} [{low}, {high}]"

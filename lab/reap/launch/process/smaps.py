@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from reap.base.errors import ExitCode, ReapError
@@ -127,8 +128,7 @@ def titled(pid: int, words: list[str]) -> bool:
 
 def executable(pid: int) -> str:
     """The file that it executes; empty if that is not to be seen."""
-    folder = PROC / str(pid)
-    for link in (folder / "exe", *(folder / "task").glob("*/exe")):
+    for link in (PROC / str(pid) / "exe", *_of_threads(pid, "exe")):
         with contextlib.suppress(OSError):
             return str(link.readlink())
     return ""
@@ -137,12 +137,18 @@ def executable(pid: int) -> str:
 def children(pid: int) -> list[int]:
     """The processes that its threads have made and that are still there."""
     found: list[int] = []
-    for file in (PROC / str(pid) / "task").glob("*/children"):
+    for file in _of_threads(pid, "children"):
         try:
             found += map(int, file.read_text().split())
         except OSError:
             continue
     return found
+
+
+def _of_threads(pid: int, name: str) -> Iterator[Path]:
+    """The file of that name of each of its threads; none of a process that ends meanwhile."""
+    with contextlib.suppress(OSError):
+        yield from (PROC / str(pid) / "task").glob(f"*/{name}")
 
 
 def descendants(root: int) -> list[int]:

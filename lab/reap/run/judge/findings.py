@@ -180,11 +180,9 @@ def wide_intervals(facts: Facts) -> Finding:
     step = (
         f"About {needed} rounds{seconds} would likely decide it if the machine stays as quiet as it was."
         if needed
-        else f"More rounds alone will hardly settle it (over {comparing.MOST_ROUNDS}): quieten the machine, "
+        else f"More rounds alone will hardly settle it (over {comparing.MOST_ROUNDS}): stop other programs, "
         "or give the program more work; `reap doctor` says what is noisy."
     )
-    if needed and comparison.stopped_early:
-        step += " They need a larger --budget."
     command = commands.compare(facts.command, facts.inconclusive, needed) if needed else "reap doctor"
     return Finding("inconclusive", [*sentences, *_origin(facts)], step, command)
 
@@ -319,10 +317,8 @@ def _no_gain(facts: Facts) -> str:
         return f"{who} gain worth having: {nearest}, but {phrases.change_with_interval(slower.ratio)} {name}."
     if ratio.ratio.high < 1:
         return f"{who} gain worth having: {nearest}, and so little may be gone with the next build."
-    return (
-        f"{who} gain worth having: {nearest}, so that more than {units.percent(most)} less CPU time "
-        "does not fit the measurements."
-    )
+    limit = f", so it saves {units.percent(most)} at most" if most > 0 else ""
+    return f"{who} gain worth having: {nearest}{limit}."
 
 
 def _time(facts: Facts) -> list[str]:

@@ -5,6 +5,9 @@ from reap.base import units
 from reap.base.records import Estimate
 from reap.recording.records import Profile, Site
 
+_NONE = 0.0005
+"""A share that is estimated to be less than this is named by the upper end of its interval."""
+
 
 def origin(profile: Profile) -> str:
     """How much is allocated, how big, how short-lived, and where most of it comes from."""
@@ -24,6 +27,8 @@ def about(estimate: Estimate) -> str:
     """A share with its interval, or alone where it was counted."""
     if estimate.exact:
         return units.percent(estimate.value)
+    if estimate.value < _NONE:
+        return f"at most {units.percent(estimate.high)}"
     return f"about {units.percent(estimate.value)} ({units.percent_span(estimate.low, estimate.high)})"
 
 

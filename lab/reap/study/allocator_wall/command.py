@@ -12,13 +12,13 @@ from reap.study import conduct as studies
 def allocator_wall(
     *, quick: bool, full: bool, workloads: str | None, output: Path | None, resume: Path | None
 ) -> int:
-    """Judge what an article says of the allocator wall, claim by claim, by measurements made here.
+    """Test each claim of an article on the "allocator wall" by measurements on this machine.
 
     What an allocation costs by how many a request makes and by threads; what waits for locks; latency in an
     open loop, without coordinated omission; the article's experiment in Python; what stays of memory that was
     freed; what allocators say of themselves. Over glibc, as it is and tuned, jemalloc, tcmalloc and mimalloc,
     as far as they are installed. --workloads names parts: structure, counts, go, memory, knee, threads,
-    latency, python. A study that was stopped goes on with --resume. Leave the machine alone meanwhile.
+    latency, python. --resume continues a study that was stopped. Run nothing else meanwhile.
 
     \b
         reap study allocator-wall --quick

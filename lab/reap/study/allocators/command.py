@@ -25,7 +25,7 @@ def allocators(
     resume: Path | None,
     added: tuple[str, ...],
 ) -> int:
-    """Make Tables 1 to 4 and Figures 1 to 3 of the evaluation of six allocators again, and judge it.
+    """Reproduce Tables 1 to 4 and Figures 1 to 3 of an evaluation of six allocators, and judge it.
 
     Runs lists and trees with 1 to 1000 evaluations and with 1 thread to more than there are cores, perl on
     all cores, perl, gcc and sed, over glibc, dlmalloc, jemalloc, tcmalloc, mimalloc, snmalloc, rpmalloc,

@@ -12,11 +12,11 @@ from reap.study import conduct as studies
 def ismm2026(
     *, quick: bool, full: bool, workloads: str | None, output: Path | None, resume: Path | None
 ) -> int:
-    """Make Tables 1 to 4 and Figures 2 to 6 of ISMM 2026 again, and judge the paper's conclusions.
+    """Reproduce Tables 1 to 4 and Figures 2 to 6 of ISMM 2026, and judge the paper's conclusions.
 
     Runs every workload that is installed (`reap workloads prepare`) with its own allocator and without, over
     glibc, jemalloc and mimalloc, on clean and on fragmented heaps. --quick or --full says how thoroughly.
-    A study that was stopped goes on with --resume. Leave the machine alone meanwhile.
+    --resume continues a study that was stopped. Run nothing else meanwhile.
 
     \b
         reap study ismm2026 --quick

@@ -12,7 +12,7 @@ from reap.study import conduct as studies
 def oopsla2002(
     *, quick: bool, full: bool, workloads: str | None, output: Path | None, resume: Path | None
 ) -> int:
-    """Make Tables 1 to 4, Figures 1 and 5 to 7 and section 4.3 of OOPSLA 2002 again, and judge the paper.
+    """Reproduce Tables 1 to 4, Figures 1, 5 to 7, and section 4.3 of OOPSLA 2002, and judge the paper.
 
     Records every workload that is installed (`reap workloads prepare`) once without its own allocator, and
     runs it with and without over glibc, dlmalloc, a likeness of the Windows heap, this library's malloc,

@@ -18,6 +18,11 @@
       equivalent: colours.grey,
       inconclusive: colours.grey,
     };
+    // As far as the baseline differs from itself is no difference, whatever the interval says.
+    const verdict = (held) =>
+      noise && noise.ratio.low <= held.ratio.value && held.ratio.value <= noise.ratio.high
+        ? "equivalent"
+        : held.verdict;
     const spread = [...ratios, ...(noise ? [noise] : [])].flatMap((r) => [r.ratio.low, r.ratio.high]);
     const low = Math.min(1, ...spread);
     const high = Math.max(1, ...spread);
@@ -33,8 +38,8 @@
       ],
       symbol: "rect",
       symbolSize: [2, 11],
-      lineStyle: { width: 2, color: colour[held.verdict] },
-      itemStyle: { color: colour[held.verdict] },
+      lineStyle: { width: 2, color: colour[verdict(held)] },
+      itemStyle: { color: colour[verdict(held)] },
       silent: true,
       tooltip: { show: false },
     }));
@@ -43,9 +48,9 @@
       symbolSize: 12,
       data: ratios.map((held, index) => ({
         value: [held.ratio.value, index],
-        symbol: held.verdict === "better" ? "circle" : held.verdict === "worse" ? "diamond" : "emptyCircle",
-        symbolSize: held.verdict === "worse" ? 15 : 12,
-        itemStyle: { color: colour[held.verdict], opacity: 1 },
+        symbol: verdict(held) === "better" ? "circle" : verdict(held) === "worse" ? "diamond" : "emptyCircle",
+        symbolSize: verdict(held) === "worse" ? 15 : 12,
+        itemStyle: { color: colour[verdict(held)], opacity: 1 },
       })),
       markLine: lineAtOne(colours),
       markArea: noise
