@@ -41,7 +41,8 @@ enum reap_stop {
     REAP_STOP_NO_SPACE = 1, /* the file could not grow: disk full, quota, file size limit */
     REAP_STOP_OPEN = 2,     /* the file could not be reopened, for a block beyond `file_blocks` */
     REAP_STOP_MAP = 3,      /* no address space or no memory for a block */
-    REAP_STOP_SANDBOX = 4   /* under a system call filter, with all blocks reserved before it full */
+    REAP_STOP_SANDBOX = 4,  /* under a system call filter, with all blocks reserved before it full */
+    REAP_STOP_TRUNCATED = 5 /* another program truncated the file */
 };
 
 /* The first 4 KB of block 0. Mapped by every process of the tree; fields marked (atomic) are shared by them.

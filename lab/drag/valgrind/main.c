@@ -122,8 +122,8 @@ static void say_more_options(void) { VG_(printf)("    (none)\n"); }
 
 extern XArray *VG_(args_for_valgrind); /* HChar*: what an exec passes on */
 
-/* A program that this process executes keeps its number, but may have become another user, who cannot write to
- * this one's log: it gets another. */
+/* A program that this process executes keeps its number, but may have become another user, who cannot write
+ * to this one's log: it gets another. */
 static void rename_next_log(void) {
     const HChar *const option_name = "--log-file=";
     for (Word i = 0; VG_(args_for_valgrind) && i < VG_(sizeXA)(VG_(args_for_valgrind)); ++i) {

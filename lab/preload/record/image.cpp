@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "output/lost_pages.h"
 #include "real.h"
 #include "stack_walk.h"
 #include "timer_sampler.h"
@@ -63,6 +64,7 @@ void Image::start(uint32_t flags) noexcept {
         state_ = State::Off;
         return;
     }
+    guard_lost_pages(trace_);
     full_ = trace_.depth() == REAP_DEPTH_FULL;
     clock_ = trace_.clock();
     ns_per_tick_ = 1.0;
@@ -338,16 +340,13 @@ uint32_t Image::intern_edge(uint32_t parent, uint64_t address) noexcept {
 
 uint32_t Image::intern_stack(ThreadState &thread) noexcept {
     uint32_t id = 0;
-    if (on_main_stack(reinterpret_cast<uint64_t>(__builtin_frame_address(0)))) {
-        struct Edges final : Unwinder::Edges {
-            uint32_t intern(uint32_t parent, uint64_t address) noexcept override {
-                return image.intern_edge(parent, address);
-            }
-        } edges;
-        if (thread.known == nullptr)
-            thread.known = static_cast<KnownStack *>(map_private(sizeof(KnownStack)));
-        if (thread.known != nullptr && unwinder_.intern(*thread.known, kMaxFrames, edges, id)) return id;
-    }
+    struct Edges final : Unwinder::Edges {
+        uint32_t intern(uint32_t parent, uint64_t address) noexcept override {
+            return image.intern_edge(parent, address);
+        }
+    } edges;
+    if (thread.known == nullptr) thread.known = static_cast<KnownStack *>(map_private(sizeof(KnownStack)));
+    if (thread.known != nullptr && unwinder_.intern(*thread.known, kMaxFrames, edges, id)) return id;
     uint64_t frames[kMaxFrames];
     id = 0;
     for (size_t left = unwinder_.walk(frames, kMaxFrames); left != 0; --left) {
@@ -421,6 +420,13 @@ void Image::forget_closed_modules() noexcept {
     }
 }
 
+void Image::before_load() noexcept {
+    if (state_ != State::Running || !unwinder_.missed_unload()) return;
+    unwinder_.before_unload();
+    forget_closed_modules();
+    unwinder_.after_unload();
+}
+
 void Image::note_unrecorded(const char *path, uint32_t reason) noexcept {
     if (state_ != State::Running) return;
     const LockGuard guard(definitions_lock_);
@@ -458,20 +464,23 @@ void Image::after_fork_in_parent() noexcept {
 
 void Image::after_fork_in_child() noexcept {
     trace_.after_fork_in_child();
+    guard_lost_pages_in_child();
     requests_.after_fork_in_child();
     idle_lock_.reset();
     definitions_lock_.reset();
     start_lock_.reset();
-    unwinder_.after_fork_in_child();
+    unwinder_.after_fork_in_child(thread_state.unloads);
     // All mapped blocks belong to the parent, which still writes to them: drop them without sealing.
     idle_ = nullptr;
     definitions_.forget();
     watched.forget();
     threads_ = 0;
     const bool end_key_set = thread_state.end_key_set;
+    const uint32_t unloads = thread_state.unloads;
     KnownStack *const known = thread_state.known; // holds: the child has the same stack and numbers
     thread_state = ThreadState{};
     thread_state.known = known;
+    thread_state.unloads = unloads;
     thread_state.end_key_set = end_key_set;
     if (alive_ != nullptr) *alive_ = 1;
     if (state_ != State::Running) return;

@@ -64,6 +64,10 @@ class Image {
     void before_unload() noexcept { unwinder_.before_unload(); }
     void after_unload() noexcept { unwinder_.after_unload(); }
 
+    // A library is about to be opened: notices others that were closed past dlclose, by a copy of the C library
+    // or through its address.
+    void before_load() noexcept;
+
     // A library was closed: another module may be loaded at its address.
     void forget_closed_modules() noexcept;
 

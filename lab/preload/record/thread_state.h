@@ -41,6 +41,7 @@ struct ThreadState {
     bool inside_operator = false; // an allocator's own operator runs; its calls are not recorded
     bool called_back = false;     // it has called malloc or free by name
     bool end_key_set = false;     // the key whose destructor tells its end is set
+    uint32_t unloads = 0;     // calls of dlclose that this thread is in
     uint32_t number = 0;
     uint32_t tid = 0;
     uint64_t began = 0; // ticks

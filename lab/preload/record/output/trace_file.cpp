@@ -79,6 +79,12 @@ void TraceFile::record_stop(reap_stop reason, int error) noexcept {
     __atomic_fetch_add(&header_->stop_count, 1, __ATOMIC_RELAXED);
 }
 
+void TraceFile::lose_pages() noexcept {
+    if (__atomic_exchange_n(&lost_, true, __ATOMIC_RELAXED)) return;
+    // The header may be lost too: then the launcher says what happened.
+    if (populate(reinterpret_cast<uint8_t *>(header_), kPage) == 0) record_stop(REAP_STOP_TRUNCATED, 0);
+}
+
 // Maps blocks without a descriptor, by copying the header's mapping with a larger size. So the process's
 // root, user and descriptor table do not matter.
 uint8_t *TraceFile::map_blocks(uint64_t index, uint32_t count) noexcept {
@@ -103,7 +109,7 @@ uint8_t *TraceFile::take_from_window(uint64_t index) noexcept {
 }
 
 void TraceFile::before_fork() noexcept {
-    if (!lazy_ || sandbox_ != nullptr || !window_lock_.try_lock()) return;
+    if (!lazy_ || lost() || sandbox_ != nullptr || !window_lock_.try_lock()) return;
     const uint64_t next = __atomic_load_n(&header_->next_block, __ATOMIC_RELAXED);
     const bool serves = window_ != nullptr && next >= window_first_ && next < window_first_ + kWindow * 3 / 4;
     if (!serves && next + kWindow <= file_blocks()) {
@@ -180,7 +186,7 @@ uint8_t *TraceFile::take_reserved() noexcept {
 
 bool TraceFile::allocate_pages(reap_block_header *block, uint32_t begin, uint32_t end) noexcept {
     if (!lazy_) return true; // all of it was allocated at once
-    if (sandbox_ != nullptr) return false;
+    if (sandbox_ != nullptr || lost()) return false;
     const uint64_t first = (REAP_BLOCK_HEADER_BYTES + begin) & ~(kPage - 1);
     const uint64_t last = (REAP_BLOCK_HEADER_BYTES + end + kPage - 1) & ~(kPage - 1);
     const int error = populate(reinterpret_cast<uint8_t *>(block) + first, last - first);
@@ -196,7 +202,11 @@ reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner
     if (sandbox_ != nullptr) {
         memory = take_reserved();
     } else {
-        const uint64_t index = __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
+        const uint64_t index = lost() ? 0 : __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
+        if (unlikely(index == 0)) { // as in a file that was truncated, and has grown again
+            lose_pages();
+            return nullptr;
+        }
         memory = take_from_window(index);
         if (memory == nullptr) {
             const ErrnoGuard keep;

@@ -76,6 +76,9 @@ class TraceFile {
     // RTLD_DEEPBIND was removed from a call of dlopen.
     void note_deepbind() noexcept { __atomic_fetch_add(&header_->deepbind, 1, __ATOMIC_RELAXED); }
 
+    // A page of the file is gone: it was truncated. No further blocks are added. Async-signal-safe.
+    void lose_pages() noexcept;
+
     // Records in the header that recording stopped somewhere.
     void record_stop(reap_stop reason, int error) noexcept;
 
@@ -91,6 +94,7 @@ class TraceFile {
     [[nodiscard]] uint64_t file_blocks() const noexcept {
         return __atomic_load_n(&header_->file_blocks, __ATOMIC_ACQUIRE);
     }
+    [[nodiscard]] bool lost() const noexcept { return __atomic_load_n(&lost_, __ATOMIC_RELAXED); }
     bool map_header(int descriptor) noexcept;
     uint8_t *map_blocks(uint64_t index, uint32_t count) noexcept;
     uint8_t *map_by_path(uint64_t index) noexcept;
@@ -101,6 +105,7 @@ class TraceFile {
     reap_file_header *header_ = nullptr;
     Sandbox *sandbox_ = nullptr;
     bool lazy_ = false; // the kernel can make single pages writable
+    bool lost_ = false; // (atomic) the file was truncated
 
     // Consecutive blocks that are mapped in advance; null: none.
     static constexpr uint64_t kWindow = 64;

@@ -1,5 +1,5 @@
-// Becomes another user as a server does, in the same program; then allocates more than a window of a recording
-// holds, and forks a child that allocates too. Prints the objects of each.
+// Becomes another user as a server does, in the same program; then allocates more than a window of a
+// recording holds, and forks a child that allocates too. Prints the objects of each.
 //
 //     user UID
 #include <stdio.h>
