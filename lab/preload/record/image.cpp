@@ -157,6 +157,7 @@ void Image::enter(ThreadState &thread) noexcept {
         if (!begins) return; // it has already ended: no counters needed
         thread.counts = static_cast<reap_counts *>(map_private(sizeof(reap_counts)));
         thread.exact = REAP_EXACT_SIZES;
+        thread.counts_large = true;
         disable(thread);
         return;
     }
@@ -186,6 +187,7 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
         thread.events = handed.events;
         thread.number = handed.number;
         thread.exact = handed.exact;
+        thread.counts_large = handed.counts_large;
         thread.sampled_until = static_cast<int64_t>(handed.clock);
         thread.known = handed.known;
         if (thread.known != nullptr) thread.known->count = 0; // of a stack that may be unmapped
@@ -199,34 +201,43 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
     return true;
 }
 
-// Allocates the counters of the smallest sizes, and everything after the counters of sizes. The pages of
-// other sizes are allocated on demand.
+namespace {
+
+constexpr uint32_t kBySize = offsetof(reap_counts, by_size);
+
+// How many sizes have counters in the first `bytes` bytes of the payload.
+size_t sizes_within(uint32_t bytes) noexcept {
+    const size_t sizes = (bytes - kBySize) / sizeof(uint64_t);
+    return sizes < REAP_EXACT_SIZES ? sizes : size_t{REAP_EXACT_SIZES};
+}
+
+} // namespace
+
+// Allocates the counters of the smallest sizes. The pages of other sizes are allocated on demand.
 bool Image::add_counts(ThreadState &thread) noexcept {
-    constexpr uint32_t kBehind = offsetof(reap_counts, large_objects);
-    constexpr uint32_t kEnd = sizeof(reap_counts) + sizeof(Handover);
-    uint32_t room = sizeof(uint64_t);
+    uint32_t room = kBySize + sizeof(uint64_t);
     thread.counts_block = trace_.add_block(REAP_BLOCK_COUNTS, owner(thread), 0, thread.began, room);
     if (thread.counts_block == nullptr) return false;
-    if (room < kEnd && !trace_.allocate_pages(thread.counts_block, kBehind, kEnd)) {
-        thread.counts_block = nullptr; // stays mapped: the disk is full, so no further block will be mapped
-        return false;
-    }
-    thread.exact = room < kEnd ? room / sizeof(uint64_t) : size_t{REAP_EXACT_SIZES};
+    thread.exact = sizes_within(room);
+    thread.counts_large = room >= sizeof(reap_counts);
     return true;
 }
 
 bool Image::count_more_sizes(ThreadState &thread, size_t size) noexcept {
     const ErrnoGuard keep;
     constexpr size_t kPage = 4096;
-    const size_t end = (REAP_BLOCK_HEADER_BYTES + (size + 1) * sizeof(uint64_t) + kPage - 1) & ~(kPage - 1);
+    const bool large = size >= REAP_EXACT_SIZES;
+    const size_t last = large ? sizeof(reap_counts) : kBySize + (size + 1) * sizeof(uint64_t);
+    const size_t end = (REAP_BLOCK_HEADER_BYTES + last + kPage - 1) & ~(kPage - 1);
     const auto until = static_cast<uint32_t>(end - REAP_BLOCK_HEADER_BYTES);
-    const auto from = static_cast<uint32_t>(thread.exact * sizeof(uint64_t));
+    const auto from = static_cast<uint32_t>(large ? offsetof(reap_counts, large_objects)
+                                                  : kBySize + thread.exact * sizeof(uint64_t));
     if (thread.counts_block == nullptr || !trace_.allocate_pages(thread.counts_block, from, until)) {
         if (trace_.in_sandbox()) trace_.record_stop(REAP_STOP_SANDBOX, 0);
         return false;
     }
-    const size_t sizes = until / sizeof(uint64_t);
-    thread.exact = sizes < REAP_EXACT_SIZES ? sizes : size_t{REAP_EXACT_SIZES};
+    if (large || until >= sizeof(reap_counts)) thread.counts_large = true;
+    if (!large) thread.exact = sizes_within(until);
     return true;
 }
 
@@ -238,8 +249,9 @@ void Image::enter_sandbox(ThreadState &thread, bool strict) noexcept {
         disable_stack_probing();
         define_module(getauxval(AT_ENTRY)); // the only module whose name requires a system call
         thread.events.allocate_whole_block(trace_);
-        if (thread.exact < REAP_EXACT_SIZES && thread.counts_block != nullptr) {
-            count_more_sizes(thread, REAP_EXACT_SIZES - 1);
+        if (thread.counts_block != nullptr) {
+            if (thread.exact < REAP_EXACT_SIZES) count_more_sizes(thread, REAP_EXACT_SIZES - 1);
+            if (!thread.counts_large) count_more_sizes(thread, REAP_EXACT_SIZES);
         }
         const LockGuard guard(definitions_lock_);
         definitions_.allocate_whole_block(trace_);
@@ -291,9 +303,13 @@ void Image::leave(ThreadState &thread) noexcept {
         if (counts != nullptr) munmap(counts, sizeof(reap_counts));
         return;
     }
-    *Handover::of(place) = {thread.events, static_cast<uint64_t>(thread.sampled_until),
-                            thread.exact,  thread.number,
-                            thread.known,  nullptr};
+    *Handover::of(place) = {thread.events,
+                            static_cast<uint64_t>(thread.sampled_until),
+                            thread.exact,
+                            thread.number,
+                            thread.counts_large,
+                            thread.known,
+                            nullptr};
     thread.known = nullptr;
     thread.events.forget();
     const LockGuard guard(idle_lock_);

@@ -37,7 +37,8 @@ class Image {
     [[nodiscard]] uint32_t phase() const noexcept { return requests_.phase(); }
     void change_phase(ThreadState &thread) noexcept;
 
-    // Gives `thread` exact counters for all sizes up to this one. False if there is no space for them.
+    // Gives `thread` counters for all sizes up to this one, or for all from REAP_EXACT_SIZES on if it is one
+    // of them. False if there is no space for them.
     bool count_more_sizes(ThreadState &thread, size_t size) noexcept;
 
     // The process is about to install a system call filter: calls that it may forbid are no longer made. In a
@@ -64,8 +65,8 @@ class Image {
     void before_unload() noexcept { unwinder_.before_unload(); }
     void after_unload() noexcept { unwinder_.after_unload(); }
 
-    // A library is about to be opened: notices others that were closed past dlclose, by a copy of the C library
-    // or through its address.
+    // A library is about to be opened: notices others that were closed past dlclose, by a copy of the C
+    // library or through its address.
     void before_load() noexcept;
 
     // A library was closed: another module may be loaded at its address.

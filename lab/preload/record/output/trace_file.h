@@ -100,6 +100,8 @@ class TraceFile {
     uint8_t *map_by_path(uint64_t index) noexcept;
     uint8_t *take_reserved() noexcept;
     uint8_t *take_from_window(uint64_t index) noexcept;
+    uint8_t *take_from_new_window(uint64_t index) noexcept;
+    bool map_window(uint64_t first, uint32_t count) noexcept;
     void drop_window() noexcept;
 
     reap_file_header *header_ = nullptr;
@@ -107,10 +109,12 @@ class TraceFile {
     bool lazy_ = false; // the kernel can make single pages writable
     bool lost_ = false; // (atomic) the file was truncated
 
-    // Consecutive blocks that are mapped in advance; null: none.
-    static constexpr uint64_t kWindow = 64;
+    // Consecutive blocks that are mapped in advance; null: none. For the children of a fork there are more.
+    static constexpr uint32_t kWindow = 16;
+    static constexpr uint32_t kWindowForForks = 64;
     uint8_t *window_ = nullptr;
     uint64_t window_first_ = 0;
+    uint32_t window_blocks_ = 0;
     uint64_t window_taken_ = 0; // a bit per block that was ever taken
     FutexLock window_lock_;
 
