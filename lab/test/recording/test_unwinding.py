@@ -115,8 +115,8 @@ FORKS_DURING_CLOSE = r"""
         return WEXITSTATUS(status) != 3;
     }"""
 
-# Coroutines below a thread's small stack, whose first frame is chained by rbp to that of their resumer. Their stacks
-# cannot be read when they have ended.
+# Coroutines below a thread's small stack. Their first frame is chained by rbp to that of their resumer.
+# Their stacks cannot be read when they have ended.
 CHAINED = r"""
     #define _GNU_SOURCE
     #include <pthread.h>
