@@ -128,8 +128,8 @@ void Image::define_self(uint32_t flags) noexcept {
     }
     *record++ = REAP_TAG_IMAGE;
     record = format::put_varint(record, length);
-    memcpy(record, numbers, numbers_length);
-    memcpy(record + numbers_length, strings, strings_length);
+    raw_copy(record, numbers, numbers_length);
+    raw_copy(record + numbers_length, strings, strings_length);
     definitions_.commit(record + length);
     state_ = State::Running;
     if (trace_.sampler() == REAP_SAMPLER_TIMER && !trace_.in_sandbox()) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <sys/syscall.h>
 
 #include "output/record_stream.h"
 #include "output/request_blocks.h"
@@ -78,6 +79,11 @@ class Image {
     // Whether this is a child whose fork bypassed the handlers (_Fork, a raw system call), so that it still
     // has its parent's state.
     [[nodiscard]] bool is_copy() const noexcept { return alive_ != nullptr && *alive_ == 0; }
+
+    // Whether this is the image's process: not a child that shares its parent's memory (vfork).
+    [[nodiscard]] bool runs_here() const noexcept {
+        return pid_ == static_cast<uint32_t>(raw_call(SYS_getpid));
+    }
 
     WatchList watched;
 

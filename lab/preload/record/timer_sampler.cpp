@@ -164,7 +164,7 @@ int with_our_signal_masked(int number, const struct sigaction &action, struct si
 } // namespace
 
 REAP_EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old) noexcept {
-    if (number == SIGBUS && guards_lost_pages()) return change_bus_action(action, old);
+    if (number == SIGBUS && guards_lost_pages() && image.runs_here()) return change_bus_action(action, old);
     if (!runs_here() || number < 1 || number >= NSIG) return real_sigaction(number, action, old);
     if (number != sampling_signal()) {
         if (action != nullptr) return with_our_signal_masked(number, *action, old);
@@ -182,7 +182,7 @@ REAP_EXPORT int sigaction(int number, const struct sigaction *action, struct sig
 
 REAP_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
     static sighandler_t (*known)(int, sighandler_t);
-    if (number == SIGBUS && handler != SIG_ERR && guards_lost_pages()) {
+    if (number == SIGBUS && handler != SIG_ERR && guards_lost_pages() && image.runs_here()) {
         struct sigaction action{};
         struct sigaction old{};
         action.sa_handler = handler;

@@ -17,7 +17,6 @@ constexpr uintptr_t kPage = 4096;
 constexpr int kRestorer = 0x04000000; // SA_RESTORER: the C library adds it to what is set
 
 TraceFile *guarded;
-long process; // the pid whose handler this is
 
 // What the program set. A change writes the slot that is not in use, because a handler may be reading the
 // other.
@@ -96,19 +95,15 @@ void guard_lost_pages(TraceFile &trace) noexcept {
     struct sigaction found{};
     if (real_sigaction(SIGBUS, nullptr, &found) != 0 || is_ignored(found)) return;
     guarded = &trace;
-    process = raw_call(SYS_getpid);
     own_code(); // computed before the first signal
     set_program_action(found);
     const struct sigaction own = in_front_of(found);
     if (real_sigaction(SIGBUS, &own, nullptr) != 0) guarded = nullptr;
 }
 
-void guard_lost_pages_in_child() noexcept {
-    lock.reset();
-    if (guarded != nullptr) process = raw_call(SYS_getpid);
-}
+void guard_lost_pages_in_child() noexcept { lock.reset(); }
 
-bool guards_lost_pages() noexcept { return guarded != nullptr && process == raw_call(SYS_getpid); }
+bool guards_lost_pages() noexcept { return guarded != nullptr; }
 
 int change_bus_action(const struct sigaction *action, struct sigaction *old) noexcept {
     const LockGuard guard(lock);

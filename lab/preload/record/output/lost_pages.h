@@ -16,8 +16,8 @@ void guard_lost_pages(TraceFile &trace) noexcept;
 // In the child of a fork.
 void guard_lost_pages_in_child() noexcept;
 
-// Whether SIGBUS is handled in this process, not one that shares its parent's memory (vfork). If so, the
-// program's sigaction for SIGBUS is the function below.
+// Whether SIGBUS is handled. If so, the program's sigaction for SIGBUS is the function below, but in a child
+// that shares its parent's memory (vfork).
 bool guards_lost_pages() noexcept;
 int change_bus_action(const struct sigaction *action, struct sigaction *old) noexcept;
 
