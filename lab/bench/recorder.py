@@ -2,8 +2,9 @@
 
     .venv/bin/python lab/bench/recorder.py [ROUNDS]
 
-On the demo's programs, whose bar is 1.05, and on a loop that does nothing but malloc and free, whose bar is
-1.3; there also in full depth, which has none yet.
+On the demo's programs, whose bar is 1.05, on a loop that does nothing but malloc and free, whose bar is 1.3,
+and on a program that does nothing but fork, or begin threads, whose bar is 1.5; the loop also in full depth,
+which has no bar yet.
 """
 
 import os
@@ -24,6 +25,7 @@ from reap.workloads import preparation
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOP = ROOT / "lab" / "preload" / "test" / "malloc_loop.c"
+PROCESSES = ROOT / "lab" / "test" / "targets" / "processes.c"
 
 
 def main() -> int:
@@ -33,14 +35,17 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="reap-bench-", dir=ROOT / "build") as name:
         folder = Path(name)
         loop = folder / "malloc-loop"
-        subprocess.run(["gcc", "-O2", "-fno-builtin", "-o", loop, LOOP], check=True)
+        processes = folder / "processes"
+        for program, source in ((loop, LOOP), (processes, PROCESSES)):
+            words = ["gcc", "-O2", "-fno-builtin", "-pthread", "-w", "-o", program, source]
+            subprocess.run(words, check=True)
         print(f"{'program':<24} {'depth':<7} {'alone':>9} {'recorded':>9}  ratio [95 % CI]        rounds")
-        for title, launch, depth, bar, many in programs(loop):
+        for title, launch, depth, bar, many in programs(loop, processes):
             held &= row(title, launch, depth, bar, max(many or rounds, 5), folder / "trace.reap")
     return 0 if held else 1
 
 
-def programs(loop: Path) -> list[tuple[str, Launch, Depth, float, int]]:
+def programs(loop: Path, processes: Path) -> list[tuple[str, Launch, Depth, float, int]]:
     """What is measured: title, launch, depth, bar, rounds (0: as many as were asked for)."""
     found: list[tuple[str, Launch, Depth, float, int]] = []
     for name in ("perl", "gcc", "sed"):
@@ -56,6 +61,9 @@ def programs(loop: Path) -> list[tuple[str, Launch, Depth, float, int]]:
     found.append(("malloc and free alone", only, "triage", 1.3, 0))
     little = Launch(argv=[str(loop), "300000"], program=str(loop))
     found.append(("malloc and free alone", little, "full", float("inf"), 5))
+    for what, words in (("200 forks", ["quick", "200"]), ("2,000 threads", ["beside", "2000"])):
+        launch = Launch(argv=[str(processes), *words], program=str(processes))
+        found.append((what, launch, "triage", 1.5, 0))
     return found
 
 

@@ -1,4 +1,4 @@
-/* The trace format, version 1. Described in `docs/trace-format.md`; this header is normative.
+/* The trace format, version 2. Described in `docs/trace-format.md`; this header is normative.
  *
  * SPDX-License-Identifier: MIT
  *
@@ -16,7 +16,7 @@
 
 #define REAP_TRACE_MAGIC UINT64_C(0x3145434152545052) /* "RPTRACE1" */
 #define REAP_BLOCK_MAGIC UINT32_C(0x4b4c4252)         /* "RBLK" */
-#define REAP_TRACE_VERSION 1u
+#define REAP_TRACE_VERSION 2u
 #define REAP_BLOCK_BYTES 65536u
 
 /* The environment variable by which a recorded process finds its file (an absolute path). */
@@ -41,7 +41,8 @@ enum reap_stop {
     REAP_STOP_NO_SPACE = 1, /* the file could not grow: disk full, quota, file size limit */
     REAP_STOP_OPEN = 2,     /* the file could not be reopened, for a block beyond `file_blocks` */
     REAP_STOP_MAP = 3,      /* no address space or no memory for a block */
-    REAP_STOP_SANDBOX = 4   /* under a system call filter, with all blocks reserved before it full */
+    REAP_STOP_SANDBOX = 4,  /* under a system call filter, with all blocks reserved before it full */
+    REAP_STOP_TRUNCATED = 5 /* another program truncated the file */
 };
 
 /* The first 4 KB of block 0. Mapped by every process of the tree; fields marked (atomic) are shared by them.
@@ -127,12 +128,11 @@ enum reap_call {
 /* Sizes up to REAP_EXACT_SIZES - 1 are counted one by one; larger ones in four bins an octave. */
 #define REAP_EXACT_SIZES 4096u
 #define REAP_LARGE_BINS 208u /* (64 - 12) octaves x 4 */
+#define REAP_WRITER_WORDS 11u
 
-/* Payload of a COUNTS block. Owned by one thread at a time; a thread that ends hands it on. */
+/* Payload of a COUNTS block. Owned by one thread at a time; a thread that ends hands it on. The small sizes
+ * come early and the large ones last, so that a thread that allocates little needs one page of the file. */
 struct reap_counts {
-    uint64_t by_size[REAP_EXACT_SIZES]; /* allocations of exactly this many bytes, any function */
-    uint64_t large_objects[REAP_LARGE_BINS];
-    uint64_t large_bytes[REAP_LARGE_BINS];
     uint64_t
         calls[REAP_CALLS];   /* by enum reap_call; malloc itself is the rest: allocations less the others */
     uint64_t frees;          /* blocks freed by free, delete or realloc */
@@ -140,6 +140,10 @@ struct reap_counts {
     uint64_t skipped;        /* calls that could not be sampled: made inside the recorder's own work */
     uint64_t fresh_reallocs; /* calls of realloc and reallocarray that freed no block */
     uint64_t final_reallocs; /* and those that freed one and requested none */
+    uint64_t writer[REAP_WRITER_WORDS]; /* the writer's own; means nothing to a reader */
+    uint64_t by_size[REAP_EXACT_SIZES]; /* allocations of exactly this many bytes, any function */
+    uint64_t large_objects[REAP_LARGE_BINS];
+    uint64_t large_bytes[REAP_LARGE_BINS];
 };
 
 /* Of requests, numbers below REAP_REQUEST_EXACT are counted one by one, larger ones in 64 bins an octave up

@@ -22,6 +22,9 @@ bool Recording::open(const char *folder, uint32_t base, uint32_t flags) noexcept
         file = made < 0 ? -errno : made;
     }
     if (file < 0) return false;
+    // It is opened again later, when root may have become another user. The folder is not listed by others.
+    constexpr long kEverybody = 0666;
+    if (preload::raw_call(SYS_geteuid) == 0) preload::raw_call(SYS_fchmod, file, kEverybody);
     preload::close_quietly(static_cast<int>(file));
     if (has_stack_ == nullptr) has_stack_ = static_cast<uint8_t *>(preload::map_private(kMostStacks / 8));
     if (has_stack_ == nullptr) return false;

@@ -28,6 +28,9 @@ bool Ledger::open(const char *prefix) noexcept {
         file = made < 0 ? -errno : made;
     }
     if (file < 0) return false;
+    // It is opened again later, when root may have become another user. The folder is not listed by others.
+    constexpr long kEverybody = 0666;
+    if (preload::raw_call(SYS_geteuid) == 0) preload::raw_call(SYS_fchmod, file, kEverybody);
     void *memory = MAP_FAILED;
     if (preload::allocate_space(static_cast<int>(file), 0, sizeof *header_) == 0) {
         // Reserves all addresses at once: memory beyond the end of the file is not touched before it grows.

@@ -11,11 +11,13 @@
 #include <pub_tool_libcbase.h>
 #include <pub_tool_libcprint.h>
 #include <pub_tool_libcproc.h>
+#include <pub_tool_mallocfree.h>
 #include <pub_tool_options.h>
 #include <pub_tool_tooliface.h>
 #include <pub_tool_transtab.h>
 #include <pub_tool_vki.h>
 #include <pub_tool_vkiscnums.h>
+#include <pub_tool_xarray.h>
 
 UInt drag_clock;
 Bool drag_stack_pools;
@@ -118,7 +120,24 @@ static Bool option(const HChar *word) {
 static void say_options(void) { VG_(printf)("    --drag-folder=DIR   where recordings go, one a process\n"); }
 static void say_more_options(void) { VG_(printf)("    (none)\n"); }
 
+extern XArray *VG_(args_for_valgrind); /* HChar*: what an exec passes on */
+
+/* A program that this process executes keeps its number, but may have become another user, who cannot write
+ * to this one's log: it gets another. */
+static void rename_next_log(void) {
+    const HChar *const option_name = "--log-file=";
+    for (Word i = 0; VG_(args_for_valgrind) && i < VG_(sizeXA)(VG_(args_for_valgrind)); ++i) {
+        HChar **word = VG_(indexXA)(VG_(args_for_valgrind), i);
+        if (VG_(strncmp)(*word, option_name, VG_(strlen)(option_name)) != 0) continue;
+        HChar *next = VG_(malloc)("drag.log", VG_(strlen)(*word) + sizeof ".x");
+        VG_(strcpy)(next, *word);
+        VG_(strcat)(next, ".x");
+        *word = next;
+    }
+}
+
 static void start(void) {
+    rename_next_log();
     if (!drag_folder || drag_folder[0] != '/') {
         VG_(fmsg_bad_option)("--drag-folder", "it must name a folder, from the root on\n");
     }

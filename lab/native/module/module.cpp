@@ -87,6 +87,7 @@ NB_MODULE(native, m) {
     m.attr("UNRECORDED_FOREIGN") = static_cast<int>(REAP_UNRECORDED_FOREIGN);
     m.attr("UNRECORDED_OUT_OF_REACH") = static_cast<int>(REAP_UNRECORDED_OUT_OF_REACH);
     m.attr("STOP_SANDBOX") = static_cast<int>(REAP_STOP_SANDBOX);
+    m.attr("STOP_TRUNCATED") = static_cast<int>(REAP_STOP_TRUNCATED);
     m.attr("IMAGE_FORKED") = static_cast<int>(REAP_IMAGE_FORKED);
     m.attr("IMAGE_BYPASSED") = static_cast<int>(REAP_IMAGE_BYPASSED);
     m.attr("TRACE_ENV") = REAP_TRACE_ENV;

@@ -28,6 +28,11 @@ inline long raw_call(long number, long a = 0, long b = 0, long c = 0) noexcept {
     return result;
 }
 
+// Copies bytes, for the child of a fork: see raw_call.
+inline void raw_copy(void *to, const void *from, size_t bytes) noexcept {
+    asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+}
+
 // Restores errno at the end of the scope.
 class ErrnoGuard {
   public:
@@ -67,8 +72,11 @@ class FutexLock {
     void lock() noexcept;
     bool try_lock() noexcept;
     void unlock() noexcept;
-    // For the child of a fork, which has one thread: releases what the parent's threads held.
-    void reset() noexcept { __atomic_store_n(&word_, 0, __ATOMIC_RELAXED); }
+    // For the child of a fork, which has one thread: releases what the parent's threads held. Writes only if
+    // need be, since that copies a page.
+    void reset() noexcept {
+        if (__atomic_load_n(&word_, __ATOMIC_RELAXED) != 0) __atomic_store_n(&word_, 0, __ATOMIC_RELAXED);
+    }
 
   private:
     int word_ = 0; // 0 free, 1 held, 2 held with waiters

@@ -40,7 +40,8 @@ void StackTable::invalidate(uint64_t begin, uint64_t end) noexcept {
 }
 
 bool StackTable::grow() noexcept {
-    const size_t capacity = table_ == nullptr ? 2048 : table_->capacity * 2;
+    constexpr size_t kFirst = 128; // a page: the child of a fork that records little touches no more
+    const size_t capacity = table_ == nullptr ? kFirst : table_->capacity * 2;
     auto *bigger = static_cast<Table *>(map_private(sizeof(Table) + capacity * sizeof(Edge)));
     if (bigger == nullptr) return false;
     bigger->capacity = capacity;

@@ -13,6 +13,7 @@
 
 // Defined by the recorder if it is loaded. Weak, because a dlsym that fails allocates its error message.
 extern "C" [[gnu::weak]] void reap_note_deepbind();
+extern "C" [[gnu::weak]] void reap_before_load();
 
 namespace {
 
@@ -53,5 +54,6 @@ REAP_EXPORT void *dlopen(const char *file, int mode) {
         mode &= ~RTLD_DEEPBIND;
         report_deepbind();
     }
+    if (reap_before_load != nullptr) reap_before_load();
     return next_dlopen()(file, mode);
 }

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "output/lost_pages.h"
 #include "real.h"
 #include "stack_walk.h"
 #include "timer_sampler.h"
@@ -63,6 +64,7 @@ void Image::start(uint32_t flags) noexcept {
         state_ = State::Off;
         return;
     }
+    guard_lost_pages(trace_);
     full_ = trace_.depth() == REAP_DEPTH_FULL;
     clock_ = trace_.clock();
     ns_per_tick_ = 1.0;
@@ -126,8 +128,8 @@ void Image::define_self(uint32_t flags) noexcept {
     }
     *record++ = REAP_TAG_IMAGE;
     record = format::put_varint(record, length);
-    memcpy(record, numbers, numbers_length);
-    memcpy(record + numbers_length, strings, strings_length);
+    raw_copy(record, numbers, numbers_length);
+    raw_copy(record + numbers_length, strings, strings_length);
     definitions_.commit(record + length);
     state_ = State::Running;
     if (trace_.sampler() == REAP_SAMPLER_TIMER && !trace_.in_sandbox()) {
@@ -155,6 +157,7 @@ void Image::enter(ThreadState &thread) noexcept {
         if (!begins) return; // it has already ended: no counters needed
         thread.counts = static_cast<reap_counts *>(map_private(sizeof(reap_counts)));
         thread.exact = REAP_EXACT_SIZES;
+        thread.counts_large = true;
         disable(thread);
         return;
     }
@@ -184,6 +187,7 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
         thread.events = handed.events;
         thread.number = handed.number;
         thread.exact = handed.exact;
+        thread.counts_large = handed.counts_large;
         thread.sampled_until = static_cast<int64_t>(handed.clock);
         thread.known = handed.known;
         if (thread.known != nullptr) thread.known->count = 0; // of a stack that may be unmapped
@@ -197,34 +201,43 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
     return true;
 }
 
-// Allocates the counters of the smallest sizes, and everything after the counters of sizes. The pages of
-// other sizes are allocated on demand.
+namespace {
+
+constexpr uint32_t kBySize = offsetof(reap_counts, by_size);
+
+// How many sizes have counters in the first `bytes` bytes of the payload.
+size_t sizes_within(uint32_t bytes) noexcept {
+    const size_t sizes = (bytes - kBySize) / sizeof(uint64_t);
+    return sizes < REAP_EXACT_SIZES ? sizes : size_t{REAP_EXACT_SIZES};
+}
+
+} // namespace
+
+// Allocates the counters of the smallest sizes. The pages of other sizes are allocated on demand.
 bool Image::add_counts(ThreadState &thread) noexcept {
-    constexpr uint32_t kBehind = offsetof(reap_counts, large_objects);
-    constexpr uint32_t kEnd = sizeof(reap_counts) + sizeof(Handover);
-    uint32_t room = sizeof(uint64_t);
+    uint32_t room = kBySize + sizeof(uint64_t);
     thread.counts_block = trace_.add_block(REAP_BLOCK_COUNTS, owner(thread), 0, thread.began, room);
     if (thread.counts_block == nullptr) return false;
-    if (room < kEnd && !trace_.allocate_pages(thread.counts_block, kBehind, kEnd)) {
-        thread.counts_block = nullptr; // stays mapped: the disk is full, so no further block will be mapped
-        return false;
-    }
-    thread.exact = room < kEnd ? room / sizeof(uint64_t) : size_t{REAP_EXACT_SIZES};
+    thread.exact = sizes_within(room);
+    thread.counts_large = room >= sizeof(reap_counts);
     return true;
 }
 
 bool Image::count_more_sizes(ThreadState &thread, size_t size) noexcept {
     const ErrnoGuard keep;
     constexpr size_t kPage = 4096;
-    const size_t end = (REAP_BLOCK_HEADER_BYTES + (size + 1) * sizeof(uint64_t) + kPage - 1) & ~(kPage - 1);
+    const bool large = size >= REAP_EXACT_SIZES;
+    const size_t last = large ? sizeof(reap_counts) : kBySize + (size + 1) * sizeof(uint64_t);
+    const size_t end = (REAP_BLOCK_HEADER_BYTES + last + kPage - 1) & ~(kPage - 1);
     const auto until = static_cast<uint32_t>(end - REAP_BLOCK_HEADER_BYTES);
-    const auto from = static_cast<uint32_t>(thread.exact * sizeof(uint64_t));
+    const auto from = static_cast<uint32_t>(large ? offsetof(reap_counts, large_objects)
+                                                  : kBySize + thread.exact * sizeof(uint64_t));
     if (thread.counts_block == nullptr || !trace_.allocate_pages(thread.counts_block, from, until)) {
         if (trace_.in_sandbox()) trace_.record_stop(REAP_STOP_SANDBOX, 0);
         return false;
     }
-    const size_t sizes = until / sizeof(uint64_t);
-    thread.exact = sizes < REAP_EXACT_SIZES ? sizes : size_t{REAP_EXACT_SIZES};
+    if (large || until >= sizeof(reap_counts)) thread.counts_large = true;
+    if (!large) thread.exact = sizes_within(until);
     return true;
 }
 
@@ -236,8 +249,9 @@ void Image::enter_sandbox(ThreadState &thread, bool strict) noexcept {
         disable_stack_probing();
         define_module(getauxval(AT_ENTRY)); // the only module whose name requires a system call
         thread.events.allocate_whole_block(trace_);
-        if (thread.exact < REAP_EXACT_SIZES && thread.counts_block != nullptr) {
-            count_more_sizes(thread, REAP_EXACT_SIZES - 1);
+        if (thread.counts_block != nullptr) {
+            if (thread.exact < REAP_EXACT_SIZES) count_more_sizes(thread, REAP_EXACT_SIZES - 1);
+            if (!thread.counts_large) count_more_sizes(thread, REAP_EXACT_SIZES);
         }
         const LockGuard guard(definitions_lock_);
         definitions_.allocate_whole_block(trace_);
@@ -289,9 +303,13 @@ void Image::leave(ThreadState &thread) noexcept {
         if (counts != nullptr) munmap(counts, sizeof(reap_counts));
         return;
     }
-    *Handover::of(place) = {thread.events, static_cast<uint64_t>(thread.sampled_until),
-                            thread.exact,  thread.number,
-                            thread.known,  nullptr};
+    *Handover::of(place) = {thread.events,
+                            static_cast<uint64_t>(thread.sampled_until),
+                            thread.exact,
+                            thread.number,
+                            thread.counts_large,
+                            thread.known,
+                            nullptr};
     thread.known = nullptr;
     thread.events.forget();
     const LockGuard guard(idle_lock_);
@@ -338,16 +356,13 @@ uint32_t Image::intern_edge(uint32_t parent, uint64_t address) noexcept {
 
 uint32_t Image::intern_stack(ThreadState &thread) noexcept {
     uint32_t id = 0;
-    if (on_main_stack(reinterpret_cast<uint64_t>(__builtin_frame_address(0)))) {
-        struct Edges final : Unwinder::Edges {
-            uint32_t intern(uint32_t parent, uint64_t address) noexcept override {
-                return image.intern_edge(parent, address);
-            }
-        } edges;
-        if (thread.known == nullptr)
-            thread.known = static_cast<KnownStack *>(map_private(sizeof(KnownStack)));
-        if (thread.known != nullptr && unwinder_.intern(*thread.known, kMaxFrames, edges, id)) return id;
-    }
+    struct Edges final : Unwinder::Edges {
+        uint32_t intern(uint32_t parent, uint64_t address) noexcept override {
+            return image.intern_edge(parent, address);
+        }
+    } edges;
+    if (thread.known == nullptr) thread.known = static_cast<KnownStack *>(map_private(sizeof(KnownStack)));
+    if (thread.known != nullptr && unwinder_.intern(*thread.known, kMaxFrames, edges, id)) return id;
     uint64_t frames[kMaxFrames];
     id = 0;
     for (size_t left = unwinder_.walk(frames, kMaxFrames); left != 0; --left) {
@@ -421,6 +436,13 @@ void Image::forget_closed_modules() noexcept {
     }
 }
 
+void Image::before_load() noexcept {
+    if (state_ != State::Running || !unwinder_.missed_unload()) return;
+    unwinder_.before_unload();
+    forget_closed_modules();
+    unwinder_.after_unload();
+}
+
 void Image::note_unrecorded(const char *path, uint32_t reason) noexcept {
     if (state_ != State::Running) return;
     const LockGuard guard(definitions_lock_);
@@ -458,20 +480,23 @@ void Image::after_fork_in_parent() noexcept {
 
 void Image::after_fork_in_child() noexcept {
     trace_.after_fork_in_child();
+    guard_lost_pages_in_child();
     requests_.after_fork_in_child();
     idle_lock_.reset();
     definitions_lock_.reset();
     start_lock_.reset();
-    unwinder_.after_fork_in_child();
+    unwinder_.after_fork_in_child(thread_state.unloads);
     // All mapped blocks belong to the parent, which still writes to them: drop them without sealing.
     idle_ = nullptr;
     definitions_.forget();
     watched.forget();
     threads_ = 0;
     const bool end_key_set = thread_state.end_key_set;
+    const uint32_t unloads = thread_state.unloads;
     KnownStack *const known = thread_state.known; // holds: the child has the same stack and numbers
     thread_state = ThreadState{};
     thread_state.known = known;
+    thread_state.unloads = unloads;
     thread_state.end_key_set = end_key_set;
     if (alive_ != nullptr) *alive_ = 1;
     if (state_ != State::Running) return;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <sys/syscall.h>
 
 #include "output/record_stream.h"
 #include "output/request_blocks.h"
@@ -37,7 +38,8 @@ class Image {
     [[nodiscard]] uint32_t phase() const noexcept { return requests_.phase(); }
     void change_phase(ThreadState &thread) noexcept;
 
-    // Gives `thread` exact counters for all sizes up to this one. False if there is no space for them.
+    // Gives `thread` counters for all sizes up to this one, or for all from REAP_EXACT_SIZES on if it is one
+    // of them. False if there is no space for them.
     bool count_more_sizes(ThreadState &thread, size_t size) noexcept;
 
     // The process is about to install a system call filter: calls that it may forbid are no longer made. In a
@@ -64,6 +66,10 @@ class Image {
     void before_unload() noexcept { unwinder_.before_unload(); }
     void after_unload() noexcept { unwinder_.after_unload(); }
 
+    // A library is about to be opened: notices others that were closed past dlclose, by a copy of the C
+    // library or through its address.
+    void before_load() noexcept;
+
     // A library was closed: another module may be loaded at its address.
     void forget_closed_modules() noexcept;
 
@@ -73,6 +79,11 @@ class Image {
     // Whether this is a child whose fork bypassed the handlers (_Fork, a raw system call), so that it still
     // has its parent's state.
     [[nodiscard]] bool is_copy() const noexcept { return alive_ != nullptr && *alive_ == 0; }
+
+    // Whether this is the image's process: not a child that shares its parent's memory (vfork).
+    [[nodiscard]] bool runs_here() const noexcept {
+        return pid_ == static_cast<uint32_t>(raw_call(SYS_getpid));
+    }
 
     WatchList watched;
 

@@ -46,6 +46,7 @@ uint64_t allocations(const ThreadState &thread) noexcept {
     const reap_counts &counts = *thread.counts;
     uint64_t sum = 0;
     for (size_t size = 0; size < thread.exact; ++size) sum += counts.by_size[size];
+    if (!thread.counts_large) return sum;
     for (const uint64_t count : counts.large_objects) sum += count;
     return sum;
 }
@@ -145,8 +146,9 @@ bool ready(ThreadState &thread) noexcept {
 
 void count_allocation(ThreadState &thread, reap_call call, size_t size, bool succeeded) noexcept {
     // A process that uses few sizes has few pages of counters.
-    const bool counted = size < thread.exact || size >= REAP_EXACT_SIZES || !succeeded ||
-                         thread.counts == nullptr || image.count_more_sizes(thread, size);
+    const bool ready = size < REAP_EXACT_SIZES ? size < thread.exact : thread.counts_large;
+    const bool counted =
+        ready || !succeeded || thread.counts == nullptr || image.count_more_sizes(thread, size);
     on_counts(thread, [=](reap_counts &counts) {
         if (counted) count_into(counts, call, size, succeeded);
     });

@@ -1,6 +1,7 @@
 // The recorder's per-thread state. The fast paths use only the first five fields.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "known_stack.h"
@@ -41,6 +42,8 @@ struct ThreadState {
     bool inside_operator = false; // an allocator's own operator runs; its calls are not recorded
     bool called_back = false;     // it has called malloc or free by name
     bool end_key_set = false;     // the key whose destructor tells its end is set
+    bool counts_large = false;    // the counters of sizes from REAP_EXACT_SIZES on are allocated
+    uint32_t unloads = 0;         // calls of dlclose that this thread is in
     uint32_t number = 0;
     uint32_t tid = 0;
     uint64_t began = 0; // ticks
@@ -75,20 +78,21 @@ struct ThreadState {
     uint64_t failed_bytes = 0;
 };
 
-// What an ended thread passes to a new one, so that its blocks in the file are reused. Stored after the
-// counters in their block.
+// What an ended thread passes to a new one, so that its blocks in the file are reused. Stored among the
+// counters, in their first page.
 struct Handover {
     RecordStream events;
     uint64_t clock;
     size_t exact;
     uint32_t number;
+    bool counts_large;
     KnownStack *known;
     reap_block_header *next;
 
     static Handover *of(reap_block_header *block) noexcept {
-        static_assert(sizeof(reap_counts) % alignof(Handover) == 0);
-        static_assert(sizeof(reap_counts) + sizeof(Handover) <= REAP_PAYLOAD_BYTES);
-        return reinterpret_cast<Handover *>(TraceFile::payload(block) + sizeof(reap_counts));
+        static_assert(sizeof(Handover) <= sizeof(reap_counts::writer));
+        static_assert(offsetof(reap_counts, writer) % alignof(Handover) == 0);
+        return reinterpret_cast<Handover *>(TraceFile::payload(block) + offsetof(reap_counts, writer));
     }
 };
 

@@ -4,13 +4,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <dlfcn.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "image.h"
+#include "output/lost_pages.h"
 #include "output/record_stream.h"
 #include "platform.h"
+#include "real_signal.h"
 #include "stamp.h"
 
 namespace reap::preload {
@@ -25,22 +26,6 @@ timer_t timer;
 bool running;
 
 int sampling_signal() noexcept { return SIGRTMAX - 2; }
-
-// The C library's definition, bypassing those below.
-template <class Function>
-Function *next_function(Function *&known, const char *name) noexcept {
-    Function *function = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (function == nullptr) {
-        function = reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));
-        __atomic_store_n(&known, function, __ATOMIC_RELAXED);
-    }
-    return function;
-}
-
-int real_sigaction(int number, const struct sigaction *action, struct sigaction *old) noexcept {
-    static int (*known)(int, const struct sigaction *, struct sigaction *);
-    return next_function(known, "sigaction")(number, action, old);
-}
 
 // Stops sampling because the program uses the signal itself. (Many programs reset every signal before exec;
 // our next tick would then kill them.)
@@ -179,6 +164,7 @@ int with_our_signal_masked(int number, const struct sigaction &action, struct si
 } // namespace
 
 REAP_EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old) noexcept {
+    if (number == SIGBUS && guards_lost_pages() && image.runs_here()) return change_bus_action(action, old);
     if (!runs_here() || number < 1 || number >= NSIG) return real_sigaction(number, action, old);
     if (number != sampling_signal()) {
         if (action != nullptr) return with_our_signal_masked(number, *action, old);
@@ -196,7 +182,15 @@ REAP_EXPORT int sigaction(int number, const struct sigaction *action, struct sig
 
 REAP_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
     static sighandler_t (*known)(int, sighandler_t);
+    if (number == SIGBUS && handler != SIG_ERR && guards_lost_pages() && image.runs_here()) {
+        struct sigaction action{};
+        struct sigaction old{};
+        action.sa_handler = handler;
+        action.sa_flags = SA_RESTART;
+        sigaddset(&action.sa_mask, SIGBUS);
+        return change_bus_action(&action, &old) == 0 ? old.sa_handler : SIG_ERR;
+    }
     if (number == sampling_signal() && runs_here()) yield_signal();
     if (number > 0 && number < NSIG) masked[number] = false; // `signal` does not use the alternate stack
-    return next_function(known, "signal")(number, handler);
+    return next_signal_function(known, "signal")(number, handler);
 }

@@ -16,7 +16,7 @@ size_t WatchList::first_entry(const Table *table, uintptr_t address) noexcept {
 }
 
 bool WatchList::grow() noexcept {
-    size_t capacity = 4096;
+    size_t capacity = 256; // a page: a process that samples little touches no more
     while (capacity < live_ * 4) capacity *= 2;
     auto *fresh = static_cast<Table *>(map_private(sizeof(Table) + capacity * sizeof(uintptr_t)));
     if (fresh == nullptr) return false;

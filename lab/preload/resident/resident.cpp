@@ -140,6 +140,10 @@ reap_resident *map_file(const char *path) noexcept {
     const long descriptor =
         syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
     if (descriptor < 0) return nullptr;
+    // A program that root executes as another user keeps its number, and so its file. Nobody else is told its
+    // name.
+    constexpr long kEverybody = 0666;
+    if (raw_call(SYS_geteuid) == 0) raw_call(SYS_fchmod, descriptor, kEverybody);
     void *memory = MAP_FAILED;
     if (allocate_space(static_cast<int>(descriptor), 0, sizeof(reap_resident)) == 0) {
         memory = mmap(nullptr, sizeof(reap_resident), PROT_READ | PROT_WRITE, MAP_SHARED,

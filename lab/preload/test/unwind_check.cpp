@@ -59,6 +59,7 @@ thread_local KnownStack *known __attribute__((tls_model("initial-exec")));
 uint64_t stacks;
 uint64_t compared;
 uint64_t differences;
+thread_local uint32_t unloads __attribute__((tls_model("initial-exec")));
 bool disabled; // in a child of vfork or after the summary
 thread_local bool busy __attribute__((tls_model("initial-exec")));
 
@@ -112,7 +113,7 @@ REAP_COLD void describe(const uint64_t *ours, size_t our_count, const uint64_t *
     pthread_atfork(nullptr, nullptr, [] {
         stacks = compared = differences = numbered = 0;
         edges.reset();
-        unwinder.after_fork_in_child();
+        unwinder.after_fork_in_child(unloads);
     });
 }
 
@@ -159,8 +160,19 @@ REAP_EXPORT void free(void *pointer) {
 
 REAP_EXPORT int dlclose(void *handle) {
     static auto *close_it = reinterpret_cast<int (*)(void *)>(dlsym(RTLD_NEXT, "dlclose"));
+    ++unloads;
     unwinder.before_unload();
     const int status = close_it(handle);
     unwinder.after_unload();
+    --unloads;
     return status;
+}
+
+REAP_EXPORT void *dlopen(const char *file, int mode) {
+    static auto *open_it = reinterpret_cast<void *(*)(const char *, int)>(dlsym(RTLD_NEXT, "dlopen"));
+    if (unwinder.missed_unload()) {
+        unwinder.before_unload();
+        unwinder.after_unload();
+    }
+    return open_it(file, mode);
 }

@@ -28,10 +28,11 @@ void RuleTable::clear() noexcept {
 
 // Keeps half of the slots empty.
 bool RuleTable::make_room() noexcept {
-    constexpr unsigned kFirstBits = 11;
+    constexpr unsigned kFirstBits = 7; // a page: a process that records few stacks touches no more
+    constexpr unsigned kNextBits = 11;
     constexpr size_t kWord = 64;
     if (table_ != nullptr && used_ * 2 <= table_->mask) return true;
-    unsigned bits = kFirstBits;
+    unsigned bits = table_ == nullptr ? kFirstBits : kNextBits;
     while (size_t{1} << bits < live_ * 4) ++bits;
     const size_t capacity = size_t{1} << bits;
     auto *fresh = static_cast<Table *>(map_private(sizeof(Table) + capacity * sizeof(Slot)));

@@ -98,6 +98,9 @@ namespace {
 // The frames with which the C library starts a thread are at most so far from the end of its stack.
 constexpr uint64_t kFirstFrames = 64 << 10;
 constexpr uint64_t kMostFrame = 64 << 10;
+// A frame that is found by rbp may be a coroutine's that is chained to its resumer: between their stacks lies
+// a guard page at least.
+constexpr uint64_t kMostFrameByRbp = 4 << 10;
 
 // A stack that is neither is walked twice; where there is one, there are more (coroutines).
 constexpr uint32_t kSkippedAfterFailure = 15;
@@ -175,7 +178,8 @@ bool is_end(FrameRule rule) noexcept { return rule.cfa == Cfa::End || rule.cfa =
             break;
         }
         const uint64_t callee = at.sp;
-        if (!at.follow(step) || (!on_main && at.sp - callee > kMostFrame)) return false;
+        const uint64_t most = step.cfa == Cfa::Rsp ? kMostFrame : kMostFrameByRbp;
+        if (!at.follow(step) || (!on_main && at.sp - callee > most)) return false;
         if (fresh != 0) known.fresh[fresh - 1].cfa = at.sp;
     }
     known.skipped = 0;
@@ -191,6 +195,20 @@ bool is_end(FrameRule rule) noexcept { return rule.cfa == Cfa::End || rule.cfa =
     return true;
 }
 
+bool Unwinder::missed_unload() const noexcept {
+    return count_unloaded_modules() != __atomic_load_n(&unloaded_modules_, __ATOMIC_RELAXED);
+}
+
+// Another thread's unload stays where the fork found it. No code of that library is on this thread's stack;
+// its rules are forgotten.
+void Unwinder::after_fork_in_child(uint32_t own) noexcept {
+    lock_.reset();
+    const uint64_t others = static_cast<uint32_t>(unloads_) - own;
+    if (others == 0) return;
+    rules_.clear();
+    unloads_ += others * (kUnloadEnded - 1);
+}
+
 void Unwinder::after_unload() noexcept {
     const unsigned long long count = count_unloaded_modules();
     // Inserting takes a microsecond. If it does not end, its thread waits for this one; libgcc serves from
@@ -200,7 +218,7 @@ void Unwinder::after_unload() noexcept {
     while (!lock_.try_lock())
         if (--left == 0) return;
     if (count != unloaded_modules_) rules_.clear();
-    unloaded_modules_ = count;
+    __atomic_store_n(&unloaded_modules_, count, __ATOMIC_RELAXED);
     lock_.unlock();
     __atomic_fetch_add(&unloads_, kUnloadEnded - 1, __ATOMIC_SEQ_CST);
 }

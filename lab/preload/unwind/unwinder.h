@@ -43,9 +43,12 @@ class Unwinder {
     void before_unload() noexcept { __atomic_fetch_add(&unloads_, 1, __ATOMIC_SEQ_CST); }
     void after_unload() noexcept;
 
-    // In the child of a fork. An unload that another thread had begun never ends there: libgcc walks the
-    // stacks.
-    void after_fork_in_child() noexcept { lock_.reset(); }
+    // Whether libraries were unloaded past these calls. Asked before another is loaded, which may come to lie
+    // in their place; if so, the caller begins and ends an unload.
+    [[nodiscard]] bool missed_unload() const noexcept;
+
+    // In the child of a fork, whose only thread was in `own` unloads. Those of other threads never end there.
+    void after_fork_in_child(uint32_t own) noexcept;
 
   private:
     struct Cursor;

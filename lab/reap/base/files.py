@@ -8,6 +8,7 @@ import errno
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -60,6 +61,23 @@ def cache_folder() -> Path:
     # The XDG base directory specification says that relative ones are to be ignored.
     base = Path(given) if given.startswith("/") else Path(os.environ.get("HOME") or "/") / ".cache"
     return base / "reap"
+
+
+@contextlib.contextmanager
+def folder_for_programs(prefix: str) -> Iterator[Path]:
+    """An empty temporary folder for files of a program's processes, whatever user they become.
+
+    Only root's programs become others. Their folder may be written by everybody, but it has a name that only
+    they are told, and nobody else can list it.
+    """
+    with tempfile.TemporaryDirectory(prefix=prefix) as name:
+        if os.geteuid() != 0:
+            yield Path(name)
+            return
+        Path(name).chmod(0o711)
+        folder = Path(tempfile.mkdtemp(dir=name))
+        folder.chmod(0o1733)
+        yield folder
 
 
 def native_name(path: Path | str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -119,6 +118,7 @@ def _record(asked: _Asked, engine: Literal["exact", "recompiled"], depth: int | 
 def _sample(asked: _Asked, period: int | None) -> Outcome:
     from rich.console import Console
 
+    from reap.base.files import folder_for_programs
     from reap.commandline import reporting
     from reap.drag.exact import launch as running
     from reap.drag.sample import run as launching
@@ -126,9 +126,9 @@ def _sample(asked: _Asked, period: int | None) -> Outcome:
     from reap.drag.sample.analyse import profile
     from reap.drag.sample.read import frames, read
 
-    with tempfile.TemporaryDirectory(prefix="reap-drag-") as name:
-        outcome = launching.run(asked.launch, Path(name), period=period)
-        files = [read(path) for path in sorted(Path(name).glob(launching.FILES))]
+    with folder_for_programs("reap-drag-") as folder:
+        outcome = launching.run(asked.launch, folder, period=period)
+        files = [read(path) for path in sorted(folder.glob(launching.FILES)) if not path.is_symlink()]
     result = profile(
         files, asked.found.command, frames, status=outcome.status, notes=running.unseen(asked.found)
     )

@@ -86,7 +86,9 @@ def finish(path: Path) -> int:
     except OSError as error:
         raise ReapError(f"the recording {path} cannot be completed: {error.strerror}") from error
     except native.BadTraceError as error:
-        raise ReapError(f"the recording {path} was overwritten while it was made: {error}") from error
+        raise ReapError(
+            f"the recording {path} was truncated or overwritten while it was made: {error}"
+        ) from error
 
 
 def _make_room(path: Path, *, force: bool) -> None:

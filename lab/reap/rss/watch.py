@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from reap.base.errors import ReapError
+from reap.base.files import folder_for_programs
 from reap.launch import native_files, spawn
 from reap.launch.process import smaps
 from reap.launch.process.records import Moment
@@ -62,7 +62,7 @@ def run(
     With `ask` its allocator is asked, too, from a thread of ours inside each process. `take` gets a moment of
     every process in turn; what it throws ends the watching, and is thrown when the program has ended.
     """
-    with tempfile.TemporaryDirectory(prefix="reap-rss-") as folder:
+    with folder_for_programs("reap-rss-") as folder:
         asked = launch
         if ask:
             asked = msgspec.structs.replace(
@@ -73,7 +73,7 @@ def run(
                     file.VARIABLE: f"{max(1, round(interval * 1e6))}:{folder}",
                 },
             )
-        watcher = _Watcher(interval, Path(folder) if ask else None, take)
+        watcher = _Watcher(interval, folder if ask else None, take)
         with watcher:
             outcome = start(asked)
     if watcher.failure is not None:

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace reap::spawn {
@@ -19,9 +21,28 @@ constexpr std::uint64_t blocks_ahead = 16384;
 /// Maximum size of a record's tag, length and stamp.
 constexpr std::size_t head_room = 32;
 
+constexpr std::size_t page_size = 4096;
+static_assert(sizeof(reap_file_header) <= page_size);
+
+/// The mapped header; null: none.
+void *mapped_header = nullptr;
+
+/// Another program truncated the file: the header's page is replaced by private memory.
+void replace_header(int number, siginfo_t *info, void *) {
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(info->si_addr) - reinterpret_cast<std::uintptr_t>(mapped_header);
+    if (mapped_header != nullptr && info->si_code == BUS_ADRERR && offset < page_size &&
+        mmap(mapped_header, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+             0) == mapped_header) {
+        return;
+    }
+    std::signal(number, SIG_DFL); // the access recurs
+}
+
 } // namespace
 
 TraceBlocks::~TraceBlocks() {
+    mapped_header = nullptr;
     if (header_ != nullptr) munmap(header_, sizeof *header_);
     if (fd_ >= 0) close(fd_);
 }
@@ -33,6 +54,11 @@ bool TraceBlocks::open(const char *path, pid_t child) {
     void *memory = mmap(nullptr, sizeof *header_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
     if (memory == MAP_FAILED) return false;
     header_ = static_cast<reap_file_header *>(memory);
+    mapped_header = memory;
+    struct sigaction action{};
+    action.sa_sigaction = replace_header;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGBUS, &action, nullptr);
     if (header_->magic == REAP_TRACE_MAGIC && header_->version == REAP_TRACE_VERSION) return true;
     errno = EINVAL;
     return false;
@@ -67,7 +93,7 @@ void TraceBlocks::Record::commit() { blocks_.append(tag_, ticks_, body_, length_
 
 bool TraceBlocks::begin_block(std::uint64_t ticks) {
     flush();
-    if (full_) return false;
+    if (full_ || truncated()) return false;
     index_ = __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
     reap_block_header head{};
     head.magic = REAP_BLOCK_MAGIC;
@@ -107,7 +133,23 @@ void TraceBlocks::stop(int error) {
     }
 }
 
+bool TraceBlocks::truncated() {
+    if (full_) return true;
+    struct stat now{};
+    const std::uint64_t expected = std::max<std::uint64_t>(header_->file_blocks, 1) * REAP_BLOCK_BYTES;
+    if (header_->magic == REAP_TRACE_MAGIC && fstat(fd_, &now) == 0 &&
+        static_cast<std::uint64_t>(now.st_size) >= expected) {
+        return false;
+    }
+    full_ = true;
+    // Whatever a process of the tree took for the reason: to it, a page beyond the end is one without space.
+    header_->stop_reason = REAP_STOP_TRUNCATED;
+    header_->stop_errno = 0;
+    return true;
+}
+
 void TraceBlocks::grow() {
+    if (truncated()) return;
     const std::uint64_t have = header_->file_blocks;
     const std::uint64_t used = __atomic_load_n(&header_->next_block, __ATOMIC_RELAXED);
     if (have == 0 || used + blocks_ahead / 2 < have) return;
@@ -122,7 +164,7 @@ void TraceBlocks::grow() {
 }
 
 void TraceBlocks::flush() {
-    if (index_ == 0 || full_) return;
+    if (index_ == 0 || truncated()) return;
     // Writing past the limit would raise SIGXFSZ, and if the launcher died the program's status would be
     // lost.
     rlimit limit{};

@@ -66,6 +66,8 @@ class TraceBlocks {
   private:
     void append(reap_tag tag, std::uint64_t ticks, const unsigned char *body, std::size_t length);
     bool begin_block(std::uint64_t ticks);
+    /// Whether another program truncated the file; then records that in its header, and writes no more.
+    bool truncated();
     /// The file cannot grow: records the reason in its header, unless there is one already.
     void stop(int error);
 

@@ -178,6 +178,7 @@ def test_a_full_disk_ends_the_recording_and_no_process(small_disk, depth):
         done = recorded_as(small_disk, *words, depth=sampled, sampler=native.SAMPLER_PERF, period_bytes=1)
         assert done.outcome.status == 0, done.outcome.stderr_tail
         assert done.recording.header().stop_reason == native.STOP_NO_SPACE
+        del done  # it keeps the file open, which fills the disk
 
 
 @pytest.mark.parametrize("depth", DEPTHS)

@@ -64,6 +64,102 @@ HOST = r"""
         return 0;
     }"""
 
+# The same with a dlclose that no preload sees.
+UNSEEN_HOST = HOST.replace(
+    "int same = 0;",
+    """int same = 0;
+        int (*unseen)(void *) = (int (*)(void *))dlsym(dlopen("libc.so.6", RTLD_NOW), "dlclose");""",
+).replace("dlclose(plugin);", "unseen(plugin);")
+
+# Closing it waits until the program has forked, and the child has allocated.
+SLOW_PLUGIN = r"""
+    #include <unistd.h>
+    int entered[2], left[2];
+    __attribute__((constructor)) static void begin(void) { (void)!pipe(entered), (void)!pipe(left); }
+    __attribute__((destructor)) static void end(void) {
+        char byte = 0;
+        (void)!write(entered[1], &byte, 1);
+        (void)!read(left[0], &byte, 1);
+    }"""
+FORKS_DURING_CLOSE = r"""
+    #include <dlfcn.h>
+    #include <pthread.h>
+    #include <stdlib.h>
+    #include <sys/prctl.h>
+    #include <sys/wait.h>
+    #include <unistd.h>
+    static void *close_it(void *plugin) { dlclose(plugin); return NULL; }
+    static void work(int depth) {
+        for (int i = 0; i < 100; i++) free(malloc(50));
+        if (depth > 0) work(depth - 1);
+        __asm__ volatile("" ::: "memory");
+    }
+    int main(int count, char **words) {
+        pthread_t thread;
+        char byte = 0;
+        void *plugin = dlopen(words[1], RTLD_NOW);
+        int *entered = dlsym(plugin, "entered"), *left = dlsym(plugin, "left");
+        int status = 0;
+        work(5);
+        pthread_create(&thread, NULL, close_it, plugin);
+        (void)!read(entered[0], &byte, 1);
+        pid_t child = fork();
+        if (child == 0) {
+            prctl(PR_SET_NAME, "child");
+            work(10);
+            exit(3);
+        }
+        waitpid(child, &status, 0);
+        (void)!write(left[1], &byte, 1);
+        pthread_join(thread, NULL);
+        return WEXITSTATUS(status) != 3;
+    }"""
+
+# Coroutines below a thread's small stack. Their first frame is chained by rbp to that of their resumer.
+# Their stacks cannot be read when they have ended.
+CHAINED = r"""
+    #define _GNU_SOURCE
+    #include <pthread.h>
+    #include <stdlib.h>
+    #include <sys/mman.h>
+    enum { SIZE = 16384, GAP = 4096 };
+    __attribute__((noinline)) void body(void) {
+        for (int i = 0; i < 40; i++) free(malloc(40));
+        __asm__ volatile("" ::: "memory");
+    }
+    /* Calls body on another stack; the unwind tables find its caller by rbp. */
+    void on_stack(void *top);
+    __asm__(".text\n.globl on_stack\n.type on_stack,@function\non_stack:\n.cfi_startproc\n"
+            "push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset 6,-16\nmov %rsp,%rbp\n.cfi_def_cfa_register 6\n"
+            "mov %rdi,%rsp\ncall body\nmov %rbp,%rsp\npop %rbp\n.cfi_def_cfa 7,8\nret\n.cfi_endproc\n"
+            ".size on_stack,.-on_stack\n");
+    static char *below;
+    static void *run(void *argument) {
+        for (int i = 0; i < 40; i++) {
+            mprotect(below, SIZE, PROT_READ | PROT_WRITE);
+            on_stack(below + SIZE - i % 3 * 512);
+            mprotect(below, SIZE, PROT_NONE);
+            if (i % 7 == 0) free(malloc(30));
+            below += i % 5 == 4 ? 4 * SIZE : -SIZE;
+        }
+        return argument;
+    }
+    int main(void) {
+        /* 20 coroutine stacks, a guard page, the thread's stack. */
+        char *area = mmap(NULL, 20 * SIZE + GAP + 2 * SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *own = area + 20 * SIZE + GAP;
+        pthread_attr_t attributes;
+        pthread_t thread;
+        void *result = NULL;
+        mprotect(own, 2 * SIZE, PROT_READ | PROT_WRITE);
+        below = area + 19 * SIZE;
+        pthread_attr_init(&attributes);
+        pthread_attr_setstack(&attributes, own, 2 * SIZE);
+        pthread_create(&thread, &attributes, run, NULL);
+        pthread_join(thread, &result);
+        return result != NULL;
+    }"""
+
 # A random tree of calls through frames of each kind; in many the same words of the stack are another frame's.
 FRAMES = r"""
     #include <alloca.h>
@@ -203,11 +299,38 @@ def test_a_stack_without_a_caller_at_its_end(tmp_path):
 
 def test_a_plugin_in_the_place_of_another(tmp_path):
     """The same return address has another rule: the frame has another size."""
-    flags = ["-O1", "-fno-builtin", "-shared", "-fPIC", "-fno-stack-protector"]
-    plugins = [compile_c(f"libframe{size}.so", PLUGIN, [*flags, f"-DFRAME={size}"]) for size in (24, 56, 88)]
-    seen, printed = checked(tmp_path, compile_c("reloads", HOST, ["-O1", "-fno-builtin"]), *plugins)
+    seen, printed = checked(tmp_path, compile_c("reloads", HOST, ["-O1", "-fno-builtin"]), *plugins())
     assert seen["reloads"] > 600
     assert int(printed.split()[0]) > 50
+
+
+def plugins() -> list[str]:
+    flags = ["-O1", "-fno-builtin", "-shared", "-fPIC", "-fno-stack-protector"]
+    return [compile_c(f"libframe{size}.so", PLUGIN, [*flags, f"-DFRAME={size}"]) for size in (24, 56, 88)]
+
+
+def test_a_plugin_in_the_place_of_one_that_was_closed_unseen(tmp_path):
+    """By a dlclose that no preload sees, as that of a copy of the C library."""
+    host = compile_c("reloads-unseen", UNSEEN_HOST, ["-O1", "-fno-builtin"])
+    seen, printed = checked(tmp_path, host, *plugins())
+    assert seen["reloads-unseen"] > 600
+    assert int(printed.split()[0]) > 50
+
+
+def test_a_fork_during_another_thread_s_dlclose(tmp_path):
+    """The child does not leave all of its stacks to libgcc for ever."""
+    plugin = compile_c("libslowclose.so", SLOW_PLUGIN, ["-shared", "-fPIC"])
+    host = compile_c("forks-in-close", FORKS_DURING_CLOSE, ["-O1", "-fno-builtin", "-pthread"])
+    seen, _ = checked(tmp_path, host, plugin)
+    assert seen["child"] > 1000
+    line = next(line for line in LINE.findall((tmp_path / "log").read_text()) if line[0] == "child")
+    assert int(line[3]) == seen["child"]
+
+
+def test_coroutines_chained_to_a_thread_s_small_stack(tmp_path):
+    host = compile_c("chained", CHAINED, ["-O1", "-fno-builtin", "-pthread"])
+    seen, _ = checked(tmp_path, host)
+    assert seen["chained"] > 1600
 
 
 @pytest.mark.parametrize("optimization", ["-O1", "-O2", "-Os"])

@@ -15,6 +15,7 @@ from programs import as_nobody, reap, reap_command
 from recorded import target
 
 from reap.base.errors import ExitCode, ReapError
+from reap.base.files import folder_for_programs
 from reap.launch import native_files
 from reap.launch.process import smaps
 from reap.launch.process.records import Moment
@@ -203,6 +204,16 @@ def test_a_program_that_keeps_capabilities_and_changes_its_user_is_not_killed(tm
     """As setpriv does before PostgreSQL: PR_SET_KEEPCAPS is one thread's, and its second change needs it."""
     status, _, err, _ = asked(*SETPRIV, "sleep", "0.2", folder=tmp_path)
     assert (status, err) == (0, "")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("exec_", ["", "exec "])
+def test_a_program_that_runs_as_another_user_is_asked(exec_):
+    """Its file is another user's, or in the place of one that root's program made under the same number."""
+    with folder_for_programs("reap-test-") as folder:
+        words = [*SETPRIV, "/bin/sh", "-c", f"{exec_}grep -c ^.*{folder}/ /proc/self/maps"]
+        status, out, err, _ = asked(*words, folder=folder)
+    assert (status, out, err) == (0, "1\n", "")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="without root a container may forbid namespaces")

@@ -79,6 +79,12 @@ void TraceFile::record_stop(reap_stop reason, int error) noexcept {
     __atomic_fetch_add(&header_->stop_count, 1, __ATOMIC_RELAXED);
 }
 
+void TraceFile::lose_pages() noexcept {
+    if (__atomic_exchange_n(&lost_, true, __ATOMIC_RELAXED)) return;
+    // The header may be lost too: then the launcher says what happened.
+    if (populate(reinterpret_cast<uint8_t *>(header_), kPage) == 0) record_stop(REAP_STOP_TRUNCATED, 0);
+}
+
 // Maps blocks without a descriptor, by copying the header's mapping with a larger size. So the process's
 // root, user and descriptor table do not matter.
 uint8_t *TraceFile::map_blocks(uint64_t index, uint32_t count) noexcept {
@@ -94,7 +100,7 @@ uint8_t *TraceFile::take_from_window(uint64_t index) noexcept {
     if (window_ == nullptr || !window_lock_.try_lock()) return nullptr;
     const uint64_t place = index - window_first_; // below it: wraps around
     uint8_t *memory = nullptr;
-    if (place < kWindow) {
+    if (place < window_blocks_) {
         memory = window_ + place * REAP_BLOCK_BYTES;
         window_taken_ |= uint64_t{1} << place;
     }
@@ -102,28 +108,45 @@ uint8_t *TraceFile::take_from_window(uint64_t index) noexcept {
     return memory;
 }
 
+// Two system calls for many blocks: a program of many threads takes one for each of them.
+uint8_t *TraceFile::take_from_new_window(uint64_t index) noexcept {
+    if (!window_lock_.try_lock()) return nullptr;
+    const bool mapped = map_window(index, kWindow);
+    if (mapped) window_taken_ = 1;
+    uint8_t *const memory = mapped ? window_ : nullptr;
+    window_lock_.unlock();
+    return memory;
+}
+
+bool TraceFile::map_window(uint64_t first, uint32_t count) noexcept {
+    if (first + count > file_blocks()) return false;
+    const ErrnoGuard keep;
+    uint8_t *const fresh = map_blocks(first, count);
+    if (fresh == nullptr) return false;
+    drop_window();
+    window_ = fresh;
+    window_first_ = first;
+    window_blocks_ = count;
+    window_taken_ = 0;
+    return true;
+}
+
 void TraceFile::before_fork() noexcept {
-    if (!lazy_ || sandbox_ != nullptr || !window_lock_.try_lock()) return;
+    if (!lazy_ || lost() || sandbox_ != nullptr || !window_lock_.try_lock()) return;
     const uint64_t next = __atomic_load_n(&header_->next_block, __ATOMIC_RELAXED);
-    const bool serves = window_ != nullptr && next >= window_first_ && next < window_first_ + kWindow * 3 / 4;
-    if (!serves && next + kWindow <= file_blocks()) {
-        const ErrnoGuard keep;
-        if (uint8_t *const fresh = map_blocks(next, kWindow)) {
-            drop_window();
-            window_ = fresh;
-            window_first_ = next;
-            window_taken_ = 0;
-        }
-    }
+    constexpr uint64_t kKept = kWindowForForks / 4;
+    const bool serves =
+        window_ != nullptr && next >= window_first_ && next + kKept < window_first_ + window_blocks_;
+    if (!serves) map_window(next, kWindowForForks);
     window_lock_.unlock();
 }
 
 // Unmaps the blocks that were not taken. Those that this process took are unmapped when full; those of its
 // parent may already be unmapped, and their addresses reused.
 void TraceFile::drop_window() noexcept {
-    for (uint64_t place = 0; window_ != nullptr && place < kWindow;) {
+    for (uint64_t place = 0; window_ != nullptr && place < window_blocks_;) {
         uint64_t end = place;
-        while (end < kWindow && (window_taken_ >> end & 1) == 0) ++end;
+        while (end < window_blocks_ && (window_taken_ >> end & 1) == 0) ++end;
         if (end > place) munmap(window_ + place * REAP_BLOCK_BYTES, (end - place) * REAP_BLOCK_BYTES);
         place = end + 1;
     }
@@ -180,7 +203,7 @@ uint8_t *TraceFile::take_reserved() noexcept {
 
 bool TraceFile::allocate_pages(reap_block_header *block, uint32_t begin, uint32_t end) noexcept {
     if (!lazy_) return true; // all of it was allocated at once
-    if (sandbox_ != nullptr) return false;
+    if (sandbox_ != nullptr || lost()) return false;
     const uint64_t first = (REAP_BLOCK_HEADER_BYTES + begin) & ~(kPage - 1);
     const uint64_t last = (REAP_BLOCK_HEADER_BYTES + end + kPage - 1) & ~(kPage - 1);
     const int error = populate(reinterpret_cast<uint8_t *>(block) + first, last - first);
@@ -196,11 +219,16 @@ reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner
     if (sandbox_ != nullptr) {
         memory = take_reserved();
     } else {
-        const uint64_t index = __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
+        const uint64_t index = lost() ? 0 : __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
+        if (unlikely(index == 0)) { // as in a file that was truncated, and has grown again
+            lose_pages();
+            return nullptr;
+        }
         memory = take_from_window(index);
         if (memory == nullptr) {
             const ErrnoGuard keep;
-            if (lazy_ && index < file_blocks()) memory = map_blocks(index, 1);
+            if (lazy_) memory = take_from_new_window(index);
+            if (memory == nullptr && lazy_ && index < file_blocks()) memory = map_blocks(index, 1);
             whole = memory == nullptr;
             if (whole) memory = map_by_path(index);
         } else {

@@ -76,6 +76,9 @@ class TraceFile {
     // RTLD_DEEPBIND was removed from a call of dlopen.
     void note_deepbind() noexcept { __atomic_fetch_add(&header_->deepbind, 1, __ATOMIC_RELAXED); }
 
+    // A page of the file is gone: it was truncated. No further blocks are added. Async-signal-safe.
+    void lose_pages() noexcept;
+
     // Records in the header that recording stopped somewhere.
     void record_stop(reap_stop reason, int error) noexcept;
 
@@ -91,21 +94,27 @@ class TraceFile {
     [[nodiscard]] uint64_t file_blocks() const noexcept {
         return __atomic_load_n(&header_->file_blocks, __ATOMIC_ACQUIRE);
     }
+    [[nodiscard]] bool lost() const noexcept { return __atomic_load_n(&lost_, __ATOMIC_RELAXED); }
     bool map_header(int descriptor) noexcept;
     uint8_t *map_blocks(uint64_t index, uint32_t count) noexcept;
     uint8_t *map_by_path(uint64_t index) noexcept;
     uint8_t *take_reserved() noexcept;
     uint8_t *take_from_window(uint64_t index) noexcept;
+    uint8_t *take_from_new_window(uint64_t index) noexcept;
+    bool map_window(uint64_t first, uint32_t count) noexcept;
     void drop_window() noexcept;
 
     reap_file_header *header_ = nullptr;
     Sandbox *sandbox_ = nullptr;
     bool lazy_ = false; // the kernel can make single pages writable
+    bool lost_ = false; // (atomic) the file was truncated
 
-    // Consecutive blocks that are mapped in advance; null: none.
-    static constexpr uint64_t kWindow = 64;
+    // Consecutive blocks that are mapped in advance; null: none. For the children of a fork there are more.
+    static constexpr uint32_t kWindow = 16;
+    static constexpr uint32_t kWindowForForks = 64;
     uint8_t *window_ = nullptr;
     uint64_t window_first_ = 0;
+    uint32_t window_blocks_ = 0;
     uint64_t window_taken_ = 0; // a bit per block that was ever taken
     FutexLock window_lock_;
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import stat
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -95,15 +96,16 @@ def require(program: Program) -> None:
 def complaints(folder: Path) -> list[str]:
     """What Valgrind and the engine had to say, a line each; most runs have none."""
     said: list[str] = []
-    for path in sorted(folder.glob(_LOGS)):
+    for path in sorted(path for path in folder.glob(_LOGS) if not path.is_symlink()):
         for line in path.read_text(errors="replace").splitlines():
             words = line.partition("== ")[2].strip() if line.startswith("==") else line.strip()
             if words.startswith(_GENERAL):
                 break
             if words and words not in said:
                 said.append(words)
-    if any(path.stat().st_size == 0 for path in folder.glob(RECORDINGS)):
+    if any(path.lstat().st_size == 0 for path in folder.glob(RECORDINGS)):
         said.append(
-            f"a process had no room for its recording in {folder.parent}: set TMPDIR to a folder with more"
+            f"a process had no room for its recording in {tempfile.gettempdir()}: "
+            "set TMPDIR to a folder with more"
         )
     return said

@@ -1,5 +1,6 @@
 """Opening what the drag engine recorded."""
 
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,11 +42,12 @@ def read_all(folder: Path, pattern: str, complaints: list[str]) -> list[native.D
     `complaints` are what the engine said, for the message.
     """
     # A process that had no room for its header, or was killed before it, left a file of no size.
-    paths = sorted(folder.glob(pattern))
+    # A link was not made by the engine.
+    paths = sorted(path for path in folder.glob(pattern) if not path.is_symlink())
     recordings = [read(path) for path in paths if path.stat().st_size > 0]
     if paths and not recordings:
         raise ReapError(
-            f"there was no room for a recording in {folder.parent}",
+            f"there was no room for a recording in {tempfile.gettempdir()}",
             "free some space there, or set TMPDIR to a folder with more: "
             "it takes about ten bytes for each allocation, and a megabyte at least",
         )

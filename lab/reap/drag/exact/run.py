@@ -1,15 +1,13 @@
 """One run of a program under an engine that sees its accesses, and what that says of drag."""
 
 import shlex
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from reap.base.errors import ExitCode, ReapError
-from reap.base.files import read_back, write_safely
+from reap.base.files import folder_for_programs, read_back, write_safely
 from reap.drag.exact import launch as drag
 from reap.drag.exact import recompiled, valgrind
 from reap.drag.exact.analyse import profile
@@ -39,8 +37,7 @@ def measure(
 ) -> tuple[DragProfile, Outcome]:
     """Runs the program once, some ten times slower (`exact`) or twice (`recompiled`). Throws ReapError."""
     require_preloadable(program)
-    with tempfile.TemporaryDirectory(prefix="reap-drag-") as name:
-        folder = Path(name)
+    with folder_for_programs("reap-drag-") as folder:
         if engine == "recompiled":
             outcome = recompiled.run(launch, folder)
             complaints: list[str] = []
@@ -48,7 +45,11 @@ def measure(
         else:
             drag.require(program)
             outcome = drag.run(
-                launch, valgrind.ready(say), folder, depth=depth, keep_malloc=bool(program.keeps_malloc)
+                launch,
+                valgrind.for_all_users(valgrind.ready(say), folder.parent),
+                folder,
+                depth=depth,
+                keep_malloc=bool(program.keeps_malloc),
             )
             complaints = drag.complaints(folder)
             notes = drag.notes(program, outcome)

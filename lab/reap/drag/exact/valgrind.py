@@ -7,6 +7,7 @@ package carries its source, and what is built from it stays in the user's cache.
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -77,6 +78,23 @@ def ready(tell: Callable[[str], None]) -> Path:
             "make room there, or set XDG_CACHE_HOME to a folder where you may write",
         ) from error
     return place
+
+
+def for_all_users(engine: Path, folder: Path) -> Path:
+    """The engine where every user may run it: a copy in `folder` if root keeps it where others may not look.
+
+    Only root's programs become other users.
+    """
+    ways = [engine, *engine.parents]
+    if os.geteuid() != 0 or all(way.stat().st_mode & stat.S_IXOTH for way in ways):
+        return engine
+    copy = folder / "engine"
+    shutil.copytree(engine, copy, symlinks=True)
+    copy.chmod(0o755)
+    for file in copy.iterdir():
+        if not file.is_symlink():
+            file.chmod(0o755)
+    return copy
 
 
 def require() -> None:

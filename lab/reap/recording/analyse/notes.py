@@ -40,10 +40,15 @@ def _stopped(header: native.Header) -> list[str]:
         native.STOP_OPEN: "the file could not be opened again (a changed root or dropped rights do that)",
         native.STOP_SANDBOX: "a process in a sandbox of its own has used up what was reserved before",
         native.STOP_MAP: "there was no memory for a block",
+        native.STOP_TRUNCATED: "another program truncated the file",
     }.get(header.stop_reason, "of an unknown reason")
-    name = errno.errorcode.get(header.stop_errno, str(header.stop_errno))
-    times = units.number(header.stop_count, "time")
-    stopped = f"Recording stopped before the program did: {why} ({name}; {times})."
+    said = []
+    if header.stop_errno:
+        said.append(errno.errorcode.get(header.stop_errno, str(header.stop_errno)))
+    if header.stop_count:
+        said.append(units.number(header.stop_count, "time"))
+    details = f" ({'; '.join(said)})" if said else ""
+    stopped = f"Recording stopped before the program did: {why}{details}."
     return [f"{stopped} What is shown is what was recorded until then."]
 
 
