@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "module/calls.h"
 #include "module/drag.h"
 #include "module/files.h"
 #include "module/text.h"
@@ -17,6 +18,8 @@
 #include "reap_encode.h"
 #include "symbols/symbols.h"
 #include "totals/aggregate.h"
+#include "totals/call_tree.h"
+#include "totals/event_rows.h"
 #include "totals/heap_map.h"
 #include "trace/writer.h"
 
@@ -278,6 +281,13 @@ class Recording {
         return out;
     }
 
+    CallTree calls(double least) { return call_tree(summary_, definitions_, symbols_, least); }
+
+    void events(const CallTree &tree, size_t most, const nb::callable &take) {
+        read_event_rows(file_, definitions_, summary_, tree, most,
+                        [&take](EventRows &&rows) { take(std::move(rows)); });
+    }
+
   private:
     static Context context(const std::string &recorder, const std::vector<std::string> &allocators,
                            const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &left_out) {
@@ -466,8 +476,16 @@ NB_MODULE(native, m) {
         .def("latencies", &Recording::latencies)
         .def("requests", &Recording::requests)
         .def("stacks", &Recording::stacks, "most"_a)
-        .def("frames", &Recording::frames, "image"_a, "stack"_a);
+        .def("frames", &Recording::frames, "image"_a, "stack"_a)
+        .def(
+            "calls", &Recording::calls, "least"_a = 0.0,
+            "Which stacks allocated, as a tree of calls. Frames of which no measure, callees included, is at "
+            "least the share `least` of its total are merged into their callers.")
+        .def("events", &Recording::events, "tree"_a, "most"_a, "take"_a,
+             "Read the events again and call `take` with EventRows of at most `most` events, until the last. "
+             "`tree` is of `calls(0)`; the nodes of events are in it.");
 
+    bind_calls(m);
     bind_drag(m);
     bind_files(m);
 }
