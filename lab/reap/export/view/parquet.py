@@ -43,7 +43,7 @@ def write_stacks(stream: IO[bytes], tree: Calls) -> None:
     arrow = _arrow()
     nodes = [node for node, count in enumerate(tree.own["allocations"]) if count > 0]
     labels = [printable(place.function) for place in tree.places]
-    where = [_where(tree, place) for place in range(len(tree.places))]
+    where = [printable(place.where) for place in tree.places]
     paths = [tree.path(node) for node in nodes]
     words = arrow.list_(arrow.dictionary(arrow.int32(), arrow.string()))
     measured = {
@@ -60,13 +60,6 @@ def write_stacks(stream: IO[bytes], tree: Calls) -> None:
         }
     )
     arrow.parquet.write_table(table, stream, compression="zstd")
-
-
-def _where(tree: Calls, place: int) -> str:
-    held = tree.places[place]
-    if held.file:
-        return printable(f"{held.file}:{held.line}" if held.line else held.file)
-    return printable(f"{held.module}+0x{held.address:x}" if held.module else f"0x{held.address:x}")
 
 
 def _lists(arrow: ModuleType, paths: list[list[int]], names: list[str], kind: object) -> object:

@@ -37,6 +37,13 @@ class Place:
     inlined: bool
     process: bool
 
+    @property
+    def where(self) -> str:
+        """`file:line` of the source, else the address in the module's file."""
+        if self.file:
+            return f"{self.file}:{self.line}" if self.line else self.file
+        return f"{self.module}+0x{self.address:x}" if self.module else f"0x{self.address:x}"
+
 
 @dataclass(frozen=True)
 class Tree:
