@@ -11,7 +11,7 @@ import jsonschema
 import pyarrow.parquet
 import pytest
 from lab.test.export.formats import check_chrome_trace, profile_of, stacks_of, stacks_of_profile
-from programs import program, reap
+from programs import compile_c, program, reap
 from recorded import recorded, target
 
 from reap.base.errors import ExitCode, ReapError
@@ -280,3 +280,31 @@ def test_frames_that_do_not_count_are_dropped_before_names_are_looked_up(recordi
     for measure in MEASURES:
         assert sum(cut.own[measure]) == sum(whole.own[measure])
     assert by_function(whole).own["bytes"] != []
+
+
+def test_functions_that_were_inlined_are_lines_of_one_location():
+    places = [
+        Place("main", "a.c", 9, "/bin/x", 100, inlined=False, process=False),
+        Place("outer", "a.c", 5, "/bin/x", 200, inlined=False, process=False),
+        Place("inner", "a.h", 2, "/bin/x", 200, inlined=True, process=False),
+        Place("x", "", 0, "/bin/x", 0, inlined=False, process=True),
+    ]
+    own = {measure: [0.0, 0.0, 0.0, 2.0] for measure in MEASURES}
+    profile = profile_of(pprof.render(Calls([-1, 0, 1, 2], [3, 0, 1, 2], own, places), "bytes", 1, 1.0, ""))
+    assert stacks_of_profile(profile, "alloc_space") == {("main", "outer", "inner"): 2}
+    assert [len(each["line"]) for each in profile["location"]] == [2, 1]
+    assert [each["address"] for each in profile["location"]] == [[200], [100]]
+
+
+INLINED = """
+    #include <stdlib.h>
+    static inline __attribute__((always_inline)) void *inlined_here(int n) { return malloc(n); }
+    __attribute__((noinline)) void *calls_it(int n) { void *volatile p = inlined_here(n); return p; }
+    int main(void) { free(calls_it(100)); return 0; }
+"""
+
+
+def test_a_function_that_was_inlined_is_a_frame(tmp_path):
+    done = recorded(tmp_path, "full", compile_c("inlined", INLINED, ["-g", "-O2", "-fno-builtin"]))
+    text = exported(done.path, "--to", "collapsed", "-o", "-").stdout
+    assert [stack[-3:] for stack in stacks_of(text)] == [("main", "calls_it", "inlined_here")]
