@@ -52,7 +52,7 @@ nb::list processes(const CallTree &tree) {
 
 } // namespace
 
-void bind_calls(nb::module_ &m) {
+void bind_calls(const nb::module_ &m) {
     m.attr("NO_NODE") = CallTree::kNone;
     m.attr("EVENT_ALLOCATION") = static_cast<int>(EventRows::kAllocation);
     m.attr("EVENT_FREE") = static_cast<int>(EventRows::kFree);

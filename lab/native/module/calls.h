@@ -5,6 +5,6 @@
 
 namespace reap::native {
 
-void bind_calls(nanobind::module_ &m);
+void bind_calls(const nanobind::module_ &m);
 
 } // namespace reap::native

@@ -1,7 +1,7 @@
 #include "totals/call_tree.h"
 
 #include <algorithm>
-#include <span>
+#include <ranges>
 #include <utility>
 
 namespace reap::native {
@@ -91,9 +91,9 @@ class TreeBuilder {
                 id = frame->parent; // always a smaller number
             }
             uint32_t node = id != 0 && known[id] != CallTree::kNone ? known[id] : root;
-            for (auto frame = path.rbegin(); frame != path.rend(); ++frame) {
-                node = child(node, frame->second);
-                known[frame->first] = node;
+            for (const auto &[frame_id, frame_place] : std::views::reverse(path)) {
+                node = child(node, frame_place);
+                known[frame_id] = node;
             }
             if (node == root) known[stack] = node = child(root, place({"", 0, false, false})); // no stack
             const Totals own = totals_of(totals.sites[stack]);
@@ -167,8 +167,8 @@ class TreeBuilder {
             return 1;
         }
         const std::vector<SourceFrame> &found = symbols.resolve(raw.module, raw.address);
-        for (auto frame = found.rbegin(); frame != found.rend(); ++frame) {
-            tree_.places.push_back({raw.module, raw.address, *frame, false});
+        for (const SourceFrame &frame : std::views::reverse(found)) {
+            tree_.places.push_back({raw.module, raw.address, frame, false});
         }
         return static_cast<uint32_t>(found.size());
     }
