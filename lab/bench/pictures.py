@@ -55,11 +55,14 @@ class Picture(NamedTuple):
     height: int
     stdin: bool = False
     top: int = 0
+    at: str = ""
+    """The element whose top is meant, as CSS selects it."""
 
 
 PICTURES = {
     "report": Picture(["run", "-o", "run"], SERVER, "run/report.html", 780, stdin=True),
     "show": Picture(["show", "--html", "show.html", "server.reap"], [], "show.html", 1100),
+    "flame": Picture(["show", "--html", "flame.html", "full.reap"], [], "flame.html", 760, at="figure.flame"),
     "compare": Picture(["compare", "--html", "compare.html"], SERVER, "compare.html", 1000, stdin=True),
     "wall": Picture(["wall", "-o", "wall"], SERVER, "wall/wall.html", 950, stdin=True),
     "rss": Picture(["rss", "--html", "rss.html"], ["perl", "-e", PERL_HELD], "rss.html", 1000),
@@ -87,7 +90,7 @@ def main() -> int:
 
 
 def prepare(folder: Path) -> None:
-    """The server of the tutorial, its requests, and a recording of it."""
+    """The server of the tutorial, its requests, and recordings of it in both depths."""
     source = ROOT / "docs" / "patterns" / "server.cpp"
     flags = ["-O2", "-g", "-std=c++20", "-pthread", f"-I{ROOT / 'library' / 'include'}"]
     subprocess.run(["g++", *flags, str(source), "-o", str(folder / "server")], check=True)
@@ -96,6 +99,8 @@ def prepare(folder: Path) -> None:
         subprocess.run([sys.executable, str(maker), "5000"], stdout=requests, check=True)
     recorded = Picture(["record", "-o", "server.reap"], [*SERVER[:3], "20"], "", 0, stdin=True)
     make(recorded, folder)
+    every_stack = Picture(["record", "-d", "full", "-o", "full.reap"], [*SERVER[:3], "1"], "", 0, stdin=True)
+    make(every_stack, folder)
 
 
 def make(picture: Picture, folder: Path) -> None:
@@ -122,8 +127,11 @@ def photograph(driver: "Chrome", page: Path, name: str, shown: Picture) -> bool:
     )  # a window's height has its frame in it
     driver.get(page.as_uri())
     driver.execute_async_script("setTimeout(arguments[0], 1500)")  # charts are drawn by then
-    clip = {"x": 0, "y": shown.top, "width": WIDTH, "height": shown.height, "scale": 1}
-    taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "clip": clip})
+    place = f"return document.querySelector('{shown.at}').getBoundingClientRect().y + scrollY"
+    top = shown.top + (int(driver.execute_script(place)) - 20 if shown.at else 0)
+    clip = {"x": 0, "y": top, "width": WIDTH, "height": shown.height, "scale": 1}
+    wanted = {"format": "png", "clip": clip, "captureBeyondViewport": bool(shown.at)}
+    taken = driver.execute_cdp_cmd("Page.captureScreenshot", wanted)
     data = base64.b64decode(taken["data"])
     (IMAGES / f"{name}.png").write_bytes(data)
     errors = [entry["message"] for entry in driver.get_log("browser")]

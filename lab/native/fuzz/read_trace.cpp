@@ -11,6 +11,8 @@
 #include "outside/outside.h"
 #include "outside/watched.h"
 #include "totals/aggregate.h"
+#include "totals/call_tree.h"
+#include "totals/event_rows.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     using namespace reap::native;
@@ -46,6 +48,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         request_quantile(totals.by_allocations, totals.most_allocations, 0.99);
     }
     Symbolizer symbols;
+    const CallTree tree = call_tree(summary, definitions, symbols, 0);
+    (void)call_tree(summary, definitions, symbols, 0.1);
+    read_event_rows(file, definitions, summary, tree, 1000, [](EventRows &&) {});
     read_outside(file, definitions, symbols, {"libreap-record.so", {}, {{1, 0, 1}}});
     read_watched(file, definitions, symbols, "libreap-record.so", {{}, {"malloc"}});
     for (const ImageTotals &image : summary.images) {

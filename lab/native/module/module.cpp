@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "module/calls.h"
 #include "module/drag.h"
 #include "module/files.h"
 #include "module/recording.h"
@@ -108,6 +109,7 @@ NB_MODULE(native, m) {
     bind_heap_map(m);
     bind_watched(m);
     bind_recording(m);
+    bind_calls(m);
     bind_drag(m);
     bind_files(m);
 }

@@ -19,6 +19,8 @@
 #include "reap_encode.h"
 #include "symbols/symbols.h"
 #include "totals/aggregate.h"
+#include "totals/call_tree.h"
+#include "totals/event_rows.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -276,6 +278,13 @@ class Recording {
         return out;
     }
 
+    CallTree calls(double least) { return call_tree(summary_, definitions_, symbols_, least); }
+
+    void events(const CallTree &tree, size_t most, const nb::typed<nb::callable, void(EventRows)> &take) {
+        read_event_rows(file_, definitions_, summary_, tree, most,
+                        [&take](EventRows &&rows) { take(std::move(rows)); });
+    }
+
   private:
     static Context context(const std::string &recorder, const std::vector<std::string> &allocators,
                            const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &left_out) {
@@ -446,7 +455,14 @@ void bind_recording(const nb::module_ &m) {
         .def("latencies", &Recording::latencies)
         .def("requests", &Recording::requests)
         .def("stacks", &Recording::stacks, "most"_a)
-        .def("frames", &Recording::frames, "image"_a, "stack"_a);
+        .def("frames", &Recording::frames, "image"_a, "stack"_a)
+        .def(
+            "calls", &Recording::calls, "least"_a = 0.0,
+            "Which stacks allocated, as a tree of calls. Frames of which no measure, callees included, is at "
+            "least the share `least` of its total are merged into their callers.")
+        .def("events", &Recording::events, "tree"_a, "most"_a, "take"_a,
+             "Read the events again and call `take` with EventRows of at most `most` events, until the last. "
+             "`tree` is of `calls(0)`; the nodes of events are in it.");
 }
 
 } // namespace reap::native

@@ -253,7 +253,11 @@ void Aggregator::image_ended(ImageState &image) {
         remove_size(live);
     });
     out_.tree.remove(image.totals.use);
-    for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) site(image, stack).live_bytes = 0;
+    for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) {
+        SiteTotals &from = site(image, stack);
+        from.at_exit = from.live_bytes;
+        from.live_bytes = 0;
+    }
     image.live.clear();
 }
 

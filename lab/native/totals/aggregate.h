@@ -24,6 +24,7 @@ struct SiteTotals {
     double temporary = 0; // freed before the same thread allocated again
     double live_bytes = 0;
     double at_peak = 0; // live bytes when the whole tree used most
+    double at_exit = 0; // bytes that its process had not freed when it ended
     uint64_t epoch = 0; // the peak that `at_peak` belongs to
 };
 

@@ -30,6 +30,7 @@ SCRIPTS = (
     *(f"draw/page/figures/{kind}.js" for kind in FIGURES),
     "data.js",
     "tables.js",
+    "flames.js",
     "main.js",
 )
 """Our scripts, in the order in which they need each other."""
@@ -61,12 +62,13 @@ def render(report: Report) -> str:
 
 
 def _page(report: Report, data: str) -> str:
-    early, library, ours = (
+    sections = view.answers(report)
+    wanted = dict.fromkeys(name for section in sections for part in section.parts for name in part.libraries)
+    early, libraries, ours = (
         shell.own("theme.js"),
-        shell.library(),
+        [shell.library(), *(shell.vendored(name) for name in wanted)],
         "\n".join(shell.own(name) for name in SCRIPTS),
     )
-    sections = view.answers(report)
     return shell.template("page.html.j2").render(
         report=report,
         title=", ".join(section.title for section in sections) or "no programs",
@@ -74,11 +76,11 @@ def _page(report: Report, data: str) -> str:
         sections=sections,
         machine=machine_rows(report.machine),
         made_by=command_line(report.made_by),
-        policy=_policy(early, library, ours),
+        policy=_policy(early, *libraries, ours),
         # Our own files, and JSON that cannot leave its element: the only things that are not escaped.
         style=markupsafe.Markup(shell.own("page.css")),  # noqa: S704
         early=markupsafe.Markup(early),  # noqa: S704
-        library=markupsafe.Markup(library),  # noqa: S704
+        libraries=[markupsafe.Markup(library) for library in libraries],  # noqa: S704
         script=markupsafe.Markup(ours),  # noqa: S704
         data=markupsafe.Markup(data),  # noqa: S704
     )

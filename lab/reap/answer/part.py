@@ -33,6 +33,8 @@ class Section:
     """Plain strings and lists, for the template to place."""
     notes: list[str] = dataclasses.field(default_factory=list)
     """What to know about its figures, for the end of the answer."""
+    libraries: tuple[str, ...] = ()
+    """Scripts of others that it needs besides, in their order, as `reap.draw.html.vendored` names them."""
 
 
 class Part(Record, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ SCHEMA = 1
 
 FIELDS: dict[str, object] = {
     "profile": None,
+    "flame": None,
     "comparison": None,
     "diagnosis": None,
     "fragmented": None,

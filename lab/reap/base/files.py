@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import msgspec
 
@@ -53,6 +53,21 @@ def write_safely(path: Path | str, data: bytes, *, force: bool = False) -> Path:
     except OSError as error:
         raise _cannot_write(target, error) from error
     return target
+
+
+@contextlib.contextmanager
+def written_safely(path: Path, *, force: bool = False) -> Iterator[IO[bytes]]:
+    """A file to write piece by piece, which takes its name when all of it is there. Else as `write_safely`.
+
+    For regular files only, which readers of such formats require.
+    """
+    try:
+        if not force and os.path.lexists(path):
+            raise _exists(path)
+        with _replaced(path.resolve() if path.is_symlink() else path, force=force) as stream:
+            yield stream
+    except OSError as error:
+        raise _cannot_write(path, error) from error
 
 
 def cache_folder() -> Path:
@@ -110,12 +125,18 @@ def read_back(path: Path, kind: type[Kind], hint: str) -> Kind | None:
 
 
 def _replace(target: Path, data: bytes, *, force: bool) -> None:
+    with _replaced(target, force=force) as stream:
+        stream.write(data)
+
+
+@contextlib.contextmanager
+def _replaced(target: Path, *, force: bool) -> Iterator[IO[bytes]]:
     """Write a neighbour and give it the target's name."""
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
     part = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         if force:

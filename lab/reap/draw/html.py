@@ -54,7 +54,12 @@ def own(name: str) -> str:
     return (resources.files("reap") / (folder or "draw/page") / file).read_text(encoding="utf-8")
 
 
-@functools.cache
 def library() -> str:
-    """The scripts of others that draw figures."""
-    return (resources.files("reap.draw") / "vendor" / "echarts.common.min.js").read_text(encoding="utf-8")
+    """The script of others that draws figures."""
+    return vendored("echarts.common.min.js")
+
+
+@functools.cache
+def vendored(name: str) -> str:
+    """A script of others, as published."""
+    return (resources.files("reap.draw") / "vendor" / name).read_text(encoding="utf-8")

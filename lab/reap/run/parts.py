@@ -14,7 +14,7 @@ from reap.drag.exact.part import DragPart
 from reap.run.judge.verdict import diagnose
 from reap.run.part import VerdictPart
 from reap.run.records import Measured
-from reap.show.part import ProfilePart
+from reap.show.part import FlamePart, ProfilePart
 from reap.tune.part import TunePart
 from reap.wall.part import WallPart
 
@@ -25,6 +25,7 @@ KINDS: tuple[type[Part], ...] = (
     TunePart,
     ComparisonPart,
     ProfilePart,
+    FlamePart,
     DragPart,
 )
 """In the order of the page. A field that two of them have belongs to the first that is there."""

@@ -20,17 +20,23 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool
     confidence interval.
     """
     from reap.answer import files
+    from reap.answer.part import Part
     from reap.answer.records import Answer
     from reap.commandline import reporting
     from reap.recording.analyse.profile import profile as analyse
     from reap.recording.read import read
-    from reap.show.part import ProfilePart
+    from reap.show.analyse import flame
+    from reap.show.part import FlamePart, ProfilePart
     from reap.show.terminal import render
 
     reporting.refuse_existing(json_file, html_file, force=force)
-    profile = analyse(read(file), [])
+    recording = read(file)
+    profile = analyse(recording, [])
     title = reporting.name_of(profile.command) if profile.command else file.stem
-    answer = Answer(title=title, command=profile.command, parts=[ProfilePart(profile=profile)])
+    parts: list[Part] = [ProfilePart(profile=profile)]
+    if (json_file or html_file) and (stacks := flame(recording)):
+        parts.append(FlamePart(flame=stacks))
+    answer = Answer(title=title, command=profile.command, parts=parts)
     files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
     render(reporting.console(json_file, html_file), profile)
     reporting.say_files(json=json_file, html=html_file)

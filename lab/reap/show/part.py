@@ -9,7 +9,9 @@ from reap.base import units
 from reap.base.text import printable
 from reap.recording.records import Point, Profile, Site
 from reap.show import words
-from reap.show.view import view
+from reap.show.analyse import thinned
+from reap.show.records import Flame
+from reap.show.view import flame_view, view
 
 
 class ProfilePart(Part, frozen=True, kw_only=True):
@@ -31,6 +33,25 @@ class ProfilePart(Part, frozen=True, kw_only=True):
     def overview(self) -> dict[str, str]:
         """The share of time and the most bytes in use."""
         return words.overview(self.profile)
+
+
+class FlamePart(Part, frozen=True, kw_only=True):
+    """Which whole stacks allocate."""
+
+    flame: Flame
+
+    def trimmed(self, limits: Limits) -> Self:
+        """Fewer boxes: the smallest functions become part of their callers."""
+        return msgspec.structs.replace(self, flame=thinned(self.flame, _BOXES * limits.stacks))
+
+    def sections(self) -> list[Section]:
+        """One section, drawn by d3-flame-graph."""
+        libraries = ("d3.min.js", "d3-flamegraph.umd.min.js")
+        return [Section("show/flame.html.j2", "flame", flame_view(self.flame), libraries=libraries)]
+
+
+_BOXES = 5
+"""A page has so many for each stack that it may have: they are shared by the stacks."""
 
 
 def thin(points: list[Point], most: int) -> list[Point]:

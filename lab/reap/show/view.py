@@ -9,6 +9,7 @@ from reap.base.text import printable
 from reap.draw.figure import Figure
 from reap.recording.records import Process, Profile, Site, Totals
 from reap.show import figures, words
+from reap.show.records import Flame
 
 
 @dataclass(frozen=True)
@@ -133,3 +134,31 @@ def _latencies(profile: Profile) -> list[list[str]]:
 def _calls(profile: Profile) -> list[tuple[str, str]]:
     ordered = sorted(profile.calls.items(), key=lambda call: -call[1])
     return [(printable(name), units.whole(count)) for name, count in ordered]
+
+
+@dataclass(frozen=True)
+class FlameView:
+    """The section of whole stacks. The boxes are in the page's data; these are the words."""
+
+    measures: list[tuple[str, str]]
+    """Name in the data, and what a reader chooses by; those that have nothing are left out."""
+    note: str
+
+
+_MEASURES = {
+    "bytes": "Bytes allocated",
+    "allocations": "Allocations",
+    "peak": "Bytes in use at the peak",
+    "temporary": "Temporary allocations",
+    "live-at-exit": "Bytes never freed",
+}
+
+
+def flame_view(flame: Flame) -> FlameView:
+    """The section's words."""
+    estimated = " Estimated from samples." if flame.estimated else ""
+    return FlameView(
+        measures=[(name, label) for name, label in _MEASURES.items() if any(flame.own[name])],
+        note=f"Functions with less than {units.percent(flame.least)} of every measure are counted as part of "
+        f"their callers.{estimated}",
+    )

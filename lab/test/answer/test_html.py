@@ -41,8 +41,12 @@ from reap.recording.records import Point, Site
 from reap.run.parts import KINDS
 from reap.show.part import thin
 
-ECHARTS = ("echarts.common.min.js", "61f13280aba3161f77fc801bf5f9c786f55f10432153a0683fc5cc0700b013d5")
-"""Apache ECharts 6.1.0, dist/echarts.common.min.js as published."""
+VENDORED = {
+    "echarts.common.min.js": "61f13280aba3161f77fc801bf5f9c786f55f10432153a0683fc5cc0700b013d5",
+    "d3-flamegraph.umd.min.js": "5f8d8bc7bf7f8329248d43c1e215431a88f77e17daa217f3c31b019b8b71b3f7",
+    "d3.min.js": "912111098ea99503a6f4967361d2bbdc9dbf58cf9c678c8e27e5b02d1a07f0c1",
+}
+"""Apache ECharts 6.1.0, d3-flame-graph 5.0.0 and D3 7.9.2, from dist/ as published."""
 
 
 class Reader(html.parser.HTMLParser):
@@ -87,9 +91,12 @@ def hostile() -> str:
     return render(hostile_report())
 
 
-def test_the_vendored_library_is_the_one_that_was_published() -> None:
+def test_the_vendored_libraries_are_those_that_were_published() -> None:
     vendor = resources.files("reap.draw") / "vendor"
-    assert hashlib.sha256((vendor / ECHARTS[0]).read_bytes()).hexdigest() == ECHARTS[1]
+    for name, published in VENDORED.items():
+        assert hashlib.sha256((vendor / name).read_bytes()).hexdigest() == published
+    assert "Apache License" in (vendor / "LICENSE-d3-flame-graph").read_text()
+    assert "Bostock" in (vendor / "LICENSE-d3-7").read_text()
     assert "Apache License" in (vendor / "LICENSE-echarts").read_text()
     assert "Apache Software Foundation" in (vendor / "NOTICE-echarts").read_text()
     assert "Bostock" in (vendor / "LICENSE-d3").read_text()

@@ -34,6 +34,7 @@
       }
       chart.setOption(fresh, true);
     }
+    flames.redraw();
   };
 
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -89,6 +90,18 @@
   });
   for (const { chart } of drawn) watch.observe(chart.getDom());
 
+  // Shown first: what is hidden has no width.
+  for (const element of document.querySelectorAll(".scripted")) element.hidden = false;
+  for (const figure of document.querySelectorAll("figure.flame")) {
+    try {
+      flames.attach(figure, () => current() === "dark");
+    } catch (error) {
+      reapReport.errors.push(`${figure.id}: ${error}`);
+      figure.querySelector(".boxes").textContent =
+        "This figure could not be drawn; its numbers are in the JSON.";
+    }
+  }
+
   document.querySelectorAll(".sortable").forEach(tables.attach);
   for (const button of document.querySelectorAll("button.copy")) {
     button.addEventListener("click", async () => {
@@ -108,7 +121,6 @@
   document
     .getElementById("whole")
     .addEventListener("click", () => data.download("report.json", reapReport.report));
-  for (const element of document.querySelectorAll(".scripted")) element.hidden = false;
   label();
   reapReport.ready = true;
 })();

@@ -208,6 +208,7 @@ const figures = (() => {
   return {
     kinds,
     build,
+    css,
     tip,
     base,
     ratioRows,

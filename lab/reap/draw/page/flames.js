@@ -1,0 +1,181 @@
+// Flame graphs of whole stacks, drawn by d3-flame-graph: what to show, inverted or not, search, keys, themes.
+// Names of functions are those of the measured program: they reach the document as text and attributes alone.
+const flames = (() => {
+  const drawn = [];
+
+  const show = { bytes: format.bytes, peak: format.bytes, "live-at-exit": format.bytes };
+
+  // Puts children in order, largest first, and drops those without a share.
+  const sorted = (box, least) => {
+    box.children = [...box.children.values()].filter((child) => child.value > 0 && child.value >= least);
+    box.children.sort((a, b) => b.value - a.value);
+    for (const child of box.children) sorted(child, least);
+    return box;
+  };
+
+  const below = (box, name, value) => {
+    if (!box.children.has(name)) box.children.set(name, { name, value: 0, children: new Map() });
+    const child = box.children.get(name);
+    child.value += value;
+    return child;
+  };
+
+  // The boxes of a measure. Inverted, each stack begins at the function that allocates; what was not worth a
+  // box of its own in the data is not worth one here.
+  const tree = (held, measure, inverted) => {
+    const root = { name: "all", value: 0, children: new Map() };
+    held.own[measure].forEach((value, node) => {
+      if (value <= 0) return;
+      const path = [];
+      for (let at = node; at >= 0; at = held.parents[at]) path.push(held.functions[held.at[at]]);
+      root.value += value;
+      let box = root;
+      for (const name of inverted ? path : path.reverse()) box = below(box, name, value);
+    });
+    return sorted(root, inverted ? held.least * root.value : 0);
+  };
+
+  // The same function has the same colour everywhere; words stay legible on it in both themes.
+  const colour = (name, dark) => {
+    let hash = 0;
+    for (let at = 0; at < name.length; at++) hash = (hash * 31 + name.charCodeAt(at)) >>> 0;
+    const [hue, light] = [18 + (hash % 30), ((hash >>> 8) % 10) - 5];
+    return dark ? `hsl(${hue} 45% ${30 + light}%)` : `hsl(${hue} 80% ${76 + light}%)`;
+  };
+
+  const attach = (figure, isDark) => {
+    const held = reapReport.report.answers[Number(figure.dataset.answer)].flame;
+    const find = (selector) => figure.querySelector(selector);
+    const [boxes, measure, inverted] = [find(".boxes"), find(".measure"), find(".inverted")];
+    const [search, found, pointed] = [find(".search"), find(".found"), find(".pointed")];
+    let whole = 0;
+    let zoomed = null;
+
+    const said = (box) => {
+      const value = (show[measure.value] ?? format.count)(box.data.value);
+      return `${box.data.name}: ${format.percent(whole > 0 ? box.data.value / whole : 0)} (${value})`;
+    };
+    const chart = flamegraph
+      .default()
+      .width(boxes.clientWidth)
+      .cellHeight(20)
+      .inverted(true)
+      .transitionDuration(0)
+      .minFrameSize(0.5)
+      .resetHeightOnZoom(true)
+      .setLabelHandler(said)
+      .setDetailsHandler((text) => {
+        pointed.textContent = text ?? (zoomed ? said(zoomed) : "");
+      })
+      .setColorMapper((box) => (box.highlight ? figures.css("--violet") : colour(box.data.name, isDark())))
+      .setSearchMatch((box, word) => box.data.name.toLowerCase().includes(word.toLowerCase()))
+      .setSearchHandler((results, sum, total) => {
+        const names = new Set(results.map((box) => box.data.name));
+        const share = format.percent(total > 0 ? sum / total : 0);
+        found.textContent = `${names.size} function${names.size === 1 ? "" : "s"}, ${share}`;
+      })
+      .onClick((box) => {
+        zoomed = box;
+        pointed.textContent = said(box);
+        tidy();
+      });
+
+    const frames = () => [...boxes.querySelectorAll("g.frame")];
+    const boxOf = (frame) => d3.select(frame).datum();
+    const frameOf = (box) => frames().find((frame) => boxOf(frame) === box);
+
+    // One box can be reached by the Tab key, the others from there by arrow keys.
+    const tidy = () => {
+      const all = frames();
+      const rows = 1 + Math.max(0, ...all.map((frame) => boxOf(frame).depth));
+      boxes.querySelector("svg").setAttribute("height", String(rows * chart.cellHeight()));
+      const reached = all.find((frame) => frame === document.activeElement) ?? all[0];
+      for (const frame of all) {
+        const box = boxOf(frame);
+        frame.setAttribute("role", "button");
+        frame.setAttribute("aria-label", said(box));
+        frame.setAttribute("tabindex", frame === reached ? "0" : "-1");
+        frame.classList.toggle("hit", Boolean(box.highlight));
+      }
+    };
+
+    const draw = () => {
+      const data = tree(held, measure.value, inverted.checked);
+      whole = data.value;
+      zoomed = null;
+      pointed.textContent = "";
+      if (boxes.firstChild) chart.update(data);
+      else d3.select(boxes).datum(data).call(chart);
+      look();
+    };
+
+    const look = () => {
+      if (search.value) {
+        chart.search(search.value);
+      } else {
+        chart.clear();
+        found.textContent = "";
+      }
+      tidy();
+    };
+
+    const reset = () => {
+      chart.resetZoom();
+      zoomed = null;
+      pointed.textContent = "";
+      tidy();
+    };
+
+    const go = (from, to) => {
+      const frame = to && frameOf(to);
+      if (!frame) return;
+      from.setAttribute("tabindex", "-1");
+      frame.setAttribute("tabindex", "0");
+      frame.focus();
+    };
+    const beside = (box, step) => box.parent?.children[box.parent.children.indexOf(box) + step];
+    boxes.addEventListener("keydown", (event) => {
+      const frame = event.target.closest("g.frame");
+      if (!frame) return;
+      const box = boxOf(frame);
+      const moves = {
+        ArrowDown: () => go(frame, box.children?.[0]),
+        ArrowUp: () => go(frame, box.parent),
+        ArrowRight: () => go(frame, beside(box, 1)),
+        ArrowLeft: () => go(frame, beside(box, -1)),
+        Home: () => go(frame, boxOf(frames()[0])),
+        Enter: () => chart.zoomTo(box),
+        " ": () => chart.zoomTo(box),
+        Escape: reset,
+      };
+      if (!moves[event.key]) return;
+      event.preventDefault();
+      moves[event.key]();
+    });
+    boxes.addEventListener("focusin", (event) => {
+      const frame = event.target.closest("g.frame");
+      if (frame) pointed.textContent = said(boxOf(frame));
+    });
+
+    measure.addEventListener("change", draw);
+    inverted.addEventListener("change", draw);
+    search.addEventListener("input", look);
+    find(".reset").addEventListener("click", reset);
+    draw();
+    new ResizeObserver(() => {
+      if (boxes.clientWidth === chart.width() || boxes.clientWidth === 0) return;
+      chart.width(boxes.clientWidth).update();
+      tidy();
+    }).observe(boxes);
+    drawn.push(() => {
+      chart.update();
+      tidy();
+    });
+  };
+
+  // With the colours of the theme as it is now.
+  const redraw = () => {
+    for (const each of drawn) each();
+  };
+  return { attach, redraw };
+})();

@@ -1,0 +1,142 @@
+"""`reap export`: write a recording as a file that other tools read."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reap.base.errors import ExitCode, ReapError
+
+if TYPE_CHECKING:
+    from reap import native
+    from reap.recording.analyse.calls import Measure
+
+FORMATS = {
+    "collapsed": ".collapsed",
+    "speedscope": ".speedscope.json",
+    "pprof": ".pb.gz",
+    "parquet": ".parquet",
+    "chrome-trace": ".trace.json",
+}
+"""With what the name of the output ends."""
+_MEASURES = ("allocations", "bytes", "peak", "temporary", "live-at-exit")
+_WITHOUT_MEASURE = {"parquet", "chrome-trace"}
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--to", "form", type=click.Choice(list(FORMATS)), required=True, help="The format to write.")
+@click.option(
+    "--of",
+    "measure",
+    type=click.Choice(_MEASURES),
+    help="What a stack is counted by. Default: bytes for collapsed and pprof, all of them for speedscope.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="The file to write (a folder for parquet); - is standard output. Default: FILE with another ending.",
+)
+@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+def export(file: Path, form: str, measure: "Measure | None", output: Path | None, force: bool) -> int:
+    """Write a recording as a file that other tools read.
+
+    Stacks with what they allocated, for flame graphs: collapsed (flamegraph.pl, inferno), speedscope, pprof
+    (go tool pprof). The events themselves and a table of stacks: parquet. Memory over time: chrome-trace
+    (Perfetto). Stacks are exact in recordings of `reap record --depth full`, else estimated from samples.
+    """
+    from reap.commandline import reporting
+    from reap.recording.read import read
+
+    if measure is not None and form in _WITHOUT_MEASURE:
+        raise ReapError(
+            f"--of chooses what stacks are counted by; {form} has no such choice",
+            "leave it out",
+            ExitCode.USAGE,
+        )
+    target = output or file.with_suffix(FORMATS[form])
+    if form == "parquet":
+        from reap.export.view import parquet
+
+        parquet.require()
+        reporting.require_file(target)
+        _folder(target, force=force)
+    else:
+        reporting.refuse_existing(target, force=force)
+    recording = read(file)
+    if form == "parquet":
+        _write_tables(recording, target, force=force)
+    else:
+        from reap.base.files import write_safely
+
+        write_safely(target, _rendered(recording, form, measure, file), force=force)
+    reporting.say_written("the export", target)
+    _warn(recording)
+    return 0
+
+
+def _rendered(recording: "native.Recording", form: str, measure: "Measure | None", file: Path) -> bytes:
+    from reap.recording.analyse.calls import MEASURES, calls
+    from reap.recording.analyse.profile import profile
+
+    if form == "chrome-trace":
+        from reap.export.view import chrome_trace
+
+        return chrome_trace.render(profile(recording, []))
+    tree = calls(recording)
+    if form == "collapsed":
+        from reap.export.view import collapsed
+
+        return collapsed.render(tree, measure or "bytes").encode()
+    if form == "speedscope":
+        from reap.export.view import speedscope
+
+        return speedscope.render(tree, [measure] if measure else MEASURES, file.name)
+    from reap.export.view import pprof
+
+    header = recording.header()
+    comment = f"reap export {file.name}"
+    return pprof.render(tree, measure or "bytes", header["start_unix_ns"], header["seconds"], comment)
+
+
+_TABLES = ("stacks.parquet", "events.parquet")
+
+
+def _folder(target: Path, *, force: bool) -> None:
+    """Makes the folder of the tables, private to the user; refuses one that holds them already."""
+    from reap.commandline import reporting
+
+    try:
+        if not target.is_dir():
+            target.mkdir(mode=0o700)
+    except OSError as error:
+        raise ReapError(
+            f"the folder {target} could not be made: {error.strerror}", "name a folder where you may write"
+        ) from error
+    reporting.refuse_existing(*(target / name for name in _TABLES), force=force)
+
+
+def _write_tables(recording: "native.Recording", target: Path, *, force: bool) -> None:
+    from reap.base.files import written_safely
+    from reap.export.view import parquet
+    from reap.recording.analyse.calls import named
+
+    tree = recording.calls(0.0)
+    stacks, events = (target / name for name in _TABLES)
+    with written_safely(stacks, force=force) as stream:
+        parquet.write_stacks(stream, named(tree))
+    with written_safely(events, force=force) as stream:
+        parquet.write_events(stream, recording, tree)
+
+
+def _warn(recording: "native.Recording") -> None:
+    """What must be known of the figures, on standard error."""
+    from reap import native
+
+    if recording.header()["depth"] != native.FULL:
+        click.echo(
+            "note: a triage recording: stacks are estimated from samples (--depth full has all)", err=True
+        )
+    if recording.damage():
+        click.echo("note: the recording is damaged or cut short; what could be read was exported", err=True)
