@@ -28,8 +28,10 @@ std::vector<std::size_t> sizes(const Chunk *list) {
 /// Three chunks of 8, 32 and 16 bytes, the last of which is the newest.
 class Chunks : public ::testing::Test {
   protected:
-    std::array<Chunk, 3> chunks{Chunk{nullptr, 8}, Chunk{chunks.data(), 32}, Chunk{&chunks[1], 16}};
-    Chunk *list = &chunks[2];
+    Chunk oldest{nullptr, 8};
+    Chunk middle{&oldest, 32};
+    Chunk newest{&middle, 16};
+    Chunk *list = &newest;
 };
 
 TEST_F(Chunks, TakesOffTheLargest) {
