@@ -237,7 +237,8 @@ def _gone(residence: Residence) -> list[str]:
     name = _most(largest)
     part = units.size(getattr(largest.parts, name))
     size = units.size(largest.resident)
-    return [f"At most it was {size}, {largest.seconds:.1f} s after the start: {part} of that {NAMES[name]}."]
+    after = f"{units.duration(largest.seconds)} after the start"
+    return [f"At most it was {size}, {after}: {part} of that {NAMES[name]}."]
 
 
 def _most(moment: Taken) -> str:

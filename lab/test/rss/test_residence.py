@@ -244,7 +244,7 @@ def test_what_was_given_back_before_the_end_is_told():
     )
     sentences = judge(residence_of(most, last)).sentences
     assert sentences[1].startswith(
-        "At most it was 100 MiB, 1.5 s after the start: 100 MiB of that the allocator's"
+        "At most it was 100 MiB, 1.50 s after the start: 100 MiB of that the allocator's"
     )
     assert len(judge(residence_of(last, last)).sentences) == 1
 

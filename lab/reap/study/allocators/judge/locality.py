@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reap.base import units
 from reap.study import claims
 from reap.study.allocators.analyse import (
     GLIBC,
@@ -73,6 +74,6 @@ def _convergence(found: Evaluated, names: list[str]) -> Iterator[Finding]:
         if once is None or often is None:
             continue
         (least, most), (nearest, farthest) = distance(once), distance(often)
-        figure = f"{name} to glibc at 1000 evaluations, {once.value:.3f} at 1"
+        figure = f"{name} to glibc at 1000 evaluations, {units.ratio(once.value)} at 1"
         stands = side(farthest < least, nearest > most)
         yield Finding(workload=locality(max(EVALUATIONS)), figure=figure, ratio=often, side=stands)

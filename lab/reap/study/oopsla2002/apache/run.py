@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from reap.base import units
 from reap.base.errors import ReapError
 from reap.base.records import decode, exactly
 from reap.experiment import statistics
@@ -87,7 +88,8 @@ def _asked(variant: str, query: str) -> tuple[Outcome, _Took]:
         )
     )
     if outcome.timed_out or outcome.status != 0:
-        why = f"did not end in {PATIENCE:.0f} s" if outcome.timed_out else f"ended with {outcome.status}"
+        late = f"did not end in {units.about(PATIENCE)}"
+        why = late if outcome.timed_out else f"ended with {outcome.status}"
         raise ReapError(f"{WORKLOAD}, {variant}: httpd {why}", outcome.stderr_tail.strip())
     try:
         return outcome, decode(outcome.stderr_tail, _Took)
