@@ -1,6 +1,7 @@
 """Text from a measured program, made harmless for a terminal, and small drawings made of characters."""
 
 import shlex
+import signal
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -74,3 +75,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def command_line(words: list[str]) -> str:
     """A command as it would be typed."""
     return printable(shlex.join(words))
+
+
+def signal_name(number: int) -> str:
+    """As `SIGSEGV`; realtime signals have a number only."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

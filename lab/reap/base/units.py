@@ -1,4 +1,8 @@
-"""Figures as people read them. Pure functions; what is no number (nan, infinity) is shown as a dash."""
+"""Figures as people read them. Pure functions; what is no number (nan, infinity) is shown as a dash.
+
+Every formatter of the terminal and of what is written is here. What a page's scripts draw has its own in
+draw/page/format.js, which gives the same text: lab/test/base/test_units.py compares the two.
+"""
 
 import math
 
@@ -56,9 +60,19 @@ def number(value: float, noun: str) -> str:
     return f"{count(value)} {noun}{'' if value == 1 else 's'}"
 
 
+def mean(value: float) -> str:
+    """A mean of counts: below a hundred with what is behind the point, `2.50`, else as a count."""
+    return f"{value:.2f}" if abs(value) < 100 and value != round(value) else count(value)
+
+
+def many(value: int, noun: str, ending: str = "s") -> str:
+    """How many of a thing, written out: `1 thread`, `1 234 processes` (`ending` es)."""
+    return f"{whole(value)} {noun}{'' if value == 1 else ending}"
+
+
 def samples(value: int) -> str:
     """How many samples: `1 sample`, `1 234 samples`."""
-    return f"{whole(value)} sample{'' if value == 1 else 's'}"
+    return many(value, "sample")
 
 
 def duration(seconds: float) -> str:
@@ -74,6 +88,20 @@ def duration(seconds: float) -> str:
         if seconds >= scale * 0.9995 or unit == "ns":
             return f"{sign}{_three_digits(seconds / scale)} {unit}"
     raise AssertionError  # the last unit always returns
+
+
+def about(seconds: float) -> str:
+    """About how long that is, in words: `a second`, `45 s`, `3 min`."""
+    if seconds < 1:
+        return "a second"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"
+
+
+def more_or_less(seconds: float) -> str:
+    """A difference of times: `1.20 s more`, `35.0 ms less`."""
+    return f"{duration(abs(seconds))} {'more' if seconds >= 0 else 'less'}"
 
 
 def percent(share: float) -> str:

@@ -77,7 +77,7 @@ def write_plain(path: Path, value: object, *, force: bool) -> None:
 
 def say_end(name: str, outcome: Outcome, timeout: float | None) -> int:
     """One line where the program did not come to its own end; what to exit with. `timeout` in seconds."""
-    from reap.experiment.once import signal_name
+    from reap.base.text import signal_name
 
     if outcome.timed_out:
         click.echo(f"reap: {name} was ended after {timeout or 0:g} s", err=True)

@@ -134,8 +134,8 @@ def _allocators() -> Check:
 def _noise() -> Check:
     heard = noise.measure()
     says = (
-        f"CPU time of {heard.runs} identical runs of {heard.seconds * 1000:.0f} ms varies by "
-        f"{heard.variation:.1%}, wall time by {heard.wall_variation:.1%}"
+        f"CPU time of {heard.runs} identical runs of {units.duration(heard.seconds)} varies by "
+        f"{units.percent(heard.variation)}, wall time by {units.percent(heard.wall_variation)}"
     )
     if heard.variation <= _LOUD:
         return Check(name="noise", state="good", says=says)
@@ -171,7 +171,7 @@ def _calibration() -> Check:
 def _load() -> Check:
     cores = len(os.sched_getaffinity(0))
     load = os.getloadavg()[0]
-    says = f"load {load:.2f} on {cores} core{'s' if cores > 1 else ''}"
+    says = f"load {load:.2f} on {units.many(cores, 'core')}"
     if load > _BUSY * cores:
         return Check(
             name="load",
@@ -221,7 +221,7 @@ def _clock() -> Check:
 def _space() -> Check:
     places = dict.fromkeys([str(Path.cwd()), tempfile.gettempdir()])
     free = {place: shutil.disk_usage(place).free for place in places}
-    says = ", ".join(f"{size / 1e9:.1f} GB in {place}" for place, size in free.items())
+    says = ", ".join(f"{units.size(size)} in {place}" for place, size in free.items())
     if min(free.values()) < _LEAST_SPACE:
         return Check(
             name="free space", state="poor", says=says, mend="full recordings may need gigabytes; make room"

@@ -82,7 +82,7 @@ def _boxes(box: _Box, every: int, left: float, row: int, floor: int) -> list[str
 def _one(name: str, box: _Box, every: int, left: float, width: float, y: int) -> list[str]:
     colour = svg.COLOURS[2 if name.endswith(_ALLOCATOR) else 3 if name.endswith(_KERNEL) else 0]
     plain = name.removesuffix(_ALLOCATOR).removesuffix(_KERNEL)
-    counted = f"{units.whole(box.samples)} sample{'' if box.samples == 1 else 's'}"
+    counted = units.samples(box.samples)
     said = f"{plain}: {units.percent(box.samples / every)} ({counted})"
     box_width = f"{max(width - 0.5, 0.1):.1f}"
     shape = f'x="{left:.1f}" y="{y}" width="{box_width}" height="{_ROW - 1}"'

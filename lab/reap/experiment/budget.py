@@ -128,12 +128,3 @@ class Budget:
     def _usual(self, cell: Cell) -> float:
         """Seconds that the warm-up of the cell's arm took."""
         return next(run.seconds for run in self._folder.runs if run.warmup and run.cell.arm() == cell.arm())
-
-
-def duration(seconds: float) -> str:
-    """About how long that is, in words."""
-    if seconds < 1:
-        return "a second"
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min"

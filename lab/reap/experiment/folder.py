@@ -153,7 +153,7 @@ class Folder:
         if runs is not None and runs <= self.rounds:
             raise _has_had(f"{units.number(self.rounds, 'round')} already", f"--runs {2 * self.rounds}")
         if budget is not None and budget <= spent:
-            raise _has_had(f"taken {spent:.1f} s already", f"--budget {2 * spent:.0f}")
+            raise _has_had(f"taken {units.duration(spent)} already", f"--budget {2 * spent:.0f}")
         self.experiment = msgspec.structs.replace(
             self.experiment,
             spec=msgspec.structs.replace(self.spec, runs=runs or 0, budget=budget),

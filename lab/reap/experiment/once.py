@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from reap.base.errors import ExitCode, ReapError
+from reap.base.text import signal_name
 from reap.experiment import naming
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Run
@@ -116,6 +117,19 @@ class Once:
             raise ReapError(error.what, hint, error.code) from error
 
 
+def alone(folder: Folder) -> Launch:
+    """The experiment's program as its baseline is run, in a run that belongs to no round."""
+    spec = folder.spec
+    return Launch(
+        argv=[word.replace(naming.ARM, naming.ALONE) for word in spec.program.command],
+        program=spec.program.path,
+        directory=spec.directory,
+        environment=spec.environment,
+        stdin=folder.stdin,
+        timeout=spec.timeout,
+    )
+
+
 @contextlib.contextmanager
 def prepared(spec: Spec, name: str = naming.ALONE) -> Iterator[None]:
     """Around a run of its program: what the user wants done before and after each. Throws ReapError."""
@@ -152,13 +166,3 @@ def failure(outcome: Outcome, timeout: float | None) -> str:
     if outcome.signal:
         return f"the program was ended by {signal_name(outcome.signal)}"
     return ""
-
-
-def signal_name(number: int) -> str:
-    """As `SIGSEGV`; realtime signals have a number only."""
-    import signal
-
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

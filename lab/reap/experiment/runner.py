@@ -8,7 +8,7 @@ from reap.allocators import verify
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.experiment import arms, pairing, requests, schedule, sequential, statistics
-from reap.experiment.budget import LEAST_ROUNDS, SIMULATED, Budget, Cost, More, duration
+from reap.experiment.budget import LEAST_ROUNDS, SIMULATED, Budget, Cost, More
 from reap.experiment.folder import Folder
 from reap.experiment.once import Once, failure
 from reap.experiment.records import Cell, Pairing
@@ -165,11 +165,11 @@ class Runner:
             return
         runs = rounds * self._runs_a_round()
         later = self._budget.later(self._more)
-        beside = f", and about {duration(later)} for what comes after them" if later else ""
+        beside = f", and about {units.about(later)} for what comes after them" if later else ""
         most, fewer = ("at most ", "; fewer once all are decided") if self._spec.sequential else ("", "")
         self._listener.say(
             f"{most}{units.number(runs, 'run')} in {units.number(rounds, 'round')}, "
-            f"about {duration(seconds)}{beside}{fewer}"
+            f"about {units.about(seconds)}{beside}{fewer}"
         )
 
     def _rounds(self) -> None:

@@ -22,7 +22,7 @@ def draw(heap: HeapMap, title: str) -> str:
     rows = -(-len(heap.cells) // _COLUMNS)
     width, height = _COLUMNS * _SIDE, rows * _SIDE
     pages = heap.cells[0].pages if heap.cells else 0
-    used = f"{units.count(pages)} used page{'' if pages == 1 else 's'} of {PAGE} bytes"
+    used = f"{units.number(pages, 'used page')} of {PAGE} bytes"
     litter, own = units.size(heap.litter_bytes), units.size(heap.program_bytes)
     key = f"each square: {used}; grey: litter that stays ({litter}); orange: the program's ({own})"
     size = f"0 0 {2 * width + 60} {height + _TOP + 70}"
@@ -47,13 +47,9 @@ def index(heap: HeapMap) -> str:
     return (
         f"{units.count(heap.program_objects)} blocks of the program lie on {units.count(heap.program_pages)} "
         f"pages, which are {units.percent(heap.density)} full of them; all {units.count(heap.pages)} used "
-        f"pages are {units.percent(heap.fill)} full; {_mean(heap.mean_run)} blocks in a row on average, "
+        f"pages are {units.percent(heap.fill)} full; {units.mean(heap.mean_run)} blocks in a row on average, "
         f"{units.count(heap.longest_run)} at most"
     )
-
-
-def _mean(blocks: float) -> str:
-    return f"{blocks:.1f}" if blocks < 100 else units.count(blocks)
 
 
 def _panel(heap: HeapMap, left: int, *, program: bool) -> list[str]:

@@ -45,16 +45,12 @@ def render(console: Console, result: FragmentRun) -> None:
         console,
         f"stays in use: {units.size(sum(each.kept_bytes for each in done))} in "
         f"{units.whole(sum(each.kept for each in done))} objects; littered: "
-        f"{_many(len({each.pid for each in done}), 'process', 'es')}, {_many(len(done), 'thread', 's')}",
+        f"{units.many(len({each.pid for each in done}), 'process', 'es')}, {units.many(len(done), 'thread')}",
     )
     if result.heap is not None:
         line(console, picture.index(result.heap))
     line(console, f"malloc from {printable(result.provider) or units.UNKNOWN}")
     notes(console, result.notes)
-
-
-def _many(number: int, one: str, ending: str) -> str:
-    return f"{units.whole(number)} {one}{'' if number == 1 else ending}"
 
 
 def _costs(console: Console, result: FragmentRun) -> None:

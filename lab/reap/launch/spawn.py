@@ -51,6 +51,13 @@ def run(launch: Launch) -> Outcome:
         return prepared.outcome(_spawn(prepared.command, launch))
 
 
+def pinned(launch: Launch, core: int | None) -> Launch:
+    """The same on one core; None: on all."""
+    if core is None:
+        return launch
+    return msgspec.structs.replace(launch, options=[*launch.options, "--core", str(core)])
+
+
 class Prepared:
     """A launch with the files that it needs beside it, which live in `scratch`."""
 

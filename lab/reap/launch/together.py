@@ -70,10 +70,9 @@ class _Gate(contextlib.AbstractContextManager["_Gate"]):
 
 def _shared(launch: Launch, number: int, core: int | None, gate: _Gate) -> Launch:
     announce, start = gate.passed
-    pinned = ["--core", str(core)] if core is not None else []
-    options = [*pinned, "--ready-fd", str(announce), "--start-fd", str(start)]
+    pinned = spawn.pinned(launch, core)
     return msgspec.structs.replace(
-        launch,
-        options=[*launch.options, *options],
+        pinned,
+        options=[*pinned.options, "--ready-fd", str(announce), "--start-fd", str(start)],
         timeout=launch.timeout * number if launch.timeout is not None else None,
     )

@@ -237,7 +237,7 @@ def _gone(residence: Residence) -> list[str]:
     name = _most(largest)
     part = units.size(getattr(largest.parts, name))
     size = units.size(largest.resident)
-    when = f"{largest.seconds:.1f} s after the start"
+    when = f"{units.duration(largest.seconds)} after the start"
     return [f"At peak it was {size}, {when}; the largest part, {part}, was {NAMES[name]}."]
 
 

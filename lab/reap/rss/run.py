@@ -13,7 +13,7 @@ from typing import TextIO
 import msgspec
 
 from reap.base.errors import ExitCode, ReapError
-from reap.experiment.once import signal_name
+from reap.base.text import signal_name
 from reap.launch import spawn
 from reap.launch.process import smaps
 from reap.launch.process.records import Moment, Said

@@ -10,11 +10,10 @@ from reap.base.errors import ExitCode, ReapError
 from reap.base.files import read_back
 from reap.compare import run
 from reap.drag.exact import run as drag
-from reap.experiment import naming
 from reap.experiment.folder import Folder
-from reap.experiment.once import prepared
+from reap.experiment.once import alone, prepared
 from reap.experiment.runner import InterruptedRunError, Listener
-from reap.launch.records import Launch, Outcome
+from reap.launch.records import Outcome
 from reap.recording import read, record, watch
 from reap.recording.analyse.profile import profile as analyse
 from reap.run.records import Measured
@@ -78,7 +77,7 @@ def _record_once(folder: Folder, announce: Callable[[], None]) -> Outcome:
         return found
     announce()
     with prepared(folder.spec):
-        outcome = record.record(_launch(folder), folder.path / RECORDING, "triage", force=True)
+        outcome = record.record(alone(folder), folder.path / RECORDING, "triage", force=True)
     _mark(done, msgspec.json.encode(outcome) + b"\n")
     return outcome
 
@@ -92,21 +91,9 @@ def _heard_once(folder: Folder, say: Callable[[str], None]) -> list[Collector]:
         return found
     seen = watch.read(folder.path / RECORDING, files=[], functions=[])
     with prepared(folder.spec):
-        heard = collectors_run.with_heard(_launch(folder), seen, [], say)
+        heard = collectors_run.with_heard(alone(folder), seen, [], say)
     _mark(done, msgspec.json.encode(heard) + b"\n")
     return heard
-
-
-def _launch(folder: Folder) -> Launch:
-    spec = folder.spec
-    return Launch(
-        argv=[word.replace(naming.ARM, naming.ALONE) for word in spec.program.command],
-        program=spec.program.path,
-        directory=spec.directory,
-        environment=spec.environment,
-        stdin=folder.stdin,
-        timeout=spec.timeout,
-    )
 
 
 def _mark(path: Path, content: bytes) -> None:

@@ -18,6 +18,7 @@ import msgspec
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
+from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.base.text import did_you_mean
 from reap.launch import spawn
@@ -160,6 +161,6 @@ def _requests(arm: Remedied, program: str) -> Requests:
 
 def _require_success(arm: Remedied, outcome: Outcome) -> None:
     if outcome.timed_out or outcome.status != 0:
-        how = f"after {_PATIENCE:.0f} s" if outcome.timed_out else f"with status {outcome.status}"
+        how = f"after {units.about(_PATIENCE)}" if outcome.timed_out else f"with status {outcome.status}"
         said = outcome.stderr_tail.strip()[-300:]
         raise ReapError(f"the scenario's program ended {how} under '{arm.name}': {said}", "run `reap doctor`")

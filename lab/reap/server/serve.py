@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from reap.base.errors import ReapError
+from reap.base.text import signal_name
 from reap.launch import spawn
 from reap.launch.process import smaps
 from reap.launch.records import Launch, Outcome
@@ -123,7 +124,7 @@ def _started(service: Service, core: int | None, mark: str) -> Iterator[_Running
             f"port {service.port} is in use before {service.server.argv[0]} is started",
             "stop what listens there, or write {port} for a free port",
         )
-    launch = _pinned(service.server, core)
+    launch = spawn.pinned(service.server, core)
     launch = msgspec.structs.replace(launch, environment={**launch.environment, _MARK: mark})
     with tempfile.TemporaryDirectory(prefix="reap-") as scratch:
         prepared = spawn.Prepared(launch, Path(scratch))
@@ -178,7 +179,7 @@ def _load(servers: Sequence[_Running], core: int | None) -> None:
         waiting = []
         living = [each for each in servers if each.lives]
         for server in living:
-            launch = _pinned(server.service.load, core)
+            launch = spawn.pinned(server.service.load, core)
             if launch.timeout is not None:
                 launch = msgspec.structs.replace(launch, timeout=launch.timeout * len(living))
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reap-")))
@@ -240,16 +241,7 @@ def _nothing_left() -> Iterator[str]:
                     os.kill(int(found.parent.name), signal.SIGKILL)
 
 
-def _pinned(launch: Launch, core: int | None) -> Launch:
-    if core is None:
-        return launch
-    return msgspec.structs.replace(launch, options=[*launch.options, "--core", str(core)])
-
-
 def _how(outcome: Outcome) -> str:
     if outcome.signal:
-        try:
-            return f"was ended by {signal.Signals(outcome.signal).name}"
-        except ValueError:
-            return f"was ended by signal {outcome.signal}"
+        return f"was ended by {signal_name(outcome.signal)}"
     return f"ended with exit status {outcome.exit_code}"

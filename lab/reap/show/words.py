@@ -90,10 +90,5 @@ def request_rows(profile: Profile) -> list[list[str]]:
 def _request_pair(phase: str, count: int, blocks: PerRequest, size: PerRequest) -> list[list[str]]:
     return [
         [f"{phase}{name}", units.whole(count), *(show(value) for value in (of.mean, of.p50, of.p99, of.max))]
-        for name, of, show in (("allocations", blocks, _blocks), ("bytes", size, units.size))
+        for name, of, show in (("allocations", blocks, units.mean), ("bytes", size, units.size))
     ]
-
-
-def _blocks(value: float) -> str:
-    """A number of blocks; a mean below a hundred with what is behind the point."""
-    return f"{value:.2f}" if value < 100 and value != round(value) else units.count(value)

@@ -13,7 +13,7 @@ from reap.base import units
 from reap.base.records import Estimate
 from reap.compare.levels.records import Arm, Fragmented
 from reap.experiment import statistics
-from reap.study.records import Conclusion, Finding, Measured, Side, Standing
+from reap.study.records import Finding, Measured, Side, Standing
 from reap.workloads.records import Card
 
 MARGIN = 1.05
@@ -30,17 +30,22 @@ Taken = Callable[[Fragmented, str, str], Estimate | None]
 
 
 class Extent(Enum):
-    """Of how many programs a conclusion is said: the least share of decided figures that are for it."""
+    """Of how many programs a conclusion is said."""
 
-    NEARLY_ALL = 0.75
-    MOST = 0.5
-    SOME = 0.25
+    NEARLY_ALL = "nearly all"
+    MOST = "most"
+    SOME = "some"
+
+    @property
+    def share(self) -> float:
+        """The least share of decided figures that are for it."""
+        return {Extent.NEARLY_ALL: 0.75, Extent.MOST: 0.5, Extent.SOME: 0.25}[self]
 
     @property
     def words(self) -> str:
         """As the page says it."""
         return (
-            f"holds with {units.percent(self.value)} of the decided figures for it, partly with half of that"
+            f"holds with {units.percent(self.share)} of the decided figures for it, partly with half of that"
         )
 
 
@@ -57,6 +62,11 @@ def at_most(bound: float) -> Judged:
 def at_least(bound: float) -> Judged:
     """For it where the whole interval is above that, against it where it is at most that."""
     return lambda ratio: side(ratio.low > bound, ratio.high <= bound)
+
+
+def within(low: float, high: float) -> Judged:
+    """For it where the whole interval is between both, against it where all of it is outside."""
+    return lambda ratio: side(low <= ratio.low and ratio.high <= high, ratio.high < low or ratio.low > high)
 
 
 def estimate(arm: Arm | None, field: str, metric: str = "cpu") -> Estimate | None:
@@ -156,36 +166,15 @@ def best_to_best(measured: Iterable[Measured], judged: Judged) -> list[Finding]:
     return found
 
 
-def conclusion(
-    question: str,
-    claim: str,
-    published: str,
-    rule: str,
-    findings: list[Finding],
-    refuted: Standing,
-    extent: Extent = Extent.MOST,
-) -> Conclusion:
-    """The conclusion as it stands; `refuted` where too few of the decided figures are for it."""
-    return Conclusion(
-        question=question,
-        claim=claim,
-        published=published,
-        rule=f"{rule}; {extent.words}",
-        standing=standing(findings, refuted, extent),
-        answer=_answer(findings),
-        findings=findings,
-    )
-
-
 def standing(findings: Sequence[Finding], refuted: Standing, extent: Extent) -> Standing:
     """How a conclusion of that extent stands by these."""
     decided = [each for each in findings if each.side != "inconclusive"]
     if not decided or len(decided) < QUORUM * len(findings):
         return "inconclusive"
     share = sum(each.side == "for" for each in decided) / len(decided)
-    if share >= extent.value:
+    if share >= extent.share:
         return "holds"
-    return "holds partly" if share >= extent.value / 2 else refuted
+    return "holds partly" if share >= extent.share / 2 else refuted
 
 
 def span(findings: Sequence[Finding]) -> str:
@@ -195,7 +184,8 @@ def span(findings: Sequence[Finding]) -> str:
     return f"from {ends[0]} to {ends[-1]}" if len(ends) > 1 else f"it is {ends[0]}"
 
 
-def _answer(findings: Sequence[Finding]) -> str:
+def answer(findings: Sequence[Finding]) -> str:
+    """What they say all together, in words."""
     if not findings:
         return "Nothing was measured that says anything of it."
     counts = {

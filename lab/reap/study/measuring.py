@@ -3,7 +3,9 @@
 import dataclasses
 import shutil
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypedDict
 
 import msgspec
 
@@ -18,6 +20,8 @@ from reap.experiment.folder import Folder, read_runs
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.experiment.spec import Spec
 from reap.experiment.specify import AskedFragment, Conditions, Workload, specify
+from reap.launch.host import machine
+from reap.launch.records import Machine
 from reap.study.records import Measured, Mode
 from reap.workloads import preparation
 from reap.workloads.records import Card
@@ -45,6 +49,23 @@ class Work:
     """Which allocators of others, of those on the card, are variants, too."""
     part: int = 1
     """In a quick study so much less is done in a run, where each takes longer than usual."""
+
+
+class Circumstances(TypedDict):
+    """In what a study was made: fields of every Study."""
+
+    reap_version: str
+    created: str
+    machine: Machine
+
+
+def circumstances() -> Circumstances:
+    """Those of now and here."""
+    return Circumstances(
+        reap_version=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        machine=machine.describe(),
+    )
 
 
 def scale_of(described: Card, mode: Mode, seconds: float = QUICK_RUN) -> int:

@@ -120,7 +120,8 @@ def _fit(work: Work, share: float, run: float, listener: Listener) -> tuple[floa
                 break
             lost += measuring.spent(work, ROUNDS["quick"])
             scale = max(described.quick_scale, math.floor(scale * share / need))
-            listener.say(f"{need:.0f} s is more than its share of {share:.0f} s: again with less to do")
+            given = f"its share of {units.about(share)}"
+            listener.say(f"{units.about(need)} is more than {given}: again with less to do")
     except InterruptedRunError:
         raise
     except ReapError:

@@ -218,6 +218,8 @@ class Conclusion(Record):
     answer: str
     """In words, from our own numbers."""
     findings: list[Finding]
+    id: str = ""
+    """Of the claim in the study's claims.toml; empty in what older versions wrote."""
 
 
 class Answer(Record):

@@ -4,7 +4,7 @@ import errno
 import os
 
 from reap import native
-from reap.experiment.once import signal_name
+from reap.base.text import signal_name
 from reap.launch.records import Launch, Outcome
 
 _NOT_ASKED = errno.ECANCELED

@@ -36,7 +36,7 @@ def render(console: Console, wall: Wall) -> None:
 
 def _time(console: Console, wall: Wall) -> None:
     spent = [units.duration(each) for each in (wall.cpu_seconds, wall.user_seconds, wall.system_seconds)]
-    threads = f"{wall.threads} thread{'' if wall.threads == 1 else 's'}"
+    threads = units.many(wall.threads, "thread")
     heading(console, "CPU time", f"{spent[0]} ({spent[1]} user, {spent[2]} system), {threads}")
     share = wall.share
     if share is None:

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 
 _PATIENCE = 600.0
@@ -92,7 +93,7 @@ def _run(argv: list[str], work: Path, package: str) -> None:
         )
     except subprocess.TimeoutExpired:
         raise ReapError(
-            f"the source of {package} did not arrive within {_PATIENCE:.0f} s",
+            f"the source of {package} did not arrive within {units.about(_PATIENCE)}",
             "try again",
             ExitCode.TIMED_OUT,
         ) from None

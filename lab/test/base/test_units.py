@@ -1,7 +1,11 @@
 """Figures in their units, and text for a terminal."""
 
+import json
 import math
 import re
+import shutil
+import subprocess
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -98,3 +102,33 @@ def test_no_words_can_say_1_rounds():
     counted = re.compile(r"\{(?:[a-z_.]*\.)?(?:rounds|runs|len\([^()]*\))\} (?:rounds|runs)\b")
     for file in Path(units.__file__).parents[1].rglob("*.py"):
         assert not counted.search(file.read_text()), f"{file}: by units.number()"
+
+
+def test_means_times_and_numbers_of_things() -> None:
+    assert [units.mean(each) for each in (2.5, 3, 12345)] == ["2.50", "3", "12.3 k"]
+    assert [units.about(each) for each in (0.2, 45, 200)] == ["a second", "45 s", "3 min"]
+    assert [units.more_or_less(each) for each in (1.2, -0.035)] == ["1.20 s more", "35.0 ms less"]
+    assert [units.many(1, "thread"), units.many(1234, "process", "es")] == ["1 thread", "1 234 processes"]
+
+
+SHARED = {
+    "bytes": (units.size, [0, 1, 999, 1023, 1536, 62.08, -2048, 5e9, 2.0**80, math.nan]),
+    "count": (units.count, [0, 1, 12, 999.4, 1000, 9999, -1234, 10_000, 999_999, 1.25e6, 1e18, math.inf]),
+    "seconds": (units.duration, [0, 1.2, 0.035, 2e-9, 4.2e-6, 59.99, 599, 725, 7200, -1, -700, math.nan]),
+    "percent": (units.percent, [0, 0.0001, -0.0001, 0.05, 0.1994, 0.1996, 0.5, -0.3, 1.2, math.nan]),
+    "ratio": (units.ratio, [0, 0.931, 1.004, 1.9994, 1.9996, 2.5, 12.5, 250, -0.5, math.nan]),
+}
+"""What a page's scripts show and the terminal shows, too: by the name in format.js."""
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_page_s_scripts_show_a_figure_as_the_terminal_does(name: str) -> None:
+    if not (node := shutil.which("node")):
+        pytest.skip("needs node")
+    formatter, values = SHARED[name]
+    script = (files("reap.draw") / "page" / "format.js").read_text()
+    # JSON has no place for what is no number: a page gets null.
+    asked = json.dumps([value if math.isfinite(value) else None for value in values])
+    program = f"{script}\nconsole.log(JSON.stringify({asked}.map(format.{name})));"
+    shown = subprocess.run([node, "-e", program], capture_output=True, text=True, check=True).stdout
+    assert json.loads(shown) == [formatter(value) for value in values]

@@ -130,7 +130,7 @@ def test_objects_and_chunks_are_told_apart() -> None:
 def test_where_accesses_may_only_free_both_figures_are_shown() -> None:
     released = level(needed=1000.0, released=Tally(objects=7, bytes=700), before_free=level())
     page = drag_page.render(profile_of(released))
-    assert "Total drag 1.000 to 2.500: 7 objects were last accessed just before being freed" in page
+    assert "Total drag 1.000 to 2.50: 7 objects were last accessed just before being freed" in page
     assert "objects, without release" in page
     assert "again, without release: accesses since the last allocation" in page
     assert "dragged: big" in page  # the curves of the second

@@ -93,7 +93,7 @@ def test_the_index_says_how_full_pages_are_and_how_long_runs():
         "on 400 pages",
         "100 % full",
         "75 % full",
-        "2.0 blocks in a row",
+        "2 blocks in a row",
         "70 at most",
     ):
         assert words in said, words

@@ -268,7 +268,7 @@ def test_what_was_given_back_before_the_end_is_told():
     )
     sentences = judge(residence_of(most, last)).sentences
     assert sentences[1].startswith(
-        "At peak it was 100 MiB, 1.5 s after the start; the largest part, 100 MiB, was the allocator's"
+        "At peak it was 100 MiB, 1.50 s after the start; the largest part, 100 MiB, was the allocator's"
     )
     assert len(judge(residence_of(last, last)).sentences) == 1
 

@@ -320,7 +320,7 @@ def _parted(result: Fragmented, arm: Arm, clean: Arm) -> str:
         f"({units.percent_span(arm.split.share.low, arm.split.share.high)}), and at {clean.level} "
         f"{units.percent(clean.split.share.value)} "
         f"({units.percent_span(clean.split.share.low, clean.split.share.high)}): "
-        f"{_signed(inside)} inside it and {_signed(outside)} outside."
+        f"{units.more_or_less(inside)} inside it and {units.more_or_less(outside)} outside."
     )
 
 
@@ -337,7 +337,3 @@ def _missed(result: Fragmented, arm: Arm, clean: Arm) -> str:
         f"{who}{where}it has {first} times the misses of the first level and {last} times those of the last "
         f"at {arm.level}, by {work} times the instructions."
     )
-
-
-def _signed(seconds: float) -> str:
-    return f"{units.duration(abs(seconds))} {'more' if seconds >= 0 else 'less'}"

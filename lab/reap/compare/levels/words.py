@@ -155,7 +155,7 @@ def luck(result: Fragmented) -> list[str]:
             continue
         low, high = luck_span([each])
         who = f"{each.variant}, " if len(result.variants) > 1 else ""
-        tried = f"{len(each.ratios)} layout{'' if len(each.ratios) == 1 else 's'} tried"
+        tried = f"{units.many(len(each.ratios), 'layout')} tried"
         said.append(
             f"{who}{'bare' if each.level == BARE else each.level}: over other address-space layouts "
             f"CPU time varied {units.ratio(low)} to {units.ratio(high)} times ({tried})"

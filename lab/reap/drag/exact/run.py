@@ -13,9 +13,8 @@ from reap.drag.exact import recompiled, valgrind
 from reap.drag.exact.analyse import profile
 from reap.drag.exact.read import read_all, reading
 from reap.drag.exact.records import DragProfile
-from reap.experiment import naming
 from reap.experiment.folder import Folder
-from reap.experiment.once import prepared
+from reap.experiment.once import alone, prepared
 from reap.launch.program import Program, require_preloadable
 from reap.launch.records import Launch, Outcome
 
@@ -82,14 +81,7 @@ def once(folder: Folder, say: Say) -> DragProfile:
         return found
     spec = folder.spec
     say("one run under the drag engine, some ten times slower than usual")
-    launch = Launch(
-        argv=[word.replace(naming.ARM, naming.ALONE) for word in spec.program.command],
-        program=spec.program.path,
-        directory=spec.directory,
-        environment=spec.environment,
-        stdin=folder.stdin,
-        timeout=spec.timeout,
-    )
+    launch = alone(folder)
     with prepared(spec):
         seen, outcome = measure(launch, spec.program, say)
     if outcome.timed_out:

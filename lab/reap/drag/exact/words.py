@@ -43,12 +43,13 @@ def headline(level: DragLevel) -> str:
     """Total drag in a sentence: a range where late accesses may use an object, or only free it."""
     early = level.before_free
     if early is None or not _differs(level, early):
-        return f"Total drag {level.drag:.3f}"
+        return f"Total drag {units.ratio(level.drag)}"
+    late, soon = units.ratio(level.drag), units.ratio(early.drag)
     many = "object was" if level.released.objects == 1 else "objects were"
     return (
-        f"Total drag {level.drag:.3f} to {early.drag:.3f}: {units.whole(level.released.objects)} {many} last "
-        f"accessed just before being freed. If those accesses use the objects, it is {level.drag:.3f}; "
-        f"if they only free them (a list walk, a destructor, a reference count), it is {early.drag:.3f}"
+        f"Total drag {late} to {soon}: {units.whole(level.released.objects)} {many} last accessed just "
+        f"before being freed. If those accesses use the objects, it is {late}; if they only free them (a "
+        f"list walk, a destructor, a reference count), it is {soon}"
     )
 
 
@@ -68,7 +69,7 @@ def peak_rows(levels: list[DragLevel]) -> list[list[str]]:
 
 def _figures(level: DragLevel) -> list[str]:
     return [
-        f"{level.drag:.3f}",
+        units.ratio(level.drag),
         units.size(level.peak),
         units.size(level.needed_peak),
         units.percent(level.peak_ratio - 1),

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
+from reap.base import units
 from reap.base.records import Estimate
 from reap.drag.sample import curve, sites
 from reap.drag.sample.records import SampledDrag, SampledProcess
@@ -94,7 +95,8 @@ def _more(file: DragSamples, estimate: Estimate) -> list[str]:
     times = (reach / _ENOUGH) ** 2
     period = max(1, int(file.clock / len(file.samples) / times))
     said = (
-        f"the interval reaches {reach:.0%} far: for 10 % it takes {times:.1f} times as many samples, as with"
+        f"the interval reaches {units.percent(reach)} far: for 10 % it takes {times:.1f} times as many "
+        "samples, as with"
     )
     return [f"{said} --period {period}, which may cost as much more"]
 

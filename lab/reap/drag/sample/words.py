@@ -11,7 +11,7 @@ from reap.drag.sample.records import SampledProcess, SampledSite
 def process_row(process: SampledProcess) -> list[str]:
     """Process, bytes allocated, samples, drag with its interval, peak."""
     drag = process.drag
-    told = f"{drag.value:.3f} [{drag.low:.3f}, {drag.high:.3f}]" if drag else "inconclusive"
+    told = units.ratio_with_interval(drag) if drag else "inconclusive"
     name = f"{printable(Path(process.program).name)} ({process.pid})"
     return [name, units.size(process.allocated), str(process.samples), told, units.size(process.peak)]
 

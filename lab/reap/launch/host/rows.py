@@ -8,7 +8,7 @@ from reap.launch.records import Machine
 def machine_rows(machine: Machine) -> list[tuple[str, str]]:
     """The machine, a row a fact; what is not known is left out."""
     rows = [
-        ("Processor", f"{machine.processor}, {machine.cores} core{'' if machine.cores == 1 else 's'} usable"),
+        ("Processor", f"{machine.processor}, {units.many(machine.cores, 'core')} usable"),
         ("Memory", units.size(machine.memory)),
         ("System", machine.system),
         ("Kernel", machine.kernel),

@@ -5,9 +5,9 @@ from typing import Literal
 
 from reap.answer import words
 from reap.base import units
+from reap.base.text import signal_name
 from reap.compare import judge, phrases
 from reap.compare import thresholds as comparing
-from reap.experiment.once import signal_name
 from reap.experiment.records import Ratio
 from reap.run.judge import commands, origins, untrusted
 from reap.run.judge import thresholds as at

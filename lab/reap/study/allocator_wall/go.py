@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.launch.records import Launch
 from reap.study.allocator_wall.asks import Ask, Bench
@@ -45,7 +46,7 @@ def _compile(source: Path, program: Path) -> None:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise ReapError(f"go did not compile {source.name} in {_PATIENCE:.0f} s", "") from None
+            raise ReapError(f"go did not compile {source.name} in {units.about(_PATIENCE)}", "") from None
         if done.returncode != 0 or not made.is_file():
             raise ReapError(f"go cannot compile {source.name}", done.stderr.strip()[-500:])
         made.rename(program)

@@ -10,16 +10,15 @@ import platform
 import sys
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
-from reap import __version__
 from reap.allocators.records import DEFAULT, Allocator
 from reap.base.errors import ReapError
 from reap.experiment.runner import Listener
 from reap.launch import program
 from reap.launch.host import machine
 from reap.launch.records import Launch
+from reap.study import measuring
 from reap.study.allocator_wall import asks, go, python
 from reap.study.allocator_wall.analyse import Figures
 from reap.study.allocator_wall.asks import Ask, Bench
@@ -89,9 +88,7 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     )
     return Study(
         plan=plan,
-        reap_version=__version__,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        machine=machine.describe(),
+        **measuring.circumstances(),
         measured=[],
         conclusions=claims.judge(wall, allocators),
         answers=answers(claims.judging(wall, allocators)),

@@ -6,13 +6,11 @@ that a study that was stopped goes on where it was.
 """
 
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 
-from reap import __version__
 from reap.allocators.records import Allocator
 from reap.experiment.runner import Listener
-from reap.launch.host import machine
+from reap.study import measuring
 from reap.study.allocators import memory, setups, timing
 from reap.study.allocators.judge import conclusions as claims
 from reap.study.folder import make_plan
@@ -50,9 +48,7 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     found = Evaluated(threads=threads, timed=timed, consumed=consumed, summaries=summaries)
     return Study(
         plan=plan,
-        reap_version=__version__,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        machine=machine.describe(),
+        **measuring.circumstances(),
         measured=[],
         conclusions=claims.judge(found),
         evaluated=found,

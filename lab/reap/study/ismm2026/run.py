@@ -4,14 +4,11 @@ Each workload is an experiment on fragmented heaps in a folder of its own below 
 that was stopped goes on where it was. One that cannot run here is left out, with the reason.
 """
 
-from datetime import UTC, datetime
 from pathlib import Path
 
-from reap import __version__
 from reap.allocators.records import Allocator
 from reap.experiment.runner import Listener
 from reap.experiment.specify import AskedFragment
-from reap.launch.host import machine
 from reap.launch.litter import level
 from reap.launch.litter.level import LEVELS, Level
 from reap.study import judging, measuring, pacing
@@ -70,9 +67,7 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     conclusions = claims.judge(measured, occupancy)
     return Study(
         plan=plan,
-        reap_version=__version__,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        machine=machine.describe(),
+        **measuring.circumstances(),
         measured=measured,
         occupancy=occupancy,
         simulated=simulated,

@@ -50,7 +50,7 @@ def _causes(result: Fragmented, simulated: Fragmented | None, littered: Arm) -> 
     if clean is not None and clean.split and littered.split:
         inside = littered.split.inside.value - clean.split.inside.value
         outside = littered.split.outside.value - clean.split.outside.value
-        said.append(f"inside malloc {_change(inside)}, outside {_change(outside)}")
+        said.append(f"inside malloc {units.more_or_less(inside)}, outside {units.more_or_less(outside)}")
     if faults := littered.slowdown.get("minor_faults"):
         said.append(f"page faults: {units.count(faults.baseline)}, then {units.count(faults.value)}")
     return [*said, *(_misses(simulated, littered) if simulated else [])]
@@ -59,10 +59,6 @@ def _causes(result: Fragmented, simulated: Fragmented | None, littered: Arm) -> 
 def _doubt(littered: Arm) -> str:
     noise = units.ratio_with_interval(littered.slowdown["cpu"].ratio)
     return f"perhaps nothing: {noise} holds 1"
-
-
-def _change(seconds: float) -> str:
-    return f"{units.duration(abs(seconds))} {'more' if seconds >= 0 else 'less'}"
 
 
 def _misses(simulated: Fragmented, littered: Arm) -> list[str]:

@@ -6,14 +6,11 @@ of its own below the study's. Figure 6 is one more; sections 4.3 and 7.5, and dr
 """
 
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
-from reap import __version__
 from reap.allocators.records import Allocator
 from reap.experiment.runner import Listener
 from reap.experiment.specify import AskedFragment
-from reap.launch.host import machine
 from reap.launch.litter.level import LEVELS
 from reap.study import measuring, pacing
 from reap.study.folder import make_plan
@@ -84,9 +81,7 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
         pooled = apache.take(place / f"{apache.WORKLOAD}.pools.json")
     return Study(
         plan=plan,
-        reap_version=__version__,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        machine=machine.describe(),
+        **measuring.circumstances(),
         measured=measured,
         conclusions=[
             *buffers.judge(grown),

@@ -24,10 +24,10 @@ from reap.study.allocator_wall import run as studying
 from reap.study.allocator_wall.analyse import At, Figures
 from reap.study.allocator_wall.asks import COUNTS, LOADS, POOL, SHARED, Ask, loaded, loaded_point, point
 from reap.study.allocator_wall.judge.claims import judge, judging
-from reap.study.allocator_wall.judge.rules import within
 from reap.study.allocator_wall.records import Place, Sample, Wall
 from reap.study.allocator_wall.words import answers
 from reap.study.folder import begin
+from reap.study.judging import within
 from reap.study.records import Plan, Study
 from reap.workloads import card
 

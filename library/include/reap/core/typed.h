@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "reap/core/annotate.h"
 #include "reap/core/failure.h"
 #include "reap/core/mode.h"
 #include "reap/core/size.h"
@@ -48,6 +49,37 @@ template <class T, Source Layer>
 void deallocate(Layer &layer, std::type_identity_t<T> *data, std::size_t count) noexcept {
     if (data != nullptr) layer.deallocate(static_cast<void *>(data), count * sizeof(T), alignof(T));
 }
+
+template <class Layer>
+class ArrayMembers;
+
+/// What layers have for memory of a type: their base class.
+template <class Layer>
+class TypedMembers {
+  public:
+    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count. Throws
+    /// std::bad_array_new_length for more elements than any array can have, otherwise as allocate(size).
+    template <class T>
+    [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
+        return reap::allocate<T>(layer(), count);
+    }
+    /// The same, but returns null on failure.
+    template <class T>
+    [[nodiscard]] T *try_allocate(std::size_t count) noexcept {
+        return reap::try_allocate<T>(layer(), count);
+    }
+    /// Frees such memory. Null is ignored.
+    template <class T>
+    void deallocate(std::type_identity_t<T> *data, std::size_t count) noexcept {
+        reap::deallocate<T>(layer(), data, count);
+    }
+
+  private:
+    friend Layer;
+    friend ArrayMembers<Layer>;
+    TypedMembers() = default;
+    [[nodiscard]] Layer &layer() noexcept { return static_cast<Layer &>(*this); }
+};
 
 namespace detail {
 
@@ -184,6 +216,24 @@ struct Unowned {
     }
 };
 
+/// The block of an object in a layer that destroys it by the object's address, which is the block's.
+/// `Cleanup` is an entry of the layer's list.
+template <class T>
+struct PlainNode {
+    alignas(T) std::byte storage[sizeof(T)];
+};
+template <class T, class Cleanup>
+struct CleanupNode {
+    alignas(T) std::byte storage[sizeof(T)];
+    Cleanup cleanup;
+    [[nodiscard]] static T *object_of(Cleanup *cleanup) noexcept {
+        return std::launder(
+            reinterpret_cast<T *>(reinterpret_cast<std::byte *>(cleanup) - offsetof(CleanupNode, cleanup)));
+    }
+};
+template <class T, class Cleanup>
+using NodeOf = std::conditional_t<std::is_trivially_destructible_v<T>, PlainNode<T>, CleanupNode<T, Cleanup>>;
+
 /// What a layer stores with an array whose elements it destroys: `Cleanup` is an entry of its list.
 template <class T, class Cleanup>
 struct ArrayRecord : Cleanup {
@@ -205,6 +255,7 @@ struct ArrayBlock {
     using Record = ArrayRecord<T, Cleanup>;
     static constexpr bool has_record = !std::is_trivially_destructible_v<T>;
     static constexpr std::size_t alignment = has_record ? std::max(alignof(T), alignof(Record)) : alignof(T);
+    static constexpr std::size_t lead = 0; // of the elements
 
     /// For a count that bytes_of_array() accepts.
     [[nodiscard]] static constexpr std::size_t size(std::size_t count) noexcept {
@@ -217,5 +268,36 @@ struct ArrayBlock {
 };
 
 } // namespace detail
+
+/// The same, and arrays whose elements the layer destroys: the base class of layers that run destructors. A
+/// layer gives it, as a friend, the ArrayBlock of a type, unfinished(), handed_out() and link().
+template <class Layer>
+class ArrayMembers : public TypedMembers<Layer> {
+  public:
+    /// Makes an array of `count` elements, each from the same arguments; without any, value-initialized.
+    /// Their destructors run as those of create()'s objects, the last element's first. Throws
+    /// std::bad_array_new_length for more elements than any array can have, and as create(); the elements
+    /// made so far are then destroyed.
+    template <class T, class... Arguments>
+    [[nodiscard]] T *create_array(std::size_t count, Arguments &&...arguments) {
+        using Block = typename Layer::template ArrayBlock<T>;
+        Layer &layer = this->layer();
+        const std::size_t bytes = detail::bytes_of_array<T>(count);
+        const std::size_t size = Block::size(count);
+        void *const data = annotate::quietly([&] { return layer.allocate(size, Block::alignment); });
+        void *const place = layer.handed_out(static_cast<std::byte *>(data) + Block::lead, bytes);
+        auto memory = layer.unfinished(data, size, Block::alignment, place);
+        T *const first =
+            detail::construct_array<T>(layer, place, count, static_cast<const Arguments &>(arguments)...);
+        memory.data = nullptr;
+        if constexpr (Block::has_record)
+            layer.link(::new (Block::place_of_record(first, count)) typename Block::Record(first, count));
+        return first;
+    }
+
+  private:
+    friend Layer;
+    ArrayMembers() = default;
+};
 
 } // namespace reap::inline REAP_MODE

@@ -23,7 +23,13 @@ class AtLeastResource : public std::pmr::memory_resource {
     [[nodiscard]] virtual Allocation allocate_at_least(std::size_t size, std::size_t alignment) = 0;
 };
 
-/// The resource of ours that this thread last asked whether it is equal to null_memory_resource().
+/// The resource of ours that this thread last asked whether it is equal to null_memory_resource(): how a
+/// PmrResource answers allocate_at_least() that it is one.
+///
+/// A variable, because is_equal() has no room for the answer: its signature is the standard's, its result
+/// must stay false, and its argument may reach resources of others, which know null_memory_resource() but no
+/// class of ours. One of each thread, because two threads may ask at the same time. It is valid only between
+/// the question and the comparison with the resource that was asked, so it never dangles.
 inline constinit thread_local AtLeastResource *asked = nullptr;
 
 /// The layer itself, where it is owned elsewhere.

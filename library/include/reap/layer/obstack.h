@@ -19,6 +19,7 @@
 #include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/core/typed.h"
+#include "reap/layer/chunked.h"
 #include "reap/source/cached_pages.h"
 
 namespace reap::inline REAP_MODE {
@@ -59,12 +60,17 @@ struct ObstackStatistics {
 /// chunks (and destructors) it frees. Obstacks are GNU's (gcc has allocated from them since 1987). Freeing by
 /// pointer works the same; impossible sizes are rejected instead of wrapped.
 template <Source Upstream = CachedPages, std::size_t Granule = alignof(std::max_align_t)>
-class Obstack {
+class Obstack : public ArrayMembers<Obstack<Upstream, Granule>> {
     static_assert(is_alignment(Granule) && Granule <= 4096);
+    friend ArrayMembers<Obstack>;
     struct Chunk;
     struct Cleanup;
 
   public:
+    using TypedMembers<Obstack>::allocate;
+    using TypedMembers<Obstack>::try_allocate;
+    using TypedMembers<Obstack>::deallocate;
+
     // Not defaulted: gcc 12 would clear the object by an instruction that takes longer than ten allocations.
     Obstack() noexcept
         requires std::default_initializable<Upstream>
@@ -101,56 +107,22 @@ class Obstack {
         give_back(object, size);
     }
 
-    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count. Throws
-    /// std::bad_array_new_length for more elements than any array can have, otherwise as above.
-    template <class T>
-    [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
-        return reap::allocate<T>(*this, count);
-    }
-    /// The same, but returns null on failure.
-    template <class T>
-    [[nodiscard]] T *try_allocate(std::size_t count) noexcept {
-        return reap::try_allocate<T>(*this, count);
-    }
-    template <class T>
-    void deallocate(std::type_identity_t<T> *data, std::size_t count) noexcept {
-        reap::deallocate<T>(*this, data, count);
-    }
-
     /// Makes a T, whose destructor runs when it is freed; a trivial one costs nothing. Throws as allocate()
     /// and as T's constructor; then nothing is leaked. If this obstack converts to T's allocator_type
     /// (StlAllocator), T gets it as its allocator unless the arguments name one.
     template <class T, class... Arguments>
     [[nodiscard]] T *create(Arguments &&...arguments) {
-        using Node = std::conditional_t<std::is_trivially_destructible_v<T>, Plain<T>, WithCleanup<T>>;
+        using Node = detail::NodeOf<T, Cleanup>;
         void *const data = annotate::quietly([this] { return allocate(sizeof(Node), alignof(Node)); });
-        Unfinished memory{*this, pool_.handed_out(data, sizeof(T)), sizeof(Node), alignof(Node)};
+        Unfinished memory{*this, handed_out(data, sizeof(T)), sizeof(Node), alignof(Node)};
         auto *const node = ::new (memory.data) Node;
         T *const object = detail::construct<T>(*this, node->storage, std::forward<Arguments>(arguments)...);
         memory.data = nullptr;
         if constexpr (!std::is_trivially_destructible_v<T>) {
-            node->cleanup.run = [](Cleanup *self) { WithCleanup<T>::object_of(self)->~T(); };
+            node->cleanup.run = [](Cleanup *self) { Node::object_of(self)->~T(); };
             link(&node->cleanup);
         }
         return object;
-    }
-
-    /// Makes an array of `count` elements, each from the same arguments; without any, value-initialized.
-    /// Their destructors run when it is freed, the last element's first. Throws std::bad_array_new_length for
-    /// more elements than any array can have, and as create(); the elements made so far are then destroyed.
-    template <class T, class... Arguments>
-    [[nodiscard]] T *create_array(std::size_t count, Arguments &&...arguments) {
-        using ArrayBlock = detail::ArrayBlock<T, Cleanup>;
-        const std::size_t bytes = detail::bytes_of_array<T>(count);
-        const std::size_t size = ArrayBlock::size(count);
-        void *const data = annotate::quietly([=, this] { return allocate(size, ArrayBlock::alignment); });
-        Unfinished memory{*this, pool_.handed_out(data, bytes), size, ArrayBlock::alignment};
-        T *const first =
-            detail::construct_array<T>(*this, data, count, static_cast<const Arguments &>(arguments)...);
-        memory.data = nullptr;
-        if constexpr (ArrayBlock::has_record)
-            link(::new (ArrayBlock::place_of_record(first, count)) typename ArrayBlock::Record(first, count));
-        return first;
     }
 
     /// Frees the object and all that was allocated after it, and runs the destructors; a growing object is
@@ -250,29 +222,9 @@ class Obstack {
         Cleanup *older = nullptr;
     };
     template <class T>
-    struct Plain {
-        alignas(T) std::byte storage[sizeof(T)];
-    };
-    // The object comes first: its address is passed to free_from().
-    template <class T>
-    struct WithCleanup {
-        alignas(T) std::byte storage[sizeof(T)];
-        Cleanup cleanup;
-        static T *object_of(Cleanup *cleanup) noexcept {
-            return std::launder(reinterpret_cast<T *>(reinterpret_cast<std::byte *>(cleanup) -
-                                                      offsetof(WithCleanup, cleanup)));
-        }
-    };
+    using ArrayBlock = detail::ArrayBlock<T, Cleanup>;
     /// Memory for an object whose constructor may still throw.
-    struct Unfinished {
-        Obstack &obstack;
-        void *data;
-        std::size_t size;
-        std::size_t alignment;
-        ~Unfinished() {
-            if (data != nullptr) obstack.deallocate(data, size, alignment);
-        }
-    };
+    using Unfinished = detail::Unowned<Obstack>;
     /// An object, or null, and the new value of the bump pointer.
     struct Bumped {
         void *object;
@@ -367,6 +319,14 @@ class Obstack {
         floor_ = current_;
     }
     void run_cleanup() noexcept;
+    [[nodiscard]] Unfinished unfinished(void *data, std::size_t size, std::size_t alignment,
+                                        const void * /*object*/) noexcept {
+        return {*this, data, size, alignment};
+    }
+    template <class Object>
+    Object *handed_out(Object *object, std::size_t size) const noexcept {
+        return pool_.handed_out(object, size);
+    }
     static Chunk *find(const void *address, Chunk *chunk) noexcept;
 
     template <Failure F>
@@ -485,7 +445,7 @@ bool Obstack<Upstream, Granule>::take_chunk(std::size_t need,
     if (reuse(wanted)) return true;
     const annotate::Quiet quiet;
     const std::size_t least = chunk_lead + need;
-    const std::size_t allowed = options_.limit - std::min(options_.limit, held_);
+    const std::size_t allowed = detail::below_limit(options_, held_);
     const std::size_t usual = std::min(std::max(chunk_lead + wanted, next_chunk_), allowed);
     Allocation got;
     if (usual > least) got = obtain_at_least<Failure::returns_null>(source_, usual, chunk_alignment);

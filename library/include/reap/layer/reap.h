@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -25,6 +24,7 @@
 #include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/core/typed.h"
+#include "reap/layer/chunked.h"
 #include "reap/layer/reap/free_blocks.h"
 #include "reap/layer/reap/shadow.h"
 #include "reap/source/cached_superblocks.h"
@@ -196,7 +196,11 @@ struct ReapState {
 template <Source Upstream = CachedSuperblocks, std::size_t Granule = 8,
           std::size_t Window = window_of<Upstream> != 0 ? window_of<Upstream> : usual_window,
           Sizes S = Sizes::kept>
-class Reap : private detail::ReapState {
+class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granule, Window, S>> {
+    friend ArrayMembers<Reap>;
+    // Named here, since clang looks for none of ReapState in a return type where another base is dependent.
+    using Chunk = ReapState::Chunk;
+    using Large = ReapState::Large;
     static constexpr bool told = S == Sizes::told;
     static_assert(Granule == 16 || (Granule == 8 && !told));
     static_assert(window_of<Upstream> == 0 || window_of<Upstream> == Window);
@@ -210,12 +214,12 @@ class Reap : private detail::ReapState {
     using Chunks = std::conditional_t<window_of<Upstream> != 0, Upstream, Superblocks<Upstream, Window>>;
 
   public:
+    using TypedMembers<Reap>::allocate;
+    using TypedMembers<Reap>::try_allocate;
+    using TypedMembers<Reap>::deallocate;
+
     /// A mark to rewind() to.
-    class Mark {
-        friend Reap;
-        MarkRecord *record_ = nullptr;
-        std::uint64_t serial_ = 0;
-    };
+    using Mark = detail::Mark<Reap, MarkRecord>;
     /// A reap nested in this one.
     using Nested = Reap<Shared<Chunks>, Granule, Window, S>;
 
@@ -338,22 +342,6 @@ class Reap : private detail::ReapState {
         give(object, code);
     }
 
-    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count. Throws
-    /// std::bad_array_new_length for more elements than any array can have, otherwise as above.
-    template <class T>
-    [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
-        return reap::allocate<T>(*this, count);
-    }
-    /// The same, but returns null on failure.
-    template <class T>
-    [[nodiscard]] T *try_allocate(std::size_t count) noexcept {
-        return reap::try_allocate<T>(*this, count);
-    }
-    template <class T>
-    void deallocate(std::type_identity_t<T> *data, std::size_t count) noexcept {
-        reap::deallocate<T>(*this, data, count);
-    }
-
     /// Resizes an object, keeping its contents up to the smaller size: in place if possible, otherwise a new
     /// object is allocated and the old one freed. Null allocates a new object. Throws as allocate(); then the
     /// object is unchanged. `alignment`: no stricter alignment of the old object is kept unless it is
@@ -430,7 +418,7 @@ class Reap : private detail::ReapState {
         T *const object = detail::construct<T>(*this, node->storage, std::forward<Arguments>(arguments)...);
         memory.data = nullptr;
         if constexpr (!std::is_trivially_destructible_v<T>) {
-            node->cleanup.run = [](Cleanup *self) { WithCleanup<T>::object_of(self)->~T(); };
+            node->cleanup.run = [](Cleanup *self) { Node::object_of(self)->~T(); };
             link(&node->cleanup);
         }
         return object;
@@ -455,47 +443,26 @@ class Reap : private detail::ReapState {
         deallocate(object, sizeof(NodeOf<T>), alignof(NodeOf<T>));
     }
 
-    /// Makes an array of `count` elements, each from the same arguments; without any, value-initialized.
-    /// Their destructors run as those of create()'s objects, the last element's first. Throws
-    /// std::bad_array_new_length for more elements than any array can have, and as create(); the elements
-    /// made so far are then destroyed.
-    template <class T, class... Arguments>
-    [[nodiscard]] T *create_array(std::size_t count, Arguments &&...arguments) {
-        using ArrayBlock = detail::ArrayBlock<T, Cleanup>;
-        const std::size_t bytes = detail::bytes_of_array<T>(count);
-        const std::size_t size = ArrayBlock::size(count);
-        void *const data = annotate::quietly([=, this] { return allocate(size, ArrayBlock::alignment); });
-        detail::Unowned<Reap> memory{*this, handed_out(data, bytes), size, ArrayBlock::alignment};
-        T *const first =
-            detail::construct_array<T>(*this, data, count, static_cast<const Arguments &>(arguments)...);
-        memory.data = nullptr;
-        if constexpr (ArrayBlock::has_record) {
-            void *const place = ArrayBlock::place_of_record(first, count);
-            link(::new (place) typename ArrayBlock::Record(first, count));
-        }
-        return first;
-    }
-
     /// Destroys and frees what create_array() made with the same count; null is ignored.
     template <class T>
     void destroy_array(T *first, std::size_t count) noexcept {
-        using ArrayBlock = detail::ArrayBlock<T, Cleanup>;
+        using Array = ArrayBlock<T>;
         if (first == nullptr) return;
-        const std::size_t size = ArrayBlock::size(count);
+        const std::size_t size = Array::size(count);
         if constexpr (checked) {
             if (!check_live(first, size + (size == 0))) return;
         }
         if constexpr (hardened) {
             if (!is_live(first)) return;
         }
-        if constexpr (ArrayBlock::has_record) {
-            auto *const record = std::launder(
-                static_cast<typename ArrayBlock::Record *>(ArrayBlock::place_of_record(first, count)));
+        if constexpr (Array::has_record) {
+            auto *const record =
+                std::launder(static_cast<typename Array::Record *>(Array::place_of_record(first, count)));
             if (!is_linked(record)) return;
             unlink(*rare_, record);
             detail::destroy_elements(first, count);
         }
-        deallocate(first, size, ArrayBlock::alignment);
+        deallocate(first, size, Array::alignment);
     }
 
     /// Makes a reap nested in this one. It takes its chunks from the same superblocks, and ends when this one
@@ -591,21 +558,13 @@ class Reap : private detail::ReapState {
     static_assert(large_lead % 256 == 0 && sizeof(Large) <= large_lead / 2);
 
     template <class T>
-    struct Plain {
-        alignas(T) std::byte storage[sizeof(T)];
-    };
-    // The object comes first: its address is the block's.
+    using NodeOf = detail::NodeOf<T, Cleanup>;
     template <class T>
-    struct WithCleanup {
-        alignas(T) std::byte storage[sizeof(T)];
-        Cleanup cleanup;
-        static T *object_of(Cleanup *cleanup) noexcept {
-            return std::launder(reinterpret_cast<T *>(reinterpret_cast<std::byte *>(cleanup) -
-                                                      offsetof(WithCleanup, cleanup)));
-        }
-    };
-    template <class T>
-    using NodeOf = std::conditional_t<std::is_trivially_destructible_v<T>, Plain<T>, WithCleanup<T>>;
+    using ArrayBlock = detail::ArrayBlock<T, Cleanup>;
+    [[nodiscard]] detail::Unowned<Reap> unfinished(void *data, std::size_t size, std::size_t alignment,
+                                                   const void * /*object*/) noexcept {
+        return {*this, data, size, alignment};
+    }
     /// Memory for an object whose constructor may still throw.
     template <class Node>
     struct Unfinished {
@@ -848,9 +807,7 @@ class Reap : private detail::ReapState {
         pool_.emptied();
     }
     void came_back_since(const MarkRecord *mark) const noexcept {
-        for (const MarkRecord *record = known().marks; REAP_MARK_POOLS && record != mark;
-             record = record->older)
-            Pool::end_part(record);
+        detail::end_parts_since<Pool>(known().marks, mark);
         if (mark != nullptr) Pool::emptied(mark);
     }
 
@@ -895,7 +852,6 @@ class Reap : private detail::ReapState {
     void forget_free() noexcept;
     template <Failure F>
     bool take_chunk(std::size_t need);
-    static Chunk **largest_of(Chunk *&list) noexcept;
     [[gnu::always_inline]] inline void adopt(Allocation got) noexcept;
     [[gnu::always_inline]] inline void enter(Chunk *chunk) noexcept;
     void leave(Chunk *chunk) noexcept;
@@ -1010,9 +966,6 @@ class Reap : private detail::ReapState {
     void seal_chunks() noexcept;
     void mend() noexcept;
     bool give_up_cleanups() noexcept;
-
-    /// No two marks of a process have the same number.
-    static inline std::atomic<std::uint64_t> marks_taken_{0};
 
     static constexpr ReapOptions default_options{};
     union {

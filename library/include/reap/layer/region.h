@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -20,6 +19,7 @@
 #include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/core/typed.h"
+#include "reap/layer/chunked.h"
 #include "reap/source/cached_pages.h"
 
 namespace reap::inline REAP_MODE {
@@ -109,16 +109,17 @@ struct RegionState {
 /// chunk only occasionally. Regions go back to Ross's AED (1967) and Hanson (1990); growth, marks with
 /// destructors, and a limit are what users of current libraries expect.
 template <Source Upstream = CachedPages, std::size_t Granule = alignof(std::max_align_t)>
-class Region : private detail::RegionState {
+class Region : private detail::RegionState, public ArrayMembers<Region<Upstream, Granule>> {
     static_assert(is_alignment(Granule) && Granule <= 4096);
+    friend ArrayMembers<Region>;
 
   public:
+    using TypedMembers<Region>::allocate;
+    using TypedMembers<Region>::try_allocate;
+    using TypedMembers<Region>::deallocate;
+
     /// A mark to rewind() to.
-    class Mark {
-        friend Region;
-        MarkRecord *record_ = nullptr;
-        std::uint64_t serial_ = 0;
-    };
+    using Mark = detail::Mark<Region, MarkRecord>;
     /// A region nested in this one.
     using Nested = Region<Shared<Upstream>, Granule>;
 
@@ -183,22 +184,6 @@ class Region : private detail::RegionState {
         give_back(object, size);
     }
 
-    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count. Throws
-    /// std::bad_array_new_length for more elements than any array can have, otherwise as above.
-    template <class T>
-    [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
-        return reap::allocate<T>(*this, count);
-    }
-    /// The same, but returns null on failure.
-    template <class T>
-    [[nodiscard]] T *try_allocate(std::size_t count) noexcept {
-        return reap::try_allocate<T>(*this, count);
-    }
-    template <class T>
-    void deallocate(std::type_identity_t<T> *data, std::size_t count) noexcept {
-        reap::deallocate<T>(*this, data, count);
-    }
-
     /// Resizes the object that was allocated last in place, and returns whether it could. Any other object
     /// only "shrinks", without effect. A size of 0 counts as 1.
     [[nodiscard]] bool resize(void *object, std::size_t old_size, std::size_t new_size) noexcept {
@@ -233,30 +218,6 @@ class Region : private detail::RegionState {
             link(node);
             return object;
         }
-    }
-
-    /// Makes an array of `count` elements, each from the same arguments; without any, value-initialized.
-    /// Their destructors run with those of create()'s objects, the last element's first. Throws
-    /// std::bad_array_new_length for more elements than any array can have, and as create(); the elements
-    /// made so far are then destroyed.
-    template <class T, class... Arguments>
-    [[nodiscard]] T *create_array(std::size_t count, Arguments &&...arguments) {
-        using Record = detail::ArrayRecord<T, Cleanup>;
-        // In front, so that checked mode finds writes behind the array.
-        constexpr bool has_record = !std::is_trivially_destructible_v<T>;
-        constexpr std::size_t lead = has_record ? round_up(sizeof(Record), alignof(T)) : 0;
-        constexpr std::size_t alignment = has_record ? std::max(alignof(T), alignof(Record)) : alignof(T);
-        const std::size_t bytes = detail::bytes_of_array<T>(count);
-        const std::size_t size = lead + bytes + (bytes == 0);
-        void *const data = annotate::quietly([=, this] { return allocate(size, alignment); });
-        Unfinished memory{*this, data, size, alignment, nullptr};
-        void *const place = handed_out(static_cast<std::byte *>(data) + lead, bytes);
-        memory.object = place;
-        T *const first =
-            detail::construct_array<T>(*this, place, count, static_cast<const Arguments &>(arguments)...);
-        memory.data = nullptr;
-        if constexpr (has_record) link(::new (data) Record(first, count));
-        return first;
     }
 
     /// Makes a region nested in this one. It takes its chunks from the same source, and ends at the latest
@@ -309,6 +270,21 @@ class Region : private detail::RegionState {
     struct WithCleanup : Cleanup {
         alignas(T) std::byte storage[sizeof(T)];
     };
+    /// The block of an array. The record is in front, so that checked mode finds writes behind the array.
+    template <class T>
+    struct ArrayBlock {
+        using Record = detail::ArrayRecord<T, Cleanup>;
+        static constexpr bool has_record = !std::is_trivially_destructible_v<T>;
+        static constexpr std::size_t lead = has_record ? round_up(sizeof(Record), alignof(T)) : 0;
+        static constexpr std::size_t alignment =
+            has_record ? std::max(alignof(T), alignof(Record)) : alignof(T);
+        static constexpr std::size_t size(std::size_t count) noexcept {
+            return lead + count * sizeof(T) + (count == 0);
+        }
+        static void *place_of_record(T *first, std::size_t /*count*/) noexcept {
+            return reinterpret_cast<std::byte *>(first) - lead;
+        }
+    };
     /// Memory for an object whose constructor may still throw.
     struct Unfinished {
         Region &region;
@@ -323,6 +299,10 @@ class Region : private detail::RegionState {
             region.deallocate(data, size, alignment);
         }
     };
+    [[nodiscard]] Unfinished unfinished(void *data, std::size_t size, std::size_t alignment,
+                                        const void *object) noexcept {
+        return {*this, data, size, alignment, object};
+    }
 
     static constexpr std::size_t chunk_alignment = std::max(Granule, alignof(std::max_align_t));
     static constexpr std::size_t chunk_lead = round_up(sizeof(Chunk), chunk_alignment);
@@ -425,13 +405,11 @@ class Region : private detail::RegionState {
         return REAP_MARK_POOLS && marks_ != nullptr ? static_cast<const void *>(marks_) : &pool_;
     }
     void all_came_back() const noexcept {
-        for (const MarkRecord *record = marks_; REAP_MARK_POOLS && record != nullptr; record = record->older)
-            Pool::end_part(record);
+        detail::end_parts_since<Pool>(marks_, nullptr);
         pool_.emptied();
     }
     void came_back_since(const MarkRecord *mark) const noexcept {
-        for (const MarkRecord *record = marks_; REAP_MARK_POOLS && record != mark; record = record->older)
-            Pool::end_part(record);
+        detail::end_parts_since<Pool>(marks_, mark);
         Pool::emptied(mark);
     }
     void take_over_objects(const Region &other) const noexcept {
@@ -456,7 +434,6 @@ class Region : private detail::RegionState {
     void *take_large(std::size_t size, std::size_t alignment);
     template <Failure F>
     bool take_chunk(std::size_t need);
-    static Chunk **largest_of(Chunk *&list) noexcept;
     void adopt(Allocation got) noexcept;
     void enter(Chunk *chunk) noexcept;
     void leave(Chunk *chunk) noexcept;
@@ -480,9 +457,6 @@ class Region : private detail::RegionState {
     void *guarded(std::size_t size, std::size_t alignment);
     void guarded_deallocate(void *object, std::size_t size, std::size_t alignment) noexcept;
     bool guarded_resize(void *object, std::size_t old_size, std::size_t new_size) noexcept;
-
-    /// No two marks of a process have the same number: a mark of a destroyed region equals no other's.
-    static inline std::atomic<std::uint64_t> marks_taken_{0};
 
     static constexpr RegionOptions default_options{};
     union {
@@ -543,24 +517,16 @@ template <Source Upstream, std::size_t Granule>
 template <Failure F>
 bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
     const std::size_t least = chunk_lead + round_up(need, chunk_alignment); // as end_of() rounds down
-    if (Chunk **const largest = largest_of(spare_);
+    if (Chunk **const largest = detail::largest_of(spare_);
         *largest != nullptr && need <= static_cast<std::size_t>(end_of(*largest) - start_of(*largest))) {
-        Chunk *const chunk = *largest;
-        *largest = chunk->older;
-        enter(chunk);
+        enter(detail::take_off(largest));
         return true;
     }
 
     const annotate::Quiet quiet;
-    const std::size_t allowed = options_->limit - std::min(options_->limit, held_);
+    const std::size_t allowed = detail::below_limit(*options_, held_);
     if (least > allowed) return fail<F>() != nullptr;
-    // The growth continues from the latest chunk, which may be larger for the sake of one object.
-    std::size_t next = options_->first_chunk;
-    if (chunk_ != nullptr &&
-        (__builtin_mul_overflow(chunk_->size, options_->growth, &next) || next > options_->largest_chunk)) {
-        next = options_->largest_chunk;
-    }
-    const std::size_t wanted = std::min(std::max(least, next), allowed);
+    const std::size_t wanted = std::min(std::max(least, detail::next_chunk(*options_, chunk_)), allowed);
     Allocation got;
     if (wanted > least) got = obtain_at_least<Failure::returns_null>(source_, wanted, chunk_alignment);
     // A source that cannot supply the usual size may still supply the needed one.
@@ -569,16 +535,6 @@ bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
 
     adopt(got);
     return true;
-}
-
-/// The largest chunk of a list, as the pointer that points to it. It is used first: the fewer chunk ends, the
-/// better.
-template <Source Upstream, std::size_t Granule>
-typename Region<Upstream, Granule>::Chunk **Region<Upstream, Granule>::largest_of(Chunk *&list) noexcept {
-    Chunk **largest = &list;
-    for (Chunk **link = &list; *link != nullptr; link = &(*link)->older)
-        if ((*link)->size > (*largest)->size) largest = link;
-    return largest;
 }
 
 /// Makes memory from the source the current chunk.
@@ -602,7 +558,7 @@ void *Region<Upstream, Granule>::take_large(std::size_t size, std::size_t alignm
     const annotate::Quiet quiet;
     alignment = std::max(alignment, chunk_alignment);
     const std::size_t lead = large_lead(alignment);
-    const std::size_t allowed = options_->limit - std::min(options_->limit, held_);
+    const std::size_t allowed = detail::below_limit(*options_, held_);
     if (!is_possible(size, alignment, lead) || lead + size > max_object >> 6U || lead + size > allowed)
         return fail<F>();
     auto *const data = static_cast<std::byte *>(obtain<F>(source_, lead + size, alignment));
@@ -688,22 +644,18 @@ template <Source Upstream, std::size_t Granule>
 typename Region<Upstream, Granule>::Mark Region<Upstream, Granule>::mark() {
     void *const data = take_open<Failure::throws>(sizeof(MarkRecord), std::max(Granule, alignof(MarkRecord)));
     marks_ = ::new (data)
-        MarkRecord{marks_, ++marks_taken_, chunk_, current_, large_, cleanups_, ledger_.newest()};
+        MarkRecord{marks_, ++detail::marks_taken, chunk_, current_, large_, cleanups_, ledger_.newest()};
     Pool::begin_part(marks_);
     alone_ = nullptr; // a reset makes marks stale
     Mark mark;
-    mark.record_ = marks_;
-    mark.serial_ = marks_->serial;
+    mark.refer_to(marks_);
     return mark;
 }
 
 template <Source Upstream, std::size_t Granule>
 bool Region<Upstream, Granule>::rewind(const Mark &mark) noexcept {
-    // Only records of marks that are still valid are on the list, the youngest first; no other is read, since
-    // its memory may be gone.
-    MarkRecord *record = marks_;
-    while (record != nullptr && record->serial > mark.serial_) record = record->older;
-    if (record == nullptr || record != mark.record_ || record->serial != mark.serial_) {
+    MarkRecord *const record = mark.find_in(marks_);
+    if (record == nullptr) {
         if constexpr (checked) report_misuse({Misuse::stale_mark, mark.record_, 0, name});
         return false;
     }
@@ -716,13 +668,11 @@ bool Region<Upstream, Granule>::rewind(const Mark &mark) noexcept {
     marks_ = record;
     free_large(record->large);
     while (chunk_ != record->chunk) {
-        Chunk *const chunk = std::exchange(chunk_, chunk_->older);
         if constexpr (checked) {
-            guard::close(start_of(chunk), static_cast<std::size_t>(end_of(chunk) - start_of(chunk)),
+            guard::close(start_of(chunk_), static_cast<std::size_t>(end_of(chunk_) - start_of(chunk_)),
                          guard::Fill::rewound);
         }
-        chunk->older = spare_;
-        spare_ = chunk;
+        detail::move_first(chunk_, spare_);
     }
     current_ = record->current;
     end_ = chunk_ == nullptr ? nullptr : end_of(chunk_);
@@ -742,17 +692,13 @@ void Region<Upstream, Granule>::reset_slow(std::size_t keep) noexcept {
     marks_ = nullptr;
     free_large(nullptr);
 
-    // The oldest first, which puts the small ones of a growing sequence in front, in the order in which they
-    // will be needed again.
-    Chunk *row = spare_;
-    for (Chunk *chunk = std::exchange(chunk_, nullptr); chunk != nullptr;) {
+    Chunk *row = detail::oldest_first(std::exchange(chunk_, nullptr), spare_, [](Chunk *chunk) {
         if constexpr (checked) {
             guard::close(start_of(chunk), static_cast<std::size_t>(end_of(chunk) - start_of(chunk)),
                          guard::Fill::reset);
         }
-        Chunk *const older = std::exchange(chunk->older, row);
-        row = std::exchange(chunk, older);
-    }
+        (void)chunk;
+    });
     Chunk *kept = nullptr;
     Chunk **last = &kept;
     while (row != nullptr) {
@@ -773,9 +719,7 @@ void Region<Upstream, Granule>::reset_slow(std::size_t keep) noexcept {
         alone_ = nullptr;
         spare_ = nullptr;
     } else {
-        Chunk **const largest = largest_of(kept);
-        Chunk *const first = *largest;
-        *largest = first->older;
+        Chunk *const first = detail::take_off(detail::largest_of(kept));
         spare_ = kept;
         enter(first);
     }

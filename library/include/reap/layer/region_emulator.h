@@ -93,8 +93,12 @@ struct RegionEmulatorStatistics {
 /// An object costs a call of the source and a record of 8 bytes, or of 24 where the source requires sized
 /// deallocation. From Berger, Zorn and McKinley (OOPSLA 2002), section 3.1.
 template <Source Upstream = Malloc>
-class RegionEmulator {
+class RegionEmulator : public TypedMembers<RegionEmulator<Upstream>> {
   public:
+    using TypedMembers<RegionEmulator>::allocate;
+    using TypedMembers<RegionEmulator>::try_allocate;
+    using TypedMembers<RegionEmulator>::deallocate;
+
     /// An emulated region nested in this one.
     using Nested = RegionEmulator<Shared<Upstream>>;
 
@@ -129,22 +133,6 @@ class RegionEmulator {
             if (!ledger_.check(object, size + (size == 0), is_live(object), name)) return;
         }
         if (object_of(objects_.top()) == object) free_down_to(objects_.size() - 1);
-    }
-
-    /// Uninitialized memory for `count` objects of T, aligned for T; freed with the same T and count. Throws
-    /// std::bad_array_new_length for more elements than any array can have, otherwise as above.
-    template <class T>
-    [[nodiscard, gnu::returns_nonnull]] T *allocate(std::size_t count) {
-        return reap::allocate<T>(*this, count);
-    }
-    /// The same, but returns null on failure.
-    template <class T>
-    [[nodiscard]] T *try_allocate(std::size_t count) noexcept {
-        return reap::try_allocate<T>(*this, count);
-    }
-    template <class T>
-    void deallocate(std::type_identity_t<T> *data, std::size_t count) noexcept {
-        reap::deallocate<T>(*this, data, count);
     }
 
     /// Frees an object and all that was allocated after it, as an obstack does; destructors run. Returns

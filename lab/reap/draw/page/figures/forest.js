@@ -89,7 +89,7 @@
           name: `ratio to ${format.shorten(comparison.baseline, 14)}; below 1 is less`,
           nameLocation: "middle",
           nameGap: 26,
-          axisLabel: { formatter: (value) => String(Number(value.toFixed(2))) },
+          axisLabel: { formatter: format.tick(format.ratio) },
         }),
         yAxis: axis(colours, {
           type: "category",

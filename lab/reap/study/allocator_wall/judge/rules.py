@@ -1,13 +1,15 @@
 """How a claim of the allocator wall is judged: what its rules are made of. Pure functions."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from reap.base.records import Estimate
+from reap.study import claims
 from reap.study.allocator_wall.analyse import Figures
 from reap.study.allocator_wall.records import Wall
-from reap.study.judging import Extent, Judged, conclusion, side
-from reap.study.records import Conclusion, Finding, Standing
+from reap.study.claims import Claim
+from reap.study.judging import Judged
+from reap.study.records import Conclusion, Finding
 
 
 @dataclass(frozen=True)
@@ -24,11 +26,6 @@ class Judge:
         return self.wall.cores
 
 
-def within(low: float, high: float) -> Judged:
-    """For it where the whole interval is between both, against it where all of it is outside."""
-    return lambda ratio: side(low <= ratio.low and ratio.high <= high, ratio.high < low or ratio.low > high)
-
-
 def found(arm: str, figure: str, ratio: Estimate | None, judged: Judged) -> list[Finding]:
     """What a figure says; nothing where it was not measured."""
     if ratio is None:
@@ -41,15 +38,14 @@ def times(figure: Estimate, factor: float) -> Estimate:
     return Estimate(value=figure.value * factor, low=figure.low * factor, high=figure.high * factor)
 
 
-def claim(
-    about: str,
-    said: str,
-    published: str,
-    rule: str,
-    findings: Iterable[Iterable[Finding]],
-    refuted: Standing = "does not hold",
-    extent: Extent = Extent.NEARLY_ALL,
-) -> Conclusion:
-    """A claim of the text as it stands."""
-    every = [each for some in findings for each in some]
-    return conclusion(about, said, published, rule, every, refuted, extent)
+Rule = Callable[[Claim], Iterable[Iterable[Finding]]]
+"""As of reap.study.claims, with the findings of each figure by themselves."""
+
+
+def judged(rules: Mapping[str, Rule], **words: object) -> list[Conclusion]:
+    """The claims of the text, each by its rule; `words` for the rules' texts."""
+
+    def flat(rule: Rule) -> claims.Rule:
+        return lambda it: [each for some in rule(it) for each in some]
+
+    return claims.of("allocator_wall").judge({key: flat(rule) for key, rule in rules.items()}, **words)

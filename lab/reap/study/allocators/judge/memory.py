@@ -6,9 +6,9 @@ from statistics import fmean
 from typing import Literal
 
 from reap.base.records import Estimate
-from reap.study.allocators.analyse import within
+from reap.study import claims
 from reap.study.allocators.records import Summary
-from reap.study.judging import MARGIN, Extent, Judged, at_least, at_most, conclusion
+from reap.study.judging import Judged
 from reap.study.records import Conclusion, Evaluated, Finding
 
 PLACE = "figure-3"
@@ -16,97 +16,41 @@ REPLACING = ("jemalloc", "tcmalloc", "lockless")
 """The three that the paper would put in glibc's place."""
 KEEPING = ("dlmalloc", "hoard")
 """Those that gave nothing back there."""
-VISIBLE = 0.25
-"""Where memory falls by so much between two phases, they can be told apart in a drawing."""
-KEPT = 0.9
-"""Of the most that was asked for, so much at the end is not to have given it back."""
-ALIKE = 0.05
-"""Points in time so near to each other, as shares of the run, are one."""
 
 
 def judge(found: Evaluated) -> list[Conclusion]:
     """What section 3.6 says, in the paper's order."""
-    return [
-        conclusion(
-            "3.6",
-            "The five phases can be seen in the memory that glibc and Lockless ask for.",
-            "seen in Figure 3",
-            "by what share the memory asked for, and resident memory, falls between two phases, on average: "
-            "above 0.25 is for it (all runs must agree)",
-            _shares(
+    return claims.of("allocators").judge(
+        {
+            "phases-seen": lambda it: _shares(
                 found,
                 ("glibc", "lockless"),
                 [("falls", "asked for"), ("resident_falls", "resident")],
-                at_least(VISIBLE),
+                it.judged,
             ),
-            "does not hold",
-            Extent.NEARLY_ALL,
-        ),
-        conclusion(
-            "3.6",
-            "Hoard and dlmalloc give no memory back.",
-            "seen in Figure 3",
-            "memory that is still asked for when all is freed, and what is still resident, to the most: "
-            "above 0.90 is for it (all runs must agree)",
-            _shares(found, KEEPING, [("last", "asked for"), ("resident_last", "resident")], at_least(KEPT)),
-            "does not hold",
-            Extent.NEARLY_ALL,
-        ),
-        conclusion(
-            "3.6",
-            "To give nothing back is a poor choice: more is asked for on average.",
-            "1.8 times glibc's (dlmalloc), 2.4 times (Hoard)",
-            "average memory asked for to that of glibc: above 1.05 is for it (all runs must agree)",
-            _ratios(found, ((name, "glibc") for name in KEEPING), "average", at_least(MARGIN)),
-            "does not hold",
-            Extent.NEARLY_ALL,
-        ),
-        conclusion(
-            "3.6",
-            "dlmalloc and glibc ask for almost the same at most.",
-            "151.2 and 150.5 MiB",
-            "one to the other: within 1.05 times is for it (all runs must agree)",
-            _ratios(found, [("dlmalloc", "glibc")], "maximum", within(MARGIN)),
-            "does not hold",
-        ),
-        conclusion(
-            "3.6",
-            "jemalloc, tcmalloc and Lockless ask for the same at most.",
-            "131.6, 131.6 and 132.9 MiB",
-            "each to each other: within 1.05 times is for it (all runs must agree)",
-            _ratios(found, combinations(REPLACING, 2), "maximum", within(MARGIN)),
-            "does not hold",
-            Extent.NEARLY_ALL,
-        ),
-        conclusion(
-            "3.6",
-            "They do so at the same point of the run.",
-            "seen in Figure 3",
-            "how far apart these points are, as a share of the run: at most 0.05 is for it (all runs "
-            "must agree)",
-            _apart(found),
-            "does not hold",
-            Extent.NEARLY_ALL,
-        ),
-    ]
-
-
-def drawback(found: Evaluated) -> Conclusion:
-    """What section 4 says against the one it prefers."""
-    return conclusion(
-        "4",
-        "Lockless takes a little more memory than jemalloc and tcmalloc.",
-        "61.5 MiB on average; 47.1 and 57.4",
-        "average memory asked for to that of each: above 1 is for it (all runs must agree)",
-        _ratios(found, (("lockless", name) for name in REPLACING[:2]), "average", at_least(1.0)),
-        "outdated",
-        Extent.NEARLY_ALL,
+            "nothing-returned": lambda it: _shares(
+                found, KEEPING, [("last", "asked for"), ("resident_last", "resident")], it.judged
+            ),
+            "returning-nothing-costs": lambda it: _ratios(
+                found, ((name, "glibc") for name in KEEPING), "average", it.judged
+            ),
+            "glibc-dlmalloc-maximum": lambda it: _ratios(
+                found, [("dlmalloc", "glibc")], "maximum", it.judged
+            ),
+            "three-maxima": lambda it: _ratios(found, combinations(REPLACING, 2), "maximum", it.judged),
+            "three-maxima-in-time": lambda it: _apart(found, it.judged),
+        }
     )
 
 
-def to_glibc(found: Evaluated, names: Sequence[str]) -> list[Finding]:
-    """Average memory of these to that of glibc: at most 1 is for it."""
-    return _ratios(found, ((name, "glibc") for name in names), "average", at_most(1.0))
+def drawback(found: Evaluated, judged: Judged) -> list[Finding]:
+    """What average memory of the one that the paper prefers to that of two others says."""
+    return _ratios(found, (("lockless", name) for name in REPLACING[:2]), "average", judged)
+
+
+def to_glibc(found: Evaluated, names: Sequence[str], judged: Judged) -> list[Finding]:
+    """What average memory of these to that of glibc says."""
+    return _ratios(found, ((name, "glibc") for name in names), "average", judged)
 
 
 def _ratios(
@@ -147,9 +91,9 @@ def _shares(
     return findings
 
 
-def _apart(found: Evaluated) -> list[Finding]:
+def _apart(found: Evaluated, judged: Judged) -> list[Finding]:
     return [
-        _finding(f"{one} and {other}", values, at_most(ALIKE))
+        _finding(f"{one} and {other}", values, judged)
         for one, other in combinations(REPLACING, 2)
         if (values := _paired(found, one, other, _distance))
     ]

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import msgspec
 
+from reap.base import units
 from reap.base.errors import ReapError
 from reap.base.records import decode, exactly
 from reap.experiment import statistics
 from reap.launch import program, spawn
 from reap.launch.records import Launch, Outcome
-from reap.study import kept, measuring
-from reap.study.judging import MARGIN, Extent, at_least, at_most, conclusion
+from reap.study import claims, kept, measuring
+from reap.study.judging import Judged
 from reap.study.records import Apache, Conclusion, Finding, Pooled
 from reap.workloads import card, preparation
 
@@ -30,8 +31,6 @@ WAYS = {
 }
 """Which variant, and what its module is asked for."""
 KEPT, FREED = "reaps, nothing freed", "reaps, with ap_pfree"
-MINOR = 0.01
-"""Of a program's lines, so many count as a minor modification: four times what the paper changed."""
 
 
 class _Took(msgspec.Struct):
@@ -89,7 +88,8 @@ def _asked(variant: str, query: str) -> tuple[Outcome, _Took]:
         )
     )
     if outcome.timed_out or outcome.status != 0:
-        why = f"did not end in {PATIENCE:.0f} s" if outcome.timed_out else f"ended with {outcome.status}"
+        late = f"did not end in {units.about(PATIENCE)}"
+        why = late if outcome.timed_out else f"ended with {outcome.status}"
         raise ReapError(f"{WORKLOAD}, {variant}: httpd {why}", outcome.stderr_tail.strip())
     try:
         return outcome, decode(outcome.stderr_tail, _Took)
@@ -114,31 +114,15 @@ def _pooled(way: str, rounds: list[tuple[Outcome, _Took]]) -> Pooled:
 def judge(apache: Apache | None) -> list[Conclusion]:
     """What section 7.5 says."""
     sound = apache is not None and bool(apache.pooled)
-    return [
-        conclusion(
-            "7.5",
-            "Freeing single objects in a pool saves the memory that regions keep.",
-            "the 1000th prime takes 7.4 MB without ap_pfree and 240 KB with it, a thirtieth",
-            "what the request's pool, a reap, holds at the end without ap_pfree to with it, and by how much "
-            "the server's peak memory is larger: above 1.05 is for it",
-            _saved(apache) if apache and sound else [],
-            "does not hold",
-            Extent.NEARLY_ALL,
-        ),
-        conclusion(
-            "7.5",
-            "Programs of malloc and free become modules with minor modifications.",
-            "20 of bc's 8,000 lines",
-            "lines in which malloc and free, and those in which files and exit mean something else, to all "
-            "lines of the program: at most 0.01 is for it",
-            _changed(apache) if apache and sound else [],
-            "does not hold",
-            Extent.NEARLY_ALL,
-        ),
-    ]
+    return claims.of("oopsla2002").judge(
+        {
+            "pool-memory-saved": lambda it: _saved(apache, it.judged) if apache and sound else [],
+            "module-changes": lambda it: _changed(apache, it.judged) if apache and sound else [],
+        }
+    )
 
 
-def _saved(apache: Apache) -> list[Finding]:
+def _saved(apache: Apache, judged: Judged) -> list[Finding]:
     of = {each.way: each for each in apache.pooled}
     whole, freed = of[KEPT], of[FREED]
     pairs = [more / less for more, less in zip(whole.peak_resident, freed.peak_resident, strict=True)]
@@ -146,12 +130,10 @@ def _saved(apache: Apache) -> list[Finding]:
         ("bytes that the pool holds", exactly(whole.held / freed.held)),
         ("peak memory of the server", statistics.interval(pairs)),
     ]
-    judged = at_least(MARGIN)
     return [Finding(workload=WORKLOAD, figure=name, ratio=each, side=judged(each)) for name, each in ratios]
 
 
-def _changed(apache: Apache) -> list[Finding]:
-    judged = at_most(MINOR)
+def _changed(apache: Apache, judged: Judged) -> list[Finding]:
     shares = [("malloc and free", apache.memory_lines), ("files and exit", apache.other_lines)]
     found: list[Finding] = []
     for name, lines in shares:

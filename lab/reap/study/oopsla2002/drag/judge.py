@@ -4,78 +4,33 @@ from collections.abc import Callable, Iterable, Sequence
 
 from reap.base.records import Estimate, exactly
 from reap.drag.exact.records import DragLevel
-from reap.study.judging import MARGIN, Extent, Judged, at_least, at_most, conclusion, counts, mean
+from reap.study import claims
+from reap.study.judging import Judged, counts, mean
 from reap.study.oopsla2002.drag.records import Group
 from reap.study.oopsla2002.drag.run import LCC, group_of
 from reap.study.records import Conclusion, Drag, Finding
-
-VERY_HIGH = 2.0
-"""Between the 1.23 of mudlle, which is more drag, and the 3.34 of lcc, which is very high."""
 
 
 def judge(drags: Sequence[Drag]) -> list[Conclusion]:
     """Every conclusion, in the paper's order: of objects, each by itself."""
     regions = _of(drags, "region")
-    return [
-        conclusion(
-            "7.3",
-            "Programs with custom allocators that are no regions have minimal drag.",
-            "1.0 on average (Figure 7(a))",
-            "total drag: at most 1.05 is for it (one run, counted)",
-            _findings(_of(drags, "custom"), "total drag", _drag, at_most(MARGIN)),
-            "does not hold",
-            Extent.NEARLY_ALL,
-        ),
-        conclusion(
-            "7.3",
-            "Most programs with general-purpose allocation have minimal drag.",
-            "the bulk of them; 1.1 on average, with 255.vortex above the others",
-            "total drag: at most 1.05 is for it (one run, counted)",
-            _findings(_of(drags, "ordinary"), "total drag", _drag, at_most(MARGIN)),
-            "does not hold",
-        ),
-        conclusion(
-            "7.3",
-            "Programs with regions have more drag.",
-            "1.16 (176.gcc), 1.23 (mudlle), 3.34 (lcc); 1.6 on average, 1.1 without lcc",
-            "total drag: above 1.05 is for it (one run, counted)",
-            _findings(regions, "total drag", _drag, at_least(MARGIN)),
-            "does not hold",
-        ),
-        conclusion(
-            "7.3",
-            "A compiler with regions has very high drag.",
-            "3.34 (lcc)",
-            f"total drag of {LCC}, in the place of lcc: above 2 is for it (one run, counted)",
-            _findings(
+    return claims.of("oopsla2002").judge(
+        {
+            "custom-drag": lambda it: _findings(_of(drags, "custom"), "total drag", _drag, it.judged),
+            "ordinary-drag": lambda it: _findings(_of(drags, "ordinary"), "total drag", _drag, it.judged),
+            "region-drag": lambda it: _findings(regions, "total drag", _drag, it.judged),
+            "compiler-drag": lambda it: _findings(
                 [each for each in regions if each.card.name == LCC],
                 "total drag",
                 _drag,
-                at_least(VERY_HIGH),
+                it.judged,
             ),
-            "does not hold",
-            Extent.NEARLY_ALL,
-        ),
-        conclusion(
-            "7.3",
-            "Regions raise the peak of memory above what freeing at once would need.",
-            "by 6 % (175.vpr) to 63 % (lcc)",
-            "peak to that with each object freed right after its last access: above 1.05 is for it (one run, "
-            "counted)",
-            _findings(regions, "peak", _peak, at_least(MARGIN)),
-            "does not hold",
-            Extent.NEARLY_ALL,
-        ),
-        conclusion(
-            "7.3",
-            "On average regions raise the peak of memory much.",
-            "23 % on average",
-            "the geometric mean of these ratios: above 1.05 is for it; its interval is that of other such "
-            "workloads",
-            mean([_peak(level) for _, level in _levels(regions)], "peak", at_least(MARGIN)),
-            "does not hold",
-        ),
-    ]
+            "region-peak": lambda it: _findings(regions, "peak", _peak, it.judged),
+            "region-peak-average": lambda it: mean(
+                [_peak(level) for _, level in _levels(regions)], "peak", it.judged
+            ),
+        }
+    )
 
 
 def average_drag(drags: Iterable[Drag], group: Group, *, without: str = "") -> float | None:

@@ -76,7 +76,7 @@ def _figures(seen: Dragged | None) -> list[str]:
         return [units.UNKNOWN] * 4
     level = seen.level
     return [
-        f"{level.drag:.3f}",
+        units.ratio(level.drag),
         units.size(level.peak),
         units.size(level.needed_peak),
         units.percent(level.peak_ratio - 1),
@@ -90,7 +90,7 @@ def _published() -> TableView:
             units.whole(each.peak),
             units.whole(each.needed),
             units.percent(each.peak_ratio - 1),
-            units.UNKNOWN if each.drag is None else f"{each.drag:.2f}",
+            units.UNKNOWN if each.drag is None else units.ratio(each.drag),
             each.here or "nothing stands for it",
         ]
         for each in FOOTPRINTS
@@ -157,7 +157,7 @@ def _published_bar(words: str, average: float) -> Bar:
 
 
 def _bar(drag: float, shade: int, label: str = "") -> Bar:
-    return Bar(label, exactly(drag), shade, f"{drag:.3f}")
+    return Bar(label, exactly(drag), shade, units.ratio(drag))
 
 
 def _curves(study: Study) -> list[tuple[Drag, Dragged]]:
@@ -168,5 +168,5 @@ def _curves(study: Study) -> list[tuple[Drag, Dragged]]:
 
 
 def _curve(each: Drag, level: DragLevel) -> markupsafe.Markup:
-    text = drag_svg.draw(f"{each.card.name}: total drag {level.drag:.3f}", level)
+    text = drag_svg.draw(f"{each.card.name}: total drag {units.ratio(level.drag)}", level)
     return markupsafe.Markup(text)  # noqa: S704 - ours, and every word in it is escaped

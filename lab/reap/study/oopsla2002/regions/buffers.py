@@ -12,16 +12,14 @@ import msgspec
 
 from reap.base.errors import ReapError
 from reap.base.records import Estimate
-from reap.study import kept, measuring
-from reap.study.judging import Extent, Judged, at_least, at_most, conclusion
+from reap.study import claims, kept, measuring
+from reap.study.judging import Judged
 from reap.study.records import Buffers, Conclusion, Curve, Finding, Mode, Point
 from reap.workloads import card, preparation
 
 WORKLOAD = "region-buffers"
 MEMORIES = {"custom": "region", "reap": "reap", "naive": "malloc"}
 """Which variant has which memory."""
-GROWTH = 2.0
-"""In the middle between what does not grow, and what four times the work makes four times as large."""
 
 
 def take(place: Path, mode: Mode) -> Buffers:
@@ -67,27 +65,12 @@ def _curves(known: Buffers, variant: str) -> list[Curve]:
 def judge(buffers: Buffers | None) -> list[Conclusion]:
     """What the paper says of regions and such idioms."""
     curves = buffers.curves if buffers else []
-    return [
-        conclusion(
-            "4.3",
-            "Buffers, dynamic arrays, producers and consumers take memory without bound in regions.",
-            "said; no figure",
-            "bytes that a region holds after all of the work to those after a quarter of it, where what "
-            "lives is bounded: above 2 is for it, the middle between 1 and 4 (one run, counted)",
-            _growth(curves, ("region",), at_least(GROWTH)),
-            "does not hold",
-            Extent.NEARLY_ALL,
-        ),
-        conclusion(
-            "4.3",
-            "Where single objects can be freed, in reaps as by malloc, they do not.",
-            "said; no figure",
-            "the same ratio of reaps and malloc: at most 2 is for it (one run, counted)",
-            _growth(curves, ("reap", "malloc"), at_most(GROWTH)),
-            "does not hold",
-            Extent.NEARLY_ALL,
-        ),
-    ]
+    return claims.of("oopsla2002").judge(
+        {
+            "regions-without-bound": lambda it: _growth(curves, ("region",), it.judged),
+            "reaps-with-bound": lambda it: _growth(curves, ("reap", "malloc"), it.judged),
+        }
+    )
 
 
 def _growth(curves: list[Curve], memories: tuple[str, ...], judged: Judged) -> list[Finding]:

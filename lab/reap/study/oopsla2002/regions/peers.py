@@ -10,9 +10,9 @@ from pathlib import Path
 from reap.allocators.records import DEFAULT, Allocator
 from reap.experiment.specify import AskedFragment
 from reap.launch.litter.level import LEVELS
-from reap.study.judging import Extent, Judged, at_most, conclusion, estimate, finding, quotient, side
+from reap.study import claims
+from reap.study.judging import Judged, estimate, finding, quotient, side
 from reap.study.measuring import Work
-from reap.study.oopsla2002.judge import NEAR_REGIONS
 from reap.study.records import Conclusion, Finding, Measured, Mode, Peers
 from reap.workloads import card
 
@@ -47,26 +47,12 @@ def of(measured: Measured) -> Peers:
 
 def judge(peers: Peers | None) -> list[Conclusion]:
     """What the paper says of reaps among their peers."""
-    return [
-        conclusion(
-            "7.4",
-            "Reaps are faster than other regions that free single objects, too.",
-            "Windows Heaps: lcc takes twice as long, mudlle 68 % longer; Vmalloc: four times, 43 % longer",
-            "CPU time with each peer that does to that with reaps, one program: above 1 is for it, below 1 "
-            "against it",
-            list(_peers_to_reap(peers)) if peers else [],
-            "does not hold",
-            Extent.NEARLY_ALL,
-        ),
-        conclusion(
-            "7.4",
-            "Reaps are almost as fast as the regions in whose place they are.",
-            "under 8 % slower (lcc, mudlle)",
-            "CPU time with reaps to that with the program's own region, one program: at most 1.08 is for it",
-            list(_reap_to_own(peers, at_most(NEAR_REGIONS))) if peers else [],
-            "does not hold",
-        ),
-    ]
+    return claims.of("oopsla2002").judge(
+        {
+            "reaps-to-peers": lambda _: list(_peers_to_reap(peers)) if peers else [],
+            "reaps-to-own-region": lambda it: list(_reap_to_own(peers, it.judged)) if peers else [],
+        }
+    )
 
 
 def _peers_to_reap(peers: Peers) -> Iterator[Finding]:

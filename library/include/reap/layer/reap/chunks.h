@@ -17,36 +17,20 @@ template <Failure F>
 bool Reap<Upstream, Granule, Window, S>::take_chunk(std::size_t need) {
     const std::size_t least = Superblocks<Upstream, Window>::chunk_for(chunk_lead + round_up(need, 16) +
                                                                        (chunk_ == nullptr ? reserve : 0));
-    if (Chunk **const largest = largest_of(spare_); *largest != nullptr && least <= (*largest)->size) {
-        Chunk *const chunk = *largest;
-        *largest = chunk->older;
-        enter(chunk);
+    if (Chunk **const largest = detail::largest_of(spare_);
+        *largest != nullptr && least <= (*largest)->size) {
+        enter(detail::take_off(largest));
         return true;
     }
     const annotate::Quiet quiet;
-    const std::size_t allowed = options_->limit - std::min(options_->limit, held_);
+    const std::size_t allowed = detail::below_limit(*options_, held_);
     if (least > allowed) return fail<F>() != nullptr;
-    // The growth continues from the latest chunk, which may be larger for the sake of one object.
-    std::size_t next = options_->first_chunk;
-    if (chunk_ != nullptr &&
-        (__builtin_mul_overflow(chunk_->size, options_->growth, &next) || next > options_->largest_chunk)) {
-        next = options_->largest_chunk;
-    }
+    const std::size_t next = detail::next_chunk(*options_, chunk_);
     const std::size_t wanted = std::bit_floor(std::min(std::clamp(next, least, Window / 2), allowed));
     const Allocation got = chunk_source().template obtain_chunk<F>(least, std::max(least, wanted));
     if (got.data == nullptr) return false;
     adopt(got);
     return true;
-}
-
-/// The largest chunk of a list, as the pointer that points to it.
-template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
-typename Reap<Upstream, Granule, Window, S>::Chunk **
-Reap<Upstream, Granule, Window, S>::largest_of(Chunk *&list) noexcept {
-    Chunk **largest = &list;
-    for (Chunk **link = &list; *link != nullptr; link = &(*link)->older)
-        if ((*link)->size > (*largest)->size) largest = link;
-    return largest;
 }
 
 /// Makes memory from the source the current chunk.
@@ -113,9 +97,7 @@ void *Reap<Upstream, Granule, Window, S>::take_large(std::size_t size, std::size
     const std::size_t lead = std::max(large_lead, alignment);
     const std::size_t whole = round_up(size, unit);
     alignment = std::max(alignment, Window);
-    const auto is_allowed = [&] {
-        return lead + whole <= options_->limit - std::min(options_->limit, held_);
-    };
+    const auto is_allowed = [&] { return lead + whole <= detail::below_limit(*options_, held_); };
     if (!is_possible(whole, alignment, lead) || !is_allowed()) return fail<F>();
     // The head of the list lies in a chunk.
     if (chunk_ == nullptr && !take_chunk<F>(0)) return nullptr;

@@ -36,23 +36,20 @@ typename Reap<Upstream, Granule, Window, S>::Mark Reap<Upstream, Granule, Window
         limit_ = end_;
     }
     if constexpr (checked) guard::open(data, sizeof(MarkRecord), name);
-    rare().marks = ::new (data) MarkRecord{known().marks,    ++marks_taken_,     current_,        end_,
-                                           known().cleanups, known().free_bytes, ledger_.newest()};
+    rare().marks = ::new (data) MarkRecord{known().marks,    ++detail::marks_taken, current_,        end_,
+                                           known().cleanups, known().free_bytes,    ledger_.newest()};
     CheckedSeal::set(*rare_->marks);
     Pool::begin_part(rare_->marks);
     Mark mark;
-    mark.record_ = rare_->marks;
-    mark.serial_ = rare_->marks->serial;
+    mark.refer_to(rare_->marks);
     return mark;
 }
 
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::rewind(const Mark &mark) noexcept {
     mend();
-    // As in Region: only records of marks that are still valid are read.
-    MarkRecord *record = known().marks;
-    while (record != nullptr && record->serial > mark.serial_) record = record->older;
-    if (record == nullptr || record != mark.record_ || record->serial != mark.serial_) {
+    MarkRecord *const record = mark.find_in(known().marks);
+    if (record == nullptr) {
         if constexpr (checked) report_misuse({Misuse::stale_mark, mark.record_, 0, name});
         return false;
     }
@@ -74,9 +71,7 @@ void Reap<Upstream, Granule, Window, S>::rewind_slow(MarkRecord *record) noexcep
             open_free(chunk_);
             guard::close(start_of(chunk_), chunk_->size - chunk_lead, guard::Fill::rewound);
         }
-        Chunk *const chunk = std::exchange(chunk_, chunk_->older);
-        chunk->older = spare_;
-        spare_ = chunk;
+        detail::move_first(chunk_, spare_);
     }
     rare_->marks = record;
     rare_->free_bytes = record->free_bytes;
@@ -106,26 +101,19 @@ void Reap<Upstream, Granule, Window, S>::reset_slow(std::size_t keep) noexcept {
     while (known().large != nullptr) free_large(rare_->large);
 
     reuse_ = nullptr;
-    // The oldest first, as in Region.
-    Chunk *row = spare_;
-    for (Chunk *chunk = std::exchange(chunk_, nullptr); chunk != nullptr;) {
+    spare_ = detail::oldest_first(std::exchange(chunk_, nullptr), spare_, [this](Chunk *chunk) {
         if constexpr (checked) {
             open_free(chunk);
             guard::close(start_of(chunk), chunk->size - chunk_lead, guard::Fill::reset);
         }
-        Chunk *const older = std::exchange(chunk->older, row);
-        row = std::exchange(chunk, older);
-    }
+        (void)this, (void)chunk;
+    });
     rare_ = nullptr; // was in the last of them
-    spare_ = row;
     keep_spare(keep);
 
     current_ = end_ = limit_ = alone_ = nullptr;
     if (spare_ != nullptr) {
-        Chunk **const largest = largest_of(spare_);
-        Chunk *const first = *largest;
-        *largest = first->older;
-        enter(first);
+        enter(detail::take_off(detail::largest_of(spare_)));
     }
 }
 
