@@ -47,8 +47,10 @@ class ServerStarter(Starter):
 
     def _service(self, cell: Cell, port: int, *, probe: bool) -> Service:
         name = naming.name(cell, "w" if probe else "r")
-        fixed, path = ready.parsed(self._server.ready, has_port=True)
         launch = self._launch(cell, self._variants[cell.variant], probe=probe)
+        awaited = ready.parsed(self._server.ready, has_port=True)
+        if not awaited.port and any(PORT in word for word in launch.argv):
+            awaited = msgspec.structs.replace(awaited, port=port)
         load = Launch(
             argv=self._server.load.command,
             program=self._server.load.path,
@@ -59,10 +61,11 @@ class ServerStarter(Starter):
         return Service(
             server=_filled(naming.filled(server, name), port),
             load=_filled(naming.filled(load, name), port),
-            port=fixed or port,
-            path=path,
+            ready=awaited,
             stop=self._server.stop,
             ready_within=self._server.ready_within,
+            loads=self._server.loads,
+            requests=self._server.requests,
         )
 
     def _kept(self, cell: Cell, served: Served) -> Started:

@@ -12,7 +12,7 @@ from reap.compare import analyse, words
 from reap.draw.terminal import notes
 from reap.experiment.records import Comparison, Ratio, Side
 
-_MAIN = ("cpu", "wall", "peak_resident", "minor_faults")
+_MAIN = ("cpu_per_request", "cpu", "throughput", "wall", "peak_resident", "minor_faults")
 _RESIDENT = ("mean_resident", "late_resident")
 _REQUESTS = ("request_p50", "request_p99", "request_p999", "request_rate")
 _STYLES = {"better": "green", "worse": "yellow", "equivalent": "cyan", "inconclusive": "dim"}

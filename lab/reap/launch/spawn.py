@@ -109,6 +109,7 @@ def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[st
     command = [str(native_files.spawner()), "--program", launch.program]
     if launch.capture:
         command.append("--capture")
+        command += ["--keep", str(Path(launch.keep).absolute())] if launch.keep else []
     if launch.resident:
         command.append("--resident")
     if launch.stdin:

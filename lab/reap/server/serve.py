@@ -19,8 +19,8 @@ import msgspec
 from reap.base.errors import ReapError
 from reap.launch import spawn
 from reap.launch.process import smaps
-from reap.launch.records import Launch, Outcome
-from reap.server import ready
+from reap.launch.records import Launch, Loaded, Outcome
+from reap.server import generators, ready
 from reap.server.records import Served, Service
 from reap.server.usage import Usage, busiest, usage
 
@@ -32,35 +32,43 @@ _SETTLES = 0.2
 """Seconds in which a server that broke its load is seen to have ended."""
 _END_TREE = signal.SIGRTMIN
 """Has a launcher end all that it runs."""
+_OUTPUT = "output"
+"""What a server or a load has written, where that is to be read."""
 _MARK = "REAP_SERVER"
 """A variable by which what a server leaves behind is found: a daemon leaves its process tree."""
 
 
 def serve(services: Sequence[Service], core: int | None, load_core: int | None) -> list[Served]:
-    """Starts all, loads each twice, of which the second time counts, and stops them; in the order given.
+    """Starts all, loads each once to warm it up and then as often as is measured, and stops them.
 
-    The servers share `core`, and the loads `load_core`; without one they run anywhere. When it returns or
-    throws, nothing of them is left running. Throws ReapError where nothing can be started.
+    The servers share `core`, and the loads `load_core`; without one they run anywhere. Results are in the
+    order given. When it returns or throws, nothing of them is left running. Throws ReapError where nothing
+    can be started.
     """
     with contextlib.ExitStack() as stack:
         mark = stack.enter_context(_nothing_left())
         all_of = [stack.enter_context(_started(each, core, mark)) for each in services]
         _await_ready(all_of)
         _load(all_of, load_core)
-        before = [usage(each.launcher.process.pid) for each in all_of]
-        _load(all_of, load_core)
-        after = [usage(each.launcher.process.pid) for each in all_of]
+        for _ in range(max(each.loads for each in services)):
+            before = [usage(each.launcher.process.pid) for each in all_of]
+            _load(all_of, load_core)
+            for each, usage_before in zip(all_of, before, strict=True):
+                each.add(usage_before, usage(each.launcher.process.pid))
         for each in all_of:
             each.busiest = busiest(each.launcher.process.pid)
         _stop(all_of)
-        return [each.served(*span) for each, *span in zip(all_of, before, after, strict=True)]
+        return [each.served() for each in all_of]
 
 
 class _Running:
     """A server that was started."""
 
-    def __init__(self, service: Service, prepared: spawn.Prepared, launcher: spawn.Launcher) -> None:
+    def __init__(
+        self, service: Service, prepared: spawn.Prepared, launcher: spawn.Launcher, scratch: Path
+    ) -> None:
         self.service = service
+        self.scratch = scratch
         self.name = Path(service.server.argv[0]).name
         self.launcher = launcher
         self.pid = 0
@@ -70,9 +78,14 @@ class _Running:
         self.ended = ""
         """When it ended by itself, in words."""
         self.load: Outcome | None = None
+        """What came of the latest load, as long as none has failed."""
+        self.requests = 0
+        """Of that load."""
         self.busiest = ""
         self.killed = False
         self._prepared = prepared
+        self._loads: list[Loaded] = []
+        self._minor_faults = self._major_faults = 0
 
     @property
     def lives(self) -> bool:
@@ -83,7 +96,16 @@ class _Running:
         """Whether its first process has ended, or does so soon."""
         return bool(select.select([self.pidfd], [], [], within)[0])
 
-    def served(self, before: Usage, after: Usage) -> Served:
+    def add(self, before: Usage, after: Usage) -> None:
+        """A measured load between these readings."""
+        if self.load is None or not self.lives:
+            return
+        cpu_ns = after.cpu_ns - before.cpu_ns
+        self._loads.append(Loaded(cpu_ns=cpu_ns, wall_ns=self.load.wall_ns, requests=self.requests))
+        self._minor_faults += after.minor_faults - before.minor_faults
+        self._major_faults += after.major_faults - before.major_faults
+
+    def served(self) -> Served:
         """What came of it; it has ended."""
         outcome = self._prepared.outcome(self.launcher.result())
         failure = self.failure
@@ -91,7 +113,7 @@ class _Running:
             failure = f"{self.name} {_how(outcome)} {self.ended}"
             if self.ended == _BEFORE and outcome.status == 0:
                 failure += "; if it goes into the background by itself, have it stay in the foreground"
-        if failure or self.load is None:
+        if failure or not self._loads:
             said = outcome.stderr_tail.strip()[-500:]
             return Served(outcome=outcome, failure=failure + (f"; the server said: {said}" if said else ""))
         heap = outcome.heap
@@ -99,11 +121,12 @@ class _Running:
             heap = {self.busiest: heap[self.busiest], **heap}
         measured = Outcome(
             exit_code=0,
-            wall_ns=self.load.wall_ns,
-            user_ns=after.cpu_ns - before.cpu_ns,
+            wall_ns=sum(each.wall_ns for each in self._loads),
+            user_ns=sum(each.cpu_ns for each in self._loads),
             peak_resident=outcome.peak_resident,
-            minor_faults=after.minor_faults - before.minor_faults,
-            major_faults=after.major_faults - before.major_faults,
+            minor_faults=self._minor_faults,
+            major_faults=self._major_faults,
+            loads=self._loads,
             malloc_provider=next(iter(heap.values()), {}).get("malloc", ""),
             heap=heap,
         )
@@ -118,17 +141,21 @@ _DURING = "during the load"
 
 @contextlib.contextmanager
 def _started(service: Service, core: int | None, mark: str) -> Iterator[_Running]:
-    if ready.accepts(service.port):
+    port = service.ready.port
+    if port and ready.accepts(port):
         raise ReapError(
-            f"port {service.port} is in use before {service.server.argv[0]} is started",
+            f"port {port} is in use before {service.server.argv[0]} is started",
             "stop what listens there, or write {port} for a free port",
         )
     launch = _pinned(service.server, core)
     launch = msgspec.structs.replace(launch, environment={**launch.environment, _MARK: mark})
-    with tempfile.TemporaryDirectory(prefix="reap-") as scratch:
-        prepared = spawn.Prepared(launch, Path(scratch))
+    with tempfile.TemporaryDirectory(prefix="reap-") as folder:
+        scratch = Path(folder)
+        if service.ready.line:
+            launch = msgspec.structs.replace(launch, keep=str(scratch / _OUTPUT))
+        prepared = spawn.Prepared(launch, scratch)
         with spawn.started(prepared.command, launch) as launcher:
-            running = _Running(service, prepared, launcher)
+            running = _Running(service, prepared, launcher, scratch)
             try:
                 yield running
             finally:
@@ -146,14 +173,11 @@ def _await_ready(servers: Sequence[_Running]) -> None:
             if server.launcher.process.poll() is not None:
                 server.ended = _BEFORE
                 break
-            if ready.is_ready(service.port, service.path):
+            if ready.is_ready(service.ready, server.scratch / _OUTPUT):
                 _hold(server)
                 break
             if time.monotonic() > begun + within:
-                url = f"http://localhost:{service.port}{service.path}"
-                why = (
-                    f"no good answer from {url}" if service.path else f"no connection to port {service.port}"
-                )
+                why = ready.missing(service.ready)
                 server.failure = f"{server.name} was not ready within {within:g} s ({why})"
                 break
             time.sleep(_LOOK)
@@ -182,6 +206,7 @@ def _load(servers: Sequence[_Running], core: int | None) -> None:
             if launch.timeout is not None:
                 launch = msgspec.structs.replace(launch, timeout=launch.timeout * len(living))
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reap-")))
+            launch = msgspec.structs.replace(launch, keep=str(scratch / _OUTPUT))
             prepared = spawn.Prepared(launch, scratch)
             launcher = stack.enter_context(spawn.started(prepared.command, launch))
             done = os.pidfd_open(launcher.process.pid)
@@ -201,6 +226,19 @@ def _load(servers: Sequence[_Running], core: int | None) -> None:
                     server.ended = _DURING
                 elif outcome.status or outcome.timed_out:
                     server.failure = _load_failure(server.service.load, outcome)
+                else:
+                    _count(server, Path(prepared.launch.keep))
+
+
+def _count(server: _Running, output: Path) -> None:
+    """Takes the number of requests of a load that ended well, from the user or from its output."""
+    command = server.service.load.argv
+    found = generators.counted(command, output.read_text(errors="replace"))
+    server.requests = server.service.requests or (found.requests if found else 0)
+    if found is not None and found.failed:
+        server.failure = (
+            f"{found.failed} of {found.requests} requests of the load {Path(command[0]).name} failed"
+        )
 
 
 def _load_failure(load: Launch, outcome: Outcome) -> str:
