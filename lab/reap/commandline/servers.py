@@ -1,19 +1,26 @@
 """The options for a server under load, in place of a command that ends by itself, and what they say."""
 
+import contextlib
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from reap.allocators.records import Allocator
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import words
 from reap.commandline.experiments import SECONDS, decorated_by
 from reap.commandline.experiments import written as written_of
+from reap.experiment import naming
 from reap.launch import program as programs
+from reap.launch.program import Program
+from reap.launch.records import Launch
 from reap.server import ready
 from reap.server.records import LOADS, PORT, Server
+from reap.server.serve import under_load as under_load_again
+from reap.server.service import load_of, service_of
 
 NAMES = ("server", "ready", "load", "stop", "ready_within", "loads", "requests_per_load")
 _READY_WITHIN = 10.0
@@ -22,7 +29,7 @@ _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
 def options(verb: _Verb) -> _Verb:
-    """Gives a verb these options; it hands them to `asked`."""
+    """Gives a verb the options of a server; it hands them to `asked`."""
     return decorated_by(
         verb,
         click.option(
@@ -56,6 +63,13 @@ def options(verb: _Verb) -> _Verb:
             metavar="SECONDS",
             help="With --server: time for it to be ready.",
         ),
+    )
+
+
+def load_options(verb: _Verb) -> _Verb:
+    """Gives a verb that measures each load those of the loads, too."""
+    return decorated_by(
+        verb,
         click.option(
             "--loads",
             type=click.IntRange(min=1),
@@ -77,7 +91,7 @@ def asked(context: click.Context, given: dict[str, Any]) -> Server | None:
 
     Throws ReapError for options that do not go together, and for commands that cannot be run.
     """
-    server, when, load, stop, within, loads, requests = (given.pop(name) for name in NAMES)
+    server, when, load, stop, within, loads, requests = (given.pop(name, None) for name in NAMES)
     written = written_of(context, NAMES)
     if given.get("resume"):
         return None  # which takes none of them, and says so
@@ -111,9 +125,33 @@ def asked(context: click.Context, given: dict[str, Any]) -> Server | None:
         stop=_signal(stop),
         ready_within=within,
         has_port=PORT in server and PORT in load,
-        loads=loads,
+        loads=loads or LOADS,
         requests=requests or 0,
     )
+
+
+def words_of(context: click.Context) -> list[str]:
+    """`--server`, `--ready` and `--load` as they were given, for another command line."""
+    return [word for name in ("server", "ready", "load") for word in (f"--{name}", context.params[name])]
+
+
+@contextlib.contextmanager
+def under_load(server: Server, program: Program, chosen: Allocator) -> Iterator[int]:
+    """The server on a free port and under this allocator, loaded again and again; yields its busiest process.
+
+    Throws ReapError where the server or a load fails.
+    """
+    launch = Launch(
+        argv=program.command,
+        program=program.path,
+        directory=str(Path.cwd()),
+        allocator=chosen.library,
+        environment=chosen.environment,
+    )
+    (port,) = ready.free_ports(1)
+    own, load = (naming.filled(each, naming.ALONE) for each in (launch, load_of(server, launch, None)))
+    with under_load_again(service_of(server, own, load, port)) as pid:
+        yield pid
 
 
 def _split(option: str, text: str) -> tuple[str, ...]:

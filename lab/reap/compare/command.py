@@ -31,6 +31,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--export-csv", "csv_file", type=_PATH, help="Write the ratios as CSV; - is standard output.")
 @click.option("--export-markdown", "markdown_file", type=_PATH, help="Write the ratios as a Markdown table.")
 @servers.options
+@servers.load_options
 @against.options
 @level_options.options
 @experiments.options

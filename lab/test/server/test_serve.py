@@ -17,6 +17,7 @@ from served import load, running, server
 from reap.base.errors import ReapError
 from reap.launch.records import Launch
 from reap.server import ready, serve
+from reap.server import running as running_servers
 from reap.server.records import Ready, Served, Service
 
 pytestmark = pytest.mark.timed
@@ -144,7 +145,7 @@ def test_a_server_that_writes_another_line() -> None:
 
 
 def test_a_server_that_ignores_its_signal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serve, "_GRACE", 0.3)
+    monkeypatch.setattr(running_servers, "GRACE", 0.3)
     found = served("stubborn")
     assert not found.failure
     assert found.note == "reap_test_server did not end within 0.3 s of SIGTERM, and was killed"
