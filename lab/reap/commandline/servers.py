@@ -81,7 +81,7 @@ def load_options(verb: _Verb) -> _Verb:
             "--requests-per-load",
             type=click.IntRange(min=1),
             help="With --server: requests that a load makes. By default its own count, where it reports one "
-            "that reap knows (ab, memtier_benchmark, oha, pgbench, redis-benchmark, wrk).",
+            "that reap knows (ab, memcslap, memtier_benchmark, oha, pgbench, redis-benchmark, wrk).",
         ),
     )
 

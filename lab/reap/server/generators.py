@@ -61,6 +61,10 @@ def _pgbench(_: Sequence[str], said: str) -> Counted | None:
     return _counted(said, done, failed)
 
 
+def _memcslap(_: Sequence[str], said: str) -> Counted | None:
+    return _counted(said, r"^Time to (?:set|get|mget)\s+(\d+) keys by")
+
+
 def _memtier(command: Sequence[str], _: str) -> Counted | None:
     # It prints rates; the number is one of clients, threads and what each client asks for.
     each = _option(command, "-n", 10_000, "--requests")
@@ -72,6 +76,7 @@ def _memtier(command: Sequence[str], _: str) -> Counted | None:
 
 GENERATORS: dict[str, Callable[[Sequence[str], str], Counted | None]] = {
     "ab": _ab,
+    "memcslap": _memcslap,
     "memtier_benchmark": _memtier,
     "oha": _oha,
     "pgbench": _pgbench,
@@ -84,9 +89,9 @@ _ERRORS = 400
 """The first status of HTTP that is an error."""
 
 
-def _counted(said: str, requests: str, failed: str) -> Counted | None:
+def _counted(said: str, requests: str, failed: str = "") -> Counted | None:
     found = re.search(requests, said, re.MULTILINE)
-    errors = re.search(failed, said, re.MULTILINE)
+    errors = re.search(failed, said, re.MULTILINE) if failed else None
     return Counted(requests=int(found[1]), failed=int(errors[1]) if errors else 0) if found else None
 
 

@@ -25,6 +25,9 @@ OHA = """Status code distribution:
   [200] 1980 responses
   [503] 20 responses
 """
+MEMCSLAP = """Time to generate       2000 test keys:                0.030 seconds.
+Time to set            8000 keys by    4 threads:     0.783 seconds.
+"""
 PGBENCH = """number of transactions per client: 100
 number of transactions actually processed: 800/800
 number of failed transactions: 3 (0.375%)
@@ -44,6 +47,7 @@ number of failed transactions: 3 (0.375%)
         ("wrk x", WRK + "  Non-2xx or 3xx responses: 5\n", Counted(requests=20455, failed=5)),
         ("oha -n 2000 x", OHA, Counted(requests=2000, failed=20)),
         ("pgbench -c 8 -t 100", PGBENCH, Counted(requests=800, failed=3)),
+        ("memcslap --servers=x", MEMCSLAP, Counted(requests=8000)),
         ("memtier_benchmark -n 100 -c 5 -t 2", "", Counted(requests=1000)),
         ("memtier_benchmark --requests=100 --clients 5", "", Counted(requests=2000)),
         ("taskset -c 1 ab -n 2000 x", AB, Counted(requests=2000)),
