@@ -24,6 +24,8 @@ SERVER = r"""
     int main(int count, char **words) {
         const char *mode = words[2], *preload = getenv("LD_PRELOAD");
         int slow = preload && strstr(preload, "libreap-malloc"), yes = 1, cold = 1;
+        const char *tunables = getenv("GLIBC_TUNABLES");
+        if (!strcmp(mode, "tuned") && !(tunables && strstr(tunables, "tcache_count"))) slow = 1;
         if (!strcmp(mode, "dies")) { write(2, "no such port", 12); return 3; }
         if (!strcmp(mode, "allergic") && slow) return 7;
         if (!strcmp(mode, "waits")) pause();

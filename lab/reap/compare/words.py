@@ -30,9 +30,12 @@ NOISE = "Noise: the baseline against itself in the same rounds. A ratio within t
 def made(comparison: Comparison) -> str:
     """How the runs of a round were paired; of servers what is measured, too."""
     held = comparison.pairing
-    if not comparison.load:
-        return paired(held)
-    return f"{_served(held)} {SERVED.format(loads=units.number(comparison.loads, 'load'))}"
+    return served(held, comparison.loads) if comparison.load else paired(held)
+
+
+def served(held: Pairing, loads: int) -> str:
+    """How the servers of a round were paired, and what of so many loads a start is measured."""
+    return f"{_served(held)} {SERVED.format(loads=units.number(loads, 'load'))}"
 
 
 def _served(held: Pairing) -> str:
