@@ -28,7 +28,7 @@ class ServerStarter(Starter):
         """What must be said beside the figures."""
 
     def start(self, cell: Cell, *, probe: bool) -> Started:
-        """Starts and loads it once, on any core."""
+        """Starts and loads it, on any core; a warm-up has one load that counts, to save time."""
         (started,) = self._serve([cell], None, probe=probe)
         return started
 
@@ -50,7 +50,8 @@ class ServerStarter(Starter):
         name = naming.name(cell, "w" if probe else "r")
         launch = self._launch(cell, self._variants[cell.variant], probe=probe)
         load = load_of(self._server, launch, self._spec.timeout)
-        return service_of(self._server, naming.filled(launch, name), naming.filled(load, name), port)
+        server = msgspec.structs.replace(self._server, loads=1) if probe else self._server
+        return service_of(server, naming.filled(launch, name), naming.filled(load, name), port)
 
     def _kept(self, cell: Cell, served: Served) -> Started:
         if served.failure and cell.arm() == self._baseline:

@@ -13,6 +13,8 @@ from reap.draw.terminal import notes
 from reap.experiment.records import Comparison, Ratio, Side
 
 _MAIN = ("cpu_per_request", "cpu", "throughput", "wall", "peak_resident", "minor_faults")
+_USUAL = ("cpu", "wall", "peak_resident", "minor_faults")
+"""Where nothing is known."""
 _RESIDENT = ("mean_resident", "late_resident")
 _REQUESTS = ("request_p50", "request_p99", "request_p999", "request_rate")
 _STYLES = {"better": "green", "worse": "yellow", "equivalent": "cyan", "inconclusive": "dim"}
@@ -27,7 +29,7 @@ def render(console: Console, comparison: Comparison) -> None:
     title = f"{what}, each as a ratio to {printable(comparison.baseline)}; {rounds}{early}"
     console.print(Text(title, style="bold"))
     console.print(Text(words.made(comparison), style="dim"))
-    main = tuple(metric for metric in words.metrics(comparison) if metric in _MAIN) or _MAIN
+    main = tuple(metric for metric in words.metrics(comparison) if metric in _MAIN) or _USUAL
     console.print(_ratios(comparison, main))
     console.print(_values(comparison, main))
     looked, marked = (

@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from programs import reap
+from rich.console import Console
+from samples import comparison_of
 from served import load, running, server
 
 from reap.base.errors import ExitCode, ReapError
 from reap.compare.command import compare
+from reap.compare.terminal import render
 from reap.server.ready import free_ports
 
 pytestmark = pytest.mark.timed
@@ -68,6 +71,22 @@ def test_the_cpu_time_of_a_request_and_their_rate(tmp_path: Path) -> None:
     assert ratios["throughput"]["more_is_better"]
     assert ratios["throughput"]["unit"] == "per_second"
     assert 0.5 < ratios["throughput"]["ratio"]["value"] < 0.95  # 20 ms more of 60
+
+
+def test_a_round_has_all_of_its_loads_and_a_warm_up_one(tmp_path: Path) -> None:
+    done = reap("compare", "-n", "2", "--loads", "2", "-o", "there", *words(), cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    runs = [json.loads(line) for line in (tmp_path / "there/runs.jsonl").read_text().splitlines()]
+    assert {(run["warmup"], len(run["outcome"]["loads"])) for run in runs} == {(True, 1), (False, 2)}
+    said = " ".join(done.stdout.split())
+    assert "over 2 loads of each start" in said
+    assert "--requests-per-load tells it" in said
+
+
+def test_nothing_measured_shows_no_columns_of_servers() -> None:
+    console = Console(record=True, width=100)
+    render(console, comparison_of([]))
+    assert "per request" not in console.export_text()
 
 
 def test_redis(tmp_path: Path) -> None:
