@@ -129,7 +129,7 @@ def started(service: Service, core: int | None, mark: str) -> Iterator[Running]:
         if service.ready.line:
             launch = msgspec.structs.replace(launch, keep=str(scratch / _OUTPUT))
         prepared = spawn.Prepared(launch, scratch)
-        with spawn.started(prepared.command, launch) as launcher:
+        with spawn.started(prepared.command, launch, apart=True) as launcher:
             running = Running(service, prepared, launcher, scratch)
             try:
                 yield running
@@ -191,7 +191,7 @@ def load(servers: Sequence[Running], core: int | None, enough: int = -1) -> None
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reap-")))
             launch = msgspec.structs.replace(launch, keep=str(scratch / _OUTPUT))
             prepared = spawn.Prepared(launch, scratch)
-            launcher = stack.enter_context(spawn.started(prepared.command, launch))
+            launcher = stack.enter_context(spawn.started(prepared.command, launch, apart=True))
             done = os.pidfd_open(launcher.process.pid)
             stack.callback(os.close, done)
             waiting.append((server, prepared, launcher, done))

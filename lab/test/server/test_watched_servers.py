@@ -1,11 +1,16 @@
 """`reap wall --server` and `reap rss --server`: observed under load; nothing is left of bad input."""
 
 import json
+import os
+import signal
 import socket
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from programs import reap_command
 from served import load, running, server
 
 from reap.base.errors import ExitCode, ReapError
@@ -40,6 +45,28 @@ def test_wall_watches_the_server_and_not_the_load(here: Path) -> None:
     assert 1.4 < seen["wall_seconds"] < 3
     assert 0.04 < seen["cpu_seconds"] < 0.6
     assert f"next: reap compare --server '{server()} {{port}} serves' --ready tcp --load" in done.output
+    assert not running()
+
+
+def is_watching(there: Path) -> bool:
+    """Whether `wall` has begun its trace, or `rss` has written a row."""
+    rows = there.is_file() and len(there.read_text().splitlines()) > 1
+    return rows or (there / "sampled.reap").exists()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_ctrl_c_ends_the_watching_and_leaves_a_result(verb: str, here: Path) -> None:
+    """A terminal sends it to the whole process group."""
+    command = [*reap_command(), verb, "--seconds", "60", "-o", "there", *words()]
+    with subprocess.Popen(command, cwd=here, start_new_session=True, stderr=subprocess.PIPE, text=True) as it:
+        until = time.monotonic() + 30
+        while not is_watching(here / "there") and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        os.killpg(it.pid, signal.SIGINT)
+        _, said = it.communicate(timeout=30)
+    assert it.returncode == 0, said
+    assert "next: reap compare --server" in said
     assert not running()
 
 
