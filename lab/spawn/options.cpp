@@ -12,8 +12,8 @@ namespace {
 
 constexpr const char *usage =
     "usage: reap-spawn [--program FILE] [--preload LIST] [--set NAME=VALUE]... [--unset NAME]...\n"
-    "                  [--ignore SIGNAL]... [--stdin FILE] [--capture] [--timeout-ms N] [--grace-ms N]\n"
-    "                  [--result-fd N] [--core N] [--ready-fd N --start-fd N]\n"
+    "                  [--ignore SIGNAL]... [--stdin FILE] [--capture [--keep FILE]] [--timeout-ms N]\n"
+    "                  [--grace-ms N] [--result-fd N] [--core N] [--ready-fd N --start-fd N]\n"
     "                  [--private-at EMPTY_FOLDER --private FOLDER... [--copied FILE]...]\n"
     "                  [--trace FILE [--trace-socket NAME] [--watch LIST] | --count TYPE:CONFIG | "
     "--resident] [--no-huge-pages]\n"
@@ -164,6 +164,8 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
             options.ignored |= std::uint64_t{1} << (number - 1);
         } else if (std::strcmp(option, "--stdin") == 0) {
             options.input = value;
+        } else if (std::strcmp(option, "--keep") == 0) {
+            options.keep = value;
         } else if (std::strcmp(option, "--trace") == 0) {
             options.trace = value;
         } else if (std::strcmp(option, "--trace-socket") == 0) {
@@ -211,6 +213,7 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
     if ((options.ready_fd < 0) != (options.start_fd < 0)) {
         return refuse("must be used together", "--ready-fd and --start-fd");
     }
+    if (options.keep != nullptr && !options.capture) return refuse("requires --capture", "--keep");
     if (options.private_folders > 0 && options.private_at == nullptr) {
         return refuse("requires --private-at", "--private");
     }

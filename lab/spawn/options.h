@@ -19,6 +19,7 @@ struct Options {
     char **environment = nullptr;  ///< the program's environment, null-terminated
     const char *input = nullptr;   ///< file for its standard input; null: inherited
     bool capture = false;          ///< count, hash and discard its output; false: stdio is inherited
+    const char *keep = nullptr;    ///< file that captured output is appended to, too; null: discarded
     std::uint64_t ignored = 0;     ///< signals that it ignores from its start: bit N - 1 for number N
     bool check_sampling = false;   ///< run no program: test whether instruction pointers can be sampled
     bool huge_pages = true;        ///< false: no transparent huge pages for the program

@@ -6,7 +6,8 @@ from pathlib import Path
 from programs import compile_c
 
 # SERVER PORT MODE: answers every byte after 20 ms of CPU time, or 40 ms where Reap's own allocator is
-# preloaded, with a byte. The first one takes 50 ms more.
+# preloaded, with a byte. The first one takes 50 ms more. In mode "speaks" it says
+# on standard error when it listens.
 SERVER = r"""
     #include <arpa/inet.h>
     #include <netinet/in.h>
@@ -23,6 +24,8 @@ SERVER = r"""
     int main(int count, char **words) {
         const char *mode = words[2], *preload = getenv("LD_PRELOAD");
         int slow = preload && strstr(preload, "libreap-malloc"), yes = 1, cold = 1;
+        const char *tunables = getenv("GLIBC_TUNABLES");
+        if (!strcmp(mode, "tuned") && !(tunables && strstr(tunables, "tcache_count"))) slow = 1;
         if (!strcmp(mode, "dies")) { write(2, "no such port", 12); return 3; }
         if (!strcmp(mode, "allergic") && slow) return 7;
         if (!strcmp(mode, "waits")) pause();
@@ -35,11 +38,13 @@ SERVER = r"""
             if (fork()) return 0;
             setsid();
         }
-        for (;;) {
+        if (!strcmp(mode, "speaks")) write(2, "serving at last\n", 16);
+        for (int clients = 0;; ++clients) {
             int client = accept(listening, 0, 0);
             char byte;
             while (read(client, &byte, 1) == 1) {
                 if (!strcmp(mode, "crashes")) raise(SIGSEGV);
+                if (!strcmp(mode, "tires") && clients == 3) raise(SIGSEGV);
                 spin((slow ? 0.04 : 0.02) + (cold ? 0.05 : 0));
                 cold = 0;
                 write(client, &byte, 1);

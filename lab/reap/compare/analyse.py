@@ -1,11 +1,15 @@
 """What the ratios of a comparison settle. Pure functions."""
 
 import math
+from collections.abc import Mapping
 
 from reap.experiment.records import Comparison, Ratio, Side
 
 TIMES = ("cpu", "wall")
 """The metrics in which a gain counts, the more dependable first."""
+
+PER_REQUEST = "cpu_per_request"
+"""Of a server whose requests are counted, in place of CPU time: loads may differ in their number."""
 
 _OVER_TIME = ("request_p99", "request_rate", "late_resident")
 """Metrics for whose sake all rounds are run: nothing says beforehand how small a change of them matters."""
@@ -13,7 +17,7 @@ _OVER_TIME = ("request_p99", "request_rate", "late_resident")
 
 def trusted(side: Side) -> bool:
     """Whether the figures are of this allocator and of a program that did the same work."""
-    cpu = side.ratios.get("cpu")
+    cpu = cpu_time(side.ratios)
     return (
         side.verified
         and side.same_exit
@@ -22,6 +26,11 @@ def trusted(side: Side) -> bool:
         and cpu is not None
         and sound(cpu)
     )
+
+
+def cpu_time(ratios: Mapping[str, Ratio]) -> Ratio | None:
+    """The ratio of CPU time, per request where requests are counted."""
+    return ratios.get(PER_REQUEST) or ratios.get("cpu")
 
 
 def sound(ratio: Ratio) -> bool:
@@ -58,6 +67,8 @@ def _decided(side: Side, comparison: Comparison) -> bool:
     if any(metric in side.ratios for metric in _OVER_TIME):
         return False
     times = [side.ratios[metric] for metric in TIMES if metric in side.ratios]
+    if PER_REQUEST in side.ratios:
+        times = [side.ratios[PER_REQUEST]]
     return all(
         ratio.verdict != "inconclusive"
         and (

@@ -9,11 +9,12 @@ from reap.answer import files
 from reap.answer.records import Answer
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import write_safely
-from reap.commandline import reporting
+from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
-from reap.compare import against, experiments, export, servers
+from reap.compare import against, experiments, export
 from reap.compare import run as comparing
+from reap.compare import servers as fitting
 from reap.compare.levels import options as level_options
 from reap.compare.levels import run as levels
 from reap.compare.levels.part import LevelsPart
@@ -30,6 +31,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--export-csv", "csv_file", type=_PATH, help="Write the ratios as CSV; - is standard output.")
 @click.option("--export-markdown", "markdown_file", type=_PATH, help="Write the ratios as a Markdown table.")
 @servers.options
+@servers.load_options
 @against.options
 @level_options.options
 @experiments.options
@@ -53,8 +55,8 @@ def compare(
     With --against it compares CMD with other commands, such as the program before and after a change.
 
     With --server it compares a server under load: each round starts it anew under each allocator, waits until
-    it is ready, and runs --load twice, of which the second time counts. Only the server's own processes are
-    measured.
+    it is ready, and runs --load once to warm it up and --loads times more. Only the server's own processes
+    are measured. Where the number of requests is known, CPU time per request is compared.
 
     With --naive or --naive-env it compares CMD with its own allocator and without, under each allocator.
     With --levels it runs the whole matrix of variants, allocators and heaps fragmented like those of
@@ -74,6 +76,8 @@ def compare(
     reporting.refuse_existing(json_file, html_file, *tables, force=force, made=options["output"])
     asked = level_options.asked(context, options)
     server = servers.asked(context, options)
+    if server is not None:
+        fitting.require_fitting(context, server, options)
     others = against.asked(options, options["command"])
     with (
         experiments.opened(

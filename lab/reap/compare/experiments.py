@@ -10,12 +10,11 @@ import click
 from reap.allocators import catalog
 from reap.allocators.records import DEFAULT, Allocator
 from reap.base.errors import ExitCode, ReapError
-from reap.commandline import groups
+from reap.commandline import groups, servers
 from reap.commandline.experiments import SECONDS, decorated_by, new_folder, reopened, running, written
 from reap.commandline.stdin import spooled
 from reap.compare import against as other_commands
 from reap.compare import run as comparing
-from reap.compare import servers
 from reap.compare.levels import options as level_options
 from reap.compare.levels.options import LevelOptions
 from reap.compare.levels.run import PROFILE

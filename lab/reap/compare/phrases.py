@@ -6,7 +6,9 @@ from reap.base.records import Estimate
 from reap.experiment.records import Comparison, Ratio, Side
 
 METRICS = {
+    "cpu_per_request": "CPU time per request",
     "cpu": "CPU time",
+    "throughput": "requests per second",
     "wall": "wall time",
     "peak_resident": "peak memory",
     "late_resident": "memory late in the run",

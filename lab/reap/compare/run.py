@@ -12,11 +12,11 @@ from reap.compare import analyse
 from reap.compare.serving import ServerStarter
 from reap.experiment import arms, metrics, requests, sequential, statistics
 from reap.experiment.folder import Folder
-from reap.experiment.records import Cell, Comparison, Ratio, Run, Side
+from reap.experiment.records import Cell, Comparison, Ratio, Run, Side, Spread
 from reap.experiment.runner import Listener, Runner
 from reap.experiment.spec import Spec
 
-SERVED = ("cpu", "peak_resident", "minor_faults")
+SERVED = ("cpu", "cpu_per_request", "throughput", "peak_resident", "minor_faults")
 """The metrics of a server under load."""
 
 
@@ -83,6 +83,8 @@ def draw(
         rounds=len(baseline),
         sides=sides,
         load=spec.server.load.command if spec.server else [],
+        loads=spec.server.loads if spec.server else 0,
+        spread=_spread(baseline, control) if spec.server else None,
         against={each.name: each.program.command for each in spec.against},
         noise=_ratios(spec, baseline, control),
         exit_code=reference[0].outcome.status,
@@ -114,6 +116,22 @@ def _name_of_baseline(spec: Spec, warmup: Run | None) -> str:
         return name
     own = Path(spec.program.path).name == file
     return f"its own ({file})" if own else file
+
+
+def _spread(baseline: Mapping[int, Run], control: Mapping[int, Run]) -> Spread | None:
+    rounds = sorted(baseline.keys() & control.keys())
+    return statistics.spread(
+        [
+            [
+                (other.cpu_ns / max(1, other.requests)) / (one.cpu_ns / max(1, one.requests))
+                for one, other in zip(
+                    baseline[number].outcome.loads, control[number].outcome.loads, strict=False
+                )
+                if one.cpu_ns and other.cpu_ns
+            ]
+            for number in rounds
+        ]
+    )
 
 
 def _widening(spec: Spec) -> float:

@@ -1,100 +1,23 @@
-"""The options of `reap compare` for a server under load, and what they say."""
+"""What of the options of `reap compare` does not go with a server under load."""
 
-import signal
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from reap.base.errors import ExitCode, ReapError
-from reap.commandline import words
-from reap.commandline.experiments import SECONDS, decorated_by
-from reap.commandline.experiments import written as written_of
-from reap.launch import program as programs
-from reap.server import ready
+from reap.commandline.experiments import written
 from reap.server.records import PORT, Server
 
-NAMES = ("server", "ready", "load", "stop", "ready_within")
-_READY_WITHIN = 10.0
 _FOR_PROGRAMS = (
     *("against", "against_env", "against_dir", "levels", "naive", "naive_env", "requests"),
     "profile",
 )
 
-_Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
-
-def options(verb: _Verb) -> _Verb:
-    """Gives a verb these options; it hands them to `asked`."""
-    return decorated_by(
-        verb,
-        click.option(
-            "--server",
-            metavar="CMD",
-            help="Compare this server under load, in place of CMD; {port} is a free port.",
-        ),
-        click.option(
-            "--ready",
-            metavar="WHEN",
-            help="With --server: loaded once it accepts connections (tcp, tcp:PORT) or answers a page "
-            "(http:/PATH, http:PORT/PATH); without PORT on {port}.",
-        ),
-        click.option(
-            "--load",
-            metavar="CMD",
-            help="With --server: makes the load, and ends; not measured. {port} is the server's.",
-        ),
-        click.option(
-            "--stop",
-            default="TERM",
-            show_default=True,
-            metavar="SIGNAL",
-            help="With --server: signal that ends it; it is killed if it has not ended after 5 seconds.",
-        ),
-        click.option(
-            "--ready-within",
-            type=SECONDS,
-            default=_READY_WITHIN,
-            show_default=True,
-            metavar="SECONDS",
-            help="With --server: time for it to be ready.",
-        ),
-    )
-
-
-def asked(context: click.Context, given: dict[str, Any]) -> Server | None:
-    """Takes these options out of `given`, and makes the server its `command`; None without --server.
-
-    Throws ReapError for options that do not go together, and for commands that cannot be run.
-    """
-    server, when, load, stop, within = (given.pop(name) for name in NAMES)
-    written = written_of(context, NAMES)
-    if given["resume"]:
-        return None  # which takes none of them, and says so
-    if server is None:
-        if written:
-            raise ReapError(
-                f"{min(written)} requires --server",
-                "--server 'redis-server --port {port}' --ready tcp --load 'redis-benchmark -p {port} -q'",
-                ExitCode.USAGE,
-            )
-        return None
-    if given["command"]:
-        raise ReapError(
-            f"--server is the command to compare, but another one is given: {' '.join(given['command'])}",
-            "leave out what is behind --; what makes the load belongs to --load",
-            ExitCode.USAGE,
-        )
-    if not load or not when:
-        raise ReapError(
-            f"--server requires {'--load' if not load else '--ready'}",
-            "--load CMD makes the load and ends, as 'redis-benchmark -p {port} -q'"
-            if not load
-            else "--ready tcp waits until the server accepts connections on {port}",
-            ExitCode.USAGE,
-        )
-    if stray := written_of(context, _FOR_PROGRAMS):
+def require_fitting(context: click.Context, server: Server, given: Mapping[str, Any]) -> None:
+    """Throws ReapError for options of the verb that are for programs that end by themselves."""
+    if stray := written(context, _FOR_PROGRAMS):
         raise ReapError(
             f"{min(stray)} does not go with --server",
             "a server is compared under allocators alone: leave it out",
@@ -106,36 +29,10 @@ def asked(context: click.Context, given: dict[str, Any]) -> Server | None:
             "--pairing auto, simultaneous or sequential",
             ExitCode.USAGE,
         )
-    has_port = PORT in server and PORT in load
-    if given["pairing"] == "simultaneous" and not has_port:
+    if given["pairing"] == "simultaneous" and not server.has_port:
         raise ReapError(
             f"servers that run at the same time need ports of their own, and {PORT} is not in both "
             "--server and --load",
             f"write {PORT} for the port in both, or leave out --pairing",
             ExitCode.USAGE,
         )
-    ready.parsed(when, has_port=PORT in server)
-    given["command"] = _split("--server", server)
-    return Server(
-        ready=when,
-        load=programs.resolve(list(_split("--load", load)), directory=str(Path.cwd())),
-        stop=_signal(stop),
-        ready_within=within,
-        has_port=has_port,
-    )
-
-
-def _split(option: str, text: str) -> tuple[str, ...]:
-    found = words.split(option, text)
-    if not found:
-        raise ReapError(f"{option} names no command", f"{option} CMD", ExitCode.USAGE)
-    return tuple(found)
-
-
-def _signal(text: str) -> int:
-    name = text.upper().removeprefix("SIG")
-    number = int(text) if text.isdecimal() else int(getattr(signal, f"SIG{name}", -1))
-    try:
-        return int(signal.Signals(number))
-    except ValueError as error:
-        raise ReapError(f"--stop {text} is no signal", "--stop TERM, INT or QUIT", ExitCode.USAGE) from error

@@ -10,10 +10,11 @@ from reap.experiment import arms, naming
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell
 from reap.experiment.starter import Started, Starter
-from reap.launch.records import Launch, Private
+from reap.launch.records import Private
 from reap.server import ready
-from reap.server.records import PORT, Served, Server, Service
+from reap.server.records import Served, Server, Service
 from reap.server.serve import serve
+from reap.server.service import load_of, service_of
 
 
 class ServerStarter(Starter):
@@ -27,7 +28,7 @@ class ServerStarter(Starter):
         """What must be said beside the figures."""
 
     def start(self, cell: Cell, *, probe: bool) -> Started:
-        """Starts and loads it once, on any core."""
+        """Starts and loads it, on any core; a warm-up has one load that counts, to save time."""
         (started,) = self._serve([cell], None, probe=probe)
         return started
 
@@ -47,23 +48,10 @@ class ServerStarter(Starter):
 
     def _service(self, cell: Cell, port: int, *, probe: bool) -> Service:
         name = naming.name(cell, "w" if probe else "r")
-        fixed, path = ready.parsed(self._server.ready, has_port=True)
         launch = self._launch(cell, self._variants[cell.variant], probe=probe)
-        load = Launch(
-            argv=self._server.load.command,
-            program=self._server.load.path,
-            directory=launch.directory,
-            timeout=self._spec.timeout,
-        )
-        server = msgspec.structs.replace(launch, requests=False, timeout=None)
-        return Service(
-            server=_filled(naming.filled(server, name), port),
-            load=_filled(naming.filled(load, name), port),
-            port=fixed or port,
-            path=path,
-            stop=self._server.stop,
-            ready_within=self._server.ready_within,
-        )
+        load = load_of(self._server, launch, self._spec.timeout)
+        server = msgspec.structs.replace(self._server, loads=1) if probe else self._server
+        return service_of(server, naming.filled(launch, name), naming.filled(load, name), port)
 
     def _kept(self, cell: Cell, served: Served) -> Started:
         if served.failure and cell.arm() == self._baseline:
@@ -78,7 +66,3 @@ class ServerStarter(Starter):
         return Started(
             outcome=msgspec.structs.replace(served.outcome, exit_code=status, failure=served.failure)
         )
-
-
-def _filled(launch: Launch, port: int) -> Launch:
-    return msgspec.structs.replace(launch, argv=[word.replace(PORT, str(port)) for word in launch.argv])

@@ -11,7 +11,9 @@ from reap.compare import analyse, words
 from reap.draw.terminal import line, notes
 from reap.experiment.records import Comparison, Ratio, Side
 
-_MAIN = ("cpu", "wall", "peak_resident", "minor_faults")
+_MAIN = ("cpu_per_request", "cpu", "throughput", "wall", "peak_resident", "minor_faults")
+_USUAL = ("cpu", "wall", "peak_resident", "minor_faults")
+"""Where nothing is known."""
 _RESIDENT = ("mean_resident", "late_resident")
 _REQUESTS = ("request_p50", "request_p99", "request_p999", "request_rate")
 _STYLES = {"better": "green", "worse": "yellow", "equivalent": "cyan", "inconclusive": "dim"}
@@ -28,7 +30,7 @@ def render(console: Console, comparison: Comparison) -> None:
     for sentence in words.verdict(comparison):
         line(console, sentence)
     console.print(Text(words.made(comparison), style="dim"))
-    main = tuple(metric for metric in words.metrics(comparison) if metric in _MAIN) or _MAIN
+    main = tuple(metric for metric in words.metrics(comparison) if metric in _MAIN) or _USUAL
     console.print(_ratios(comparison, main))
     console.print(_values(comparison, main))
     looked, marked = (

@@ -8,7 +8,17 @@ from reap.compare import analyse, words
 from reap.draw.figure import Figure
 from reap.experiment.records import Comparison, Ratio, Side
 
-FOREST = ("cpu", "wall", "peak_resident", "late_resident", "minor_faults", "request_p50", "request_p99")
+FOREST = (
+    "cpu_per_request",
+    "cpu",
+    "throughput",
+    "wall",
+    "peak_resident",
+    "late_resident",
+    "minor_faults",
+    "request_p50",
+    "request_p99",
+)
 """The metrics that get a figure; the table has them all."""
 
 
@@ -19,7 +29,7 @@ def forest(comparison: Comparison) -> list[Figure]:
         Figure(
             kind="forest",
             option=metric,
-            title=words.metric_name(metric).capitalize() if metric != "cpu" else "CPU time",
+            title=_title(metric),
             remark="",
             summary=f"{words.metric_name(metric)} as a ratio to {baseline}: "
             + "; ".join(
@@ -31,6 +41,11 @@ def forest(comparison: Comparison) -> list[Figure]:
         for metric in FOREST
         if any(metric in side.ratios for side in comparison.sides)
     ]
+
+
+def _title(metric: str) -> str:
+    name = words.metric_name(metric)
+    return name[0].upper() + name[1:]
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """How a comparison is read, in words: said once, for the terminal and for the page."""
 
+import math
+
 from reap.base import units
 from reap.base.text import printable
 from reap.compare import analyse, judge, phrases
@@ -19,8 +21,8 @@ DISTRUST = (
 REQUESTS = "Requests per second: higher is better."
 
 SERVED = (
-    "CPU time and page faults are the server's over one load, without start and load generator; peak memory "
-    "is from start to stop."
+    "CPU time and page faults are the server's over {loads} of each start, without the start, a first load "
+    "that warms it up, and the load generator; peak memory is from start to stop."
 )
 
 NOISE = "Noise: the baseline against itself in the same rounds. A ratio within the noise is no difference."
@@ -63,12 +65,20 @@ def _outcome(side: Side, ratio: Ratio, standing: judge.Standing, comparison: Com
 def made(comparison: Comparison) -> str:
     """How the runs of a round were paired; of servers what is measured, too."""
     held = comparison.pairing
-    return f"{_served(held)} {SERVED}" if comparison.load else paired(held)
+    return served(held, comparison.loads) if comparison.load else paired(held)
+
+
+def served(held: Pairing, loads: int) -> str:
+    """How the servers of a round were paired, and what of so many loads a start is measured."""
+    return f"{_served(held)} {SERVED.format(loads=units.number(loads, 'load'))}"
 
 
 def _served(held: Pairing) -> str:
     if held.method == "simultaneous":
-        return "The servers of a round shared one core at the same time, and their loads another."
+        return (
+            "The servers of a round shared one core at the same time, and their loads another: throughput "
+            "was not compared."
+        )
     why = f": {printable(held.reason)}" if held.reason else ""
     return f"The servers of a round ran one after another{why}."
 
@@ -91,13 +101,15 @@ def reading(comparison: Comparison) -> list[str]:
     """How its tables are read, a sentence or two each."""
     worth = units.percent(comparison.worth)
     lines = [BELOW_ONE]
-    if any("request_rate" in side.ratios for side in comparison.sides):
+    if any({"request_rate", "throughput"} & side.ratios.keys() for side in comparison.sides):
         lines.append(REQUESTS)
     lines += [
         INCONCLUSIVE,
         f"Equivalent: the whole interval is within {worth} of 1; --worth sets that.",
         NOISE,
     ]
+    if comparison.load:
+        lines += _of_loads(comparison)
     if comparison.widening > 1:
         lines.append(
             f"Rounds stop once every time is decided; intervals are {comparison.widening:g} times as wide "
@@ -105,6 +117,22 @@ def reading(comparison: Comparison) -> list[str]:
         )
     if not all(analyse.trusted(side) for side in comparison.sides):
         lines.append(DISTRUST)
+    return lines
+
+
+def _of_loads(comparison: Comparison) -> list[str]:
+    """What must be known of the loads of a server."""
+    lines = ["The interval is made from starts: loads of one start share its address-space layout."]
+    if (spread := comparison.spread) is not None:
+        lines[0] += (
+            f" The baseline's two servers differed by {units.percent(spread.load)} from load to load and by "
+            f"{units.percent(spread.start)} from start to start beside that (standard deviations)."
+        )
+    if any(side.ratios and analyse.PER_REQUEST not in side.ratios for side in comparison.sides):
+        lines.append(
+            "CPU time is that of whole loads, since the number of their requests is not known: "
+            "--requests-per-load tells it."
+        )
     return lines
 
 
@@ -139,7 +167,12 @@ def trust(side: Side, comparison: Comparison) -> str:
 def best_side(comparison: Comparison) -> Side | None:
     """The trusted allocator with the lowest CPU ratio."""
     trusted = [side for side in comparison.sides if analyse.trusted(side)]
-    return min(trusted, key=lambda side: side.ratios["cpu"].ratio.value, default=None)
+    return min(trusted, key=_cpu, default=None)
+
+
+def _cpu(side: Side) -> float:
+    cpu = analyse.cpu_time(side.ratios)
+    return cpu.ratio.value if cpu else math.inf
 
 
 def overview(comparison: Comparison) -> dict[str, str]:
@@ -147,20 +180,26 @@ def overview(comparison: Comparison) -> dict[str, str]:
     side = best_side(comparison)
     if side is None:
         return {}
-    memory = side.ratios.get("peak_resident")
+    memory, cpu = side.ratios.get("peak_resident"), analyse.cpu_time(side.ratios)
+    span = units.ratio_with_interval(cpu.ratio) if cpu else units.UNKNOWN
     return {
-        "cpu": f"{units.ratio_with_interval(side.ratios['cpu'].ratio)} {printable(side.allocator)}",
+        "cpu": f"{span} {printable(side.allocator)}",
         "memory": units.ratio(memory.ratio.value) if memory else units.UNKNOWN,
     }
 
 
 def metrics(comparison: Comparison) -> list[str]:
-    """Every metric that some allocator has, in the order in which they matter; not what never happened."""
+    """Every metric that some allocator has, in the order in which they matter; not what never happened.
+
+    CPU time per request takes the place of CPU time.
+    """
     present = {
         metric
         for side in comparison.sides
         for metric, ratio in side.ratios.items()
         if ratio.value or ratio.baseline
     }
+    if analyse.PER_REQUEST in present:
+        present.discard("cpu")
     known = [metric for metric in METRICS if metric in present]
     return known + sorted(present - set(known))

@@ -81,7 +81,9 @@ class Budget:
         """Seconds that a round will probably take: what the warm-ups took, the baseline's twice."""
         each = [run for run in self._folder.runs if run.warmup and run.cell.arm() not in self._dropped]
         baseline = next(run.seconds for run in each if run.cell.arm() == self._baseline)
-        return max(1e-4, sum(run.seconds for run in each) + baseline)
+        # A warm-up of a server has one load beside that which warms the server up.
+        times = (1 + self._spec.server.loads) / 2 if self._spec.server else 1.0
+        return max(1e-4, times * (sum(run.seconds for run in each) + baseline))
 
     def allows_round(self, number: int) -> bool:
         """Whether there is time for another round. One that was begun before a kill is always finished."""

@@ -23,11 +23,17 @@ class Metric(Record):
     """Whether resident memory must have been looked at over a run's time for it to be known."""
     requests: int = 0
     """How many requests a run must have marked for it to be known; 0: every run has it."""
+    served: bool = False
+    """Whether it is of a server whose load made a known number of requests."""
 
     def known(self, outcome: Outcome) -> bool:
         """Whether the outcome has it."""
         marked = outcome.requests.count if outcome.requests else 0
-        return marked >= self.requests and not (self.resident and outcome.mean_resident is None)
+        return (
+            marked >= self.requests
+            and not (self.resident and outcome.mean_resident is None)
+            and not (self.served and not outcome.served)
+        )
 
 
 _USUAL = (
@@ -74,6 +80,26 @@ _REQUESTS = (
 )
 """Of the requests that a program marks."""
 
+_SERVED = (
+    Metric(
+        name="cpu_per_request",
+        unit="s",
+        quantum=1e-9,
+        of=lambda outcome: outcome.cpu_ns / 1e9 / max(1, outcome.served),
+        served=True,
+    ),
+    Metric(
+        name="throughput",
+        unit="per_second",
+        quantum=1e-9,
+        of=lambda outcome: outcome.served * 1e9 / max(1, outcome.wall_ns),
+        more_is_better=True,
+        alone=True,
+        served=True,
+    ),
+)
+"""Of a server under load. Servers that share a core take throughput from each other."""
+
 _RESIDENT = (
     Metric(
         name="mean_resident",
@@ -91,7 +117,7 @@ _RESIDENT = (
     ),
 )
 
-METRICS = (*_USUAL, *_RESIDENT, *_REQUESTS)
+METRICS = (*_USUAL, *_SERVED, *_RESIDENT, *_REQUESTS)
 
 ENOUGH_REQUESTS = max(metric.requests for metric in _REQUESTS)
 """For all of them."""

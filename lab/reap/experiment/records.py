@@ -139,8 +139,9 @@ class Ratio(Record):
 
     metric: str
     """`cpu`, `wall`, `peak_resident`, `minor_faults`, `major_faults`, `voluntary_switches` or
-    `involuntary_switches`; where memory was looked at over time `mean_resident` and `late_resident`; of a
-    program that marks its requests `request_p50`, `request_p99`, `request_p999` and `request_rate`, too, as
+    `involuntary_switches`; of a server whose requests are counted `cpu_per_request` and, if servers ran one
+    after another, `throughput`; where memory was looked at over time `mean_resident` and `late_resident`; of
+    a program that marks its requests `request_p50`, `request_p99`, `request_p999` and `request_rate`, too, as
     far as it marks enough of them."""
     unit: str
     """`s`, `bytes`, `count` or `per_second`."""
@@ -178,6 +179,15 @@ class Side(Record):
     """One sentence where this allocator could not be compared."""
 
 
+class Spread(Record):
+    """How far the CPU time of two servers that are the same differs: standard deviations of logarithms."""
+
+    load: float
+    """From load to load of a start."""
+    start: float
+    """From start to start, beside that: their address-space layouts, and what else a start decides."""
+
+
 class Comparison(Record):
     """Allocators compared on one program."""
 
@@ -208,6 +218,10 @@ class Comparison(Record):
     pairing: Pairing = Pairing()
     load: list[str] = []
     """The command that loads the server; empty where the program is none, and ends by itself."""
+    loads: int = 0
+    """Measured loads of each start of the server."""
+    spread: Spread | None = None
+    """Of a server that is loaded several times a start: how far its CPU time strays."""
     against: dict[str, list[str]] = {}
     """Commands by the names of their sides, where commands are compared and not allocators."""
     notes: list[str] = []

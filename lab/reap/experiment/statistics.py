@@ -16,11 +16,13 @@ from collections.abc import Sequence
 from reap.base.records import Estimate
 from reap.experiment import sequential
 from reap.experiment.metrics import Metric
-from reap.experiment.records import Ratio, Verdict
+from reap.experiment.records import Ratio, Spread, Verdict
 
 LEVEL = 0.95
 LEAST_ROUNDS = 2
 """One round has no interval."""
+_STARTS = 5
+"""Fewer say nothing of what differs between them."""
 
 
 def compare(
@@ -84,6 +86,22 @@ def verdict(ratio: Estimate, *, worth: float = 0.0, more_is_better: bool = False
     if standing in ("equivalent", "inconclusive"):
         return standing
     return "better" if (standing == "higher") == more_is_better else "worse"
+
+
+def spread(starts: Sequence[Sequence[float]]) -> Spread | None:
+    """How far ratios stray within starts and between them; None where that is not known.
+
+    A one-way analysis of variance of the logarithms: loads of one start share its address-space layout, so
+    an interval is made from the starts, and this says what more loads of each would add. Starts with other
+    numbers of loads than most are left out.
+    """
+    usual = statistics.mode(map(len, starts)) if starts else 0
+    logs = [[math.log(ratio) for ratio in start] for start in starts if len(start) == usual]
+    if len(logs) < _STARTS or usual < LEAST_ROUNDS:
+        return None
+    within = statistics.fmean(statistics.variance(start) for start in logs)
+    between = statistics.variance([statistics.fmean(start) for start in logs]) - within / usual
+    return Spread(load=math.sqrt(within), start=math.sqrt(max(0.0, between)))
 
 
 def _student_quantile(level: float, rounds: int) -> float:

@@ -36,6 +36,8 @@ class Launch(Record):
     """A file to read standard input from; empty for nothing when captured, or for this process's own."""
     capture: bool = True
     """Count, hash and discard its output. If not, its streams and terminal are those of this process."""
+    keep: str = ""
+    """A file to append captured output to, too, at most 16 MB of each stream; empty: it is discarded."""
     timeout: float | None = None
     """Seconds after which it is ended; None for never."""
     probe: bool = False
@@ -70,6 +72,16 @@ class RequestTimes(Record):
     """Ends that no begin had come before in their thread."""
     lost: int = 0
     """Requests that there was no room to note, because the disk was full or the file out of reach."""
+
+
+class Loaded(Record):
+    """What one load cost a server."""
+
+    cpu_ns: int
+    wall_ns: int
+    """Of the load."""
+    requests: int = 0
+    """That the load made; 0 where that is unknown."""
 
 
 class Outcome(Record):
@@ -118,6 +130,8 @@ class Outcome(Record):
     """When it was asked for: of the requests that it marked. None where it was not asked for."""
     failure: str = ""
     """Why its figures say nothing, a sentence, where neither exit code nor signal does."""
+    loads: list[Loaded] = []
+    """Of a server: what each measured load cost it. CPU time and wall time are those of all together."""
     heap: dict[str, dict[str, str]] = {}
     """When it was asked for: by executable of the process tree, in the order they started, the file that
     serves each allocation function."""
@@ -126,6 +140,12 @@ class Outcome(Record):
     def cpu_ns(self) -> int:
         """User and system time together."""
         return self.user_ns + self.system_ns
+
+    @property
+    def served(self) -> int:
+        """Requests of all loads of a server together; 0 where that is unknown."""
+        counts = [each.requests for each in self.loads]
+        return sum(counts) if all(counts) else 0
 
     @property
     def status(self) -> int:

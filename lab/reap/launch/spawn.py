@@ -116,6 +116,7 @@ def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[st
     command = [str(native_files.spawner()), "--program", launch.program]
     if launch.capture:
         command.append("--capture")
+        command += ["--keep", str(Path(launch.keep).absolute())] if launch.keep else []
     if launch.resident:
         command.append("--resident")
     if launch.stdin:
@@ -200,10 +201,13 @@ class Launcher:
 
 
 @contextlib.contextmanager
-def started(command: Sequence[str], launch: Launch, passed: Sequence[int] = ()) -> Iterator[Launcher]:
+def started(
+    command: Sequence[str], launch: Launch, passed: Sequence[int] = (), *, apart: bool = False
+) -> Iterator[Launcher]:
     """A launcher with the command of a `Prepared`; whatever is thrown within ends what it runs.
 
-    `passed` are descriptors for it. Throws ReapError where it cannot be started.
+    `passed` are descriptors for it. With `apart` a terminal's Ctrl-C reaches this process alone, and not the
+    launcher. Throws ReapError where it cannot be started.
     """
     receiving, sending = os.pipe()
     with os.fdopen(receiving, "rb") as answer:
@@ -212,6 +216,7 @@ def started(command: Sequence[str], launch: Launch, passed: Sequence[int] = ()) 
                 [command[0], "--result-fd", str(sending), *command[1:]],
                 pass_fds=[sending, *passed, *_inherited()],
                 cwd=launch.directory or None,
+                process_group=0 if apart else None,
             )
         except OSError as error:
             raise ReapError(f"the launcher {command[0]} cannot be started: {error.strerror}") from error

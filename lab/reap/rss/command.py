@@ -2,8 +2,11 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
+
+from reap.commandline import servers
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
 _SECONDS = click.FloatRange(min=0, min_open=True)
@@ -11,7 +14,11 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
 
 @click.command()
 @click.option("--pid", type=int, help="Observe this running process instead of running CMD.")
-@click.option("--seconds", type=_SECONDS, help="With --pid: how long (default: until it ends or Ctrl-C).")
+@click.option(
+    "--seconds",
+    type=_SECONDS,
+    help="With --pid (default: until it ends or Ctrl-C) or --server (10): how long.",
+)
 @click.option(
     "--interval", type=_SECONDS, default=0.1, show_default=True, help="Seconds between two snapshots."
 )
@@ -34,8 +41,12 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@servers.options
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
+@click.pass_context
 def rss(
+    context: click.Context,
+    /,
     command: tuple[str, ...],
     pid: int | None,
     seconds: float | None,
@@ -48,6 +59,7 @@ def rss(
     json_file: Path | None,
     html_file: Path | None,
     force: bool,
+    **given: Any,  # noqa: ANN401 - click's; servers.asked takes it
 ) -> int:
     """Show what a program's resident memory consists of, over time.
 
@@ -57,7 +69,10 @@ def rss(
 
     CMD runs once, on this terminal. Reap queries the kernel from outside, and CMD's allocator from a thread
     inside CMD (glibc, jemalloc, tcmalloc; mimalloc in part). With --pid nothing is loaded into the program,
-    and live bytes cannot be distinguished from free memory in the heap. Exits with CMD's own status.
+    and live bytes cannot be distinguished from free memory in the heap; the same goes for --server, which
+    observes the process of a server that uses the most CPU time, while --load runs again and again.
+
+    Exits with CMD's own status.
 
     \b
         reap rss -- ./server --selftest
@@ -68,6 +83,9 @@ def rss(
     from reap.rss import run as watching
     from reap.rss import steps
 
+    given["command"] = command
+    server = servers.asked(context, given)
+    command = given["command"]
     if (pid is None) == (not command):
         raise ReapError(
             "give either a process or a command",
@@ -76,8 +94,12 @@ def rss(
         )
     if pid is not None and record is not None:
         raise ReapError("a running process cannot be recorded", "reap rss -- CMD", ExitCode.USAGE)
-    if pid is None and seconds is not None:
-        raise ReapError("--seconds requires --pid; CMD ends by itself", "use --timeout", ExitCode.USAGE)
+    if server is not None and record is not None:
+        raise ReapError("a server under load cannot be recorded", "reap rss -- CMD", ExitCode.USAGE)
+    if pid is None and server is None and seconds is not None:
+        raise ReapError(
+            "--seconds requires --pid or --server; CMD ends by itself", "use --timeout", ExitCode.USAGE
+        )
     reporting.refuse_existing(json_file, html_file, force=force)
     reporting.require_file(output)
     reporting.require_file(record)
@@ -88,6 +110,11 @@ def rss(
         with watching.rows(path, force=force) as file, steps.Live() as live:
             observed = watching.process(pid, interval, seconds, file, live.update)
         found, status = [observed], int(ExitCode.OK)
+    elif server is not None:
+        again = servers.words_of(context)
+        observed = steps.observe(server, list(command), allocator, interval, seconds, path, force=force)
+        steps.finish([observed], path, json_file, html_file, force=force, command=[], after=again)
+        return ExitCode.OK
     else:
         program, launch = steps.prepare(list(command), allocator, timeout, interval)
         with watching.rows(path, force=force) as file:

@@ -1,6 +1,7 @@
 """What `reap rss` puts together: a run, its end, and a line that says how it goes."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TextIO
@@ -12,7 +13,7 @@ from reap.allocators import catalog
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.base.text import command_line
-from reap.commandline import reporting
+from reap.commandline import reporting, servers
 from reap.launch import program as programs
 from reap.launch.program import Program
 from reap.launch.records import Launch
@@ -22,6 +23,10 @@ from reap.rss import run as watching
 from reap.rss.judge import judge
 from reap.rss.records import Residence, Taken
 from reap.rss.watch import require_interval
+from reap.server.records import Server
+
+_SECONDS = 10.0
+"""For which a server is observed."""
 
 
 class Live:
@@ -68,6 +73,27 @@ def prepare(
     )
 
 
+def observe(
+    server: Server,
+    command: list[str],
+    allocator: str,
+    interval: float,
+    seconds: float | None,
+    path: Path,
+    *,
+    force: bool,
+) -> Residence:
+    """Observes a server under load, from its first load on. Throws ReapError."""
+    program, _ = prepare(command, allocator, None, interval)
+    (chosen,) = catalog.parse(allocator)
+    with (
+        watching.rows(path, force=force) as file,
+        servers.under_load(server, program, chosen) as pid,
+        Live() as live,
+    ):
+        return watching.process(pid, interval, seconds or _SECONDS, file, live.update)
+
+
 def run(
     found: Program,
     launch: Launch,
@@ -99,10 +125,12 @@ def finish(
     *,
     force: bool,
     command: list[str],
+    after: Sequence[str] = (),
 ) -> None:
     """Writes the files, prints the answer, and names the files and the next command.
 
-    Where a command was run, standard output is its own, and the answer goes to standard error.
+    `after` are words for `reap compare` next, of a server. Where a command was run, standard output is its
+    own, and the answer goes to standard error.
     """
     from reap.base.files import write_safely
     from reap.launch.host import machine
@@ -122,4 +150,5 @@ def finish(
     if html_file is not None:
         reporting.say_written("the report", html_file)
     reporting.say_written("all snapshots", rows)
-    reporting.say_next(commands.after(first, verdict, command))
+    then = ["reap", "compare", *after] if after else commands.after(first, verdict, command)
+    reporting.say_next(then)

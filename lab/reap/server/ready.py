@@ -1,11 +1,12 @@
-"""Whether a server can be loaded: by a connection, or by a page."""
+"""Whether a server can be loaded: by a connection, by a page, or by a line that it writes."""
 
 import contextlib
 import http.client
 import socket
+from pathlib import Path
 
 from reap.base.errors import ExitCode, ReapError
-from reap.server.records import PORT
+from reap.server.records import PORT, Ready
 
 _PATIENCE = 1.0
 """Seconds for one try."""
@@ -13,12 +14,11 @@ _GOOD = range(200, 400)
 _PORTS = range(1, 65536)
 
 
-def parsed(text: str, *, has_port: bool) -> tuple[int, str]:
-    """The port (0: the one that stands for `{port}`) and the path (empty: a connection is enough).
-
-    Throws ReapError for what cannot be waited for.
-    """
+def parsed(text: str, *, has_port: bool) -> Ready:
+    """What `--ready` says. Throws ReapError for what cannot be waited for."""
     kind, colon, rest = text.partition(":")
+    if kind == "line" and rest:
+        return Ready(port=0, line=rest)
     port, path = "", ""
     if kind == "tcp":
         port = rest
@@ -27,7 +27,7 @@ def parsed(text: str, *, has_port: bool) -> tuple[int, str]:
         path = f"/{tail}"
     if kind not in ("tcp", "http") or (kind == "http" and not path) or (colon and kind == "tcp" and not port):
         raise ReapError(
-            f"--ready {text} is neither tcp, tcp:PORT, http:/PATH nor http:PORT/PATH",
+            f"--ready {text} is neither tcp, tcp:PORT, http:/PATH, http:PORT/PATH nor line:TEXT",
             "--ready tcp waits until the server accepts connections on {port}",
             ExitCode.USAGE,
         )
@@ -39,7 +39,7 @@ def parsed(text: str, *, has_port: bool) -> tuple[int, str]:
             f"write {PORT} for the port in --server and --load, or --ready {kind}:6379{path}",
             ExitCode.USAGE,
         )
-    return int(port or 0), path
+    return Ready(port=int(port or 0), path=path)
 
 
 def accepts(port: int) -> bool:
@@ -51,17 +51,28 @@ def accepts(port: int) -> bool:
         return False
 
 
-def is_ready(port: int, path: str) -> bool:
-    """Whether the server accepts connections, and with a path answers it with a status below 400."""
-    if not path:
-        return accepts(port)
-    connection = http.client.HTTPConnection("localhost", port, timeout=_PATIENCE)
+def is_ready(ready: Ready, output: Path) -> bool:
+    """Whether the line is in the output; or the server accepts connections, or answers a page below 400."""
+    if ready.line:
+        return ready.line.encode() in output.read_bytes() if output.exists() else False
+    if not ready.path:
+        return accepts(ready.port)
+    connection = http.client.HTTPConnection("localhost", ready.port, timeout=_PATIENCE)
     with contextlib.closing(connection):
         try:
-            connection.request("GET", path)
+            connection.request("GET", ready.path)
             return connection.getresponse().status in _GOOD
         except (OSError, http.client.HTTPException):
             return False
+
+
+def missing(ready: Ready) -> str:
+    """What does not come of a server that is not ready, in words."""
+    if ready.line:
+        return f"it has not written '{ready.line}'"
+    if ready.path:
+        return f"no good answer from http://localhost:{ready.port}{ready.path}"
+    return f"no connection to port {ready.port}"
 
 
 def free_ports(count: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Starts servers, loads all of them at the same time, and stops them.
+"""Starts servers, loads all of them at the same time, and stops them; or keeps one under load.
 
 Loads that run at once on one core meet the same disturbances, and so do the servers, which share another
 core: see `launch.together`. Every start of a server has an address-space layout of its own.
@@ -6,242 +6,71 @@ core: see `launch.together`. Every start of a server has an address-space layout
 
 import contextlib
 import os
-import secrets
-import select
-import signal
-import tempfile
-import time
+import threading
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-
-import msgspec
 
 from reap.base.errors import ReapError
-from reap.base.text import signal_name
-from reap.launch import spawn
-from reap.launch.process import smaps
-from reap.launch.records import Launch, Outcome
-from reap.server import ready
+from reap.server import running
 from reap.server.records import Served, Service
-from reap.server.usage import Usage, busiest, usage
-
-_LOOK = 0.01
-"""Seconds between two looks whether a server is ready."""
-_GRACE = 5.0
-"""Seconds that servers get to end after their signal."""
-_SETTLES = 0.2
-"""Seconds in which a server that broke its load is seen to have ended."""
-_END_TREE = signal.SIGRTMIN
-"""Has a launcher end all that it runs."""
-_MARK = "REAP_SERVER"
-"""A variable by which what a server leaves behind is found: a daemon leaves its process tree."""
+from reap.server.usage import busiest, busiest_pid, usage
 
 
 def serve(services: Sequence[Service], core: int | None, load_core: int | None) -> list[Served]:
-    """Starts all, loads each twice, of which the second time counts, and stops them; in the order given.
+    """Starts all, loads each once to warm it up and then as often as is measured, and stops them.
 
-    The servers share `core`, and the loads `load_core`; without one they run anywhere. When it returns or
-    throws, nothing of them is left running. Throws ReapError where nothing can be started.
+    The servers share `core`, and the loads `load_core`; without one they run anywhere. Results are in the
+    order given. When it returns or throws, nothing of them is left running. Throws ReapError where nothing
+    can be started.
     """
     with contextlib.ExitStack() as stack:
-        mark = stack.enter_context(_nothing_left())
-        all_of = [stack.enter_context(_started(each, core, mark)) for each in services]
-        _await_ready(all_of)
-        _load(all_of, load_core)
-        before = [usage(each.launcher.process.pid) for each in all_of]
-        _load(all_of, load_core)
-        after = [usage(each.launcher.process.pid) for each in all_of]
+        mark = stack.enter_context(running.nothing_left())
+        all_of = [stack.enter_context(running.started(each, core, mark)) for each in services]
+        running.await_ready(all_of)
+        running.load(all_of, load_core)
+        for _ in range(max(each.loads for each in services)):
+            before = [usage(each.launcher.process.pid) for each in all_of]
+            running.load(all_of, load_core)
+            for each, usage_before in zip(all_of, before, strict=True):
+                each.add(usage_before, usage(each.launcher.process.pid))
         for each in all_of:
             each.busiest = busiest(each.launcher.process.pid)
-        _stop(all_of)
-        return [each.served(*span) for each, *span in zip(all_of, before, after, strict=True)]
-
-
-class _Running:
-    """A server that was started."""
-
-    def __init__(self, service: Service, prepared: spawn.Prepared, launcher: spawn.Launcher) -> None:
-        self.service = service
-        self.name = Path(service.server.argv[0]).name
-        self.launcher = launcher
-        self.pid = 0
-        self.pidfd = -1
-        """Of the process that the server's command has become; readable when it has ended."""
-        self.failure = ""
-        self.ended = ""
-        """When it ended by itself, in words."""
-        self.load: Outcome | None = None
-        self.busiest = ""
-        self.killed = False
-        self._prepared = prepared
-
-    @property
-    def lives(self) -> bool:
-        """Whether it can be loaded."""
-        return not self.failure and not self.ended
-
-    def has_ended(self, within: float = 0.0) -> bool:
-        """Whether its first process has ended, or does so soon."""
-        return bool(select.select([self.pidfd], [], [], within)[0])
-
-    def served(self, before: Usage, after: Usage) -> Served:
-        """What came of it; it has ended."""
-        outcome = self._prepared.outcome(self.launcher.result())
-        failure = self.failure
-        if self.ended:
-            failure = f"{self.name} {_how(outcome)} {self.ended}"
-            if self.ended == _BEFORE and outcome.status == 0:
-                failure += "; if it goes into the background by itself, have it stay in the foreground"
-        if failure or self.load is None:
-            said = outcome.stderr_tail.strip()[-500:]
-            return Served(outcome=outcome, failure=failure + (f"; the server said: {said}" if said else ""))
-        heap = outcome.heap
-        if self.busiest in heap:
-            heap = {self.busiest: heap[self.busiest], **heap}
-        measured = Outcome(
-            exit_code=0,
-            wall_ns=self.load.wall_ns,
-            user_ns=after.cpu_ns - before.cpu_ns,
-            peak_resident=outcome.peak_resident,
-            minor_faults=after.minor_faults - before.minor_faults,
-            major_faults=after.major_faults - before.major_faults,
-            malloc_provider=next(iter(heap.values()), {}).get("malloc", ""),
-            heap=heap,
-        )
-        name = signal.Signals(self.service.stop).name
-        note = f"{self.name} did not end within {_GRACE:g} s of {name}, and was killed" if self.killed else ""
-        return Served(outcome=measured, note=note)
-
-
-_BEFORE = "before it was ready"
-_DURING = "during the load"
+        running.stop(all_of)
+        return [each.served() for each in all_of]
 
 
 @contextlib.contextmanager
-def _started(service: Service, core: int | None, mark: str) -> Iterator[_Running]:
-    if ready.accepts(service.port):
-        raise ReapError(
-            f"port {service.port} is in use before {service.server.argv[0]} is started",
-            "stop what listens there, or write {port} for a free port",
-        )
-    launch = spawn.pinned(service.server, core)
-    launch = msgspec.structs.replace(launch, environment={**launch.environment, _MARK: mark})
-    with tempfile.TemporaryDirectory(prefix="reap-") as scratch:
-        prepared = spawn.Prepared(launch, Path(scratch))
-        with spawn.started(prepared.command, launch) as launcher:
-            running = _Running(service, prepared, launcher)
-            try:
-                yield running
-            finally:
-                if running.pidfd >= 0:
-                    os.close(running.pidfd)
+def under_load(service: Service) -> Iterator[int]:
+    """A server that was loaded once, and is loaded again and again within.
+
+    Yields its process that has used the most CPU time. What runs is ended at the end, whatever happens.
+    Throws ReapError where the server or a load fails.
+    """
+    with running.nothing_left() as mark, running.started(service, None, mark) as server:
+        running.await_ready([server])
+        running.load([server], None)
+        if not server.lives:
+            running.stop([server])
+            raise _failure(server)
+        waking, enough = os.pipe()
+        loading = threading.Thread(target=_load_on, args=(server, waking))
+        loading.start()
+        try:
+            yield busiest_pid(server.launcher.process.pid)
+        finally:
+            os.close(enough)
+            loading.join()
+            os.close(waking)
+            failed = not server.lives
+            running.stop([server])
+        if failed:
+            raise _failure(server)
+        server.launcher.result()
 
 
-def _await_ready(servers: Sequence[_Running]) -> None:
-    """Until each is ready or has failed. Servers that start at once on one core get the time of all."""
-    begun = time.monotonic()
-    for server in servers:
-        service = server.service
-        within = service.ready_within * len(servers)
-        while True:
-            if server.launcher.process.poll() is not None:
-                server.ended = _BEFORE
-                break
-            if ready.is_ready(service.port, service.path):
-                _hold(server)
-                break
-            if time.monotonic() > begun + within:
-                url = f"http://localhost:{service.port}{service.path}"
-                why = (
-                    f"no good answer from {url}" if service.path else f"no connection to port {service.port}"
-                )
-                server.failure = f"{server.name} was not ready within {within:g} s ({why})"
-                break
-            time.sleep(_LOOK)
+def _load_on(server: running.Running, enough: int) -> None:
+    while server.lives and not running.readable(enough):
+        running.load([server], None, enough)
 
 
-def _hold(server: _Running) -> None:
-    """Keeps hold of the process that the command has become. A daemon's has ended when it is ready."""
-    tree = smaps.descendants(server.launcher.process.pid)
-    try:
-        server.pid = tree[0]
-        server.pidfd = os.pidfd_open(server.pid)
-    except (IndexError, ProcessLookupError):
-        server.ended = _BEFORE
-        return
-    if server.has_ended(_LOOK):
-        server.ended = _BEFORE
-
-
-def _load(servers: Sequence[_Running], core: int | None) -> None:
-    """Runs the loads of all that live, at the same time, until each has ended or its server has."""
-    with contextlib.ExitStack() as stack:
-        waiting = []
-        living = [each for each in servers if each.lives]
-        for server in living:
-            launch = spawn.pinned(server.service.load, core)
-            if launch.timeout is not None:
-                launch = msgspec.structs.replace(launch, timeout=launch.timeout * len(living))
-            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reap-")))
-            prepared = spawn.Prepared(launch, scratch)
-            launcher = stack.enter_context(spawn.started(prepared.command, launch))
-            done = os.pidfd_open(launcher.process.pid)
-            stack.callback(os.close, done)
-            waiting.append((server, prepared, launcher, done))
-        while waiting:
-            held = [fd for server, _, _, done in waiting for fd in (server.pidfd, done)]
-            fired = set(select.select(held, [], [])[0])
-            for each in [each for each in waiting if fired & {each[0].pidfd, each[3]}]:
-                waiting.remove(each)
-                server, prepared, launcher, done = each
-                if done not in fired:
-                    launcher.process.send_signal(_END_TREE)
-                outcome = prepared.outcome(launcher.result())
-                server.load = outcome
-                if server.has_ended(_SETTLES if outcome.status else 0.0):
-                    server.ended = _DURING
-                elif outcome.status or outcome.timed_out:
-                    server.failure = _load_failure(server.service.load, outcome)
-
-
-def _load_failure(load: Launch, outcome: Outcome) -> str:
-    said = outcome.stderr_tail.strip()[-500:]
-    how = f"did not end within {load.timeout:g} s" if outcome.timed_out else _how(outcome)
-    return f"the load {Path(load.argv[0]).name} {how}" + (f"; it said: {said}" if said else "")
-
-
-def _stop(servers: Sequence[_Running]) -> None:
-    """Has all that run end: by their signal, and after the grace period by force."""
-    for server in servers:
-        if server.pidfd >= 0 and not server.has_ended():
-            # A launcher makes what it captures the leader of a process group.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(server.pid, server.service.stop)
-    due = time.monotonic() + _GRACE
-    for server in servers:
-        process = server.launcher.process
-        if server.pidfd >= 0 and server.has_ended(max(0.0, due - time.monotonic())):
-            continue
-        if process.poll() is None:
-            server.killed = not server.failure
-            process.send_signal(_END_TREE)
-
-
-@contextlib.contextmanager
-def _nothing_left() -> Iterator[str]:
-    """Around servers: a word for their environment, by which what they leave behind is found and killed."""
-    word = secrets.token_hex(8)
-    try:
-        yield word
-    finally:
-        marked = f"{_MARK}={word}".encode()
-        for found in Path("/proc").glob("[0-9]*/environ"):
-            with contextlib.suppress(OSError):
-                if marked in found.read_bytes().split(b"\0"):
-                    os.kill(int(found.parent.name), signal.SIGKILL)
-
-
-def _how(outcome: Outcome) -> str:
-    if outcome.signal:
-        return f"was ended by {signal_name(outcome.signal)}"
-    return f"ended with exit status {outcome.exit_code}"
+def _failure(server: running.Running) -> ReapError:
+    return ReapError(server.served().failure, "run --server and --load by hand first")

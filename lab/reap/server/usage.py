@@ -51,9 +51,14 @@ def usage(root: int) -> Usage:
     )
 
 
+def busiest_pid(root: int) -> int:
+    """The living descendant of `root` that has used the most CPU time; `root` itself without any."""
+    return max(smaps.descendants(root), key=_cpu_ns, default=root)
+
+
 def busiest(root: int) -> str:
-    """The executable of the living descendant of `root` that has used the most CPU time."""
-    return smaps.executable(max(smaps.descendants(root), key=_cpu_ns, default=root))
+    """The executable of that one."""
+    return smaps.executable(busiest_pid(root))
 
 
 def _cpu_ns(pid: int) -> int:

@@ -11,9 +11,10 @@ from reap.allocators.records import Allocator
 from reap.answer import files
 from reap.answer.records import Answer
 from reap.base.errors import ExitCode, ReapError
-from reap.commandline import experiments, reporting
+from reap.commandline import experiments, reporting, servers
 from reap.commandline.progress import Bar
 from reap.commandline.stdin import spooled
+from reap.compare.serving import ServerStarter
 from reap.experiment.folder import Folder
 from reap.experiment.specify import Conditions
 from reap.tune import run as tuning
@@ -23,7 +24,7 @@ from reap.tune.records import Tuned
 from reap.tune.spec import USUAL_RUNS, specify_search
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
-_OWN = ("allocator", "objectives", "runs", "timeout", "prepare", "cleanup", "output")
+_OWN = ("allocator", "objectives", "runs", "timeout", "prepare", "cleanup", "output", *servers.NAMES)
 
 
 @click.command()
@@ -47,6 +48,8 @@ _OWN = ("allocator", "objectives", "runs", "timeout", "prepare", "cleanup", "out
     show_default=True,
     help="Maximum number of runs of CMD; more runs detect smaller gains.",
 )
+@servers.options
+@servers.load_options
 @experiments.running
 def tune(
     context: click.Context,
@@ -63,6 +66,9 @@ def tune(
     confidence interval. Prints the environment variables that win in CPU time, tail latency or memory, or
     reports that none does. CMD should do the same work on each run.
 
+    With --server it tries them on a server under load: each run is a start that --load loads once to warm it
+    up and --loads times more, which count.
+
     Exits with CMD's own status, or 1 if a setting changed its status or its output.
 
     \b
@@ -71,7 +77,9 @@ def tune(
     """  # noqa: D301 - click wants the character itself
     reporting.refuse_existing(json_file, html_file, force=force, made=options["output"])
     with _opened(context, force=force, **options) as folder, Bar() as bar:
-        tuned = tuning.tune(folder, experiments.Terminal(bar))
+        server = folder.spec.server
+        starter = ServerStarter(folder, server) if server else None
+        tuned = tuning.tune(folder, experiments.Terminal(bar), starter)
     return _finish(tuned, folder.path, json_file, html_file, force=force)
 
 
@@ -87,7 +95,8 @@ def _finish(
     render_tuned(reporting.console(json_file, html_file), tuned)
     reporting.say_files(json=json_file, html=html_file)
     reporting.say_written("the runs", folder)
-    reporting.say_next(["reap", "compare", "--", *tuned.command])
+    if not tuned.load:
+        reporting.say_next(["reap", "compare", "--", *tuned.command])
     return ExitCode.FAILED if tuned.differs else tuned.exit_code
 
 
@@ -103,12 +112,22 @@ def _opened(
     runs: int,
     **given: Any,  # noqa: ANN401 - click's; `Conditions` says their types
 ) -> Folder:
+    given |= {"command": command, "resume": resume}
+    server = servers.asked(context, given)
+    command = given.pop("command")
+    del given["resume"]
+    if server is not None and "tail" in objectives:
+        raise ReapError(
+            "--for tail does not go with --server: the times of its requests are not known",
+            "--for cpu, or --for memory",
+            ExitCode.USAGE,
+        )
     if resume:
         return experiments.reopened("tune", resume, list(command), experiments.written(context, _OWN))
     (chosen,) = _one(allocator)
-    stdin = spooled()
+    stdin = spooled() if server is None else None
     conditions = Conditions(stdin=stdin is not None, pairing="auto", **given)
-    spec = specify_search(list(command), chosen, objectives, runs, conditions=conditions)
+    spec = specify_search(list(command), chosen, objectives, runs, conditions=conditions, server=server)
     return Folder.create(output or experiments.new_folder(list(command)), spec, stdin, force=force)
 
 

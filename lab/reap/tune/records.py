@@ -103,6 +103,10 @@ class Tuned(Record):
     exit_code: int
     stdout_varies: bool
     pairing: Pairing = Pairing()
+    load: list[str] = []
+    """The command that loads the server; empty where the program is none."""
+    loads: int = 0
+    """Measured loads of each start of the server."""
     notes: list[str] = []
 
     @property

@@ -2,12 +2,19 @@
 
 import math
 import statistics as plain
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from reap.compare.run import SERVED
 from reap.experiment import statistics
 from reap.experiment.metrics import Metric, known, named
 from reap.experiment.once import failure
 from reap.experiment.records import Ratio, Run
+from reap.launch.records import Outcome
+
+
+def _compares(metric: Metric, outcomes: Sequence[Outcome]) -> bool:
+    """Whether it says something of these runs: not every metric does of servers."""
+    return metric.name in SERVED or not any(each.loads for each in outcomes)
 
 
 class Rounds:
@@ -75,7 +82,7 @@ class Rounds:
                 level if metric.name == main else statistics.LEVEL,
             )
             for metric in known(every)
-            if not (metric.alone and self._together(own))
+            if not (metric.alone and self._together(own)) and _compares(metric, every)
         }
 
     def noise(self, first: int) -> dict[str, Ratio]:
@@ -90,7 +97,7 @@ class Rounds:
                 metric, [metric.of(each) for each in before], [metric.of(each) for each in after]
             )
             for metric in known([*before, *after])
-            if not (metric.alone and self._together(rounds))
+            if not (metric.alone and self._together(rounds)) and _compares(metric, [*before, *after])
         }
 
     def failed(self) -> str:
@@ -107,9 +114,12 @@ class Rounds:
         return all(run.outcome.status in self.exits for run in self.of.get(name, {}).values())
 
     def same_output(self, name: str) -> bool | None:
-        """Whether it always said the same; None where that varies by itself, or nothing was run."""
+        """Whether it always said the same; None where that varies by itself, or nothing was run.
+
+        Of a server output is not looked at.
+        """
         own = self.of.get(name, {})
-        if len(self.outputs) != 1 or not own:
+        if len(self.outputs) != 1 or not own or self.outputs == {""}:
             return None
         return all(run.outcome.stdout_digest in self.outputs for run in own.values())
 

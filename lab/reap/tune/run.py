@@ -8,6 +8,7 @@ from reap.allocators import knobs, verify
 from reap.allocators.knobs import Objective
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
+from reap.compare.analyse import PER_REQUEST
 from reap.experiment import pairing, schedule
 from reap.experiment.folder import Folder
 from reap.experiment.metrics import named
@@ -101,6 +102,10 @@ class _Search:
         self._listener.say(f"{name} runs {self._tune.most} times at most, under {self._spec.baseline.name}")
         run = self._run(self._cell(None), warmup=True)
         self._once.require_sound(run.outcome)
+        if run.outcome.failure:
+            raise ReapError(run.outcome.failure, "run --server and --load by hand first", ExitCode.FAILED)
+        if run.outcome.served:
+            self._metrics["cpu"] = PER_REQUEST
         verification = verify.judge(self._spec.baseline, run.outcome.heap)
         if not verification.verified:
             raise ReapError(
@@ -235,6 +240,8 @@ class _Search:
             exit_code=min(self._rounds.exits),
             stdout_varies=len(self._rounds.outputs) > 1,
             pairing=self._pairing,
+            load=self._spec.server.load.command if self._spec.server else [],
+            loads=self._spec.server.loads if self._spec.server else 0,
             notes=list(dict.fromkeys(self._notes)),
         )
 
@@ -278,7 +285,9 @@ class _Search:
     def _trial(self, option: Option, begun: int) -> Trial:
         rounds = [number for number in self._rounds.of.get(option.name, {}) if number < begun]
         problem = self._rounds.problem(option.name)
-        metrics = dict.fromkeys(["cpu", *(self._metrics[what] for what in self._objectives), "peak_resident"])
+        metrics = dict.fromkeys(
+            [self._metrics["cpu"], *(self._metrics[what] for what in self._objectives), "peak_resident"]
+        )
         scores = {metric: self._rounds.score(option.name, metric, begun) for metric in metrics}
         return Trial(
             name=option.name,

@@ -14,6 +14,7 @@ from reap.experiment.specify import Conditions, specify
 from reap.launch import program as programs
 from reap.launch.host import machine
 from reap.launch.program import Program
+from reap.server.records import Server
 from reap.tune import numa
 from reap.tune.plan import LEAST_RUNS
 
@@ -30,8 +31,9 @@ def specify_search(
     runs: int = USUAL_RUNS,
     *,
     conditions: Conditions = CONDITIONS,
+    server: Server | None = None,
 ) -> Spec:
-    """What a search of an allocator's settings is to be.
+    """What a search of an allocator's settings is to be; with `server` on one that is loaded.
 
     Without `objectives` they are the usual. Throws what `specify` throws, and ReapError where no setting
     that is known could win.
@@ -39,7 +41,14 @@ def specify_search(
     program = programs.resolve(command)
     programs.require_preloadable(program)
     search = _search(allocator, program, objectives, runs)
-    return specify(command, [allocator], baseline=allocator.name, tune=search, conditions=conditions)
+    return specify(
+        command,
+        [allocator],
+        baseline=allocator.name,
+        tune=search,
+        conditions=conditions,
+        server=server,
+    )
 
 
 def _search(allocator: Allocator, program: Program, objectives: Sequence[Objective], most: int) -> Tune:

@@ -22,7 +22,7 @@ def render_tuned(console: Console, tuned: Tuned) -> None:
         _finding(console, tuned, finding)
     console.print()
     console.print(_trials(tuned))
-    for line in (compared.paired(tuned.pairing), words.confirmation(tuned), words.TRIED):
+    for line in (words.made(tuned), words.confirmation(tuned), words.TRIED):
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
     if tuned.exit_code:
         console.print(Text(f"  The program itself ended with status {tuned.exit_code}."))

@@ -54,7 +54,7 @@ def view(tuned: Tuned) -> TuneView:
             )
             for each in tuned.findings
         ],
-        paired=compared.paired(tuned.pairing),
+        paired=words.made(tuned),
         confirmation=words.confirmation(tuned),
         reading=compared.INCONCLUSIVE,
         tried=words.TRIED,

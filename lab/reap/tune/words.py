@@ -10,12 +10,17 @@ TRIED = (
     "best of many benefits from chance; only the confirmation shows what it gains."
 )
 
-_BESIDE = ("cpu", "wall", "peak_resident")
+_BESIDE = ("cpu_per_request", "cpu", "wall", "peak_resident")
 
 
 def title(tuned: Tuned) -> str:
     """The heading: whose settings, and how often the program ran."""
     return f"Settings of {tuned.allocator}, {len(tuned.trials)} tried in {units.number(tuned.runs, 'run')}"
+
+
+def made(tuned: Tuned) -> str:
+    """How its runs were paired."""
+    return words.served(tuned.pairing, tuned.loads) if tuned.load else words.paired(tuned.pairing)
 
 
 def look(tuned: Tuned) -> str:

@@ -3,27 +3,30 @@
 import contextlib
 import shlex
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 from rich.console import Console
 
 from reap.allocators import catalog
+from reap.allocators.records import DEFAULT, Allocator
 from reap.answer import files
 from reap.answer.records import Answer, Report
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import STANDARD_OUTPUT, write_safely
-from reap.commandline import reporting
+from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
 from reap.commandline.stdin import spooled, with_input
 from reap.compare import terminal as compare_terminal
 from reap.launch import program as programs
 from reap.launch.records import Launch
+from reap.server.records import Server
 from reap.wall import run as measuring
 from reap.wall import terminal, trial
 from reap.wall.judge import verdict as diagnosis
@@ -49,11 +52,16 @@ class Asked:
     budget: float
     calls: bool
     path: Path
+    server: Server | None = None
+    again: tuple[str, ...] = ()
+    """What names the server for another command line."""
 
 
 @click.command()
 @click.option("--pid", type=click.IntRange(min=1), help="Watch this running process.")
-@click.option("--seconds", type=_SECONDS, default=10, show_default=True, help="With --pid: how long.")
+@click.option(
+    "--seconds", type=_SECONDS, default=10, show_default=True, help="With --pid or --server: how long."
+)
 @click.option("-a", "--allocator", help="Run CMD under this allocator: a name, or NAME=/path/lib.so.")
 @click.option("--try/--no-try", "tries", default=True, help="Whether to try the remedies. [default: try]")
 @click.option(
@@ -73,8 +81,12 @@ class Asked:
 )
 @click.option("--json", "json_file", type=_FILE, help="Write the results as JSON, too; - is standard output.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@servers.options
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
+@click.pass_context
 def wall(
+    context: click.Context,
+    /,
     command: tuple[str, ...],
     pid: int | None,
     seconds: float,
@@ -86,13 +98,15 @@ def wall(
     output: Path | None,
     json_file: Path | None,
     force: bool,
+    **given: Any,  # noqa: ANN401 - click's; servers.asked takes it
 ) -> int:
     """Find out where a program's time goes, whether it is at the allocator's wall, and what helps.
 
     CMD runs twice, its output discarded: once with nothing loaded into it, sampled from outside, and once
     more to count its allocations. A program with a garbage collector runs a third time to measure that. Reap
     prints the verdict and tries the remedies in runs paired with the unchanged program. With --pid it watches
-    a running process through the kernel only, and tries nothing.
+    a running process through the kernel only, and tries nothing; with --server that of a server that uses the
+    most CPU time, while --load runs again and again.
 
     Exits with CMD's own status.
 
@@ -102,8 +116,14 @@ def wall(
     """  # noqa: D301 - click wants the character itself
     reporting.refuse_existing(json_file, force=force, made=output)
     console = reporting.console(json_file)
-    with folder(output, command, pid, force=force) as path:
-        asked = Asked(command, pid, seconds, allocator, timeout, budget, calls, path)
+    given["command"] = command
+    server = servers.asked(context, given)
+    command = given["command"]
+    again = servers.words_of(context) if server is not None else []
+    with folder(output, command, pid, again, force=force) as path:
+        asked = Asked(
+            command, pid, seconds, allocator, timeout, budget, calls, path, server=server, again=tuple(again)
+        )
         seen = _measured(asked)
         part = _judged(asked, seen)
         _write(asked, part, json_file, force=force)
@@ -115,8 +135,13 @@ def wall(
 
 
 @contextlib.contextmanager
-def folder(output: Path | None, command: tuple[str, ...], pid: int | None, *, force: bool) -> Iterator[Path]:
-    """A new folder for what is seen, private to the user. Throws ReapError."""
+def folder(
+    output: Path | None, command: tuple[str, ...], pid: int | None, again: Sequence[str] = (), *, force: bool
+) -> Iterator[Path]:
+    """A new folder for what is seen, private to the user. Throws ReapError.
+
+    `again` is what names a server on another command line.
+    """
     if bool(command) == (pid is not None):
         raise ReapError(
             "name a command after --, or a process with --pid", "reap wall -- CMD", ExitCode.USAGE
@@ -147,7 +172,7 @@ def folder(output: Path | None, command: tuple[str, ...], pid: int | None, *, fo
             path.rmdir()  # if nothing was measured
         raise
     except KeyboardInterrupt:
-        raise _stopped(path, ["--", *command] if command else ["--pid", str(pid)]) from None
+        raise _stopped(path, list(again) or (["--", *command] if command else ["--pid", str(pid)])) from None
 
 
 def _stopped(path: Path, watched: list[str]) -> ReapError:
@@ -172,6 +197,10 @@ def _measured(asked: Asked) -> Measured:
     if len(chosen) > 1:
         raise ReapError("only one allocator can be watched at a time", "name one", ExitCode.USAGE)
     found = programs.resolve(list(asked.command))
+    if asked.server is not None:
+        under = chosen[0] if chosen else Allocator(name=DEFAULT)
+        with servers.under_load(asked.server, found, under) as pid:
+            return measuring.watch_running(pid, asked.seconds, asked.path, _say)
     if chosen:
         programs.require_preloadable(found)
     stdin = spooled()
@@ -213,7 +242,7 @@ def _show(console: Console, part: WallPart) -> None:
 def _tried(asked: Asked, part: WallPart, console: Console, json_file: Path | None) -> WallPart:
     """Tries what would help and can be tried here; the part with what came of it. Throws ReapError."""
     verdict = part.wall_verdict
-    if verdict is None or asked.pid is not None or not asked.command:
+    if verdict is None or asked.pid is not None or asked.server is not None or not asked.command:
         return part
     base = catalog.parse(asked.allocator)[0] if asked.allocator else None
     planned = trial.plan(verdict, base=base, seconds=part.wall.wall_seconds, budget=asked.budget)
@@ -253,7 +282,9 @@ def _say_written(asked: Asked, part: WallPart, json_file: Path | None) -> None:
     reporting.say_written("the report", path / PAGE)
     reporting.say_written("the results", json_file or path / RESULTS)
     reporting.say_written("stacks, folded", path / STACKS)
-    if part.wall_verdict and (line := next_command(part.wall_verdict, wall)):
+    if asked.server is not None:
+        reporting.say_next(["reap", "compare", *asked.again])
+    elif part.wall_verdict and (line := next_command(part.wall_verdict, wall)):
         click.echo(f"next: {with_input(line, wall.command)}", err=True)
     elif (path / measuring.COUNTED).exists():
         reporting.say_next(["reap", "show", str(path / measuring.COUNTED)])

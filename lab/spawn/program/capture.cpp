@@ -24,6 +24,7 @@ bool Capture::drain() {
             const std::size_t length = static_cast<std::size_t>(got);
             XXH3_128bits_update(&hash_, buffer, length);
             keep_tail(buffer, length);
+            append(buffer, length);
             bytes_ += length;
             any = true;
         } else if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -48,6 +49,18 @@ void Capture::keep_tail(const char *data, std::size_t length) {
     const std::size_t first = length < tail_bytes - start ? length : tail_bytes - start;
     std::memcpy(tail_ + start, data, first);
     std::memcpy(tail_, data + first, length - first);
+}
+
+void Capture::append(const char *data, std::size_t length) {
+    if (file_ < 0 || bytes_ >= most_kept) return;
+    if (length > most_kept - bytes_) length = static_cast<std::size_t>(most_kept - bytes_);
+    while (length > 0) {
+        const ssize_t done = write(file_, data, length);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return; // a full disk: the program's run matters more
+        data += done;
+        length -= static_cast<std::size_t>(done);
+    }
 }
 
 void Capture::digest(char (&text)[digest_bytes]) const {

@@ -1,4 +1,4 @@
-/* A program's output: counted, hashed and discarded.
+/* A program's output: counted, hashed, and discarded or kept.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,11 +18,15 @@ class Capture {
   public:
     static constexpr std::size_t tail_bytes = 2048;
     static constexpr std::size_t digest_bytes = 33;
+    static constexpr std::uint64_t most_kept = 16 << 20;
 
     Capture() { XXH3_128bits_reset(&hash_); }
 
     /// Takes the read end of a pipe, which must not block; -1 for a stream that is not captured.
     void open(int fd) { fd_ = fd; }
+
+    /// Has what is read appended to a file, too, up to `most_kept` bytes; it stays open.
+    void keep(int file) { file_ = file; }
 
     int fd() const { return fd_; }
     std::uint64_t bytes() const { return bytes_; }
@@ -39,8 +43,10 @@ class Capture {
 
   private:
     void keep_tail(const char *data, std::size_t length);
+    void append(const char *data, std::size_t length);
 
     int fd_ = -1;
+    int file_ = -1;
     std::uint64_t bytes_ = 0;
     XXH3_state_t hash_;
     char tail_[tail_bytes] = {};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -40,6 +41,7 @@ class Supervisor {
             result_.captured = true;
             result_.output.open(child_.output);
             result_.errors.open(child_.errors);
+            if (!keep_output()) return abandon("keep", errno);
         }
         if (!wait_for_start()) return abandon("start", ECANCELED);
         const std::int64_t start = now_ns();
@@ -54,6 +56,16 @@ class Supervisor {
     }
 
   private:
+    /// Has both streams appended to the file that is asked for, in the order in which they are read.
+    bool keep_output() {
+        if (options_.keep == nullptr) return true;
+        const int file = open(options_.keep, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        if (file < 0) return false;
+        result_.output.keep(file);
+        result_.errors.keep(file);
+        return true;
+    }
+
     void fail(const char *step, int error) {
         result_.failed_step = step;
         result_.failed_errno = error != 0 ? error : EINVAL;

@@ -133,3 +133,31 @@ def test_a_higher_level_has_a_wider_interval(rounds):
 )
 def test_verdicts(low, high, verdict):
     assert statistics.verdict(Estimate(value=(low + high) / 2, low=low, high=high)) == verdict
+
+
+def drawn_starts(start: float, load: float, count: int, each: int) -> list[list[float]]:
+    """Ratios of loads of so many starts, with these standard deviations of their logarithms."""
+    random_of = random.Random(7)
+    middles = [random_of.gauss(0, start) for _ in range(count)]
+    return [[math.exp(random_of.gauss(middle, load)) for _ in range(each)] for middle in middles]
+
+
+@pytest.mark.parametrize(("start", "load"), [(0.02, 0.01), (0.005, 0.02), (0.0, 0.01)])
+def test_what_starts_add_to_loads_is_told_apart(start, load):
+    found = statistics.spread(drawn_starts(start, load, 400, 4))
+    assert found.load == pytest.approx(load, rel=0.1)
+    assert found.start == pytest.approx(start, rel=0.15, abs=0.0015)
+
+
+def test_loads_of_one_start_do_not_narrow_the_interval_as_starts_do():
+    """The mean of a start is one value: 20 loads of one start that differs are no 20 values."""
+    starts = drawn_starts(0.05, 0.001, 6, 20)
+    means = [math.exp(python_statistics.fmean(map(math.log, each))) for each in starts]
+    every = [ratio for each in starts for ratio in each]
+    wide, narrow = statistics.interval(means), statistics.interval(every)
+    assert math.log(wide.high / wide.low) > 2 * math.log(narrow.high / narrow.low)
+
+
+@pytest.mark.parametrize("starts", [[], [[1.0, 1.1]] * 4, [[1.0]] * 9, [[]] * 9])
+def test_too_few_starts_or_loads_say_nothing_of_their_spread(starts):
+    assert statistics.spread(starts) is None

@@ -6,17 +6,20 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from programs import reap
+from rich.console import Console
+from samples import comparison_of
 from served import load, running, server
 
 from reap.base.errors import ExitCode, ReapError
 from reap.compare.command import compare
+from reap.compare.terminal import render
 from reap.server.ready import free_ports
 
 pytestmark = pytest.mark.timed
 
 
 def compared(where: Path, *words: str) -> dict:
-    done = reap("compare", "-n", "2", "-o", "there", "--json", "x.json", *words, cwd=where)
+    done = reap("compare", "-n", "2", "--loads", "1", "-o", "there", "--json", "x.json", *words, cwd=where)
     assert done.returncode == 0, done.stderr
     assert "strace" not in done.stderr
     assert "The servers of a round" in done.stdout
@@ -54,8 +57,36 @@ def test_a_fixed_port_is_for_one_server_at_a_time(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     answer = compared(tmp_path, *words(port=str(port)), "--ready", f"tcp:{port}")
     assert answer["pairing"]["method"] == "sequential"
+    assert "throughput" not in answer["sides"][0]["ratios"]
     assert "{port}" in answer["pairing"]["reason"]
     assert 1.6 < answer["sides"][0]["ratios"]["cpu"]["ratio"]["value"] < 2.4
+
+
+def test_the_cpu_time_of_a_request_and_their_rate(tmp_path: Path) -> None:
+    """A load of one request that is said to be of a thousand."""
+    answer = compared(tmp_path, *words(), "--requests-per-load", "1000", "--pairing", "sequential")
+    ratios = answer["sides"][0]["ratios"]
+    assert 19e-6 < ratios["cpu_per_request"]["baseline"] < 30e-6
+    assert 1.6 < ratios["cpu_per_request"]["ratio"]["value"] < 2.4
+    assert ratios["throughput"]["more_is_better"]
+    assert ratios["throughput"]["unit"] == "per_second"
+    assert 0.5 < ratios["throughput"]["ratio"]["value"] < 0.95  # 20 ms more of 60
+
+
+def test_a_round_has_all_of_its_loads_and_a_warm_up_one(tmp_path: Path) -> None:
+    done = reap("compare", "-n", "2", "--loads", "2", "-o", "there", *words(), cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    runs = [json.loads(line) for line in (tmp_path / "there/runs.jsonl").read_text().splitlines()]
+    assert {(run["warmup"], len(run["outcome"]["loads"])) for run in runs} == {(True, 1), (False, 2)}
+    said = " ".join(done.stdout.split())
+    assert "over 2 loads of each start" in said
+    assert "--requests-per-load tells it" in said
+
+
+def test_nothing_measured_shows_no_columns_of_servers() -> None:
+    console = Console(record=True, width=100)
+    render(console, comparison_of([]))
+    assert "per request" not in console.export_text()
 
 
 def test_redis(tmp_path: Path) -> None:
@@ -70,6 +101,8 @@ def test_redis(tmp_path: Path) -> None:
     assert "libreap-malloc" in side["provider"]
     assert 0.5 < side["ratios"]["cpu"]["ratio"]["value"] < 2
     assert side["ratios"]["peak_resident"]["baseline"] > 4 << 20
+    assert 1e-6 < side["ratios"]["cpu_per_request"]["baseline"] < 1e-3
+    assert "throughput" not in side["ratios"]  # they shared a core
     assert answer["pairing"]["method"] == "simultaneous"
     assert not list(tmp_path.glob("at-*"))
 
@@ -84,17 +117,18 @@ def test_redis(tmp_path: Path) -> None:
     ],
 )
 def test_a_baseline_that_cannot_be_measured(
-    mode: str, more: tuple[str, ...], said: str, tmp_path: Path
+    mode: str, more: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = reap("compare", *words(mode, *more), "--ready-within", "0.3", cwd=tmp_path)
-    assert done.returncode == ExitCode.FAILED
-    assert f"under glibc, the baseline, {said}" in done.stderr
-    assert "Traceback" not in done.stderr
+    monkeypatch.chdir(tmp_path)
+    answer = CliRunner().invoke(compare, [*words(mode, *more), "--ready-within", "0.3"])
+    assert isinstance(answer.exception, ReapError), answer.exception
+    assert answer.exception.code == ExitCode.FAILED
+    assert f"under glibc, the baseline, {said}" in answer.exception.what
     assert not running()
 
 
 def test_an_allocator_under_which_the_server_fails_is_dropped(tmp_path: Path) -> None:
-    done = reap("compare", "-n", "2", *words("allergic"), cwd=tmp_path)
+    done = reap("compare", "-n", "2", "--loads", "1", *words("allergic"), cwd=tmp_path)
     assert done.returncode == ExitCode.FAILED, done.stderr
     said = " ".join(done.stdout.split())
     assert "reap_test_server ended with exit status 7 before it was ready (in the warm-up)" in said
@@ -109,6 +143,7 @@ GOOD = ("--server", "cat {port}", "--ready", "tcp", "--load", "cat {port}")
     [
         (("--load", "true"), "--load requires --server"),
         (("--stop", "INT", "--", "true"), "--stop requires --server"),
+        (("--loads", "2", "--", "true"), "--loads requires --server"),
         (("--server", "cat {port}"), "--server requires --load"),
         (("--server", "cat {port}", "--load", "true"), "--server requires --ready"),
         ((*GOOD, "--", "true"), "another one is given: true"),
@@ -117,7 +152,7 @@ GOOD = ("--server", "cat {port}", "--ready", "tcp", "--load", "cat {port}")
         ((*GOOD, "--requests"), "--requests does not go with --server"),
         ((*GOOD, "--pairing", "sliced"), "--pairing sliced does not go with --server"),
         ((*GOOD, "--stop", "NOSUCH"), "--stop NOSUCH is no signal"),
-        ((*GOOD, "--ready", "line:up"), "--ready line:up is neither"),
+        ((*GOOD, "--ready", "word:up"), "--ready word:up is neither"),
         ((*GOOD, "--server", "cat"), "does not say on which port"),
         ((*GOOD, "--load", "cat", "--pairing", "simultaneous"), "need ports of their own"),
         ((*GOOD, "--load", ""), "--server requires --load"),
@@ -136,7 +171,9 @@ def test_options_that_do_not_go_together(
 
 
 @pytest.mark.parametrize("option", ["--server", "--load"])
-def test_a_command_that_is_not_there(option: str, tmp_path: Path) -> None:
-    done = reap("compare", *GOOD, option, "nosuch {port}", cwd=tmp_path)
-    assert done.returncode == ExitCode.NOT_FOUND, done.stderr
-    assert "nosuch" in done.stderr
+def test_a_command_that_is_not_there(option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = CliRunner().invoke(compare, [*GOOD, option, "nosuch {port}"])
+    assert isinstance(answer.exception, ReapError)
+    assert answer.exception.code == ExitCode.NOT_FOUND
+    assert "nosuch" in answer.exception.what

@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,18 +17,29 @@ from served import load, running, server
 from reap.base.errors import ReapError
 from reap.launch.records import Launch
 from reap.server import ready, serve
-from reap.server.records import Served, Service
+from reap.server import running as running_servers
+from reap.server.records import Ready, Served, Service
 
 pytestmark = pytest.mark.timed
 
 
-def service(mode: str, *more: str, port: int = 0, within: float = 5.0, path: str = "") -> Service:
+def service(
+    mode: str,
+    *more: str,
+    port: int = 0,
+    within: float = 5.0,
+    path: str = "",
+    line: str = "",
+    loads: int = 1,
+    requests: int = 0,
+) -> Service:
     port = port or ready.free_ports(1)[0]
     return Service(
         server=Launch(argv=[server(), str(port), mode], program=server()),
         load=Launch(argv=[load(), str(port), *more], program=load()),
-        port=port,
-        path=path,
+        ready=Ready(port=port, path=path, line=line),
+        loads=loads,
+        requests=requests,
         stop=signal.SIGTERM,
         ready_within=within,
     )
@@ -52,7 +65,7 @@ class Page(BaseHTTPRequestHandler):
         """Says nothing."""
 
 
-def served(mode: str, *more: str, **how: float | str) -> Served:
+def served(mode: str, *more: str, **how: Any) -> Served:
     (only,) = serve.serve([service(mode, *more, **how)], None, None)
     return only
 
@@ -64,6 +77,23 @@ def test_the_servers_own_cost_over_one_load() -> None:
     assert 0.019e9 < found.outcome.cpu_ns < 0.03e9  # neither the first load nor the load generator
     assert found.outcome.wall_ns > 0.05e9
     assert found.outcome.peak_resident > 1 << 18
+
+
+def test_each_load_of_a_start_is_kept() -> None:
+    found = served("serves", loads=3, requests=7).outcome
+    assert [each.requests for each in found.loads] == [7, 7, 7]
+    assert all(0.019e9 < each.cpu_ns < 0.03e9 for each in found.loads)
+    assert found.cpu_ns == sum(each.cpu_ns for each in found.loads)
+    assert found.wall_ns == sum(each.wall_ns for each in found.loads)
+    assert found.served == 21
+
+
+def test_requests_that_nobody_counts() -> None:
+    assert served("serves").outcome.served == 0
+
+
+def test_a_later_load_that_fails() -> None:
+    assert "was ended by SIGSEGV during the load" in served("tires", loads=3).failure
 
 
 def test_servers_at_the_same_time_are_told_apart() -> None:
@@ -100,13 +130,22 @@ def test_a_server_that_answers_no_page() -> None:
 def test_a_server_that_answers_a_page() -> None:
     with ThreadingHTTPServer(("localhost", 0), Page) as pages:
         threading.Thread(target=pages.serve_forever, daemon=True).start()
-        assert ready.is_ready(pages.server_port, "/health")
-        assert not ready.is_ready(pages.server_port, "/missing")
+        assert ready.is_ready(Ready(port=pages.server_port, path="/health"), Path())
+        assert not ready.is_ready(Ready(port=pages.server_port, path="/missing"), Path())
         pages.shutdown()
 
 
+def test_a_server_that_writes_a_line() -> None:
+    assert not served("speaks", line="serving at").failure
+
+
+def test_a_server_that_writes_another_line() -> None:
+    failure = served("speaks", within=0.2, line="ready").failure
+    assert "was not ready within 0.2 s (it has not written 'ready')" in failure
+
+
 def test_a_server_that_ignores_its_signal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serve, "_GRACE", 0.3)
+    monkeypatch.setattr(running_servers, "GRACE", 0.3)
     found = served("stubborn")
     assert not found.failure
     assert found.note == "reap_test_server did not end within 0.3 s of SIGTERM, and was killed"
@@ -135,18 +174,19 @@ def test_a_port_in_use() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("tcp", (0, "")),
-        ("tcp:80", (80, "")),
-        ("http:/", (0, "/")),
-        ("http:8080/a/b", (8080, "/a/b")),
+        ("tcp", Ready(port=0)),
+        ("tcp:80", Ready(port=80)),
+        ("http:/", Ready(port=0, path="/")),
+        ("http:8080/a/b", Ready(port=8080, path="/a/b")),
+        ("line:ready: now", Ready(port=0, line="ready: now")),
     ],
 )
-def test_what_is_waited_for(text: str, expected: tuple[int, str]) -> None:
+def test_what_is_waited_for(text: str, expected: Ready) -> None:
     assert ready.parsed(text, has_port=True) == expected
 
 
 @pytest.mark.parametrize(
-    "text", ["", "tcp:", "tcp:0", "tcp:x", "http:", "http:80", "line:ready", "http:x/", "tcp:99999"]
+    "text", ["", "tcp:", "tcp:0", "tcp:x", "http:", "http:80", "line:", "word:ready", "http:x/", "tcp:99999"]
 )
 def test_what_cannot_be_waited_for(text: str) -> None:
     with pytest.raises(ReapError):

@@ -1,0 +1,73 @@
+"""The number of requests that a load generator says it made."""
+
+import pytest
+
+from reap.server.generators import Counted, counted
+
+REDIS_QUIET = "SET: rps=0.0 (overall: 0.0)\rSET: 5527.92 requests per second, p50=7.359 msec\n\n" * 2
+REDIS = """====== SET ======
+  3000 requests completed in 0.05 seconds
+  50 parallel clients
+
+====== GET ======
+  3000 requests completed in 0.04 seconds
+"""
+AB = """Concurrency Level:      8
+Complete requests:      2000
+Failed requests:        0
+"""
+WRK = """Running 1s test @ http://127.0.0.1:8080/
+  10 connections
+  20455 requests in 1.00s, 3.10MB read
+Requests/sec:  20450.11
+"""
+OHA = """Status code distribution:
+  [200] 1980 responses
+  [503] 20 responses
+"""
+MEMCSLAP = """Time to generate       2000 test keys:                0.030 seconds.
+Time to set            8000 keys by    4 threads:     0.783 seconds.
+"""
+PGBENCH = """number of transactions per client: 100
+number of transactions actually processed: 800/800
+number of failed transactions: 3 (0.375%)
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "expected"),
+    [
+        ("redis-benchmark -p 1 -q -n 500 -t set,get", REDIS_QUIET, Counted(requests=1000)),
+        ("redis-benchmark -q -n500", REDIS_QUIET, Counted(requests=1000)),
+        ("redis-benchmark -q", REDIS_QUIET, Counted(requests=200_000)),
+        ("/usr/bin/redis-benchmark -t set,get", REDIS, Counted(requests=6000)),
+        ("ab -n 2000 http://localhost/", AB, Counted(requests=2000)),
+        ("ab -n 2000 x", AB + "Non-2xx responses:      7\n", Counted(requests=2000, failed=7)),
+        ("wrk -d 1 x", WRK, Counted(requests=20455)),
+        ("wrk x", WRK + "  Non-2xx or 3xx responses: 5\n", Counted(requests=20455, failed=5)),
+        ("oha -n 2000 x", OHA, Counted(requests=2000, failed=20)),
+        ("pgbench -c 8 -t 100", PGBENCH, Counted(requests=800, failed=3)),
+        ("memcslap --servers=x", MEMCSLAP, Counted(requests=8000)),
+        ("memtier_benchmark -n 100 -c 5 -t 2", "", Counted(requests=1000)),
+        ("memtier_benchmark --requests=100 --clients 5", "", Counted(requests=2000)),
+        ("taskset -c 1 ab -n 2000 x", AB, Counted(requests=2000)),
+    ],
+)
+def test_what_a_known_load_says(command: str, said: str, expected: Counted) -> None:
+    assert counted(command.split(), said) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("sh -c ab", AB),
+        ("curl ab", AB),
+        ("ab x", "apr_socket_recv: Connection refused"),
+        ("memtier_benchmark --test-time=3", ""),
+        ("memtier_benchmark -n allkeys", ""),
+        ("redis-benchmark -q -n 5", "Could not connect"),
+        ("", AB),
+    ],
+)
+def test_what_is_not_known(command: str, said: str) -> None:
+    assert counted(command.split(), said) is None
