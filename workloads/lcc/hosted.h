@@ -1,4 +1,5 @@
-/* What the sources of lcc use of the C library, declared for a 32-bit target: the same text on every machine. */
+/* What the sources of lcc use of the C library, declared for a 32-bit target: the same text on every machine.
+ */
 #ifndef HOSTED_H
 #define HOSTED_H
 #define NULL ((void *)0)
@@ -33,7 +34,8 @@ extern int atoi(const char *), isupper(int), isdigit(int), isalnum(int);
 extern long strtol(const char *, char **, int);
 extern double strtod(const char *, char **);
 extern char *strchr(const char *, int), *strrchr(const char *, int), *strstr(const char *, const char *);
-extern char *strcpy(char *, const char *), *strncpy(char *, const char *, size_t), *strcat(char *, const char *);
+extern char *strcpy(char *, const char *), *strncpy(char *, const char *, size_t),
+    *strcat(char *, const char *);
 extern char *getenv(const char *), *fgets(char *, int, FILE *), *ctime(const time_t *);
 extern int strcmp(const char *, const char *), strncmp(const char *, const char *, size_t);
 extern size_t strlen(const char *), fread(void *, size_t, size_t, FILE *);
