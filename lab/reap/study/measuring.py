@@ -23,8 +23,8 @@ from reap.experiment.specify import AskedFragment, Conditions, Workload, specify
 from reap.launch.host import machine
 from reap.launch.records import Machine
 from reap.study.records import Measured, Mode
-from reap.workloads import preparation
-from reap.workloads.records import Card
+from reap.workloads import preparation, source
+from reap.workloads.records import Card, Git
 
 QUICK_RUN = 0.15
 """About how many seconds a run of a quick study is to take, as far as a card can say."""
@@ -86,7 +86,7 @@ def lacking(described: Card) -> str:
     at = preparation.places(described.name)
     missing = packages.lacking(described.packages)
     if at.source and not Path(at.source).is_dir() and not Path(at.built).is_dir():
-        missing.append(f"the source of {described.source}")
+        missing.append(source.named(described.source))
     if not missing:
         return ""
     return f"{', '.join(missing)} is not installed here (reap workloads prepare --yes {described.name})"
@@ -104,6 +104,8 @@ def version_of(described: Card) -> str:
     """Of its Debian package, or reap's own; else what the card says."""
     if described.origin.package == "reap":
         return __version__
+    if isinstance(described.source, Git):
+        return described.origin.version or described.source.commit[:12]
     package = package_of(described)
     return (packages.version(package) if package else "") or described.origin.version
 

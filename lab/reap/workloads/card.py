@@ -2,7 +2,7 @@
 
 A card is `card.toml` in a folder of its own below `workloads/`, beside the scripts or sources that it needs.
 Its command lines may hold `{card}` (its folder), `{inputs}` and `{built}` (the folders of what its prepare
-and its build command made), `{source}` (Debian's source of the package that it names), `{library}` (the
+and its build command made), `{source}` (the source that it names), `{library}` (the
 library's headers), `{scale}` and `{python}`.
 """
 

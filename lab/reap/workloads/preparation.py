@@ -19,7 +19,7 @@ from reap.allocators import packages
 from reap.base.errors import ExitCode, ReapError
 from reap.base.text import did_you_mean
 from reap.workloads import card, source
-from reap.workloads.records import Card, Places, Prepare, Ready, Variant
+from reap.workloads.records import Card, Git, Places, Prepare, Ready, Variant
 
 MARKED = ("-DREAP_MARK_POOLS=1", "-DREAP_MARK_VALGRIND=1")
 """What a program of ours is compiled with so that its pools tell the drag engines of their objects."""
@@ -80,13 +80,8 @@ def prepare(
     words |= {"source": at.source, "built": at.built, "inputs": at.inputs}
     if described.build is not None:
         words["library"] = str(_library())
-        if at.source and not Path(at.source).is_dir() and not Path(at.built).is_dir():
-            raise ReapError(
-                f"the workload {name} is built from Debian's source of {described.source}, "
-                "which was not fetched",
-                f"reap workloads prepare --yes {name}",
-                ExitCode.NOT_FOUND,
-            )
+        if at.source and not Path(at.built).is_dir():
+            _require_source(described, Path(at.source))
         _make(described, _marked(described, described.build) if marked else described.build, "built", words)
     chosen = ways[variant]
     argv = [_fill(word, words) for word in chosen.argv]
@@ -113,6 +108,18 @@ def _marked(described: Card, build: Prepare) -> Prepare:
             ExitCode.NOT_FOUND,
         )
     return replace(build, argv=[*build.argv, *MARKED])
+
+
+def _require_source(described: Card, at: Path) -> None:
+    """Throws ReapError unless the source is there, as it was fetched."""
+    if not at.is_dir():
+        raise ReapError(
+            f"the workload {described.name} is built from {source.named(described.source)}, "
+            "which was not fetched",
+            f"reap workloads prepare --yes {described.name}",
+            ExitCode.NOT_FOUND,
+        )
+    source.check(described.source, at.parent)
 
 
 def _require(described: Card, program: str) -> None:
@@ -181,7 +188,7 @@ def _library_files() -> tuple[Path, Path]:
     return _library(), _library().parent / "src" / "interpose"
 
 
-def _fingerprint(said: Sequence[Prepare | str | None], *folders: Path) -> str:
+def _fingerprint(said: Sequence[Prepare | str | Git | None], *folders: Path) -> str:
     """Of what the card says of it and of all files in there: what was made from others is not used again.
 
     The rest of the card makes no difference: another word in a description builds nothing anew.

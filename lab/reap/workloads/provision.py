@@ -9,7 +9,7 @@ from pathlib import Path
 from reap.allocators import apt, packages
 from reap.base.errors import ReapError
 from reap.base.records import Record
-from reap.workloads import card, preparation, source
+from reap.workloads import card, git, preparation, source
 
 
 class Lack(Record):
@@ -18,7 +18,7 @@ class Lack(Record):
     workload: str
     packages: list[str]
     source: str
-    """Debian's source package that is still to be fetched."""
+    """The source that is still to be fetched, in words."""
     program: bool
     """Whether its program is still to be built."""
     inputs: bool
@@ -50,31 +50,40 @@ def plan(names: Sequence[str], *, cache: Path | None = None) -> Plan:
     return Plan(lacks=lacks, packages=wanted, brings=brings, removes=removes)
 
 
-def carry_out(wanted: Plan, tell: Callable[[str], None], *, cache: Path | None = None) -> None:
+def carry_out(
+    wanted: Plan, tell: Callable[[str], None], *, cache: Path | None = None, optional: bool = False
+) -> list[str]:
     """Does what the plan says, and tells each step. Throws ReapError; what was done before stays.
 
-    A workload that cannot be prepared does not stop the others: it throws when all were tried.
+    A workload that cannot be prepared does not stop the others: it throws when all were tried. With
+    `optional`, workloads whose git repository cannot be reached are told and returned instead.
     """
     if wanted.packages:
         apt.install(wanted.packages, wanted.removes, tell)
     failed: dict[str, ReapError] = {}
+    unreachable: list[str] = []
     for each in wanted.lacks:
         try:
             _make_ready(each, tell, cache)
         except ReapError as error:
-            failed[each.workload] = error
+            if optional and isinstance(error, git.UnreachableError):
+                tell(f"{each.workload} is not prepared: {error.what}; {error.hint}")
+                unreachable.append(each.workload)
+            else:
+                failed[each.workload] = error
     if len(failed) == 1:
         raise next(iter(failed.values()))
     if failed:
         hint = "\n".join(f"{name}: {error.what}; {error.hint}" for name, error in failed.items())
         raise ReapError(f"{len(failed)} workloads are not prepared: {', '.join(failed)}", hint)
+    return unreachable
 
 
 def _make_ready(lacking: Lack, tell: Callable[[str], None], cache: Path | None) -> None:
     name = lacking.workload
     if lacking.source:
-        tell(f"{name}: fetching Debian's source of {lacking.source}")
-        source.fetch(lacking.source, cache or preparation.cache_folder())
+        tell(f"{name}: fetching {lacking.source}")
+        source.fetch(card.load(name).source, cache or preparation.cache_folder())
     if lacking.program or lacking.inputs:
         made = [word for word, lacks in (("program", lacking.program), ("inputs", lacking.inputs)) if lacks]
         tell(f"{name}: making its {' and '.join(made)}")
@@ -88,7 +97,9 @@ def _lack(name: str, cache: Path | None) -> Lack:
     return Lack(
         workload=name,
         packages=packages.lacking([*described.packages, *theirs]),
-        source=described.source if program and at.source and not Path(at.source).is_dir() else "",
+        source=source.named(described.source)
+        if program and at.source and not Path(at.source).is_dir()
+        else "",
         program=program,
         inputs=bool(at.inputs) and not Path(at.inputs).is_dir(),
     )

@@ -1,6 +1,8 @@
 """What a card says, and what is made of it: plain data."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+import msgspec
 
 from reap.base.records import Record
 
@@ -44,6 +46,15 @@ class Origin(Record):
     note: str = ""
 
 
+class Git(Record):
+    """A commit of a git repository."""
+
+    git: str
+    """The repository's address."""
+    commit: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{40}$")]
+    """Its name in full, by which what is fetched is verified."""
+
+
 class Prepare(Record):
     """Makes the inputs or the program, the same every time, without any network."""
 
@@ -74,8 +85,8 @@ class Card(Record):
     prepare: Prepare | None = None
     build: Prepare | None = None
     """Makes the program where it is one of ours; once for all scales and variants."""
-    source: str = ""
-    """Debian's source package that it is built from, where the switch is one of the compiler's."""
+    source: str | Git = ""
+    """What it is built from, where the compiler makes the switch: Debian's source package, or a commit."""
     partial: str = ""
     """Where its allocator serves but a part of what it allocates: which part is left to malloc."""
     chunks: bool = False

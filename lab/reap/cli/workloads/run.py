@@ -58,7 +58,7 @@ def run(name: str, variant: str | None, scale: int | None, quick: bool) -> int:
             click.echo("its output is as its card states", err=True)
     runs = {
         ismm2026.NAME: ismm2026.WORKLOADS,
-        oopsla2002.NAME: oopsla2002.ORDINARY,
+        oopsla2002.NAME: oopsla2002.WORKLOADS,
         allocators.NAME: allocators.WORKLOADS,
     }
     if len(described.variants) > 1 and name in card.own_names():

@@ -46,6 +46,7 @@ PROGRAMS = (
         switch="reduce chunk size to fit single objects",
         clean="15 % (mimalloc)",
         littered="18 % (mimalloc), over 2 times (glibc)",
+        here="mudlle",
     ),
     Published(
         program="175.vpr",
@@ -135,6 +136,7 @@ PROGRAMS = (
         individual=False,
         bulk=True,
         excluded="missing benchmark input",
+        here="lcc",
     ),
 )
 """In the order of the paper's Table 1."""
@@ -142,7 +144,6 @@ PROGRAMS = (
 REJECTED = (
     ("gcc", "region", "its obstacks and zones stand beside a collector: nothing switches them off"),
     ("Apache httpd", "region", "not compute-bound; its pools are measured in Subversion"),
-    ("lcc", "region", "no working input, as the paper found"),
     ("GLib's slices", "per-class", "the switch is accepted and changes nothing"),
     ("Erlang", "hybrid", "the switch is accepted and changes nothing clear"),
 )

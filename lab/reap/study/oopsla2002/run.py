@@ -27,10 +27,11 @@ from reap.workloads import card
 NAME = "oopsla2002"
 CUSTOM = (
     "chart-parser", "bouncing-balls", "flow-optimizer", "fpga-placer", "expression-compiler",
-    "request-server", "region-compiler", "apache", "geometry-pass", "mesh-sculptor", "cpython", "gawk",
-    "sqlite-lookaside", "subversion", "rapidjson", "boost-json", "protobuf", "php", "tshark", "nim",
+    "request-server", "lcc", "region-compiler", "mudlle", "apache", "geometry-pass", "mesh-sculptor",
+    "cpython", "gawk", "sqlite-lookaside", "subversion", "rapidjson", "boost-json", "protobuf", "php",
+    "tshark", "nim",
 )  # fmt: skip
-"""Those that stand for the paper's, in its order, and Debian's."""
+"""The paper's, or those that stand for them, in its order; and Debian's."""
 ORDINARY = ("gzip", "stockfish", "perl", "lua", "sqlite", "bc", "sed")
 """General-purpose allocation, for Table 3."""
 COUNTED = (buffers.WORKLOAD, apache.WORKLOAD)

@@ -236,12 +236,12 @@ def test_without_valgrind_it_says_so_and_tries_again(tmp_path, monkeypatch):
     assert not (tmp_path / "drag.json").exists()
 
 
-def test_a_server_is_told_apart(tmp_path, monkeypatch):
+def test_what_a_shell_starts_is_not_measured(tmp_path, monkeypatch):
     described = card.load("sed")
-    server = msgspec.structs.replace(preparation.prepare("sed", scale=1), argv=["sh", "-c", "true"])
-    monkeypatch.setattr(preparation, "prepare", lambda *_, **__: server)
+    shell = msgspec.structs.replace(preparation.prepare("sed", scale=1), argv=["sh", "-c", "true"])
+    monkeypatch.setattr(preparation, "prepare", lambda *_, **__: shell)
     taken = dragging.take(tmp_path / "drag.json", described, "quick", str)
-    assert "is a server" in taken.excluded
+    assert "is started by a shell" in taken.excluded
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ class _Runs:
     def _process(self, ready: Ready) -> DragProcess:
         named = f"{ready.card.name}, {ready.variant},"
         if ready.argv[0] == "sh":
-            raise ReapError(f"{named} is a server and what asks it: drag is of one program")
+            raise ReapError(f"{named} is started by a shell: drag is measured of a single program")
         launch = msgspec.structs.replace(workload.launch_of(ready), timeout=self._patience)
         with tempfile.TemporaryDirectory(prefix="reap-drag-") as name:
             folder = Path(name)
