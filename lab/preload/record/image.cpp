@@ -186,7 +186,7 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
         thread.exact = handed.exact;
         thread.sampled_until = static_cast<int64_t>(handed.clock);
         thread.known = handed.known;
-        if (thread.known != nullptr) thread.known->count = 0; // of a stack that may be unmapped
+        if (thread.known != nullptr) thread.known->forget(); // of a stack that may be unmapped
     } else {
         thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
         thread.sampled_until = 0;
@@ -299,8 +299,9 @@ void Image::leave(ThreadState &thread) noexcept {
     idle_ = place;
 }
 
-uint8_t *Image::begin_event(ThreadState &thread, size_t most) noexcept {
-    uint8_t *out = thread.events.begin(trace_, REAP_BLOCK_EVENTS, owner(thread), most);
+uint8_t *Image::begin_event_slow(ThreadState &thread) noexcept {
+    const ErrnoGuard keep;
+    uint8_t *out = thread.events.begin(trace_, REAP_BLOCK_EVENTS, owner(thread), kMaxHotBytes);
     if (out == nullptr) disable(thread);
     return out;
 }
@@ -324,32 +325,33 @@ uint64_t Image::period_floor() const noexcept {
     return floor;
 }
 
-uint32_t Image::intern_edge(uint32_t parent, uint64_t address) noexcept {
-    uint32_t id = stacks_.find(parent, address);
-    if (likely(id != 0)) return id;
+uint32_t Image::define_edge(uint32_t parent, uint64_t address) noexcept {
+    const ErrnoGuard keep;
     define_module(address - 1);
     const LockGuard guard(definitions_lock_);
-    id = stacks_.find(parent, address);
+    uint32_t id = stacks_.find(parent, address);
     if (id != 0) return id;
     id = stacks_.add(parent, address);
     if (id != 0) define_frame(id, address, parent);
     return id;
 }
 
-uint32_t Image::intern_stack(ThreadState &thread) noexcept {
-    uint32_t id = 0;
-    if (on_main_stack(reinterpret_cast<uint64_t>(__builtin_frame_address(0)))) {
-        struct Edges final : Unwinder::Edges {
-            uint32_t intern(uint32_t parent, uint64_t address) noexcept override {
-                return image.intern_edge(parent, address);
-            }
-        } edges;
-        if (thread.known == nullptr)
-            thread.known = static_cast<KnownStack *>(map_private(sizeof(KnownStack)));
-        if (thread.known != nullptr && unwinder_.intern(*thread.known, kMaxFrames, edges, id)) return id;
+uint32_t Image::intern_stack(ThreadState &thread, const void *frame) noexcept {
+    if (unlikely(thread.known == nullptr)) {
+        const ErrnoGuard keep;
+        thread.known = static_cast<KnownStack *>(map_private(sizeof(KnownStack)));
     }
+    uint32_t id;
+    const auto edge = [this](uint32_t parent, uint64_t address) { return intern_edge(parent, address); };
+    if (likely(thread.known != nullptr) && unwinder_.intern(*thread.known, frame, kMaxFrames, edge, id))
+        return id;
+    return intern_by_walk();
+}
+
+uint32_t Image::intern_by_walk() noexcept {
+    const ErrnoGuard keep;
     uint64_t frames[kMaxFrames];
-    id = 0;
+    uint32_t id = 0;
     for (size_t left = unwinder_.walk(frames, kMaxFrames); left != 0; --left) {
         id = intern_edge(id, frames[left - 1]);
         if (id == 0) break;

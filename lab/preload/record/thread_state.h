@@ -92,7 +92,19 @@ struct Handover {
     }
 };
 
-// Marks the thread as being inside the recorder and preserves the program's errno.
+// Marks the thread as being inside the recorder.
+class Busy {
+  public:
+    explicit Busy(ThreadState &thread) noexcept : thread_(thread) { thread_.busy = true; }
+    ~Busy() { thread_.busy = false; }
+    Busy(const Busy &) = delete;
+    Busy &operator=(const Busy &) = delete;
+
+  private:
+    ThreadState &thread_;
+};
+
+// The same, and preserves the program's errno.
 class Inside {
   public:
     explicit Inside(ThreadState &thread) noexcept : thread_(thread) { thread_.busy = true; }

@@ -14,6 +14,11 @@ namespace reap::preload {
 //     if (uint8_t *out = stream.begin(trace, owner, most)) { out = put_...(out); stream.commit(out); }
 class RecordStream {
   public:
+    // Space for a record of at most `most` bytes if the block has it; null if `begin` has to make it.
+    [[nodiscard]] uint8_t *room(size_t most) const noexcept {
+        return static_cast<size_t>(end_ - cursor_) >= most ? cursor_ : nullptr;
+    }
+
     // Space for a record of at most `most` bytes; null if the trace cannot grow.
     uint8_t *begin(TraceFile &trace, reap_block_kind kind, const Owner &owner, size_t most) noexcept {
         if (block_ == nullptr || static_cast<size_t>(end_ - cursor_) < most) [[unlikely]] {
@@ -34,14 +39,14 @@ class RecordStream {
     uint8_t *put_stamp(uint8_t *out, uint64_t ticks) noexcept {
         const uint64_t step = ticks > last_ticks_ ? ticks - last_ticks_ : 0;
         last_ticks_ += step;
-        return format::put_varint(out, step);
+        return format::put_short_varint(out, step);
     }
 
     uint8_t *put_address(uint8_t *out, const void *pointer) noexcept {
         const auto address = reinterpret_cast<uint64_t>(pointer);
         const uint64_t folded = format::fold_address(last_address_, address);
         last_address_ = address;
-        return format::put_varint(out, folded);
+        return format::put_short_varint(out, folded);
     }
 
     // A stamp of a long record, relative to the block's header.
