@@ -185,8 +185,8 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
         thread.number = handed.number;
         thread.exact = handed.exact;
         thread.sampled_until = static_cast<int64_t>(handed.clock);
-        thread.known = handed.known;
-        if (thread.known != nullptr) thread.known->forget(); // of a stack that may be unmapped
+        thread.full = handed.full;
+        if (thread.full != nullptr) thread.full->known.forget(); // of a stack that may be unmapped
     } else {
         thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
         thread.sampled_until = 0;
@@ -291,8 +291,8 @@ void Image::leave(ThreadState &thread) noexcept {
     }
     *Handover::of(place) = {thread.events, static_cast<uint64_t>(thread.sampled_until),
                             thread.exact,  thread.number,
-                            thread.known,  nullptr};
-    thread.known = nullptr;
+                            thread.full,   nullptr};
+    thread.full = nullptr;
     thread.events.forget();
     const LockGuard guard(idle_lock_);
     Handover::of(place)->next = idle_;
@@ -302,8 +302,20 @@ void Image::leave(ThreadState &thread) noexcept {
 uint8_t *Image::begin_event_slow(ThreadState &thread) noexcept {
     const ErrnoGuard keep;
     uint8_t *out = thread.events.begin(trace_, REAP_BLOCK_EVENTS, owner(thread), kMaxHotBytes);
-    if (out == nullptr) disable(thread);
+    if (out == nullptr) {
+        disable(thread);
+    } else if (full_ && thread.events.begins_block()) {
+        if (thread.full == nullptr) thread.full = static_cast<FullDepth *>(map_private(sizeof(FullDepth)));
+        if (thread.full != nullptr) memset(thread.full->stack_places, 0, sizeof thread.full->stack_places);
+    }
     return out;
+}
+
+bool Image::note_threads() noexcept {
+    const bool alone = __libc_single_threaded != 0;
+    if (alone && threading_ == Threading::Unknown) threading_ = Threading::Alone;
+    if (!alone && threading_ == Threading::Alone) threading_ = Threading::Several; // for good
+    return threading_ == Threading::Alone;
 }
 
 void Image::disable(ThreadState &thread) noexcept {
@@ -337,13 +349,13 @@ uint32_t Image::define_edge(uint32_t parent, uint64_t address) noexcept {
 }
 
 uint32_t Image::intern_stack(ThreadState &thread, const void *frame) noexcept {
-    if (unlikely(thread.known == nullptr)) {
+    if (unlikely(thread.full == nullptr)) {
         const ErrnoGuard keep;
-        thread.known = static_cast<KnownStack *>(map_private(sizeof(KnownStack)));
+        thread.full = static_cast<FullDepth *>(map_private(sizeof(FullDepth)));
     }
     uint32_t id;
     const auto edge = [this](uint32_t parent, uint64_t address) { return intern_edge(parent, address); };
-    if (likely(thread.known != nullptr) && unwinder_.intern(*thread.known, frame, kMaxFrames, edge, id))
+    if (likely(thread.full != nullptr) && unwinder_.intern(thread.full->known, frame, kMaxFrames, edge, id))
         return id;
     return intern_by_walk();
 }
@@ -471,9 +483,9 @@ void Image::after_fork_in_child() noexcept {
     watched.forget();
     threads_ = 0;
     const bool end_key_set = thread_state.end_key_set;
-    KnownStack *const known = thread_state.known; // holds: the child has the same stack and numbers
+    FullDepth *const full = thread_state.full; // holds: the child has the same stack and numbers
     thread_state = ThreadState{};
-    thread_state.known = known;
+    thread_state.full = full;
     thread_state.end_key_set = end_key_set;
     if (alive_ != nullptr) *alive_ = 1;
     if (state_ != State::Running) return;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <sys/single_threaded.h>
 
 #include "output/record_stream.h"
 #include "output/request_blocks.h"
@@ -51,6 +52,13 @@ class Image {
     uint8_t *begin_event(ThreadState &thread) noexcept {
         uint8_t *out = thread.events.room(kMaxHotBytes);
         return likely(out != nullptr) ? out : begin_event_slow(thread);
+    }
+
+    // Whether the process has never had a second thread. The C library says so before it prepares the second
+    // one, for which it allocates: that event has a stamp again, and lies before all of the second thread's.
+    [[nodiscard]] bool is_alone() noexcept {
+        if (likely(threading_ == Threading::Alone && __libc_single_threaded != 0)) return true;
+        return note_threads();
     }
 
     // The number of the calling thread's stack; 0 if it is unknown. Defines new frames and modules. `frame`
@@ -110,6 +118,11 @@ class Image {
     [[nodiscard]] Owner process() const noexcept;
 
     [[nodiscard]] uint64_t now_by_syscall() const noexcept;
+    REAP_COLD bool note_threads() noexcept;
+
+    // Unknown until the C library has been initialised.
+    enum class Threading : uint8_t { Unknown, Alone, Several };
+    Threading threading_ = Threading::Unknown;
 
     enum class State : uint8_t { Fresh, Starting, Running, Off };
 

@@ -75,14 +75,47 @@ void record_sample_end(ThreadState &thread, const void *pointer, uint64_t before
     thread.events.commit(end);
 }
 
-[[gnu::always_inline]] inline void record_free(ThreadState &thread, reap_call call, const void *pointer,
-                                               uint64_t before) noexcept {
+// With the time at which the call was made, unless it is left to be found between others.
+void record_free(ThreadState &thread, reap_call call, const void *pointer, uint64_t before) noexcept {
     const Busy busy(thread);
     uint8_t *out = image.begin_event(thread);
     if (out == nullptr) return;
     *out++ = format::hot_tag(REAP_TAG_FREE, call);
     out = thread.events.put_stamp(out, before);
     out = thread.events.put_address(out, pointer);
+    thread.events.commit(out);
+}
+
+void record_free(ThreadState &thread, reap_call call, const void *pointer) noexcept {
+    const Busy busy(thread);
+    uint8_t *out = image.begin_event(thread);
+    if (unlikely(out == nullptr)) return;
+    if (likely(thread.events.may_skip_stamp()) && image.is_alone()) {
+        *out++ = format::hot_tag(REAP_TAG_QUICK_FREE, call);
+        thread.events.skip_stamp();
+    } else {
+        *out++ = format::hot_tag(REAP_TAG_FREE, call);
+        out = thread.events.put_stamp(out, image.now());
+    }
+    out = thread.events.put_address(out, pointer);
+    thread.events.commit(out);
+}
+
+// An allocation without a stamp.
+[[gnu::always_inline]] inline void put_quick(ThreadState &thread, uint8_t *out, reap_call call, size_t size,
+                                             const void *pointer, uint32_t stack) noexcept {
+    uint32_t &place = thread.full->stack_places[stack % REAP_STACK_PLACES];
+    const bool known = place == stack;
+    *out++ = format::hot_tag(known ? REAP_TAG_QUICK_KNOWN : REAP_TAG_QUICK_ALLOC, call);
+    out = format::put_short_varint(out, size);
+    out = thread.events.put_address(out, pointer);
+    if (likely(known)) {
+        *out++ = static_cast<uint8_t>(stack % REAP_STACK_PLACES);
+    } else {
+        place = stack;
+        out = format::put_short_varint(out, stack);
+    }
+    thread.events.skip_stamp();
     thread.events.commit(out);
 }
 
@@ -185,14 +218,16 @@ void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t 
                        const void *frame) noexcept {
     const Busy busy(thread);
     count_block(thread, size, pointer != nullptr);
-    const uint64_t after = image.now();
     const uint32_t stack = image.intern_stack(thread, frame);
     uint8_t *out = image.begin_event(thread);
     if (unlikely(out == nullptr)) return;
+    const bool plain = pointer != nullptr && alignment == 0 && thread.full != nullptr;
+    if (likely(plain && thread.events.may_skip_stamp()) && image.is_alone())
+        return put_quick(thread, out, call, size, pointer, stack);
     reap_tag tag = alignment != 0 ? REAP_TAG_ALIGNED : REAP_TAG_ALLOC;
     if (unlikely(pointer == nullptr)) tag = REAP_TAG_FAILED;
     *out++ = format::hot_tag(tag, call);
-    out = thread.events.put_stamp(out, after);
+    out = thread.events.put_stamp(out, image.now());
     out = format::put_short_varint(out, size);
     if (likely(pointer != nullptr)) out = thread.events.put_address(out, pointer);
     out = format::put_short_varint(out, stack);
@@ -206,7 +241,7 @@ bool note_free(reap_call call, void *pointer) noexcept {
     ThreadState &thread = thread_state;
     const Permit permit(thread);
     if (permit.granted() && image.full()) {
-        record_free(thread, call, pointer, image.now());
+        record_free(thread, call, pointer);
     } else {
         count_free(thread, call);
         // Sized and aligned deletes are rare, so the end of a sample has no duration.
@@ -222,7 +257,7 @@ void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept 
     if (pointer == nullptr || is_bootstrap(pointer)) return;
     ThreadState &thread = thread_state;
     if (likely(records_all(thread))) {
-        record_free(thread, call, pointer, image.now());
+        record_free(thread, call, pointer);
         return release(pointer);
     }
     if (is_nested(thread)) return release(pointer);
@@ -233,7 +268,7 @@ void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept 
         return;
     }
     if (image.full()) {
-        record_free(thread, call, pointer, image.now());
+        record_free(thread, call, pointer);
         release(pointer);
         return;
     }

@@ -27,6 +27,12 @@ struct RequestState {
     uint64_t bytes = 0;
 };
 
+// What a thread needs in full depth alone.
+struct FullDepth {
+    KnownStack known;
+    uint32_t stack_places[REAP_STACK_PLACES]; // of the thread's block of events
+};
+
 // The initial state is valid: the budget runs out at the first allocation, and mask 0 triggers at the first
 // free, so a thread enters the slow path before it needs anything here.
 struct ThreadState {
@@ -46,7 +52,7 @@ struct ThreadState {
     uint64_t began = 0; // ticks
     reap_block_header *counts_block = nullptr;
     RequestState request;
-    KnownStack *known = nullptr; // mapped at the first event in full depth, and passed on like the counters
+    FullDepth *full = nullptr; // mapped at the first event in full depth, and passed on like the counters
     int64_t sampled_until = 0; // all gaps drawn so far: drawn - budget is the bytes this thread has allocated
     uint64_t last_sample = 0;  // ticks
     Period period;
@@ -82,7 +88,7 @@ struct Handover {
     uint64_t clock;
     size_t exact;
     uint32_t number;
-    KnownStack *known;
+    FullDepth *full;
     reap_block_header *next;
 
     static Handover *of(reap_block_header *block) noexcept {
