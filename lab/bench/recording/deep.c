@@ -49,17 +49,20 @@ FRAME static void leaf(uint64_t dice) {
         callee(dice);                                                                                        \
         sum += own;                                                                                          \
     }
-#define PICK(name, a, b, c, d, shift)                                                                        \
-    LEVEL(name##0, a)                                                                                        \
-    LEVEL(name##1, b) LEVEL(name##2, c)                                                                      \
-        LEVEL(name##3, d) static void (*const name[])(uint64_t) = {name##0, name##1, name##2, name##3};
+/* Four functions that call the same; the dice say which of them is called. */
+#define PICK(name, callee)                                                                                   \
+    LEVEL(name##0, callee)                                                                                   \
+    LEVEL(name##1, callee)                                                                                   \
+    LEVEL(name##2, callee)                                                                                   \
+    LEVEL(name##3, callee)                                                                                   \
+    static void (*const name[])(uint64_t) = {name##0, name##1, name##2, name##3};
 #define PICKED(table, shift) table[(dice >> (shift)) & 3](dice)
 
-PICK(last, leaf, leaf, leaf, leaf, 0)
+PICK(last, leaf)
 static inline void last_of(uint64_t dice) { PICKED(last, 0); }
-PICK(middle, last_of, last_of, last_of, last_of, 2)
+PICK(middle, last_of)
 static inline void middle_of(uint64_t dice) { PICKED(middle, 2); }
-PICK(first, middle_of, middle_of, middle_of, middle_of, 4)
+PICK(first, middle_of)
 
 /* Calls the next level twice, each time with other dice. */
 #define BRANCH(name, callee)                                                                                 \
